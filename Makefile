@@ -12,10 +12,11 @@ TRAINDIR    ?= .cache/train
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK := golang.org/x/vuln/cmd/govulncheck@v1.8.0
+ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULNDB      := https://vuln.go.dev
 
 # ./... omits directories whose names begin with a dot.
-PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases
+PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases ./.ci/prose ./.ci/release ./.ci/module
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -33,7 +34,7 @@ run: glossa ## build and serve the starter models on 127.0.0.1:8080 (ARGS="--por
 
 .PHONY: glossa
 glossa: ## build the command bin/glossa
-	$(GO) build -trimpath -o bin/glossa ./functions/glossa
+	$(GO) build -trimpath -buildvcs=auto -o bin/glossa ./functions/glossa
 
 .PHONY: test
 test: ## run all tests that need only the Go toolchain
@@ -62,6 +63,12 @@ arm64: ## run the kernels' tests for arm64, in an emulator (needs qemu-aarch64-s
 .PHONY: race
 race: ## run the tests under the race detector, except for the starters' quality (needs a C compiler)
 	CGO_ENABLED=1 $(GO) test -race -short $(PACKAGES)
+
+.PHONY: man
+man: glossa ## write the manual pages and completion scripts into dist/man1 and dist/completion
+	bin/glossa man dist/man1
+	mkdir -p dist/completion
+	set -e; for shell in bash zsh fish powershell; do bin/glossa completion $$shell > dist/completion/glossa.$$shell; done
 
 .PHONY: conformance
 conformance: glossa ## drive the server with the clients of its protocols (needs node and python3)
@@ -167,7 +174,7 @@ clean: ## remove build results; trained runs and caches stay
 # --- lint ---
 
 .PHONY: lint
-lint: format vet staticcheck budget platforms vulnerabilities ## check formatting, vet, staticcheck, budgets, all platforms
+lint: format vet staticcheck budget platforms workflows vulnerabilities ## check formatting, vet, staticcheck, budgets, all platforms, workflows
 
 .PHONY: format
 format:
@@ -195,6 +202,10 @@ platforms:
 		echo "build for $$platform"; \
 		GOOS=$${platform%/*} GOARCH=$${platform#*/} CGO_ENABLED=0 $(GO) build $(PACKAGES); \
 	done
+
+.PHONY: workflows
+workflows:
+	$(GO) run $(ACTIONLINT)
 
 # The database is read over the network; without it the check is skipped.
 .PHONY: vulnerabilities
@@ -241,12 +252,15 @@ train-phrases: $(GOLDENENV)/done ## train the starter that translates (half an h
 
 # --- Lambda functions ---
 
+# A function has the version of the last commit that changed its sources, or of a tagged
+# commit: another commit does not change its bytes, so its deployment does not change it.
 .PHONY: build
 build: ## build dist/ARCH/FAMILY/bootstrap for each Lambda function, arm64 and amd64
-	@set -eu; for family in $(FAMILIES); do for arch in arm64 amd64; do \
+	@set -eu; stamp=$$($(GO) run ./.ci/release stamp); module=$$($(GO) list -m); echo "functions of $$stamp"; \
+	for family in $(FAMILIES); do for arch in arm64 amd64; do \
 		echo "dist/$$arch/$$family/bootstrap"; \
 		GOOS=linux GOARCH=$$arch CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -tags lambda.norpc \
-			-ldflags '-s -w' -o dist/$$arch/$$family/bootstrap ./functions/$$family; \
+			-ldflags "-s -w -X '$$module/pkg/version.stamp=$$stamp'" -o dist/$$arch/$$family/bootstrap ./functions/$$family; \
 	done; done
 
 # --- container ---
@@ -266,7 +280,7 @@ image: image-files ## build the container image glossa with docker, podman or bu
 image-files:
 	rm -rf dist/image
 	mkdir -p dist/image/data
-	GOOS=linux GOARCH=$(IMAGEARCH) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=false -ldflags '-s -w' -o dist/image/glossa ./functions/glossa
+	GOOS=linux GOARCH=$(IMAGEARCH) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags '-s -w' -o dist/image/glossa ./functions/glossa
 	cp '$(or $(CERTIFICATES),$(error CERTIFICATES= names no file of root certificates))' dist/image/ca-certificates.crt
 
 # Namespaces and the mount of an image need root.
@@ -276,6 +290,34 @@ AS_ROOT := $(if $(filter-out 0,$(shell id -u)),sudo)
 check-image: image-files ## run the image with its own configuration and a read-only root (needs root, buildah, curl, python3, iproute2)
 	$(AS_ROOT) env TOOL=buildah .ci/image/build glossa:check '$(IMAGEARCH)' $(CONTAINERFILE) dist/image
 	$(AS_ROOT) .ci/image/check glossa:check
+
+# --- releases ---
+
+VERSION ?=
+COMMA   := ,
+RELEASE  = $(GO) run ./.ci/release -go '$(GO)' -platforms '$(subst $() $(),$(COMMA),$(PLATFORMS))' -families '$(FAMILIES)'
+
+.PHONY: changelog
+changelog: ## turn the unreleased part of CHANGELOG.md into a version's (VERSION=v1.2.3)
+	$(GO) run ./.ci/release cut '$(or $(VERSION),$(error VERSION= is missing: VERSION=v1.2.3))'
+
+.PHONY: release
+release: ## build the release of the current commit in dist/release (VERSION=v1.2.3)
+	$(RELEASE) build '$(or $(VERSION),$(error VERSION= is missing: VERSION=v1.2.3))'
+
+.PHONY: check-release
+check-release: ## build the release of the current commit twice and compare the bytes (PLATFORMS=linux/amd64 FAMILIES=alpha for a part)
+	$(RELEASE) check
+
+# The module's path is spelled in go.mod and in imports only.
+MODULE ?=
+.PHONY: module
+module: ## rename the module (MODULE=github.com/owner/glossa)
+	$(GO) run ./.ci/module '$(or $(MODULE),$(error MODULE= is missing: MODULE=github.com/owner/glossa))'
+
+.PHONY: check-module
+check-module: ## rename the module in a copy, build and test it, and install the command from it
+	$(GO) run ./.ci/module -check
 
 # --- AWS ---
 

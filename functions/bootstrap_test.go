@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"runtime"
 	"strings"
@@ -23,11 +24,15 @@ import (
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/host/runtimeapi"
+	"glossa/pkg/version"
 )
 
 var update = flag.Bool("update", false, "rewrite events/*/*.golden")
 
 const events = "../events"
+
+// stamp is the version of the programs that the tests build, as `make build` links it.
+const stamp = "v1.2.3 0123456789abcdef0123456789abcdef01234567 2026-11-22T10:00:00Z"
 
 // build builds a family's deployed program for this machine.
 func build(t testing.TB, family string) string { return buildFor(t, ".", family, runtime.GOARCH) }
@@ -36,7 +41,8 @@ func build(t testing.TB, family string) string { return buildFor(t, ".", family,
 func buildFor(t testing.TB, functions, family, arch string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "bootstrap")
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w", "-o", out, "./"+family)
+	link := "-s -w -X '" + reflect.TypeFor[version.Info]().PkgPath() + ".stamp=" + stamp + "'"
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", link, "-o", out, "./"+family)
 	cmd.Dir = functions
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"compress/flate"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"glossa/pkg/app"
@@ -56,6 +59,22 @@ func TestZip(t *testing.T) {
 		t.Errorf("the zip has %d bytes, at most %d are allowed", n, maxZip)
 	} else {
 		t.Logf("%d bytes", n)
+	}
+}
+
+// A deployed function reports the version that its build linked, and the Makefile links the
+// same variable.
+func TestVersion(t *testing.T) {
+	w := httptest.NewRecorder()
+	start(t, build(t, app.Families()[0]), golden(t)).FunctionURL(true).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/api/version", nil))
+	fields := strings.Fields(stamp)
+	want := `{"version":"` + fields[0] + `","revision":"` + fields[1] + `","go":"` + runtime.Version() + `"}`
+	if got := strings.TrimSpace(w.Body.String()); w.Code != http.StatusOK || got != want {
+		t.Errorf("%d %s, want %s", w.Code, got, want)
+	}
+	makefile, err := os.ReadFile("../Makefile")
+	if err != nil || !strings.Contains(string(makefile), "-X '$$module/pkg/version.stamp=$$stamp'") {
+		t.Errorf("make build links no stamp, %v", err)
 	}
 }
 

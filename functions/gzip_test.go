@@ -57,11 +57,11 @@ func TestCompressed(t *testing.T) {
 	}{
 		{"as it is", "", []byte(ask), 200, `"text":`},
 		{"compressed", "gzip", whole, 200, `"text":`},
-		{"a bomb", "gzip", gzipped(t, `{"prompt":"`+strings.Repeat("a", 64<<20)+`"}`), 413, "the body becomes more than 100 times larger"},
+		{"a bomb", "gzip", gzipped(t, `{"prompt":"`+strings.Repeat("a", 64<<20)+`"}`), 413, "the body is more than 100 times larger"},
 		{"too much", "gzip", gzipped(t, `{"prompt":"`+compressibleText(11<<20)+`"}`), 413, "the body is larger than "},
-		{"cut", "gzip", whole[:len(whole)-9], 400, "the body is cut short or is no valid gzip"},
-		{"not compressed", "gzip", []byte(ask), 400, "the body is cut short or is no valid gzip"},
-		{"mangled, as by an API without binary types", "gzip", []byte(strings.ToValidUTF8(string(whole), "\ufffd")), 400, "the body is cut short or is no valid gzip"},
+		{"cut", "gzip", whole[:len(whole)-9], 400, "the body is truncated or not valid gzip"},
+		{"not compressed", "gzip", []byte(ask), 400, "the body is truncated or not valid gzip"},
+		{"mangled, as by an API without binary types", "gzip", []byte(strings.ToValidUTF8(string(whole), "\ufffd")), 400, "the body is truncated or not valid gzip"},
 		{"another encoding", "br", whole, 400, `the Content-Encoding \"br\" is not supported: send gzip or none`},
 	} {
 		for _, d := range doors {

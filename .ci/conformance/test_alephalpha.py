@@ -385,9 +385,9 @@ class Errors(unittest.TestCase):
 
     def test_not_served(self):
         prompt = Prompt.from_text("x")
-        with self.assertRaisesRegex(ValueError, "semantic embeddings are not served.*MISSING_CAPABILITY"):
+        with self.assertRaisesRegex(ValueError, "semantic embeddings are not supported.*MISSING_CAPABILITY"):
             client.semantic_embed(SemanticEmbeddingRequest(prompt, SemanticRepresentation.Symmetric), "abc")
-        with self.assertRaisesRegex(ValueError, "instructable embeddings are not served.*MISSING_CAPABILITY"):
+        with self.assertRaisesRegex(ValueError, "instructable embeddings are not supported.*MISSING_CAPABILITY"):
             client.instructable_embed(InstructableEmbeddingRequest(prompt, "to find it"), "abc")
         with self.assertRaisesRegex(ValueError, "image"):
             client.explain(ExplanationRequest(Prompt([Image(PIXEL, None, [])]), "y"), "abc")

@@ -8,7 +8,7 @@ func requests() []mutant {
 		{"requests: lists are not checked", wire, "field.list", "f.value(at, v.Index(i))", "error(nil)", wire, "^TestTable$"},
 		{"requests: unknown keys are accepted", wire, "checker.object", `return []string{string(raw)}, llm.Errorf(UnknownParam, "unknown parameter")`, "c.skip(); continue", wire, "^Test(Table|Unmarshal)$"},
 		{"requests: keys may come twice", wire, "seenKeys.add", "*word&bit != 0", "bit == 0", wire, "^TestUnmarshal$"},
-		{"requests: required keys may be absent", wire, "field.check", `at.invalid("must be given")`, "nil", wire, "^TestTable$"},
+		{"requests: required keys may be absent", wire, "field.check", `at.invalid("is required")`, "nil", wire, "^TestTable$"},
 		{"requests: neutral values are refused", wire, "field.refuse", "!slices.Contains(f.Neutral, compact.String())", "true", wire, "^TestTable$"},
 		{"requests: refused keys take any value", wire, "field.refuse", "err != nil || !slices.Contains(f.Neutral, compact.String())", "err != nil", wire, "^TestTable$"},
 		{"requests: errors of models keep canonical names", wire, "Table.Rename", "renamed.Param = name", "", wire, "^TestRename$"},

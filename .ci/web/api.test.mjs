@@ -5,10 +5,11 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { suite, test } from 'node:test'
 import { Api } from '../../pkg/page/js/api.js'
-import { range, stops } from '../../pkg/page/js/sampling.js'
+import { stops } from '../../pkg/page/js/sampling.js'
 import { linear, logarithmic, ticks } from '../../pkg/page/js/scale.js'
 import { level, percent, visible } from '../../pkg/page/js/shade.js'
 import { parameters, short } from '../../pkg/page/js/state.js'
+import { bounds, described, range } from '../../pkg/page/js/slider.js'
 import { step } from '../../pkg/page/js/tokens.js'
 
 // answering serves one answer in pieces of a number of bytes, and returns an Api for it.
@@ -118,9 +119,27 @@ test('the size of a model', () => {
 test('controls', () => {
   assert.deepEqual(stops('a\n\n\\n\\\\'), ['a', '\n\\'])
   assert.equal(stops('\n'), undefined)
+})
+
+test('ranges hold their default', () => {
   const { min, max, initial } = range({ type: ['number', 'null'], minimum: 0, maximum: 2, default: 1 }, 256)
   assert.deepEqual([min, max, initial], [0, 2, 1])
-  assert.equal(range({ type: 'integer' }, 256).max, 256)
+  const tokens = (schema, context) => {
+    const r = range({ type: 'integer', minimum: 1, ...schema }, context)
+    return [r.min, r.max, r.initial]
+  }
+  assert.deepEqual(tokens({}, 256), [1, 256, null])
+  assert.deepEqual(tokens({ default: 2048 }, 256), [1, 256, 256]) // the model has no room for the API's default
+  assert.deepEqual(tokens({ default: 4096 }, 0), [1, 4096, 4096])
+  assert.deepEqual(tokens({ maximum: 100, default: 16 }, 256), [1, 100, 16])
+  assert.deepEqual(tokens({ maximum: 4096, default: 16 }, 256), [1, 256, 16])
+  assert.equal(range(undefined, 256), null)
+  assert.equal(bounds(range({ type: 'number', minimum: -2, maximum: 2, default: 0 }, 0)), 'From −2 to 2; default: 0.')
+  assert.equal(bounds(range({ type: 'integer', minimum: 1, description: 'Default: to the end of the context; the most tokens to generate; 2048 is a maximum.' }, 256)),
+    'From 1 to 256; default: to the end of the context.')
+  assert.deepEqual(described('Default: random; the same seed gives the same text.'), { fallback: 'random', text: 'The same seed gives the same text.' })
+  assert.deepEqual(described('The most tokens to generate; 0 with echo describes the prompt.'), { fallback: '', text: 'The most tokens to generate.' })
+  assert.deepEqual(described(), { fallback: '', text: '' })
 })
 
 test('scales', () => {

@@ -31,9 +31,9 @@ export const widths = [360, 1280]
 
 // open opens an address in a new page, which is closed when the test ends. Then only expected
 // errors may have occurred.
-export async function open(t, url, { width = 1280, theme = 'light', reducedMotion = 'no-preference', hash = '', permissions = [] } = {}) {
+export async function open(t, url, { width = 1280, height = 900, theme = 'light', reducedMotion = 'no-preference', path = '', hash = '', permissions = [] } = {}) {
   const context = await (await browser()).newContext({
-    viewport: { width, height: 900 }, colorScheme: theme, reducedMotion, permissions, hasTouch: width < 500 })
+    viewport: { width, height }, colorScheme: theme, reducedMotion, permissions, hasTouch: width < 500 })
   const page = await context.newPage()
   page.setDefaultTimeout(30_000)
   const faults = []
@@ -56,7 +56,7 @@ export async function open(t, url, { width = 1280, theme = 'light', reducedMotio
     assert.deepEqual(faults.filter((f) => !expected.some((e) => e.test(f))), [])
     for (const e of expected) assert.ok(faults.some((f) => e.test(f)), `nothing said ${e}`)
   })
-  await page.goto(`${url}/${hash && `#${hash}`}`)
+  await page.goto(`${url}/${path}${hash && `#${hash}`}`)
   return Object.assign(page, {
     // expect allows a fault, which then must occur.
     expect: (pattern) => expected.push(pattern),
@@ -82,6 +82,7 @@ export async function picked(page, id, model) {
 // wider than the window.
 export async function clean(page, what, rules) {
   if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe)
+  await page.evaluate(() => document.getAnimations().forEach((a) => a.finish())) // of colours, which are judged
   const found = await page.evaluate((runOnly) => globalThis.axe.run(document, { resultTypes: ['violations'], runOnly }).then((r) => r.violations), rules)
   assert.deepEqual(found.map((v) => `${v.id}: ${v.help}: ${v.nodes.map((n) => `${n.target} ${n.failureSummary}`).join(' | ')}`), [], what)
   const [wide, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth])
@@ -96,7 +97,7 @@ export async function shoot(page, name) {
     await page.emulateMedia({ colorScheme: theme })
     for (const width of widths) {
       await page.setViewportSize({ width, height: 900 })
-      await page.evaluate(() => Promise.all(document.getAnimations().map((a) => a.finished.catch(() => {}))))
+      await page.evaluate(() => { for (const a of document.getAnimations()) a.finish() })
       await clean(page, `${name}, ${theme}, ${width}`, theme === themes[0] ? undefined : ['color-contrast'])
       await page.evaluate(() => { document.activeElement?.blur?.(); scrollTo({ top: 0, behavior: 'instant' }) })
       await page.screenshot({ path: `${shots}${name}-${theme}-${width}.png`, fullPage: true })

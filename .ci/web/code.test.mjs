@@ -1,6 +1,9 @@
 // The view Code: its programs run unchanged, with curl in a shell and with OpenAI's SDKs.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
 import { open, picked, server, shoot, view } from './browser.mjs'
@@ -10,34 +13,56 @@ const here = new URL('.', import.meta.url).pathname
 const run = promisify(execFile)
 const python = process.env.OPENAI_PYTHON // one that has OpenAI's SDK
 
-// programs returns the programs that the view shows: [title, program].
-const programs = (page) => page.locator('#view-code .snippet').evaluateAll((cards) =>
-  cards.map((c) => [c.getAttribute('aria-label'), c.querySelector('pre')?.textContent ?? '', c.querySelector('.hint')?.textContent ?? '']))
+const within = '#view-code'
+
+// tabs returns the dialects with a tab; shown selects one, and a language, and returns its program.
+const tabs = (page) => page.locator(`${within} .dialects button`).allTextContents()
+async function shown(page, dialect, language) {
+  await page.getByRole('tab', { name: dialect, exact: true }).click()
+  await page.locator(`${within} .segments label`, { hasText: language }).click()
+  await page.getByRole('group', { name: `Program: ${dialect}, ${language}`, exact: true }).waitFor()
+  return page.locator(`${within} pre`).textContent()
+}
+
+// lacking returns the reasons of the dialects without a tab.
+const lacking = (page) => page.locator(`${within} .lacking li > span`).allTextContents()
 
 // printed runs a program and returns its output, which must not be an error.
 async function printed(title, program, env = {}) {
+  const [dialect, language] = title.split(', ')
   const { PATH, HOME } = process.env
-  const options = { cwd: here, env: { PATH, HOME, NODE_NO_WARNINGS: '1', ...env }, timeout: 60_000 }
+  const dir = language === 'Go' ? await mkdtemp(join(tmpdir(), 'glossa-go-')) : ''
+  if (dir) await writeFile(join(dir, 'program.go'), program)
+  const options = { cwd: dir || here, env: { PATH, HOME, GOFLAGS: '-mod=mod', NODE_NO_WARNINGS: '1', ...env }, timeout: 120_000 }
   const [file, args] = {
-    'OpenAI for Python': [python, ['-c', program]],
-    'OpenAI for Node': ['node', ['--input-type=module', '-e', program]],
-  }[title] ?? ['sh', ['-euc', program]]
-  const { stdout, stderr } = await run(file, args, options)
-  assert.equal(stderr, '', title)
-  assert.notEqual(stdout, '', title)
-  assert.doesNotMatch(stdout, /"(error|detail)":/, `${title}\n${program}\n${stdout}`)
-  return stdout
+    Python: [dialect === 'OpenAI' ? python : 'python3', ['-c', program]],
+    JavaScript: ['node', ['--input-type=module', '-e', program]],
+    Go: ['go', ['run', 'program.go']],
+    curl: ['sh', ['-euc', program]],
+  }[language]
+  try {
+    const { stdout, stderr } = await run(file, args, options)
+    assert.equal(stderr, '', title)
+    assert.notEqual(stdout, '', title)
+    assert.doesNotMatch(stdout, /"(error|detail)":/, `${title}\n${program}\n${stdout}`)
+    return stdout
+  } finally {
+    if (dir) await rm(dir, { recursive: true })
+  }
 }
 
-// tried runs all shown programs concurrently and returns their outputs.
-async function tried(t, page, env) {
+// tried runs the programs of all tabs in some languages, and returns their outputs.
+async function tried(t, page, languages = ['curl', 'Python', 'JavaScript'], env = {}) {
+  const programs = []
+  for (const dialect of await tabs(page)) {
+    for (const language of languages) programs.push([`${dialect}, ${language}`, await shown(page, dialect, language)])
+  }
   const outputs = {}
-  await Promise.all((await programs(page)).map(async ([title, program, note]) => {
-    if (title === 'OpenAI for Python' && program && !python) {
+  await Promise.all(programs.map(async ([title, program]) => {
+    if (title === 'OpenAI, Python' && !python) {
       t.diagnostic('not run: no Python has OpenAI’s SDK; make conformance installs one')
       assert.notEqual(process.env.CI, 'true')
-    } else if (program) outputs[title] = await printed(title, program, env)
-    else assert.match(note, /^\S.* (has no|does not|knows the types|embeds one|completes one)/, title)
+    } else outputs[title] = await printed(title, program, env)
   }))
   return outputs
 }
@@ -50,64 +75,99 @@ function said(output) {
 }
 
 suite('code', () => {
-  const shown = async (t, url, options) => {
+  const opened = async (t, url, options) => {
     const page = await open(t, url, { hash: 'code', ...options })
-    await page.locator('#view-code .snippet').first().waitFor()
+    await page.locator(`${within} pre`).waitFor()
     return page
   }
+  const choose = (page, label) => page.locator('#code-request').selectOption({ label })
 
-  test('every request that the view begins with runs in all its dialects', async (t) => {
-    const page = await shown(t, (await server()).url)
-    const names = await page.locator('#code-request optgroup[label="To begin with"] option').allTextContents()
-    const dialects = {}
-    for (const name of names) {
-      await page.locator('#code-request').selectOption({ label: name })
-      dialects[name] = await tried(t, page)
+  test('each example runs in the dialects that can express it', async (t) => {
+    const page = await opened(t, (await server()).url)
+    const want = {
+      'A streamed chat': ['OpenAI', 'TextSynth', 'API layer'],
+      'A completion': ['OpenAI', 'TextSynth', 'API layer'],
+      'Structured output': ['OpenAI', 'TextSynth', 'Lamini', 'API layer'],
+      'Tokenize a text': ['Aleph Alpha', 'TextSynth'],
+      'Score a continuation': ['OpenAI', 'Aleph Alpha', 'TextSynth'],
+      'An embedding': ['OpenAI', 'Aleph Alpha', 'Lamini'],
+      'A translation': ['TextSynth'],
+      'List the models': ['OpenAI', 'Alpha', 'Aleph Alpha', 'API layer'],
     }
-    const count = (name) => Object.keys(dialects[name]).filter((d) => d !== 'OpenAI for Python').length
-    assert.deepEqual(names.map(count), [7, 7, 7, 2, 4, 4, 1, 5])
-    const chat = dialects['A chat, streamed']
-    assert.match(chat.curl, /^data: [\s\S]*\[DONE\]/)
-    const content = chat.curl.split('\n').map((l) => l.slice(6)).filter((d) => d.startsWith('{'))
+    const names = await page.locator('#code-request optgroup[label="Examples"] option').allTextContents()
+    assert.deepEqual(names, Object.keys(want))
+    const got = {}
+    for (const name of names) {
+      await choose(page, name)
+      assert.deepEqual(await tabs(page), want[name], name)
+      assert.equal((await lacking(page)).length, 6 - want[name].length)
+      got[name] = await tried(t, page)
+    }
+    const chat = got['A streamed chat']
+    assert.match(chat['OpenAI, curl'], /^data: [\s\S]*\[DONE\]/)
+    const content = chat['OpenAI, curl'].split('\n').map((l) => l.slice(6)).filter((d) => d.startsWith('{'))
       .map((d) => JSON.parse(d).choices[0].delta.content ?? '').join('')
-    assert.equal(chat['OpenAI for Node'], content) // the seed makes them the same
-    if (python) assert.equal(chat['OpenAI for Python'], content)
-    assert.equal(JSON.parse(dialects['A form filled in'].curl).outputs.age, 10)
-    assert.equal(JSON.parse(dialects['A form filled in']['OpenAI for Node']).age, 10)
-    assert.match(dialects['A translation'].curl, /Le train est en retard/)
-    assert.equal(JSON.parse(dialects['The likelihood of a continuation']['Aleph Alpha']).result.log_probability,
-      JSON.parse(dialects['The likelihood of a continuation'].curl).logprob)
+    assert.equal(chat['OpenAI, JavaScript'], content) // the seed makes them the same
+    if (python) assert.equal(chat['OpenAI, Python'], content)
+    assert.equal(chat['TextSynth, Python'], chat['TextSynth, curl'])
+    const form = got['Structured output']
+    for (const language of ['curl', 'Python', 'JavaScript']) assert.equal(JSON.parse(form[`Lamini, ${language}`]).outputs.age, 10)
+    assert.equal(JSON.parse(form['OpenAI, JavaScript']).age, 10)
+    assert.match(got['A translation']['TextSynth, Python'], /Le train est en retard/)
+    const score = got['Score a continuation']
+    assert.equal(JSON.parse(score['Aleph Alpha, curl']).result.log_probability, JSON.parse(score['TextSynth, Python']).logprob)
   })
 
-  test('the likeliest text is the same in every dialect', async (t) => {
+  test('programs in Go run', async (t) => {
+    const page = await opened(t, (await server()).url)
+    await choose(page, 'Structured output')
+    const outputs = await tried(t, page, ['Go'])
+    assert.equal(JSON.parse(outputs['Lamini, Go']).outputs.age, 10)
+    assert.equal(JSON.parse(JSON.parse(outputs['OpenAI, Go']).choices[0].message.content).age, 10)
+    await choose(page, 'List the models')
+    assert.match((await tried(t, page, ['Go']))['Alpha, Go'], /novels/)
+  })
+
+  test('a dialect that lacks a setting says which, and is shown without it if the user wants', async (t) => {
     const page = await open(t, (await server()).url, { hash: 'write' })
     await picked(page, 'write-model', 'novels')
     await page.locator('[data-param=max_tokens]').fill('8')
     await page.locator('[data-param=temperature]').fill('0')
+    await page.locator('[data-param=frequency_penalty]').fill('0')
     await page.locator('#write-prompt').fill('The old lighthouse')
     await page.locator('#write-go').click()
     await page.locator('.answer .to-code').click()
-    await page.locator('#view-code .snippet pre').first().waitFor()
+    await page.locator(`${within} pre`).waitFor()
     const text = await page.locator('.answer .written').first().textContent()
-    const outputs = await tried(t, page)
-    assert.ok(Object.keys(outputs).length >= 7)
+    assert.deepEqual(await tabs(page), ['OpenAI', 'Aleph Alpha', 'API layer'])
+    const reasons = await lacking(page)
+    assert.equal(reasons.length, 3)
+    for (const reason of reasons) assert.match(reason, /^(Alpha|TextSynth|Lamini) has no .*(frequency_penalty|logprobs).* for completions\.$/)
+    for (const _ of reasons) {
+      await page.getByRole('button', { name: 'Show without' }).first().click()
+      assert.match(await page.locator(`${within} .note.lacks`).textContent(), /^Without .*(frequency_penalty|logprobs)/)
+    }
+    assert.deepEqual(await tabs(page), ['OpenAI', 'Alpha', 'Aleph Alpha', 'TextSynth', 'Lamini', 'API layer'])
+    const outputs = await tried(t, page, ['curl'])
     for (const [title, output] of Object.entries(outputs)) assert.ok(said(output).includes(text), `${title}: ${output}`)
   })
 
   test('what the page sent is there, with hostile text, and runs', async (t) => {
-    const evil = `it's "$HOME" \\ \`id\` $(id) 😀\n-- `
+    const evil = `it's "$HOME" \\ \`id\` $(id) \uFEFF😀\n-- `
     const page = await open(t, (await server()).url, { hash: 'inside' })
     await picked(page, 'tokens-model', 'novels')
     await page.locator('#tokens-text').fill(evil)
     await page.locator('#tokens-go').click()
     await page.locator('#view-inside .to-code').click()
-    await page.locator('#view-code .snippet pre').first().waitFor()
+    await page.locator(`${within} pre`).waitFor()
     assert.match(await page.locator('#code-request option:checked').textContent(), /^POST \/tokenize · novels/)
-    const outputs = await tried(t, page)
+    const outputs = await tried(t, page, ['curl', 'Python', 'JavaScript', 'Go'])
     const { token_ids: ids } = await (await fetch(`${(await server()).url}/tokenize`, { method: 'POST',
       body: JSON.stringify({ model: 'novels', prompt: evil, tokens: true, token_ids: true }) })).json()
-    assert.deepEqual(JSON.parse(outputs.curl).token_ids, ids)
-    assert.deepEqual(JSON.parse(outputs.TextSynth).tokens, ids)
+    for (const language of ['curl', 'Python', 'JavaScript', 'Go']) {
+      assert.deepEqual(JSON.parse(outputs[`Aleph Alpha, ${language}`]).token_ids, ids, language)
+      assert.deepEqual(JSON.parse(outputs[`TextSynth, ${language}`]).tokens, ids, language)
+    }
   })
 
   test('a key is named and never shown', async (t) => {
@@ -120,37 +180,56 @@ suite('code', () => {
     await page.locator('#api-key').press('Enter')
     await page.locator('#connection[data-state=on]').waitFor()
     await view(page, 'code')
-    await page.locator('#code-request').selectOption({ label: 'A completion' })
-    const all = await programs(page)
-    for (const [title, program] of all.filter(([, program]) => program)) {
-      assert.match(program, /GLOSSA_API_KEY/, title)
-      if (title !== 'OpenAI for Python' || python) await printed(title, program, { GLOSSA_API_KEY: secret })
-    }
+    await choose(page, 'A completion')
+    await tried(t, page, ['curl', 'Python', 'JavaScript'], { GLOSSA_API_KEY: secret })
+    await printed('TextSynth, Go', await shown(page, 'TextSynth', 'Go'), { GLOSSA_API_KEY: secret })
+    const program = await shown(page, 'OpenAI', 'curl')
+    assert.match(program, /GLOSSA_API_KEY/)
     assert.ok(!(await page.content()).includes(secret))
-    await assert.rejects(printed('curl', all[0][1], { GLOSSA_API_KEY: 'wrong' }), /"code":"invalid_api_key"/)
+    await assert.rejects(printed('OpenAI, curl', program, { GLOSSA_API_KEY: 'wrong' }), /"code":"invalid_api_key"/)
   })
 
   test('addresses have the stage prefix', async (t) => {
     const stage = await proxy((await server()).url, '/dev')
     t.after(stage.stop)
-    const page = await shown(t, stage.url)
-    await page.locator('#code-request').selectOption({ label: 'The models' })
-    for (const [title, program] of await programs(page)) {
-      if (program && (title !== 'OpenAI for Python' || python)) assert.match(await printed(title, program), /novels/, title)
-    }
+    const page = await opened(t, stage.url)
+    await choose(page, 'List the models')
+    for (const [title, output] of Object.entries(await tried(t, page))) assert.match(output, /novels/, title)
   })
 
   test('copying', async (t) => {
-    const page = await shown(t, (await server()).url, { permissions: ['clipboard-read', 'clipboard-write'] })
-    const [[, program]] = await programs(page)
-    await page.locator('#view-code .snippet').first().getByRole('button', { name: 'Copy' }).click()
+    const page = await opened(t, (await server()).url, { permissions: ['clipboard-read', 'clipboard-write'] })
+    const program = await page.locator(`${within} pre`).textContent()
+    await page.locator(within).getByRole('button', { name: 'Copy' }).click()
     await page.getByText('Copied').first().waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), program)
   })
 
+  test('the dialect and the language are remembered', async (t) => {
+    const page = await opened(t, (await server()).url)
+    await choose(page, 'Structured output')
+    await shown(page, 'TextSynth', 'Go')
+    await page.reload()
+    await page.locator(`${within} pre`).waitFor()
+    await choose(page, 'A streamed chat')
+    await page.getByRole('group', { name: 'Program: TextSynth, Go' }).waitFor()
+    await choose(page, 'An embedding') // which TextSynth does not have
+    await page.getByRole('group', { name: 'Program: OpenAI, Go' }).waitFor()
+    await choose(page, 'A completion')
+    await page.getByRole('group', { name: 'Program: TextSynth, Go' }).waitFor()
+    const tab = page.getByRole('tab', { name: 'TextSynth' })
+    await tab.focus()
+    await page.keyboard.press('ArrowRight')
+    await page.getByRole('group', { name: 'Program: API layer, Go' }).waitFor()
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'API layer')
+    await page.keyboard.press('Home')
+    await page.getByRole('group', { name: 'Program: OpenAI, Go' }).waitFor()
+  })
+
   test('as it looks', async (t) => {
-    const page = await shown(t, (await server()).url)
-    await page.locator('#code-request').selectOption({ label: 'A form filled in' })
+    const page = await opened(t, (await server()).url)
+    await choose(page, 'Structured output')
+    await shown(page, 'OpenAI', 'Python')
     await shoot(page, 'code')
   })
 })

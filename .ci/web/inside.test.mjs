@@ -26,12 +26,12 @@ suite('look inside', () => {
     await ask('tokens')
     assert.deepEqual(await part('Tokens').locator('.piece .mono').allTextContents(), ['The', '␣old', '␣lighthouse', '␣stood'])
     assert.deepEqual(await part('Tokens').locator('.piece .id').allTextContents(), ['129', '202', '461', '511'])
-    assert.match(await part('Tokens').textContent(), /4 tokens of 24 characters, 6\.0 each.*the same text/)
+    assert.match(await part('Tokens').textContent(), /4 tokens, 24 characters \(6\.0 characters per token\).*the same text/)
 
     await picked(page, 'tokens-model', 'forms')
     await page.locator('#tokens-text').fill('Hé <b>😀</b>')
     await ask('tokens')
-    assert.match(await part('Tokens').textContent(), /does not have all of that text/)
+    assert.match(await part('Tokens').textContent(), /cannot represent the whole text/)
     assert.equal(await part('Tokens').locator('pre').textContent(), 'H <b></b>')
     await page.locator('#tokens-text').fill('')
     await ask('tokens')
@@ -46,8 +46,8 @@ suite('look inside', () => {
     const facts = Object.fromEntries(await part('Likelihood').locator('.facts > div').evaluateAll((rows) =>
       rows.map((r) => [r.querySelector('dt').textContent, r.querySelector('dd').textContent])))
     assert.equal(facts['log-probability'], logprob.toFixed(3).replace('-', '−'))
-    assert.equal(facts['perplexity a token'], Math.exp(-logprob / n).toFixed(2))
-    assert.equal(facts['likeliest continuation'], 'no')
+    assert.equal(facts['perplexity'], Math.exp(-logprob / n).toFixed(2))
+    assert.equal(facts['most likely continuation'], 'no')
     const each = (await part('Likelihood').locator('tbody td:nth-child(2)').allTextContents()).map((x) => Number(x.replace('−', '-')))
     assert.equal(each.length, n)
     assert.ok(Math.abs(each.reduce((a, b) => a + b) - logprob) < 0.001 * n, `${each} ${logprob}`)
@@ -57,22 +57,22 @@ suite('look inside', () => {
     await page.locator('#score-context').fill('')
     await page.locator('#score-continuation').fill('The')
     await ask('score')
-    assert.match(await part('Likelihood').locator('tbody').textContent(), /nothing before it/)
+    assert.match(await part('Likelihood').locator('tbody').textContent(), /first token/)
   })
 
   test('likeness', async (t) => {
     const { page, part, ask } = await shown(t)
     await ask('likeness')
-    const cells = (await part('Likeness').locator('.heat td[data-heat]').allTextContents()).map(Number)
+    const cells = (await part('Similarity').locator('.heat td[data-heat]').allTextContents()).map(Number)
     assert.equal(cells.length, 25)
     const at = (i, j) => cells[5 * i + j]
     for (let i = 0; i < 5; i++) for (let j = 0; j < 5; j++) assert.equal(at(i, j), i === j ? 1 : at(j, i))
     const most = Math.max(...cells.filter((c) => c < 1))
-    assert.match(await part('Likeness').locator('.sum').textContent(),
-      new RegExp(`^Most alike: 4 “The train is late.” and 5 “The train is on time.”, ${most.toFixed(2)}. Least: 2 .* and 4 .*, ${Math.min(...cells).toFixed(2)}\\.$`))
+    assert.match(await part('Similarity').locator('.sum').textContent(),
+      new RegExp(`^Most similar: 4 “The train is late.” and 5 “The train is on time.”, ${most.toFixed(2)}. Least similar: 2 .* and 4 .*, ${Math.min(...cells).toFixed(2)}\\.$`))
     await page.locator('#likeness-lines').fill('alone')
     await ask('likeness')
-    assert.match(await part('Likeness').locator('[role=alert]').textContent(), /two lines at least/)
+    assert.match(await part('Similarity').locator('[role=alert]').textContent(), /at least two lines/)
   })
 
   test('translations', async (t) => {
@@ -87,7 +87,7 @@ suite('look inside', () => {
     page.expect(/status of 400/)
     await page.locator('#translate-target').selectOption('ja')
     await ask('translate')
-    assert.match(await part('Translation').locator('[role=alert]').textContent(), /"ja" is not a language of this model: it has en, fr/)
+    assert.match(await part('Translation').locator('[role=alert]').textContent(), /does not support the language "ja", only en, fr/)
   })
 
   test('as it looks', async (t) => {

@@ -87,7 +87,7 @@ suite('models', () => {
     await page.keyboard.press('0')
     await page.waitForFunction((d) => document.querySelector('svg.chart path.line').getAttribute('d') === d, before)
     await choose('phrases')
-    await page.getByText('There are no measurements of phrases').waitFor()
+    await page.getByText('phrases has no training metrics').waitFor()
   })
 
   test('live while a run is trained, and on to Write', async (t) => {

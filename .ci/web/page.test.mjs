@@ -5,15 +5,17 @@ import { suite, test } from 'node:test'
 import { clean, open, picked, server, shoot, view } from './browser.mjs'
 import { alpha, proxy, serve } from './servers.mjs'
 
-const views = ['write', 'structure', 'inside', 'models', 'code']
+const views = ['write', 'chat', 'structure', 'inside', 'models', 'server', 'code']
 
 // tour uses every view that needs the server.
 async function tour(page) {
   await view(page, 'write')
   await picked(page, 'write-model', 'novels')
   await page.locator('[data-param=temperature][placeholder]').waitFor({ state: 'attached' }) // all is there
-  if (!await page.locator('.settings').evaluate((d) => d.open)) await page.locator('.settings summary').click()
+  const sheet = await page.locator('#settings-open').isVisible() // on a narrow screen
+  if (sheet) await page.locator('#settings-open').click()
   await page.locator('[data-param=max_tokens]').fill('8')
+  if (sheet) await page.getByRole('button', { name: 'Done' }).click()
   await page.locator('#write-go').click()
   await page.locator('.answer .to-code').waitFor()
   assert.equal(await page.locator('.answer .written .tok').count(), 8)
@@ -28,7 +30,13 @@ async function tour(page) {
   await view(page, 'models')
   await page.locator('#models-table tbody tr').nth(4).waitFor()
   await view(page, 'code')
-  await page.locator('.snippet pre').first().waitFor()
+  await page.locator('#view-code pre').waitFor()
+  await view(page, 'chat')
+  await picked(page, 'chat-model', 'novels')
+  await page.locator('#chat-text').fill('The old')
+  await page.locator('#chat-text').press('Enter')
+  await page.locator('.assistant .turn[aria-busy=false]').waitFor()
+  assert.equal(await page.locator('.assistant [role=alert]').count(), 0)
 }
 
 suite('serving', () => {
@@ -67,7 +75,7 @@ suite('serving', () => {
     const tab = await open(t, page.url)
     tab.expect(/status of 404/)
     tab.allow(api.url)
-    await tab.getByText('This address serves the page and not the API.').waitFor()
+    await tab.getByText('This address serves the page but not the API.').waitFor()
     await tab.locator('#api-address').fill('nonsense')
     await tab.locator('#api-address').press('Enter')
     assert.equal(await tab.evaluate(() => document.querySelector('#api-address').checkValidity()), false)
@@ -75,7 +83,23 @@ suite('serving', () => {
     await tab.locator('#api-address').press('Enter')
     await tab.locator('#connection[data-state=on]').waitFor()
     await tour(tab)
-    assert.match(await tab.locator('.snippet pre').first().textContent(), new RegExp(api.url))
+    assert.match(await tab.locator('#view-code pre').textContent(), new RegExp(api.url))
+  })
+})
+
+suite('version', () => {
+  test('the footer has the version of the server that tells it', async (t) => {
+    const { url } = await server()
+    const document = await (await fetch(`${url}/openapi.json`)).json()
+    const page = await open(t, url, { hash: 'code' })
+    await page.route('**/openapi.json', (route) => route.fulfill({ json: { ...document, paths: { ...document.paths, '/api/version': { get: {} } } } }))
+    await page.route('**/api/version', (route) => route.fulfill({ json: { version: 'v1.2.3', revision: '', go: 'go1.26' } }))
+    await page.reload()
+    await page.locator('footer', { hasText: 'glossa v1.2.3' }).waitFor()
+    await page.route('**/api/version', (route) => route.fulfill({ body: '1.19.0' })) // of another server
+    await page.reload()
+    await page.locator('#tab-server').waitFor()
+    assert.equal(await page.locator('#version').textContent(), '')
   })
 })
 
@@ -86,21 +110,23 @@ suite('keys', () => {
     t.after(keyed.stop)
     const page = await open(t, keyed.url)
     page.expect(/status of 401/)
-    await page.getByText('This server asks for an API key.').waitFor()
+    await page.getByText('This server requires an API key.').waitFor()
     await shoot(page, 'key')
     await page.locator('#api-key').fill('wrong')
     await page.locator('#api-key').press('Enter')
-    await page.getByText('The server does not know this key.').waitFor()
+    await page.getByText('The server does not accept this key.').waitFor()
     await page.locator('#api-key').fill(secret)
     await page.locator('#api-key').press('Enter')
     await page.locator('#connection[data-state=on]').waitFor()
     await page.locator('#view-write #write-model option[value=novels]').waitFor({ state: 'attached' }) // it begins anew
     await tour(page)
     const kept = await page.evaluate(() => JSON.stringify([localStorage, sessionStorage, document.cookie, location.href, history.state, document.documentElement.outerHTML]))
-    assert.ok(!kept.includes(secret))
-    assert.deepEqual(await page.context().storageState(), { cookies: [], origins: [] })
+    assert.ok(kept.includes('glossa-chat-') && !kept.includes(secret))
+    const { cookies, origins } = await page.context().storageState({ indexedDB: true })
+    assert.deepEqual(cookies, [])
+    assert.ok(origins.length === 1 && !JSON.stringify(origins).includes(secret))
     await page.reload()
-    await page.getByText('This server asks for an API key.').waitFor()
+    await page.getByText('This server requires an API key.').waitFor()
   })
 })
 
@@ -112,7 +138,7 @@ suite('errors', () => {
   }
   const error = { error: { message: 'the weights are asleep', type: 'server_error', param: null, code: null } }
   for (const [name, answer, words] of [
-    ['401', { status: 401, json: { error: { message: 'this key was revoked' } } }, /asks for a key.*This key was revoked\./],
+    ['401', { status: 401, json: { error: { message: 'this key was revoked' } } }, /requires a valid API key.*This key was revoked\./],
     ['429', { status: 429, headers: { 'Retry-After': '7' }, json: { error: { message: 'the queue is full' } } }, /busy: try again in 7 s\. The queue is full\./],
     ['500', { status: 500, json: error }, /The server failed\. The weights are asleep\./],
     ['503 of a gateway', { status: 503, contentType: 'text/html', body: '<html>down</html>' }, /^The server is not ready\./],
@@ -143,7 +169,7 @@ suite('errors', () => {
     await story(page)
     const alert = page.locator('.answer [role=alert]')
     await alert.waitFor()
-    assert.match(await alert.locator('p').textContent(), /connection .* lost|broke off/)
+    assert.match(await alert.locator('p').textContent(), /connection .* lost|cut off/)
     assert.ok(await page.locator('.answer .written .tok').count() > 0)
     await shoot(page, 'lost')
     front.fault = null
@@ -169,7 +195,6 @@ suite('errors', () => {
 suite('for everybody', () => {
   test('on a phone', async (t) => {
     const page = await open(t, (await server()).url, { width: 360 })
-    assert.equal(await page.locator('.settings').evaluate((d) => d.open), false) // there is little room
     await tour(page)
     for (const id of views) {
       await view(page, id)
@@ -180,6 +205,7 @@ suite('for everybody', () => {
   test('by keyboard alone', async (t) => {
     const page = await open(t, (await server()).url)
     await picked(page, 'write-model', 'novels')
+    await page.locator('#tab-server').waitFor()
     const focus = () => page.evaluate(() => document.activeElement?.id)
     await page.keyboard.press('Tab')
     assert.equal(await page.evaluate(() => document.activeElement.className), 'skip')

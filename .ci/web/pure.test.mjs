@@ -3,8 +3,9 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { suite, test } from 'node:test'
-import { DIALECTS, outputType } from '../../pkg/page/js/dialects.js'
+import { DIALECTS, outputType, readings } from '../../pkg/page/js/dialects.js'
 import { isOutputType, read, schemaOf } from '../../pkg/page/js/requests.js'
+import { goCode, javascriptCode, pythonCode } from '../../pkg/page/js/languages.js'
 import { compact, curl, openaiNode, openaiPython, quote } from '../../pkg/page/js/snippets.js'
 import { jsonFault, typed } from '../../pkg/page/js/typed.js'
 import { cosine, extremes, similarities } from '../../pkg/page/js/vectors.js'
@@ -60,9 +61,21 @@ suite('requests', () => {
     }
   })
 
+  test('which dialects can express a request, and why the others cannot', () => {
+    const call = post('/v1/completions', { model: 'm', prompt: 'x', frequency_penalty: 1, seed: 1, suffix: 'y' })
+    const said = Object.fromEntries(readings(call, read(call), 'local').map((r) => [r.id, r.why]))
+    assert.deepEqual(said, {
+      openai: '', alpha: 'Alpha has no seed, frequency_penalty, or suffix for completions.', alephalpha: 'Aleph Alpha has no seed or suffix for completions.',
+      textsynth: 'TextSynth has no suffix for completions.', lamini: 'Lamini has no seed, frequency_penalty, or suffix for completions.',
+      invoke: 'API layer has no suffix for completions.' })
+    const list = readings(post('/v1/embeddings', {}), { intent: { kind: 'embed', model: 'm', texts: ['a', 'b'] }, dialect: 'openai', unread: [] }, 'local')
+    assert.deepEqual(list.filter((r) => !r.call).map((r) => r.why), [
+      'Alpha has no embeddings.', 'Aleph Alpha embeds one text at a time.', 'TextSynth has no embeddings.', 'API layer has no embeddings.'])
+  })
+
   test('a chat of several messages is no text', () => {
     const intent = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b' }], settings: {} }
-    assert.deepEqual(DIALECTS.filter((d) => 'why' in d.say(intent, 'local')).map((d) => d.id), ['textsynth', 'alephalpha', 'lamini'])
+    assert.deepEqual(DIALECTS.filter((d) => 'why' in d.say(intent, 'local')).map((d) => d.id), ['alephalpha', 'textsynth', 'lamini'])
     assert.equal(say('textsynth', { ...intent, messages: [intent.messages[0]] }).call.body.prompt, 'a')
   })
 })
@@ -85,7 +98,7 @@ suite('forms', () => {
     assert.deepEqual(say('openai', intent).call.body.response_format.json_schema.schema, schemaOf(types))
     assert.deepEqual(say('lamini', intent).call.body.output_type, types)
     assert.deepEqual(say('invoke', intent).call.body.body.schema, schemaOf(types))
-    assert.deepEqual(say('alephalpha', intent).left, ['the schema'])
+    assert.deepEqual(say('alephalpha', intent).left, ['JSON Schema'])
     intent.settings.schema.properties.age.minimum = 3
     assert.match(say('lamini', intent).why, /types/)
   })
@@ -104,6 +117,19 @@ suite('snippets', () => {
     const line = curl(post('/v1/completions', { prompt: evil, stream: true }), 'http://h', true)
     assert.match(line, /^curl -sN 'http:\/\/h\/v1\/completions' \\\n {2}-H "Authorization: Bearer \$GLOSSA_API_KEY" \\\n/)
     assert.equal(curl({ method: 'DELETE', path: '/api/models?name=a', body: null }, '', false), `curl -s '/api/models?name=a' -X DELETE`)
+  })
+
+  test('in Python, JavaScript and Go', () => {
+    const call = post('/complete', { prompt: evil, stream: true })
+    for (const [program, key] of [[pythonCode, /os\.environ/], [javascriptCode, /process\.env/], [goCode, /os\.Getenv/]]) {
+      assert.match(program(call, 'http://h/dev', true), key)
+      assert.doesNotMatch(program(call, 'http://h/dev', false), key)
+      assert.match(program(call, 'http://h/dev', false), /http:\/\/h\/dev\/complete/)
+      assert.match(program({ method: 'DELETE', path: '/api/models?name=a', body: null }, '', false), /DELETE/)
+    }
+    const text = /const body = ([\s\S]*?)\n\n/.exec(goCode(call, '', false))[1]
+    assert.deepEqual(JSON.parse(new Function(`return ${text}`)()), call.body) // Go and JavaScript share these literals
+    assert.match(goCode(post('/complete', { prompt: 'a\uFEFF' }), '', false), /`[^`]*\\ufeff[^`]*`/)
   })
 
   test('literals', () => {

@@ -1,7 +1,7 @@
 // The view Write: prompts and chats, streamed, by one model or by two.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { open, picked, server, shoot } from './browser.mjs'
+import { open, picked, server, shoot, view } from './browser.mjs'
 import { proxy } from './servers.mjs'
 
 const story = 'The old lighthouse stood'
@@ -32,7 +32,7 @@ suite('write', () => {
     await write(story, { max_tokens: 40, seed: 7 })
     const { choices: [{ text: want }] } = await api('/v1/completions', { model: 'novels', prompt: story, max_tokens: 40, seed: 7 })
     assert.equal(await text(), want)
-    assert.match(await answer.locator('.figures').textContent(), /^40 tokens · [\d,]+ tokens\/s · first after [\d.]+ ms · cut at its length$/)
+    assert.match(await answer.locator('.figures').textContent(), /^40 tokens · [\d,]+ tokens\/s · first after [\d.]+ ms · token limit reached$/)
     await write(story, { max_tokens: 12, temperature: 0 })
     assert.equal(await text(), (await api('/v1/completions', { model: 'novels', prompt: story, max_tokens: 12, temperature: 0 })).choices[0].text)
     await shoot(page, 'write')
@@ -126,20 +126,22 @@ suite('write', () => {
     await shoot(page, 'compare')
   })
 
-  test('a chat remembers what was said', async (t) => {
-    const { page, write, ended } = await shown(t)
-    await page.getByText('Chat', { exact: true }).click()
-    await write(story, { max_tokens: 8, temperature: 0 })
-    const sent = page.waitForRequest(/\/v1\/chat\/completions/)
-    await page.locator('#write-prompt').fill('And then')
-    await page.locator('#write-prompt').press('Control+Enter')
-    const { messages } = (await sent).postDataJSON()
-    assert.deepEqual(messages.map((m) => m.role), ['user', 'assistant', 'user'])
-    const { choices: [{ message }] } = await api('/v1/chat/completions', { model: 'novels', messages: messages.slice(0, 1), max_tokens: 8, temperature: 0 })
-    assert.equal(messages[1].content, message.content)
-    await ended()
-    await shoot(page, 'chat')
-    await page.locator('#write-new').click()
-    assert.equal(await page.locator('.turns li').count(), 0)
+  test('an answer stays in its view, and settings and the model survive a reload', async (t) => {
+    const { page, write, text } = await shown(t)
+    await write(story, { max_tokens: 8, seed: 3, stop: 'x\\n' })
+    const answer = await text()
+    await view(page, 'chat')
+    await page.locator('.chat-empty').waitFor()
+    assert.equal(await page.locator('.turn').count(), 0)
+    await view(page, 'write')
+    assert.equal(await text(), answer)
+    await page.locator('#write-logprobs').uncheck()
+    await picked(page, 'write-model', 'abc')
+    await page.reload()
+    await page.waitForFunction(() => document.querySelector('[data-param=seed]')?.value === '3')
+    assert.equal(await page.locator('#write-model').inputValue(), 'abc')
+    assert.equal(await page.locator('[data-param=max_tokens]').inputValue(), '8')
+    assert.equal(await page.locator('[data-param=stop]').inputValue(), 'x\\n')
+    assert.equal(await page.locator('#write-logprobs').isChecked(), false)
   })
 })

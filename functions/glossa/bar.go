@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"glossa/pkg/terminal"
+
 	"golang.org/x/term"
 )
 
@@ -43,7 +45,7 @@ type trainProgress struct {
 // newBar returns a bar on w.
 func newBar(w io.Writer) *bar {
 	b := &bar{w: w}
-	if file, ok := w.(*os.File); ok && isTerminal(file) {
+	if file, ok := w.(*os.File); ok && terminal.Is(file) {
 		b.columns = 80
 		if columns, _, err := term.GetSize(int(file.Fd())); err == nil && columns > 0 {
 			b.columns = columns

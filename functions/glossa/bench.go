@@ -13,14 +13,13 @@ import (
 	"strconv"
 	"strings"
 
-	"glossa/pkg/app"
+	"github.com/spf13/cobra"
+
 	"glossa/pkg/bench"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
-
-const benchUsage = "[MODEL] [--shape NAMES] [--quant NAMES] [--threads LIST] [--batch LIST] [--prefill N] [--decode N] [--repeat N] [--json] [--save FILE.gguf]"
 
 // benchOptions holds the command line of bench.
 type benchOptions struct {
@@ -31,18 +30,70 @@ type benchOptions struct {
 	save           string
 }
 
+// benchCommand returns glossa bench.
+func (p *program) benchCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "bench [MODEL]", Short: "Measure how fast models compute", Args: positional(0, "MODEL"),
+		Long: `Measure how fast a model, or built-in shapes with random weights, compute
+prompts and generate text.
+
+OF LIMIT is the share of the machine's limit. The limit is the shortest time
+that a pass can take: that of reading the model's weights from memory once or
+that of its multiplications, whichever is longer. Both speeds are measured
+with the same threads and instructions before and after each measurement, and
+the highest ones count, those of the measurements themselves included.`,
+		Example: `  glossa bench
+  glossa bench runs/mine --quant q8_0,f32
+  glossa bench --shape gpt2-124m --threads 1,2,4 --json`,
+	}
+	b := &benchOptions{}
+	f := c.Flags()
+	shapes := f.String("shape", strings.Join(bench.Shapes(), ","), "`names` of built-in shapes, with random weights")
+	quants := f.String("quant", "", "`names` of weight formats: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
+	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads")
+	batches := f.String("batch", "1", "`numbers` of rows that are computed in one pass")
+	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of the prompt; 0: do not measure prompts")
+	f.IntVar(&b.config.Decode, "decode", 64, "tokens generated after a prompt of 16; 0: do not measure generation")
+	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements; the median is shown")
+	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
+	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
+	completeWords(c, "shape", bench.Shapes()...)
+	completeWords(c, "quant", append(dtype.Options(), "stored")...)
+	c.RunE = func(c *cobra.Command, args []string) (err error) {
+		if b.model = first(args); b.model != "" {
+			*quants = cmp.Or(*quants, "stored")
+		}
+		b.shapes, b.quants = strings.Split(*shapes, ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
+		if b.config.Threads, err = numbers("threads", *threads); err != nil {
+			return err
+		}
+		if b.config.Batches, err = numbers("batch", *batches); err != nil {
+			return err
+		}
+		if err := b.check(); err != nil {
+			return err
+		}
+		if b.config.Kernels, err = p.kernels(); err != nil {
+			return err
+		}
+		return b.measure(c.Context(), p.stdout)
+	}
+	return c
+}
+
+// first returns the first argument, "" if there is none.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
 // measure prints how fast models compute.
-func measure(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
-	b, err := readBenchOptions(args, stdout)
-	if err != nil {
-		return err
-	}
-	if b.config.Kernels, err = benchKernels(); err != nil {
-		return err
-	}
-	print := b.tablePrinter(stdout)
+func (b *benchOptions) measure(ctx context.Context, w io.Writer) error {
+	print := b.tablePrinter(w)
 	if b.json {
-		lines := json.NewEncoder(stdout)
+		lines := json.NewEncoder(w)
 		print = func(r bench.Result) error { return lines.Encode(r) }
 	}
 	if b.model != "" {
@@ -53,7 +104,7 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Write
 		if err := errors.Join(b.run(ctx, m, print), m.Close()); err != nil || b.json {
 			return err
 		}
-		return b.printFirstToken(stdout)
+		return b.printFirstToken(w)
 	}
 	for _, name := range b.shapes {
 		m, err := bench.Random(name)
@@ -67,53 +118,23 @@ func measure(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Write
 	return nil
 }
 
-// readBenchOptions reads the command line.
-func readBenchOptions(args []string, w io.Writer) (*benchOptions, error) {
-	b := &benchOptions{}
-	f := flags("bench", benchUsage, w)
-	shapes := f.String("shape", strings.Join(bench.Shapes(), ","), "`names` of built-in shapes, with random weights")
-	quants := f.String("quant", "", "`names` of weight formats: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
-	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads")
-	batches := f.String("batch", "1", "`numbers` of rows that are computed in one pass")
-	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of the prompt; 0: do not measure prompts")
-	f.IntVar(&b.config.Decode, "decode", 64, "tokens generated after a prompt of 16; 0: do not measure generation")
-	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements; the median is shown")
-	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
-	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
-	var err error
-	if b.model, err = parseNamed(f, args); err != nil {
-		return nil, err
-	}
-	if b.model != "" {
-		*quants = cmp.Or(*quants, "stored")
-	}
-	b.shapes, b.quants = strings.Split(*shapes, ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
-	if b.config.Threads, err = numbers("threads", *threads); err != nil {
-		return nil, err
-	}
-	if b.config.Batches, err = numbers("batch", *batches); err != nil {
-		return nil, err
-	}
-	return b, b.check()
-}
-
 // check validates the arguments before the measurements begin.
 func (b *benchOptions) check() error {
 	for _, name := range b.shapes {
 		if !slices.Contains(bench.Shapes(), name) {
-			return fmt.Errorf("%w: --shape: %q is not one of %s", errUsage, name, strings.Join(bench.Shapes(), ", "))
+			return usagef("--shape: %q must be %s", name, strings.Join(bench.Shapes(), ", "))
 		}
 	}
 	for _, name := range b.quants {
 		if _, ok := transformer.Formats()[name]; !ok || name == "stored" && b.model == "" {
-			return fmt.Errorf("%w: --quant: %q is not one of %s, nor, for a MODEL, stored", errUsage, name, strings.Join(dtype.Options(), ", "))
+			return usagef("--quant: %q must be %s or, for a MODEL, stored", name, strings.Join(dtype.Options(), ", "))
 		}
 	}
 	switch {
 	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
-		return fmt.Errorf("%w: --prefill and --decode must not be negative, --repeat must be positive", errUsage)
+		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
 	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):
-		return fmt.Errorf("%w: --save writes one MODEL or --shape in one --quant other than stored", errUsage)
+		return usagef("--save writes one MODEL or --shape in one --quant other than stored")
 	}
 	return nil
 }
@@ -174,7 +195,8 @@ func (b *benchOptions) tablePrinter(w io.Writer) func(bench.Result) error {
 	return func(r bench.Result) error {
 		if !begun {
 			begun = true
-			fmt.Fprintf(w, "%s kernels, %s/%s, %d processors; medians of %d\n\n", b.config.Kernels.Name(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), b.config.Repeat)
+			fmt.Fprintf(w, "%s kernels, %s/%s, %d processors; medians of %d\n", b.config.Kernels.Name(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), b.config.Repeat)
+			fmt.Fprint(w, "limit: the time to read the weights once or to multiply them, whichever is longer, at the highest speeds seen here\n\n")
 			fmt.Fprintf(w, "%-20s %-6s %7s %5s  %-8s %10s  %8s  %s\n", "SHAPE", "QUANT", "THREADS", "BATCH", "PHASE", "TOKENS/S", "OF LIMIT", "MACHINE")
 		}
 		share, machine := "-", "-"
@@ -195,9 +217,9 @@ func speed(v float64) string {
 	return strconv.FormatFloat(v, 'f', 0, 64)
 }
 
-// benchKernels returns the kernels that the environment selects.
-func benchKernels() (*kernel.Kernels, error) {
-	cfg, err := app.Environment()
+// kernels returns the kernels that the settings select.
+func (p *program) kernels() (*kernel.Kernels, error) {
+	cfg, err := p.environment()
 	if err != nil {
 		return nil, err
 	}
@@ -220,7 +242,7 @@ func numbers(flag, text string) (list []int, err error) {
 	for part := range strings.SplitSeq(text, ",") {
 		n, err := strconv.Atoi(part)
 		if err != nil || n < 1 || n > 4096 {
-			return nil, fmt.Errorf("%w: --%s: %q is not a number from 1 to 4096", errUsage, flag, part)
+			return nil, usagef("--%s: %q must be an integer from 1 to 4096", flag, part)
 		}
 		list = append(list, n)
 	}

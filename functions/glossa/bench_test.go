@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -14,9 +13,8 @@ import (
 
 func runBench(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	var out, notes bytes.Buffer
-	err := measure(t.Context(), args, strings.NewReader(""), &out, &notes)
-	return out.String(), err
+	out, _, err := output(t.Context(), append([]string{"bench"}, args...)...)
+	return out, err
 }
 
 // A saved model gives the same measurements as its shape, as lines of JSON and as a table.
@@ -56,7 +54,7 @@ func TestBench(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(table), "\n")
-	if len(lines) != 6 || !strings.HasPrefix(lines[5], "from the file to the first token") || !strings.HasPrefix(lines[2], "SHAPE") || !strings.HasPrefix(lines[3], "alpha.gguf           q4_0         1     1  decode ") {
+	if len(lines) != 7 || !strings.HasPrefix(lines[1], "limit: ") || !strings.HasPrefix(lines[6], "from the file to the first token") || !strings.HasPrefix(lines[3], "SHAPE") || !strings.HasPrefix(lines[4], "alpha.gguf           q4_0         1     1  decode ") {
 		t.Errorf("the table is\n%s", table)
 	}
 }
@@ -87,16 +85,16 @@ func TestBenchRun(t *testing.T) {
 
 func TestBenchRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
-		`--shape: "gpt5" is not one of alpha-1.8m`: {"--shape", "alpha-1.8m,gpt5"},
-		`--quant: "q2" is not one of`:              {"--quant", "q2"},
-		`--quant: "stored" is not one of`:          {"--quant", "stored"},
-		`--threads: "0" is not a number`:           {"--threads", "1,0"},
-		`--batch: "x" is not a number`:             {"--batch", "x"},
-		"--repeat must be positive":                {"--repeat", "0"},
-		"must not be negative":                     {"--decode", "-1"},
-		"one MODEL or --shape in one --quant":      {"--save", "f.gguf"},
-		"other than stored":                        {"model.gguf", "--save", "f.gguf"},
-		`"b": one argument too many`:               {"a", "b"},
+		`--shape: "gpt5" must be alpha-1.8m`:  {"--shape", "alpha-1.8m,gpt5"},
+		`--quant: "q2" must be`:               {"--quant", "q2"},
+		`--quant: "stored" must be`:           {"--quant", "stored"},
+		`--threads: "0" must be an integer`:   {"--threads", "1,0"},
+		`--batch: "x" must be an integer`:     {"--batch", "x"},
+		"--repeat must be positive":           {"--repeat", "0"},
+		"must not be negative":                {"--decode", "-1"},
+		"one MODEL or --shape in one --quant": {"--save", "f.gguf"},
+		"other than stored":                   {"model.gguf", "--save", "f.gguf"},
+		`unexpected argument "b"`:             {"a", "b"},
 	} {
 		if _, err := runBench(t, args...); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", args, err, want)

@@ -2,34 +2,31 @@ package main
 
 import (
 	"bufio"
-	"context"
-	"fmt"
-	"io"
+
+	"github.com/spf13/cobra"
 
 	"glossa/pkg/starter/corpus"
 )
 
-const corpusUsage = "novels|abc|chords|forms [--seed N] [--bytes N]"
-
-// writeCorpus writes the training text of a starter model to stdout.
-func writeCorpus(_ context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
-	f := flags("corpus", corpusUsage, stderr)
-	seed := f.Uint64("seed", 1, "the same `N` gives the same text")
-	size := f.Int("bytes", 1_000_000, "approximate size in bytes; the last passage is complete")
-	name, err := parseNamed(f, args)
-	switch {
-	case err != nil:
-		return err
-	case name == "":
-		return fmt.Errorf("%w: which text?", errUsage)
-	case *size < 1:
-		return fmt.Errorf("%w: --bytes must be positive, not %d", errUsage, *size)
+// corpusCommand returns glossa corpus, which writes the training text of a starter model.
+func (p *program) corpusCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "corpus novels|abc|chords|forms", Short: "Write the training text of a starter model", Args: positional(1, "NAME"),
+		Example: "  glossa corpus novels --bytes 6000000 > novels.txt", ValidArgs: []string{"novels", "abc", "chords", "forms"},
 	}
-	text, err := corpus.Text(name, *seed, *size)
-	if err != nil {
-		return err
+	seed := c.Flags().Uint64("seed", 1, "the same seed gives the same text")
+	size := c.Flags().Int("bytes", 1_000_000, "approximate size in bytes; the last passage is complete")
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		if *size < 1 {
+			return usagef("--bytes: %d must be positive", *size)
+		}
+		text, err := corpus.Text(args[0], *seed, *size)
+		if err != nil {
+			return err
+		}
+		w := bufio.NewWriter(p.stdout)
+		w.WriteString(text) // Flush returns its error
+		return w.Flush()
 	}
-	w := bufio.NewWriter(stdout)
-	w.WriteString(text) // Flush returns its error
-	return w.Flush()
+	return c
 }

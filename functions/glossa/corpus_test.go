@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"strings"
 	"testing"
@@ -9,9 +8,8 @@ import (
 
 func TestCorpus(t *testing.T) {
 	write := func(args ...string) (string, error) {
-		var out, notes bytes.Buffer
-		err := writeCorpus(t.Context(), args, strings.NewReader(""), &out, &notes)
-		return out.String(), err
+		out, _, err := output(t.Context(), append([]string{"corpus"}, args...)...)
+		return out, err
 	}
 	for _, name := range []string{"novels", "abc", "chords", "forms"} {
 		t.Run(name, func(t *testing.T) {

@@ -21,6 +21,10 @@ func TestHealth(t *testing.T) {
 			t.Errorf("%d %q", code, out)
 		}
 	}
+	t.Setenv("GLOSSA_PORT", server.URL[strings.LastIndex(server.URL, ":")+1:])
+	if code, out := operate(t, "health"); code != 0 || out != "ok\n" {
+		t.Errorf("at the port of the settings: %d %q", code, out)
+	}
 	status = http.StatusServiceUnavailable
 	if code, out := operate(t, "health", "--url", server.URL); code != 1 || !strings.Contains(out, "503") {
 		t.Errorf("%d %q", code, out)

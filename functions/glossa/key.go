@@ -3,63 +3,157 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"glossa/pkg/account"
 )
 
-const keyUsage = `create NAME --role R [--days N]
-       glossa key limit NAME [--requests N/s|N/m] [--tokens-per-day N] [--tokens-per-month N] [--none]
-       glossa key revoke NAME
-       glossa key list
-       each with [--accounts FILE | --table-name T]`
+// keyCommand returns glossa key.
+func (p *program) keyCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "key", Short: "Create, limit, list and revoke API keys", Args: subcommand, RunE: needsSubcommand,
+		Long: `Create, limit, list and revoke the API keys of a file or a DynamoDB table. A
+key is shown once, when it is created; only its SHA-256 is stored.`,
+		Example: `  glossa key create ci --role client --accounts accounts.json
+  glossa key limit ci --requests 10/s --accounts accounts.json
+  glossa key list --accounts accounts.json`,
+	}
+	c.AddCommand(p.keyCreateCommand(), p.keyLimitCommand(), p.keyListCommand(), p.keyRevokeCommand())
+	return c
+}
 
-// key changes the API keys of the accounts.
-func key(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
-	f := flags("key", keyUsage, stdout)
-	source, limits := accountsFlags(f), limitFlags(f)
-	role := f.String("role", "", "create: admin, worker, client or monitor")
-	days := f.Int("days", 365, "create: `number` of days until the key expires; 0: never")
-	name, verb, err := parseVerb(f, args)
-	if err != nil {
-		return err
+// roles are the roles of users and keys.
+func roles() []string {
+	return []string{string(account.Admin), string(account.Worker), string(account.Client), string(account.Monitor)}
+}
+
+// keyCreateCommand returns glossa key create.
+func (p *program) keyCreateCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "create NAME", Short: "Create a key and print it once", Args: positional(1, "NAME"),
+		Example: "  glossa key create ci --role client --expires 90d --accounts accounts.json",
 	}
-	store, err := source.store()
-	if err != nil {
-		return err
+	source := accountsFlags(c)
+	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
+	life := lifetime(365 * day)
+	c.Flags().Var(&life, "expires", "`time` until the key expires, such as 90d or 12h, or never")
+	completeWords(c, "role", roles()...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return createKey(c.Context(), store, strings.ToLower(args[0]), account.Role(*role), time.Duration(life), p.stdout, p.stderr)
 	}
-	if given := limits.given(f); given && verb != "limit" {
-		return fmt.Errorf("%w: only limit NAME sets limits", errUsage)
+	return c
+}
+
+// keyLimitCommand returns glossa key limit.
+func (p *program) keyLimitCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "limit NAME", Short: "Limit the requests and tokens of a key", Args: positional(1, "NAME"),
+		Example: "  glossa key limit ci --requests 10/s --tokens-per-day 1000000",
 	}
-	switch {
-	case verb == "limit" && name != "":
-		return limitKeys(ctx, store, name, limits, f, stdout)
-	case verb == "create" && name != "":
-		return createKey(ctx, store, name, account.Role(*role), *days, stdout, stderr)
-	case verb == "revoke" && name != "":
-		return revokeKeys(ctx, store, name, stdout)
-	case verb == "list" && name == "":
-		return listKeys(ctx, store, stdout)
+	source, limits := accountsFlags(c), limitFlags(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return limitKeys(c.Context(), store, strings.ToLower(args[0]), limits, p.stdout)
 	}
-	return fmt.Errorf("%w: create NAME, limit NAME, revoke NAME or list", errUsage)
+	return c
+}
+
+// keyListCommand returns glossa key list.
+func (p *program) keyListCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List the keys, without their secrets", Args: positional(0),
+		Example: "  glossa key list --accounts accounts.json",
+	}
+	source, asJSON := accountsFlags(c), jsonFlag(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return listKeys(c.Context(), store, *asJSON, p.stdout)
+	}
+	return c
+}
+
+// keyRevokeCommand returns glossa key revoke.
+func (p *program) keyRevokeCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "revoke NAME", Short: "Revoke a key", Args: positional(1, "NAME"),
+		Example: "  glossa key revoke ci --accounts accounts.json",
+	}
+	source := accountsFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return revokeKeys(c.Context(), store, strings.ToLower(args[0]), p.stdout)
+	}
+	return c
+}
+
+// day is the longest unit of a lifetime.
+const day = 24 * time.Hour
+
+// A lifetime is the value of --expires; 0 is forever.
+type lifetime time.Duration
+
+// String formats the lifetime in days, if it has whole ones.
+func (l *lifetime) String() string {
+	switch d := time.Duration(*l); {
+	case d == 0:
+		return "never"
+	case d%day == 0:
+		return fmt.Sprintf("%dd", d/day)
+	default:
+		return d.String()
+	}
+}
+
+// Type returns the word for the value in the help.
+func (l *lifetime) Type() string { return "time" }
+
+// Set parses a number of days, such as 90d, a duration of Go, such as 12h, or never.
+func (l *lifetime) Set(text string) error {
+	if text == "never" {
+		*l = 0
+		return nil
+	}
+	d, err := time.ParseDuration(text)
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		var n uint16
+		_, err = fmt.Sscanf(days+"\n", "%d\n", &n)
+		d = time.Duration(n) * day
+	}
+	if err != nil || d <= 0 {
+		return fmt.Errorf("%q must be a duration with a unit, such as 90d or 12h, or never", text)
+	}
+	*l = lifetime(d)
+	return nil
 }
 
 // createKey prints the new key, which is not stored, alone to stdout and a note to stderr.
-func createKey(ctx context.Context, store account.Store, name string, role account.Role, days int, stdout, stderr io.Writer) error {
+func createKey(ctx context.Context, store account.Store, name string, role account.Role, life time.Duration, stdout, stderr io.Writer) error {
 	var expires time.Time
-	switch {
-	case days < 0:
-		return fmt.Errorf("%w: --days %d: 0 or more", errUsage, days)
-	case days > 0:
-		expires = time.Now().AddDate(0, 0, days)
+	if life > 0 {
+		expires = time.Now().Add(life)
 	}
 	secret, c, err := account.NewAPIKey(name, role, expires)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
+		return usageError{err}
 	}
 	same, err := keysNamed(ctx, store, c.Name)
 	switch {
@@ -105,11 +199,33 @@ func keysNamed(ctx context.Context, store account.Store, name string) (list []ac
 	return list, err
 }
 
+// A listedAccount is a user or key of a listing for programs.
+type listedAccount struct {
+	Name    string         `json:"name"`
+	Role    account.Role   `json:"role"`
+	Last4   string         `json:"last4,omitempty"` // of a key: its last four characters
+	Created time.Time      `json:"created"`
+	Expires time.Time      `json:"expires,omitzero"` // zero: never
+	Limits  account.Limits `json:"limits,omitzero"`
+}
+
+// listedAccounts returns credentials without their secrets.
+func listedAccounts(list []account.Credential) []listedAccount {
+	out := make([]listedAccount, len(list))
+	for i, c := range list {
+		out[i] = listedAccount{c.Name, c.Role, c.Last4, c.Created, c.Expires, c.Limits}
+	}
+	return out
+}
+
 // listKeys prints the API keys by name, without their secrets.
-func listKeys(ctx context.Context, store account.Store, w io.Writer) error {
+func listKeys(ctx context.Context, store account.Store, asJSON bool, w io.Writer) error {
 	list, err := store.List(ctx, account.APIKey)
 	if err != nil {
 		return withHint(err)
+	}
+	if asJSON {
+		return printJSON(w, map[string]any{"keys": listedAccounts(list)})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tROLE\tKEY\tCREATED\tEXPIRES\tLIMITS") // errors come with Flush
@@ -132,7 +248,7 @@ func expiry(c account.Credential) string {
 }
 
 // limitKeys changes the limits of the keys of a name.
-func limitKeys(ctx context.Context, store account.Store, name string, given *limitOptions, f *flag.FlagSet, w io.Writer) error {
+func limitKeys(ctx context.Context, store account.Store, name string, given *limitOptions, w io.Writer) error {
 	list, err := keysNamed(ctx, store, name)
 	if err != nil {
 		return withHint(err)
@@ -141,7 +257,7 @@ func limitKeys(ctx context.Context, store account.Store, name string, given *lim
 		return fmt.Errorf("there is no key %s: glossa key list shows them", name)
 	}
 	for _, c := range list {
-		if err := setLimits(ctx, store, c, given, f, w); err != nil {
+		if err := setLimits(ctx, store, c, given, w); err != nil {
 			return err
 		}
 	}

@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,27 +12,18 @@ import (
 	"syscall"
 )
 
-// A command is one row of the table: glossa NAME ARGS.
-type command struct {
-	name, usage, summary string
-	run                  func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
-}
+// Exit statuses.
+const (
+	exitFailure = 1
+	exitUsage   = 2
+)
 
-func commands() []command {
-	return []command{
-		{"serve", serveUsage, "serve the models over HTTP", serve},
-		{"health", healthUsage, "check that a server answers", health},
-		{"models", modelsUsage, "list models and report problems; add, remove and check their records", models},
-		{"chat", chatUsage, "chat with a model in the terminal", chat},
-		{"train", trainUsage, "train a model on a text", trainModel},
-		{"bench", benchUsage, "measure how fast models compute", measure},
-		{"pull", pullUsage, "download a model from the Hugging Face hub", pull},
-		{"pack", packUsage, "write a model as one file that loads without conversion", pack},
-		{"publish", publishUsage, "pack a model and store it where models are served from, a directory or S3", publishModel},
-		{"user", userUsage, "add, limit, list and remove users, who log in with a password", user},
-		{"key", keyUsage, "create, limit, list and revoke API keys", key},
-		{"corpus", corpusUsage, "write the training text of a starter model", writeCorpus},
-	}
+// A program is one run of the command.
+type program struct {
+	args           []string
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	settings       settings
 }
 
 func main() {
@@ -42,26 +32,28 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// run runs a command and returns the exit status.
+// run runs a command, prints its error and returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		return help(stdout)
+	path, err := execute(ctx, args, stdin, stdout, stderr)
+	switch {
+	case err == nil:
+		return 0
+	case errors.Is(err, errUsage):
+		fmt.Fprintf(stderr, "%s: %v\nRun '%s --help' for usage.\n", path, err, path)
+		return exitUsage
 	}
-	for _, c := range commands() {
-		if c.name != args[0] {
-			continue
-		}
-		switch err := c.run(ctx, args[1:], stdin, stdout, stderr); {
-		case err == nil, errors.Is(err, flag.ErrHelp):
-			return 0
-		case errors.Is(err, errUsage):
-			fmt.Fprintf(stderr, "glossa %s: %v\nusage: glossa %s %s\n", c.name, err, c.name, c.usage)
-			return 2
-		default:
-			fmt.Fprintf(stderr, "glossa %s: %v\n", c.name, err)
-			return 1
-		}
-	}
-	fmt.Fprintf(stderr, "glossa: there is no command %q: glossa help lists them\n", args[0])
-	return 2
+	fmt.Fprintf(stderr, "%s: %v\n", path, err)
+	return exitFailure
+}
+
+// execute runs a command and returns its full name, such as "glossa models add".
+func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (path string, err error) {
+	p := &program{args: args, stdin: stdin, stdout: stdout, stderr: stderr}
+	root := p.root()
+	root.SetArgs(append([]string{}, args...)) // cobra reads the process's arguments if they are nil
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	c, err := root.ExecuteContextC(ctx)
+	return c.CommandPath(), err
 }

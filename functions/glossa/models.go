@@ -3,88 +3,76 @@ package main
 import (
 	"cmp"
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"glossa/pkg/app"
 	"glossa/pkg/catalog"
 )
 
-const modelsUsage = `[list] [--checkpoints DIR] [--table-name T]
-       glossa models add FILE... | --name N --family F --type TYPE [--no-streaming] [--with-record] [--table-name T]
-       glossa models remove NAME... [--record] [--table-name T]
-       glossa models check [FILE... | --checkpoints DIR] [--table-name T]
-       glossa models init [--table-name T | --outputs FILE] [--starters [--checkpoints s3://BUCKET/PREFIX]] [--force]`
+// tableUsage describes the flag that names the table of records.
+const tableUsage = "DynamoDB `table` of model records, instead of the built-in ones"
 
-// models lists the models that serve would serve, and edits the records of a table.
-func models(ctx context.Context, args []string, _ io.Reader, stdout, _ io.Writer) error {
-	f := flags("models", modelsUsage, stdout)
-	dir := f.String("checkpoints", "", "list, check, init: `directory` of training runs or s3://bucket/prefix, in addition to the starters (GLOSSA_CHECKPOINTS)")
-	table := tableFlag(f)
-	var row catalog.Row
-	f.StringVar(&row.Name, "name", "", "add: the model's `name`: a model id, an inference profile or an ARN of Bedrock; RECORD.ENDPOINT of SageMaker")
-	f.StringVar(&row.Family, "family", "", "add: bedrock or sagemaker")
-	f.StringVar(&row.Type, "type", "", "add: the provider's `word` for the model, such as Claude")
-	noStreaming := f.Bool("no-streaming", false, "add: do not stream its answers, even if its record describes streaming")
-	withRecord := f.Bool("with-record", false, "add: if the table has no record for the model, write the built-in one")
-	var initial initOptions
-	f.StringVar(&initial.outputs, "outputs", "", "init: `file` of outputs of cdk deploy, which names the table and the bucket")
-	f.BoolVar(&initial.starters, "starters", false, "init: the starters too: their records, and the models to --checkpoints")
-	f.BoolVar(&initial.force, "force", false, "init: overwrite changed items and restore deleted ones")
-	record := f.Bool("record", false, "remove: delete the model's own record too; that of a group stays")
-	rest, err := parseAll(f, args)
-	if err != nil {
-		return err
-	}
-	verb := "list"
-	if len(rest) > 0 {
-		verb, rest = rest[0], rest[1:]
-	}
-	row.Streaming = !*noStreaming
-	switch {
-	case verb == "list" && len(rest) == 0:
-		return listModels(ctx, *dir, *table, stdout)
-	case verb == "check" && len(rest) == 0:
-		return checkModels(ctx, *dir, *table, stdout)
-	case verb == "check":
-		return checkFiles(ctx, rest, stdout)
-	case verb == "init" && len(rest) == 0:
-		initial.table, initial.checkpoints = *table, *dir
-		return initial.run(ctx, stdout)
-	case verb == "add" && (len(rest) > 0) != (row.Name != ""):
-		return addModels(ctx, *table, rest, row, *withRecord, stdout)
-	case verb == "remove" && len(rest) > 0:
-		return removeModels(ctx, *table, rest, *record, stdout)
-	}
-	return fmt.Errorf("%w: list, add FILE... or --name N, remove NAME..., check or init", errUsage)
-}
+// modelsOptions holds the flags that choose the models.
+type modelsOptions struct{ checkpoints, table string }
 
 // tableFlag adds the flag that names the table.
-func tableFlag(f *flag.FlagSet) *string {
-	return f.String("table-name", "", "DynamoDB `table` of model records, instead of the built-in ones (GLOSSA_TABLE)")
+func tableFlag(f *pflag.FlagSet, table *string) {
+	f.StringVar(table, "table-name", "", tableUsage)
+	withVariables(f, "table-name")
 }
 
-// parseAll reads args into f and returns the arguments that are not flags, which may stand
-// anywhere.
-func parseAll(f *flag.FlagSet, args []string) (rest []string, err error) {
-	for {
-		if err := parse(f, args, true); err != nil || f.NArg() == 0 {
-			return rest, err
-		}
-		rest, args = append(rest, f.Arg(0)), f.Args()[1:]
+// modelFlags adds the flags that choose the models.
+func modelFlags(c *cobra.Command, o *modelsOptions) {
+	checkpointsFlag(c, &o.checkpoints)
+	tableFlag(c.Flags(), &o.table)
+}
+
+// checkpointsFlag adds the flag that names the directory of models.
+func checkpointsFlag(c *cobra.Command, dir *string) {
+	c.Flags().StringVar(dir, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, in addition to the starters")
+	withVariables(c.Flags(), "checkpoints")
+	completeDirectory(c, "checkpoints")
+}
+
+// modelsCommand returns glossa models, which lists the models.
+func (p *program) modelsCommand() *cobra.Command {
+	c := p.modelsListCommand()
+	c.Use, c.Short, c.Args = "models", "List models; add, remove and check their records", subcommand
+	c.Long = `List the models that glossa serve would serve, and report problems. The other
+commands edit and check the records of models in a DynamoDB table.`
+	c.Example = `  glossa models
+  glossa models --checkpoints runs --json
+  glossa models check --table-name glossa`
+	c.AddCommand(p.modelsListCommand(), p.modelsAddCommand(), p.modelsRemoveCommand(), p.modelsCheckCommand(), p.modelsInitCommand())
+	return c
+}
+
+// modelsListCommand returns glossa models list.
+func (p *program) modelsListCommand() *cobra.Command {
+	var o modelsOptions
+	c := &cobra.Command{
+		Use: "list", Short: "List the models and report problems", Args: positional(0),
+		Example: "  glossa models list\n  glossa models list --json | jq -r '.models[].name'",
 	}
+	modelFlags(c, &o)
+	asJSON := jsonFlag(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error { return p.listModels(c.Context(), o, *asJSON) }
+	return c
 }
 
 // catalogOf returns the models that serve would serve.
-func catalogOf(dir, table string) (*catalog.Catalog, error) {
-	cfg, err := configure(dir)
+func (p *program) catalogOf(o modelsOptions) (*catalog.Catalog, error) {
+	cfg, err := p.configure(o.checkpoints)
 	if err != nil {
 		return nil, err
 	}
-	cfg.Table = cmp.Or(table, cfg.Table)
+	cfg.Table = cmp.Or(o.table, cfg.Table)
 	cfg.Accounts = "" // keys are not checked
 	a, err := app.New(cfg)
 	if err != nil {
@@ -93,18 +81,52 @@ func catalogOf(dir, table string) (*catalog.Catalog, error) {
 	return a.Catalog(), nil
 }
 
+// A listedModel is a model of the listing for programs.
+type listedModel struct {
+	Name       string   `json:"name"`
+	Family     string   `json:"family"`
+	Type       string   `json:"type"`
+	Step       *int     `json:"step,omitempty"`       // of training
+	Context    int      `json:"context,omitempty"`    // tokens
+	Parameters int64    `json:"parameters,omitempty"` // weights
+	Loss       *float64 `json:"loss,omitempty"`       // of the last step, nats per token
+	Source     string   `json:"source,omitempty"`     // directory, bucket or record
+}
+
+// listed returns the model of an entry.
+func listed(e catalog.Entry) listedModel {
+	m := listedModel{Name: e.Name, Family: e.Family, Type: e.Type, Context: e.Context, Source: e.Item}
+	if r := e.Run; r != nil {
+		m.Parameters, m.Source = r.Parameters, r.Source
+		if r.Info != nil {
+			m.Step, m.Loss = &r.Step, r.Info.LastLoss
+		}
+	}
+	return m
+}
+
 // listModels prints the models and their problems.
-func listModels(ctx context.Context, dir, table string, w io.Writer) error {
-	c, err := catalogOf(dir, table)
+func (p *program) listModels(ctx context.Context, o modelsOptions, asJSON bool) error {
+	c, err := p.catalogOf(o)
 	if err != nil {
 		return err
 	}
 	entries, problems := c.Entries(ctx)
-	if err := printModels(w, entries); err != nil {
+	models, texts := make([]listedModel, len(entries)), make([]string, len(problems))
+	for i, e := range entries {
+		models[i] = listed(e)
+	}
+	for i, problem := range problems {
+		texts[i] = problemText(problem)
+	}
+	if asJSON {
+		return printJSON(p.stdout, map[string]any{"models": models, "problems": texts})
+	}
+	if err := printModels(p.stdout, models); err != nil {
 		return err
 	}
-	for _, problem := range problems {
-		if _, err := fmt.Fprintf(w, "\n%s\n", problemText(problem)); err != nil {
+	for _, text := range texts {
+		if _, err := fmt.Fprintf(p.stdout, "\n%s\n", text); err != nil {
 			return err
 		}
 	}
@@ -120,28 +142,29 @@ func problemText(problem error) string {
 }
 
 // printModels prints models, the default one first.
-func printModels(w io.Writer, entries []catalog.Entry) error {
-	if len(entries) == 0 {
+func printModels(w io.Writer, models []listedModel) error {
+	if len(models) == 0 {
 		_, err := fmt.Fprintln(w, "no models")
 		return err
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tFAMILY\tTYPE\tSTEP\tCONTEXT\tPARAMS\tLOSS\tSOURCE") // errors come with Flush
-	for _, e := range entries {
-		step, window, params, loss, source := "-", "-", "-", "-", cmp.Or(e.Item, "-")
-		if e.Context > 0 {
-			window = strconv.Itoa(e.Context)
+	for _, m := range models {
+		var step, window, params, loss string
+		if m.Step != nil {
+			step = strconv.Itoa(*m.Step)
 		}
-		if r := e.Run; r != nil {
-			params, source = count(r.Parameters), r.Source
-			if r.Info != nil {
-				step = strconv.Itoa(r.Step)
-			}
-			if r.Info != nil && r.Info.LastLoss != nil {
-				loss = strconv.FormatFloat(*r.Info.LastLoss, 'f', 3, 64)
-			}
+		if m.Context > 0 {
+			window = strconv.Itoa(m.Context)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.Name, e.Family, e.Type, step, window, params, loss, source)
+		if m.Parameters > 0 {
+			params = count(m.Parameters)
+		}
+		if m.Loss != nil {
+			loss = strconv.FormatFloat(*m.Loss, 'f', 3, 64)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			m.Name, m.Family, m.Type, orDash(step), orDash(window), orDash(params), orDash(loss), orDash(m.Source))
 	}
 	return t.Flush()
 }

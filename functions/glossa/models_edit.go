@@ -10,18 +10,87 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"glossa/pkg/catalog"
 	"glossa/schemas"
 )
 
+// modelsAddCommand returns glossa models add.
+func (p *program) modelsAddCommand() *cobra.Command {
+	var table string
+	var row catalog.Row
+	c := &cobra.Command{
+		Use: "add [FILE...]", Short: "Add models to a table",
+		Long: `Write the records of files to a table, or list a model of Amazon Bedrock or
+Amazon SageMaker by its --name, --family and --type.`,
+		Example: `  glossa models add claude.json --table-name glossa
+  glossa models add --name us.anthropic.claude-sonnet-4-20250514-v1:0 \
+    --family bedrock --type Claude --with-record --table-name glossa`,
+	}
+	f := c.Flags()
+	f.StringVar(&row.Name, "name", "", "the model: a model id, an inference profile or an ARN of Bedrock; RECORD.ENDPOINT of SageMaker")
+	f.StringVar(&row.Family, "family", "", "bedrock or sagemaker")
+	f.StringVar(&row.Type, "type", "", "the provider's `word` for the model, such as Claude")
+	noStreaming := f.Bool("no-streaming", false, "do not stream the model's answers, even if its record describes streaming")
+	withRecord := f.Bool("with-record", false, "if the table has no record for the model, write the built-in one")
+	tableFlag(f, &table)
+	completeWords(c, "family", catalog.Bedrock, catalog.SageMaker)
+	c.RunE = func(c *cobra.Command, files []string) error {
+		row.Streaming = !*noStreaming
+		if (len(files) > 0) == (row.Name != "") {
+			return usagef("name either files or one model: FILE... or --name")
+		}
+		return p.addModels(c.Context(), table, files, row, *withRecord)
+	}
+	return c
+}
+
+// modelsRemoveCommand returns glossa models remove.
+func (p *program) modelsRemoveCommand() *cobra.Command {
+	var table string
+	c := &cobra.Command{
+		Use: "remove NAME...", Short: "Remove models from a table",
+		Example: "  glossa models remove my.model --table-name glossa",
+	}
+	record := c.Flags().Bool("record", false, "delete the model's own record too; the record of a group stays")
+	tableFlag(c.Flags(), &table)
+	c.RunE = func(c *cobra.Command, names []string) error {
+		if len(names) == 0 {
+			return usagef("missing argument NAME")
+		}
+		return p.removeModels(c.Context(), table, names, *record)
+	}
+	return c
+}
+
+// modelsCheckCommand returns glossa models check.
+func (p *program) modelsCheckCommand() *cobra.Command {
+	var o modelsOptions
+	c := &cobra.Command{
+		Use: "check [FILE...]", Short: "Check records for problems",
+		Long: `Check the models that glossa serve would serve, or the records of files. The
+exit status is 1 if a model would not be served.`,
+		Example: "  glossa models check\n  glossa models check claude.json",
+	}
+	modelFlags(c, &o)
+	c.RunE = func(c *cobra.Command, files []string) error {
+		if len(files) > 0 {
+			return checkFiles(c.Context(), files, p.stdout)
+		}
+		return p.checkModels(c.Context(), o)
+	}
+	return c
+}
+
 // editor returns the editor of the table's records.
-func editor(table string) (catalog.Editor, error) {
-	cfg, err := environment()
+func (p *program) editor(table string) (catalog.Editor, error) {
+	cfg, err := p.environment()
 	if err != nil {
 		return catalog.Editor{}, err
 	}
 	if table = cmp.Or(table, cfg.Table); table == "" {
-		return catalog.Editor{}, fmt.Errorf("%w: which table? name it with --table-name T or GLOSSA_TABLE", errUsage)
+		return catalog.Editor{}, usagef("no table: pass --table-name or set GLOSSA_TABLE")
 	}
 	t, err := cfg.OpenTable(table)
 	return catalog.Editor{Table: t}, err
@@ -50,11 +119,11 @@ func builtinRecords(ctx context.Context, all bool) (list []catalog.Item, err err
 }
 
 // addModels writes the records of files, or adds a row to the list of models.
-func addModels(ctx context.Context, table string, files []string, row catalog.Row, withRecord bool, w io.Writer) error {
+func (p *program) addModels(ctx context.Context, table string, files []string, row catalog.Row, withRecord bool) error {
 	add := catalog.Addition{Items: fileItems(files)}
 	if row.Name != "" {
 		if row.Type == "" || row.Family != catalog.Bedrock && row.Family != catalog.SageMaker {
-			return fmt.Errorf("%w: --name goes with --type and with --family bedrock or sagemaker", errUsage)
+			return usagef("--name needs --type and --family, which is bedrock or sagemaker")
 		}
 		add.Rows = []catalog.Row{row}
 	}
@@ -65,17 +134,17 @@ func addModels(ctx context.Context, table string, files []string, row catalog.Ro
 	if withRecord {
 		add.Defaults = groups
 	}
-	e, err := editor(table)
+	e, err := p.editor(table)
 	if err != nil {
 		return err
 	}
 	written, err := e.Add(ctx, add)
-	if err := printWritten(w, written); err != nil {
+	if err := printWritten(p.stdout, written); err != nil {
 		return err
 	}
 	if without, ok := errors.AsType[catalog.NoRecord](err); ok && !withRecord {
 		if key := catalog.Find(groups, without.Family, without.Name); key != "" {
-			err = fmt.Errorf("%w: --with-record writes %s, which this program contains", err, key)
+			err = fmt.Errorf("%w: pass --with-record to write %s, which this program contains", err, key)
 		} else {
 			err = fmt.Errorf("%w: write one and add its file", err)
 		}
@@ -84,14 +153,14 @@ func addModels(ctx context.Context, table string, files []string, row catalog.Ro
 }
 
 // removeModels removes models from the list.
-func removeModels(ctx context.Context, table string, names []string, record bool, w io.Writer) error {
-	e, err := editor(table)
+func (p *program) removeModels(ctx context.Context, table string, names []string, record bool) error {
+	e, err := p.editor(table)
 	if err != nil {
 		return err
 	}
 	removed, err := e.Remove(ctx, names, record)
 	for _, name := range removed {
-		fmt.Fprintf(w, "removed %s\n", name) // the error matters more
+		fmt.Fprintf(p.stdout, "removed %s\n", name) // the error matters more
 	}
 	return err
 }
@@ -106,13 +175,13 @@ func printWritten(w io.Writer, keys []string) error {
 }
 
 // checkModels prints the problems of the models that serve would serve.
-func checkModels(ctx context.Context, dir, table string, w io.Writer) error {
-	c, err := catalogOf(dir, table)
+func (p *program) checkModels(ctx context.Context, o modelsOptions) error {
+	c, err := p.catalogOf(o)
 	if err != nil {
 		return err
 	}
 	_, problems := c.Entries(ctx)
-	return printProblems(w, problems)
+	return printProblems(p.stdout, problems)
 }
 
 // checkFiles prints the problems of the records in files, which may use the schemas of

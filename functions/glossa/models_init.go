@@ -6,10 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"glossa/pkg/app"
 	"glossa/pkg/catalog"
@@ -20,21 +21,39 @@ import (
 	"glossa/pkg/starter"
 )
 
+// modelsInitCommand returns glossa models init.
+func (p *program) modelsInitCommand() *cobra.Command {
+	var o initOptions
+	c := &cobra.Command{
+		Use: "init", Short: "Fill a new table and its bucket", Args: positional(0),
+		Long: `Write the built-in records to a table and, with --starters, the starter models
+to the checkpoints. Existing items stay, and deleted ones stay deleted.`,
+		Example: `  glossa models init --table-name glossa
+  glossa models init --starters --outputs infra/cdk.out/outputs.json`,
+	}
+	modelFlags(c, &o.modelsOptions)
+	c.Flags().StringVar(&o.outputs, "outputs", "", "`file` of outputs of cdk deploy, which names the table and the bucket")
+	c.Flags().BoolVar(&o.starters, "starters", false, "include the starters: their records, and the models, which go to --checkpoints")
+	c.Flags().BoolVar(&o.force, "force", false, "overwrite changed items and restore deleted ones")
+	c.RunE = func(c *cobra.Command, _ []string) error { return o.run(c.Context(), p) }
+	return c
+}
+
 // An initOptions says what a new table and its bucket receive.
 type initOptions struct {
-	table, checkpoints string
-	outputs            string // file of a deployment's outputs; "": none
-	starters, force    bool
+	modelsOptions
+	outputs         string // file of a deployment's outputs; "": none
+	starters, force bool
 }
 
 // run writes the built-in records to a table and, with starters, the starter models to the
 // checkpoints. Existing items stay and deleted items stay deleted, because every deployment
 // repeats this.
-func (o initOptions) run(ctx context.Context, w io.Writer) error {
+func (o initOptions) run(ctx context.Context, p *program) error {
 	if err := o.readOutputs(); err != nil {
 		return err
 	}
-	e, err := editor(o.table)
+	e, err := p.editor(o.table)
 	if err != nil {
 		return err
 	}
@@ -43,19 +62,19 @@ func (o initOptions) run(ctx context.Context, w io.Writer) error {
 		return err
 	}
 	if o.starters { // before their records, so that every listed model exists
-		if err := o.publishStarters(ctx, e, w); err != nil {
+		if err := o.publishStarters(ctx, p, e); err != nil {
 			return err
 		}
 	}
 	sown, err := e.WriteSeed(ctx, catalog.Seed{Items: items, Force: o.force})
-	if err := printWritten(w, sown.Written); err != nil {
+	if err := printWritten(p.stdout, sown.Written); err != nil {
 		return err
 	}
 	if err == nil && len(sown.Kept) > 0 {
-		_, err = fmt.Fprintf(w, "kept %d %s as they are\n", len(sown.Kept), plural("record", len(sown.Kept)))
+		_, err = fmt.Fprintf(p.stdout, "kept %d %s as they are\n", len(sown.Kept), plural("record", len(sown.Kept)))
 	}
 	for _, key := range sown.Deleted {
-		fmt.Fprintf(w, "left out models/%s: it was deleted\n", key) // the error matters more
+		fmt.Fprintf(p.stdout, "left out models/%s: it was deleted\n", key) // the error matters more
 	}
 	return err
 }
@@ -66,7 +85,7 @@ func (o *initOptions) readOutputs() error {
 		return nil
 	}
 	if o.table != "" || o.checkpoints != "" {
-		return fmt.Errorf("%w: --outputs names the table and the checkpoints", errUsage)
+		return usagef("--outputs names the table and the checkpoints: it cannot be used with --table-name or --checkpoints")
 	}
 	raw, err := os.ReadFile(o.outputs)
 	if err != nil {
@@ -93,13 +112,13 @@ func (o *initOptions) readOutputs() error {
 }
 
 // publishStarters publishes each starter model once, unless a model of its name exists.
-func (o initOptions) publishStarters(ctx context.Context, e catalog.Editor, w io.Writer) error {
-	cfg, err := environment()
+func (o initOptions) publishStarters(ctx context.Context, p *program, e catalog.Editor) error {
+	cfg, err := p.environment()
 	if err != nil {
 		return err
 	}
 	if cfg.Checkpoints = strings.TrimSuffix(cmp.Or(o.checkpoints, cfg.Checkpoints), "/"); cfg.Checkpoints == "" {
-		return fmt.Errorf("%w: --starters: where to? set --checkpoints s3://BUCKET/PREFIX or GLOSSA_CHECKPOINTS", errUsage)
+		return usagef("no place for the starters: pass --checkpoints s3://BUCKET/PREFIX or set GLOSSA_CHECKPOINTS")
 	}
 	given, err := e.Seeded(ctx)
 	if err != nil {
@@ -122,7 +141,7 @@ func (o initOptions) publishStarters(ctx context.Context, e catalog.Editor, w io
 				message = "published " + location
 			}
 		}
-		if _, err := fmt.Fprintln(w, message); err != nil {
+		if _, err := fmt.Fprintln(p.stdout, message); err != nil {
 			return err
 		}
 		if err := e.MarkSeeded(ctx, location); err != nil {

@@ -54,7 +54,7 @@ func (d *deployed) seed(t *testing.T, more ...string) (status int, out string) {
 // and the problems.
 func (d *deployed) serves(t *testing.T) (names []string, problems []error) {
 	t.Helper()
-	cfg, err := environment()
+	cfg, err := (&program{}).environment()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,7 +186,7 @@ func TestSeedRefused(t *testing.T) {
 		{`{"a": {"TableName": "x", "BucketName": "y"}, "b": {"TableName": "z", "BucketName": "y"}}`, nil, 1, "holds several deployments"},
 		{`{"a": {"TableName": "glossa", "BucketName": "y"}}`, []string{"--table-name", "t"}, 2, "--outputs names the table"},
 		{`{"a": {"TableName": "nowhere", "BucketName": "models"}}`, nil, 1, "no such table: nowhere in eu-west-1"},
-		{`{"a": {"TableName": "glossa", "BucketName": "Models"}}`, nil, 1, "no place in S3"},
+		{`{"a": {"TableName": "glossa", "BucketName": "Models"}}`, nil, 1, "not an S3 location"},
 	} {
 		os.Remove(other)
 		if step.outputs != "" {
@@ -197,7 +197,7 @@ func TestSeedRefused(t *testing.T) {
 			t.Errorf("%s %q: %d %s, want %q", step.outputs, step.args, status, out, step.want)
 		}
 	}
-	if status, out := operate(t, "models", "init", "--starters", "--table-name", "glossa"); status != 2 || !strings.Contains(out, "where to?") {
+	if status, out := operate(t, "models", "init", "--starters", "--table-name", "glossa"); status != 2 || !strings.Contains(out, "no place for the starters") {
 		t.Errorf("%d: %s", status, out)
 	}
 	for code, refusal := range map[string]int{"NoSuchBucket": http.StatusNotFound, "AccessDenied": http.StatusForbidden} {
@@ -213,7 +213,7 @@ func TestSeedRefused(t *testing.T) {
 		t.Setenv(name, "")
 	}
 	t.Setenv("AWS_EC2_METADATA_DISABLED", "true")
-	if status, out := d.seed(t); status != 1 || !strings.Contains(out, "there are no credentials of AWS here") {
+	if status, out := d.seed(t); status != 1 || !strings.Contains(out, "no AWS credentials") {
 		t.Errorf("without credentials: %d %s", status, out)
 	}
 }

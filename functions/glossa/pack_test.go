@@ -11,9 +11,7 @@ import (
 )
 
 func runPack(ctx context.Context, args ...string) (out, notes string, err error) {
-	var stdout, stderr bytes.Buffer
-	err = pack(ctx, args, strings.NewReader(""), &stdout, &stderr)
-	return stdout.String(), stderr.String(), err
+	return output(ctx, append([]string{"pack"}, args...)...)
 }
 
 const packSource = "../../pkg/engine/arch/testdata/gpt2"
@@ -41,13 +39,13 @@ func TestPack(t *testing.T) {
 		t.Errorf("%d files are left, %v", len(left), err)
 	}
 	t.Setenv("GLOSSA_CHECKPOINTS", dir)
-	var table bytes.Buffer
-	if err := models(t.Context(), nil, strings.NewReader(""), &table, &table); err != nil {
-		t.Fatalf("%v\n%s", err, table.String())
+	table, _, err := output(t.Context(), "models")
+	if err != nil {
+		t.Fatalf("%v\n%s", err, table)
 	}
 	for _, quant := range packFormats {
-		if !strings.Contains(table.String(), "small-"+quant+" ") {
-			t.Errorf("small-%s is not among\n%s", quant, table.String())
+		if !strings.Contains(table, "small-"+quant+" ") {
+			t.Errorf("small-%s is not among\n%s", quant, table)
 		}
 	}
 }
@@ -62,8 +60,8 @@ func TestPackRun(t *testing.T) {
 	t.Setenv("GLOSSA_CHECKPOINTS", filepath.Dir(file))
 	say := func(model string) string {
 		var answer, notes bytes.Buffer
-		args := []string{model, "--temperature", "0", "--max-tokens", "30"}
-		if err := chat(t.Context(), args, strings.NewReader("The old lighthouse\n"), &answer, &notes); err != nil {
+		args := []string{"chat", model, "--temperature", "0", "--max-tokens", "30"}
+		if err := command(t.Context(), strings.NewReader("The old lighthouse\n"), &answer, &notes, args...); err != nil {
 			t.Fatal(err, notes.String())
 		}
 		return answer.String()
@@ -104,7 +102,7 @@ func TestPackRefuses(t *testing.T) {
 		usage bool
 		want  string
 	}{
-		{t.Context(), nil, true, "which model"},
+		{t.Context(), nil, true, "missing argument SOURCE"},
 		{t.Context(), []string{packSource, "-o", "x.bin"}, true, ".safetensors"},
 		{t.Context(), []string{packSource, "-o", fresh, "--quant", "q5_1"}, true, `"q5_1"`},
 		{t.Context(), []string{packSource, "-o", precious}, false, "not replaced"},

@@ -12,13 +12,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"glossa/pkg/app"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/publish"
 )
-
-var publishUsage = "SOURCE [--name N] --checkpoints DIR|s3://BUCKET/PREFIX [--quant " + strings.Join(packFormats, "|") + "] [--new]"
 
 // publishOptions holds the command line of publish.
 type publishOptions struct {
@@ -28,39 +28,47 @@ type publishOptions struct {
 	upload            publish.Upload
 }
 
-// publishModel packs a model and stores it where models are served from, with the AWS
-// account that the AWS CLI would use.
-func publishModel(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
-	p := &publishOptions{}
-	f := flags("publish", publishUsage, stdout)
-	f.StringVar(&p.upload.Name, "name", "", "`name` of the model (default SOURCE's)")
-	f.StringVar(&p.checkpoints, "checkpoints", "", "directory, or s3://bucket/prefix, of models (GLOSSA_CHECKPOINTS)")
-	f.StringVar(&p.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default f32 of Alpha's runs, else q8_0; a packed model has its own)")
-	f.BoolVar(&p.upload.New, "new", false, "fail if a model of this name exists")
-	source, err := parseNamed(f, args)
-	if err != nil {
-		return err
+// publishCommand returns glossa publish, which uses the AWS account that the AWS CLI would use.
+func (p *program) publishCommand() *cobra.Command {
+	o := &publishOptions{}
+	c := &cobra.Command{
+		Use: "publish SOURCE", Short: "Pack a model and store it where models are served from", Args: positional(1, "SOURCE"),
+		Long: `Pack a model and store it in a directory or in S3, from where glossa serve and
+the functions serve it. The same command resumes an interrupted upload.
+
+` + precision + `
+A packed model is stored as it is.`,
+		Example: `  glossa publish runs/mine --checkpoints s3://bucket/models
+  glossa publish checkpoints/pythia-160m --name pythia --checkpoints models`,
 	}
-	cfg, err := environment()
-	if err != nil {
-		return err
+	f := c.Flags()
+	f.StringVar(&o.upload.Name, "name", "", "`name` of the model (default SOURCE's)")
+	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix")
+	f.StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default "+publish.DefaultQuant+")")
+	f.BoolVar(&o.upload.New, "new", false, "fail if a model of this name exists")
+	withVariables(f, "checkpoints")
+	completeWords(c, "quant", packFormats...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		cfg, err := p.environment()
+		if err != nil {
+			return err
+		}
+		cfg.Checkpoints = cmp.Or(o.checkpoints, cfg.Checkpoints)
+		if err := o.complete(args[0], cfg.Checkpoints); err != nil {
+			return err
+		}
+		return o.run(c.Context(), cfg, p.stdout, p.stderr)
 	}
-	cfg.Checkpoints = cmp.Or(p.checkpoints, cfg.Checkpoints)
-	if err := p.complete(source, cfg.Checkpoints); err != nil {
-		return err
-	}
-	return p.run(ctx, cfg, stdout, stderr)
+	return c
 }
 
 // complete checks the arguments before anything is read.
 func (p *publishOptions) complete(source, checkpoints string) error {
 	switch {
-	case source == "":
-		return fmt.Errorf("%w: which model?", errUsage)
 	case checkpoints == "":
-		return fmt.Errorf("%w: where to? --checkpoints names a directory or s3://BUCKET/PREFIX", errUsage)
+		return usagef("no place for the model: pass --checkpoints DIR or s3://BUCKET/PREFIX, or set GLOSSA_CHECKPOINTS")
 	case p.quant != "" && !slices.Contains(packFormats, p.quant):
-		return fmt.Errorf("%w: --quant: %q is not one of %s", errUsage, p.quant, strings.Join(packFormats, ", "))
+		return usagef("--quant: %q must be %s", p.quant, strings.Join(packFormats, ", "))
 	}
 	full, err := filepath.Abs(source)
 	if err != nil {
@@ -70,7 +78,7 @@ func (p *publishOptions) complete(source, checkpoints string) error {
 	p.upload.Name = cmp.Or(p.upload.Name, strings.TrimSuffix(strings.TrimSuffix(p.base, ".gguf"), checkpoint.PackSuffix))
 	p.upload.Quant = p.quant
 	if err := publish.CheckName(p.upload.Name); err != nil {
-		return fmt.Errorf("%w: %w: choose another with --name", errUsage, err)
+		return usagef("%w: choose another with --name", err)
 	}
 	return nil
 }
@@ -106,7 +114,7 @@ func (p *publishOptions) put(ctx context.Context, store *publish.Store) error {
 	fsys := os.DirFS(p.dir)
 	run, file, err := publish.ReadRun(fsys, p.base)
 	if err == nil {
-		run.Name, run.Quant, run.New, run.Progress = p.upload.Name, p.upload.Quant, p.upload.New, p.upload.Progress
+		run.Name, run.Quant, run.New, run.Progress = p.upload.Name, cmp.Or(p.upload.Quant, publish.DefaultQuant), p.upload.New, p.upload.Progress
 		return errors.Join(store.Put(ctx, run), file.Close())
 	}
 	isPack, _ := checkpoint.IsPack(fsys, p.base) // an unreadable file is not a pack

@@ -15,9 +15,7 @@ import (
 )
 
 func runPublish(ctx context.Context, args ...string) (out, notes string, err error) {
-	var stdout, stderr bytes.Buffer
-	err = publishModel(ctx, args, strings.NewReader(""), &stdout, &stderr)
-	return stdout.String(), stderr.String(), err
+	return output(ctx, append([]string{"publish"}, args...)...)
 }
 
 // bucketOf starts a store that stands in for S3.
@@ -54,17 +52,17 @@ func TestPublish(t *testing.T) {
 					t.Errorf("%q: %q %v", args, out, err)
 				}
 			}
-			if _, _, err := runPublish(t.Context(), append(args, "--new")...); err == nil || !strings.Contains(err.Error(), "there is a model "+name) {
+			if _, _, err := runPublish(t.Context(), append(args, "--new")...); err == nil || !strings.Contains(err.Error(), "a model "+name+" already exists") {
 				t.Errorf("%q --new: %v", args, err)
 			}
 		}
-		var table bytes.Buffer
-		if err := models(t.Context(), nil, strings.NewReader(""), &table, &table); err != nil {
-			t.Fatalf("%v\n%s", err, table.String())
+		table, _, err := output(t.Context(), "models")
+		if err != nil {
+			t.Fatalf("%v\n%s", err, table)
 		}
 		for _, name := range []string{"gpt2", "other", "small", "gguf", "chords"} {
-			if !strings.Contains(table.String(), "\n"+name+" ") {
-				t.Errorf("%s is not among\n%s", name, table.String())
+			if !strings.Contains(table, "\n"+name+" ") {
+				t.Errorf("%s is not among\n%s", name, table)
 			}
 		}
 	}
@@ -128,15 +126,15 @@ func TestPublishRefuses(t *testing.T) {
 	t.Setenv("GLOSSA_CHECKPOINTS", "")
 	dir := t.TempDir()
 	for want, args := range map[string][]string{
-		"which model?":                        {"--checkpoints", dir},
-		"where to?":                           {packSource},
-		"not one of q8_0":                     {packSource, "--checkpoints", dir, "--quant", "q3_k"},
-		"choose another":                      {packSource, "--checkpoints", dir, "--name", "../x"},
-		"there is neither":                    {dir, "--name", "x", "--checkpoints", dir},
-		"no place in S3":                      {packSource, "--checkpoints", "s3://"},
-		"need a prefix":                       {packSource, "--checkpoints", "s3://models"},
-		"a packed model has its":              {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
-		"is not a flag|one argument too many": {packSource, "more", "--checkpoints", dir},
+		"missing argument SOURCE":      {"--checkpoints", dir},
+		"no place for the model":       {packSource},
+		"must be q8_0":                 {packSource, "--checkpoints", dir, "--quant", "q3_k"},
+		"choose another":               {packSource, "--checkpoints", dir, "--name", "../x"},
+		"it has no model.safetensors":  {dir, "--name", "x", "--checkpoints", dir},
+		"not an S3 location":           {packSource, "--checkpoints", "s3://"},
+		"need a prefix":                {packSource, "--checkpoints", "s3://models"},
+		"a packed model already has a": {packedModel(t), "--checkpoints", dir, "--quant", "f32"},
+		`unexpected argument "more"`:   {packSource, "more", "--checkpoints", dir},
 	} {
 		_, _, err := runPublish(t.Context(), args...)
 		found := false

@@ -12,11 +12,10 @@ import (
 	"strings"
 	"time"
 
-	"glossa/pkg/app"
+	"github.com/spf13/cobra"
+
 	"glossa/pkg/hub"
 )
-
-const pullUsage = "OWNER/NAME [--revision R] [--to DIR] [--include PATTERN] [--exclude PATTERN] [--token-file F] [--endpoint URL]"
 
 // defaultCheckpoints is the default directory of models.
 const defaultCheckpoints = "checkpoints"
@@ -25,47 +24,46 @@ const defaultCheckpoints = "checkpoints"
 type pullOptions struct {
 	repo, revision   string
 	to               string // the directory of models
-	include, exclude list
+	include, exclude []string
 	tokenFile        string
 	client           hub.Client
 }
 
-// list is the value of a flag that may be repeated.
-type list []string
-
-// String and Set implement [flag.Value].
-func (l *list) String() string         { return strings.Join(*l, ", ") }
-func (l *list) Set(value string) error { *l = append(*l, value); return nil }
-
-// pull downloads a model into the directory of models.
-func pull(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
-	var p pullOptions
-	f := flags("pull", pullUsage, stdout)
-	f.StringVar(&p.revision, "revision", "main", "branch, tag or commit")
-	f.StringVar(&p.to, "to", "", "`directory` of models; the model is stored in its subdirectory NAME (GLOSSA_CHECKPOINTS; default "+defaultCheckpoints+")")
-	f.Var(&p.include, "include", "download files that match the `pattern`, such as '*Q4_K_M.gguf', instead of the safetensors and their configuration; may be repeated")
-	f.Var(&p.exclude, "exclude", "skip files that match the `pattern`; may be repeated")
-	f.StringVar(&p.tokenFile, "token-file", "", "`file` that holds the token of an account on the hub (HF_TOKEN, which is sent only to "+hub.DefaultEndpoint+")")
-	f.StringVar(&p.client.Endpoint, "endpoint", hub.DefaultEndpoint, "`URL` of the hub or of a mirror")
-	var err error
-	if p.repo, err = parseNamed(f, args); err != nil {
-		return err
+// pullCommand returns glossa pull.
+func (p *program) pullCommand() *cobra.Command {
+	o := &pullOptions{}
+	c := &cobra.Command{
+		Use: "pull OWNER/NAME", Short: "Download a model from the Hugging Face hub", Args: positional(1, "OWNER/NAME"),
+		Long: `Download a model from the Hugging Face hub into the directory of models. The
+same command resumes after Ctrl-C or power loss, and every file is verified.`,
+		Example: `  glossa pull EleutherAI/pythia-160m
+  glossa pull Qwen/Qwen2.5-0.5B-Instruct-GGUF --include '*q8_0.gguf'
+  glossa pull meta-llama/Llama-3.2-1B --token-file token.txt`,
 	}
-	if p.repo == "" {
-		return fmt.Errorf("%w: which model?", errUsage)
+	f := c.Flags()
+	f.StringVar(&o.revision, "revision", "main", "branch, tag or commit")
+	f.StringVar(&o.to, "to", "", "`directory` of models; the model is stored in its subdirectory NAME (default "+defaultCheckpoints+") [$"+variable("checkpoints")+"]")
+	f.StringArrayVar(&o.include, "include", nil, "download files that match the `pattern`, such as '*Q4_K_M.gguf', instead of the safetensors and their configuration; may be repeated")
+	f.StringArrayVar(&o.exclude, "exclude", nil, "skip files that match the `pattern`; may be repeated")
+	f.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token of an account on the hub (default HF_TOKEN, which is sent only to "+hub.DefaultEndpoint+")")
+	f.StringVar(&o.client.Endpoint, "endpoint", hub.DefaultEndpoint, "`URL` of the hub or of a mirror")
+	completeDirectory(c, "to")
+	c.RunE = func(c *cobra.Command, args []string) error {
+		o.repo = args[0]
+		if err := hub.CheckRepo(o.repo); err != nil {
+			return usageError{err}
+		}
+		if err := o.complete(p); err != nil {
+			return err
+		}
+		return o.run(c.Context(), p.stdout, p.stderr)
 	}
-	if err := hub.CheckRepo(p.repo); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
-	}
-	if err := p.complete(); err != nil {
-		return err
-	}
-	return p.run(ctx, stdout, stderr)
+	return c
 }
 
-// complete adds the values of the environment and of the token's file.
-func (p *pullOptions) complete() error {
-	cfg, err := app.Environment()
+// complete adds the values of the settings and of the token's file.
+func (p *pullOptions) complete(of *program) error {
+	cfg, err := of.environment()
 	if err != nil {
 		return err
 	}
@@ -113,6 +111,9 @@ func (p *pullOptions) run(ctx context.Context, out, notes io.Writer) error {
 		return p.withHint(err)
 	}
 	files, err := s.Choose(p.include, p.exclude)
+	if unchosen, ok := errors.AsType[*hub.UnchosenError](err); ok {
+		return fmt.Errorf("%s: %s", p.repo, unchosen.Sentence(fmt.Sprintf("rerun with --include '%s'", unchosen.Files[0].Path)))
+	}
 	if err != nil {
 		return err
 	}

@@ -144,11 +144,11 @@ func TestPullRefuses(t *testing.T) {
 		status int
 		says   string
 	}{
-		"":                                     {2, "which model?"},
-		"../tiny":                              {2, "is no OWNER/NAME"},
-		"acme/tiny extra":                      {2, `"extra": one argument too many`},
+		"":                                     {2, "missing argument OWNER/NAME"},
+		"../tiny":                              {2, "is not OWNER/NAME"},
+		"acme/tiny extra":                      {2, `unexpected argument "extra"`},
 		"acme/tiny --token-file /no/such/file": {1, "/no/such/file"},
-		"acme/tiny --token-file " + bad:        {1, "byte 4 is no printable"},
+		"acme/tiny --token-file " + bad:        {1, "byte 4 of the token is not a printable"},
 		"acme/tiny --token-file " + empty:      {1, "is empty"},
 		"acme/tiny --endpoint ftp://a":         {1, "not of the form"},
 		"acme/tiny --endpoint " + h.URL:        {1, "; set a token with --token-file FILE\n"},

@@ -49,6 +49,9 @@ func replaceSections(t *testing.T, text string) string {
 			for _, v := range app.Variables() {
 				made += fmt.Sprintf("| `%s` | %s |\n", v[0], v[1])
 			}
+			for _, s := range commandSettings() {
+				made += fmt.Sprintf("| `%s` | %s |\n", s.variable, s.meaning)
+			}
 		case "contexts":
 			made = "| context | default | |\n|---|---|---|\n"
 			for _, c := range plan.Contexts() {

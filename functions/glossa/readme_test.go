@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -25,6 +26,10 @@ const root = "../.."
 func TestMain(m *testing.M) {
 	if filepath.Base(os.Args[0]) == "glossa" {
 		main()
+	}
+	file := filepath.Join(os.TempDir(), "glossa-no-such-directory", "config.json")
+	if err := errors.Join(os.Setenv("XDG_CONFIG_HOME", file), os.Setenv("HOME", file)); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }

@@ -10,9 +10,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
 	"glossa/pkg/app"
 	"glossa/pkg/catalog"
-	"glossa/pkg/cloud"
 	"glossa/pkg/httpx"
 	"glossa/pkg/memory"
 	"glossa/pkg/meter/emf"
@@ -20,67 +22,147 @@ import (
 	"glossa/pkg/starter"
 )
 
-const serveUsage = "[--host H] [--port N] [--checkpoints DIR|s3://BUCKET/PREFIX] [--table-name T] [--workers N] [--memory SIZE] [--quant Q] [--namespace S] [--auth [--accounts FILE] | --open] [--hosts NAME,NAME] [--origins URL,URL]"
+// serveOptions holds the flags of glossa serve, each of which is also a setting.
+type serveOptions struct {
+	host                string
+	port, workers       int
+	checkpoints, table  string
+	memory, quant       string
+	auth, open          bool
+	accounts, namespace string
+	hosts, origins      string
+	logLevel, logFormat string
+}
 
-// serve answers HTTP until a signal.
-func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) error {
-	f := flags("serve", serveUsage, stdout)
-	host := f.String("host", "localhost", "address to listen on; localhost is 127.0.0.1, reachable only from this machine")
-	port := f.Int("port", 8080, "port to listen on; 0 chooses a free one")
-	dir := f.String("checkpoints", "", "directory of training runs, or s3://bucket/prefix, served in addition to the starters; uploads are stored there (GLOSSA_CHECKPOINTS)")
-	table := tableFlag(f)
-	workers := f.Int("workers", 0, fmt.Sprintf("concurrent generations; more wait in a queue (GLOSSA_WORKERS; default %d)", app.DefaultWorkers))
-	weights := f.String("memory", "", "memory for the weights of open models, such as 8GiB; the least recently used are evicted (GLOSSA_MEMORY; default three quarters)")
-	quant := f.String("quant", "", "weights in memory: "+strings.Join(catalog.Quants(), ", ")+" (GLOSSA_QUANT; default stored)")
-	auth := f.Bool("auth", false, "require a key of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET on all but the public routes")
-	accounts := f.String("accounts", "", "`file` of users and API keys, see glossa user and glossa key (GLOSSA_ACCOUNTS)")
-	namespace := f.String("namespace", "", "write metrics in CloudWatch's embedded format with this namespace to stdout, instead of log lines (GLOSSA_NAMESPACE)")
-	open := f.Bool("open", false, "serve other machines without requiring a key")
-	hosts := f.String("hosts", "", "`names` of the server, separated by commas; without keys the server answers only these, localhost and IP addresses; * for all (GLOSSA_HOSTS)")
-	origins := f.String("origins", "", "`origins` of other web pages that may use the server, separated by commas: https://app.example.com; * for all (GLOSSA_ORIGINS)")
-	if err := parse(f, args, false); err != nil {
-		return err
+// flags adds the flags.
+func (o *serveOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&o.host, "host", "localhost", "`address` to listen on; localhost is 127.0.0.1, reachable only from this machine")
+	f.IntVar(&o.port, "port", 8080, "port to listen on; 0 chooses a free one")
+	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, served in addition to the starters; uploads are stored there")
+	f.StringVar(&o.table, "table-name", "", tableUsage)
+	f.IntVar(&o.workers, "workers", app.DefaultWorkers, "concurrent generations; further requests wait in a queue")
+	f.StringVar(&o.memory, "memory", "", "memory for the weights of open models, a `size` such as 8GiB; the least recently used is evicted first (default three quarters of the memory)")
+	f.StringVar(&o.quant, "quant", "", "`format` of weights in memory: "+strings.Join(catalog.Quants(), ", ")+" (default stored)")
+	f.BoolVar(&o.auth, "auth", false, "require a key on all but the public routes: one of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET")
+	f.BoolVar(&o.open, "open", false, "serve other machines without requiring a key")
+	f.StringVar(&o.accounts, "accounts", "", "`file` of users and API keys, see glossa user and glossa key")
+	f.StringVar(&o.namespace, "namespace", "", "write metrics in CloudWatch's embedded format with this namespace to the standard output, instead of log lines")
+	f.StringVar(&o.hosts, "hosts", "", "`names` of the server, separated by commas; without keys the server answers only these, localhost and IP addresses; * for all")
+	f.StringVar(&o.origins, "origins", "", "`URLs` of other web pages that may use the server, separated by commas, such as https://app.example.com; * for all")
+	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the least important log lines: debug, info, warn or error")
+	f.StringVar(&o.logFormat, "log-format", logFormats()[0], "`form` of log lines: "+strings.Join(logFormats(), ", ")+"; auto is text on a terminal and JSON elsewhere")
+	withVariables(f, serveSettings(f)...)
+}
+
+// serveSettings returns the names of the flags that are settings.
+func serveSettings(f *pflag.FlagSet) (names []string) {
+	for _, s := range allSettings() {
+		if f.Lookup(s.name) != nil {
+			names = append(names, s.name)
+		}
+	}
+	return names
+}
+
+// serveCommand returns glossa serve.
+func (p *program) serveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "serve", Short: "Serve the models over HTTP",
+		Long: `Serve the starter models, and those of a directory or a bucket, over HTTP
+until a signal. Every flag can also be set by its environment variable or in
+the file of settings, see glossa config.`,
+		Example: `  glossa serve
+  glossa serve --checkpoints runs --port 9000
+  glossa serve --host 0.0.0.0 --auth --accounts accounts.json
+  glossa serve --checkpoints s3://bucket/models --table-name glossa`,
+		Args: positional(0),
+	}
+	o := &serveOptions{}
+	o.flags(c.Flags())
+	completeWords(c, "quant", catalog.Quants()...)
+	completeWords(c, "log-level", "debug", "info", "warn", "error")
+	completeWords(c, "log-format", logFormats()...)
+	completeDirectory(c, "checkpoints")
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := p.settings.fill(c.Flags(), serveSettings(c.Flags())); err != nil {
+			return err
+		}
+		if err := o.check(&p.settings, c.Flags()); err != nil {
+			return err
+		}
+		return p.serve(c.Context(), o)
+	}
+	return c
+}
+
+// check checks the flags. Of --auth and --open the one of the higher source prevails.
+func (o *serveOptions) check(s *settings, f *pflag.FlagSet) error {
+	switch auth, open := s.source(f.Lookup("auth")), s.source(f.Lookup("open")); {
+	case !o.auth || !o.open:
+	case auth == open:
+		return usagef("--auth and --open cannot be used together")
+	default:
+		o.auth, o.open = auth > open, open > auth
 	}
 	switch {
-	case *auth && *open:
-		return fmt.Errorf("%w: --auth and --open cannot be used together", errUsage)
-	case *workers < 0:
-		return fmt.Errorf("%w: --workers %d: at least 1", errUsage, *workers)
-	case *port < 0 || *port > 65535:
-		return fmt.Errorf("%w: --port %d: from 0 to 65535", errUsage, *port)
+	case o.workers < 1:
+		return usagef("--workers must be a positive integer, not %d", o.workers)
+	case o.port < 0 || o.port > 65535:
+		return usagef("--port must be between 0 and 65535, not %d", o.port)
 	}
-	cfg, err := configure(*dir)
+	return nil
+}
+
+// configure returns the configuration of a server.
+func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
+	if cfg, err = p.configure(o.checkpoints); err != nil {
+		return cfg, err
+	}
+	cfg.Auth, cfg.Uploads, cfg.Accounts = o.auth, true, o.accounts
+	cfg.Table, cfg.Listen = o.table, net.JoinHostPort(o.host, strconv.Itoa(o.port))
+	cfg.Workers, cfg.Quant = o.workers, o.quant
+	if cfg.Hosts, err = app.ParseList(o.hosts, httpx.CheckNames); err != nil {
+		return cfg, usagef("--hosts: %w", err)
+	}
+	if cfg.Origins, err = app.ParseList(o.origins, httpx.CheckOrigins); err != nil {
+		return cfg, usagef("--origins: %w", err)
+	}
+	if o.memory != "" {
+		if cfg.Memory, err = memory.ParseSize(o.memory); err != nil {
+			return cfg, usagef("--memory: %w", err)
+		}
+	}
+	if cfg.Namespace = o.namespace; cfg.Namespace != "" {
+		if err := emf.CheckNamespace(cfg.Namespace); err != nil {
+			return cfg, usagef("--namespace: %w", err)
+		}
+		cfg.Metrics = p.stdout
+	}
+	if err := cfg.Level.UnmarshalText([]byte(o.logLevel)); err != nil {
+		return cfg, usagef("--log-level: %q must be debug, info, warn or error", o.logLevel)
+	}
+	if cfg.Log, err = newLog(p.stderr, o.logFormat, cfg.Level); err != nil {
+		return cfg, usageError{err}
+	}
+	return cfg, nil
+}
+
+// serve answers HTTP until a signal.
+func (p *program) serve(ctx context.Context, o *serveOptions) error {
+	cfg, err := o.configure(p)
 	if err != nil {
 		return err
 	}
-	cfg.Auth, cfg.Uploads, cfg.Accounts = *auth, true, cmp.Or(*accounts, cfg.Accounts)
-	cfg.Table, cfg.Listen = cmp.Or(*table, cfg.Table), net.JoinHostPort(*host, strconv.Itoa(*port))
-	if err := browserFlags(&cfg, *hosts, *origins); err != nil {
-		return err
-	}
-	cfg.Workers, cfg.Quant = cmp.Or(*workers, cfg.Workers), cmp.Or(*quant, cfg.Quant)
-	if *weights != "" {
-		if cfg.Memory, err = memory.ParseSize(*weights); err != nil {
-			return fmt.Errorf("%w: --memory: %w", errUsage, err)
-		}
-	}
-	if cfg.Namespace = cmp.Or(*namespace, cfg.Namespace); cfg.Namespace != "" {
-		if err := emf.CheckNamespace(cfg.Namespace); err != nil {
-			return fmt.Errorf("%w: --namespace: %w", errUsage, err)
-		}
-		cfg.Metrics = stdout
-	}
-	cfg.Log = app.NewLog(stderr, cfg.Level)
 	a, err := app.New(cfg)
 	if err != nil {
 		return err
 	}
-	ln, err := a.Listen(ctx, cfg.Listen, *open)
+	ln, err := a.Listen(ctx, cfg.Listen, o.open)
 	if err != nil {
 		return err
 	}
 	a.Report(ctx)
-	greet(ctx, stdout, a, ln.Addr(), *auth)
+	greet(ctx, p.stdout, a, ln.Addr(), o.auth)
 	context.AfterFunc(ctx, func() {
 		cfg.Log.Info("stopping: running streams may end; a second signal ends the program at once",
 			slog.Duration("grace", app.Grace))
@@ -88,43 +170,17 @@ func serve(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Wr
 	return a.Serve(ctx, ln)
 }
 
-// browserFlags copies --hosts and --origins into cfg, if they are set.
-func browserFlags(cfg *app.Config, hosts, origins string) error {
-	names, err := app.ParseList(hosts, httpx.CheckNames)
-	if err != nil {
-		return fmt.Errorf("%w: --hosts: %w", errUsage, err)
-	}
-	pages, err := app.ParseList(origins, httpx.CheckOrigins)
-	if err != nil {
-		return fmt.Errorf("%w: --origins: %w", errUsage, err)
-	}
-	if names != nil {
-		cfg.Hosts = names
-	}
-	if pages != nil {
-		cfg.Origins = pages
-	}
-	return nil
-}
-
-// environment returns the environment's configuration, with the AWS account that the AWS
-// CLI would use.
-func environment() (app.Config, error) {
-	cfg, err := app.Environment()
-	cfg.AWS = cloud.Load
-	return cfg, err
-}
-
-// configure returns the environment's configuration with this program's additions: the
-// starters, the given directory and the metrics for Prometheus.
-func configure(checkpoints string) (app.Config, error) {
-	cfg, err := environment()
+// configure returns the configuration of the settings with this program's additions: the
+// starters, the given directory and the measurements of the process.
+func (p *program) configure(checkpoints string) (app.Config, error) {
+	cfg, err := p.environment()
 	if err != nil {
 		return cfg, err
 	}
 	cfg.Starters = starter.Runs()
 	cfg.Auth = false // decided by flags
 	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints)
+	cfg.Activity = true
 	cfg.Meter = func(queue func() (int, int), known func(string) bool) app.Meter {
 		return prom.New(prom.Config{Queue: queue, Known: known})
 	}
@@ -132,8 +188,8 @@ func configure(checkpoints string) (app.Config, error) {
 }
 
 // open returns the app of a command that does not serve.
-func open(checkpoints string) (*app.App, error) {
-	cfg, err := configure(checkpoints)
+func (p *program) open(checkpoints string) (*app.App, error) {
+	cfg, err := p.configure(checkpoints)
 	if err != nil {
 		return nil, err
 	}
@@ -144,10 +200,10 @@ func open(checkpoints string) (*app.App, error) {
 // greet prints the server's address and a request that works.
 func greet(ctx context.Context, w io.Writer, a *app.App, addr net.Addr, auth bool) {
 	entries, problems := a.Catalog().Entries(ctx)
-	url := "http://" + addr.String()
+	url := "http://" + reachable(addr)
 	fmt.Fprintf(w, "glossa serves %d %s on %s", len(entries), plural("model", len(entries)), url)
 	if len(problems) > 0 {
-		fmt.Fprintf(w, ", with %d %s: see glossa models", len(problems), plural("problem", len(problems)))
+		fmt.Fprintf(w, ", with %d %s: run glossa models", len(problems), plural("problem", len(problems)))
 	}
 	if len(entries) == 0 {
 		fmt.Fprint(w, "\n\nPut a training run into the directory that --checkpoints names: it is served within 5 s.\n")
@@ -159,4 +215,13 @@ func greet(ctx context.Context, w io.Writer, a *app.App, addr net.Addr, auth boo
 	}
 	fmt.Fprintf(w, "\n\ncurl %s/v1/chat/completions%s -d '{\"model\": %q, \"max_tokens\": 60, "+
 		"\"messages\": [{\"role\": \"user\", \"content\": %q}]}'\n\n", url, key, entries[0].Name, "The old lighthouse")
+}
+
+// reachable returns an address of a server as this machine reaches it: a server that listens
+// on all addresses also answers on 127.0.0.1.
+func reachable(addr net.Addr) string {
+	if tcp, ok := addr.(*net.TCPAddr); ok && tcp.IP.IsUnspecified() {
+		return net.JoinHostPort("127.0.0.1", strconv.Itoa(tcp.Port))
+	}
+	return addr.String()
 }

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/spf13/pflag"
 
 	"glossa/pkg/app"
 	"glossa/pkg/engine/checkpoint"
@@ -81,8 +85,8 @@ func TestServeRefuses(t *testing.T) {
 		status int
 		says   string
 	}{
-		"--bogus":                      {2, "usage: glossa serve"},
-		"extra":                        {2, `"extra" is not a flag`},
+		"--bogus":                      {2, "unknown flag \"--bogus\"\nRun 'glossa serve --help' for usage."},
+		"extra":                        {2, `unexpected argument "extra"`},
 		"--auth --open":                {2, "cannot be used together"},
 		"--port 70000":                 {2, "--port"},
 		"--workers -1":                 {2, "--workers"},
@@ -101,14 +105,39 @@ func TestServeRefuses(t *testing.T) {
 	}
 }
 
-// Flags override the environment.
-func TestServeBrowsers(t *testing.T) {
-	cfg := app.Config{Hosts: []string{"of.env"}, Origins: []string{"https://of.env"}}
-	if err := browserFlags(&cfg, "", ""); err != nil || !slices.Equal(cfg.Hosts, []string{"of.env"}) || !slices.Equal(cfg.Origins, []string{"https://of.env"}) {
-		t.Errorf("without flags: %v, %v, %v", cfg.Hosts, cfg.Origins, err)
+// Flags override the environment, which overrides the file.
+func TestServeSettings(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "config.json")
+	if err := os.WriteFile(file, []byte(`{"hosts": ["of.file"], "origins": "https://of.file", "port": 9000, "auth": true, "memory": "2GiB"}`), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	if err := browserFlags(&cfg, "a,b", "*"); err != nil || !slices.Equal(cfg.Hosts, []string{"a", "b"}) || !slices.Equal(cfg.Origins, []string{"*"}) {
-		t.Errorf("with flags: %v, %v, %v", cfg.Hosts, cfg.Origins, err)
+	t.Setenv(configVariable, file)
+	t.Setenv("GLOSSA_HOSTS", "of.env")
+	t.Setenv("GLOSSA_PORT", "9001")
+	configured := func(args ...string) (app.Config, *serveOptions) {
+		p, o := &program{stdout: io.Discard, stderr: io.Discard}, &serveOptions{}
+		f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+		o.flags(f)
+		if err := errors.Join(f.Parse(args), p.settings.fill(f, serveSettings(f)), o.check(&p.settings, f)); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := o.configure(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cfg, o
+	}
+	cfg, _ := configured()
+	if !slices.Equal(cfg.Hosts, []string{"of.env"}) || !slices.Equal(cfg.Origins, []string{"https://of.file"}) ||
+		cfg.Listen != "localhost:9001" || !cfg.Auth || cfg.Memory != 2<<30 {
+		t.Errorf("without flags: %v, %v, %s, %v, %d", cfg.Hosts, cfg.Origins, cfg.Listen, cfg.Auth, cfg.Memory)
+	}
+	cfg, o := configured("--hosts", "a,b", "--origins", "*", "--open", "--port", "0")
+	if !slices.Equal(cfg.Hosts, []string{"a", "b"}) || !slices.Equal(cfg.Origins, []string{"*"}) || cfg.Listen != "localhost:0" {
+		t.Errorf("with flags: %v, %v, %s", cfg.Hosts, cfg.Origins, cfg.Listen)
+	}
+	if cfg.Auth || !o.open {
+		t.Error("--auth of the file prevails over --open of the command line")
 	}
 }
 
@@ -139,6 +168,18 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// Every flag of glossa serve is a setting, with a variable and a key of the file.
+func TestServeFlagsAreSettings(t *testing.T) {
+	f := pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	new(serveOptions).flags(f)
+	names := serveSettings(f)
+	f.VisitAll(func(flag *pflag.Flag) {
+		if !slices.Contains(names, flag.Name) || settingName(variable(flag.Name)) != flag.Name {
+			t.Errorf("--%s is no setting", flag.Name)
+		}
+	})
+}
+
 func TestHelp(t *testing.T) {
 	for args, want := range map[string]int{"": 0, "help": 0, "--help": 0, "serve -h": 0, "models --help": 0, "nope": 2} {
 		var out, errs bytes.Buffer
@@ -149,6 +190,24 @@ func TestHelp(t *testing.T) {
 	for n, want := range map[int64]string{256: "256", 1500: "1.5K", 1_700_000: "1.7M", 7_000_000_000: "7.0B"} {
 		if got := count(n); got != want {
 			t.Errorf("%d: %s, want %s", n, got, want)
+		}
+	}
+}
+
+// The address that a server prints is one that this machine reaches.
+func TestReachable(t *testing.T) {
+	for _, c := range []struct{ listens, prints string }{
+		{"127.0.0.1:8080", "127.0.0.1:8080"},
+		{"0.0.0.0:80", "127.0.0.1:80"},
+		{"[::]:8080", "127.0.0.1:8080"},
+		{"[::1]:8080", "[::1]:8080"},
+	} {
+		addr, err := net.ResolveTCPAddr("tcp", c.listens)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := reachable(addr); got != c.prints {
+			t.Errorf("%s: got %s, want %s", c.listens, got, c.prints)
 		}
 	}
 }

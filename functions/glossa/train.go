@@ -10,20 +10,33 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/spf13/cobra"
+
 	"glossa/pkg/train"
 )
 
-const trainUsage = "--text F --out DIR [--tokenizer bpe|char|word] [--steps N] ..."
+// trainCommand returns glossa train.
+func (p *program) trainCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "train --text FILE --out DIR", Short: "Train a model on a text", Args: positional(0),
+		Long: `Train a model on a text and keep the run in a directory. The same command
+resumes a run that Ctrl-C or power loss stopped, with the same losses.
 
-// trainModel trains a model on a text file and keeps the run in a directory.
-func trainModel(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+With more --steps it continues a run, also one that is complete. The learning
+rate rises over the warm-up and falls along a cosine to the last step, so from
+there on it follows the schedule of the new number of steps. A complete run
+has no optimiser state: its optimiser starts anew, with another warm-up.`,
+		Example: `  glossa train --text mine.txt --out runs/mine
+  glossa train --text mine.txt --out runs/mine --steps 4000
+  cat *.txt | glossa train --text - --out runs/mine --tokenizer char`,
+	}
 	var c train.Config
-	f := flags("train", trainUsage, stdout)
+	f := cmd.Flags()
 	text := f.String("text", "", "`file` to train on, UTF-8; - is the standard input")
 	out := f.String("out", "", "`directory` of the run; an existing run is resumed")
 	f.StringVar(&c.Tokenizer, "tokenizer", "bpe", "bpe, char or word")
 	f.StringVar(&c.Domain, "domain", "novels", "subject of the text, for listings")
-	f.IntVar(&c.Steps, "steps", 2000, "optimiser steps")
+	f.IntVar(&c.Steps, "steps", 2000, "optimiser steps in all; a larger number continues a run")
 	f.IntVar(&c.VocabSize, "vocab", 0, "maximum size of the vocabulary; 0: 2000 for bpe, all words for word")
 	f.IntVar(&c.NLayer, "layers", 4, "transformer blocks")
 	f.IntVar(&c.NEmbd, "embd", 128, "width of the model")
@@ -33,17 +46,19 @@ func trainModel(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	f.Float64Var(&c.LR, "lr", 1e-3, "peak learning rate")
 	f.Uint64Var(&c.Seed, "seed", 1, "the same seed gives the same losses")
 	f.Float64Var(&c.ValFraction, "val", 0.05, "`share` of the text, from its end, that is held out for validation")
-	if err := parse(f, args, false); err != nil {
-		return err
+	completeWords(cmd, "tokenizer", "bpe", "char", "word")
+	completeDirectory(cmd, "out")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if *text == "" || *out == "" {
+			return usagef("--text and --out are required")
+		}
+		body, err := readText(*text, p.stdin)
+		if err != nil {
+			return err
+		}
+		return runTraining(cmd.Context(), c, body, *out, p.stdout, p.stderr)
 	}
-	if *text == "" || *out == "" {
-		return fmt.Errorf("%w: --text and --out are required", errUsage)
-	}
-	body, err := readText(*text, stdin)
-	if err != nil {
-		return err
-	}
-	return runTraining(ctx, c, body, *out, stdout, stderr)
+	return cmd
 }
 
 // runTraining trains with a bar on notes. A signal stops it after the current step; it

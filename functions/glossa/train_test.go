@@ -14,8 +14,8 @@ import (
 func trainTiny(t *testing.T, ctx context.Context, stdin string, args ...string) (out, notes string, err error) {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	args = append([]string{"--tokenizer", "char", "--layers", "1", "--embd", "8", "--heads", "1", "--context", "8", "--batch", "2"}, args...)
-	err = trainModel(ctx, args, strings.NewReader(stdin), &stdout, &stderr)
+	args = append([]string{"train", "--tokenizer", "char", "--layers", "1", "--embd", "8", "--heads", "1", "--context", "8", "--batch", "2"}, args...)
+	err = command(ctx, strings.NewReader(stdin), &stdout, &stderr, args...)
 	return stdout.String(), stderr.String(), err
 }
 
@@ -32,12 +32,9 @@ func TestTrain(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(dir, "checkpoint-4.json")); err != nil {
 		t.Error(err)
 	}
-	var listed bytes.Buffer
-	if err := models(t.Context(), []string{"--checkpoints", filepath.Dir(dir)}, nil, &listed, &listed); err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(listed.String(), "\ncats ") {
-		t.Errorf("glossa models: %s", &listed)
+	listed, _, err := output(t.Context(), "models", "--checkpoints", filepath.Dir(dir))
+	if err != nil || !strings.Contains(listed, "\ncats ") {
+		t.Errorf("glossa models: %s, %v", listed, err)
 	}
 }
 
@@ -61,24 +58,30 @@ func TestTrainIsResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	args := []string{
-		"--text", file, "--out", dir, "--tokenizer", "word", "--steps", "5",
+		"train", "--text", file, "--out", dir, "--tokenizer", "word", "--steps", "5",
 		"--layers", "1", "--embd", "8", "--heads", "1", "--context", "8", "--batch", "2",
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stopped := errors.New("a signal")
 	notes := &stopAfter{n: 1, stop: func() { cancel(stopped) }} // with the first line of progress
-	err := trainModel(ctx, args, nil, new(bytes.Buffer), notes)
+	err := command(ctx, nil, new(bytes.Buffer), notes, args...)
 	if !errors.Is(err, stopped) || !strings.Contains(notes.String(), "step 1 of 5 is saved in "+dir+": run the same command to resume\n") {
 		t.Fatalf("%q, %v", notes, err)
 	}
 	var out, again bytes.Buffer
-	if err := trainModel(t.Context(), args, nil, &out, &again); err != nil {
+	if err := command(t.Context(), nil, &out, &again, args...); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasPrefix(again.String(), "resuming after step 1\n") || !strings.Contains(again.String(), "step 5/5") {
 		t.Errorf("notes %q", &again)
 	}
-	if err := trainModel(t.Context(), append(args, "--lr", "0.5"), nil, &out, &again); err == nil || !strings.Contains(err.Error(), "lr differs") {
+	again.Reset()
+	if err := command(t.Context(), nil, &out, &again, append(args, "--steps", "8")...); err != nil || !strings.HasPrefix(again.String(), "resuming after step 5\n") ||
+		!strings.Contains(again.String(), "step 8/8") {
+		t.Errorf("with more steps: %v, notes %q", err, &again)
+	}
+	args = append(args, "--steps", "8")
+	if err := command(t.Context(), nil, &out, &again, append(args, "--lr", "0.5")...); err == nil || !strings.Contains(err.Error(), "lr differs") {
 		t.Errorf("another learning rate in the same directory: %v", err)
 	}
 }
@@ -93,7 +96,7 @@ func TestTrainRefuses(t *testing.T) {
 		{"no text", "", []string{"--out", dir}, "--text and --out are required"},
 		{"no directory", "", []string{"--text", "-"}, "--text and --out are required"},
 		{"an unknown flag", "", []string{"--wrong"}, "wrong"},
-		{"an argument", "", []string{"--text", "-", "--out", dir, "more"}, `"more" is not a flag`},
+		{"an argument", "", []string{"--text", "-", "--out", dir, "more"}, `unexpected argument "more"`},
 		{"an empty text", "", []string{"--text", "-", "--out", dir}, "- is empty"},
 		{"no such file", "", []string{"--text", filepath.Join(dir, "none"), "--out", dir}, "none"},
 		{"no UTF-8", "abc\xffdef", []string{"--text", "-", "--out", dir}, "byte 3 is not UTF-8"},

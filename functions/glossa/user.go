@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"io/fs"
@@ -13,50 +12,101 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"glossa/pkg/account"
+	"glossa/pkg/terminal"
 )
 
-const userUsage = `add NAME --role R
-       glossa user limit NAME [--requests N/s|N/m] [--tokens-per-day N] [--tokens-per-month N] [--none]
-       glossa user remove NAME
-       glossa user list
-       each with [--accounts FILE | --table-name T]`
+// userCommand returns glossa user.
+func (p *program) userCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "user", Short: "Add, limit, list and remove users, who log in with a password", Args: subcommand, RunE: needsSubcommand,
+		Long: "Add, limit, list and remove the users of a file or a DynamoDB table. Users log\nin to the page with a password, of which only a hash is stored.",
+		Example: `  glossa user add ann@example.org --role admin --accounts accounts.json
+  glossa user list --accounts accounts.json`,
+	}
+	c.AddCommand(p.userAddCommand(), p.userLimitCommand(), p.userListCommand(), p.userRemoveCommand())
+	return c
+}
 
-// user changes the users of the accounts.
-func user(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	f := flags("user", userUsage, stdout)
-	source, limits := accountsFlags(f), limitFlags(f)
-	role := f.String("role", "", "add: admin, worker, client or monitor; the password is read from the terminal, or is the first line of the input")
-	name, verb, err := parseVerb(f, args)
-	if err != nil {
-		return err
+// userAddCommand returns glossa user add.
+func (p *program) userAddCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "add NAME", Short: "Add a user", Args: positional(1, "NAME"),
+		Long: `Add a user. The password is read from the terminal, or is the first line of
+the standard input.`,
+		Example: "  glossa user add ann@example.org --role admin --accounts accounts.json",
 	}
-	store, err := source.store()
-	if err != nil {
-		return err
+	source := accountsFlags(c)
+	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
+	completeWords(c, "role", roles()...)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return addUser(c.Context(), store, strings.ToLower(args[0]), account.Role(*role), p.stdin, p.stdout, p.stderr)
 	}
-	if given := limits.given(f); given && verb != "limit" {
-		return fmt.Errorf("%w: only limit NAME sets limits", errUsage)
+	return c
+}
+
+// userLimitCommand returns glossa user limit.
+func (p *program) userLimitCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "limit NAME", Short: "Limit the requests and tokens of a user", Args: positional(1, "NAME"),
+		Example: "  glossa user limit ann@example.org --requests 10/s --accounts accounts.json",
 	}
-	switch {
-	case verb == "limit" && name != "":
-		return limitUser(ctx, store, name, limits, f, stdout)
-	case verb == "add" && name != "":
-		return addUser(ctx, store, name, account.Role(*role), stdin, stdout, stderr)
-	case verb == "remove" && name != "":
-		return removeUser(ctx, store, name, stdout)
-	case verb == "list" && name == "":
-		return listUsers(ctx, store, stdout)
+	source, limits := accountsFlags(c), limitFlags(c.Flags())
+	c.RunE = func(c *cobra.Command, args []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return limitUser(c.Context(), store, strings.ToLower(args[0]), limits, p.stdout)
 	}
-	return fmt.Errorf("%w: add NAME, limit NAME, remove NAME or list", errUsage)
+	return c
+}
+
+// userListCommand returns glossa user list.
+func (p *program) userListCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "list", Short: "List the users", Args: positional(0),
+		Example: "  glossa user list --accounts accounts.json",
+	}
+	source, asJSON := accountsFlags(c), jsonFlag(c.Flags())
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return listUsers(c.Context(), store, *asJSON, p.stdout)
+	}
+	return c
+}
+
+// userRemoveCommand returns glossa user remove.
+func (p *program) userRemoveCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "remove NAME", Short: "Remove a user and end its logins", Args: positional(1, "NAME"),
+		Example: "  glossa user remove ann@example.org --accounts accounts.json",
+	}
+	source := accountsFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return removeUser(c.Context(), store, strings.ToLower(args[0]), p.stdout)
+	}
+	return c
 }
 
 // addUser asks for the password after it has checked that the user can be added.
 func addUser(ctx context.Context, store account.Store, name string, role account.Role, stdin io.Reader, stdout, stderr io.Writer) error {
 	if err := account.CheckUser(name, role); err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
+		return usageError{err}
 	}
 	exists := fmt.Errorf("the user %s exists: remove it first, which also ends its logins", name)
 	switch _, err := store.Get(ctx, account.User, name); {
@@ -96,7 +146,7 @@ func removeUser(ctx context.Context, store account.Store, name string, w io.Writ
 }
 
 // limitUser changes the limits of a user.
-func limitUser(ctx context.Context, store account.Store, name string, given *limitOptions, f *flag.FlagSet, w io.Writer) error {
+func limitUser(ctx context.Context, store account.Store, name string, given *limitOptions, w io.Writer) error {
 	c, err := store.Get(ctx, account.User, name)
 	if errors.Is(err, account.ErrNotFound) {
 		return fmt.Errorf("there is no user %s: glossa user list shows them", name)
@@ -104,14 +154,17 @@ func limitUser(ctx context.Context, store account.Store, name string, given *lim
 	if err != nil {
 		return withHint(err)
 	}
-	return setLimits(ctx, store, c, given, f, w)
+	return setLimits(ctx, store, c, given, w)
 }
 
 // listUsers prints the users by name.
-func listUsers(ctx context.Context, store account.Store, w io.Writer) error {
+func listUsers(ctx context.Context, store account.Store, asJSON bool, w io.Writer) error {
 	list, err := store.List(ctx, account.User)
 	if err != nil {
 		return withHint(err)
+	}
+	if asJSON {
+		return printJSON(w, map[string]any{"users": listedAccounts(list)})
 	}
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "NAME\tROLE\tCREATED\tLIMITS") // errors come with Flush
@@ -132,20 +185,11 @@ func withHint(err error) error {
 	return err
 }
 
-// parseVerb reads a verb, an optional name, which it converts to lower case, and flags.
-func parseVerb(f *flag.FlagSet, args []string) (name, verb string, err error) {
-	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
-		verb, args = args[0], args[1:]
-	}
-	name, err = parseNamed(f, args)
-	return strings.ToLower(name), verb, err
-}
-
 // readPassword reads a password twice from a terminal without echo, or the first line of
 // any other input.
 func readPassword(ctx context.Context, in io.Reader, notes io.Writer) (string, error) {
-	if !isTerminal(in) {
-		line, err := bufio.NewReader(io.LimitReader(in, maxLine)).ReadString('\n')
+	if !terminal.Is(in) {
+		line, err := bufio.NewReader(io.LimitReader(in, terminal.MaxLine)).ReadString('\n')
 		if err != nil && !errors.Is(err, io.EOF) {
 			return "", fmt.Errorf("reading the password: %w", err)
 		}

@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"glossa/pkg/account"
 )
@@ -15,30 +17,33 @@ import (
 type accountSource struct{ file, table *string }
 
 // accountsFlags adds the flags that name the file or table of accounts.
-func accountsFlags(f *flag.FlagSet) accountSource {
-	return accountSource{
-		f.String("accounts", "", "`file` of users and API keys, created if missing (GLOSSA_ACCOUNTS)"),
-		f.String("table-name", "", "DynamoDB `table` of users and API keys, if no file is named (GLOSSA_TABLE)"),
+func accountsFlags(c *cobra.Command) accountSource {
+	f := c.Flags()
+	s := accountSource{
+		f.String("accounts", "", "`file` of users and API keys, created if missing"),
+		f.String("table-name", "", "DynamoDB `table` of users and API keys, if no file is named"),
 	}
+	withVariables(f, "accounts", "table-name")
+	return s
 }
 
-// store opens the file or table that the flags name, else the one of the environment.
-func (p accountSource) store() (account.Store, error) {
-	cfg, err := environment()
+// store opens the file or table that the flags name, else the one of the settings.
+func (s accountSource) store(p *program) (account.Store, error) {
+	cfg, err := p.environment()
 	if err != nil {
 		return nil, err
 	}
-	file, table := *p.file, *p.table
+	file, table := *s.file, *s.table
 	if file == "" && table == "" {
 		file, table = cfg.Accounts, cfg.Table
 	} else if file != "" && table != "" {
-		return nil, fmt.Errorf("%w: --accounts and --table-name cannot be used together", errUsage)
+		return nil, usagef("--accounts and --table-name cannot be used together")
 	}
 	switch {
 	case file != "":
 		return account.NewFile(file), nil
 	case table == "":
-		return nil, fmt.Errorf("%w: which accounts? --accounts FILE or GLOSSA_ACCOUNTS names a file, --table-name or GLOSSA_TABLE a table", errUsage)
+		return nil, usagef("no account store: pass --accounts or --table-name, or set GLOSSA_ACCOUNTS or GLOSSA_TABLE")
 	}
 	t, err := cfg.OpenTable(table)
 	if err != nil {
@@ -49,58 +54,56 @@ func (p accountSource) store() (account.Store, error) {
 
 // limitOptions holds the limits of a command line.
 type limitOptions struct {
+	flags      *pflag.FlagSet
 	requests   *string
 	day, month *int64
 	none       *bool
 }
 
 // limitFlags adds the flags of limits.
-func limitFlags(f *flag.FlagSet) *limitOptions {
+func limitFlags(f *pflag.FlagSet) *limitOptions {
 	return &limitOptions{
-		f.String("requests", "", "limit: `N/s or N/m`, requests per second or minute; 0: no limit"),
-		f.Int64("tokens-per-day", 0, "limit: `tokens` of prompts and answers per day (UTC); 0: no limit"),
-		f.Int64("tokens-per-month", 0, "limit: `tokens` per month (UTC); 0: no limit"),
-		f.Bool("none", false, "limit: remove all limits except those set by the other flags"),
+		f,
+		f.String("requests", "", "`rate` of requests, such as 10/s or 600/m; 0: no limit"),
+		f.Int64("tokens-per-day", 0, "`number` of tokens of prompts and answers per day (UTC); 0: no limit"),
+		f.Int64("tokens-per-month", 0, "`number` of tokens per month (UTC); 0: no limit"),
+		f.Bool("none", false, "remove all limits except those set by the other flags"),
 	}
 }
 
 // given reports whether any limit is set.
-func (g *limitOptions) given(f *flag.FlagSet) (any bool) {
-	f.Visit(func(one *flag.Flag) {
-		any = any || one.Name == "requests" || one.Name == "tokens-per-day" || one.Name == "tokens-per-month" || one.Name == "none"
-	})
-	return any
+func (g *limitOptions) given() bool {
+	return g.flags.Changed("requests") || g.flags.Changed("tokens-per-day") || g.flags.Changed("tokens-per-month") || *g.none
 }
 
 // apply changes the limits that are set.
-func (g *limitOptions) apply(limits account.Limits, f *flag.FlagSet) (_ account.Limits, err error) {
+func (g *limitOptions) apply(limits account.Limits) (_ account.Limits, err error) {
 	if *g.none {
 		limits = account.Limits{}
 	}
-	f.Visit(func(one *flag.Flag) {
-		switch one.Name {
-		case "requests":
-			limits.Requests = account.Rate{}
-			if *g.requests != "0" {
-				limits.Requests, err = account.ParseRate(*g.requests)
-			}
-		case "tokens-per-day":
-			limits.TokensPerDay = *g.day
-		case "tokens-per-month":
-			limits.TokensPerMonth = *g.month
+	if g.flags.Changed("requests") {
+		limits.Requests = account.Rate{}
+		if *g.requests != "0" {
+			limits.Requests, err = account.ParseRate(*g.requests)
 		}
-	})
+	}
+	if g.flags.Changed("tokens-per-day") {
+		limits.TokensPerDay = *g.day
+	}
+	if g.flags.Changed("tokens-per-month") {
+		limits.TokensPerMonth = *g.month
+	}
 	return limits, cmp.Or(err, limits.Check())
 }
 
 // setLimits changes the limits of a credential and prints them.
-func setLimits(ctx context.Context, store account.Store, c account.Credential, g *limitOptions, f *flag.FlagSet, w io.Writer) error {
-	if !g.given(f) {
-		return fmt.Errorf("%w: limit NAME with --requests, --tokens-per-day, --tokens-per-month or --none", errUsage)
+func setLimits(ctx context.Context, store account.Store, c account.Credential, g *limitOptions, w io.Writer) error {
+	if !g.given() {
+		return usagef("no limit: pass --requests, --tokens-per-day, --tokens-per-month or --none")
 	}
-	limits, err := g.apply(c.Limits, f)
+	limits, err := g.apply(c.Limits)
 	if err != nil {
-		return fmt.Errorf("%w: %w", errUsage, err)
+		return usageError{err}
 	}
 	if err := store.SetLimits(ctx, c.Kind, c.ID, limits); errors.Is(err, account.ErrNotFound) {
 		return fmt.Errorf("the %s %s was deleted in the meantime", c.Kind, c.Name)

@@ -61,12 +61,12 @@ func Contexts() []Context {
 		{"stage", "dev", "part of the names of stacks and of the API's URL; " + Production + " protects its data from deletion"},
 		{"memory", "1769", "memory of the functions in MB: 1769, or 1769,openai=3008"},
 		{"provisioned", "0", "provisioned instances: 0, or openai=1,alpha=2"},
-		{"reserved", "0", "maximum instances: 0 is no limit; openai=50"},
+		{"reserved", "0", "maximum instances: 0 for no limit; openai=50"},
 		{"auth", Keys, "keys: glossa's own API keys; iam: AWS signatures, and no keys"},
 		{"domain", "", "custom domain of the API"},
 		{"certificate", "", "ARN of the domain's certificate, in the API's region"},
-		{"rate", "100", "requests per second before the API answers 429"},
-		{"burst", "200", "requests at once before the API answers 429"},
+		{"rate", "100", "requests per second; further requests get 429"},
+		{"burst", "200", "concurrent requests; further requests get 429"},
 		{"namespace", "Codenator/api-layer/", "namespace of the metrics in CloudWatch"},
 		{"prices", "", "dollars per million tokens in and out, by model: amazon.titan=0.3/0.4,tgi.phi=0/0"},
 		{"alarm-email", "", "email address that receives alarms"},
@@ -116,14 +116,14 @@ func Parse(get func(name string) string) (Config, error) {
 	maps.DeleteFunc(cfg.Provisioned, none)
 	maps.DeleteFunc(cfg.Reserved, none)
 	if cfg.Auth != Keys && cfg.Auth != IAM {
-		p.fail("auth", "%q is neither keys nor iam", cfg.Auth)
+		p.fail("auth", "%q must be keys or iam", cfg.Auth)
 	}
 	if (cfg.Domain == "") != (cfg.Certificate == "") {
 		p.fail("domain", "domain and certificate go together")
 	}
 	for family, n := range cfg.Provisioned {
 		if bound := cfg.Reserved[family]; bound > 0 && bound < n {
-			p.fail("provisioned", "%d of %s exceed the %d that are reserved", n, family, bound)
+			p.fail("provisioned", "%d of %s exceed the %d reserved", n, family, bound)
 		}
 	}
 	return cfg, errors.Join(p.errs...)
@@ -158,7 +158,7 @@ func (p *parser) value(name string) string { return cmp.Or(p.get(name), p.defaul
 func (p *parser) matching(name string, form *regexp.Regexp) string {
 	v := p.value(name)
 	if v != "" && !form.MatchString(v) {
-		p.fail(name, "%q is none: %s", v, form)
+		p.fail(name, "%q does not match %s", v, form)
 	}
 	return v
 }

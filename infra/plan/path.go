@@ -105,7 +105,7 @@ func checkTree(paths []Path) error {
 			case !partName.MatchString(part):
 				errs = append(errs, fmt.Errorf("%s: API Gateway does not accept the part %q", p.Resource, part))
 			case variable && variables[parent] != "" && variables[parent] != part:
-				errs = append(errs, fmt.Errorf("%s: its parent has the variable %s, and may have only one", p.Resource, variables[parent]))
+				errs = append(errs, fmt.Errorf("%s: its parent already has the variable %s", p.Resource, variables[parent]))
 			case variable:
 				variables[parent] = part
 			}

@@ -148,7 +148,7 @@ func TestPaths(t *testing.T) {
 	}
 	for name, list := range map[string][]Family{
 		"belongs to a and b":             {{"a", routes("/x")}, {"b", routes("/x")}, {"c", nil}},
-		"may have only one":              {{"a", routes("/x/{a}", "/x/{b}")}, {"b", nil}},
+		"already has the variable":       {{"a", routes("/x/{a}", "/x/{b}")}, {"b", nil}},
 		"end in a slash":                 {{"a", routes("/x/")}, {"b", nil}},
 		`does not accept the part "x y"`: {{"a", routes("/x y")}, {"b", nil}},
 		"quota":                          {{"a", routes(many...)}, {"b", nil}},

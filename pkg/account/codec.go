@@ -43,10 +43,10 @@ func decode(b []byte) (credentials, error) {
 		return nil, decodeError(err)
 	}
 	if _, err := d.Token(); err != io.EOF { //nolint:errorlint // io.EOF is returned unwrapped
-		return nil, errors.New("there is something behind the document")
+		return nil, errors.New("unexpected data after the document")
 	}
 	if doc.Version != version {
-		return nil, fmt.Errorf("its version is %d, this program knows %d", doc.Version, version)
+		return nil, fmt.Errorf("version %d is not supported, only %d", doc.Version, version)
 	}
 	list := make(credentials, len(doc.Credentials))
 	for i, c := range doc.Credentials {
@@ -55,7 +55,7 @@ func decode(b []byte) (credentials, error) {
 			return nil, fmt.Errorf("credential %d: %w", i+1, err)
 		}
 		if _, ok := list[at]; ok {
-			return nil, fmt.Errorf("credential %d: there is another of its kind and id", i+1)
+			return nil, fmt.Errorf("credential %d: duplicate kind and id", i+1)
 		}
 		list[at] = c
 	}
@@ -69,10 +69,10 @@ func decodeError(err error) error {
 		return fmt.Errorf("%s must be %s, not %s", e.Field, e.Type, e.Value)
 	}
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
-		return fmt.Errorf("no valid JSON at byte %d", e.Offset)
+		return fmt.Errorf("invalid JSON at byte %d", e.Offset)
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it ends too early")
+		return errors.New("unexpected end")
 	}
 	return err
 }

@@ -56,7 +56,7 @@ type Store interface {
 // Errors of a [Store].
 var (
 	ErrNotFound = errors.New("no such credential")
-	ErrExists   = errors.New("the credential exists")
+	ErrExists   = errors.New("the credential already exists")
 )
 
 // Prefixes of secrets, by which scanners of repositories recognise them.
@@ -161,11 +161,11 @@ func checkName(name string) error {
 	const may = "abcdefghijklmnopqrstuvwxyz0123456789.@_+-"
 	switch {
 	case name == "" || len(name) > maxName:
-		return fmt.Errorf("a name has 1 to %d characters", maxName)
+		return fmt.Errorf("a name must have 1 to %d characters", maxName)
 	case strings.ContainsFunc(name, func(r rune) bool { return !strings.ContainsRune(may, r) }):
-		return fmt.Errorf("the name %.40q: letters a to z, digits and . @ _ + - make names", name)
+		return fmt.Errorf("invalid name %.40q: use letters a to z, digits and . @ _ + -", name)
 	case name[0] == '-':
-		return fmt.Errorf("the name %.40q begins as a flag does", name)
+		return fmt.Errorf("invalid name %.40q: it must not begin with a hyphen", name)
 	}
 	return nil
 }
@@ -182,24 +182,24 @@ func (c *Credential) check() error {
 	switch c.Kind {
 	case User:
 		if c.ID != c.Name {
-			return errors.New("the id of a user is the name")
+			return errors.New("the id of a user must be the name")
 		}
 		if _, err := parseHash(c.Password); err != nil {
 			return err
 		}
 	case APIKey, Token:
 		if b, err := hex.DecodeString(c.ID); err != nil || len(b) != sha256.Size || strings.ToLower(c.ID) != c.ID {
-			return errors.New("the id is no SHA-256 in lower-case hexadecimal")
+			return errors.New("the id is not a SHA-256 in lower-case hexadecimal")
 		}
 	default:
-		return fmt.Errorf("there is no kind %.40q: user, key and token are", c.Kind)
+		return fmt.Errorf("unknown kind %.40q: it must be user, key or token", c.Kind)
 	}
 	if err := c.Limits.Check(); err != nil {
 		return err
 	}
 	if c.Kind == Token {
 		if c.Expires.IsZero() || c.Role != "" || c.Limits != (Limits{}) {
-			return errors.New("a token expires and has the role and the limits of its user")
+			return errors.New("a token must expire and takes its role and limits from its user")
 		}
 		return nil
 	}

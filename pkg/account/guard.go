@@ -24,7 +24,7 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 		return withCaller(r, c), nil
 	case upload && !a.publisher:
 		// Seed 002 answers 500 with these words.
-		return nil, llm.Errorf(llm.Forbidden, "UPLOAD_SECRET not configured: set it, or another key of the role worker, to let models be uploaded")
+		return nil, llm.Errorf(llm.Forbidden, "UPLOAD_SECRET not configured: set it, or another key with the role worker, to allow uploads")
 	}
 	list, err := a.identify(r.Context(), bearer(r.Header))
 	if err != nil {
@@ -34,7 +34,7 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 	c.principal = list[max(0, i)]
 	httpx.RecordOf(r.Context()).Principal = c.principal.String()
 	if i < 0 {
-		return nil, llm.Errorf(llm.Forbidden, "a key of the role %s may not do this", c.principal.Role)
+		return nil, llm.Errorf(llm.Forbidden, "a key with the role %s may not do this", c.principal.Role)
 	}
 	return withCaller(r, c), nil
 }
@@ -65,7 +65,7 @@ func (a *Accounts) identify(ctx context.Context, secret string) ([]Principal, er
 
 // errNoKey is the same for a revoked key and for one that never existed.
 func errNoKey() error {
-	return llm.Errorf(llm.Unauthenticated, "no valid key: send it as Authorization: Bearer KEY")
+	return llm.Errorf(llm.Unauthenticated, "missing or invalid key: send it as Authorization: Bearer KEY")
 }
 
 // asError hides the error of a store from clients, but not from the log.

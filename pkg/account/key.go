@@ -24,15 +24,15 @@ func NewKey(name string, role Role, secret string) (Key, error) {
 	case role.permissions() == nil:
 		return Key{}, noRole(role)
 	case secret == "":
-		return Key{}, fmt.Errorf("the key of a role %q is empty", role)
+		return Key{}, fmt.Errorf("the key with the role %q is empty", role)
 	case strings.ContainsAny(secret, " \t\r\n"):
-		return Key{}, fmt.Errorf("the key of a role %q holds a space, which no client can send", role)
+		return Key{}, fmt.Errorf("the key with the role %q contains a space, which clients cannot send", role)
 	}
 	return Key{Name: name, Role: role, hash: sha256.Sum256([]byte(secret))}, nil
 }
 
 func noRole(role Role) error {
-	return fmt.Errorf("there is no role %q: admin, worker, client and monitor are", role)
+	return fmt.Errorf("unknown role %q: it must be admin, worker, client or monitor", role)
 }
 
 // ParseKeys parses a list such as "client:k1,monitor:k2"; the keys are named by their
@@ -46,7 +46,7 @@ func ParseKeys(list string) ([]Key, error) {
 		}
 		role, secret, ok := strings.Cut(item, ":")
 		if !ok || Role(role).permissions() == nil {
-			errs = append(errs, fmt.Errorf("key %d: want role:key with the role admin, worker, client or monitor", i+1))
+			errs = append(errs, fmt.Errorf("key %d: must be role:key with the role admin, worker, client or monitor", i+1))
 			continue
 		}
 		key, err := NewKey(strconv.Itoa(i+1), Role(role), secret)

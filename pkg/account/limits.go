@@ -25,7 +25,7 @@ const (
 // Check returns an error if limits, which may have been written by hand, are invalid.
 func (l Limits) Check() error {
 	if l.TokensPerDay < 0 || l.TokensPerMonth < 0 || l.TokensPerDay > maxTokenSum || l.TokensPerMonth > maxTokenSum {
-		return errors.New("a limit of tokens is a number from 1 to 10^15")
+		return errors.New("a token limit must be an integer from 1 to 10^15")
 	}
 	return l.Requests.check()
 }
@@ -60,7 +60,7 @@ func ParseRate(s string) (Rate, error) {
 	n, err := strconv.Atoi(count)
 	r := Rate{n, map[string]time.Duration{"s": time.Second, "m": time.Minute}[per]}
 	if err != nil || n == 0 || r.check() != nil {
-		return Rate{}, fmt.Errorf("the rate %.40q: N/s or N/m, with N from 1 to %d", s, maxRequests)
+		return Rate{}, fmt.Errorf("invalid rate %.40q: it must be N/s or N/m, with N from 1 to %d", s, maxRequests)
 	}
 	return r, nil
 }
@@ -70,7 +70,7 @@ func (r Rate) check() error {
 	case r == Rate{}:
 		return nil
 	case r.N < 1 || r.N > maxRequests, r.Per != time.Second && r.Per != time.Minute:
-		return fmt.Errorf("a rate is N/s or N/m, with N from 1 to %d", maxRequests)
+		return fmt.Errorf("a rate must be N/s or N/m, with N from 1 to %d", maxRequests)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ type Grant struct {
 
 // errBadLogin does not reveal whether the user exists.
 func errBadLogin() error {
-	return llm.Errorf(llm.Unauthenticated, "the email or the password is wrong")
+	return llm.Errorf(llm.Unauthenticated, "wrong email or password")
 }
 
 // Login returns a token for a user's name, which may be an email address, and password. A
@@ -30,11 +30,11 @@ func errBadLogin() error {
 // the name; after that logins fail with [llm.Overloaded] for some time.
 func (a *Accounts) Login(ctx context.Context, email, password string) (Grant, error) {
 	if a.cfg.Store == nil {
-		return Grant{}, llm.Errorf(llm.Unsupported, "there are no users here: send a key as Authorization: Bearer KEY")
+		return Grant{}, llm.Errorf(llm.Unsupported, "this server has no users: send a key as Authorization: Bearer KEY")
 	}
 	name, from := fold(email), callerOf(ctx).address
 	if wait := a.failures.take(name, from, time.Now()); wait > 0 {
-		return Grant{}, &llm.Error{Code: llm.Overloaded, Message: "too many failed logins: wait", RetryAfter: wait}
+		return Grant{}, &llm.Error{Code: llm.Overloaded, Message: "too many failed logins: try again later", RetryAfter: wait}
 	}
 	user, err := a.check(ctx, name, password)
 	if llm.AsError(err).Code != llm.Unauthenticated {
@@ -45,7 +45,7 @@ func (a *Accounts) Login(ctx context.Context, email, password string) (Grant, er
 	}
 	secret, token := newToken(user.Name)
 	if err := a.cfg.Store.Add(ctx, token); err != nil {
-		return Grant{}, asError(fmt.Errorf("the token cannot be kept: %w", err))
+		return Grant{}, asError(fmt.Errorf("the token cannot be stored: %w", err))
 	}
 	p := Principal{Kind: string(User), Name: user.Name, Role: user.Role}
 	httpx.RecordOf(ctx).Principal = p.String()

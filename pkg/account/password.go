@@ -24,7 +24,7 @@ const (
 
 func checkPassword(password string) error {
 	if n := len(password); n < minPassword || n > maxPassword {
-		return fmt.Errorf("a password has %d to %d bytes, this one has %d", minPassword, maxPassword, n)
+		return fmt.Errorf("a password must have %d to %d bytes, not %d", minPassword, maxPassword, n)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (h passwordHash) String() string {
 }
 
 // errHash does not contain the hash.
-var errHash = errors.New("the password is no argon2id hash in the PHC string format")
+var errHash = errors.New("the password is not an argon2id hash in the PHC string format")
 
 // parseHash parses the output of String, in the same spelling.
 func parseHash(s string) (passwordHash, error) {
@@ -139,7 +139,7 @@ func (v *verifier) verify(ctx context.Context, h *passwordHash, password string)
 	case v.waiting <- struct{}{}:
 		defer func() { <-v.waiting }()
 	default:
-		return false, &llm.Error{Code: llm.Overloaded, Message: "too many log in at once", RetryAfter: time.Second}
+		return false, &llm.Error{Code: llm.Overloaded, Message: "too many logins at once", RetryAfter: time.Second}
 	}
 	select {
 	case v.running <- struct{}{}:

@@ -66,9 +66,9 @@ func private(info fs.FileInfo) error {
 	const others = 0o077
 	switch mode := info.Mode(); {
 	case !mode.IsRegular():
-		return errors.New("it is no regular file")
+		return errors.New("it is not a regular file")
 	case runtime.GOOS != "windows" && mode.Perm()&others != 0:
-		return fmt.Errorf("others may open it (its mode is %#o): chmod 600 it", mode.Perm())
+		return fmt.Errorf("other users can open it (mode %#o): run chmod 600 on it", mode.Perm())
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func private(info fs.FileInfo) error {
 // replace replaces the file as a whole.
 func replace(path string, b []byte) error {
 	if len(b) > maxFile {
-		return fmt.Errorf("%s: there is no room for more", path)
+		return fmt.Errorf("%s: the file is full", path)
 	}
 	temp := path + ".new"
 	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) { // left by a process that was killed

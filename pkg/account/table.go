@@ -209,7 +209,7 @@ func fromItem(item table.Item) (Credential, error) {
 		err = decodeError(err)
 	}
 	if at := itemKey(c.Kind, c.ID); err == nil && item.Key() != at {
-		err = errors.New("its kind and id are not those of its key")
+		err = errors.New("its kind and id do not match its key")
 	}
 	if err != nil {
 		return Credential{}, fmt.Errorf("the item %s of the accounts: %w", strconv.Quote(item.Key().SK), err)

@@ -20,7 +20,7 @@ func accounts(cfg Config, open func(name string) (*table.Table, error)) (*accoun
 		file := account.NewFile(cfg.Accounts)
 		_, err := file.List(context.Background(), account.User)
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, nil, fmt.Errorf("accounts: %w: glossa user add and glossa key create make it", err)
+			return nil, nil, fmt.Errorf("accounts: %w: create it with glossa user add or glossa key create", err)
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("accounts: %w", err)
@@ -35,7 +35,7 @@ func accounts(cfg Config, open func(name string) (*table.Table, error)) (*accoun
 		book := budget.NewTable(t)
 		c.Store, b.Ledger, b.Journal = account.NewTable(t), book, book
 	case cfg.Auth && len(cfg.Keys) == 0:
-		return nil, nil, errors.New("keys are asked for and there is none: make them with glossa key create and name the file" +
+		return nil, nil, errors.New("keys are required, but there are none: create one with glossa key create and name the file" +
 			" in GLOSSA_ACCOUNTS, or the table in GLOSSA_TABLE; or set GLOSSA_KEYS=role:key,... with the roles admin, worker, client and monitor," +
 			" or UPLOAD_SECRET=key for one worker")
 	}

@@ -182,7 +182,7 @@ func TestPublicRoutes(t *testing.T) {
 			got = append(got, route.Method+" "+route.Pattern)
 		}
 	}
-	want := []string{"POST /users/me/token", "POST /get_token", "GET /version", "GET /v1/version", "GET /ping", "GET /health", "GET /openapi.json", "GET /{$}", "GET /page/{file...}"}
+	want := []string{"POST /users/me/token", "POST /get_token", "GET /version", "GET /v1/version", "GET /ping", "GET /health", "GET /api/version", "GET /openapi.json", "GET /{$}", "GET /docs", "GET /page/{file...}"}
 	if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 		t.Errorf("public: %q, want %q", got, want)
 	}
@@ -228,7 +228,7 @@ func TestAccountsThatAreWrong(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for file, want := range map[string]string{"none": "glossa user add", "cut": "ends too early", "new": "version is 9", ".": ""} {
+	for file, want := range map[string]string{"none": "glossa user add", "cut": "unexpected end", "new": "version 9 is not supported", ".": ""} {
 		if _, err := New(Config{Accounts: filepath.Join(dir, file)}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", file, err, want)
 		}

@@ -43,7 +43,7 @@ func (p publisher) free(ctx context.Context, name string) error {
 	if e.Run != nil {
 		of = e.Run.Source
 	}
-	return &llm.Error{Code: llm.Invalid, Param: "name", Message: fmt.Sprintf("%s is a name of the model %s of %s: choose another", name, e.Name, of)}
+	return &llm.Error{Code: llm.Invalid, Param: "name", Message: fmt.Sprintf("%s is already a name of the model %s of %s: choose another", name, e.Name, of)}
 }
 
 // admitted lets admins use the uploads of all users.

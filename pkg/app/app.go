@@ -29,6 +29,7 @@ import (
 	"glossa/pkg/llm"
 	"glossa/pkg/local"
 	"glossa/pkg/meter"
+	"glossa/pkg/meter/activity"
 	"glossa/pkg/meter/budget"
 	"glossa/pkg/page"
 	"glossa/pkg/publish"
@@ -48,9 +49,10 @@ type App struct {
 	answers  resilience.Store
 	store    func() (*publish.Store, error) // nil: uploads are rejected
 	cloud    *cloud
-	local    *local.Loader // of the models in this process
-	root     catalog.Root  // of cfg.Checkpoints; the zero value: there is none
-	meter    Meter         // nil: none
+	local    *local.Loader      // of the models in this process
+	root     catalog.Root       // of cfg.Checkpoints; the zero value: there is none
+	meter    Meter              // nil: none
+	activity *activity.Activity // nil: not measured
 }
 
 // New wires cfg. Models are listed and opened by the first requests for them.
@@ -68,7 +70,7 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	if cfg.Quant != "" && !slices.Contains(catalog.Quants(), cfg.Quant) {
-		return nil, fmt.Errorf("GLOSSA_QUANT is %q: none of %s", cfg.Quant, strings.Join(catalog.Quants(), ", "))
+		return nil, fmt.Errorf("GLOSSA_QUANT must be one of %s, not %q", strings.Join(catalog.Quants(), ", "), cfg.Quant)
 	}
 	workers := cfg.Workers
 	if workers == 0 {
@@ -100,6 +102,7 @@ func New(cfg Config) (*App, error) {
 	if cfg.Meter != nil {
 		a.meter = cfg.Meter(a.queue.Stats, a.known)
 	}
+	a.activity = a.newActivity(workers)
 	return a, nil
 }
 
@@ -176,7 +179,7 @@ func (a *App) dialect(name string) []httpx.Route {
 			return f.routes(a)
 		}
 	}
-	panic("app: there is no family " + name) // a bug
+	panic("app: unknown family " + name) // a bug
 }
 
 // alephalpha returns the routes of Aleph Alpha's dialect, with logins if there are users.
@@ -204,8 +207,11 @@ func (a *App) Routes(families ...string) []httpx.Route {
 	if a.meter != nil {
 		routes = append(routes, a.meter.Routes()...)
 	}
+	if a.activity != nil {
+		routes = append(routes, a.activity.Routes()...)
+	}
 	routes = append(routes, a.budgets.Routes()...)
-	routes = append(routes, httpx.Route{
+	routes = append(routes, versionRoute(), httpx.Route{
 		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Doc: healthDoc, Handle: health,
 	})
 	return append(routes, a.description(routes, func() []httpx.Route { return a.Routes() }))
@@ -215,7 +221,7 @@ func health(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, err := w.Write([]byte("Ok"))
 	if err != nil {
-		return &llm.Error{Code: httpx.Gone, Message: "the client left", Err: err}
+		return &llm.Error{Code: httpx.Gone, Message: "the client disconnected", Err: err}
 	}
 	return nil
 }

@@ -61,12 +61,13 @@ func keys(t testing.TB) (list []account.Key) {
 	return list
 }
 
-// golden returns an app that serves the golden run, with metrics for Prometheus.
+// golden returns an app that serves the golden run, with metrics for Prometheus and the
+// activity of the last minutes.
 func golden(t testing.TB, cfg Config) *App {
 	t.Helper()
 	cfg.Checkpoints = t.TempDir()
 	goldenRun(t, cfg.Checkpoints, "golden")
-	cfg.Uploads = true
+	cfg.Uploads, cfg.Activity = true, true
 	cfg.Meter = func(queue func() (int, int), known func(string) bool) Meter {
 		return prom.New(prom.Config{Queue: queue, Known: known})
 	}
@@ -180,17 +181,59 @@ func TestUnknownModelsAreNoLabels(t *testing.T) {
 	}
 }
 
+// The activity counts requests of dialects and shows the models in memory. Without the
+// setting there is none: a function is one of many.
+func TestActivity(t *testing.T) {
+	h := golden(t, Config{}).Handler()
+	ask(h, "POST", "/v1/chat/completions", "", strings.NewReader(`{"model":"golden","max_tokens":3,"messages":[{"role":"user","content":"a"}]}`))
+	ask(h, "POST", "/v1/chat/completions", "", strings.NewReader(`{"model":"none","messages":[]}`))
+	ask(h, "GET", "/health", "", nil)
+	var got struct {
+		Memory struct {
+			Models []struct {
+				Name  string
+				Bytes int64
+			}
+		}
+		Errors    []struct{ Count int }
+		Intervals []struct {
+			Requests int
+			Output   int `json:"output_tokens"`
+		}
+	}
+	if err := json.Unmarshal([]byte(text(t, ask(h, "GET", "/activity", "", nil))), &got); err != nil {
+		t.Fatal(err)
+	}
+	requests, output := 0, 0
+	for _, i := range got.Intervals {
+		requests, output = requests+i.Requests, output+i.Output
+	}
+	if requests != 2 || output != 3 || len(got.Errors) != 1 || got.Errors[0].Count != 1 {
+		t.Errorf("%+v", got)
+	}
+	if m := got.Memory.Models; len(m) != 1 || m[0].Name != "golden" || m[0].Bytes <= 0 {
+		t.Errorf("%+v", m)
+	}
+	a, err := New(Config{Records: fstest.MapFS{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res := ask(a.Handler(), "GET", "/activity", "", nil); res.StatusCode != http.StatusNotFound {
+		t.Errorf("without the setting: %d", res.StatusCode)
+	}
+}
+
 func TestNewErrors(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for want, cfg := range map[string]Config{
-		"GLOSSA_KEYS":                            {Auth: true},
-		"GLOSSA_KERNEL":                          {Kernel: "abacus"},
-		`GLOSSA_QUANT is "q3_k": none of stored`: {Quant: "q3_k"},
-		"no such file":                           {Checkpoints: filepath.Join(t.TempDir(), "no-such-dir")},
-		"it is a file":                           {Checkpoints: file},
+		"GLOSSA_KEYS":   {Auth: true},
+		"GLOSSA_KERNEL": {Kernel: "abacus"},
+		`GLOSSA_QUANT must be one of stored, f32, bf16, q8_0, q4_0, not "q3_k"`: {Quant: "q3_k"},
+		"no such file": {Checkpoints: filepath.Join(t.TempDir(), "no-such-dir")},
+		"it is a file": {Checkpoints: file},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

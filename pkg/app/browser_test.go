@@ -78,6 +78,7 @@ func TestPagesOfOthers(t *testing.T) {
 		{open, "POST", chat, "", "null", 403, "GLOSSA_ORIGINS"},
 		{open, "GET", "/metrics", "", "https://evil.example", 403, "other origins"},
 		{open, "GET", "/usage", "", "https://evil.example", 403, "other origins"},
+		{open, "GET", "/activity", "", "https://evil.example", 403, "other origins"},
 		{named, "POST", chat, "glossa:8080", "https://app.example.com", 200, `"chat.completion"`},
 		{named, "GET", "/metrics", "", "https://app.example.com", 403, "other origins"},
 		{named, "GET", "/usage", "", "https://app.example.com", 403, "other origins"},

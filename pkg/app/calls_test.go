@@ -45,8 +45,10 @@ func addTranslator(t testing.TB, a *App) {
 func calls(t testing.TB) []call {
 	return slices.Concat([]call{
 		{"GET", "/health", "", "", "", 200},
+		{"GET", "/api/version", "", "", "", 200},
 		{"GET", "/openapi.json", "", account.Monitor, "", 200},
 		{"GET", "/metrics", "", account.Monitor, "", 200},
+		{"GET", "/activity", "", account.Monitor, "", 200},
 		{"GET", "/usage", "", account.Monitor, "", 200},
 		{"GET", "/usage?day=2026-11-22&principal=key%20ci", "/usage", account.Admin, "", 200},
 		{"GET", "/usage?day=today", "/usage", account.Admin, "", 400},
@@ -180,6 +182,7 @@ func callsAlpha(t testing.TB) []call {
 		{"GET", "/api/models/none/metrics", metrics, account.Client, "", 404},
 		{"GET", "/api/models/golden/metrics?from=-1", metrics, account.Client, "", 400},
 		{"GET", "/", "", "", "", 200},
+		{"GET", "/docs", "", "", "", 200},
 		{"GET", "/page/js/main.js", "/page/{file}", "", "", 200},
 		{"GET", "/page/style.css", "/page/{file}", "", "", 200},
 		{"GET", "/page/icon.svg", "/page/{file}", "", "", 200},

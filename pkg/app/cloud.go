@@ -86,7 +86,7 @@ func (cfg Config) loadAWS() (aws.Config, error) {
 	}
 	found, err := find(client)
 	if err != nil {
-		return found, &llm.Error{Code: llm.Upstream, Message: "the AWS configuration of this server cannot be read: its log tells why", Err: err}
+		return found, &llm.Error{Code: llm.Upstream, Message: "the AWS configuration of this server cannot be read: see its log", Err: err}
 	}
 	found.Credentials = &identity{source: found.Credentials}
 	found.HTTPClient = httpx.Traced(found.HTTPClient)
@@ -128,7 +128,7 @@ func (i *identity) Retrieve(ctx context.Context) (aws.Credentials, error) {
 	if err == nil || ctx.Err() != nil {
 		return found, err
 	}
-	const message = "there are no credentials of AWS here: give the function or instance a role," +
+	const message = "no AWS credentials: give the function or instance a role," +
 		" or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE after aws configure or aws sso login"
 	err = &llm.Error{Code: llm.Upstream, Message: message, Err: err}
 	i.mu.Lock()

@@ -85,6 +85,9 @@ type Config struct {
 	// Meter returns the meter that observes each request; nil: none. Its arguments return the
 	// current generations, and whether a model exists.
 	Meter func(queue func() (running, waiting int), known func(model string) bool) Meter
+	// Activity serves the measurements of the last minutes at GET /activity. It is for a
+	// process that answers alone: a function has many.
+	Activity bool
 }
 
 // A Meter measures requests and may have its own routes.
@@ -97,35 +100,35 @@ type Meter interface {
 func Variables() [][2]string {
 	return [][2]string{
 		{"GLOSSA_CHECKPOINTS", "directory of training runs and published models, or s3://bucket/prefix"},
-		{"GLOSSA_TABLE", "DynamoDB table of model records and, where GLOSSA_ACCOUNTS names no file, of users, API keys and budgets"},
-		{"GLOSSA_WORKERS", "generations at once"},
-		{"GLOSSA_MEMORY", "memory for the weights of open models: 8GiB; default three quarters of what there is"},
+		{"GLOSSA_TABLE", "DynamoDB table of model records and, unless GLOSSA_ACCOUNTS names a file, of users, API keys and budgets"},
+		{"GLOSSA_WORKERS", "maximum concurrent generations"},
+		{"GLOSSA_MEMORY", "memory for the weights of open models, such as 8GiB; default three quarters of the available memory"},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
-		{"GOMEMLIMIT", "memory that Go's runtime may take, such as 3GiB; default seven eighths of what the container or the function has"},
-		{"GLOSSA_QUANT", "weights in memory: stored (as the file has them, the default), " + strings.Join(dtype.Options(), ", ")},
-		{"GLOSSA_THREADS", "threads that compute a model together; default all processors"},
+		{"GOMEMLIMIT", "memory limit of the Go runtime, such as 3GiB; default seven eighths of the memory of the container or function"},
+		{"GLOSSA_QUANT", "format of weights in memory: stored (as in the file, the default),  " + strings.Join(dtype.Options(), ", ")},
+		{"GLOSSA_THREADS", "threads that compute a model; default one per processor"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512, neon, dotprod"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
 		{"GLOSSA_ACCOUNTS", "file of users and API keys, which glossa user and glossa key change"},
-		{"UPLOAD_SECRET", "a key of the role worker, for uploads"},
-		{"HF_TOKEN", "token for glossa pull on the Hugging Face hub"},
-		{"GLOSSA_RECORDS", "directory of model records; those inside the program stay, but for files of the same name"},
-		{"GLOSSA_LISTED_ONLY", "true: remote models that are not listed are refused; by default one is served when it is asked for, if a record describes it or its group, where GLOSSA_TABLE or GLOSSA_RECORDS names records"},
-		{"GLOSSA_IGNORE_UNMAPPED", "true: /invoke leaves out keys that a model has no place for, where neither the request nor the model's record says what becomes of them"},
-		{"GLOSSA_EMPTY_LINES", "true: /invoke_stream writes {} for an event without keys, where the request does not say it"},
-		{"GLOSSA_BEDROCK_ENDPOINT", "base URL in place of that of Amazon Bedrock in AWS_REGION"},
-		{"AWS_BEARER_TOKEN_BEDROCK", "API key of Amazon Bedrock, in place of credentials"},
-		{"GLOSSA_SAGEMAKER_ENDPOINT", "base URL in place of that of Amazon SageMaker"},
-		{"GLOSSA_DYNAMODB_ENDPOINT", "base URL in place of that of DynamoDB"},
-		{"GLOSSA_S3_ENDPOINT", "base URL in place of that of S3; the bucket is in its path"},
+		{"UPLOAD_SECRET", "a key with the role worker, for uploads"},
+		{"HF_TOKEN", "Hugging Face token for glossa pull"},
+		{"GLOSSA_RECORDS", "directory of model records; they add to the built-in records and replace those with the same file name"},
+		{"GLOSSA_LISTED_ONLY", "true: unlisted remote models are rejected; by default, if GLOSSA_TABLE or GLOSSA_RECORDS is set, requests may name any remote model that a record or its group's record describes"},
+		{"GLOSSA_IGNORE_UNMAPPED", "true: /invoke drops keys that a model does not support, unless the request or the model's record decides"},
+		{"GLOSSA_EMPTY_LINES", "true: /invoke_stream writes {} for an event without keys, unless the request decides"},
+		{"GLOSSA_BEDROCK_ENDPOINT", "base URL to use instead of Amazon Bedrock's"},
+		{"AWS_BEARER_TOKEN_BEDROCK", "Amazon Bedrock API key, used instead of AWS credentials"},
+		{"GLOSSA_SAGEMAKER_ENDPOINT", "base URL to use instead of Amazon SageMaker's"},
+		{"GLOSSA_DYNAMODB_ENDPOINT", "base URL to use instead of DynamoDB's"},
+		{"GLOSSA_S3_ENDPOINT", "base URL to use instead of S3's; the bucket is in its path"},
 		{"GLOSSA_LOG_LEVEL", "debug, info, warn or error"},
 		{"GLOSSA_NAMESPACE", "namespace of the metrics in CloudWatch; default " + emf.DefaultNamespace},
-		{"GLOSSA_OPEN", "true: a function answers without a key"},
+		{"GLOSSA_OPEN", "true: a function requires no key"},
 		{"GLOSSA_STREAM_REST", "true: the REST API's integration streams"},
 		{"GLOSSA_STREAM_URL", "true: the function URL streams"},
 		{"GLOSSA_LISTEN", "host:port of a function that runs outside of Lambda; default localhost:8080"},
 		{"GLOSSA_BASE_PATH", "base path of a custom domain"},
-		{"GLOSSA_HOSTS", "names of the server, separated by commas; without keys only these, localhost and addresses are answered; * for all"},
+		{"GLOSSA_HOSTS", "host names of the server, separated by commas; without keys, requests for other names are rejected, except localhost and IP addresses; * for all"},
 		{"GLOSSA_ORIGINS", "origins of other web pages that may use the server, separated by commas: https://app.example.com; * for all"},
 	}
 }
@@ -164,7 +167,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	}
 	if dir := getenv("GLOSSA_RECORDS"); dir != "" {
 		if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-			e.fail("GLOSSA_RECORDS", fmt.Errorf("%q is no directory that can be read", dir))
+			e.fail("GLOSSA_RECORDS", fmt.Errorf("%q is not a readable directory", dir))
 		}
 		cfg.Records = recordsIn(dir)
 	}
@@ -193,7 +196,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	}
 	if level := getenv("GLOSSA_LOG_LEVEL"); level != "" {
 		if err := cfg.Level.UnmarshalText([]byte(level)); err != nil {
-			e.fail("GLOSSA_LOG_LEVEL", fmt.Errorf("%q is none of debug, info, warn, error", level))
+			e.fail("GLOSSA_LOG_LEVEL", fmt.Errorf("must be debug, info, warn or error, not %q", level))
 		}
 	}
 	cfg.Namespace = getenv("GLOSSA_NAMESPACE")
@@ -218,7 +221,7 @@ func (e *env) count(name string) int {
 	}
 	n, err := strconv.Atoi(value)
 	if err != nil || n < 1 {
-		e.fail(name, fmt.Errorf("%q is no number from 1 on", value))
+		e.fail(name, fmt.Errorf("must be a positive integer, not %q", value))
 	}
 	return n
 }
@@ -227,7 +230,7 @@ func (e *env) count(name string) int {
 func (e *env) address(name string) string {
 	value := e.get(name)
 	if u, err := url.Parse(value); value != "" && (err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "") {
-		e.fail(name, fmt.Errorf("%q is no URL such as https://host", value))
+		e.fail(name, fmt.Errorf("must be a URL such as https://host, not %q", value))
 	}
 	return value
 }
@@ -259,7 +262,7 @@ func (e *env) flag(name string) bool {
 	}
 	on, err := strconv.ParseBool(value)
 	if err != nil {
-		e.fail(name, fmt.Errorf("%q is neither true nor false", value))
+		e.fail(name, fmt.Errorf("must be true or false, not %q", value))
 	}
 	return on
 }

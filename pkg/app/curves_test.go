@@ -76,8 +76,8 @@ func TestMetricsOfARunThatGoesOn(t *testing.T) {
 // a run in its configuration is a name too.
 func TestMetricsByName(t *testing.T) {
 	dir := t.TempDir()
-	for name, from := range map[string]string{"gpt2": "../engine/arch/testdata/gpt2", "else/run": "../starter/runs/abc"} {
-		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS(from)); err != nil {
+	for _, c := range [][2]string{{"gpt2", "../engine/arch/testdata/gpt2"}, {"else/run", "../starter/runs/abc"}} { // the newest is listed first
+		if err := os.CopyFS(filepath.Join(dir, c[0]), os.DirFS(c[1])); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,7 +41,7 @@ func environmentAWS(getenv func(string) string, client *awshttp.BuildableClient)
 		cfg.Credentials = container(full, getenv)
 	default:
 		cfg.Credentials = aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{}, errors.New("none are in the environment")
+			return aws.Credentials{}, errors.New("the environment has none")
 		})
 	}
 	cfg.Credentials = aws.NewCredentialsCache(cfg.Credentials)

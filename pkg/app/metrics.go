@@ -4,7 +4,9 @@ import (
 	"context"
 	"log/slog"
 
+	"glossa/pkg/catalog"
 	"glossa/pkg/httpx"
+	"glossa/pkg/meter/activity"
 	"glossa/pkg/meter/emf"
 )
 
@@ -12,6 +14,9 @@ import (
 // Lines of metrics are log lines too: with them there are no others.
 func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
 	all := []func(*httpx.Record){a.budgets.Observe} // it settles the usage
+	if a.activity != nil {
+		all = append(all, a.activity.Observe)
+	}
 	if a.meter != nil {
 		all = append(all, a.meter.Observe)
 	}
@@ -29,3 +34,21 @@ func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
 
 // known reports whether the catalog has a model, so that its name may be a label.
 func (a *App) known(model string) bool { return a.catalog.Has(context.Background(), model) }
+
+// newActivity returns the measurements of the last minutes, nil unless they are configured.
+func (a *App) newActivity(workers int) *activity.Activity {
+	if !a.cfg.Activity {
+		return nil
+	}
+	return activity.New(activity.Config{
+		Workers: workers, Queue: a.queue.Stats, Memory: a.cfg.Memory, Models: func() []activity.Model { return inMemory(a.catalog.Held()) },
+	})
+}
+
+// inMemory converts the models in memory for the activity.
+func inMemory(held []catalog.Held) (list []activity.Model) {
+	for _, h := range held {
+		list = append(list, activity.Model{Name: h.Name, Bytes: h.Bytes, InUse: h.Users})
+	}
+	return list
+}

@@ -153,7 +153,7 @@ func TestUpstreamsPage(t *testing.T) {
 				t.Errorf("%s: %s: %s", by, path, got)
 			}
 			res = ask(a.Handler(), "POST", path, "", strings.NewReader(m.fill(page+`,"ignore_unmapped":false}`)))
-			if got := text(t, res); !strings.Contains(got, "temprature: this model does not take it") {
+			if got := text(t, res); !strings.Contains(got, "temprature: this model does not support it") {
 				t.Errorf("%s: %s: %s", by, path, got)
 			}
 		}

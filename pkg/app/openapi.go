@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/openapi"
+	"glossa/pkg/version"
 )
 
 const documentPath = "/openapi.json"
@@ -16,10 +17,10 @@ const documentPath = "/openapi.json"
 // apiInfo is the head of the OpenAPI document.
 func apiInfo() openapi.Info {
 	return openapi.Info{
-		Title: "glossa", Version: "1.0.0", Licence: "Apache-2.0",
+		Title: "glossa", Version: version.Read().Version, Licence: "Apache-2.0",
 		Description: "Language models over the protocols of OpenAI, Alpha, TextSynth, Aleph Alpha, Lamini and the API layer. Every answer has the header X-Request-Id. Bodies may be compressed with gzip.",
 		Tags: []openapi.Tag{
-			{Name: "OpenAI", Description: "Chats, completions and embeddings as OpenAI's clients know them, and vLLM's routes for tokens."},
+			{Name: "OpenAI", Description: "OpenAI's chats, completions and embeddings, and vLLM's tokenizer routes."},
 			{Name: "Alpha", Description: "The API of Alpha's dashboard and training machines."},
 			{Name: "TextSynth", Description: "Completions, translations, log-probabilities and tokens."},
 			{Name: "Aleph Alpha", Description: "Completions, embeddings, evaluations, explanations, translations and tokens."},
@@ -38,7 +39,7 @@ var (
 		ID: "openapi", Tag: serviceTag, Summary: "Get this document",
 		Answers: []httpx.Answer{{Description: "an OpenAPI document", Of: map[string]any{}}},
 	}
-	healthDoc = &httpx.Operation{ID: "health", Tag: serviceTag, Summary: "Check that the server is there", Answers: []httpx.Answer{{Media: "text/plain", Description: "Ok"}}}
+	healthDoc = &httpx.Operation{ID: "health", Tag: serviceTag, Summary: "Check that the server is running", Answers: []httpx.Answer{{Media: "text/plain", Description: "Ok"}}}
 )
 
 // description returns the route of the OpenAPI document, which describes the given routes
@@ -59,7 +60,7 @@ func (a *App) description(routes []httpx.Route, all func() []httpx.Route) httpx.
 		}
 		b, err := document()
 		if err != nil {
-			return &llm.Error{Code: llm.Internal, Message: "the document cannot be made", Err: err}
+			return &llm.Error{Code: llm.Internal, Message: "the document cannot be built", Err: err}
 		}
 		return httpx.JSON(w, http.StatusOK, json.RawMessage(b))
 	}

@@ -23,7 +23,7 @@ func TestPage(t *testing.T) {
 			families = []string{family}
 		}
 		h := a.Handler(families...)
-		for _, path := range []string{"/", "/page/js/main.js"} {
+		for _, path := range []string{"/", "/docs", "/page/js/main.js"} {
 			for _, key := range []string{"", secrets[account.Monitor]} {
 				res := ask(h, "GET", path, key, nil)
 				policy := res.Header.Get("Content-Security-Policy")

@@ -26,7 +26,7 @@ func (c *cloud) client(s awsrest.Service, region, endpoint, token string) (*awsr
 	}
 	client, err := c.clients.Get(s, cfg, endpoint, token)
 	if err != nil {
-		return nil, &llm.Error{Code: llm.Upstream, Message: "the address of " + s.ID + " in this server's configuration is wrong: its log tells why", Err: err}
+		return nil, &llm.Error{Code: llm.Upstream, Message: "the address of " + s.ID + " in this server's configuration is invalid: see its log", Err: err}
 	}
 	return client, nil
 }
@@ -67,7 +67,7 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record) (llm.Backend
 func described(rec *catalog.Record) (remote.Model, error) {
 	if rec.Schema == nil {
 		return remote.Model{}, llm.Errorf(llm.Unsupported,
-			"no record describes the requests of %s: add one for this model, or for all of its kind", rec.Name)
+			"no record describes the requests of %s: add one for this model or for its group", rec.Name)
 	}
 	return remote.Model{Schema: rec.Schema, OnUsage: count}, nil
 }
@@ -82,10 +82,10 @@ func (c *cloud) region(name string) (aws.Config, error) {
 		return cfg, err
 	}
 	if cfg.Region = cmp.Or(name, cfg.Region); cfg.Region == "" {
-		return cfg, llm.Errorf(llm.Upstream, "there is no region of AWS here: set AWS_REGION, such as us-east-1, or AWS_PROFILE of one that has a region")
+		return cfg, llm.Errorf(llm.Upstream, "no AWS region: set AWS_REGION, for example to us-east-1, or AWS_PROFILE to a profile with a region")
 	}
 	if err := arn.CheckRegion(cfg.Region); err != nil {
-		return cfg, &llm.Error{Code: llm.Upstream, Message: "the region of AWS in this server's configuration is wrong: its log tells why", Err: err}
+		return cfg, &llm.Error{Code: llm.Upstream, Message: "the AWS region in this server's configuration is invalid: see its log", Err: err}
 	}
 	return cfg, nil
 }

@@ -51,12 +51,12 @@ func TestRemoteFaults(t *testing.T) {
 		want    int
 		message string
 	}{
-		"ThrottlingException":       {429, 429, "the remote model has no room now: why"},
+		"ThrottlingException":       {429, 429, "the remote model is at capacity: why"},
 		"ModelErrorException":       {424, 502, "the remote model failed"},
-		"ModelTimeoutException":     {408, 504, "the remote model took too long"},
+		"ModelTimeoutException":     {408, 504, "the remote model timed out"},
 		"InternalServerException":   {500, 502, "the remote model failed"},
 		"AccessDeniedException":     {403, 502, "the provider denies access to the model: why"},
-		"ValidationException":       {400, 400, "the remote model refuses the request: why"},
+		"ValidationException":       {400, 400, "the remote model rejected the request: why"},
 		"ResourceNotFoundException": {404, 404, "the provider has no such model: why"},
 	} {
 		a, _ := remoteApp(t, m, Config{}, func(_ int, _ *backendtest.Request, w *backendtest.Reply) {

@@ -153,7 +153,7 @@ func TestRemoteStreamsThatBreak(t *testing.T) {
 			"the remote model failed": func(w *backendtest.Reply) {
 				w.Exception("ModelStreamErrorException", `{"message":"a secret of theirs"}`)
 			},
-			"the remote model cannot be reached, or its answer broke off": (*backendtest.Reply).Break,
+			"the remote model cannot be reached, or it closed the connection": (*backendtest.Reply).Break,
 		} {
 			a, _ := remoteApp(t, m, Config{}, func(_ int, _ *backendtest.Request, w *backendtest.Reply) {
 				w.Event(strings.ReplaceAll(m.next, "TEXT", `"b"`))

@@ -36,7 +36,7 @@ func (a *App) Listen(ctx context.Context, addr string, open bool) (net.Listener,
 	}
 	if tcp, ok := ln.Addr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() && !a.cfg.Auth && !open {
 		_ = ln.Close() // no connection was accepted
-		return nil, fmt.Errorf("%s can be reached from other machines and no key would be asked for:"+
+		return nil, fmt.Errorf("%s is reachable from other machines, and no key is required:"+
 			" use --auth with --accounts or GLOSSA_KEYS, or --open", addr)
 	}
 	return ln, nil

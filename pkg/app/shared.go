@@ -75,7 +75,7 @@ func pickCompletions(header http.Header, body []byte) (int, error) {
 	}
 	switch {
 	case openai && lamini:
-		const message = "is OpenAI's key, and the request has a key or a header of Lamini, whose model_name it is: send one kind"
+		const message = "is OpenAI's key, but the request also has a key or a header of Lamini: send only one kind"
 		return byHeader, &llm.Error{Code: llm.Unsupported, Param: "model", Message: message}
 	case lamini:
 		return 1, nil

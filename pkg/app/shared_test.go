@@ -31,7 +31,7 @@ func TestSharedCompletions(t *testing.T) {
 		{openai, `{"prompt":"a","max_new_tokens":1}`, 422, `{"detail":[{"type":"value_error","loc":["body","model_name"]`},
 		{openai, `{"prompt":"a","output_type":null}`, 422, `{"detail":[{"type":"value_error","loc":["body","model_name"]`},
 		{lamini, `{"prompt":"a"}`, 422, `{"detail":[{"type":"value_error","loc":["body","model_name"]`},
-		{openai, `{"prompt":"a"}`, 400, `{"error":{"message":"Invalid value for 'model': must be given"`},
+		{openai, `{"prompt":"a"}`, 400, `{"error":{"message":"Invalid value for 'model': is required"`},
 		{openai, `{"model":"golden","model_name":"golden","prompt":"a"}`, 400, `{"error":{"message":"Unsupported parameter 'model'`},
 		{lamini, `{"model":"golden","model_name":"golden","prompt":"a"}`, 400, `{"detail":"model: is OpenAI's key`},
 		{lamini, `{"model":"golden","prompt":"a"}`, 400, `{"detail":"model: is OpenAI's key`},
@@ -70,15 +70,15 @@ func TestSharedTokens(t *testing.T) {
 		{"/tokenize", `{"model":"golden","prompt":"ab"}`, 200, `{"count":2,`},
 		{"/tokenize", `{"prompt":"ab","add_special_tokens":false}`, 200, `{"count":2,`},
 		{"/tokenize", `{"messages":[{"role":"user","content":"ab"}]}`, 200, `{"count":2,"max_model_len":4,"tokens":[1,2],`},
-		{"/tokenize", `{"prompt":"ab","tokens":true}`, 400, `{"error":"model: must be given`},
+		{"/tokenize", `{"prompt":"ab","tokens":true}`, 400, `{"error":"model: is required`},
 		{"/tokenize", `{"prompt":"ab","tokens":true,"add_special_tokens":false}`, 400, `{"error":"add_special_tokens: unknown parameter"`},
 		{"/tokenize", `{"prompt":5}`, 400, `{"error":{"message":"Invalid value for 'prompt'`},
-		{"/tokenize", `{}`, 400, `{"error":"model: must be given"`},
+		{"/tokenize", `{}`, 400, `{"error":"model: is required"`},
 		{"/tokenize", `{`, 400, `{"error":"the body is not valid JSON`},
 		{"/detokenize", `{"model":"golden","token_ids":[1,2]}`, 200, `{"result":"ab"}`},
 		{"/detokenize", `{"tokens":[1,2]}`, 200, `{"prompt":"ab"}`},
 		{"/detokenize", `{"tokens":[1],"token_ids":[1]}`, 400, `{"error":"tokens: unknown parameter"`},
-		{"/detokenize", `{}`, 400, `{"error":"model: must be given"`},
+		{"/detokenize", `{}`, 400, `{"error":"model: is required"`},
 	} {
 		res := ask(h, "POST", test.path, "", strings.NewReader(test.body))
 		if got := text(t, res); res.StatusCode != test.status || !strings.HasPrefix(got, test.begins) {

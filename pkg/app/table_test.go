@@ -50,7 +50,7 @@ func TestTableDecides(t *testing.T) {
 		if want := []string{"novels"}; starters && (!slices.Equal(names, want) || records[0] != "local-novels") || !starters && len(names) > 0 {
 			t.Errorf("%v, described by %v", names, records)
 		}
-		const missing = "there is no record of bedrock/anthropic.claude-v2: looked for bedrock-anthropic.claude-v2, "
+		const missing = "no record of bedrock/anthropic.claude-v2: looked for bedrock-anthropic.claude-v2, "
 		if i := slices.IndexFunc(problems, func(err error) bool { return strings.Contains(err.Error(), missing) }); i < 0 {
 			t.Errorf("%v: the embedded record of the group is used", problems)
 		}

@@ -102,7 +102,7 @@ func TestUploadUnderTheNameOfAStarter(t *testing.T) {
 	}
 	h := golden(t, Config{Keys: keys(t), Starters: starters}).Handler()
 	res := ask(h, "POST", "/api/upload", secrets[account.Worker], strings.NewReader(upload(t, "starter")))
-	if body := text(t, res); res.StatusCode != 400 || !strings.Contains(body, "starter is a name of the model starter of starters") {
+	if body := text(t, res); res.StatusCode != 400 || !strings.Contains(body, "starter is already a name of the model starter of starters") {
 		t.Errorf("%d, %s", res.StatusCode, body)
 	}
 	if status, got := generate(t, h, "starter"); status != 200 || got != greedy {

@@ -405,7 +405,7 @@ func TestUploadRefusedByS3(t *testing.T) {
 	for code, c := range map[string]struct {
 		status, want int
 		says         string
-	}{"SlowDown": {503, 503, "SlowDown"}, "AccessDenied": {403, 502, "does not let this server store"}, "ExpiredToken": {400, 502, "ExpiredToken"}, "BadDigest": {400, 502, "BadDigest"}} {
+	}{"SlowDown": {503, 503, "SlowDown"}, "AccessDenied": {403, 502, "denied this server permission"}, "ExpiredToken": {400, 502, "ExpiredToken"}, "BadDigest": {400, 502, "BadDigest"}} {
 		s.s3.Fault = func(w http.ResponseWriter, r *http.Request) bool {
 			if r.Method == http.MethodPut {
 				buckettest.Refuse(w, c.status, code)

@@ -43,7 +43,7 @@ func Parse(s string) (ARN, error) {
 		form        *regexp.Regexp
 	}{{"partition", a.Partition, partition}, {"service", a.Service, label}, {"account", a.Account, account}, {"resource", a.Resource, resource}} {
 		if !part.form.MatchString(part.value) {
-			return ARN{}, fmt.Errorf("the %s of the ARN is %.200q, which none can be", part.name, part.value)
+			return ARN{}, fmt.Errorf("the %s of the ARN is invalid: %.200q", part.name, part.value)
 		}
 	}
 	if a.Region == "" {
@@ -56,7 +56,7 @@ func Parse(s string) (ARN, error) {
 // label of its host names.
 func CheckRegion(name string) error {
 	if !label.MatchString(name) {
-		return fmt.Errorf("%.200q is not the name of a region, such as us-east-1: lower-case letters, digits and hyphens", name)
+		return fmt.Errorf("%.200q is not the name of a region such as us-east-1: use lower-case letters, digits and hyphens", name)
 	}
 	return nil
 }

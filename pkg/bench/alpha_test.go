@@ -127,9 +127,9 @@ func TestAlphaRefuses(t *testing.T) {
 		fused  bool
 		want   string
 	}{
-		"gated":  {checkpoint.ModelConfig{VocabSize: 320, FFNActivation: checkpoint.SwiGLU}, false, "it is no GPT-2 with gelu"},
-		"relu":   {checkpoint.ModelConfig{VocabSize: 320, FFNActivation: checkpoint.ReLU}, false, "it is no GPT-2 with gelu"},
-		"capped": {checkpoint.ModelConfig{VocabSize: 320}, true, "no cap of attention scores"},
+		"gated":  {checkpoint.ModelConfig{VocabSize: 320, FFNActivation: checkpoint.SwiGLU}, false, "only the weights of a GPT-2 with gelu"},
+		"relu":   {checkpoint.ModelConfig{VocabSize: 320, FFNActivation: checkpoint.ReLU}, false, "only the weights of a GPT-2 with gelu"},
+		"capped": {checkpoint.ModelConfig{VocabSize: 320}, true, "without a cap of attention scores"},
 		"few":    {checkpoint.ModelConfig{VocabSize: 257}, false, "257 tokens are too few"},
 	} {
 		writeRun(t, filepath.Join(dir, name), alpha(t, c.config, c.fused, 3))
@@ -156,7 +156,7 @@ func TestAlphaRefuses(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	turned.Weights.Embed.Weight[0].Transposed = true
-	if err := turned.Save(io.Discard, transformer.F32); err == nil || !strings.Contains(err.Error(), `"wte" is not as GGUF has it`) {
+	if err := turned.Save(io.Discard, transformer.F32); err == nil || !strings.Contains(err.Error(), `"wte" does not have the layout of GGUF`) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,12 +1,15 @@
 // Package bench measures how fast models compute: tokens of prompts and of text a second,
 // by the numbers of threads and rows and by the format of weights. It also measures the
-// limits of the machine at that moment, so that a result shows how much is left. Weights
+// limits of the machine around that moment, so that a result shows how much is left. Weights
 // are random, or those of a file. It knows nothing of text, sampling, requests or the
 // display of numbers.
 //
 // The limit of a pass is the roofline of its matrix products (Williams et al. 2009): the
 // time of reading the weights or of multiplying, whichever is longer. Attention, norms
-// and the rest are not counted.
+// and the rest are not counted. Both speeds are the highest that were seen with the same
+// threads and kernels, since other load and the clock of the processor change from second to
+// second. A pass that is faster than both proves that the machine can do more: it raises the
+// limit, so no result exceeds it.
 package bench
 
 import (
@@ -53,7 +56,7 @@ type Result struct {
 	TokensPerSecond float64  `json:"tokens_per_second"` // of all rows together
 	LimitFraction   *float64 `json:"limit_fraction"`    // of the machine's limit; nil if that is unknown
 
-	Limit Limit `json:"-"` // of the machine at that moment
+	Limit Limit `json:"-"` // of the machine
 }
 
 // opening is the number of tokens before the decoded ones.
@@ -75,11 +78,11 @@ func (c *Config) complete(m *Model) error {
 	case len(m.Spec.Encoder) > 0:
 		return errors.New("it is an encoder-decoder: only decoders are measured")
 	case slices.Min(c.Threads) < 1 || slices.Min(c.Batches) < 1 || c.Repeat < 1 || c.Prefill < 0 || c.Decode < 0:
-		return fmt.Errorf("threads %v, batches %v, %d repeats, %d tokens of prefill and %d of decoding: less than there can be", c.Threads, c.Batches, c.Repeat, c.Prefill, c.Decode)
+		return fmt.Errorf("threads %v, batches %v, %d repeats, %d tokens of prefill and %d of decoding: one is too small", c.Threads, c.Batches, c.Repeat, c.Prefill, c.Decode)
 	case c.Prefill > m.Spec.Context:
-		return fmt.Errorf("%d tokens of prefill are beyond the context of %d", c.Prefill, m.Spec.Context)
+		return fmt.Errorf("%d tokens of prefill exceed the context of %d", c.Prefill, m.Spec.Context)
 	case c.Decode > m.Spec.Context-opening:
-		return fmt.Errorf("%d tokens of decoding after %d are beyond the context of %d", c.Decode, opening, m.Spec.Context)
+		return fmt.Errorf("%d tokens of decoding after %d exceed the context of %d", c.Decode, opening, m.Spec.Context)
 	}
 	return nil
 }
@@ -168,35 +171,36 @@ type bound struct {
 
 func (l load) bound(tokens, outputs int) bound { return bound{l, tokens, outputs} }
 
-// repeat sets the medians of several measurements of run, which computes the given number
-// of tokens. It measures the machine before each, since its other load changes from
-// second to second.
+// repeat sets the median of several measurements of run, which computes the given number of
+// tokens, and its share of the limit. It measures the machine before each and after the last.
 func (b *bench) repeat(ctx context.Context, r *Result, tokens int, at bound, run func()) error {
 	run() // allocates its scratch memory
-	var rates, fractions, reads, operations []float64
+	var rates []float64
 	for range b.config.Repeat {
 		if err := ctx.Err(); err != nil {
 			return context.Cause(ctx)
 		}
-		limit := b.machine.measure()
+		b.machine.measure()
 		runs, start := 0, time.Now()
 		elapsed := time.Duration(0)
 		for elapsed < b.config.Least || runs == 0 {
 			run()
 			runs, elapsed = runs+1, time.Since(start)
 		}
-		rate := float64(runs) * float64(tokens) / elapsed.Seconds()
-		rates = append(rates, rate)
-		fractions = append(fractions, rate/float64(at.tokens)*at.least(limit, at.tokens, at.outputs))
-		reads, operations = append(reads, limit.Bandwidth), append(operations, limit.Operations)
+		rates = append(rates, float64(runs)*float64(tokens)/elapsed.Seconds())
 	}
+	b.machine.measure()
 	r.TokensPerSecond, r.LimitFraction = median(rates), nil
-	if f := median(fractions); f > 0 {
-		r.LimitFraction = &f
+	b.machine.limit = at.raise(b.machine.limit, 1/passes(slices.Max(rates), at))
+	r.Limit = b.machine.limit
+	if least := at.least(r.Limit, at.tokens, at.outputs); least > 0 {
+		r.LimitFraction = new(min(1, passes(r.TokensPerSecond, at)*least)) // 1 up to rounding
 	}
-	r.Limit = Limit{Bandwidth: median(reads), Operations: median(operations)}
 	return nil
 }
+
+// passes returns the passes of a second at a rate of tokens.
+func passes(rate float64, at bound) float64 { return rate / float64(at.tokens) }
 
 func median(values []float64) float64 {
 	slices.Sort(values)

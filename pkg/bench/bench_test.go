@@ -79,7 +79,7 @@ func check(t *testing.T, line []byte, name string) {
 		t.Errorf("%s", line)
 	}
 	known := kernel.Best().FloatRounds(1) > 0 && kernel.Best().ReadMemory(make([]byte, 256)) > 0 && kernel.Best().ByteRounds(1) > 0
-	if f, ok := fields["limit_fraction"].(float64); ok != known || ok && !(f > 0) {
+	if f, ok := fields["limit_fraction"].(float64); ok != known || ok && !(f > 0 && f <= 1) {
 		t.Errorf("the machine's limits are known: %v, and %s", known, line)
 	}
 }
@@ -94,10 +94,10 @@ func TestRunRefuses(t *testing.T) {
 			}
 		}
 	}
-	fails("beyond the context of 64", t.Context(), s.model(), Config{Prefill: 65})
-	fails("beyond the context of 64", t.Context(), s.model(), Config{Decode: 49})
-	fails("less than there can be", t.Context(), s.model(), Config{Threads: []int{0}, Decode: 1})
-	fails("less than there can be", t.Context(), s.model(), Config{Repeat: -1})
+	fails("exceed the context of 64", t.Context(), s.model(), Config{Prefill: 65})
+	fails("exceed the context of 64", t.Context(), s.model(), Config{Decode: 49})
+	fails("one is too small", t.Context(), s.model(), Config{Threads: []int{0}, Decode: 1})
+	fails("one is too small", t.Context(), s.model(), Config{Repeat: -1})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("enough"))
 	fails("enough", ctx, s.model(), Config{Prefill: 1})
@@ -107,7 +107,7 @@ func TestRunRefuses(t *testing.T) {
 	broken := s.model()
 	broken.Weights.Decoder = broken.Weights.Decoder[1:]
 	fails("bench tiny-gpt2: decoder: 1 layers", t.Context(), broken, Config{})
-	if _, err := Random("gpt5"); err == nil || !strings.Contains(err.Error(), "only alpha-1.8m, gpt2-124m, neox-410m, llama-1.1b") {
+	if _, err := Random("gpt5"); err == nil || !strings.Contains(err.Error(), "it must be one of alpha-1.8m, gpt2-124m, neox-410m, llama-1.1b") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -175,6 +175,21 @@ func TestLeast(t *testing.T) {
 	}
 }
 
+// A pass that is faster than the limit raises the speed that it proves too low, and only that.
+func TestRaise(t *testing.T) {
+	b := load{bytes: 1000, layers: 800, head: 200}.bound(1, 1) // 2000 operations
+	limit := Limit{Bandwidth: 100, Operations: 1000}           // 10 s and 2 s
+	for seconds, want := range map[float64]Limit{12: limit, 10: limit, 5: {200, 1000}, 1: {1000, 2000}} {
+		got := b.raise(limit, seconds)
+		if got != want || b.least(got, 1, 1) > seconds {
+			t.Errorf("a pass of %v s: %v, want %v", seconds, got, want)
+		}
+	}
+	if got := b.raise(Limit{Bandwidth: 100}, 1); got != (Limit{Bandwidth: 100}) {
+		t.Errorf("an unknown limit becomes %v", got)
+	}
+}
+
 // logits returns the logits of a few tokens.
 func logits(t *testing.T, m *Model, format transformer.Format) []float32 {
 	t.Helper()
@@ -222,7 +237,7 @@ func TestSave(t *testing.T) {
 						t.Errorf("read as %s it computes something else", formatName(as))
 					}
 				}
-				if err := m.Save(io.Discard, format); (err == nil) != (s.kind == "gpt2") || err != nil && !strings.Contains(err.Error(), "it is no GPT-2") {
+				if err := m.Save(io.Discard, format); (err == nil) != (s.kind == "gpt2") || err != nil && !strings.Contains(err.Error(), "only the weights of a GPT-2") {
 					t.Errorf("saving a file: %v", err)
 				}
 			})

@@ -20,7 +20,7 @@ func gpt2(m *Model) (*shape, *transformer.Weights, error) {
 	}
 	switch {
 	case !reflect.DeepEqual(s.spec(), spec):
-		return nil, nil, errors.New("it is no GPT-2 with gelu and no cap of attention scores: its weights cannot be saved")
+		return nil, nil, errors.New("only the weights of a GPT-2 with gelu and without a cap of attention scores can be saved")
 	case spec.Vocab < byteTokens:
 		return nil, nil, fmt.Errorf("%d tokens are too few for a tokenizer of bytes", spec.Vocab)
 	}
@@ -58,14 +58,14 @@ func replaceTensor(to, pieces []transformer.Tensor) error {
 	rows := 0
 	for _, p := range pieces {
 		if rows += p.Rows; p.Transposed || len(to) == 0 || p.Cols != to[0].Cols {
-			return fmt.Errorf("tensor %q is not as GGUF has it: it cannot be saved", p.Name)
+			return fmt.Errorf("tensor %q does not have the layout of GGUF and cannot be saved", p.Name)
 		}
 	}
 	if len(to) == 0 {
 		return nil
 	}
 	if absent := rows == 0 && to[0].Cols == 1; rows != to[0].Rows && !absent {
-		return fmt.Errorf("tensor %q has %d rows, not %d: it cannot be saved", to[0].Name, rows, to[0].Rows)
+		return fmt.Errorf("tensor %q has %d rows, not %d, and cannot be saved", to[0].Name, rows, to[0].Rows)
 	}
 	to[0].Read = func(dst []float32, from int) error { return readPieces(pieces, dst, from) }
 	return nil

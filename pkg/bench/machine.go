@@ -12,8 +12,9 @@ import (
 // Sizes of a measurement of some ten milliseconds.
 const (
 	largestBuffer = 512 << 20 // bytes, larger than caches
-	enoughBytes   = 512 << 20 // minimum that each thread reads
-	enoughRounds  = 3 << 20   // of multiply-adds
+	enoughBytes   = 192 << 20 // minimum that each thread reads in a try
+	enoughRounds  = 1 << 20   // of multiply-adds in a try
+	tries         = 3         // of which the fastest counts
 )
 
 // A Limit is the measured limit of a machine; 0 is unknown.
@@ -24,15 +25,19 @@ type Limit struct {
 
 // A machine measures its limits with a number of threads.
 type machine struct {
+	limit   Limit // the highest so far
 	kernels *kernel.Kernels
 	threads int
 	memory  []byte
 	bytes   bool // products are of bytes, not of floats
 }
 
-// measure returns the current limits of the machine.
-func (m *machine) measure() Limit {
-	return Limit{Bandwidth: m.inParallel(m.read), Operations: m.inParallel(m.multiply)}
+// measure raises the limits to the current ones of the machine.
+func (m *machine) measure() {
+	for range tries {
+		m.limit.Bandwidth = max(m.limit.Bandwidth, m.inParallel(m.read))
+		m.limit.Operations = max(m.limit.Operations, m.inParallel(m.multiply))
+	}
 }
 
 // read reads the thread's part of the memory until it has read enough.

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"os"
 	"path/filepath"
 
 	"glossa/pkg/engine/arch"
@@ -18,14 +17,14 @@ type Model struct {
 	close func() error
 }
 
-// Open opens a model's directory or file, see [arch.OpenAny]; the model has the file's
+// Open opens a model's directory or file, see [arch.OpenPath]; the model has the file's
 // name. The caller closes it.
 func Open(name string) (*Model, error) {
-	full, err := filepath.Abs(name)
+	full, err := filepath.Abs(name) // "." has a name too
 	if err != nil {
 		return nil, err
 	}
-	m, err := arch.OpenAny(os.DirFS(filepath.Dir(full)), filepath.Base(full))
+	m, err := arch.OpenPath(full)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +82,23 @@ func (l load) least(limit Limit, tokens, outputs int) float64 {
 	if limit.Bandwidth == 0 || limit.Operations == 0 {
 		return 0
 	}
-	operations := 2 * (float64(l.layers)*float64(tokens) + float64(l.head)*float64(outputs))
-	return max(float64(l.bytes)/limit.Bandwidth, operations/limit.Operations)
+	return max(float64(l.bytes)/limit.Bandwidth, l.operations(tokens, outputs)/limit.Operations)
+}
+
+// raise returns the limit that allows a pass of some seconds: it raises the speed that the pass
+// proves too low. Unknown limits stay.
+func (b bound) raise(limit Limit, seconds float64) Limit {
+	if b.least(limit, b.tokens, b.outputs) == 0 {
+		return limit
+	}
+	limit.Bandwidth = max(limit.Bandwidth, float64(b.bytes)/seconds)
+	limit.Operations = max(limit.Operations, b.operations(b.tokens, b.outputs)/seconds)
+	return limit
+}
+
+// operations returns the operations of a pass, two a multiply-add.
+func (l load) operations(tokens, outputs int) float64 {
+	return 2 * (float64(l.layers)*float64(tokens) + float64(l.head)*float64(outputs))
 }
 
 // resolve returns the format of a model's layers when they are read in format.

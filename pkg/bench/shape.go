@@ -52,7 +52,7 @@ func Random(name string) (*Model, error) {
 			return s.model(), nil
 		}
 	}
-	return nil, fmt.Errorf("bench: there is no shape %.40q, only %s", name, strings.Join(Shapes(), ", "))
+	return nil, fmt.Errorf("bench: unknown shape %.40q: it must be one of %s", name, strings.Join(Shapes(), ", "))
 }
 
 func (s shape) model() *Model {

@@ -95,7 +95,7 @@ func Parse(url string) (bucket, prefix string, err error) {
 	prefix = strings.TrimSuffix(prefix, "/")
 	switch {
 	case !ok || !bucketName.MatchString(bucket):
-		return "", "", fmt.Errorf("%.200q is no place in S3 such as s3://bucket/prefix", url)
+		return "", "", fmt.Errorf("%.200q is not an S3 location such as s3://bucket/prefix", url)
 	case prefix != "" && !isPath(prefix):
 		return "", "", fmt.Errorf("%.200q: the prefix has empty or dotted parts", url)
 	}
@@ -129,7 +129,7 @@ func (f *FS) Refresh(ctx context.Context) error {
 	case err == nil:
 		f.now = found
 	case old != nil:
-		err = fmt.Errorf("%s cannot be listed, what was there before is served: %w", f.URL(), err)
+		err = fmt.Errorf("%s cannot be listed, the last listing is served: %w", f.URL(), err)
 	default:
 		err = fmt.Errorf("%s cannot be listed: %w", f.URL(), err)
 	}

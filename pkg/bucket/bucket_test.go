@@ -173,7 +173,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	f.Invalidate()
-	if err := f.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "before is served") {
+	if err := f.Refresh(t.Context()); err == nil || !strings.Contains(err.Error(), "last listing is served") {
 		t.Errorf("%v", err)
 	}
 	if entries, err := f.ReadDir("."); err != nil || len(entries) != 1 {

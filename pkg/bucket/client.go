@@ -133,7 +133,7 @@ func (c *client) retry(ctx context.Context, try func() error) error {
 		case !ok:
 			return err
 		case attempt+1 == attempts:
-			return fmt.Errorf("%d times, at last: %w", attempts, temporary.error)
+			return fmt.Errorf("%d attempts, the last: %w", attempts, temporary.error)
 		}
 		pause := firstPause << attempt
 		select {
@@ -152,7 +152,7 @@ type Error struct {
 }
 
 func (e *Error) Error() string {
-	text := fmt.Sprintf("the store of bucket %s answers %d %s", e.Bucket, e.Status, cmp.Or(e.Code, http.StatusText(e.Status)))
+	text := fmt.Sprintf("the store of bucket %s answered %d %s", e.Bucket, e.Status, cmp.Or(e.Code, http.StatusText(e.Status)))
 	if e.Message != "" {
 		text += fmt.Sprintf(": %.300s", e.Message)
 	}

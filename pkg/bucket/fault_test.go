@@ -122,11 +122,11 @@ func TestFails(t *testing.T) {
 		want     string
 		replaced bool
 	}{
-		"500 for ever":       {answer(500), "4 times, at last: the store of bucket models answers 500", false},
+		"500 for ever":       {answer(500), "4 attempts, the last: the store of bucket models answered 500", false},
 		"truncated for ever": {func(w http.ResponseWriter, r *http.Request) { partly(w, r, data, 100, 0) }, "unexpected EOF", false},
 		"silent for ever":    {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, "too slow", false},
-		"denied":             {answer(403), "answers 403", false},
-		"no ranges":          {answer(200), "sends no ranges", false},
+		"denied":             {answer(403), "answered 403", false},
+		"no ranges":          {answer(200), "does not support ranges", false},
 		"another range":      {answer(206, "Content-Range", fmt.Sprintf("bytes 7-9/%d", len(data))), "bytes 7-9/", false},
 		"no range told":      {answer(206), "", true},
 		"another length":     {answer(206, "Content-Range", "bytes 0-2097151/2097152"), "of 2097152 bytes", true},

@@ -120,7 +120,7 @@ func (c *client) objects(ctx context.Context, prefix string, each func(*listed))
 			return nil
 		}
 		if next := p.NextContinuationToken; next == "" || next == query.Get("continuation-token") || len(p.Contents) == 0 {
-			return errors.New("a listing that does not go on")
+			return errors.New("a listing does not continue")
 		}
 		query.Set("continuation-token", p.NextContinuationToken)
 	}
@@ -143,7 +143,7 @@ func (c *client) page(ctx context.Context, query url.Values) (p page, err error)
 		}
 		p = page{}
 		if err := xml.Unmarshal(raw, &p); err != nil {
-			return fmt.Errorf("a listing that is no XML of ListObjectsV2: %w", err)
+			return fmt.Errorf("the listing is not XML of ListObjectsV2: %w", err)
 		}
 		return nil
 	})

@@ -26,7 +26,7 @@ func (b *Bucket) ask(ctx context.Context, q *request, v any) error {
 		return err
 	}
 	if err := xml.Unmarshal(body, v); err != nil {
-		return fmt.Errorf("the store answers %s with no XML: %w", q.method, err)
+		return fmt.Errorf("the store answered %s without valid XML: %w", q.method, err)
 	}
 	return nil
 }
@@ -39,7 +39,7 @@ func (b *Bucket) createMultipart(ctx context.Context, key string) (string, error
 		header: http.Header{"X-Amz-Checksum-Algorithm": {"CRC32C"}, "Content-Type": {"application/octet-stream"}},
 	}, &answer)
 	if err == nil && answer.UploadID == "" {
-		err = errors.New("the store names no upload")
+		err = errors.New("the store sent no upload id")
 	}
 	return answer.UploadID, err
 }
@@ -77,7 +77,7 @@ func (b *Bucket) listParts(ctx context.Context, key, id string) (map[int]sentPar
 			return there, nil
 		}
 		if next := answer.NextPartNumberMarker; next == "" || next == query.Get("part-number-marker") {
-			return nil, errors.New("a listing of parts that does not go on")
+			return nil, errors.New("a listing of parts does not continue")
 		}
 		query.Set("part-number-marker", answer.NextPartNumberMarker)
 	}
@@ -101,7 +101,7 @@ func (b *Bucket) completeMultipart(ctx context.Context, key, id string, parts []
 		return "", err
 	}
 	if answer.ETag == "" {
-		return "", fmt.Errorf("the store names no version of %s", key)
+		return "", fmt.Errorf("the store sent no version of %s", key)
 	}
 	return ETag(answer.ETag), nil
 }

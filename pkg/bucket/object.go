@@ -231,11 +231,11 @@ func (o *object) check(r *http.Response, at, n int64) error {
 			return &replaced{fmt.Errorf("it is %s of %s bytes, not %s of %d", tag, size, o.etag, o.size)}
 		}
 		if got := r.Header.Get("Content-Range"); !strings.HasPrefix(got, fmt.Sprintf("bytes %d-%d/", at, at+n-1)) {
-			return fmt.Errorf("the store answers with the range %.80q where bytes %d to %d were asked for", got, at, at+n-1)
+			return fmt.Errorf("the store answered with the range %.80q, not bytes %d to %d", got, at, at+n-1)
 		}
 		return nil
 	case http.StatusOK:
-		return errors.New("the store sends no ranges")
+		return errors.New("the store does not support ranges")
 	}
 	return o.fs.client.refused(o.key, r)
 }

@@ -91,7 +91,7 @@ func (b *Bucket) store(ctx context.Context, key string, query url.Values, h http
 	}
 	hash, sum := sha256.New(), crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if n, err := io.Copy(io.MultiWriter(hash, sum), io.NewSectionReader(body, 0, size)); err != nil || n != size {
-		return nil, "", fmt.Errorf("%d bytes of %d are there: %w", n, size, cmp.Or(err, io.ErrUnexpectedEOF))
+		return nil, "", fmt.Errorf("%d bytes of %d arrived: %w", n, size, cmp.Or(err, io.ErrUnexpectedEOF))
 	}
 	checksum := base64.StdEncoding.EncodeToString(sum.Sum(nil))
 	h.Set("X-Amz-Checksum-Crc32c", checksum)
@@ -104,7 +104,7 @@ func (b *Bucket) store(ctx context.Context, key string, query url.Values, h http
 		err = fmt.Errorf("the store has checksum %s of %s, not %s", got, key, checksum)
 	}
 	if err == nil && answer.Get("Etag") == "" {
-		err = fmt.Errorf("the store names no version of %s", key)
+		err = fmt.Errorf("the store sent no version of %s", key)
 	}
 	return answer, checksum, err
 }
@@ -188,7 +188,7 @@ func (b *Bucket) Head(ctx context.Context, key string) (Info, error) {
 	}
 	size, err := strconv.ParseInt(answer.Get("Content-Length"), 10, 64)
 	if err != nil || answer.Get("Etag") == "" {
-		return Info{}, fmt.Errorf("the store tells neither size nor version of %s", key)
+		return Info{}, fmt.Errorf("the store sent neither the size nor the version of %s", key)
 	}
 	changed, _ := http.ParseTime(answer.Get("Last-Modified")) // zero if missing
 	return Info{Key: key, Size: size, ETag: ETag(answer.Get("Etag")), Time: changed, sum: answer.Get("X-Amz-Checksum-Crc32c")}, nil
@@ -228,7 +228,7 @@ func (b *Bucket) Presign(ctx context.Context, key string, size int64, lasts time
 		return "", err
 	}
 	if r.ContentLength = size; size < 1 || size > MaxPut {
-		return "", fmt.Errorf("%d bytes are not from 1 to %d", size, MaxPut)
+		return "", fmt.Errorf("%d bytes are not within 1 to %d", size, MaxPut)
 	}
 	if b.client.credentials == nil {
 		return r.URL.String(), nil

@@ -159,11 +159,11 @@ func TestWriteFaults(t *testing.T) {
 		"wrong hash":       {2, refuse(400, "XAmzContentSHA256Mismatch"), ""},
 		"conflict":         {2, refuse(409, "ConditionalRequestConflict"), ""},
 		"cut":              {2, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, ""},
-		"503 for ever":     {1 << 30, refuse(503, "SlowDown"), "4 times, at last: the store of bucket models answers 503 SlowDown"},
-		"damaged for ever": {1 << 30, refuse(400, "BadDigest"), "4 times, at last: the store of bucket models answers 400 BadDigest"},
-		"denied":           {1 << 30, refuse(403, "AccessDenied"), "answers 403 AccessDenied"},
-		"expired token":    {1 << 30, refuse(400, "ExpiredToken"), "answers 400 ExpiredToken"},
-		"no bucket":        {1 << 30, refuse(404, "NoSuchBucket"), "answers 404 NoSuchBucket"},
+		"503 for ever":     {1 << 30, refuse(503, "SlowDown"), "4 attempts, the last: the store of bucket models answered 503 SlowDown"},
+		"damaged for ever": {1 << 30, refuse(400, "BadDigest"), "4 attempts, the last: the store of bucket models answered 400 BadDigest"},
+		"denied":           {1 << 30, refuse(403, "AccessDenied"), "answered 403 AccessDenied"},
+		"expired token":    {1 << 30, refuse(400, "ExpiredToken"), "answered 400 ExpiredToken"},
+		"no bucket":        {1 << 30, refuse(404, "NoSuchBucket"), "answered 404 NoSuchBucket"},
 		"full":             {1 << 30, refuse(507, "InsufficientStorage"), "507"},
 		"says nothing": {1 << 30, func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)

@@ -257,7 +257,7 @@ func composite(parts []sentPart) string {
 func (w *Writer) Abort(ctx context.Context) error {
 	w.mu.Lock()
 	if w.err == nil {
-		w.err = errors.New("the writer was given up")
+		w.err = errors.New("the write was aborted")
 	}
 	w.mu.Unlock()
 	w.group.Wait()

@@ -204,7 +204,7 @@ func (b *builder) checkFallbacks() {
 			switch f := b.names[name]; {
 			case f == nil && b.unlisted(name) != nil:
 			case f == nil:
-				b.warn(e, fmt.Errorf("there is no model %q to fall back to", short(name)))
+				b.warn(e, fmt.Errorf("the fallback model %q does not exist", short(name)))
 			case f == e && e.rec.Key != e.Family+"-"+e.Name:
 			default:
 				next[e] = append(next[e], f)
@@ -213,7 +213,7 @@ func (b *builder) checkFallbacks() {
 	}
 	for i := range b.entries {
 		if e := &b.entries[i]; leads(next, e, e, map[*Entry]bool{}) {
-			b.warn(e, errors.New("its fallbacks lead back to it"))
+			b.warn(e, errors.New("its fallbacks lead back to itself"))
 		}
 	}
 }

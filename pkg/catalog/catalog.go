@@ -6,6 +6,9 @@
 // read, how runs look and how backends work: a [Loader] finds and opens the models that run
 // in this process, and an [Opener] those of a remote family.
 //
+// Start with [New]; a [Config] needs a [Source] of records or a [Root] of models, and what opens
+// them. A fixed list of models is an [llm.Fixed].
+//
 // Source: seed 003 (records, DynamoDB table) and seed 002 (scanning for runs).
 package catalog
 

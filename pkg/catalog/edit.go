@@ -155,7 +155,7 @@ func newPlan(stored []Item, a Addition) (*plan, error) {
 		}
 		it, err := all.describe(row)
 		if rank(row.Family) < 0 {
-			err = fmt.Errorf("there is no family %q, which is that of %s", short(row.Family), short(row.Name))
+			err = fmt.Errorf("unknown family %q of %s", short(row.Family), short(row.Name))
 		}
 		if err == nil && it.remote != nil {
 			p.rows[i].Streaming = row.Streaming && it.remote.Stream != nil
@@ -211,7 +211,7 @@ func store(it *item) (table.Item, error) {
 // fits returns an error for an item that is too large.
 func fits(key string, it table.Item) error {
 	if n := stored(map[string]any(it)); n > maxStored {
-		return fmt.Errorf("%s/%s has %d bytes, and an item of a table has %d at most", pk, key, n, maxStored)
+		return fmt.Errorf("%s/%s has %d bytes; an item of a table has at most %d", pk, key, n, maxStored)
 	}
 	return nil
 }
@@ -289,7 +289,7 @@ func (s itemSet) orphans(gone []model, own bool) error {
 			return own && it != nil && (it.SK == key || it.lender != nil && it.lender.SK == key)
 		}
 		if slices.ContainsFunc(gone, its) && !slices.Contains(gone, m) {
-			errs = append(errs, fmt.Errorf("the record %s is that of %s too: remove that model first", cmp.Or(it.lender, it).SK, m))
+			errs = append(errs, fmt.Errorf("the record %s also belongs to %s: remove that model first", cmp.Or(it.lender, it).SK, m))
 		}
 	}
 	return errors.Join(errs...)
@@ -321,7 +321,7 @@ func (e Editor) change(ctx context.Context, f func(list) (list, error)) error {
 		}
 		pause = min(2*pause, 250*time.Millisecond)
 	}
-	return fmt.Errorf("%s/%s: %d changes came in between: %w", pk, allSK, maxChanges, table.ErrCondition)
+	return fmt.Errorf("%s/%s: %d concurrent changes: %w", pk, allSK, maxChanges, table.ErrCondition)
 }
 
 // tryChange changes all-models unless another change comes in between.

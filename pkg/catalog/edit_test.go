@@ -210,15 +210,15 @@ func TestRefusedBeforeWriting(t *testing.T) {
 	good := group("good", "")
 	item := func(text string) Item { return Item{Name: "f.json", JSON: []byte(text)} }
 	for want, a := range map[string]Addition{
-		"f.json: /schema: it is missing":            {Items: []Item{item(good), item(`{"pk":"models","sk":"bedrock-a"}`)}},
-		"f.json: no such file":                      {Items: []Item{item(good), {Name: "f.json", Err: errors.New("no such file")}}},
-		"there is no record of bedrock/x.y: looked": {Items: []Item{item(good)}, Rows: []Row{{"T", "good.1", Bedrock, true}, {"T", "x.y", Bedrock, true}}},
-		"no record of bedrock/x: looked":            {Items: []Item{item(good), item(rows("x"))}},
-		`there is no family "azure"`:                {Items: []Item{item(good)}, Rows: []Row{{"T", "x.y", "azure", true}}},
-		"bedrock-broken, the record of":             {Items: []Item{item(good)}, Rows: []Row{{"T", "broken.1", Bedrock, true}}},
-		"models/bedrock-big has 409":                {Items: []Item{item(good), item(group("big", `,"description":"`+large+`","hostings":["`+large+`"]`))}},
-		"models/all-models has ":                    {Items: []Item{item(good), item(group("a", ""))}, Rows: long},
-		"another file has the sk":                   {Items: []Item{item(good), item(good)}},
+		"f.json: /schema: it is missing":   {Items: []Item{item(good), item(`{"pk":"models","sk":"bedrock-a"}`)}},
+		"f.json: no such file":             {Items: []Item{item(good), {Name: "f.json", Err: errors.New("no such file")}}},
+		"no record of bedrock/x.y: looked": {Items: []Item{item(good)}, Rows: []Row{{"T", "good.1", Bedrock, true}, {"T", "x.y", Bedrock, true}}},
+		"no record of bedrock/x: looked":   {Items: []Item{item(good), item(rows("x"))}},
+		`unknown family "azure"`:           {Items: []Item{item(good)}, Rows: []Row{{"T", "x.y", "azure", true}}},
+		"bedrock-broken, the record of":    {Items: []Item{item(good)}, Rows: []Row{{"T", "broken.1", Bedrock, true}}},
+		"models/bedrock-big has 409":       {Items: []Item{item(good), item(group("big", `,"description":"`+large+`","hostings":["`+large+`"]`))}},
+		"models/all-models has ":           {Items: []Item{item(good), item(group("a", ""))}, Rows: long},
+		"another file also has the sk":     {Items: []Item{item(good), item(good)}},
 	} {
 		e := Editor{tableOf(t, table.Item{"pk": pk, "sk": "bedrock-broken", "schema": "{}"})}
 		written, err := e.Add(t.Context(), a)
@@ -228,7 +228,7 @@ func TestRefusedBeforeWriting(t *testing.T) {
 		}
 	}
 	e := Editor{tableOf(t, table.Item{"pk": pk, "sk": allSK, "models": "[{"})}
-	if written, err := e.Add(t.Context(), Addition{Items: []Item{item(good)}, Rows: []Row{{"T", "good.1", Bedrock, true}}}); err == nil || !strings.Contains(err.Error(), "mend it first") || len(written) > 0 {
+	if written, err := e.Add(t.Context(), Addition{Items: []Item{item(good)}, Rows: []Row{{"T", "good.1", Bedrock, true}}}); err == nil || !strings.Contains(err.Error(), "fix it first") || len(written) > 0 {
 		t.Error(written, err)
 	}
 }
@@ -243,7 +243,7 @@ func TestLargestItem(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		if !strings.Contains(err.Error(), "an item of a table has 409600 at most") || size == maxStored-frame {
+		if !strings.Contains(err.Error(), "an item of a table has at most 409600") || size == maxStored-frame {
 			t.Errorf("at %d: %.200v", size, err)
 		}
 		break
@@ -306,7 +306,7 @@ func TestRemove(t *testing.T) {
 		{"bedrock/a.x nope", false, "nope is not listed", ""},
 		{"bedrock/a.x", false, "", "sagemaker/a.x bedrock/b bedrock/b.c bedrock-a.x bedrock-b bedrock-free"},
 		{"bedrock/a.x b.c", true, "", "sagemaker/a.x bedrock/b bedrock-b bedrock-free"},
-		{"b", true, "the record bedrock-b is that of bedrock/b.c too", ""},
+		{"b", true, "the record bedrock-b also belongs to bedrock/b.c", ""},
 		{"b b.c", true, "", "bedrock/a.x sagemaker/a.x bedrock-a.x bedrock-free"},
 		{"b", false, "", "bedrock/a.x sagemaker/a.x bedrock/b.c bedrock-a.x bedrock-b bedrock-free"},
 		{"bedrock/free", false, "bedrock/free is not listed", ""},

@@ -170,7 +170,7 @@ func TestFailingSource(t *testing.T) {
 		time.Sleep(DefaultTTL)
 		names(t, c)
 		got := log.String()
-		for _, want := range []string{"level=ERROR msg=models problem=", `msg="models: records can be read again"`, `level=WARN msg="not served" problem="all-models: /models/1: `, `level=INFO msg="no longer wrong"`} {
+		for _, want := range []string{"level=ERROR msg=models problem=", `msg="models: records can be read again"`, `level=WARN msg="not served" problem="all-models: /models/1: `, `level=INFO msg="valid again"`} {
 			if strings.Count(got, want) != 1 {
 				t.Errorf("%q is there %d times in\n%s", want, strings.Count(got, want), got)
 			}

@@ -94,10 +94,10 @@ func parseItem(b []byte) *item {
 		it.readRows(models)
 		return it
 	case rank(family) < 0 || key == "":
-		it.wrong("/sk", "it is %q: neither %q nor local-, bedrock- or sagemaker- and a name", it.SK, allSK)
+		it.wrong("/sk", "it is %q: it must be %q, or local-, bedrock- or sagemaker- and a name", it.SK, allSK)
 		return it
 	case models != nil:
-		it.wrong("/models", "only %s has it", allSK)
+		it.wrong("/models", "only %s may have it", allSK)
 	}
 	it.check(family)
 	it.checkID("/sk", family, key)
@@ -136,22 +136,22 @@ func (it *item) unknown(pointer string, names []string, known map[string]any) {
 	if more := len(names) - maxNames; more > 0 {
 		list = append(list, fmt.Sprintf("%d more", more))
 	}
-	it.warn(pointer, "not known, without effect: %s; known are %s", strings.Join(list, ", "), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+	it.warn(pointer, "unknown and ignored: %s; known are %s", strings.Join(list, ", "), strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 }
 
 // checkKey warns of a key that describes no model, or another one than the item.
 func (it *item) checkKey(family, key string) {
 	for _, c := range []struct{ name, value, want string }{{"model_family", it.family, family}, {"model_name", it.name, key}} {
 		if c.value != "" && c.value != c.want {
-			it.warn("/"+c.name, "it is %q, and the sk says %q, which holds", short(c.value), short(c.want))
+			it.warn("/"+c.name, "it is %q, but the sk says %q, which takes precedence", short(c.value), short(c.want))
 		}
 	}
 	switch {
 	case family == Local:
 	case !printable(key):
-		it.warn("/sk", "the name of a model has at most %d bytes, all of them printable: it is not listed", maxName)
+		it.warn("/sk", "the name of a model must have at most %d bytes, all printable: it is not listed", maxName)
 	case strings.HasSuffix(key, "*") || strings.TrimRight(key, ".-:") != key:
-		it.warn("/sk", "no model leads to it: the key of a group is a beginning of names without what separates it from the rest, such as %s-%s",
+		it.warn("/sk", "no model uses it: the key of a group is a prefix of model names without the separator that follows it, such as %s-%s",
 			family, strings.TrimRight(key, "*.-:"))
 	}
 }
@@ -163,18 +163,18 @@ func (it *item) check(family string) {
 		value whole
 	}{{"context", it.context}, {"cache_seconds", it.cache}} {
 		if c.value < 0 {
-			it.wrong("/"+c.name, "it is %d: 0 or more", c.value)
+			it.wrong("/"+c.name, "it is %d: it must not be negative", c.value)
 		}
 	}
 	for _, c := range []struct{ name, value, family string }{
 		{"model_id", it.modelID, Bedrock}, {"endpoint", it.endpoint, SageMaker}, {"inference_component", it.component, SageMaker},
 	} {
 		if c.value != "" && c.family != family {
-			it.wrong("/"+c.name, "only records of the family %s have it", c.family)
+			it.wrong("/"+c.name, "only records of the family %s may may have it", c.family)
 		}
 	}
 	if it.listed != nil && family == Local {
-		it.wrong("/listed", "only records of remote models have it")
+		it.wrong("/listed", "only records of remote models may have it")
 	}
 	for i, name := range it.fallbacks {
 		if name == "" {
@@ -221,7 +221,7 @@ func (it *item) readLocal() {
 			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
 		}
 		for _, name := range it.members("/schema", inner(it.schema), known) {
-			it.wrong("/schema"+schema.Pointer(name), "this name is not known; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+			it.wrong("/schema"+schema.Pointer(name), "unknown name; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
 		}
 	}
 	if l.checkpoint == "" && len(it.mistakes) == 0 {
@@ -231,7 +231,7 @@ func (it *item) readLocal() {
 		it.wrong("/schema/chat_template", "%v", err)
 	}
 	if l.quant != "" && !slices.Contains(Quants(), l.quant) {
-		it.wrong("/schema/quant", "it is %q: none of %s", l.quant, strings.Join(Quants(), ", "))
+		it.wrong("/schema/quant", "it is %q: it must be one of %s", l.quant, strings.Join(Quants(), ", "))
 	}
 	for i, alias := range l.aliases {
 		if alias == "" {
@@ -239,7 +239,7 @@ func (it *item) readLocal() {
 		}
 	}
 	if !validCap(string(l.cap)) {
-		it.wrong("/schema/cap", "it is %q: neither none, clamp30, tanh30 nor a number from 0 to 1e6", string(l.cap))
+		it.wrong("/schema/cap", "it is %q: it must be none, clamp30, tanh30 or a number from 0 to 1e6", string(l.cap))
 	}
 }
 

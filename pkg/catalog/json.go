@@ -40,7 +40,7 @@ func (it *item) members(pointer string, b []byte, known map[string]any) (unknown
 		at := pointer + schema.Pointer(name)
 		switch {
 		case seen[name]:
-			it.wrong(at, "this name stands twice in its object")
+			it.wrong(at, "this name appears twice in its object")
 		case known[name] == nil:
 			unknown = append(unknown, name)
 		case string(raw) == "null": // like a missing member
@@ -54,7 +54,7 @@ func (it *item) members(pointer string, b []byte, known map[string]any) (unknown
 	if _, err := d.Token(); err != nil {
 		it.wrong(pointer, "%s", reason(err))
 	} else if _, err := d.Token(); err != io.EOF {
-		it.wrong(pointer, "there is more after the JSON value")
+		it.wrong(pointer, "unexpected data after the JSON value")
 	}
 	return unknown
 }
@@ -103,7 +103,7 @@ func decode(b []byte, v any) error {
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return errors.New("there is more after the JSON value")
+		return errors.New("unexpected data after the JSON value")
 	}
 	return nil
 }

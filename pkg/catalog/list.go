@@ -30,7 +30,7 @@ func listOf(v any) (l list, err error) {
 		}
 	}
 	if err := decode(b, &l.rows); err != nil {
-		return l, fmt.Errorf("%s/%s: /models: %s: mend it first", pk, allSK, reason(err))
+		return l, fmt.Errorf("%s/%s: /models: %s: fix it first", pk, allSK, reason(err))
 	}
 	return l, nil
 }

@@ -58,7 +58,7 @@ func (r *reader) index(items []Item, inherited itemSet) (all itemSet, problems [
 				wrong(m)
 			}
 		case all[it.SK] != nil:
-			wrong(fmt.Errorf("another file has the sk %q too", it.SK))
+			wrong(fmt.Errorf("another file also has the sk %q", it.SK))
 		default:
 			all[it.SK], read[i] = it, it.SK
 		}
@@ -126,7 +126,7 @@ func (r *reader) read(items []Item, inherited itemSet) listing {
 	if list := all[allSK]; list != nil {
 		for _, row := range list.models {
 			if key := row.Family + "-" + row.Name; rowed[key] {
-				l.problems = append(l.problems, Warning{fmt.Errorf("all-models: /models/%d: %s/%s has a row before, which holds", row.index, short(row.Family), short(row.Name))})
+				l.problems = append(l.problems, Warning{fmt.Errorf("all-models: /models/%d: %s/%s has an earlier row, which takes precedence", row.index, short(row.Family), short(row.Name))})
 			} else {
 				rowed[key] = true
 				l.add(all, row)
@@ -181,7 +181,7 @@ func (s itemSet) describe(row Row) (*item, error) {
 	case it == nil:
 		return nil, NoRecord{row.Family, row.Name}
 	case len(it.mistakes) > 0:
-		return it, fmt.Errorf("%s, the record of %s/%s, has mistakes", it.SK, row.Family, short(row.Name))
+		return it, fmt.Errorf("%s, the record of %s/%s, has errors", it.SK, row.Family, short(row.Name))
 	}
 	return it, nil
 }
@@ -197,7 +197,7 @@ func (e NoRecord) Error() string {
 	for i := range keys {
 		keys[i] = short(keys[i])
 	}
-	return fmt.Sprintf("there is no record of %s/%s: looked for %s", e.Family, short(e.Name), strings.Join(keys, ", "))
+	return fmt.Sprintf("no record of %s/%s: looked for %s", e.Family, short(e.Name), strings.Join(keys, ", "))
 }
 
 // Find returns the sort key of the item that describes a model, "" if there is none.

@@ -124,14 +124,14 @@ func TestModelsWithoutARecord(t *testing.T) {
 	_, problems := c.Entries(t.Context())
 	s := errors.Join(problems...).Error()
 	for _, want := range []string{
-		"record 02.json: not known, without effect: \"typo\"", "record 02.json: /schema/request: ", "/models/0: bedrock-a.b, the record of bedrock/a.b-c, has mistakes",
-		"/models/2: there is no record of bedrock/x.y: looked for bedrock-x.y, bedrock-x", "/models/3: bedrock-a.b, ",
+		"record 02.json: unknown and ignored: \"typo\"", "record 02.json: /schema/request: ", "/models/0: bedrock-a.b, the record of bedrock/a.b-c, has errors",
+		"/models/2: no record of bedrock/x.y: looked for bedrock-x.y, bedrock-x", "/models/3: bedrock-a.b, ",
 	} {
 		if !strings.Contains(s, want) {
 			t.Errorf("%q is not in:\n%s", want, s)
 		}
 	}
-	for name, want := range map[string]string{"a.b": "is listed", "bedrock/a.b-c": "is listed", "x.y": "is listed", "x.z": "there is no model"} {
+	for name, want := range map[string]string{"a.b": "is listed", "bedrock/a.b-c": "is listed", "x.y": "is listed", "x.z": "does not exist"} {
 		_, err := c.Open(t.Context(), name)
 		if e := llm.AsError(err); e.Code != llm.NotFound || !strings.Contains(e.Message, want) || strings.Contains(e.Message, "typo") {
 			t.Errorf("%s: %v", name, err)
@@ -159,7 +159,7 @@ func TestWarnings(t *testing.T) {
 	for _, want := range []string{
 		"record 01.json: /schema/request/mapping/prompt: ", "/models/0/streaming: bedrock/odd does not stream",
 		"bedrock/one: its fallbacks lead back", "bedrock/two: its fallbacks lead back", "bedrock/self: its fallbacks lead back",
-		`bedrock/lost: there is no model "nobody"`,
+		`bedrock/lost: the fallback model "nobody" does not exist`,
 	} {
 		if !strings.Contains(s, want) {
 			t.Errorf("%q is not in:\n%s", want, s)
@@ -237,7 +237,7 @@ func TestLocalRecordsBesideTheSource(t *testing.T) {
 	if got := say(t, c, "novels-5hr"); got != "novels" {
 		t.Error(got)
 	}
-	for name, want := range map[string]string{"lost": "there is no model", "inside.y": "there is no model", "inside.x": "is listed"} {
+	for name, want := range map[string]string{"lost": "does not exist", "inside.y": "does not exist", "inside.x": "is listed"} {
 		if got := say(t, c, name); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", name, got)
 		}

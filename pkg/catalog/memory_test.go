@@ -116,6 +116,9 @@ func TestReplacedModelCountsWhileInUse(t *testing.T) {
 			Roots: []Root{{Name: "root", FS: d}}, Loader: o, Memory: 150,
 		})
 		done := use(t, c, "a")
+		if got := c.Held(); len(got) != 1 || got[0].Name != "a" || got[0].Bytes != 100 || got[0].Users != 1 {
+			t.Errorf("held: %+v", got)
+		}
 		d.put("a/weights", strings.Repeat("b", 10), 2)
 		c.Refresh()
 		if _, err := c.Open(t.Context(), "a"); err == nil {

@@ -63,6 +63,7 @@ func (e *Entry) bytes() int64 {
 // opened is a backend that is open, is being opened, or could not be opened.
 type opened struct {
 	identity
+	name    string
 	ready   chan struct{} // closed when the fields below are set
 	backend llm.Backend
 	err     error
@@ -152,7 +153,7 @@ func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
 		if err := c.makeRoom(e.Name, need); err != nil {
 			return nil, err
 		}
-		o = &opened{identity: id, ready: make(chan struct{}), bytes: need}
+		o = &opened{identity: id, name: e.Name, ready: make(chan struct{}), bytes: need}
 		c.open[key] = o
 		// It does not end with the first caller's context: other requests wait for it too.
 		go c.start(context.WithoutCancel(ctx), o, e)
@@ -231,7 +232,7 @@ func (c *Catalog) makeRoom(name string, need int64) error {
 		return nil
 	}
 	if need > limit {
-		return llm.Errorf(llm.Unsupported, "the model %q takes %s of memory, and models may take %s here", name, size(need), size(limit))
+		return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory, and models may use %s here", name, size(need), size(limit))
 	}
 	c.forgetGone()
 	free := func() int64 {
@@ -255,7 +256,7 @@ func (c *Catalog) makeRoom(name string, need int64) error {
 		if oldest == "" {
 			return &llm.Error{
 				Code: llm.Overloaded, RetryAfter: time.Second,
-				Message: fmt.Sprintf("the model %q takes %s of memory, and the models in use leave %s: try again later", name, size(need), size(free())),
+				Message: fmt.Sprintf("the model %q needs %s of memory, and the models in use leave %s: try again later", name, size(need), size(free())),
 			}
 		}
 		c.drop(oldest)

@@ -184,7 +184,7 @@ func (c *Catalog) logProblems(ctx context.Context, v *view) {
 	}
 	for _, text := range slices.Sorted(maps.Keys(c.logged)) {
 		if !now[text] {
-			log(slog.LevelInfo, "no longer wrong", text)
+			log(slog.LevelInfo, "valid again", text)
 		}
 	}
 	c.logged = now
@@ -206,13 +206,13 @@ func (v *view) missing(name string) error {
 	case v.unread(name) != nil:
 		return v.unread(name)
 	case unserved:
-		return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("the model %q is listed and cannot be served: its record is missing or wrong", short(name))}
+		return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("the model %q is listed but cannot be served: its record is missing or invalid", short(name))}
 	case !v.good:
 		return v.unknown()
 	case name != "":
-		return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("there is no model %q", short(name))}
+		return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("the model %q does not exist", short(name))}
 	}
-	return &llm.Error{Code: llm.NotFound, Param: "model", Message: "there are no models"}
+	return &llm.Error{Code: llm.NotFound, Param: "model", Message: "this server has no models"}
 }
 
 // unread returns the error of a name that may be that of a model which could not be read. It

@@ -140,7 +140,7 @@ func (t Table) Items(ctx context.Context) (items []Item, err error) {
 		for _, stored := range page {
 			it := itemOf(stored)
 			if total += len(it.JSON); total > maxItems {
-				it.JSON, it.Err = nil, fmt.Errorf("neither it nor what comes after it is read: the records have more than %d MiB together", maxItems>>20)
+				it.JSON, it.Err = nil, fmt.Errorf("this record and those after it are not read: together, the records exceed %d MiB", maxItems>>20)
 				return append(items, it), nil
 			}
 			items = append(items, it)

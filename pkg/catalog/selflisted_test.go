@@ -153,7 +153,7 @@ func TestRowsComeFirst(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	_, problems := c.Entries(t.Context())
-	if len(problems) != 1 || !IsWarning(problems[0]) || !strings.Contains(problems[0].Error(), "all-models: /models/5: bedrock/own.z has a row before") {
+	if len(problems) != 1 || !IsWarning(problems[0]) || !strings.Contains(problems[0].Error(), "all-models: /models/5: bedrock/own.z has an earlier row") {
 		t.Error(problems)
 	}
 }
@@ -185,7 +185,7 @@ func TestBadItemsAreNamed(t *testing.T) {
 	if len(problems) != 9 || strings.Contains(said, "\x1b") {
 		t.Errorf("%d problems:\n%s", len(problems), said)
 	}
-	if _, err := c.Open(t.Context(), "a.bad"); err == nil || !strings.Contains(err.Error(), "is listed and cannot be served") {
+	if _, err := c.Open(t.Context(), "a.bad"); err == nil || !strings.Contains(err.Error(), "is listed but cannot be served") {
 		t.Error(err)
 	}
 }
@@ -211,7 +211,7 @@ func TestUnknownAttributesAreReportedOnce(t *testing.T) {
 	if lines := strings.Count(said, "\n"); lines != 3+1 || strings.Contains(said, "secret") { // and a warning that a.c does not stream
 		t.Errorf("%d lines:\n%s", lines, said)
 	}
-	for _, want := range []string{`api_key`, `16 more; known are cache_seconds`, `/models: not known, without effect: \\\"note\\\"`, `comment`} {
+	for _, want := range []string{`api_key`, `16 more; known are cache_seconds`, `/models: unknown and ignored: \\\"note\\\"`, `comment`} {
 		if !strings.Contains(strings.ReplaceAll(said, `\"`, `\\\"`), want) {
 			t.Errorf("%s is not in\n%s", want, said)
 		}
@@ -314,7 +314,7 @@ func TestEditorOfModelsWithoutARow(t *testing.T) {
 	if written, err := e.Add(t.Context(), add); err != nil || !slices.Equal(written, []string{"bedrock-" + sonnet}) || !slices.Equal(listed(), []string{sonnet}) {
 		t.Fatal(written, err, listed())
 	}
-	if _, err := e.Remove(t.Context(), []string{"bedrock/anthropic"}, true); err == nil || !strings.Contains(err.Error(), "the record bedrock-anthropic is that of bedrock/"+sonnet+" too") {
+	if _, err := e.Remove(t.Context(), []string{"bedrock/anthropic"}, true); err == nil || !strings.Contains(err.Error(), "the record bedrock-anthropic also belongs to bedrock/"+sonnet) {
 		t.Error(err)
 	}
 	if removed, err := e.Remove(t.Context(), []string{sonnet}, false); err != nil || len(removed) != 1 || len(listed()) > 0 {
@@ -354,7 +354,7 @@ func TestLargeTables(t *testing.T) {
 	if n := maxItems / (350 << 10); len(entries) != n-1 && len(entries) != n {
 		t.Errorf("%d models", len(entries))
 	}
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), fmt.Sprintf("record models/bedrock-a.b%02d: neither it nor what comes after it is read", len(entries))) {
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), fmt.Sprintf("record models/bedrock-a.b%02d: this record and those after it are not read", len(entries))) {
 		t.Error(problems)
 	}
 	before := s.Requests("Query")

@@ -4,6 +4,8 @@
 // returns; client input (contents, names, descriptions, schemas, arguments) is never
 // marked.
 //
+// Start with [Template.Render].
+//
 // Sources: seed 002 for [Concat]; Meta's prompt formats of Llama 3 and 3.1, and the chat
 // template of Llama-3.1-8B-Instruct for functions, for [Llama3]; OpenAI's chatml.md of
 // 2023, and the chat templates of Qwen2.5 and Qwen3 (after Nous Research's Hermes 2 Pro)
@@ -99,7 +101,7 @@ func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([
 	}
 	for i, m := range messages {
 		if len(m.Calls) > 0 && m.Role != "assistant" {
-			return nil, rejected(i, "only an assistant calls functions")
+			return nil, rejected(i, "only an assistant may call functions")
 		}
 	}
 	list, err := t.list(tools)

@@ -124,11 +124,11 @@ func TestRefused(t *testing.T) {
 		message  llm.Message
 		want     string
 	}{
-		{chat.Concat, calls, "messages[1]: only an assistant calls functions"},
-		{chat.Llama3, calls, "messages[1]: only an assistant calls functions"},
-		{chat.ChatML, calls, "messages[1]: only an assistant calls functions"},
-		{chat.Llama3, message("king", "x"), `messages[1]: the role "king" is none of system, user, assistant and tool`},
-		{chat.ChatML, message("", "x"), `messages[1]: the role "" is none of system, user, assistant and tool`},
+		{chat.Concat, calls, "messages[1]: only an assistant may call functions"},
+		{chat.Llama3, calls, "messages[1]: only an assistant may call functions"},
+		{chat.ChatML, calls, "messages[1]: only an assistant may call functions"},
+		{chat.Llama3, message("king", "x"), `messages[1]: the role must be system, user, assistant or tool, not "king"`},
+		{chat.ChatML, message("", "x"), `messages[1]: the role must be system, user, assistant or tool, not ""`},
 		{chat.Llama3, ids, "messages[1]: token ids could spell the marks between messages: send text"},
 		{chat.ChatML, ids, "messages[1]: token ids could spell the marks between messages: send text"},
 	} {

@@ -83,7 +83,7 @@ func (f *layout) turns(messages []llm.Message) ([]turn, error) {
 				continue
 			}
 		default:
-			return nil, rejected(i, "the role %.40q is none of system, user, assistant and tool", m.Role)
+			return nil, rejected(i, "the role must be system, user, assistant or tool, not %.40q", m.Role)
 		}
 		turns = append(turns, t)
 	}

@@ -322,7 +322,7 @@ func (b *batch) run(m *member) {
 	began, broken := time.Now(), true
 	defer func() {
 		if broken {
-			b.end(m, time.Since(began), llm.Errorf(llm.Internal, "the pass that computed this request together with others failed"))
+			b.end(m, time.Since(began), llm.Errorf(llm.Internal, "the forward pass that this request shared with others failed"))
 		}
 	}()
 	err := b.compute()
@@ -334,7 +334,7 @@ func (b *batch) run(m *member) {
 func (b *batch) compute() error {
 	err := b.runPass()
 	if failed := b.model.Failed(); err != nil && failed != nil && errors.Is(err, failed) {
-		return &llm.Error{Code: llm.Upstream, Message: "the weights of the model could not all be read: try again", Err: err}
+		return &llm.Error{Code: llm.Upstream, Message: "some weights of the model could not be read: try again", Err: err}
 	}
 	return err
 }

@@ -158,7 +158,7 @@ func (h *constrainedRow) relax(m *grammar.Mask) {
 // forced syntax is not repetition.
 func (h *constrainedRow) accept(r *row, id int) {
 	if !h.matcher.Take(id) {
-		panic("engine: a token that is allowed is not taken")
+		panic("engine: an allowed token is rejected")
 	}
 	if h.matcher.Free() {
 		r.sampler.Observe(id)

@@ -126,7 +126,7 @@ func (f *constraintCache) bind(c *grammar.Compiler, g *grammar.Grammar, param st
 	}
 	constraint, err := c.Bind(g, v)
 	if fault, ok := errors.AsType[*grammar.Error](err); ok {
-		return nil, &llm.Error{Code: llm.Unsupported, Param: param, Message: "this model cannot write such texts: " + fault.Error()}
+		return nil, &llm.Error{Code: llm.Unsupported, Param: param, Message: "this model cannot generate such text: " + fault.Error()}
 	}
 	return constraint, err
 }

@@ -17,7 +17,7 @@ import (
 
 // Config configures how a model runs. Its zero value works.
 type Config struct {
-	Name     string             // of the model, for errors
+	Name     string             // of the model, for errors and Info
 	Kernels  *kernel.Kernels    // nil: the fastest for this CPU
 	Format   transformer.Format // of the weights in memory
 	Team     *transformer.Team  // computes passes, shared by all engines of a process; nil: the caller alone
@@ -79,7 +79,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 		cfg.Kernels = kernel.Best()
 	}
 	if m.Tokenizer == nil {
-		return nil, fmt.Errorf("model %q: there is no tokenizer", cfg.Name)
+		return nil, fmt.Errorf("model %q: no tokenizer", cfg.Name)
 	}
 	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
 	if err != nil {
@@ -94,7 +94,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
 		lanes: newLanes(model, cfg.Team), prefixes: newPrefixCache(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, tokenizerJSON: cfg.TokenizerJSON,
-		info: llm.ModelInfo{Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
+		info: llm.ModelInfo{Name: cfg.Name, Family: "local", InProcess: true, Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}
 	if len(m.End) > 0 {
 		c.info.EndToken = c.tokenizer.Piece(m.End[0])
@@ -105,7 +105,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	return c, nil
 }
 
-// Info describes the model.
+// Info describes the model, as an [llm.Model] needs it.
 func (c *core) Info() llm.ModelInfo { return c.info }
 
 // Parameters returns the number of weights.

@@ -162,13 +162,13 @@ type embedOptions struct {
 
 func newEmbedOptions(req *llm.EmbedRequest, depth int) (*embedOptions, error) {
 	if len(req.Prompts) == 0 {
-		return nil, invalid("prompt", "there is none")
+		return nil, invalid("prompt", "is required")
 	}
 	if len(req.Prompts) > maxRows {
-		return nil, invalid("prompt", fmt.Sprintf("a request may have %d", maxRows))
+		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxRows))
 	}
 	if len(req.Layers) == 0 && len(req.Pooling) > 0 {
-		return nil, invalid("pooling", "applies to layers: name some")
+		return nil, invalid("pooling", "is only accepted with layers")
 	}
 	if len(req.Layers) == 0 {
 		return &embedOptions{layers: []int{depth}, pooling: []llm.Pooling{llm.PoolMean}, sentence: true}, nil

@@ -3,6 +3,22 @@
 // the request has one. It also scores, embeds and translates. It knows llm's requests,
 // but not wire formats, model records, files, the origin of checkpoints or the syntax of
 // grammars.
+//
+// # Where to start
+//
+// [arch.OpenPath] opens a model's files, [New] makes an [Engine] of them, and
+// [Engine.Generate] answers an [llm.Request]:
+//
+//	model, err := arch.OpenPath("path/to/model")
+//	...
+//	e, err := engine.New(model, engine.Config{})
+//
+// The zero [Config] computes with the model's numbers in float32 on one thread. For speed, set
+// Format to quantise the weights and Team to use more threads; the examples show both. For a
+// model of unknown kind, [Open] returns an [Engine] or a [Translator].
+//
+// To choose tokens yourself, use the packages below: transformer computes logits, sampler
+// chooses from them.
 package engine
 
 import (

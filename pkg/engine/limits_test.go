@@ -44,7 +44,7 @@ func TestMemory(t *testing.T) {
 		rows, _, err := llm.Collect(e.Generate(t.Context(), req), req.Rows())
 		got, ok := errors.AsType[*llm.Error](err)
 		if test.want == refused {
-			if !ok || got.Code != llm.Invalid || !strings.Contains(got.Message, "MiB of memory and may take 1:") {
+			if !ok || got.Code != llm.Invalid || !strings.Contains(got.Message, "MiB of memory and may use 1:") {
 				t.Errorf("%s: %v", test.name, err)
 			}
 			continue

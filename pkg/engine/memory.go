@@ -67,6 +67,6 @@ func (c *core) affords(need int64, askFor string) error {
 		return nil
 	}
 	const mib = 1 << 20
-	return llm.Errorf(llm.Invalid, "the request could take %d MiB of memory and may take %d: ask for %s",
+	return llm.Errorf(llm.Invalid, "the request could need %d MiB of memory and may use %d: request %s",
 		(need+mib-1)/mib, c.memory/mib, askFor)
 }

@@ -51,9 +51,9 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 	case or(p.MustCall, false) && len(p.Tools) == 0:
 		return nil, invalid("must_call", "there are no tools to call")
 	case len(req.Prompts) == 0:
-		return nil, invalid("prompt", "there is none")
+		return nil, invalid("prompt", "is required")
 	case s.bestOf > maxRows/len(req.Prompts): // their product may overflow
-		return nil, invalid("n", fmt.Sprintf("a request may have %d rows: prompts times completions", maxRows))
+		return nil, invalid("n", fmt.Sprintf("must be at most %d, multiplied by the number of prompts", maxRows))
 	}
 	for _, stop := range p.Stop {
 		if stop == "" {
@@ -99,11 +99,11 @@ func invalid(param, message string) error {
 }
 
 func fmtRoom(least, room int) string {
-	return fmt.Sprintf("the shortest text of the form asked for has %d tokens, and there is room for %d", least, max(0, room))
+	return fmt.Sprintf("the shortest valid text has %d tokens, but only %d are allowed", least, max(0, room))
 }
 
 func fmtID(id, vocab int) string {
-	return fmt.Sprintf("there is no token %d: the vocabulary has %d", id, vocab)
+	return fmt.Sprintf("token %d does not exist: the vocabulary has %d", id, vocab)
 }
 
 func or[T any](p *T, otherwise T) T {

@@ -96,7 +96,7 @@ func requestCode(code string) string {
 // Generate implements [llm.Backend]. It returns an error.
 func (t *Translator) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model translates and does not complete texts"))
+		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model translates and does not complete text"))
 	}
 }
 
@@ -151,9 +151,9 @@ func inText(i int, err error) error {
 func (t *Translator) checkTranslate(req *llm.TranslateRequest) error {
 	switch {
 	case len(req.Texts) == 0 || len(req.Texts) > MaxTexts:
-		return invalid("text", fmt.Sprintf("%d texts: there may be 1 to %d", len(req.Texts), MaxTexts))
+		return invalid("text", fmt.Sprintf("%d texts, but a request must have 1 to %d", len(req.Texts), MaxTexts))
 	case req.Beams < 0 || req.Beams > MaxBeams:
-		return invalid("num_beams", fmt.Sprintf("%d is not from 1 to %d", req.Beams, MaxBeams))
+		return invalid("num_beams", fmt.Sprintf("must be between 1 and %d, not %d", MaxBeams, req.Beams))
 	case !slices.Contains(t.codes, req.Target):
 		return t.unknown("target_lang", req.Target)
 	case req.Source != "" && !slices.Contains(t.codes, req.Source):
@@ -163,7 +163,7 @@ func (t *Translator) checkTranslate(req *llm.TranslateRequest) error {
 }
 
 func (t *Translator) unknown(param, code string) error {
-	return invalid(param, fmt.Sprintf("%.20q is not a language of this model: it has %s", code, strings.Join(t.codes, ", ")))
+	return invalid(param, fmt.Sprintf("this model does not support the language %.20q, only %s", code, strings.Join(t.codes, ", ")))
 }
 
 // source returns the language of a text, detected if none is given.
@@ -174,7 +174,7 @@ func (t *Translator) source(text, given string, i int) (string, error) {
 	if found := language.Detect(text, t.codes); found != "" {
 		return found, nil
 	}
-	return "", invalid("source_lang", fmt.Sprintf("the language of text[%d] could not be detected: name it", i))
+	return "", invalid("source_lang", fmt.Sprintf("the language of text[%d] could not be detected: specify it", i))
 }
 
 // A sentence is translated as a unit; it includes the white space around it.
@@ -437,7 +437,7 @@ func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Em
 	return t.embed(ctx, req, len(t.model.Encoder), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
 		text, ok := p.Text()
 		if !ok {
-			return nil, llm.Errorf(llm.Unsupported, "this model takes texts, neither chats nor tokens")
+			return nil, llm.Errorf(llm.Unsupported, "this model accepts text, not chats or tokens")
 		}
 		code := language.Detect(text, t.codes)
 		if code == "" {

@@ -1,6 +1,8 @@
 // Package fair shares the resources of a process between senders, so that no sender delays
 // another: bytes of memory with a [Pool], and turns with [Turns]. A sender is a name. The
 // package knows nothing of requests or of the purpose of the bytes and turns.
+//
+// Start with [Pool.Take] for bytes. [Turns] is the bare order, for a scheduler of your own.
 package fair
 
 import (
@@ -12,7 +14,7 @@ import (
 )
 
 // ErrBusy is the error of a claim that finds no free place to wait, or that waits too long.
-var ErrBusy = errors.New("others hold the bytes: try again later")
+var ErrBusy = errors.New("other senders hold the bytes: try again later")
 
 // Limits bound the claims on a [Pool].
 type Limits struct {

@@ -36,6 +36,17 @@ func (c *Compiler) GBNF(source string) (*Grammar, error) {
 	return c.grammar(gbnf.CompileWithin(c.budget, source))
 }
 
+// Regexp compiles a regular expression that the whole text must match, in the syntax of
+// JSON Schema's pattern: ECMA-262 without back-references. Its errors are of type [*Error],
+// or that of the context.
+func (c *Compiler) Regexp(source string) (*Grammar, error) {
+	d, err := c.budget.Whole(source)
+	if err != nil {
+		return nil, c.failed(nil, err)
+	}
+	return c.grammar(&pushdown.Program{Rules: []pushdown.Rule{{Text: &pushdown.Text{DFA: d, Max: -1}}}}, nil)
+}
+
 // Calls compiles the grammar of answers that may call tools. An answer is text or calls; it
 // must be calls if must is set, and has at most one call if one is set. Errors are of type
 // [*Error], or that of the context.

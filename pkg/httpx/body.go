@@ -114,7 +114,7 @@ type ratioReader struct {
 func (u *ratioReader) Read(p []byte) (int, error) {
 	n, err := u.z.Read(p)
 	if u.n += int64(n); u.n > freeBytes && u.n > maxRatio*u.from.n {
-		return 0, llm.Errorf(TooLarge, "the body becomes more than %d times larger when it is decompressed: send it with less compression or none", maxRatio)
+		return 0, llm.Errorf(TooLarge, "the body is more than %d times larger when decompressed: compress it less or not at all", maxRatio)
 	}
 	return n, err
 }
@@ -136,7 +136,7 @@ func noBody(r *http.Request) error {
 	}
 	switch _, err := io.ReadFull(body{r.Body, RecordOf(r.Context())}, make([]byte, 1)); err { //nolint:errorlint // io.EOF is returned unwrapped
 	case nil:
-		return llm.Errorf(llm.Invalid, "a request of the method %s has no body here", r.Method)
+		return llm.Errorf(llm.Invalid, "%s requests must not have a body here", r.Method)
 	case io.EOF:
 		return nil
 	default:
@@ -168,11 +168,11 @@ func bodyError(err error) error {
 	}
 	message := "the body could not be read"
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		message = "the body took too long to come"
+		message = "the body took too long to arrive"
 	}
 	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt ||
 		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
-		message = "the body is cut short or is no valid gzip"
+		message = "the body is truncated or not valid gzip"
 	}
 	return &llm.Error{Code: llm.Invalid, Message: message, Err: err}
 }

@@ -51,10 +51,10 @@ func TestReadBody(t *testing.T) {
 		{"two members", "gzip", zip("hello") + zip("hello"), "10 bytes"},
 		{"over the limit", "", strings.Repeat("x", 1001), "too_large : the body is larger than 1000 bytes"},
 		{"bomb", "gzip", zip(strings.Repeat("x", 10<<20)), "too_large : the body is larger than 1000 bytes"},
-		{"no gzip", "gzip", "hello, this is plain", "invalid : the body is cut short or is no valid gzip"},
-		{"cut", "gzip", good[:len(good)-6], "invalid : the body is cut short or is no valid gzip"},
-		{"corrupt", "gzip", string(corrupt), "invalid : the body is cut short or is no valid gzip"},
-		{"rubbish behind", "gzip", zip("hello") + "rubbish rubbish", "invalid : the body is cut short or is no valid gzip"},
+		{"no gzip", "gzip", "hello, this is plain", "invalid : the body is truncated or not valid gzip"},
+		{"cut", "gzip", good[:len(good)-6], "invalid : the body is truncated or not valid gzip"},
+		{"corrupt", "gzip", string(corrupt), "invalid : the body is truncated or not valid gzip"},
+		{"rubbish behind", "gzip", zip("hello") + "rubbish rubbish", "invalid : the body is truncated or not valid gzip"},
 		{"unknown encoding", "br", "hello", `invalid : the Content-Encoding "br" is not supported: send gzip or none`},
 		{"two encodings", "gzip, gzip", "hello", `invalid : the Content-Encoding "gzip, gzip" is not supported: send gzip or none`},
 	} {
@@ -88,7 +88,7 @@ func TestBodyErrors(t *testing.T) {
 		t.Errorf("no body: got %q, %v", b, err)
 	}
 	r.Body = io.NopCloser(io.MultiReader(strings.NewReader("{"), brokenReader{}))
-	if got := describe(Decode(r, wire.For[struct{}](), new(struct{}))); got != "invalid : the body is cut short or is no valid gzip" {
+	if got := describe(Decode(r, wire.For[struct{}](), new(struct{}))); got != "invalid : the body is truncated or not valid gzip" {
 		t.Errorf("cut: got %q", got)
 	}
 	if e := asError(t.Context(), io.ErrUnexpectedEOF); e.Code != llm.Internal {

@@ -93,8 +93,8 @@ func (b *Browsers) all() bool { return slices.Contains(b.Origins, "*") }
 // cannot read their answers, so they are rejected only where the request itself does work.
 func (b *Browsers) check(r *http.Request, p page, route *Route) error {
 	if b.CheckHost && !b.serves(r) {
-		return llm.Errorf(llm.Forbidden, "this server does not answer to the name %q, because a web page could use a name of its own to reach it:"+
-			" add the name to --hosts or GLOSSA_HOSTS, or ask for keys", hostname(r.Host))
+		return llm.Errorf(llm.Forbidden, "this server does not answer to the host name %q, because a web page could use a name of its own to reach it:"+
+			" add the name to --hosts or GLOSSA_HOSTS, or require keys", hostname(r.Host))
 	}
 	works := r.Method != http.MethodGet && r.Method != http.MethodHead || route.Permission == Inference || route.Permission == Upload
 	if b.may(p, route) || p.origin == "" && !works {

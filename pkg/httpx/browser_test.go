@@ -193,7 +193,7 @@ func hosted(t *testing.T, b Browsers, host string, want int) {
 		m.Fallback = shape{}
 		w := httptest.NewRecorder()
 		m.Handler().ServeHTTP(w, r)
-		refused := strings.Contains(w.Body.String(), "does not answer to the name") && strings.Contains(w.Body.String(), "--hosts") && w.Code == http.StatusForbidden
+		refused := strings.Contains(w.Body.String(), "does not answer to the host name") && strings.Contains(w.Body.String(), "--hosts") && w.Code == http.StatusForbidden
 		if refused != (want == http.StatusForbidden) || refused && (ran || w.Header().Get("Access-Control-Allow-Origin") != "") {
 			t.Errorf("%s %s of %q: %d %s, ran %v", r.Method, r.URL, host, w.Code, w.Body, ran)
 		}

@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Collect generates the whole answer to r. If the client left in the meantime, it
+// Collect generates the whole answer to r. If the client disconnected in the meantime, it
 // returns the error of the request's context.
 func Collect(r *http.Request, b llm.Backend, req *llm.Request) ([]llm.Chunk, llm.Usage, error) {
 	ctx := r.Context()

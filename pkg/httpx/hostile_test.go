@@ -112,7 +112,7 @@ func TestGoneWhole(t *testing.T) {
 
 func TestSlowBody(t *testing.T) {
 	r := httptest.NewRequest("POST", "/", io.MultiReader(strings.NewReader("{"), slowReader{}))
-	if got := describe(Decode(r, wire.For[struct{}](), new(struct{}))); got != "invalid : the body took too long to come" {
+	if got := describe(Decode(r, wire.For[struct{}](), new(struct{}))); got != "invalid : the body took too long to arrive" {
 		t.Error(got)
 	}
 }

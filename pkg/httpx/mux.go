@@ -70,7 +70,7 @@ func wrongMethod(routes []Route) *Route {
 		Pattern: routes[0].Pattern, Permission: Public, Errors: routes[0].Errors, errorsOf: routes[0].errorsOf, metrics: metrics,
 		Handle: func(w http.ResponseWriter, _ *http.Request) error {
 			w.Header().Set("Allow", allow)
-			return llm.Errorf(NoMethod, "this path takes %s", allow)
+			return llm.Errorf(NoMethod, "this path supports only %s", allow)
 		},
 	}
 }
@@ -160,9 +160,9 @@ func asError(ctx context.Context, err error) *llm.Error {
 		return llm.AsError(err)
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
-		return &llm.Error{Code: llm.Overloaded, Message: "the server stops: try again", RetryAfter: time.Second, Err: cause}
+		return &llm.Error{Code: llm.Overloaded, Message: "the server is shutting down: try again", RetryAfter: time.Second, Err: cause}
 	}
-	return &llm.Error{Code: Gone, Message: "the client left", Err: err}
+	return &llm.Error{Code: Gone, Message: "the client disconnected", Err: err}
 }
 
 // Bounds of an error's texts, in bytes.

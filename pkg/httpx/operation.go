@@ -55,6 +55,6 @@ type Header struct {
 // GuaranteeHeader documents what [Guarantee] writes.
 var GuaranteeHeader = Header{
 	Name:        "X-Glossa-Guarantee",
-	Description: "Sent with an answer that is not streamed and follows a schema or a grammar: enforced if no other text could be generated, validated if the text was checked.",
+	Description: "Sent with an unstreamed answer that follows a schema or a grammar: enforced if the model could only generate valid text, validated if the text was checked afterwards.",
 	Enum:        []string{string(llm.Enforced), string(llm.Validated)},
 }

@@ -58,7 +58,7 @@ func TestPost(t *testing.T) {
 		opens  int
 	}{
 		{`{"model":"m","text":"hi"}`, 200, `"m"`, 1},
-		{`{"text":"hi"}`, 400, `{"error":"model: must be given"}`, 0},
+		{`{"text":"hi"}`, 400, `{"error":"model: is required"}`, 0},
 		{`{"model":"m","text":"untranslatable"}`, 400, `{"error":"text: cannot be translated"}`, 0},
 		{`{"model":"none"}`, 404, `{"error":"no such model"}`, 1},
 		{`{"model":"m","text":"long"}`, 400, `{"error":"text: too long"}`, 1},

@@ -1,6 +1,8 @@
 // Package httpx is the HTTP layer that all dialects share: the route table, handlers
 // that return errors, body limits, streams, request ids and panic recovery. It knows
 // llm's errors, and nothing of wire formats, models or accounts.
+//
+// Start with [Mux]: its handler serves the routes of dialects and your own.
 package httpx
 
 import (
@@ -95,7 +97,7 @@ const (
 	NoRoute  llm.Code = "no_route"
 	NoMethod llm.Code = "no_method"
 	TooLarge llm.Code = "too_large"
-	Gone     llm.Code = "gone" // the client left before the end
+	Gone     llm.Code = "gone" // the client disconnected before the end
 )
 
 // statusGone is the status that nginx logs for a client that left. It is never sent.

@@ -58,7 +58,7 @@ func NewStream(w http.ResponseWriter, framing Framing) *Stream {
 }
 
 // Send writes v as JSON in one frame and flushes it. A [Gone] error means that
-// the client left.
+// the client disconnected.
 func (s *Stream) Send(v any) error {
 	s.buf.Reset()
 	if err := s.framing.encode(&s.buf, s.enc, v); err != nil {
@@ -86,7 +86,7 @@ func (s *Stream) flush() error {
 		err = http.NewResponseController(s.w).Flush()
 	}
 	if err != nil {
-		return &llm.Error{Code: Gone, Message: "the client left", Err: err}
+		return &llm.Error{Code: Gone, Message: "the client disconnected", Err: err}
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func begin(w http.ResponseWriter, framing Framing) {
 // usualSize is the size that most answers stay below, in bytes.
 const usualSize = 2 << 10
 
-// JSON writes v with the status. A [Gone] error means that the client left.
+// JSON writes v with the status. A [Gone] error means that the client disconnected.
 func JSON(w http.ResponseWriter, status int, v any) error {
 	var buf bytes.Buffer
 	buf.Grow(usualSize)
@@ -117,7 +117,7 @@ func JSON(w http.ResponseWriter, status int, v any) error {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	if _, err := w.Write(buf.Bytes()); err != nil {
-		return &llm.Error{Code: Gone, Message: "the client left", Err: err}
+		return &llm.Error{Code: Gone, Message: "the client disconnected", Err: err}
 	}
 	return nil
 }

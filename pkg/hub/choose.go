@@ -68,6 +68,22 @@ func matchAny(patterns []string, name string) bool {
 	})
 }
 
+// An UnchosenError is the error of a repository without model.safetensors, from whose weights a
+// pattern to include must choose.
+type UnchosenError struct{ Files []File } // smallest first
+
+// Error lists the weights.
+func (e *UnchosenError) Error() string { return e.Sentence("name one to include") }
+
+// Sentence returns the error with a sentence on what to do.
+func (e *UnchosenError) Sentence(todo string) string {
+	fault := "several weight files"
+	if len(e.Files) == 1 {
+		fault = "no " + singleFile
+	}
+	return fmt.Sprintf("%s: %s: %s", fault, todo, names(e.Files))
+}
+
 // maxNamed is the number of files that an error lists.
 const maxNamed = 12
 
@@ -85,14 +101,14 @@ func (s *Snapshot) noWeights(include []string) error {
 	slices.SortFunc(other, func(a, b File) int { return cmp.Compare(a.Size, b.Size) })
 	switch {
 	case len(other) > 0 && len(include) > 0:
-		return fmt.Errorf("nothing that the engine reads matches %q; its weights are %s", include, names(other))
+		return fmt.Errorf("no supported file matches %q; its weight files are %s", include, names(other))
 	case len(other) > 0:
-		return fmt.Errorf("no %s is chosen: say which of its weights to take by a pattern to include: %s", singleFile, names(other))
+		return &UnchosenError{other}
 	case len(python) > 0:
-		return fmt.Errorf("its weights are pickled Python objects (%s), which can run code when they are read and are refused:"+
+		return fmt.Errorf("its weights are pickled Python objects (%s), which can run code when they are loaded, and are not supported:"+
 			" look for a conversion to safetensors, or make one with save_pretrained", names(python))
 	}
-	return errors.New("it holds no weights that the engine reads: safetensors or GGUF")
+	return errors.New("it has no weights in a supported format: safetensors or GGUF")
 }
 
 // names formats files with their sizes.

@@ -63,26 +63,26 @@ func TestChoose(t *testing.T) {
 		},
 		"GGUF alone": {
 			files: []string{"README.md", "tiny-Q8.gguf", "tiny-Q4.gguf"},
-			says:  `by a pattern to include: "tiny-Q4.gguf" (1.0 MB), "tiny-Q8.gguf" (2.0 MB)`,
+			says:  `several weight files: name one to include: "tiny-Q4.gguf" (1.0 MB), "tiny-Q8.gguf" (2.0 MB)`,
 		},
 		"PyTorch alone": {
 			files: []string{"config.json", "pytorch_model.bin", "tokenizer.json"},
 			says:  `pickled Python objects ("pytorch_model.bin" (2.0 MB)), which can run code`,
 		},
 		"PyTorch is asked for": {files: []string{"config.json", "pytorch_model.bin"}, include: []string{"*.bin"}, says: "pickled Python objects"},
-		"nothing matches":      {files: []string{"model.safetensors"}, include: []string{"*.gguf"}, says: `nothing that the engine reads matches ["*.gguf"]; its weights are "model.safetensors"`},
-		"no weights":           {files: []string{"config.json", "README.md"}, says: "no weights that the engine reads"},
-		"empty":                {says: "no weights that the engine reads"},
+		"nothing matches":      {files: []string{"model.safetensors"}, include: []string{"*.gguf"}, says: `no supported file matches ["*.gguf"]; its weight files are "model.safetensors"`},
+		"no weights":           {files: []string{"config.json", "README.md"}, says: "no weights in a supported format"},
+		"empty":                {says: "no weights in a supported format"},
 		"malformed":            {files: []string{"model.safetensors"}, include: []string{"[a"}, says: `the pattern "[a" is malformed`},
-		"backslash":            {files: []string{"model.safetensors", `..\..\evil.model`}, says: `"..\\..\\evil.model" is refused`},
-		"parent":               {files: []string{"../evil.gguf"}, include: []string{"*.gguf"}, says: `"../evil.gguf" is refused`},
-		"absolute":             {files: []string{"/etc/evil.gguf"}, include: []string{"*.gguf"}, says: `"/etc/evil.gguf" is refused`},
+		"backslash":            {files: []string{"model.safetensors", `..\..\evil.model`}, says: `"..\\..\\evil.model" is rejected`},
+		"parent":               {files: []string{"../evil.gguf"}, include: []string{"*.gguf"}, says: `"../evil.gguf" is rejected`},
+		"absolute":             {files: []string{"/etc/evil.gguf"}, include: []string{"*.gguf"}, says: `"/etc/evil.gguf" is rejected`},
 		"hostile and not taken": {
 			files: []string{"model.safetensors", "../../x", "/etc/passwd", "aux.md"},
 			want:  []string{"model.safetensors"},
 		},
 		"twice":              {files: []string{"model.safetensors", "model.safetensors"}, says: "the same on some systems"},
-		"differ in case":     {files: []string{"model.safetensors", "a.model", "A.model"}, says: `"a.model" and "A.model" are refused`},
+		"differ in case":     {files: []string{"model.safetensors", "a.model", "A.model"}, says: `"a.model" and "A.model" are rejected`},
 		"file and directory": {files: []string{"a.gguf/b.gguf", "A.gguf"}, include: []string{"*"}, says: "one would be a directory of the other"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -173,13 +173,13 @@ func TestPrepare(t *testing.T) {
 		"somebody else's file": {func(t *testing.T, _ *testHub, dir string) {
 			remove(t, dir, manifestFile)
 			write(t, filepath.Join(dir, "config.json"), "{}")
-		}, "config.json: a file of this name is there", 0},
+		}, "config.json: a different file with this name exists", 0},
 		"a directory in the way": {func(t *testing.T, _ *testHub, dir string) {
 			remove(t, dir, "config.json")
 			if err := os.Mkdir(filepath.Join(dir, "config.json"), 0o755); err != nil {
 				t.Fatal(err)
 			}
-		}, "no regular file", 0},
+		}, "not a regular file", 0},
 		"another model": {func(t *testing.T, _ *testHub, dir string) {
 			write(t, filepath.Join(dir, manifestFile), `{"repo":"other/tiny"}`)
 		}, "it holds other/tiny", 0},
@@ -187,7 +187,7 @@ func TestPrepare(t *testing.T) {
 			next := tinyTree()
 			delete(next, "tokenizer.model")
 			h.push("main", next)
-		}, `"tokenizer.model" is of commit`, 0},
+		}, `"tokenizer.model" is from commit`, 0},
 		"a commit of the same files": {func(_ *testing.T, h *testHub, _ string) {
 			next := tinyTree()
 			next["README.md"] = content{data: []byte("# new\n")}
@@ -274,7 +274,7 @@ func TestDiskIsFull(t *testing.T) {
 	c := h.client()
 	c.free = func(string) (int64, error) { return 1000, nil }
 	_, err := pull(t.Context(), c, dir)
-	expectError(t, err, "bytes are to be fetched and the disk has 1000 left")
+	expectError(t, err, "bytes, but the disk has only 1000 free")
 	expectNothing(t, dir)
 	c.free = func(string) (int64, error) { return 0, os.ErrInvalid }
 	if _, err := pull(t.Context(), c, dir); err != nil {

@@ -141,7 +141,7 @@ func (d *Download) sameModel(files []File) error {
 		}
 	}
 	if len(old) > 0 {
-		return fmt.Errorf("%s is of commit %s and would be left beside files of %s: remove it, or pull into another directory",
+		return fmt.Errorf("%s is from commit %s and would remain next to files of %s: remove it, or pull into another directory",
 			strings.Join(old, ", "), m.Commit, s.Commit)
 	}
 	return nil
@@ -156,7 +156,7 @@ func (d *Download) look(ctx context.Context, f File) error {
 	case err != nil:
 		return err
 	case !info.Mode().IsRegular():
-		return errors.New("it is there and no regular file")
+		return errors.New("it exists and is not a regular file")
 	case known.Sum == f.sum() && known.checked(info):
 		d.inPlace(f, info)
 		return nil
@@ -170,7 +170,7 @@ func (d *Download) look(ctx context.Context, f File) error {
 		fallthrough
 	default:
 		if !recorded {
-			return errors.New("a file of this name is there, with other content, and no pull has put it there: move it away")
+			return errors.New("a different file with this name exists, and no pull created it: move it away")
 		}
 	}
 	d.waiting = append(d.waiting, f)
@@ -235,7 +235,7 @@ func (d *Download) room(c *Client, dir string) (err error) {
 		return nil
 	}
 	if d.Free >= 0 && d.Missing > d.Free {
-		return fmt.Errorf("%d bytes are to be fetched and the disk has %d left", d.Missing, d.Free)
+		return fmt.Errorf("the download needs %d bytes, but the disk has only %d free", d.Missing, d.Free)
 	}
 	return nil
 }

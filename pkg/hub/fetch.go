@@ -161,7 +161,7 @@ func (p *part) request(a *attempt) error {
 		return err
 	}
 	if n := res.ContentLength; n >= 0 && n != p.Size-p.size {
-		return &connectionError{fmt.Errorf("%s sends %d bytes where %d are missing", res.Request.URL.Host, n, p.Size-p.size)}
+		return &connectionError{fmt.Errorf("%s sent %d bytes instead of the missing %d", res.Request.URL.Host, n, p.Size-p.size)}
 	}
 	if etag := strong(res.Header.Get("ETag")); etag != p.etag {
 		p.etag = etag
@@ -189,7 +189,7 @@ func (p *part) place(res *http.Response) error {
 		if err := p.restart(); err != nil {
 			return err
 		}
-		return &connectionError{fmt.Errorf("%s answers with the range %.80q of another file", res.Request.URL.Host, what)}
+		return &connectionError{fmt.Errorf("%s answered with the range %.80q of another file", res.Request.URL.Host, what)}
 	case http.StatusRequestedRangeNotSatisfiable, http.StatusPreconditionFailed:
 		if err := p.restart(); err != nil {
 			return err
@@ -236,7 +236,7 @@ func (p *part) sameFile(l linked) error {
 	case isHex(etag, shaDigits) && p.SHA256 != "" && etag != p.SHA256,
 		isHex(etag, blobDigits) && p.SHA256 == "" && etag != p.Blob,
 		err == nil && p.SHA256 != "" && size != p.Size:
-		return fmt.Errorf("the hub now has other content than it has listed (%.80q, %d bytes): pull again", etag, size)
+		return fmt.Errorf("the hub's content differs from its listing (%.80q, %d bytes): pull again", etag, size)
 	}
 	return nil
 }

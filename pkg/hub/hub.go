@@ -78,7 +78,7 @@ func (t Token) Check() error {
 	}
 	for i := range len(t) {
 		if t[i] <= ' ' || t[i] > '~' {
-			return fmt.Errorf("the token's byte %d is no printable ASCII character", i)
+			return fmt.Errorf("byte %d of the token is not a printable ASCII character", i)
 		}
 	}
 	return nil
@@ -108,9 +108,9 @@ var validRepo = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,95}(/[A-Za-z0-
 func CheckRepo(repo string) error {
 	switch {
 	case !validRepo.MatchString(repo):
-		return fmt.Errorf("%.200q is no OWNER/NAME of letters, digits, dots, underscores and hyphens", repo)
+		return fmt.Errorf("%.200q is not OWNER/NAME: use letters, digits, dots, underscores and hyphens", repo)
 	case strings.Contains(repo, ".."), strings.Contains(repo, "--"):
-		return fmt.Errorf("%q: a name has no two dots or hyphens in a row", repo)
+		return fmt.Errorf("%q: a name must not have two dots or hyphens in a row", repo)
 	}
 	for element := range strings.SplitSeq(repo, "/") {
 		if err := checkElement(element); err != nil {
@@ -125,11 +125,11 @@ const maxRevision = 255
 
 func checkRevision(revision string) error {
 	if revision == "" || len(revision) > maxRevision {
-		return fmt.Errorf("a revision has 1 to %d bytes, not %d", maxRevision, len(revision))
+		return fmt.Errorf("a revision must have 1 to %d bytes, not %d", maxRevision, len(revision))
 	}
 	for _, r := range revision {
 		if r <= ' ' || r == 0x7f || r == '\ufffd' {
-			return fmt.Errorf("%q is no name of a revision", revision)
+			return fmt.Errorf("%q is not the name of a revision", revision)
 		}
 	}
 	return nil
@@ -144,9 +144,9 @@ func (c *Client) endpoint() (*url.URL, error) {
 	u, err := url.Parse(strings.TrimRight(text, "/"))
 	switch {
 	case err != nil:
-		return nil, errors.New("the endpoint is no URL") // it may contain a password
+		return nil, errors.New("the endpoint is not a URL") // it may contain a password
 	case u.User != nil:
-		return nil, errors.New("the endpoint holds a user or password: give a token instead")
+		return nil, errors.New("the endpoint contains a user or password: use a token instead")
 	case u.Scheme != "https" && u.Scheme != "http", u.Host == "", u.RawQuery != "", u.Fragment != "", u.Opaque != "":
 		return nil, fmt.Errorf("the endpoint %q is not of the form https://HOST", text)
 	}

@@ -59,13 +59,13 @@ func (r *requester) commit(ctx context.Context) (string, error) {
 		return "", fmt.Errorf("%s: %w", r.base.Host, notAHub(err))
 	}
 	if !isHex(info.SHA, blobDigits) {
-		return "", fmt.Errorf("%s: revision %q: the answer's sha %.80q is no commit", r.base.Host, r.revision, info.SHA)
+		return "", fmt.Errorf("%s: revision %q: the answer's sha %.80q is not a commit", r.base.Host, r.revision, info.SHA)
 	}
 	return info.SHA, nil
 }
 
 func notAHub(err error) error {
-	return fmt.Errorf("the answer is not as a hub's: %w", err)
+	return fmt.Errorf("the answer is not from a Hugging Face hub: %w", err)
 }
 
 // tree lists the files of a commit, page after page.
@@ -123,11 +123,11 @@ func parseTree(body []byte) ([]File, error) {
 		if e.LFS != nil {
 			f.Size, f.SHA256 = e.LFS.Size, e.LFS.OID
 			if !isHex(f.SHA256, shaDigits) {
-				return nil, fmt.Errorf("file %.200q: lfs.oid %.80q is no SHA-256", e.Path, f.SHA256)
+				return nil, fmt.Errorf("file %.200q: lfs.oid %.80q is not a SHA-256", e.Path, f.SHA256)
 			}
 		}
 		if !isHex(f.Blob, blobDigits) {
-			return nil, fmt.Errorf("file %.200q: oid %.80q is no SHA-1", e.Path, f.Blob)
+			return nil, fmt.Errorf("file %.200q: oid %.80q is not a SHA-1", e.Path, f.Blob)
 		}
 		if f.Size < 0 || f.Size > maxSize {
 			return nil, fmt.Errorf("file %.200q: size %d is not in 0..%d", e.Path, f.Size, int64(maxSize))
@@ -175,7 +175,7 @@ func (r *requester) api(ctx context.Context, u *url.URL) (body []byte, header ht
 			return false, &connectionError{err}
 		}
 		if len(body) > maxAnswer {
-			return false, fmt.Errorf("%s answers with more than %d bytes", u.Host, maxAnswer)
+			return false, fmt.Errorf("%s answered with more than %d bytes", u.Host, maxAnswer)
 		}
 		header = res.Header
 		return true, nil

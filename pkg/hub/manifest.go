@@ -24,7 +24,7 @@ func partName(path string) string { return partsDir + "/" + path + ".part" }
 // maxManifest is the largest size of a manifest, in bytes.
 const maxManifest = 64 << 20
 
-var errLocked = errors.New("another pull is writing into it: wait for its end")
+var errLocked = errors.New("another pull is writing into it: wait until it ends")
 
 // manifest lists the files fetched into a directory.
 type manifest struct {

@@ -24,7 +24,7 @@ func CheckPath(path string) error {
 	}
 	for element := range strings.SplitSeq(path, "/") {
 		if err := checkElement(element); err != nil {
-			return fmt.Errorf("the file name %q is refused: %w", path, err)
+			return fmt.Errorf("the file name %q is rejected: %w", path, err)
 		}
 	}
 	return nil
@@ -61,7 +61,7 @@ func checkPaths(files []File) error {
 		}
 		folded := strings.ToLower(f.Path)
 		if other, ok := taken[folded]; ok {
-			return fmt.Errorf("the file names %q and %q are refused: they are the same on some systems", other, f.Path)
+			return fmt.Errorf("the file names %q and %q are rejected: they are the same on some systems", other, f.Path)
 		}
 		taken[folded] = f.Path
 	}
@@ -69,7 +69,7 @@ func checkPaths(files []File) error {
 		folded := strings.ToLower(f.Path)
 		for i := range len(folded) {
 			if other, ok := taken[folded[:i]]; ok && folded[i] == '/' {
-				return fmt.Errorf("the file names %q and %q are refused: one would be a directory of the other", other, f.Path)
+				return fmt.Errorf("the file names %q and %q are rejected: one would be a directory of the other", other, f.Path)
 			}
 		}
 	}

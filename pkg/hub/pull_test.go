@@ -38,6 +38,9 @@ func TestPull(t *testing.T) {
 		if got := r.Header.Get("Authorization"); (got == "") != h.ofStore(r) {
 			t.Errorf("%s%s got %q", r.Host, r.URL, got)
 		}
+		if got := r.Header.Get("User-Agent"); got != "glossa/devel" {
+			t.Errorf("%s%s got the user agent %q", r.Host, r.URL, got)
+		}
 		if strings.Contains(r.URL.Path, "/resolve/main") {
 			t.Errorf("%s is not of a commit", r.URL)
 		}
@@ -163,8 +166,8 @@ func TestCorrupt(t *testing.T) {
 		"once":    {"tokenizer.json", 1, func(*testHub) []byte { return random(300_000, 77) }, ""},
 		"always":  {"tokenizer.json", 99, func(*testHub) []byte { return random(300_000, 77) }, "tokenizer.json: its checksum (sha256) is "},
 		"of git":  {"config.json", 99, func(*testHub) []byte { return []byte(`{"model_type":"LLAMA"}`) }, "config.json: its checksum (git) is "},
-		"short":   {"tokenizer.json", 99, func(*testHub) []byte { return random(299_999, 77) }, "sends 299999 bytes where 300000 are missing (6 attempts)"},
-		"long":    {"tokenizer.json", 99, func(*testHub) []byte { return random(300_001, 77) }, "sends 300001 bytes"},
+		"short":   {"tokenizer.json", 99, func(*testHub) []byte { return random(299_999, 77) }, "sent 299999 bytes instead of the missing 300000 (6 attempts)"},
+		"long":    {"tokenizer.json", 99, func(*testHub) []byte { return random(300_001, 77) }, "sent 300001 bytes"},
 		"chunked": {"tokenizer.json", 99, func(*testHub) []byte { return random(500_000, 77) }, "more bytes than the file has"},
 	} {
 		t.Run(name, func(t *testing.T) {

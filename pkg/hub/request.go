@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"glossa/pkg/version"
 )
 
 const (
@@ -22,6 +24,7 @@ type requester struct {
 	base           *url.URL
 	token          Token
 	repo, revision string
+	agent          string // User-Agent
 	client         http.Client
 	sleep          func(context.Context, time.Duration) error
 	stall          time.Duration
@@ -32,7 +35,7 @@ func (c *Client) requester(s *Snapshot) (*requester, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &requester{base: base, token: c.Token, repo: s.Repo, revision: s.Revision}
+	r := &requester{base: base, token: c.Token, repo: s.Repo, revision: s.Revision, agent: version.UserAgent()}
 	r.client.Transport = c.Transport
 	// get follows redirects itself: it needs the headers of each, and decides which hosts
 	// get the token.
@@ -102,9 +105,9 @@ func (r *requester) get(a *attempt, u *url.URL, header http.Header) (*http.Respo
 		next, err := res.Location()
 		switch {
 		case err != nil:
-			return nil, l, fmt.Errorf("%s redirects without saying where to", u.Host)
+			return nil, l, fmt.Errorf("%s redirects without a location", u.Host)
 		case next.Scheme != "https" && (next.Scheme != "http" || u.Scheme != "http"), next.Host == "", next.User != nil:
-			return nil, l, fmt.Errorf("%s redirects to %s://%s, which is refused", u.Host, next.Scheme, next.Host)
+			return nil, l, fmt.Errorf("%s redirects to %s://%s, which is not allowed", u.Host, next.Scheme, next.Host)
 		}
 		u = next
 	}
@@ -117,7 +120,7 @@ func (r *requester) send(a *attempt, u *url.URL, header http.Header) (*http.Resp
 	for key, values := range header {
 		req.Header[key] = values
 	}
-	req.Header.Set("User-Agent", "glossa")
+	req.Header.Set("User-Agent", r.agent)
 	req.Header.Set("Accept-Encoding", "identity") // sizes and ranges count bytes of the file
 	if r.token != "" && r.ours(u) {
 		req.Header.Set("Authorization", "Bearer "+string(r.token))
@@ -131,7 +134,7 @@ func (r *requester) send(a *attempt, u *url.URL, header http.Header) (*http.Resp
 	}
 	if encoding := res.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		res.Body.Close()
-		return nil, fmt.Errorf("%s answers in the encoding %.40q, which it was not asked for", u.Host, encoding)
+		return nil, fmt.Errorf("%s answered in the encoding %.40q, which was not requested", u.Host, encoding)
 	}
 	return res, nil
 }

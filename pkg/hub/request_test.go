@@ -29,7 +29,7 @@ func TestRefusals(t *testing.T) {
 		"gated for this one": {"t", 403, "GatedRepo", "acme/tiny is gated: accept its terms at", true},
 		"none or private":    {"", 401, "", "does not exist, or it is private", true},
 		"expired":            {"t", 401, "", "the token is expired", true},
-		"forbidden":          {"t", 403, "", "is forbidden", true},
+		"forbidden":          {"t", 403, "", "is denied", true},
 		"no such model":      {"t", 404, "RepoNotFound", "acme/tiny does not exist: check the name at", false},
 		"no such revision":   {"", 404, "RevisionNotFound", `has no revision "v2"`, false},
 		"other":              {"", 410, "", "status 410 Gone", false},
@@ -63,7 +63,7 @@ func TestFileIsGone(t *testing.T) {
 		return false
 	})
 	_, err := pull(t.Context(), h.client(), t.TempDir())
-	expectError(t, err, "acme/tiny: config.json is not there any more")
+	expectError(t, err, "acme/tiny: config.json no longer exists")
 }
 
 // Waits between attempts, and their limit.
@@ -80,7 +80,7 @@ func TestRetries(t *testing.T) {
 		"503, in seconds":     {503, [2]string{"Retry-After", "40"}, 1, []time.Duration{40 * time.Second}, ""},
 		"429, of the hub":     {429, [2]string{"RateLimit", `"api";r=0;t=55`}, 1, []time.Duration{55 * time.Second}, ""},
 		"408":                 {408, [2]string{}, 1, []time.Duration{time.Second / 2}, ""},
-		"429 for an hour":     {429, [2]string{"Retry-After", "3600"}, 9, nil, "it asks to come back in 1h0m0s"},
+		"429 for an hour":     {429, [2]string{"Retry-After", "3600"}, 9, nil, "the hub asks to retry in 1h0m0s"},
 		"500 and no end":      {500, [2]string{}, 99, make([]time.Duration, maxAttempts-1), "status 500 Internal Server Error (6 attempts)"},
 		"nonsense and no end": {502, [2]string{"Retry-After", "soon"}, 99, make([]time.Duration, maxAttempts-1), "(6 attempts)"},
 	} {
@@ -178,9 +178,9 @@ func redirector(t *testing.T, to string) *testHub {
 
 func TestRedirectsThatAreRefused(t *testing.T) {
 	for to, says := range map[string]string{
-		"":                      "redirects without saying where to",
-		"file:///etc/passwd":    "redirects to file://, which is refused",
-		"https://u:p@a.example": "redirects to https://a.example, which is refused",
+		"":                      "redirects without a location",
+		"file:///etc/passwd":    "redirects to file://, which is not allowed",
+		"https://u:p@a.example": "redirects to https://a.example, which is not allowed",
 		"/acme/tiny/resolve/x":  "more than 10 redirects",
 	} {
 		t.Run(to, func(t *testing.T) {
@@ -248,7 +248,7 @@ func TestEndpoints(t *testing.T) {
 		"https://":                "not of the form",
 		"https://a.example/?q=1":  "not of the form",
 		"https://u:pass@a.b":      "user or password",
-		"https://u:pass@a.b:port": "no URL",
+		"https://u:pass@a.b:port": "not a URL",
 	} {
 		_, err := (&Client{Endpoint: endpoint, Token: "secret"}).endpoint()
 		if says == "" && err != nil || says != "" && (err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "pass@")) {

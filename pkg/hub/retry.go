@@ -21,7 +21,7 @@ const (
 	maxAsked    = 6 * time.Minute  // a longer wait that a server requests ends the download; its windows have 5 minutes
 )
 
-var errStalled = errors.New("no data came for too long")
+var errStalled = errors.New("no data arrived for too long")
 
 // connectionError is an error of the connection: a retry may help.
 type connectionError struct{ error }
@@ -58,7 +58,7 @@ func (r *requester) retry(ctx context.Context, try func(a *attempt) (progress bo
 		case failures >= maxAttempts:
 			return fmt.Errorf("%w (%d attempts)", err, failures)
 		case asked > maxAsked:
-			return fmt.Errorf("%w: it asks to come back in %s", err, asked)
+			return fmt.Errorf("%w: the hub asks to retry in %s", err, asked)
 		}
 		if err := r.sleep(ctx, max(asked, backoff(failures))); err != nil {
 			return err
@@ -141,20 +141,20 @@ func (r *requester) refusal(res *http.Response, path string) error {
 		e.message = fmt.Sprintf("%s: %s", what, status(res))
 	case code == "GatedRepo":
 		e.Access = true
-		e.message = fmt.Sprintf("%s is gated: accept its terms at %s and give a token of that account that may read it", what, page)
+		e.message = fmt.Sprintf("%s is gated: accept its terms at %s and use a token of that account with read permission", what, page)
 	case code == "RevisionNotFound":
 		e.message = fmt.Sprintf("%s has no revision %q: %s/tree/main names its branches and tags", what, r.revision, page)
 	case code == "EntryNotFound":
-		e.message = fmt.Sprintf("%s is not there any more: pull again", what)
+		e.message = fmt.Sprintf("%s no longer exists: pull again", what)
 	case res.StatusCode == http.StatusUnauthorized && r.token != "":
 		e.Access = true
-		e.message = fmt.Sprintf("%s does not exist, or the token is expired or not of an account that may see it: look at %s", what, page)
+		e.message = fmt.Sprintf("%s does not exist, or the token is expired or its account has no access: see %s", what, page)
 	case res.StatusCode == http.StatusUnauthorized:
 		e.Access = true
 		e.message = fmt.Sprintf("%s does not exist, or it is private: check the name at %s; a private model needs a token", what, page)
 	case res.StatusCode == http.StatusForbidden:
 		e.Access = true
-		e.message = fmt.Sprintf("%s is forbidden: the account of the token must be let in at %s, and the token must have the right to read it", what, page)
+		e.message = fmt.Sprintf("access to %s is denied: request access for the account of the token at %s, and use a token with read permission", what, page)
 	case res.StatusCode == http.StatusNotFound:
 		e.message = fmt.Sprintf("%s does not exist: check the name at %s", what, page)
 	default:

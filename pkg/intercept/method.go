@@ -74,8 +74,8 @@ func singleAnswer[C, R, A any](method func(C, context.Context, R) (A, llm.Usage,
 
 // answer returns the single answer of a method.
 func answer[A any](ctx context.Context, w *wrapped, m *Method, request any) (out A, used llm.Usage, err error) {
-	err = llm.Errorf(llm.Internal, "%s: no interceptor gave an answer", m.Name)
-	for p, failed := range w.ask(ctx, m, request) { // to its end: leaving it early would mean that the client left
+	err = llm.Errorf(llm.Internal, "%s: no interceptor returned an answer", m.Name)
+	for p, failed := range w.ask(ctx, m, request) { // to its end: leaving it early would mean that the client disconnected
 		if err = failed; err != nil {
 			continue
 		}

@@ -46,7 +46,7 @@ func without(t *testing.T, files map[string]any) []string {
 
 // capabilityOf returns the type of r if it is the interface of pkg/llm with that name.
 func capabilityOf(name string, r row) reflect.Type {
-	if r.capability.Name() == name && r.capability.PkgPath() == "glossa/pkg/llm" {
+	if r.capability.Name() == name && r.capability.PkgPath() == reflect.TypeFor[llm.Model]().PkgPath() {
 		return r.capability
 	}
 	return nil

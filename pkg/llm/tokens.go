@@ -6,7 +6,7 @@ import "context"
 type Renderer interface {
 	// Render returns the parts of the prompt for messages, where the answer may call
 	// tools, and reports whether the model's start tokens precede them. If open is set,
-	// the beginning of the assistant's answer follows, as for a generation.
+	// the beginning of the assistant's answer follows, as for generation.
 	Render(messages []Message, tools []Tool, open bool) (parts []Part, start bool, err error)
 }
 

@@ -259,7 +259,7 @@ func TestLocate(t *testing.T) {
 		t.Errorf("without S3: %v", err)
 	}
 	l = New(Config{Bucket: at("")})
-	for url, want := range map[string]string{"s3://NO/m": "no place in S3", "s3://bucket": "names a bucket", "s3:bucket/m": "no place in S3"} {
+	for url, want := range map[string]string{"s3://NO/m": "not an S3 location", "s3://bucket": "names only a bucket", "s3:bucket/m": "not an S3 location"} {
 		if _, err := l.Locate(url); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", url, err, want)
 		}

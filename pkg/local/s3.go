@@ -85,7 +85,7 @@ func (s *s3Locations) model(url string) (fs.FS, error) {
 	case err != nil:
 		return nil, err
 	case prefix == "":
-		return nil, errors.New("it names a bucket: name the model in it")
+		return nil, errors.New("it names only a bucket: name the model in it")
 	}
 	dir, only := path.Split(prefix)
 	return s.get(trimSlash(url), bucket.Config{Bucket: name, Prefix: trimSlash(dir), Only: only}), nil
@@ -131,7 +131,7 @@ func (s *s3Locations) list(one *s3Location) (fs.FS, error) {
 			return nil, missing
 		}
 		if !hasClientError(missing) {
-			missing = &llm.Error{Code: llm.Upstream, Message: "S3 does not tell which models there are", Err: missing}
+			missing = &llm.Error{Code: llm.Upstream, Message: "S3 does not list its models", Err: missing}
 		}
 		return nil, catalog.Unread{Err: missing}
 	}
@@ -147,12 +147,12 @@ func clientError(err error) error {
 	case err == nil || hasClientError(err) || errors.Is(err, fs.ErrNotExist):
 		return err
 	case ok && errors.Is(err, fs.ErrPermission):
-		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not let this server read the checkpoint of the model (%d %s)", refusal.Status, refusal.Code), Err: err}
+		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 denied this server access to the checkpoint of the model (%d %s)", refusal.Status, refusal.Code), Err: err}
 	case ok:
-		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not give the checkpoint of the model (%d %s)", refusal.Status, refusal.Code), Err: err}
+		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 could not return the checkpoint of the model (%d %s)", refusal.Status, refusal.Code), Err: err}
 	}
 	if at, ok := errors.AsType[*fs.PathError](err); ok && bucket.IsURL(at.Path) { // the store was not reached, or its answer broke off
-		return &llm.Error{Code: llm.Upstream, Message: "S3 does not give the checkpoint of the model", Err: err}
+		return &llm.Error{Code: llm.Upstream, Message: "S3 could not return the checkpoint of the model", Err: err}
 	}
 	return err
 }

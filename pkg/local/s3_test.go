@@ -146,7 +146,7 @@ func TestS3Refused(t *testing.T) {
 	}
 	_, problems := p.Entries(t.Context())
 	told := errors.Join(problems...).Error()
-	for _, want := range []string{"s3://models/secret/m", "s3://models/locked/m", "s3://models/root/absent", "s3://NO/m", "names a bucket"} {
+	for _, want := range []string{"s3://models/secret/m", "s3://models/locked/m", "s3://models/root/absent", "s3://NO/m", "names only a bucket"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("%s is not among the problems:\n%s", want, told)
 		}

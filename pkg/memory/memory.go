@@ -104,7 +104,7 @@ func ParseSize(s string) (int64, error) {
 		}
 		return int64(v * u.bytes), nil
 	}
-	return 0, fmt.Errorf("%q is no size such as 8GiB", s)
+	return 0, fmt.Errorf("%q is not a size such as 8GiB", s)
 }
 
 // totalOf returns the memory that this process can have, 0 if it is unknown. bound is

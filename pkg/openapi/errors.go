@@ -43,15 +43,15 @@ func codes(route *httpx.Route) []llm.Code {
 var examples = map[llm.Code]llm.Error{
 	llm.Invalid:         {Param: "temperature", Message: "must be between 0 and 2"},
 	wire.UnknownParam:   {Param: "temprature", Message: "unknown parameter"},
-	llm.TooLong:         {Param: "prompt", Message: "the prompt has 2000 tokens, the context 1024"},
-	llm.Unsupported:     {Message: "this model does not make embeddings"},
-	llm.Unauthenticated: {Message: "Incorrect API key provided"},
-	llm.Forbidden:       {Message: "the key has the role monitor, which may not do this"},
+	llm.TooLong:         {Param: "prompt", Message: "the prompt has 2000 tokens, the context of this model 1024"},
+	llm.Unsupported:     {Message: "this model has no embedder"},
+	llm.Unauthenticated: {Message: "missing or invalid key: send it as Authorization: Bearer KEY"},
+	llm.Forbidden:       {Message: "a key with the role monitor may not do this"},
 	llm.NotFound:        {Param: "model", Message: "the model 'gpt-7' does not exist"},
-	llm.Overloaded:      {Message: "too many requests wait: try again", RetryAfter: 1e9},
-	llm.Upstream:        {Message: "the provider of the model failed"},
-	llm.Unavailable:     {Message: "the table of models cannot be read now: try again", RetryAfter: 1e9},
-	llm.Timeout:         {Message: "the answer took too long"},
+	llm.Overloaded:      {Message: "too many generations at once: try again later", RetryAfter: 1e9},
+	llm.Upstream:        {Message: "the remote model failed"},
+	llm.Unavailable:     {Message: "the records of the models cannot be read now: try again later", RetryAfter: 1e9},
+	llm.Timeout:         {Message: "the deadline passed"},
 	llm.Full:            {Message: "the disk is full"},
 	llm.Internal:        {Message: "internal error"},
 	httpx.TooLarge:      {Message: "the body is larger than 10485760 bytes"},
@@ -63,7 +63,7 @@ func (d *document) errors(op *operation, route *httpx.Route) error {
 	for _, code := range codes(route) {
 		e, ok := examples[code]
 		if !ok {
-			return fmt.Errorf("there is no example of the error %q", code)
+			return fmt.Errorf("no example of the error %q", code)
 		}
 		e.Code = code
 		list = append(list, e)

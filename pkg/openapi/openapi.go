@@ -2,6 +2,8 @@
 // answers and errors, with their schemas and examples. It reads the routes' documentation
 // and knows no dialect and no model.
 //
+// Start with [Document].
+//
 // Source: OpenAPI Specification 3.1.1.
 package openapi
 
@@ -63,7 +65,7 @@ func Document(info Info, routes []httpx.Route) ([]byte, error) {
 		"components": map[string]any{
 			"securitySchemes": map[string]any{"key": map[string]string{
 				"type": "http", "scheme": "bearer",
-				"description": "A key whose role has the permission x-permission of the operation. An open server asks for it on uploads only.",
+				"description": "A key whose role has the operation's x-permission. An open server requires a key only for uploads.",
 			}},
 			"schemas": d.schemas.Components,
 		},

@@ -1,6 +1,6 @@
-// Package page serves the playground: one HTML page with its scripts and styles, as
-// embedded files. The page uses the public APIs from the browser; this package refuses
-// to know these and models.
+// Package page serves the playground and the reference of the API: two HTML pages with
+// their scripts and styles, as embedded files. The pages use the public APIs from the
+// browser; this package refuses to know these and models.
 package page
 
 import (
@@ -23,7 +23,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-//go:embed index.html style.css icon.svg css js
+//go:embed index.html docs.html style.css icon.svg css js
 var files embed.FS
 
 // Config configures the page.
@@ -39,6 +39,7 @@ func Routes(cfg Config) []httpx.Route {
 	s := &site{policy: policy(cfg.Elsewhere), read: sync.OnceValue(read)}
 	return []httpx.Route{
 		{Method: http.MethodGet, Pattern: "/{$}", Permission: httpx.Public, Doc: pageDoc, Handle: s.index},
+		{Method: http.MethodGet, Pattern: "/docs", Permission: httpx.Public, Doc: docsDoc, Handle: s.docs},
 		{Method: http.MethodGet, Pattern: "/page/{file...}", Permission: httpx.Public, Doc: assetDoc, Handle: s.asset},
 	}
 }
@@ -48,9 +49,12 @@ var (
 	pageDoc = &httpx.Operation{
 		ID: "page", Tag: "Service", Summary: "Get the playground", Answers: []httpx.Answer{{Media: "text/html", Description: "a page for browsers"}},
 	}
+	docsDoc = &httpx.Operation{
+		ID: "docs", Tag: "Service", Summary: "Get the reference of the API", Answers: []httpx.Answer{{Media: "text/html", Description: "a page for browsers that renders /openapi.json"}},
+	}
 	assetDoc = &httpx.Operation{
 		ID: "pageFile", Tag: "Service", Summary: "Get a file of the playground",
-		Path: []httpx.PathParameter{{Name: "file", Description: "the version of the page and the path of the file", Example: "main.js"}},
+		Path: []httpx.PathParameter{{Name: "file", Description: "the version of the page and the path of the file", Example: "js/main.js"}},
 		Answers: []httpx.Answer{
 			{Media: "text/javascript"}, {Media: "text/css"}, {Media: "image/svg+xml"},
 			{Status: http.StatusNotModified, Description: "the file has not changed"},
@@ -83,9 +87,9 @@ type contents struct {
 	version string
 }
 
-// read returns the files. The page's links contain the version, so that browsers can
-// cache the files for good, and it links all scripts directly, without chains of imports:
-// on Lambda each request is an invocation.
+// read returns the files. The links of the pages contain the version, so that browsers can
+// cache the files for good, and each page links all of its scripts directly, without chains
+// of imports.
 func read() contents {
 	all := map[string]file{}
 	whole := sha256.New()
@@ -105,18 +109,49 @@ func read() contents {
 		panic("page: " + err.Error()) // the files are embedded
 	}
 	c := contents{all, hex.EncodeToString(whole.Sum(nil)[:8])}
-	var scripts strings.Builder
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if path.Ext(name) == ".js" {
-			fmt.Fprintf(&scripts, "<link rel=\"modulepreload\" href=\"page/%s\">\n", name)
-		}
+	for _, name := range pages {
+		page := strings.Replace(string(all[name].data), "</head>", preloads(all, name)+"</head>", 1)
+		all[name] = newFile(name, []byte(strings.ReplaceAll(page, `="page/`, `="page/`+c.version+"/")))
 	}
-	page := strings.Replace(string(all[index].data), "</head>", scripts.String()+"</head>", 1)
-	all[index] = newFile(index, []byte(strings.ReplaceAll(page, `="page/`, `="page/`+c.version+"/")))
 	return c
 }
 
-const index = "index.html"
+// The pages.
+const (
+	index = "index.html"
+	docs  = "docs.html"
+)
+
+var pages = []string{index, docs}
+
+var (
+	started = regexp.MustCompile(`<script type="module" src="page/([^"]+)">`)
+	imports = regexp.MustCompile(`(?m)^(?:import|export)\b[^'\n]*\bfrom '([^']+)'`)
+)
+
+// preloads returns links to the scripts of a page: the one that it starts, and all that
+// this one imports.
+func preloads(all map[string]file, page string) string {
+	found := map[string]bool{}
+	var visit func(name string)
+	visit = func(name string) {
+		if found[name] {
+			return
+		}
+		found[name] = true
+		for _, m := range imports.FindAllSubmatch(all[name].data, -1) {
+			visit(path.Join(path.Dir(name), string(m[1])))
+		}
+	}
+	for _, m := range started.FindAllSubmatch(all[page].data, -1) {
+		visit(string(m[1]))
+	}
+	var links strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		fmt.Fprintf(&links, "<link rel=\"modulepreload\" href=\"page/%s\">\n", name)
+	}
+	return links.String()
+}
 
 func newFile(name string, data []byte) file {
 	sum := sha256.Sum256(data)
@@ -154,6 +189,11 @@ func (s *site) index(w http.ResponseWriter, r *http.Request) error {
 		return nil
 	}
 	return s.serve(w, r, index, false)
+}
+
+// docs sends the reference of the API.
+func (s *site) docs(w http.ResponseWriter, r *http.Request) error {
+	return s.serve(w, r, docs, false)
 }
 
 // versioned matches a path with a version before it. For another program's version the

@@ -45,14 +45,14 @@ func TestHeaders(t *testing.T) {
 	kinds := map[string]string{
 		".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
 	}
-	targets := []string{"/"}
+	targets := []string{"/", "/docs"}
 	for _, name := range names(t) {
 		targets = append(targets, "/page/"+name)
 	}
 	for _, target := range targets {
 		w := get(h, "GET", target)
 		kind := kinds[path.Ext(target)]
-		if target == "/" {
+		if path.Ext(target) == "" {
 			kind = kinds[".html"]
 		}
 		for key, want := range map[string]string{
@@ -130,9 +130,8 @@ func TestStageWithoutSlash(t *testing.T) {
 }
 
 var (
-	links   = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
-	imports = regexp.MustCompile(`(?m)^(?:import|export)\b[^'\n]*\bfrom '([^']+)'`)
-	urls    = regexp.MustCompile(`url\(([^)]*)\)|@import`)
+	links = regexp.MustCompile(`(?:href|src)="([^"]*)"`)
+	urls  = regexp.MustCompile(`url\(([^)]*)\)|@import`)
 )
 
 // TestRelative checks that everything the files link to exists, below any prefix, and not above
@@ -140,15 +139,18 @@ var (
 func TestRelative(t *testing.T) {
 	h := handler(Config{})
 	prefixed := http.StripPrefix("/prod", h)
-	index, found := get(h, "GET", "/").Body.String(), 0
-	for _, m := range links.FindAllStringSubmatch(index, -1) {
-		link := m[1]
-		if strings.HasPrefix(link, "#") || link == "openapi.json" {
-			continue
-		}
-		found++
-		if !strings.HasPrefix(link, "page/") || get(prefixed, "GET", "/prod/"+link).Code != http.StatusOK {
-			t.Errorf("index.html: %s", link)
+	found := 0
+	for _, page := range []string{"", "docs"} {
+		for _, m := range links.FindAllStringSubmatch(get(h, "GET", "/"+page).Body.String(), -1) {
+			link := m[1]
+			if strings.HasPrefix(link, "#") || link == "openapi.json" {
+				continue
+			}
+			found++
+			known := strings.HasPrefix(link, "page/") || link == "docs" || link == "./"
+			if !known || get(prefixed, "GET", "/prod/"+strings.TrimPrefix(link, "./")).Code != http.StatusOK {
+				t.Errorf("/%s: %s", page, link)
+			}
 		}
 	}
 	for _, name := range names(t) {
@@ -171,10 +173,12 @@ func TestRelative(t *testing.T) {
 
 // TestNothingInline checks for inline code, which the policy forbids.
 func TestNothingInline(t *testing.T) {
-	index := get(handler(Config{}), "GET", "/").Body.String()
-	for _, wrong := range []string{"<style", " style=", " onclick=", " onload=", "javascript:", "<script>", "<base"} {
-		if strings.Contains(index, wrong) {
-			t.Errorf("index.html has %s", wrong)
+	for _, page := range []string{"/", "/docs"} {
+		body := get(handler(Config{}), "GET", page).Body.String()
+		for _, wrong := range []string{"<style", " style=", " onclick=", " onload=", "javascript:", "<script>", "<base"} {
+			if strings.Contains(body, wrong) {
+				t.Errorf("%s has %s", page, wrong)
+			}
 		}
 	}
 	for _, name := range names(t) {
@@ -195,7 +199,7 @@ func TestNothingInline(t *testing.T) {
 
 // maxBytes bounds the files: each function is deployed with them, compressed to a
 // quarter.
-const maxBytes = 176 << 10
+const maxBytes = 480 << 10
 
 func TestSize(t *testing.T) {
 	n := 0
@@ -211,38 +215,54 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// Links of the page have a version in their path and are cached for good; all scripts
-// are linked directly. With another program's version the same files are served, but not
-// cached.
+// Links of the pages have a version in their path and are cached for good; all scripts
+// of a page are linked directly, and no others. With another program's version the same files
+// are served, but not cached.
 func TestVersions(t *testing.T) {
-	h := handler(Config{})
-	page := get(h, "GET", "/").Body.String()
-	links := regexp.MustCompile(`(?:href|src)="(page/([0-9a-f]{16})/([^"]+))"`).FindAllStringSubmatch(page, -1)
-	preloaded := map[string]bool{}
-	for _, l := range links {
-		target, version, name := "/"+l[1], l[2], l[3]
-		preloaded[name] = true
-		w, plain := get(h, "GET", target), get(h, "GET", "/page/"+name)
-		if w.Code != http.StatusOK || w.Body.String() != plain.Body.String() || w.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
-			t.Errorf("%s: %d %q", target, w.Code, w.Header())
+	h, version := handler(Config{}), ""
+	preloaded := map[string][]string{} // the pages of a script
+	for _, target := range []string{"/", "/docs"} {
+		page := get(h, "GET", target).Body.String()
+		for _, l := range regexp.MustCompile(`(?:href|src)="(page/([0-9a-f]{16})/([^"]+))"`).FindAllStringSubmatch(page, -1) {
+			if version == "" {
+				version = l[2]
+			}
+			if l[2] != version {
+				t.Errorf("%s has another version than %s", l[1], version)
+			}
+			if strings.Contains(l[0], "href") && path.Ext(l[3]) == ".js" {
+				preloaded[l[3]] = append(preloaded[l[3]], target)
+			}
+			checkVersion(t, h, l[2], l[3])
 		}
-		other := strings.Repeat("0", len(version))
-		if w := get(h, "GET", "/page/"+other+"/"+name); w.Code != http.StatusOK || w.Body.String() != plain.Body.String() || w.Header().Get("Cache-Control") != "no-cache" {
-			t.Errorf("%s with another version: %d %q", name, w.Code, w.Header())
-		}
-		if version != links[0][2] {
-			t.Errorf("%s has another version than %s", l[1], links[0][1])
+		if strings.Contains(page, `="page/js`) || strings.Contains(page, `="page/style`) {
+			t.Errorf("%s: a link has no version", target)
 		}
 	}
 	for _, name := range names(t) {
-		if (path.Ext(name) == ".js") && !preloaded[name] {
+		if path.Ext(name) == ".js" && len(preloaded[name]) == 0 {
 			t.Errorf("%s is not asked for", name)
 		}
 	}
-	if strings.Contains(page, `="page/js`) || strings.Contains(page, `="page/style`) {
-		t.Error("a link has no version")
+	for name, want := range map[string]string{"js/main.js": "/", "js/docs/main.js": "/docs", "js/dom.js": "/ /docs"} {
+		if got := strings.Join(preloaded[name], " "); got != want {
+			t.Errorf("%s is asked for by %q, want %q", name, got, want)
+		}
 	}
-	if w := get(h, "GET", "/page/"+links[0][2]+"/none.js"); w.Code != http.StatusNotFound {
+	if w := get(h, "GET", "/page/"+version+"/none.js"); w.Code != http.StatusNotFound {
 		t.Errorf("%d", w.Code)
+	}
+}
+
+// checkVersion requires that a file is cached for good with its version, and not with another.
+func checkVersion(t *testing.T, h http.Handler, version, name string) {
+	t.Helper()
+	plain := get(h, "GET", "/page/"+name).Body.String()
+	if w := get(h, "GET", "/page/"+version+"/"+name); w.Code != http.StatusOK || w.Body.String() != plain || w.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
+		t.Errorf("%s: %d %q", name, w.Code, w.Header())
+	}
+	other := strings.Repeat("0", len(version))
+	if w := get(h, "GET", "/page/"+other+"/"+name); w.Code != http.StatusOK || w.Body.String() != plain || w.Header().Get("Cache-Control") != "no-cache" {
+		t.Errorf("%s with another version: %d %q", name, w.Code, w.Header())
 	}
 }

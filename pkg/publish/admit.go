@@ -128,9 +128,9 @@ func (s *Store) admit(ctx context.Context, id string, size int64) error {
 	var message string
 	switch {
 	case own >= maxOwnSessions || ownBlobs >= maxOwnBlobs:
-		message = fmt.Sprintf("%d of your uploads, with %d pieces, are under way: complete or delete some", own, ownBlobs)
+		message = fmt.Sprintf("you have %d uploads with %d pieces in progress: complete or delete some", own, ownBlobs)
 	case sessions >= maxSessions || blobs >= maxBlobs:
-		message = fmt.Sprintf("%d uploads with %d pieces are under way: complete or delete some", sessions, blobs)
+		message = fmt.Sprintf("%d uploads with %d pieces are in progress: complete or delete some", sessions, blobs)
 	default:
 		return s.room(size, used+size)
 	}

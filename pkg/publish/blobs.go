@@ -57,7 +57,7 @@ const maxThrough = 16 << 20
 
 func (o *objectBlobs) put(ctx context.Context, key string, body io.Reader, size int64, isNew bool) error {
 	if size > maxThrough {
-		return llm.Errorf(llm.Invalid, "%d bytes are more than the %d that go through this server: send them to the part's url", size, maxThrough)
+		return llm.Errorf(llm.Invalid, "%d bytes are more than the %d that this server accepts: PUT them to the part's url", size, maxThrough)
 	}
 	most := size
 	if size == anySize {
@@ -106,9 +106,9 @@ func copyPart(to io.Writer, body io.Reader, size, most int64) error {
 	case err != nil && !ended:
 		return err
 	case size == anySize && n > limit:
-		return invalid("", nil, "the part has more than the %d bytes that one may have", limit)
+		return invalid("", nil, "the part has more than %d bytes, the maximum", limit)
 	case size != anySize && n != size:
-		return invalid("", nil, "the part has %d bytes: more or fewer came", size)
+		return invalid("", nil, "the part must have %d bytes, but more or fewer arrived", size)
 	}
 	return nil
 }

@@ -87,14 +87,14 @@ func (s *Store) Assemble(ctx context.Context, id string, total int, u Upload) er
 	case err != nil:
 		return internal(ctx, err)
 	case len(list) == 0:
-		return &llm.Error{Code: llm.NotFound, Param: "uploadId", Message: fmt.Sprintf("no upload %.80q: it is kept for a day", id)}
+		return &llm.Error{Code: llm.NotFound, Param: "uploadId", Message: fmt.Sprintf("no upload %.80q: uploads expire after a day", id)}
 	}
 	sizes := make([]int64, total)
 	for i := range sizes {
 		sizes[i] = -1
 	}
 	if b, ok := find(list, partKey(dir, total)); ok {
-		return invalid("totalChunks", nil, "%d, and there are more: %s", total, path.Base(b.key))
+		return invalid("totalChunks", nil, "%d, but the upload has more: %s", total, path.Base(b.key))
 	}
 	if done, ok := find(list, path.Join(dir, doneFile)); ok {
 		var was record

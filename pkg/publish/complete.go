@@ -26,7 +26,7 @@ import (
 const lockLasts = 20 * time.Minute
 
 func completing() error {
-	return &llm.Error{Code: llm.Overloaded, Param: "id", Message: "the upload is being completed: ask again", RetryAfter: retryAfter}
+	return &llm.Error{Code: llm.Overloaded, Param: "id", Message: "the upload is being completed: try again", RetryAfter: retryAfter}
 }
 
 // Complete publishes an upload whose parts have all arrived, and returns its name and
@@ -120,7 +120,7 @@ func (r *record) compare(ctx context.Context, file *joined) error {
 		return err
 	}
 	if got := hex.EncodeToString(sum.Sum(nil)); got != r.SHA256 {
-		return invalid("sha256", nil, "the file that came has %s", got)
+		return invalid("sha256", nil, "the received file has %s", got)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func (s *Store) unzip(ctx context.Context, file *joined) (*Spool, error) {
 		}
 		return nil, err
 	case out.Size() > most:
-		return nil, errors.Join(invalid("checkpoint", nil, "more than %d bytes when it is decompressed: send it as it is", most), out.Close())
+		return nil, errors.Join(invalid("checkpoint", nil, "more than %d bytes when decompressed: send it uncompressed", most), out.Close())
 	}
 	return out, nil
 }

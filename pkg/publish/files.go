@@ -107,7 +107,7 @@ func (f *files) removeStale(name string) error {
 }
 
 // errLocked means that another process is writing a file.
-var errLocked = errors.New("another process makes it")
+var errLocked = errors.New("another process is creating it")
 
 // removeStaleBlobs removes incomplete parts of dead processes, and their locks of
 // completions.

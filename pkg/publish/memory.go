@@ -70,7 +70,7 @@ func (s *Store) HoldTexts(ctx context.Context, n int64) (release func(), err err
 func (s *Store) holdWeights(ctx context.Context, weights, file int64) (budget int64, release func(), err error) {
 	budget = cmp.Or(s.Memory/2, maxBudget)
 	if weights > budget {
-		return 0, nil, invalid("checkpoint", nil, "its weights take %d bytes of memory, at most %d", weights, budget)
+		return 0, nil, invalid("checkpoint", nil, "its weights need %d bytes of memory, but at most %d are allowed", weights, budget)
 	}
 	budget = weights
 	release, err = take(ctx, &s.memory.weights, weights+tokenizerCopies*min(file, maxTokenizer), s.share(maxWeights))

@@ -43,7 +43,7 @@ func (u *Upload) check() error {
 	case u.Checkpoint == nil || u.Size < 0:
 		return invalid("checkpoint", nil, "missing")
 	case u.Quant != "" && !slices.Contains(Quants(), u.Quant):
-		return invalid("quant", nil, "%.20q is none of %s", u.Quant, strings.Join(Quants(), ", "))
+		return invalid("quant", nil, "must be one of %s, not %.20q", strings.Join(Quants(), ", "), u.Quant)
 	}
 	return nil
 }
@@ -54,7 +54,7 @@ type model struct {
 	close func() error
 }
 
-// read checks an upload, and returns its model. Errors of the file are [llm.Error]s.
+// read checks an upload, and returns its model. Errors of the file are of type [*llm.Error].
 func (s *Store) read(ctx context.Context, u *Upload) (*model, error) {
 	in := &source{ctx: ctx, r: u.Checkpoint}
 	m, err := s.readFrom(in, u)
@@ -90,7 +90,7 @@ func (s *Store) readFrom(in *source, u *Upload) (*model, error) {
 		return s.alpha(in, u)
 	}
 	if u.Config != nil || u.Metrics != "" || u.TrainingData != "" {
-		return nil, invalid("config", nil, "of checkpoints of Alpha alone: other models say themselves what they are")
+		return nil, invalid("config", nil, "only for checkpoints of Alpha: other models describe themselves")
 	}
 	name := u.Name + checkpoint.PackSuffix
 	fsys := oneFile{name, in, u.Size}
@@ -102,11 +102,11 @@ func (s *Store) readFrom(in *source, u *Upload) (*model, error) {
 		return nil, err
 	case isPack:
 		if u.Quant != "" {
-			return nil, invalid("quant", nil, "a packed model has its format")
+			return nil, invalid("quant", nil, "a packed model already has a format")
 		}
 		return packed(in, u, fsys, name), nil
 	}
-	return nil, errors.New("it is neither a checkpoint of Alpha nor a packed model nor GGUF: glossa pack makes a packed one of others")
+	return nil, errors.New("it is not a checkpoint of Alpha, a packed model or GGUF: use glossa pack to convert other models")
 }
 
 // alpha reads an Alpha checkpoint and compares it with its configuration.
@@ -192,7 +192,7 @@ func sameShape(config, inside *checkpoint.ModelConfig) error {
 		{"ffnDim", config.FFN(), inside.FFN()},
 	} {
 		if f.a != f.b {
-			return invalid("config", nil, "modelConfig.%s is %v, in the checkpoint %v", f.name, f.a, f.b)
+			return invalid("config", nil, "modelConfig.%s is %v, but in the checkpoint %v", f.name, f.a, f.b)
 		}
 	}
 	return nil
@@ -205,7 +205,7 @@ func (s *Store) gguf(in *source, u *Upload) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, dtype.Q8_0.Option())), nil
+	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, DefaultQuant)), nil
 }
 
 // pack returns a model that packs m.

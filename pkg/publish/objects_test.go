@@ -170,11 +170,11 @@ func TestBucketRefuses(t *testing.T) {
 		want   llm.Code
 		says   string
 	}{
-		"AccessDenied": {403, llm.Upstream, "S3 does not let this server store models (403 AccessDenied)"},
-		"NoSuchBucket": {404, llm.Upstream, "S3 does not take the model (404 NoSuchBucket)"},
-		"ExpiredToken": {400, llm.Upstream, "S3 does not take the model (400 ExpiredToken)"},
-		"SlowDown":     {503, llm.Unavailable, "S3 takes nothing now (503 SlowDown)"},
-		"BadDigest":    {400, llm.Upstream, "S3 does not take the model (400 BadDigest)"},
+		"AccessDenied": {403, llm.Upstream, "S3 denied this server permission to store models (403 AccessDenied)"},
+		"NoSuchBucket": {404, llm.Upstream, "S3 rejected the model (404 NoSuchBucket)"},
+		"ExpiredToken": {400, llm.Upstream, "S3 rejected the model (400 ExpiredToken)"},
+		"SlowDown":     {503, llm.Unavailable, "S3 is not accepting data now (503 SlowDown)"},
+		"BadDigest":    {400, llm.Upstream, "S3 rejected the model (400 BadDigest)"},
 	} {
 		s3 := &buckettest.Store{}
 		p := inBucket(t, s3)

@@ -20,7 +20,7 @@ func TestBucketPlaces(t *testing.T) {
 		}
 	}
 	for url, want := range map[string]string{
-		"s3://bucket": "s3://bucket/checkpoints", "s3://bucket/uploads": "s3://bucket/checkpoints", "s3://bucket/a/uploads": "prefix of their own", "s3://NO/a": "no place in S3",
+		"s3://bucket": "s3://bucket/checkpoints", "s3://bucket/uploads": "s3://bucket/checkpoints", "s3://bucket/a/uploads": "prefix of their own", "s3://NO/a": "not an S3 location",
 	} {
 		if _, _, err := BucketPlaces(url); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(url, "s3://NO") && llm.AsError(err).Code != llm.Unsupported {
 			t.Errorf("%s: %v, want %q", url, err, want)

@@ -32,6 +32,10 @@ import (
 	"glossa/pkg/llm"
 )
 
+// DefaultQuant is the format of the weights where nothing else is chosen. A checkpoint that a
+// client uploads keeps all its bits instead.
+const DefaultQuant = "q8_0"
+
 // Upload is a model to publish: a checkpoint of Alpha in either encoding, with the other
 // files of its run directory, or a GGUF file, or a packed model, which need no other files.
 type Upload struct {
@@ -42,7 +46,7 @@ type Upload struct {
 	Size         int64  // of Checkpoint, bytes
 	Metrics      string // metrics.jsonl; "" for none
 	TrainingData string // training-data.txt; "" for none
-	Quant        string // format of the weights, one of [Quants]; "": f32 for Alpha, q8_0 for GGUF
+	Quant        string // format of the weights, one of [Quants]; "": f32 for Alpha, else [DefaultQuant]
 	New          bool   // only if no model has the name: else the error is [ErrExists]
 
 	Progress func(done, total int64) // called with the bytes written so far; nil: disabled
@@ -52,7 +56,7 @@ type Upload struct {
 func Quants() []string { return dtype.Options() }
 
 // ErrExists is the cause of the error of an [Upload] with New whose name a model has.
-var ErrExists = errors.New("there is a model of this name")
+var ErrExists = errors.New("the name is in use")
 
 // PackName is the name of a model's file, below the model's name.
 const PackName = "packed" + checkpoint.PackSuffix
@@ -112,7 +116,7 @@ func BucketPlaces(url string) (models, uploads bucket.Config, err error) {
 	}
 	models, uploads = bucket.Config{Bucket: name, Prefix: prefix}, bucket.Config{Bucket: name, Prefix: path.Join(path.Dir(prefix), deployment.Uploads)}
 	if prefix == "" || prefix == uploads.Prefix {
-		return models, uploads, llm.Errorf(llm.Unsupported, "uploads need a prefix of their own: checkpoints must be below another one than %q, such as s3://%s/%s",
+		return models, uploads, llm.Errorf(llm.Unsupported, "uploads need a prefix of their own: checkpoints must have a prefix other than %q, such as s3://%s/%s",
 			prefix, name, deployment.Checkpoints)
 	}
 	return models, uploads, nil
@@ -156,13 +160,13 @@ func CheckName(name string) error {
 	case deviceName.MatchString(name):
 		return invalid("name", nil, "%q is a device on Windows", name)
 	case strings.HasSuffix(strings.ToLower(name), checkpoint.PackSuffix):
-		return invalid("name", nil, "%q ends as files of models do", name)
+		return invalid("name", nil, "%q ends like the name of a model file", name)
 	}
 	return nil
 }
 
 // Put checks an upload, packs it and stores it under its name. It replaces a model of that
-// name completely. Errors are [llm.Error]s whose Param is the wire name of a field of the
+// name completely. Errors are of type [*llm.Error] whose Param is the wire name of a field of the
 // upload. Uploads of one name wait for each other; among several processes the last one wins.
 func (s *Store) Put(ctx context.Context, u Upload) error {
 	if err := u.check(); err != nil {
@@ -178,7 +182,7 @@ func (s *Store) PutModel(ctx context.Context, u Upload, m *arch.Model) error {
 		return err
 	}
 	return s.put(ctx, &u, func() (*model, error) {
-		packed := s.pack(ctx, &u, m, cmp.Or(u.Quant, dtype.Q8_0.Option()))
+		packed := s.pack(ctx, &u, m, cmp.Or(u.Quant, DefaultQuant))
 		packed.close = func() error { return nil }
 		return packed, nil
 	})
@@ -235,11 +239,11 @@ func noModel(name string) error {
 }
 
 // exists returns the error of an upload with New for the name of an existing model.
-func exists(name string) error { return invalid("name", ErrExists, "there is a model %s", name) }
+func exists(name string) error { return invalid("name", ErrExists, "a model %s already exists", name) }
 
 // taken returns the error for a name of something that is not a model and stays.
 func taken(name string) error {
-	return invalid("name", nil, "%q is taken by something that is no model", name)
+	return invalid("name", nil, "%q exists and is not a model", name)
 }
 
 // invalid returns an error in a field of the upload.
@@ -266,11 +270,11 @@ func internal(ctx context.Context, err error) error {
 	case !ok:
 		return &llm.Error{Code: llm.Internal, Message: "the model could not be stored", Err: err}
 	case e.Status == http.StatusServiceUnavailable || e.Status == http.StatusTooManyRequests:
-		return &llm.Error{Code: llm.Unavailable, Message: fmt.Sprintf("S3 takes nothing now (%d %s)", e.Status, e.Code), RetryAfter: retryAfter, Err: err}
+		return &llm.Error{Code: llm.Unavailable, Message: fmt.Sprintf("S3 is not accepting data now (%d %s)", e.Status, e.Code), RetryAfter: retryAfter, Err: err}
 	case errors.Is(err, fs.ErrPermission):
-		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not let this server store models (%d %s)", e.Status, e.Code), Err: err}
+		return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 denied this server permission to store models (%d %s)", e.Status, e.Code), Err: err}
 	}
-	return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 does not take the model (%d %s)", e.Status, e.Code), Err: err}
+	return &llm.Error{Code: llm.Upstream, Message: fmt.Sprintf("S3 rejected the model (%d %s)", e.Status, e.Code), Err: err}
 }
 
 // interrupted returns the error of an upload whose context ended.

@@ -34,7 +34,7 @@ func ReadRun(fsys fs.FS, dir string) (Upload, io.Closer, error) {
 	}
 	at, ok := f.(io.ReaderAt)
 	if !ok {
-		return Upload{}, nil, errors.Join(errors.New("the file system gives no random access"), f.Close())
+		return Upload{}, nil, errors.Join(errors.New("the file system does not support random access"), f.Close())
 	}
 	u.Checkpoint = at
 	return u, f, nil

@@ -115,17 +115,17 @@ func (s *Store) Begin(ctx context.Context, u Upload, partSize int64, sha256 stri
 func (r *record) check(limit int64) error {
 	switch {
 	case r.Size < 1:
-		return invalid("size", nil, "the size of the file in bytes, at least 1")
+		return invalid("size", nil, "must be the size of the file in bytes, at least 1")
 	case r.Size > limit:
 		return invalid("size", nil, "larger than the store's %d bytes", limit)
 	case r.PartSize < 1:
-		return invalid("partSize", nil, "at least 1")
+		return invalid("partSize", nil, "must be at least 1")
 	case (r.Size-1)/r.PartSize >= maxParts:
-		return invalid("partSize", nil, "%d bytes are more than %d parts: make them larger", r.Size, maxParts)
+		return invalid("partSize", nil, "%d bytes make more than %d parts: choose larger parts", r.Size, maxParts)
 	case r.PartSize > bucket.MaxPut:
-		return invalid("partSize", nil, "at most %d", bucket.MaxPut)
+		return invalid("partSize", nil, "must be at most %d", bucket.MaxPut)
 	case r.SHA256 != "" && !validSum.MatchString(r.SHA256):
-		return invalid("sha256", nil, "64 hexadecimal digits")
+		return invalid("sha256", nil, "must be 64 hexadecimal digits")
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (s *Store) session(ctx context.Context, id string, r *record, kept []blob) 
 
 // unknownUpload returns the error of an unknown upload.
 func unknownUpload(id string) error {
-	return &llm.Error{Code: llm.NotFound, Param: "id", Message: fmt.Sprintf("no upload %.80q: it is kept for a day", id)}
+	return &llm.Error{Code: llm.NotFound, Param: "id", Message: fmt.Sprintf("no upload %.80q: uploads expire after a day", id)}
 }
 
 // kept returns the record and the blobs of an upload.
@@ -264,7 +264,7 @@ func inPart(err error) error {
 // closed returns an error if an upload is completed.
 func closed(list []blob, id string) error {
 	if _, ok := find(list, path.Join(id, doneFile)); ok {
-		return invalid("id", nil, "the upload is complete")
+		return invalid("id", nil, "the upload is already complete")
 	}
 	if b, ok := find(list, path.Join(id, lockFile)); ok && time.Since(b.time) < lockLasts {
 		return completing()

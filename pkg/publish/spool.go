@@ -25,7 +25,7 @@ func (s *Spool) Close() error { return s.close() }
 // spoolPrefix is the prefix of the files' names, on systems where files need one.
 const spoolPrefix = uploadPrefix + "body-"
 
-// Spool stores a body of at most most bytes. Errors of the body that are [llm.Error]s are
+// Spool stores a body of at most most bytes. Errors of the body that are of type [*llm.Error] are
 // returned unchanged. The bytes count against the store's limit. The caller closes the
 // result.
 func (s *Store) Spool(ctx context.Context, body io.Reader, most int64) (*Spool, error) {

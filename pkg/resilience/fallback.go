@@ -244,7 +244,7 @@ func (s *search) forward(model *llm.ModelInfo, seq iter.Seq2[intercept.Piece, er
 	case late():
 		return false, tooSlow()
 	}
-	return false, llm.Errorf(llm.Upstream, "the model gave no answer")
+	return false, llm.Errorf(llm.Upstream, "the model returned no answer")
 }
 
 // charge counts the tokens of a piece that is dropped: they must be paid for.
@@ -262,5 +262,5 @@ func (s *search) note(model *llm.ModelInfo) {
 }
 
 func tooSlow() error {
-	return llm.Errorf(llm.Timeout, "the model gave nothing in its share of the time")
+	return llm.Errorf(llm.Timeout, "the model returned nothing in its share of the time")
 }

@@ -9,6 +9,8 @@
 // which describe the requested model. [ModelHeader] names the model that answered. Vectors
 // and scores of two models are not comparable: those of one request come from one model,
 // and a record of a model that makes vectors should name only models with the same weights.
+//
+// Start with [Models].
 package resilience
 
 import (

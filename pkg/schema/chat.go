@@ -16,7 +16,7 @@ import (
 // [llm.Unsupported].
 func (s *Schema) Chat(messages []llm.Message) (map[string]any, error) {
 	if !s.chats {
-		return nil, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model takes no chats: its record maps none and has no chat_template"}
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model does not support chats: its record maps none and has no chat_template"}
 	}
 	var system []string
 	list := make([]any, 0, len(messages))
@@ -68,7 +68,7 @@ func contentOf(m llm.Message, i int) (string, error) {
 	var b strings.Builder
 	for _, p := range m.Parts {
 		if p.Tokens != nil {
-			return "", &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model takes texts, no token ids"}
+			return "", &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model accepts text, not token ids"}
 		}
 		if len(m.Parts) > 1 {
 			b.WriteString(p.Text)
@@ -89,5 +89,5 @@ func NoCalls(m llm.Message, i int) error {
 	if m.CallID != "" {
 		name = "tool_call_id"
 	}
-	return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("messages[%d].%s", i, name), Message: "this model takes no chats with calls of tools in them"}
+	return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("messages[%d].%s", i, name), Message: "this model does not support chats with tool calls"}
 }

@@ -24,7 +24,7 @@ func (c *check) warn(pointer, format string, args ...any) {
 // all checks the document.
 func (c *check) all() {
 	for _, pointer := range c.doc.twice {
-		c.wrong(pointer, "this name stands twice in its object")
+		c.wrong(pointer, "this name appears twice in its object")
 	}
 	top, ok := c.object("", c.doc.root, "request", "response", "response-with-stream", "chat_template")
 	if !ok {
@@ -60,7 +60,7 @@ func (c *check) object(pointer string, v any, allowed ...string) (map[string]any
 	}
 	for _, name := range c.doc.names(m) {
 		if !slices.Contains(allowed, name) {
-			c.wrong(pointer+"/"+escape(name), "this name is not known; known are %s", strings.Join(allowed, ", "))
+			c.wrong(pointer+"/"+escape(name), "unknown name; known are %s", strings.Join(allowed, ", "))
 		}
 	}
 	return m, true
@@ -118,7 +118,7 @@ func (c *check) request(v any) {
 		s.create = s.create && s.exists
 		s.silent = s.exists && !slices.ContainsFunc(places, func(at place) bool { return at.value != nil })
 		if !s.exists {
-			c.warn("/request/mapping/"+escape(name), "the path %s leads to nothing in the defaults: the key is not sent", p)
+			c.warn("/request/mapping/"+escape(name), "the path %s matches nothing in the defaults: the key is not sent", p)
 		}
 		c.schema.slots = append(c.schema.slots, s)
 		return nil
@@ -163,7 +163,7 @@ func (c *check) mapping(pointer string, holder map[string]any, each func(name st
 			c.wrong(at, "the path %q: %v", text, err)
 		}
 		if near := nearKey(name); near != "" && m[near] == nil {
-			c.warn(at, "%q is no canonical key; is %q meant?", name, near)
+			c.warn(at, "%q is not a canonical key; did you mean %q?", name, near)
 		}
 	}
 }
@@ -209,7 +209,7 @@ func (u *unmappedDefaults) look(pointer string, v any) {
 			at := pointer + "/" + escape(name)
 			param := u.params[squeeze(name)]
 			if param != "" && effective(param, v[name]) && !u.taken[place{in: v, name: name}.key()] {
-				u.warn(at, "the default is sent even to who asks for %s without effect: no key leads here", param)
+				u.warn(at, "the default is always sent, even if a request turns %s off: no key leads here", param)
 			}
 			u.look(at, v[name])
 		}

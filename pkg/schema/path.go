@@ -106,11 +106,11 @@ func (p *pathParser) step(first bool) ([]step, error) {
 		steps = append(steps, step{kind: descend})
 	case p.take("."):
 		if first {
-			return nil, errors.New("nothing stands before the dot")
+			return nil, errors.New("a name must precede the dot")
 		}
 	case first || p.text[p.at] == '[':
 	default:
-		return nil, p.refuse("neither a dot nor a bracket follows")
+		return nil, p.refuse("a dot or a bracket must follow")
 	}
 	p.space()
 	if p.take("[") {
@@ -122,7 +122,7 @@ func (p *pathParser) step(first bool) ([]step, error) {
 	}
 	name, ok, err := p.name()
 	if err == nil && !ok {
-		err = p.refuse("no name follows")
+		err = p.refuse("a name must follow")
 	}
 	return append(steps, step{kind: member, name: name}), err
 }
@@ -142,7 +142,7 @@ func (p *pathParser) bracket() (step, error) {
 	case !isNumber && !strings.HasPrefix(p.text[p.at:], ":"):
 		name, ok, err := p.name()
 		if err == nil && !ok {
-			err = p.refuse("neither a name, an index, a slice nor * stands in the bracket")
+			err = p.refuse("the bracket must contain a name, an index, a slice or *")
 		}
 		if err != nil {
 			return s, err

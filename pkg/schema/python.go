@@ -196,7 +196,7 @@ func (p *python) inlineFlags() error {
 				return nil
 			}
 			if start > 0 || !on {
-				return errors.New("flags for the whole expression stand at its start")
+				return errors.New("flags for the whole expression must be at its start")
 			}
 			p.flags[0] = f
 			if keep != "" {
@@ -252,7 +252,7 @@ func (p *python) escape() error {
 		p.out.WriteString(`\z`)
 	case c == 'b' || c == 'B':
 		if !p.now().ascii {
-			return fmt.Errorf(`\%c is of Unicode's words, which is not supported: begin with (?a) for ASCII`, c)
+			return fmt.Errorf(`\%c for Unicode is not supported: begin with (?a) for ASCII`, c)
 		}
 		p.out.WriteString(`\` + string(c))
 	case c >= '1' && c <= '9' && !p.octal():
@@ -298,13 +298,13 @@ func (p *python) character() (rune, error) {
 		start := p.at
 		v, err := p.digits(start, 16, "0123456789abcdefABCDEF", width)
 		if err == nil && (p.at-start != width || !utf8.ValidRune(v)) {
-			err = fmt.Errorf(`\%c does not stand before the %d digits of a character`, r, width)
+			err = fmt.Errorf(`\%c must precede the %d digits of a character`, r, width)
 		}
 		return v, err
 	case r == 'N':
 		return 0, errors.New(`\N{…} is not supported`)
 	case r|0x20 >= 'a' && r|0x20 <= 'z':
-		return 0, fmt.Errorf(`\%c is no escape of Python's`, r)
+		return 0, fmt.Errorf(`\%c is not an escape in Python`, r)
 	}
 	return r, nil
 }

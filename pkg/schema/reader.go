@@ -34,11 +34,11 @@ func read(text []byte, ordered bool) (*document, error) {
 func fault(text []byte) error {
 	var first json.RawMessage
 	if json.NewDecoder(bytes.NewReader(text)).Decode(&first) == nil {
-		return errors.New("there is more after the JSON value")
+		return errors.New("unexpected data after the JSON value")
 	}
 	err := json.Unmarshal(text, &first)
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok && e.Offset >= int64(len(text)) && strings.Contains(e.Error(), "unexpected end") {
-		return errors.New("the JSON ends too early")
+		return errors.New("unexpected end of the JSON")
 	}
 	return err
 }

@@ -52,8 +52,8 @@ func TestReadErrors(t *testing.T) {
 	s := parse(t, `{"request": {"defaults": {}, "mapping": {}}, "response": {"mapping": {"x": "$..a..a..a..a..a.x"}}}`)
 	for payload, want := range map[string]string{
 		"data: [DONE]": "not JSON",
-		"{":            "ends too early",
-		"{} {}":        "more after",
+		"{":            "unexpected end",
+		"{} {}":        "data after",
 		"[\"\xff\"]":   "not UTF-8",
 		strings.Repeat("[", 129) + strings.Repeat("]", 129): "nests deeper",
 		strings.Repeat(" ", maxPayload+1):                   "too large",

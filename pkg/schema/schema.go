@@ -3,6 +3,8 @@
 // path for each key. A new model needs a record and no code. It refuses to know where
 // records are kept, which models there are and how they are called.
 //
+// Start with [Parse], [Schema.Request] and [Response.Read].
+//
 // Sources: seed 003, "schema"; jsonpath-ng 1.8 and Python's re define its paths and
 // patterns, which this package translates for PaesslerAG/jsonpath and RE2.
 package schema

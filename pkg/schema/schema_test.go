@@ -65,28 +65,28 @@ func TestMistakes(t *testing.T) {
 	ok := `"request": {"defaults": {"a": 1}, "mapping": {"prompt": "$.a"}}, "response": {"mapping": {}}`
 	parse(t, "{"+ok+"}")
 	for text, want := range map[string]string{
-		``:                      "ends too early",
-		`{`:                     "ends too early",
+		``:                      "unexpected end",
+		`{`:                     "unexpected end",
 		`[]`:                    "it is a list, not an object",
-		`{} {}`:                 "more after",
+		`{} {}`:                 "data after",
 		`"{"`:                   "in the string: ",
 		`"[]"`:                  "it is a list, not an object",
 		`{}`:                    "/request: it is missing\n/response: it is missing",
-		"{" + ok + `, "x/y":1}`: "/x~1y: this name is not known",
+		"{" + ok + `, "x/y":1}`: "/x~1y: unknown name",
 		"{" + ok + `, "response-with-stream": 1}`:   "/response-with-stream: it is a number",
 		"{" + ok + `, "response-with-stream": {}}`:  "/response-with-stream/mapping: it is missing",
 		"{" + ok + `, "chat_template": ""}`:         "/chat_template",
-		"{" + ok + `, "response": {"mapping": {}}}`: "/response: this name stands twice",
+		"{" + ok + `, "response": {"mapping": {}}}`: "/response: this name appears twice",
 		`{"request": {"defaults": [], "mapping": {"a": 1}, "omit_null": 1}, "response": {"mapping": {"b": "$.["}, "regex_sub": "(?=a)"}}`: "/request/omit_null: it is a number, not true or false\n" +
 			"/request/defaults: it is a list, not an object\n" +
 			"/request/mapping/a: it is a number, not a path\n" +
 			`/response/regex_sub: the regular expression "(?=a)": look-ahead, (?=…), is not supported` + "\n" +
-			`/response/mapping/b: the path "$.[": neither`,
+			`/response/mapping/b: the path "$.[": the bracket must contain`,
 		`{"request": {"defaults": {}, "mapping": {}}, "response": {"regex_sub": 1, "mapping": {"x": "$.a|b"}}}`: "/response/regex_sub: it is a number, not a string\n" +
 			`/response/mapping/x: the path "$.a|b": a union is not supported at "|b"`,
 		strings.Repeat("[", 200) + strings.Repeat("]", 200): "nests deeper than 128",
 		strings.Repeat(" ", maxSchema+1):                    "larger than a megabyte",
-		"{" + ok + `, "request": {"defaults": {"a": ` + strings.Repeat("1", 10) + `, "a": 2}, "mapping": {}}}`:            "/request/defaults/a: this name stands twice",
+		"{" + ok + `, "request": {"defaults": {"a": ` + strings.Repeat("1", 10) + `, "a": 2}, "mapping": {}}}`:            "/request/defaults/a: this name appears twice",
 		`{"request": {"defaults": {"a": 1}, "mapping": {` + manyKeys(501) + `}}, "response": {"mapping": {}}}`:            "/request/mapping: it has more than 500 keys",
 		`{"request": {"defaults": ` + chain(100) + `, "mapping": {"x": "$..a..a..a..a.x"}}, "response": {"mapping": {}}}`: "meets too many values",
 	} {
@@ -121,19 +121,19 @@ func TestWarnings(t *testing.T) {
 		got = append(got, w.Error())
 	}
 	for i, want := range []string{
-		`/request/mapping/max_new_token: "max_new_token" is no canonical key; is "max_new_tokens" meant?`,
-		`/request/mapping/maxNewTokens: "maxNewTokens" is no canonical key; is "max_new_tokens" meant?`,
-		`/request/mapping/max_tokens: "max_tokens" is no canonical key; is "max_new_tokens" meant?`,
-		`/request/mapping/watermarks: "watermarks" is no canonical key; is "watermark" meant?`,
-		`/request/mapping/nowhere: the path $["x"]["y"] leads to nothing in the defaults: the key is not sent`,
-		`/request/mapping/typo: the path $ leads to nothing in the defaults: the key is not sent`,
-		`/request/defaults/p: the default is sent even to who asks for top_p without effect: no key leads here`,
-		`/request/defaults/top_k: the default is sent even to who asks for top_k without effect: no key leads here`,
-		`/request/defaults/stopSequences: the default is sent even to who asks for stop without effect: no key leads here`,
-		`/request/defaults/deep/0/presence_penalty: the default is sent even to who asks for presence_penalty without effect: no key leads here`,
-		`/response/mapping/generated_txt: "generated_txt" is no canonical key; is "generated_text" meant?`,
-		`/response/mapping/stop_reason: "stop_reason" is no canonical key; is "finish_reason" meant?`,
-		`/response/mapping/output_text: "output_text" is no canonical key; is "generated_text" meant?`,
+		`/request/mapping/max_new_token: "max_new_token" is not a canonical key; did you mean "max_new_tokens"?`,
+		`/request/mapping/maxNewTokens: "maxNewTokens" is not a canonical key; did you mean "max_new_tokens"?`,
+		`/request/mapping/max_tokens: "max_tokens" is not a canonical key; did you mean "max_new_tokens"?`,
+		`/request/mapping/watermarks: "watermarks" is not a canonical key; did you mean "watermark"?`,
+		`/request/mapping/nowhere: the path $["x"]["y"] matches nothing in the defaults: the key is not sent`,
+		`/request/mapping/typo: the path $ matches nothing in the defaults: the key is not sent`,
+		`/request/defaults/p: the default is always sent, even if a request turns top_p off: no key leads here`,
+		`/request/defaults/top_k: the default is always sent, even if a request turns top_k off: no key leads here`,
+		`/request/defaults/stopSequences: the default is always sent, even if a request turns stop off: no key leads here`,
+		`/request/defaults/deep/0/presence_penalty: the default is always sent, even if a request turns presence_penalty off: no key leads here`,
+		`/response/mapping/generated_txt: "generated_txt" is not a canonical key; did you mean "generated_text"?`,
+		`/response/mapping/stop_reason: "stop_reason" is not a canonical key; did you mean "finish_reason"?`,
+		`/response/mapping/output_text: "output_text" is not a canonical key; did you mean "generated_text"?`,
 	} {
 		if i >= len(got) || got[i] != want {
 			t.Fatalf("warning %d:\n got %s\nwant %s", i, strings.Join(got, "\n     "), want)

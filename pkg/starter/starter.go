@@ -2,6 +2,8 @@
 // serve. It does not know how they are read or run. Their texts come from package corpus
 // and from the command .ci/phrases; `make train` and `make train-phrases` train them
 // again. The tests of both packages measure the models.
+//
+// Start with [Runs]: OpenAny in package arch opens its directories.
 package starter
 
 import (

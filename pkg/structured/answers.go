@@ -118,7 +118,7 @@ func (a *answers) correct(w invalidRow) error {
 	}
 	fault, err := a.judge(w.row, rows[0])
 	if fault != nil {
-		return llm.Errorf(llm.Upstream, "the answer of the model was not valid, nor was the one after it was asked again: %v", fault)
+		return llm.Errorf(llm.Upstream, "the answer of the model was not valid, nor was its second attempt: %v", fault)
 	}
 	return err
 }
@@ -150,9 +150,9 @@ func (a *answers) judge(row int, c llm.Chunk) (fault, err error) {
 		return nil, a.give(out)
 	case llm.FinishLength, llm.FinishContext:
 		if c.Finish == llm.FinishLength && a.req.MaxTokens != nil {
-			return nil, &llm.Error{Code: llm.Invalid, Param: "max_new_tokens", Message: "the answer was cut there, before it was complete: " + fault.Error()}
+			return nil, &llm.Error{Code: llm.Invalid, Param: "max_new_tokens", Message: "the answer was cut off there before it was complete: " + fault.Error()}
 		}
-		return nil, llm.Errorf(llm.Upstream, "the answer was cut by a limit of the model before it was complete: %v", fault)
+		return nil, llm.Errorf(llm.Upstream, "a limit of the model cut off the answer before it was complete: %v", fault)
 	}
 	return fault, nil
 }

@@ -25,7 +25,7 @@ func formatOf(ctx context.Context, p *llm.Params, turns *grammar.Turns) (*format
 	refused := ""
 	switch {
 	case len(p.Schema) > 0 && p.Grammar != nil:
-		return nil, &llm.Error{Code: llm.Invalid, Param: "grammar", Message: "a text has a schema or a grammar, not both"}
+		return nil, &llm.Error{Code: llm.Invalid, Param: "grammar", Message: "cannot be combined with schema"}
 	case p.Echo != nil && *p.Echo:
 		refused = "return_full_text"
 	case p.Tokens != nil && *p.Tokens:
@@ -34,7 +34,7 @@ func formatOf(ctx context.Context, p *llm.Params, turns *grammar.Turns) (*format
 		refused = "logprobs"
 	}
 	if refused != "" {
-		return nil, &llm.Error{Code: llm.Unsupported, Param: refused, Message: "this model does not take it with a schema or a grammar"}
+		return nil, &llm.Error{Code: llm.Unsupported, Param: refused, Message: "this model does not support it with a schema or a grammar"}
 	}
 	done, err := turns.Take(ctx, llm.SenderOf(ctx))
 	if errors.Is(err, grammar.ErrBusy) {

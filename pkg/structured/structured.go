@@ -2,6 +2,8 @@
 // constrained, such as those of remote providers: it asks for the format, reads the
 // answer, checks it, asks once for a correction, and finally returns an error. It
 // refuses to know providers, wire formats and how formats are checked.
+//
+// Start with [Wrap].
 package structured
 
 import (

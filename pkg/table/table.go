@@ -25,7 +25,7 @@ import (
 // as it is. No error contains a value of an item.
 var (
 	ErrNotFound  = errors.New("no such item")
-	ErrCondition = errors.New("the item is not as it was expected")
+	ErrCondition = errors.New("the item is not as expected")
 	ErrThrottled = errors.New("the table is throttled")
 	ErrNoTable   = errors.New("no such table")
 )
@@ -253,7 +253,7 @@ func (t *Table) fault(op string, err error) error {
 		return fmt.Errorf("dynamodb %s: %w: %s in %s: %w", op, ErrNoTable, t.name, t.client.Options().Region, err)
 	}
 	if t.client.Options().Region == "" {
-		return fmt.Errorf("dynamodb %s of table %s: no region of AWS is named: AWS_REGION does, such as us-east-1, or AWS_PROFILE: %w", op, t.name, err)
+		return fmt.Errorf("dynamodb %s of table %s: no AWS region: set AWS_REGION, for example to us-east-1, or AWS_PROFILE: %w", op, t.name, err)
 	}
 	if (retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}).IsErrorThrottle(err).Bool() {
 		return fmt.Errorf("dynamodb %s of table %s: %w: %w", op, t.name, ErrThrottled, err)

@@ -139,7 +139,7 @@ func TestNoTable(t *testing.T) {
 // A client without a region reports it in every call.
 func TestNoRegion(t *testing.T) {
 	tab := table.New(dynamodb.New(dynamodb.Options{Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}), "glossa")
-	if err := tab.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no region of AWS is named: AWS_REGION does") {
+	if err := tab.Check(t.Context()); err == nil || !strings.Contains(err.Error(), "no AWS region: set AWS_REGION") {
 		t.Error(err)
 	}
 }

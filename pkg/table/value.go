@@ -24,7 +24,7 @@ func encode(item map[string]any, level int) (map[string]types.AttributeValue, er
 	for name, v := range item {
 		a, err := encodeValue(v, level)
 		if err == nil && !utf8.ValidString(name) {
-			err = errors.New("a name that is no UTF-8 cannot be kept")
+			err = errors.New("a name that is not UTF-8 cannot be stored")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", name, err)
@@ -43,7 +43,7 @@ func encodeValue(v any, level int) (types.AttributeValue, error) {
 		return &types.AttributeValueMemberBOOL{Value: v}, nil
 	case string:
 		if !utf8.ValidString(v) { // it would come back changed
-			return nil, errors.New("a string that is no UTF-8 cannot be kept")
+			return nil, errors.New("a string that is not UTF-8 cannot be stored")
 		}
 		return &types.AttributeValueMemberS{Value: v}, nil
 	case json.Number:
@@ -56,11 +56,11 @@ func encodeValue(v any, level int) (types.AttributeValue, error) {
 		return number(strconv.FormatFloat(v, 'g', -1, 64))
 	case []any, map[string]any, Item:
 		if level == depth {
-			return nil, fmt.Errorf("more than %d levels cannot be kept", depth)
+			return nil, fmt.Errorf("more than %d levels cannot be stored", depth)
 		}
 		return encodeNested(v, level+1)
 	}
-	return nil, fmt.Errorf("a value of the type %T cannot be kept", v)
+	return nil, fmt.Errorf("a value of the type %T cannot be stored", v)
 }
 
 // encodeNested returns the attribute of a list or a map.
@@ -89,7 +89,7 @@ func encodeNested(v any, level int) (types.AttributeValue, error) {
 // Source: Developer Guide, "Data types", number.
 func number(text string) (types.AttributeValue, error) {
 	if !json.Valid([]byte(text)) || !strings.Contains("-0123456789", text[:1]) || text[len(text)-1] <= ' ' {
-		return nil, errors.New("what is no number of JSON cannot be kept as one")
+		return nil, errors.New("what is not a JSON number cannot be stored as one")
 	}
 	mantissa, power, _ := strings.Cut(strings.ToLower(text), "e")
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(mantissa, "-"), ".")
@@ -101,7 +101,7 @@ func number(text string) (types.AttributeValue, error) {
 	exponent += len(digits) - len(fraction) - 1 // of the first digit
 	digits = strings.TrimRight(digits, "0")
 	if err != nil || len(digits) > 38 || exponent > 125 || exponent < -130 {
-		return nil, errors.New("a number of more than 38 digits or beyond 1e-130 to 1e126 cannot be kept")
+		return nil, errors.New("a number of more than 38 digits or beyond 1e-130 to 1e126 cannot be stored")
 	}
 	return &types.AttributeValueMemberN{Value: text}, nil
 }

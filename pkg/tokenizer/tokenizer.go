@@ -1,7 +1,20 @@
 // Package tokenizer defines tokenizers, which turn text into token ids and back, and
-// collects the tokens of a text within bounds. The packages alpha, hf, sentencepiece and
-// gguf below it implement them; package kinds opens any of them from a [Source]. Package
-// tokenizer does not know models, the places of files, or chat templates.
+// collects the tokens of a text within bounds. It does not know models, the places of files,
+// or chat templates.
+//
+// # Where to start
+//
+// The packages below make a [Tokenizer] of the content of its files:
+//
+//   - hf: tokenizer.json, or GPT-2's vocab.json and merges.txt
+//   - sentencepiece: SentencePiece's .model files
+//   - gguf: the keys tokenizer.ggml.* of GGUF files
+//   - alpha: checkpoints of Alpha, and a trainer
+//   - kinds: any of these, from a [Source]
+//
+// [Tokenizer.Encode] returns the ids of a text and [Decode] its text. A text that streams needs
+// a [Decoder] and [UTF8], because a rune may take several tokens. For long texts from
+// strangers, a [Collector] bounds the work.
 package tokenizer
 
 import (
@@ -19,7 +32,7 @@ type Tokenizer interface {
 	Size() int
 	// Piece returns the spelling of id in the vocabulary, "" if out of range.
 	Piece(id int) string
-	// NewDecoder returns a decoder at the beginning of a text.
+	// NewDecoder returns a decoder at the start of a text.
 	NewDecoder() Decoder
 }
 

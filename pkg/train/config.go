@@ -3,6 +3,8 @@
 // text is split into tokens, the format of weight files, or terminals: progress goes to a
 // callback.
 //
+// Start with [Run]: the zero [Config] trains a small model of byte pairs.
+//
 // Sources: seed 002 (architecture, run directory), Radford et al. 2019 (GPT-2),
 // Loshchilov and Hutter 2019 (AdamW) and 2017 (cosine schedule).
 package train
@@ -36,7 +38,7 @@ type Config struct {
 	Dropout       float64 // only 0
 
 	// The optimisation.
-	Steps       int     // default 2000
+	Steps       int     // default 2000; a run that exists may grow
 	BatchSize   int     // windows of BlockSize tokens a step; default 16
 	LR          float64 // peak learning rate; default 2e-3, less for NEmbd above 128
 	MinLR       float64 // floor of the cosine decay; default LR/10
@@ -47,6 +49,7 @@ type Config struct {
 	WeightDecay float64 // of matrices; default 0.1
 	GradClip    float64 // bound of the gradient's norm; default 1
 	Seed        uint64
+	restart     int     // the optimiser began anew after this step, see [Run]
 	ValFraction float64 // held-out share at the end of the text; default 0.05
 
 	// Settings that do not change the losses.

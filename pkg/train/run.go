@@ -26,10 +26,13 @@ type Progress struct {
 // Run trains a model on text and keeps the run in directory dir: config.json,
 // metrics.jsonl and the newest checkpoint. If dir holds a run of the same configuration
 // and text, Run continues from its checkpoint, with the same losses as an uninterrupted
-// run; any other run there is an error that names the differing field. progress, which
-// may be nil, is called after every step. When ctx ends, Run saves the state and returns
-// the context's error.
+// run; any other run there is an error that names the differing field. Only Steps may grow:
+// the next step then follows the schedule of the new number. A complete run has no moments
+// unless KeepOptimizer kept them; its optimiser restarts, with another warm-up. progress,
+// which may be nil, is called after every step. When ctx ends, Run saves the state and
+// returns the context's error.
 func Run(ctx context.Context, c Config, text, dir string, progress func(Progress)) error {
+	keepWarmup := c.Warmup == 0
 	c = c.withDefaults()
 	if err := c.validate(); err != nil {
 		return err
@@ -41,7 +44,7 @@ func Run(ctx context.Context, c Config, text, dir string, progress func(Progress
 	if c.RunID == "" {
 		c.RunID = filepath.Base(abs)
 	}
-	r := &run{dir: runDir(abs), config: c, progress: progress}
+	r := &run{dir: runDir(abs), config: c, keepWarmup: keepWarmup, progress: progress}
 	if err := r.open(text); err != nil {
 		return fmt.Errorf("train: run %s: %w", abs, err)
 	}
@@ -53,15 +56,18 @@ func Run(ctx context.Context, c Config, text, dir string, progress func(Progress
 
 // A run is one call of Run.
 type run struct {
-	dir       runDir
-	config    Config
-	progress  func(Progress)
-	trainer   *trainer
-	doc       document
-	artifacts json.RawMessage // of the tokenizer
-	step      int             // steps done
-	before    time.Duration   // time spent in earlier calls
-	metrics   *metricsFile
+	dir    runDir
+	config Config
+	// keepWarmup continues a run with its own warm-up instead of the default of the new number
+	// of steps.
+	keepWarmup bool
+	progress   func(Progress)
+	trainer    *trainer
+	doc        document
+	artifacts  json.RawMessage // of the tokenizer
+	step       int             // steps done
+	before     time.Duration   // time spent in earlier calls
+	metrics    *metricsFile
 }
 
 // open prepares the directory, the vocabulary and the state.
@@ -77,6 +83,15 @@ func (r *run) open(text string) error {
 	} else {
 		r.artifacts, r.step = old.Tokenizer, old.Step
 	}
+	have, err := r.dir.document()
+	if err != nil {
+		return err
+	}
+	if have != nil && old != nil {
+		if err := r.grow(have, old); err != nil {
+			return err
+		}
+	}
 	tok, err := alpha.Parse(r.artifacts)
 	if err != nil {
 		return err
@@ -84,7 +99,7 @@ func (r *run) open(text string) error {
 	if r.doc, err = newDocument(&r.config, tok.Size(), text); err != nil {
 		return err
 	}
-	if err := r.dir.claim(r.doc); err != nil {
+	if err := r.dir.claim(r.doc, have); err != nil {
 		return err
 	}
 	train, val, err := split(tok.Encode(text), &r.config)
@@ -101,6 +116,23 @@ func (r *run) open(text string) error {
 	}
 	r.metrics, r.before, err = r.dir.openMetrics(r.step)
 	return err
+}
+
+// grow adopts what a run in the directory keeps when its number of steps grows: its warm-up, and
+// the step after which its optimiser restarted.
+func (r *run) grow(have *document, old *checkpoint.Alpha) error {
+	var c trainConfig
+	if err := json.Unmarshal(have.TrainConfig, &c); err != nil {
+		return fmt.Errorf("%s: trainConfig: %w", configName, err)
+	}
+	if r.keepWarmup && c.Warmup > 0 {
+		r.config.Warmup = c.Warmup
+	}
+	r.config.restart = c.Restart
+	if r.config.Steps > c.Iters && old.Step == c.Iters && len(old.Optimizer) == 0 {
+		r.config.restart = old.Step
+	}
+	return nil
 }
 
 // newVocabulary builds the tokenizer of a new run.
@@ -195,7 +227,7 @@ func (r *run) save() error {
 // snapshot returns a checkpoint of the state after step; it shares the trainer's memory.
 func (t *trainer) snapshot(step int) *checkpoint.Alpha {
 	a := &checkpoint.Alpha{
-		ModelConfig: t.model.config, Step: step, OptimizerStep: step,
+		ModelConfig: t.model.config, Step: step, OptimizerStep: step - t.config.restart,
 		Params: map[string]checkpoint.Tensor{}, Optimizer: map[string]checkpoint.Tensor{},
 	}
 	for _, p := range t.params {
@@ -206,14 +238,14 @@ func (t *trainer) snapshot(step int) *checkpoint.Alpha {
 	return a
 }
 
-// restore restores the state of a checkpoint. A checkpoint without optimizer is complete
-// or from another trainer.
+// restore restores the state of a checkpoint. A checkpoint without optimizer is complete,
+// was complete before the run grew, or is from another trainer.
 func (t *trainer) restore(a *checkpoint.Alpha) error {
 	for _, p := range t.params {
 		if err := restoreTensor(p.of(t.weights), a.Params, p.Name); err != nil {
 			return err
 		}
-		if a.Step == t.config.Steps {
+		if a.Step == t.config.Steps || a.Step == t.config.restart {
 			continue
 		}
 		if err := restoreTensor(p.of(t.m), a.Optimizer, p.Name+".m"); err != nil {
@@ -229,10 +261,10 @@ func (t *trainer) restore(a *checkpoint.Alpha) error {
 func restoreTensor(dst []float32, tensors map[string]checkpoint.Tensor, name string) error {
 	src, ok := tensors[name]
 	if !ok {
-		return fmt.Errorf("checkpoint: tensor %q is missing: the run cannot go on from it", name)
+		return fmt.Errorf("checkpoint: tensor %q is missing: the run cannot continue from it", name)
 	}
 	if len(src.Data) != len(dst) {
-		return fmt.Errorf("checkpoint: tensor %q has %d values, the model %d", name, len(src.Data), len(dst))
+		return fmt.Errorf("checkpoint: tensor %q has %d values, but the model has %d", name, len(src.Data), len(dst))
 	}
 	copy(dst, src.Data)
 	return nil

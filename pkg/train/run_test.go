@@ -207,13 +207,63 @@ func TestResume(t *testing.T) {
 	}
 }
 
+// A run grows: complete, with the moments kept, or stopped half-way. Where and how often it is
+// stopped afterwards does not change it.
+func TestRunGrows(t *testing.T) {
+	more := small()
+	more.Steps = 40
+	grown := func(name string, first, rest Config) string {
+		dir := filepath.Join(t.TempDir(), name)
+		mustRun(t, first, dir)
+		before := metrics(t, dir)
+		mustRun(t, rest, dir)
+		if after := metrics(t, dir); len(after) != rest.Steps || !slices.EqualFunc(before[:6], after[:6], func(a, b metricsLine) bool { return a.Loss == b.Loss }) {
+			t.Errorf("%s: %d lines, or the first ones changed", name, len(after))
+		}
+		if a := final(t, dir); a.Step != rest.Steps {
+			t.Errorf("%s ends after step %d", name, a.Step)
+		}
+		return dir
+	}
+	whole := grown("whole", small(), more)
+
+	stopped := filepath.Join(t.TempDir(), "whole")
+	mustRun(t, small(), stopped)
+	for _, at := range []int{21, 33} {
+		ctx, cancel := context.WithCancel(t.Context())
+		err := Run(ctx, more, corpus(), stopped, func(p Progress) {
+			if p.Step == at {
+				cancel()
+			}
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Fatalf("stopped at %d: %v", at, err)
+		}
+	}
+	mustRun(t, more, stopped)
+	sameRun(t, whole, stopped)
+
+	// With the moments there is no second warm-up, and so another run.
+	keeps := small()
+	keeps.KeepOptimizer = true
+	kept := grown("whole", keeps, more)
+	warm := func(dir string) float64 { return metrics(t, dir)[20].LR }
+	if warm(kept) <= warm(whole) {
+		t.Errorf("step 21 has the rate %g with moments, %g without", warm(kept), warm(whole))
+	}
+	if err := Run(t.Context(), small(), corpus(), whole, nil); err == nil || !strings.Contains(err.Error(), "trainConfig.iters differs: the run there has 40, not 20") {
+		t.Errorf("it shrinks: %v", err)
+	}
+}
+
 func TestRefusesOtherRun(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	mustRun(t, small(), dir)
 	for field, change := range map[string]func(c *Config){
 		"trainConfig.lr":       func(c *Config) { c.LR = 1 },
 		"trainConfig.seed":     func(c *Config) { c.Seed = 8 },
-		"trainConfig.iters":    func(c *Config) { c.Steps = 30; c.Warmup = 2 },
+		"trainConfig.iters":    func(c *Config) { c.Steps = 10 },
+		"trainConfig.warmup":   func(c *Config) { c.Steps, c.Warmup = 30, 3 },
 		"modelConfig.nLayer":   func(c *Config) { c.NLayer = 2 },
 		"modelConfig.softCap":  func(c *Config) { c.SoftCap = 30 },
 		"trainConfig.maxVocab": func(c *Config) { c.VocabSize = 300 },

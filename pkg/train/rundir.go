@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
@@ -54,6 +55,7 @@ type trainConfig struct {
 	ValFraction float64 `json:"valFraction"`
 	TextBytes   int     `json:"textBytes"`
 	TextSHA256  string  `json:"textSHA256"`
+	Restart     int     `json:"restart,omitempty"` // the optimiser began anew after this step
 }
 
 // newDocument describes a run with a vocabulary of the given size.
@@ -66,7 +68,7 @@ func newDocument(c *Config, vocab int, text string) (d document, err error) {
 		Iters: c.Steps, BatchSize: c.BatchSize, LR: c.LR, MinLR: c.MinLR, Warmup: c.Warmup,
 		Beta1: c.Beta1, Beta2: c.Beta2, Eps: c.Eps, WeightDecay: c.WeightDecay, GradClip: c.GradClip,
 		Seed: c.Seed, Tokenizer: c.Tokenizer, MaxVocab: c.VocabSize, ValFraction: c.ValFraction,
-		TextBytes: len(text), TextSHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text))),
+		TextBytes: len(text), TextSHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text))), Restart: c.restart,
 	})
 	if err != nil {
 		return d, err
@@ -107,30 +109,42 @@ func (d runDir) prepare() (*checkpoint.Alpha, error) {
 	return checkpoint.ReadAlphaFile(os.DirFS(string(d)), names[len(names)-1].name, checkpoint.Options{Optimizer: true})
 }
 
-// claim writes config.json, or compares it with the existing one.
-func (d runDir) claim(want document) error {
+// document reads config.json, nil if there is none.
+func (d runDir) document() (*document, error) {
 	raw, err := os.ReadFile(filepath.Join(string(d), configName))
 	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	have := &document{}
+	if err := json.Unmarshal(raw, have); err != nil {
+		return nil, fmt.Errorf("%s: %w", configName, err)
+	}
+	return have, nil
+}
+
+// claim writes config.json, or compares it with the existing one, whose number of steps may
+// grow.
+func (d runDir) claim(want document, have *document) error {
+	if have == nil {
 		if names, err := d.checkpoints(); err != nil || len(names) > 0 {
 			return cmpError(err, "has checkpoints but no "+configName)
 		}
-		raw, err := json.MarshalIndent(want, "", "  ")
-		if err != nil {
+	} else {
+		if grew, err := have.differs(want); err != nil || !grew {
 			return err
 		}
-		return d.write(configName, func(w io.Writer) error {
-			_, err := w.Write(append(raw, '\n'))
-			return err
-		})
 	}
+	raw, err := json.MarshalIndent(want, "", "  ")
 	if err != nil {
 		return err
 	}
-	var have document
-	if err := json.Unmarshal(raw, &have); err != nil {
-		return fmt.Errorf("%s: %w", configName, err)
-	}
-	return have.differs(want)
+	return d.write(configName, func(w io.Writer) error {
+		_, err := w.Write(append(raw, '\n'))
+		return err
+	})
 }
 
 // cmpError returns err or, if that is nil, a new error.
@@ -141,8 +155,9 @@ func cmpError(err error, text string) error {
 	return errors.New(text)
 }
 
-// differs names the first field in which the existing run differs from the requested one.
-func (have document) differs(want document) error {
+// differs names the first field in which the existing run differs from the requested one. A
+// larger number of steps is no difference: it reports that the run grew.
+func (have document) differs(want document) (grew bool, err error) {
 	for _, pair := range []struct {
 		name       string
 		have, want any
@@ -150,22 +165,34 @@ func (have document) differs(want document) error {
 		{"", map[string]string{"runId": have.RunID, "domain": have.Domain}, map[string]string{"runId": want.RunID, "domain": want.Domain}}} {
 		a, err := fields(pair.have)
 		if err != nil {
-			return fmt.Errorf("%s: %s: %w", configName, pair.name, err)
+			return false, fmt.Errorf("%s: %s: %w", configName, pair.name, err)
 		}
 		b, err := fields(pair.want)
 		if err != nil {
-			return err
+			return false, err
 		}
 		names := maps.Clone(a)
 		maps.Copy(names, b)
+		if fewer(a["iters"], b["iters"]) {
+			grew = true
+			delete(names, "iters")
+			delete(names, "restart")
+		}
 		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if a[name] != b[name] {
-				return fmt.Errorf("%s: %s differs: the run there has %s, asked for is %s (choose another directory)",
+				return false, fmt.Errorf("%s: %s differs: the run there has %s, not %s (choose another directory)",
 					configName, strings.TrimPrefix(pair.name+"."+name, "."), orNone(a[name]), orNone(b[name]))
 			}
 		}
 	}
-	return nil
+	return grew, nil
+}
+
+// fewer compares two numbers of steps.
+func fewer(have, want string) bool {
+	a, errA := strconv.Atoi(have)
+	b, errB := strconv.Atoi(want)
+	return errA == nil && errB == nil && a < b
 }
 
 func orNone(s string) string {

@@ -123,7 +123,7 @@ func (t *trainer) reduce() float64 {
 func (t *trainer) update(n int, norm float64) {
 	c := &t.config
 	adam := kernel.AdamW{
-		Rate: float32(rate(c, n)), Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Eps: float32(c.Eps), GradScale: 1, T: n,
+		Rate: float32(rate(c, n)), Beta1: float32(c.Beta1), Beta2: float32(c.Beta2), Eps: float32(c.Eps), GradScale: 1, T: n - c.restart,
 	}
 	if c.GradClip > 0 && norm > c.GradClip {
 		adam.GradScale = float32(c.GradClip / norm)
@@ -138,13 +138,17 @@ func (t *trainer) update(n int, norm float64) {
 }
 
 // rate returns the learning rate of step n, from 1: linear warm-up, then a cosine down to
-// the floor at the last step.
+// the floor at the last step. After a restart another warm-up leads to the cosine.
 func rate(c *Config, n int) float64 {
-	if n <= c.Warmup {
-		return c.LR * float64(n) / float64(c.Warmup)
+	full := c.LR
+	if n > c.Warmup {
+		done := float64(n-c.Warmup) / float64(max(1, c.Steps-c.Warmup))
+		full = c.MinLR + (c.LR-c.MinLR)*(1+math.Cos(math.Pi*min(1, done)))/2
 	}
-	done := float64(n-c.Warmup) / float64(max(1, c.Steps-c.Warmup))
-	return c.MinLR + (c.LR-c.MinLR)*(1+math.Cos(math.Pi*min(1, done)))/2
+	if since := n - c.restart; since <= c.Warmup {
+		return full * float64(since) / float64(c.Warmup)
+	}
+	return full
 }
 
 // maxEvalWindows bounds the cost of a validation loss.

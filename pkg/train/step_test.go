@@ -20,6 +20,12 @@ func TestRate(t *testing.T) {
 			t.Errorf("step %d: the rate does not fall", step)
 		}
 	}
+	c.restart = 60 // a second warm-up to the same cosine
+	for step, want := range map[int]float64{65: 0.239802, 70: 0.410942, 110: 0.1} {
+		if got := rate(&c, step); math.Abs(got-want) > 1e-6 {
+			t.Errorf("step %d after a restart: rate %g, want %g", step, got, want)
+		}
+	}
 	one := Config{Steps: 1}.withDefaults()
 	if got := rate(&one, 1); got != one.LR {
 		t.Errorf("a single step has rate %g", got)

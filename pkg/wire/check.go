@@ -79,7 +79,7 @@ func (f *field) check(at *place, v reflect.Value) error {
 		case f.Required && f.Missing != "":
 			return Invalid("", "%s", f.Missing)
 		case f.Required:
-			return at.invalid("must be given")
+			return at.invalid("is required")
 		}
 		return nil
 	}

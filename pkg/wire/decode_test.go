@@ -91,7 +91,7 @@ func TestUnmarshal(t *testing.T) {
 		{`{"seed":-9223372036854775809}`, "invalid seed: must be an integer from -9223372036854775808 to 9223372036854775807, not -9223372036854775809"},
 		{`{"bias":{"5":1e400}}`, "invalid bias: must be a number from -1.7976931348623157e+308 to 1.7976931348623157e+308, not 1e400"},
 		{`{"seed":1.0,"nope":1}`, "unknown_parameter nope: unknown parameter"},
-		{`{"seed":1.0,"seed":2}`, "invalid seed: given twice"},
+		{`{"seed":1.0,"seed":2}`, "invalid seed: appears twice"},
 		{`{"model":1.0,"seed":1.0}`, "invalid model: must be a string, not number"},
 		{`{"seed":1e99}`, "invalid seed: must be an integer from -9223372036854775808 to 9223372036854775807, not 1e99"},
 		{`{"deep":"x"}`, "invalid deep: must be an integer, not string"},
@@ -106,14 +106,14 @@ func TestUnmarshal(t *testing.T) {
 		{`{"Hidden":1}`, "unknown_parameter Hidden: unknown parameter"},
 		{`{"secret":1}`, "unknown_parameter secret: unknown parameter"},
 		{`{"shared":{}}`, "unknown_parameter shared: unknown parameter"},
-		{`{"model":"a","model":"b"}`, "invalid model: given twice"},
-		{`{"mod\u0065l":"a","model":"b"}`, "invalid model: given twice"},
+		{`{"model":"a","model":"b"}`, "invalid model: appears twice"},
+		{`{"mod\u0065l":"a","model":"b"}`, "invalid model: appears twice"},
 		{`{"parts":[{},{"type":"a","Type":"b"}]}`, "unknown_parameter parts[1].Type: unknown parameter"},
 		{`{"some":[{},{"x":1}]}`, "unknown_parameter some[1].x: unknown parameter"},
 		{`{"some":{"x":1}}`, "unknown_parameter some.x: unknown parameter"},
 		{`{"named":{"n":{"x":1}}}`, "unknown_parameter named.n.x: unknown parameter"},
-		{`{"bias":{"5":1,"5":2}}`, `invalid bias: "5" is given twice`},
-		{`{"opts":{"type":"a","type":"a"}}`, "invalid opts.type: given twice"},
+		{`{"bias":{"5":1,"5":2}}`, `invalid bias: "5" appears twice`},
+		{`{"opts":{"type":"a","type":"a"}}`, "invalid opts.type: appears twice"},
 	} {
 		if got := describe(Unmarshal([]byte(test.body), new(everything))); got != test.want {
 			t.Errorf("%s: got %q, want %q", test.body, got, test.want)

@@ -42,6 +42,10 @@ func (f *field) schema() *Schema {
 	}
 	s.Description = f.description()
 	s.Default = f.Default
+	if f.Disposition != Honoured {
+		s.Disposition = f.Disposition
+	}
+	s.Remote = f.Remote
 	return &s
 }
 

@@ -130,9 +130,9 @@ func (c *tokens) object(t reflect.Type) (at []string, err error) {
 		}
 		switch {
 		case seen[key] && t.Kind() == reflect.Map: // the key is content, not a parameter
-			return nil, llm.Errorf(llm.Invalid, "%.100q is given twice", key)
+			return nil, llm.Errorf(llm.Invalid, "%.100q appears twice", key)
 		case seen[key]:
-			return []string{key}, llm.Errorf(llm.Invalid, "given twice")
+			return []string{key}, llm.Errorf(llm.Invalid, "appears twice")
 		case value == nil:
 			return []string{key}, llm.Errorf(UnknownParam, "unknown parameter")
 		}

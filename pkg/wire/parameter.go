@@ -16,7 +16,7 @@ type Parameter struct {
 	Canonical   string      // the name in llm of what the key sets, if that differs: errors of models use it
 
 	Required bool     // an absent key, null and an empty plain string are errors
-	Missing  string   // message of these errors about the whole request; "": this key must be given
+	Missing  string   // message of these errors about the whole request; "": this key is required
 	Bounds   Bounds   // of a number, of each number of a list, of each value of a map
 	Count    Bounds   // of the elements of a list
 	Noun     string   // what the elements are in messages; default by their type: "string"
@@ -38,17 +38,17 @@ type Disposition string
 
 // The dispositions.
 const (
-	Honoured Disposition = "honoured"
-	Refused  Disposition = "refused"        // 400 that names it
-	NoEffect Disposition = "without effect" // accepted: it cannot change the answer
+	Honoured Disposition = "supported"
+	Refused  Disposition = "unsupported" // 400 that names it
+	NoEffect Disposition = "no effect"   // accepted: it cannot change the answer
 )
 
 // Effects of a parameter for a remote model. Other effects are written in words.
 const (
-	ByRecord  = "if the model's record maps it, else refused"
-	ByGlossa  = "honoured, by glossa"
-	Checked   = "honoured, by glossa: asked for, checked, and asked for once more"
-	NotRemote = "refused"
+	ByRecord  = "if the model's record maps it, otherwise unsupported"
+	ByGlossa  = "supported, by glossa"
+	Checked   = "supported, by glossa: prompts for it, validates the answer and retries once"
+	NotRemote = "unsupported"
 )
 
 // Bounds are the limits of a number. The zero value has none.
@@ -85,9 +85,9 @@ func (b Bounds) holds(x float64) bool {
 func (b Bounds) demand() string {
 	switch least, most := number(b.min), number(b.max); {
 	case b.above && b.high:
-		return "must be above " + least + " and at most " + most
+		return "must be greater than " + least + " and at most " + most
 	case b.above:
-		return "must be above " + least
+		return "must be greater than " + least
 	case b.low && b.high:
 		return "must be between " + least + " and " + most
 	case b.high:
@@ -126,9 +126,9 @@ func (p *Parameter) elements(n int, noun string) string {
 	case b.high && float64(n) > b.max:
 		return fmt.Sprintf("at most %s %s", number(b.max), plural(noun, b.max))
 	case b.min == 1:
-		return fmt.Sprintf("at least one %s is needed", noun)
+		return fmt.Sprintf("at least one %s is required", noun)
 	default:
-		return fmt.Sprintf("at least %s %s are needed", number(b.min), plural(noun, b.min))
+		return fmt.Sprintf("at least %s %s are required", number(b.min), plural(noun, b.min))
 	}
 }
 
@@ -183,10 +183,10 @@ func orList(words []string) string {
 	return strings.Join(words[:last], ", ") + " or " + words[last]
 }
 
-// refusal explains why p is refused and which values are accepted.
+// refusal explains why p is rejected and which values are accepted.
 func (p *Parameter) refusal() string {
 	if len(p.Neutral) == 0 {
 		return p.Note
 	}
-	return p.Note + "; only " + strings.Join(p.Neutral, " or ") + " can be sent"
+	return p.Note + "; only " + strings.Join(p.Neutral, " or ") + " is accepted"
 }

@@ -33,7 +33,7 @@ func unmarshalQuery(raw string, v reflect.Value) error {
 		case index == nil:
 			return &llm.Error{Code: UnknownParam, Param: name, Message: "unknown parameter"}
 		case len(list) > 1:
-			return Invalid(name, "given twice")
+			return Invalid(name, "appears twice")
 		}
 		if message := setText(v.FieldByIndex(index), list[0]); message != "" {
 			return Invalid(name, "%s", message)

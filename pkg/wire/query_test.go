@@ -28,7 +28,7 @@ func TestDecodeQuery(t *testing.T) {
 		"query=a&steps=x":           "invalid steps: must be an integer",
 		"query=a&steps=1e30":        "invalid steps: must be an integer",
 		"query=a&temp=NaN":          "invalid temp: must be a number",
-		"query=a&temp=1&temp=2":     "invalid temp: given twice",
+		"query=a&temp=1&temp=2":     "invalid temp: appears twice",
 		"query=a&Steps=1":           "unknown_parameter Steps: unknown parameter",
 		"query=%ff":                 "invalid query: not valid UTF-8",
 		"%ff=a":                     "invalid : the query string is not valid UTF-8",

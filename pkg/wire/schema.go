@@ -36,6 +36,8 @@ type Schema struct {
 	ContentMediaType     string       `json:"contentMediaType,omitempty"`
 	ContentSchema        *Schema      `json:"contentSchema,omitempty"` // of the JSON in a string, or of each event of a stream
 	Examples             []any        `json:"examples,omitempty"`
+	Disposition          Disposition  `json:"x-disposition,omitempty"` // of a parameter that is not honoured
+	Remote               string       `json:"x-remote,omitempty"`      // the effect of a parameter for a remote model, if it differs
 }
 
 // Additional is the value of additionalProperties: a schema, or false if the schema is nil.

@@ -2,6 +2,8 @@
 // each key of a request, from which decoding, error messages, the README and JSON Schemas
 // are made. Decoding is strict: an unknown key, and a key that comes twice, is an error
 // that names it. The package does not know HTTP, dialects or models.
+//
+// Start with [For] and [Table.Decode].
 package wire
 
 import (

@@ -170,9 +170,9 @@ func (c *checker) object(f *shape) (at []string, err error) {
 		}
 		switch twice := seen.add(index, raw); {
 		case twice && f.kind == reflect.Map: // the key is content, not a parameter
-			return nil, llm.Errorf(llm.Invalid, "%.100q is given twice", raw)
+			return nil, llm.Errorf(llm.Invalid, "%.100q appears twice", raw)
 		case twice:
-			return []string{string(raw)}, llm.Errorf(llm.Invalid, "given twice")
+			return []string{string(raw)}, llm.Errorf(llm.Invalid, "appears twice")
 		}
 		if at, err := c.value(shapeOf(value)); err != nil {
 			return append(at, string(raw)), err

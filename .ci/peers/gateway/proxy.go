@@ -102,7 +102,7 @@ func (f *frames) Close() error { return f.body.Close() }
 // nothing reads a request and answers, to measure net/http alone.
 func nothing(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.ReadAll(r.Body); err != nil {
-		return // the client left
+		return // the client disconnected
 	}
 	w.Header().Set("Content-Type", "application/json")
 	io.WriteString(w, said)

@@ -24,6 +24,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go/encoding/httpbinding"
+
+	"glossa/pkg/version"
 )
 
 // A Doer sends an HTTP request.
@@ -38,6 +40,7 @@ type Client struct {
 	region      string
 	credentials aws.CredentialsProvider
 	token       string
+	agent       string // User-Agent
 	http        Doer
 	signer      *v4.Signer
 }
@@ -54,9 +57,9 @@ func New(s Service, cfg aws.Config, endpoint, token string) (*Client, error) {
 	}
 	base, err := url.Parse(strings.TrimRight(endpoint, "/"))
 	if err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no URL of a service: https://HOST or http://HOST", endpoint)
+		return nil, fmt.Errorf("%q is not the URL of a service: use https://HOST or http://HOST", endpoint)
 	}
-	c := &Client{base: *base, service: s.Scope, region: cfg.Region, credentials: cfg.Credentials, token: token, http: cfg.HTTPClient, signer: v4.NewSigner()}
+	c := &Client{base: *base, service: s.Scope, region: cfg.Region, credentials: cfg.Credentials, token: token, agent: version.UserAgent(), http: cfg.HTTPClient, signer: v4.NewSigner()}
 	if c.http == nil {
 		c.http = http.DefaultClient
 	}
@@ -110,7 +113,7 @@ func (op *Operation) request(ctx context.Context, body []byte) (*http.Request, e
 	for name, values := range op.header {
 		header[name] = values
 	}
-	header["Content-Type"], header["User-Agent"] = []string{json1}, []string{"glossa"}
+	header["Content-Type"], header["User-Agent"] = []string{json1}, []string{c.agent}
 	r := (&http.Request{
 		Method: http.MethodPost, URL: &target, Host: target.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),

@@ -110,7 +110,7 @@ func TestPost(t *testing.T) {
 // An API key replaces the signature.
 func TestToken(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		if got := r.Header.Get("Authorization"); got != "Bearer abc" || r.Header.Get("X-Amz-Date") != "" {
+		if got := r.Header.Get("Authorization"); got != "Bearer abc" || r.Header.Get("X-Amz-Date") != "" || r.Header.Get("User-Agent") != "glossa/devel" {
 			t.Errorf("%q", r.Header)
 		}
 	}))

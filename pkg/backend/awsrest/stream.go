@@ -71,7 +71,7 @@ type frames struct {
 	long bytes.Buffer // a frame larger than the buffer of in
 }
 
-var errFrame = errors.New("the answer is no event stream")
+var errFrame = errors.New("the answer is not an event stream")
 
 // next returns the next message, valid until the following call; io.EOF after the last.
 func (f *frames) next() ([]byte, error) {

@@ -49,7 +49,7 @@ func NewService(t testing.TB, family string, answer func(i int, r *Request, w *R
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, err := io.ReadAll(r.Body)
 		if err != nil {
-			return // the client left
+			return // the client disconnected
 		}
 		req := &Request{
 			Path: r.URL.EscapedPath(), Header: r.Header, Gone: r.Context().Done(),
@@ -117,7 +117,7 @@ func (w *Reply) frame(payload []byte, headers ...string) {
 	for i := 0; i < len(headers); i += 2 {
 		m.Headers.Set(headers[i], eventstream.StringValue(headers[i+1]))
 	}
-	eventstream.NewEncoder().Encode(w, m) // fails if the client left
+	eventstream.NewEncoder().Encode(w, m) // fails if the client disconnected
 	w.ResponseWriter.(http.Flusher).Flush()
 }
 

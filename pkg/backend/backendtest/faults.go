@@ -125,7 +125,7 @@ func (s *Suite) inside(t *testing.T) {
 		"server":          {func(w *Reply) { w.Exception("internalServerException", slowDown) }, llm.Upstream},
 		"server too":      {func(w *Reply) { w.Exception("InternalStreamFailure", slowDown) }, llm.Upstream},
 		"broken":          {func(w *Reply) { w.Break() }, llm.Upstream},
-		"garbage":         {func(w *Reply) { fmt.Fprint(w, "what is this, it is no frame at all") }, llm.Upstream},
+		"garbage":         {func(w *Reply) { fmt.Fprint(w, "what is this, it is not a frame at all") }, llm.Upstream},
 		"no JSON":         {func(w *Reply) { w.Event(`{"text": `); w.Event("") }, llm.Upstream},
 		"the container's": {func(w *Reply) { w.Event(`data:{"error": "out of memory", "error_type": "generation"}`) }, llm.Upstream},
 		"the word error":  {func(w *Reply) { w.Event(`{"text": "", "why": "error"}`) }, llm.Upstream},
@@ -186,7 +186,7 @@ func (s *Suite) silence(t *testing.T) {
 			}
 		}
 		if !failed {
-			t.Errorf("%s is no error", name)
+			t.Errorf("%s is not an error", name)
 		}
 	}
 }

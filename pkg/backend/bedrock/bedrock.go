@@ -85,7 +85,7 @@ func (e *endpoint) Stream(ctx context.Context, body []byte) (iter.Seq2[remote.Pa
 	}, nil
 }
 
-var errChunk = errors.New("an event of the stream is no chunk")
+var errChunk = errors.New("an event of the stream is not a chunk")
 
 // chunk decodes the base64 bytes in an event, into the memory of room. An event also
 // has padding that hides their number from eavesdroppers.

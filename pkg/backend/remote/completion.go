@@ -25,7 +25,7 @@ func newCompletion(r *row) *completion {
 func (c *completion) add(a answer) error {
 	text, ok := a.keys["generated_text"].(string)
 	if v := a.keys["generated_text"]; v != nil && !ok {
-		return &llm.Error{Code: llm.Upstream, Param: "generated_text", Message: "the model's answer has something there that is no text"}
+		return &llm.Error{Code: llm.Upstream, Param: "generated_text", Message: "the model's answer has a value there that is not text"}
 	}
 	if special, _ := a.keys["special"].(bool); special {
 		text = ""

@@ -179,15 +179,15 @@ func problem(ctx context.Context, err error, texts []string) error {
 	case denied:
 		e.Message = "the provider denies access to the model"
 	case f.Code == llm.Overloaded:
-		e.Message = "the remote model has no room now"
+		e.Message = "the remote model is at capacity"
 	case f.Code == llm.Invalid:
-		e.Message = "the remote model refuses the request"
+		e.Message = "the remote model rejected the request"
 	case f.Code == llm.NotFound:
 		e.Message = "the provider has no such model"
 	case f.Code == llm.Timeout:
-		e.Message, tells = "the remote model took too long", false
+		e.Message, tells = "the remote model timed out", false
 	case f.Name == "":
-		e.Message, tells = "the remote model cannot be reached, or its answer broke off", false
+		e.Message, tells = "the remote model cannot be reached, or it closed the connection", false
 	default:
 		e.Message, tells = "the remote model failed", false
 	}

@@ -111,7 +111,7 @@ func (b *Backend) raw(body map[string]any, stream bool) (*call, error) {
 	s := b.model.Schema
 	for _, name := range s.Unmapped(body) {
 		if name != "stream" && !empty(body[name]) {
-			return nil, &llm.Error{Code: llm.Unsupported, Param: name, Message: "this model does not take it"}
+			return nil, &llm.Error{Code: llm.Unsupported, Param: name, Message: "this model does not support it"}
 		}
 	}
 	if stream && s.Stream == nil {

@@ -57,10 +57,10 @@ func (b *Backend) prompt(p llm.Prompt, tools []llm.Tool) (map[string]any, error)
 			return nil, err
 		}
 	} else if !ok {
-		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model takes texts, no token ids"}
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model accepts text, not token ids"}
 	}
 	if !s.Takes("prompt") {
-		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model takes no texts to continue"}
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model does not continue text"}
 	}
 	return map[string]any{"prompt": text}, nil
 }
@@ -76,7 +76,7 @@ func render(t chat.Template, messages []llm.Message) (string, error) {
 		for _, mark := range t.Marks() {
 			if strings.Contains(content(m), mark) {
 				return "", &llm.Error{
-					Code: llm.Invalid, Param: fmt.Sprintf("messages[%d]", i), Message: "for this model it may not contain " + mark,
+					Code: llm.Invalid, Param: fmt.Sprintf("messages[%d]", i), Message: "for this model, it must not contain " + mark,
 				}
 			}
 		}
@@ -87,7 +87,7 @@ func render(t chat.Template, messages []llm.Message) (string, error) {
 	}
 	text, ok := llm.Prompt{Parts: parts}.Text()
 	if !ok {
-		return "", llm.Errorf(llm.Unsupported, "this model takes texts, no token ids")
+		return "", llm.Errorf(llm.Unsupported, "this model accepts text, not token ids")
 	}
 	return text, nil
 }
@@ -107,7 +107,7 @@ func echoOf(p llm.Prompt, echo *bool) (string, error) {
 	}
 	text, ok := p.Text()
 	if !ok {
-		return "", &llm.Error{Code: llm.Unsupported, Param: "return_full_text", Message: "a chat is not repeated"}
+		return "", &llm.Error{Code: llm.Unsupported, Param: "return_full_text", Message: "is not supported for chats"}
 	}
 	return text, nil
 }
@@ -119,7 +119,7 @@ func (b *Backend) body(req *llm.Request, keys map[string]any, i int) (*call, err
 	case best != nil && *best == n:
 		params.BestOf = nil // the caller gets all of them
 	case best != nil && n > 1:
-		return nil, &llm.Error{Code: llm.Unsupported, Param: "best_of", Message: "this model takes it for one completion only"}
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "best_of", Message: "this model supports it for one completion only"}
 	}
 	if params.Seed != nil {
 		params.Seed = new(*params.Seed + int64(i))

@@ -57,7 +57,7 @@ func TestContainer(t *testing.T) {
 		b := open(Target{Endpoint: "e"})(service.URL, remote.Model{Schema: backendtest.Parse(t, record), Retry: backendtest.Quick()})
 		_, _, err := llm.Collect(b.Generate(t.Context(), &llm.Request{Prompts: []llm.Prompt{llm.Text("p")}}), 1)
 		e := llm.AsError(err)
-		if reported := e.Message == "the remote model refuses the request: too many tokens"; e.Code != want || reported != (want == llm.Invalid) {
+		if reported := e.Message == "the remote model rejected the request: too many tokens"; e.Code != want || reported != (want == llm.Invalid) {
 			t.Errorf("%s: %+v", status, e)
 		}
 	}

@@ -77,11 +77,11 @@ func finish(why llm.Finish) (word, message string) {
 	case llm.FinishLength:
 		return maximum, ""
 	case llm.FinishContext:
-		return maximum, "the context of the model is full"
+		return maximum, "the model's context is full"
 	case llm.FinishDeadline, llm.FinishCancelled:
-		return maximum, "there was no time for more"
+		return maximum, "the deadline passed"
 	case llm.FinishFiltered:
-		return end, "the provider of the model filtered what follows"
+		return end, "the model's provider filtered the rest"
 	}
 	return end, ""
 }

@@ -24,7 +24,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"the tokens of the prompt and maximum_tokens may not exceed the context", "the text ends where the context is full, and says so",
-			"/complete", `{"model":"context","prompt":"x","maximum_tokens":100000}`, 200, `"message":"the context of the model is full"`,
+			"/complete", `{"model":"context","prompt":"x","maximum_tokens":100000}`, 200, `"message":"the model's context is full"`,
 		},
 		{
 			"a prompt is a string", "today's client sends items",
@@ -32,7 +32,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"a timeout has no word", "what there is of a text is an answer",
-			"/complete", `{"model":"deadline","prompt":"x"}`, 200, `"finish_reason":"maximum_tokens","message":"there was no time for more"`,
+			"/complete", `{"model":"deadline","prompt":"x"}`, 200, `"finish_reason":"maximum_tokens","message":"the deadline passed"`,
 		},
 		{
 			"an unknown key is ignored", "nothing that a client sends is dropped in silence",
@@ -52,7 +52,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"a factor above 1 amplifies attention", "nothing here can",
-			"/explain", `{"model":"luminous","prompt":"x","target":" y","control_factor":2}`, 400, `control_factor: must be at least 0 and below 1`,
+			"/explain", `{"model":"luminous","prompt":"x","target":" y","control_factor":2}`, 400, `control_factor: must be at least 0 and less than 1`,
 		},
 		{
 			"all models have semantic embeddings", "none here was trained for them: they are refused by name, and not made of what there is",
@@ -60,7 +60,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"the seed has errors of no shape", "the service's own, as its clients report them",
-			"/complete", `{"model":"luminous"}`, 400, `{"error":"prompt: must be given","code":"INVALID"}`,
+			"/complete", `{"model":"luminous"}`, 400, `{"error":"prompt: is required","code":"INVALID"}`,
 		},
 	} {
 		w := ask(newFixture(), "POST", test.target, test.body)

@@ -17,7 +17,7 @@ type shape struct{}
 // errorBody has no code for unknown paths, because clients compare the whole body.
 type errorBody struct {
 	Error string `json:"error" doc:"what went wrong"`
-	Code  string `json:"code,omitempty" doc:"a word for programs"`
+	Code  string `json:"code,omitempty" doc:"a machine-readable code"`
 }
 
 // Body implements [httpx.Errors]. A timeout is 408, for which the client of version 1.0.0

@@ -45,12 +45,12 @@ type explainAnswer struct {
 // explanation explains the whole target or one of its tokens.
 type explanation struct {
 	Target string           `json:"target"`
-	Items  []explainedItems `json:"items" doc:"of the prompt, and then of what is before this part of the target"`
+	Items  []explainedItems `json:"items" doc:"for the prompt, then for the target before this part"`
 }
 
 type explainedItems struct {
 	Type   string `json:"type" enum:"text,token_ids,target"`
-	Scores []any  `json:"scores" doc:"of texts and the target objects of start, length (in characters) and score, of token_ids numbers"`
+	Scores []any  `json:"scores" doc:"objects with start, length (in characters) and score for texts and the target, numbers for token_ids"`
 }
 
 type textScore struct {
@@ -79,7 +79,7 @@ func (e *explainRequest) read() (*explainInput, error) {
 	case len(*e.Target) > maxTargetSize:
 		return nil, wire.Invalid("target", "at most %d bytes", maxTargetSize)
 	case e.ControlFactor != nil && (*e.ControlFactor < 0 || *e.ControlFactor >= 1):
-		return nil, wire.Invalid("control_factor", "must be at least 0 and below 1: parts are suppressed")
+		return nil, wire.Invalid("control_factor", "must be at least 0 and less than 1: parts can only be suppressed")
 	}
 	out.granularity, err = readGranularity(e.PromptGranularity)
 	return out, err
@@ -103,9 +103,9 @@ func readGranularity(raw json.RawMessage) (g granularity, err error) {
 	case err != nil:
 		return g, err
 	case !custom && g.Delimiter != "":
-		return g, wire.Invalid(path+".delimiter", "can be sent with type custom only")
+		return g, wire.Invalid(path+".delimiter", "is only accepted with type custom")
 	case custom && g.Delimiter == "":
-		return g, wire.Invalid(path+".delimiter", "must be given, and not be empty")
+		return g, wire.Invalid(path+".delimiter", "is required and must not be empty")
 	}
 	return g, nil
 }
@@ -136,7 +136,7 @@ func (e *explainInput) explain(ctx context.Context, scorer llm.Scorer, list []cu
 		passes += len(spans)
 	}
 	if passes*used.Input > maxExplained {
-		return nil, wire.Invalid("prompt_granularity", "%d passes over %d tokens are more than %d tokens: choose larger parts", passes, used.Input, maxExplained)
+		return nil, wire.Invalid("prompt_granularity", "%d passes over %d tokens exceed the limit of %d tokens: choose larger parts", passes, used.Input, maxExplained)
 	}
 	out := make([]explanation, len(spans))
 	for i, s := range spans {

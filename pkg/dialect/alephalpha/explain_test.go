@@ -161,25 +161,25 @@ func TestBadExplain(t *testing.T) {
 	models := catalog{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local"}, Backend: &associative{}}, {ModelInfo: llm.ModelInfo{Name: "t", Family: "local"}, Backend: llmtest.Script{"x"}}}
 	h := (&httpx.Mux{Routes: Routes(Config{Models: models}), Fallback: Errors}).Handler()
 	for body, want := range map[string]string{
-		nothing:                      "model: must be given",
-		`{"model":"m"}`:              "prompt: must be given",
+		nothing:                      "model: is required",
+		`{"model":"m"}`:              "prompt: is required",
 		`{"prompt":"","target":"b"}`: "prompt: must not be empty",
-		`{"prompt":"a"}`:             "target: must be given",
+		`{"prompt":"a"}`:             "target: is required",
 		`{"prompt":"a","target":""}`: "target: must not be empty",
 		`{"prompt":"a","target":"` + strings.Repeat("x", maxTargetSize+1) + `"}`:                                               "target: at most 16384 bytes",
 		`{"prompt":"a","target":"b","prompt_granularity":{"type":"line"}}`:                                                     `prompt_granularity.type: must be token, word, sentence, paragraph or custom, not "line"`,
-		`{"prompt":"a","target":"b","prompt_granularity":{"type":"custom"}}`:                                                   "prompt_granularity.delimiter: must be given, and not be empty",
-		`{"prompt":"a","target":"b","prompt_granularity":{"type":"word","delimiter":"x"}}`:                                     "prompt_granularity.delimiter: can be sent with type custom only",
+		`{"prompt":"a","target":"b","prompt_granularity":{"type":"custom"}}`:                                                   "prompt_granularity.delimiter: is required and must not be empty",
+		`{"prompt":"a","target":"b","prompt_granularity":{"type":"word","delimiter":"x"}}`:                                     "prompt_granularity.delimiter: is only accepted with type custom",
 		`{"prompt":"a","target":"b","prompt_granularity":{"kind":"word"}}`:                                                     "prompt_granularity.kind: unknown parameter",
 		`{"prompt":"a","target":"b","target_granularity":"word"}`:                                                              `target_granularity: must be complete or token, not "word"`,
 		`{"prompt":"a","target":"b","postprocessing":"log"}`:                                                                   `postprocessing: must be none, absolute or square, not "log"`,
 		`{"prompt":"a","target":"b","control_token_overlap":"x"}`:                                                              `control_token_overlap: must be partial or complete, not "x"`,
-		`{"prompt":"a","target":"b","control_factor":1}`:                                                                       "control_factor: must be at least 0 and below 1: parts are suppressed",
-		`{"prompt":"a","target":"b","contextual_control_threshold":0.5}`:                                                       "contextual_control_threshold: only the part itself is left out, not what is similar to it",
+		`{"prompt":"a","target":"b","control_factor":1}`:                                                                       "control_factor: must be at least 0 and less than 1: parts can only be suppressed",
+		`{"prompt":"a","target":"b","contextual_control_threshold":0.5}`:                                                       "contextual_control_threshold: only the part itself is removed, not similar text",
 		`{"prompt":"a","target":"b","suppression_factor":0.1}`:                                                                 "suppression_factor: unknown parameter",
-		`{"model":"t","prompt":"a","target":"b"}`:                                                                              "this model is no scorer",
+		`{"model":"t","prompt":"a","target":"b"}`:                                                                              "this model has no scorer",
 		`{"model":"m","prompt":` + quoted(strings.Repeat("a ", maxParts+1)) + `,"target":"b","prompt_granularity":"word"}`:     "prompt_granularity: the prompt has more than 256 parts: choose larger ones",
-		`{"model":"m","prompt":` + quoted(strings.Repeat("a b c d\n", 200)) + `,"target":"b","prompt_granularity":"sentence"}`: "prompt_granularity: 200 passes over 802 tokens are more than 131072 tokens: choose larger parts",
+		`{"model":"m","prompt":` + quoted(strings.Repeat("a b c d\n", 200)) + `,"target":"b","prompt_granularity":"sentence"}`: "prompt_granularity: 200 passes over 802 tokens exceed the limit of 131072 tokens: choose larger parts",
 	} {
 		if body != nothing && !strings.Contains(body, `"model"`) {
 			body = strings.Replace(body, "{", `{"model":"m",`, 1)
@@ -251,14 +251,14 @@ func TestService(t *testing.T) {
 	}{
 		{"POST", "/translate", `{"model":"org/m","source":"hi","target_language":"de","tags":["x"]}`, 200, `{"translation":"HI","score":0.5,"segments":null,"num_tokens_prompt_total":3,"num_tokens_generated":4}`},
 		{"POST", "/translate", `{"model":"org/m","source":"hi","target_language":"xx"}`, 400, `{"error":"target_language: is no language of this model","code":"INVALID"}`},
-		{"POST", "/translate", `{"model":"org/m","target_language":"de"}`, 400, `{"error":"source: must be given","code":"INVALID"}`},
-		{"POST", "/translate", `{"model":"org/m","source":"hi"}`, 400, `{"error":"target_language: must be given","code":"INVALID"}`},
-		{"POST", "/translate", `{"model":"t","source":"hi","target_language":"de"}`, 400, `{"error":"this model is no translator","code":"MISSING_CAPABILITY"}`},
+		{"POST", "/translate", `{"model":"org/m","target_language":"de"}`, 400, `{"error":"source: is required","code":"INVALID"}`},
+		{"POST", "/translate", `{"model":"org/m","source":"hi"}`, 400, `{"error":"target_language: is required","code":"INVALID"}`},
+		{"POST", "/translate", `{"model":"t","source":"hi","target_language":"de"}`, 400, `{"error":"this model has no translator","code":"MISSING_CAPABILITY"}`},
 		{"GET", "/models/org/m/tokenizer", "", 200, `{"version":"1.0"}`},
-		{"GET", "/models/t/tokenizer", "", 400, `{"error":"this model has no tokenizer here","code":"MISSING_CAPABILITY"}`},
+		{"GET", "/models/t/tokenizer", "", 400, `{"error":"this server has no tokenizer for the model","code":"MISSING_CAPABILITY"}`},
 		{"GET", "/models/nope/tokenizer", "", 404, `{"error":"the model 'nope' does not exist","code":"NOT_FOUND"}`},
-		{"POST", "/semantic_embed", `{}`, 400, `{"error":"semantic embeddings are not served: no model here was trained for the representations symmetric, document and query; /embed has the vectors of a model's layers","code":"MISSING_CAPABILITY"}`},
-		{"POST", "/steering_concepts", `{}`, 400, `{"error":"there are no steering concepts","code":"MISSING_CAPABILITY"}`},
+		{"POST", "/semantic_embed", `{}`, 400, `{"error":"semantic embeddings are not supported: no model here is trained for the representations symmetric, document and query; /embed has the vectors of a model's layers","code":"MISSING_CAPABILITY"}`},
+		{"POST", "/steering_concepts", `{}`, 400, `{"error":"steering concepts are not supported","code":"MISSING_CAPABILITY"}`},
 	} {
 		if w := ask(h, test.method, test.target, test.body); w.Code != test.status || strings.TrimSpace(w.Body.String()) != test.want {
 			t.Errorf("%s %s %s: got %d %s", test.method, test.target, test.body, w.Code, w.Body)

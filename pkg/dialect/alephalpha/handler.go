@@ -54,7 +54,7 @@ func Routes(cfg Config) []httpx.Route {
 func version(w http.ResponseWriter, _ *http.Request) error {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if _, err := io.WriteString(w, Version); err != nil {
-		return &llm.Error{Code: httpx.Gone, Message: "the client left", Err: err}
+		return &llm.Error{Code: httpx.Gone, Message: "the client disconnected", Err: err}
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func newFixture() *fixture {
 		model("stopped", ended(llm.FinishStop)), model("filtered", ended(llm.FinishFiltered)),
 		fails("too-long", &llm.Error{Code: llm.TooLong, Message: "the prompt has 4000 tokens, the context of this model 2048"}),
 		fails("full", &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting"}),
-		fails("picky", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not take it"})),
+		fails("picky", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not support it"})),
 		fails("layers", &llm.Error{Code: llm.Invalid, Param: "layers", Message: "9 is not from -3 to 2"}),
 		fails("late", fmt.Errorf("x: %w", context.DeadlineExceeded)), fails("bug", errors.New("a secret of ours")),
 		model("breaks", chunks{list: []llm.Chunk{{Text: "Once"}}, err: llm.Errorf(llm.Upstream, "the model <x> failed")}),
@@ -179,7 +179,7 @@ func newFixture() *fixture {
 
 func login(_ context.Context, email, password string) (token, role string, err error) {
 	if email != "a@b.c" || password != "right" {
-		return "", "", llm.Errorf(llm.Unauthenticated, "the email or the password is wrong")
+		return "", "", llm.Errorf(llm.Unauthenticated, "wrong email or password")
 	}
 	return "t1", "client", nil
 }

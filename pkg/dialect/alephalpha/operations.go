@@ -19,17 +19,17 @@ var (
 	completeDoc = operation("complete", "Complete a prompt", completeTable,
 		`{"model": "novels", "prompt": "Once upon a time", "maximum_tokens": 20}`,
 		httpx.Answer{Description: "the completions", Of: completeAnswer{}},
-		httpx.Answer{Media: "text/event-stream", Description: "with stream events: chunks, a summary of each completion, one of all", Of: streamChunk{}},
+		httpx.Answer{Media: "text/event-stream", Description: "with stream, events: chunks, a summary of each completion, then a final summary", Of: streamChunk{}},
 		httpx.Answer{Media: "text/event-stream", Of: streamSummary{}}, httpx.Answer{Media: "text/event-stream", Of: completionSummary{}})
 	embedDoc = operation("embed", "Embed a prompt", embedTable,
 		`{"model": "novels", "prompt": "An apple a day", "layers": [0, -1], "pooling": ["mean"]}`, httpx.Answer{Of: embedAnswer{}})
 	evaluateDoc = operation("evaluate", "Evaluate how well a model predicts a text", evaluateTable,
 		`{"model": "novels", "prompt": "The cat sat on", "completion_expected": " the mat."}`, httpx.Answer{Of: evaluateAnswer{}})
-	explainDoc = operation("explain", "Explain how much each part of a prompt speaks for a target", explainTable,
+	explainDoc = operation("explain", "Explain how much each part of a prompt contributes to a target", explainTable,
 		`{"model": "novels", "prompt": "The cat sat on", "target": " the mat."}`, httpx.Answer{Of: explainAnswer{}})
 	tokenizeDoc = operation("tokenize", "Split a text into tokens", tokenizeTable,
 		`{"model": "novels", "prompt": "An apple a day", "tokens": true, "token_ids": true}`, httpx.Answer{Of: tokenizeAnswer{}})
-	detokenizeDoc = operation("detokenize", "Join tokens to a text", detokenizeTable,
+	detokenizeDoc = operation("detokenize", "Join tokens into a text", detokenizeTable,
 		`{"model": "novels", "token_ids": [1, 2, 3]}`, httpx.Answer{Of: detokenizeAnswer{}})
 	translateDoc = operation("alephAlphaTranslate", "Translate a text", translateTable,
 		`{"model": "phrases", "source": "good morning", "target_language": "de"}`, httpx.Answer{Of: translateAnswer{}})
@@ -45,9 +45,9 @@ var (
 	}
 	loginDoc = &httpx.Operation{
 		ID: "login", Tag: tag, Summary: "Log in", Body: tokenTable, Example: `{"email": "someone@example.com", "password": "secret"}`,
-		Answers: []httpx.Answer{{Description: "a token that is sent as a key", Of: tokenAnswer{}}}, Codes: []llm.Code{llm.Unauthenticated, llm.Unavailable},
+		Answers: []httpx.Answer{{Description: "a token to send as an API key", Of: tokenAnswer{}}}, Codes: []llm.Code{llm.Unauthenticated, llm.Unavailable},
 	}
-	getTokenDoc = loginDoc.As("getToken", "Log in at the path of old clients")
+	getTokenDoc = loginDoc.As("getToken", "Log in, at the path of older clients")
 )
 
 // tokenizerFile documents a tokenizer.json.

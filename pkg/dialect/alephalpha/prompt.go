@@ -53,7 +53,7 @@ func checkKinds(raw json.RawMessage) error {
 		switch kind.Type {
 		case "text", "token_ids":
 		case "image":
-			return &llm.Error{Code: llm.Unsupported, Param: path, Message: "an item of type image is not served, only text and token_ids are"}
+			return &llm.Error{Code: llm.Unsupported, Param: path, Message: "items of type image are not supported: send text or token_ids"}
 		default:
 			return wire.Invalid(path+".type", "must be text or token_ids, not %.40q", kind.Type)
 		}

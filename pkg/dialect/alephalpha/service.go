@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// beams is the width of the search for a translation, TextSynth's default: this protocol has
+// beams is the width of the beam search for a translation, TextSynth's default: this protocol has
 // no parameter for it.
 const beams = 4
 
@@ -61,7 +61,7 @@ func (cfg Config) tokenizer(w http.ResponseWriter, r *http.Request) error {
 	}
 	file, err := llm.As[llm.TokenizerFile](model.model)
 	if err != nil {
-		return &llm.Error{Code: llm.Unsupported, Message: "this model has no tokenizer here", Err: err}
+		return &llm.Error{Code: llm.Unsupported, Message: "this server has no tokenizer for the model", Err: err}
 	}
 	raw, err := file.TokenizerJSON(r.Context())
 	if err != nil {
@@ -69,18 +69,18 @@ func (cfg Config) tokenizer(w http.ResponseWriter, r *http.Request) error {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	if _, err := w.Write(raw); err != nil {
-		return &llm.Error{Code: httpx.Gone, Message: "the client left", Err: err}
+		return &llm.Error{Code: httpx.Gone, Message: "the client disconnected", Err: err}
 	}
 	return nil
 }
 
 // notServed lists the current client's paths that no model here can answer, with the reason.
 var notServed = []struct{ path, why string }{
-	{"/semantic_embed", "semantic embeddings are not served: no model here was trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
-	{"/batch_semantic_embed", "semantic embeddings are not served: no model here was trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
-	{"/instructable_embed", "instructable embeddings are not served: no model here was trained to follow an instruction in them; /embed has the vectors of a model's layers"},
-	{"/rerank", "reranking is not served: no model here was trained for it"},
-	{"/steering_concepts", "there are no steering concepts"},
+	{"/semantic_embed", "semantic embeddings are not supported: no model here is trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
+	{"/batch_semantic_embed", "semantic embeddings are not supported: no model here is trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
+	{"/instructable_embed", "instructable embeddings are not supported: no model here is trained to follow an instruction in them; /embed has the vectors of a model's layers"},
+	{"/rerank", "reranking is not supported: no model here is trained for it"},
+	{"/steering_concepts", "steering concepts are not supported"},
 }
 
 // refusals returns the routes of notServed. They answer with the reason instead of only not

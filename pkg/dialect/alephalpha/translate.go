@@ -94,7 +94,7 @@ func (t *target) check(info *llm.ModelInfo) error {
 	if t.Hosting == nil || *t.Hosting == cloud || slices.Contains(info.Hostings, *t.Hosting) {
 		return nil
 	}
-	return wire.Invalid("hosting", "the model %q is not hosted at %.40q, see /models_available", info.Name, *t.Hosting)
+	return wire.Invalid("hosting", "the model %q is not hosted at %.40q: see /models_available", info.Name, *t.Hosting)
 }
 
 func valueOr[T any](p *T, otherwise T) T {

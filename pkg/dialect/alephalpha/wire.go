@@ -144,14 +144,14 @@ type completeAnswer struct {
 // counts are the tokens of all candidates. They are null if a remote provider does not send
 // them, because clients require the keys.
 type counts struct {
-	PromptTokens *int `json:"num_tokens_prompt_total" doc:"tokens of the prompt for each candidate; null if a remote provider does not send them"`
-	Generated    *int `json:"num_tokens_generated" doc:"tokens of all candidates; null as above"`
+	PromptTokens *int `json:"num_tokens_prompt_total" doc:"tokens of the prompt for each candidate; null if a remote provider omits them"`
+	Generated    *int `json:"num_tokens_generated" doc:"tokens of all candidates; null if a remote provider omits them"`
 }
 
 type completion struct {
 	LogProbs     []object `json:"log_probs,omitzero" doc:"for each token, log-probabilities by token; with log_probs"`
 	Completion   string   `json:"completion"`
-	Tokens       []string `json:"completion_tokens,omitzero" doc:"with tokens"`
+	Tokens       []string `json:"completion_tokens,omitzero" doc:"present if tokens is true"`
 	FinishReason string   `json:"finish_reason" enum:"end_of_text,maximum_tokens,stop_sequence_reached"`
 	Message      string   `json:"message,omitempty" doc:"more about the reason"`
 }
@@ -160,7 +160,7 @@ type completion struct {
 type (
 	streamChunk struct {
 		Type       string   `json:"type" enum:"stream_chunk"`
-		Index      int      `json:"index" doc:"of the completion, from 0"`
+		Index      int      `json:"index" doc:"the index of the completion, from 0"`
 		LogProbs   []object `json:"log_probs,omitzero"`
 		Completion string   `json:"completion"`
 		Tokens     []string `json:"completion_tokens,omitzero"`
@@ -181,7 +181,7 @@ type (
 type embedAnswer struct {
 	head
 	Message      *string    `json:"message" doc:"always null"`
-	Embeddings   embeddings `json:"embeddings" doc:"by layer: vectors, or an object of vectors by pooling"`
+	Embeddings   embeddings `json:"embeddings" doc:"for each layer, vectors, or an object of vectors by pooling"`
 	Tokens       []string   `json:"tokens" null:"yes" doc:"null without tokens"`
 	PromptTokens int        `json:"num_tokens_prompt_total"`
 }
@@ -202,12 +202,12 @@ type metrics struct {
 	CorrectGreedy    bool   `json:"correct_greedy"`
 	TokenCount       int    `json:"token_count"`
 	CharacterCount   int    `json:"character_count"`
-	ArgmaxCompletion string `json:"completion" doc:"the likeliest token in each place"`
+	ArgmaxCompletion string `json:"completion" doc:"the likeliest token at each position"`
 }
 
 type tokenizeAnswer struct {
-	Tokens   []string `json:"tokens,omitzero" doc:"with tokens"`
-	TokenIDs []int    `json:"token_ids,omitzero" doc:"with token_ids"`
+	Tokens   []string `json:"tokens,omitzero" doc:"present if tokens is true"`
+	TokenIDs []int    `json:"token_ids,omitzero" doc:"present if token_ids is true"`
 }
 
 type detokenizeAnswer struct {

@@ -74,12 +74,12 @@ func TestOthers(t *testing.T) {
 			`{"name":"luminous-base","description":"tells stories","hostings":["cloud","aleph-alpha"],"image_support":false,"max_context_size":2048,"maximum_completion_tokens":2048}]` + "\n"},
 		{"POST", "/users/me/token", `{"email":"a@b.c","password":"right"}`, 200, `{"token":"t1","role":"client"}` + "\n"},
 		{"POST", "/get_token", `{"email":"a@b.c","password":"right"}`, 200, `{"token":"t1","role":"client"}` + "\n"},
-		{"POST", "/get_token", `{"email":"a@b.c","password":"wrong"}`, 401, `{"error":"the email or the password is wrong","code":"UNAUTHENTICATED"}` + "\n"},
-		{"POST", "/get_token", `{"email":"a@b.c"}`, 400, `{"error":"password: must be given","code":"INVALID"}` + "\n"},
-		{"POST", "/get_token", `{"password":"x"}`, 400, `{"error":"email: must be given","code":"INVALID"}` + "\n"},
+		{"POST", "/get_token", `{"email":"a@b.c","password":"wrong"}`, 401, `{"error":"wrong email or password","code":"UNAUTHENTICATED"}` + "\n"},
+		{"POST", "/get_token", `{"email":"a@b.c"}`, 400, `{"error":"password: is required","code":"INVALID"}` + "\n"},
+		{"POST", "/get_token", `{"password":"x"}`, 400, `{"error":"email: is required","code":"INVALID"}` + "\n"},
 		{"GET", "/nope", "", 404, `{"error":"not found"}` + "\n"},
 		{"POST", "/v1/nope", "{}", 404, `{"error":"not found"}` + "\n"},
-		{"GET", "/complete", "", 405, `{"error":"this path takes POST","code":"NO_METHOD"}` + "\n"},
+		{"GET", "/complete", "", 405, `{"error":"this path supports only POST","code":"NO_METHOD"}` + "\n"},
 		{"POST", "/complete", `{"prompt":"` + strings.Repeat("x", httpx.DefaultMaxBody) + `"}`, 413, `{"error":"the body is larger than 10485760 bytes","code":"TOO_LARGE"}` + "\n"},
 	} {
 		if w := ask(newFixture(), test.method, test.target, test.body); w.Code != test.status || w.Body.String() != test.want {
@@ -149,7 +149,7 @@ func TestBackendErrors(t *testing.T) {
 		{"late", 408, `{"error":"the deadline passed","code":"TIMEOUT"}`},
 		{"bug", 500, `{"error":"internal error","code":"INTERNAL"}`},
 		{"none", 404, `{"error":"the model 'none' does not exist","code":"NOT_FOUND"}`},
-		{"", 400, `{"error":"model: must be given","code":"INVALID"}`},
+		{"", 400, `{"error":"model: is required","code":"INVALID"}`},
 	} {
 		for target, body := range bodies {
 			w := ask(newFixture(), "POST", target, strings.Replace(body, "MODEL", test.model, 1))
@@ -161,7 +161,7 @@ func TestBackendErrors(t *testing.T) {
 	// A model without a capability.
 	for target, word := range map[string]string{"/evaluate": "scorer", "/embed": "embedder", "/tokenize": "tokenizer"} {
 		w := ask(newFixture(), "POST", target, strings.Replace(bodies[target], "MODEL", "org/claude:1", 1))
-		if want := `{"error":"this model is no ` + word + `","code":"MISSING_CAPABILITY"}` + "\n"; w.Code != 400 || w.Body.String() != want {
+		if want := `{"error":"this model has no ` + word + `","code":"MISSING_CAPABILITY"}` + "\n"; w.Code != 400 || w.Body.String() != want {
 			t.Errorf("%s: got %d %s", target, w.Code, w.Body)
 		}
 	}

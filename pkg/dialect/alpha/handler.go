@@ -103,7 +103,7 @@ func notFound(err error) error {
 }
 
 func noPublisher() error {
-	return llm.Errorf(llm.Unsupported, "this server keeps no checkpoints")
+	return llm.Errorf(llm.Unsupported, "this server stores no checkpoints")
 }
 
 // open opens a model. A missing model is 400 in this dialect.

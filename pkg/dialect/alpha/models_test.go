@@ -147,13 +147,13 @@ func newFixture() *fixture {
 		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local", Run: run, Created: created}, Backend: b}
 	}
 	old := &llm.Run{ID: "20260219", Domain: "novels", Step: 900, LastLoss: new(3.25), ModelConfig: []byte(`{"nLayer":6}`), TrainConfig: []byte(`{"lr":0.0003}`)}
-	models := llmtest.Catalog{
+	models := llm.Fixed{
 		model("novels-5hr", f.teller, old, time.UnixMilli(1739900000123).Add(500*time.Microsecond)),
 		model("chords-run", llmtest.Script{"C", " G"}, &llm.Run{Domain: "chords", Step: 2000}, time.UnixMilli(1739950000000)),
 		model("remote", llmtest.Script{"hi"}, nil, time.Time{}),
 		model("silent", llmtest.Script{}, nil, time.Time{}),
 		model("full", broken{"", &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting", RetryAfter: time.Second}}, nil, time.Time{}),
-		model("picky", broken{"", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not take it"})}, nil, time.Time{}),
+		model("picky", broken{"", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not support it"})}, nil, time.Time{}),
 		model("breaks", broken{"Once", llm.Errorf(llm.Upstream, "the model <x> failed")}, nil, time.Time{}),
 	}
 	mux := httpx.Mux{Routes: Routes(Config{Models: models, Publisher: f.shelf, Curves: curve{}, MaxUpload: 4096}), Fallback: Errors}

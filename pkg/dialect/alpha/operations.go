@@ -12,9 +12,9 @@ const tag = "Alpha"
 var (
 	listDoc    = &httpx.Operation{ID: "alphaModels", Tag: tag, Summary: "List the models that Alpha trained, the newest first", Answers: []httpx.Answer{{Of: []modelObject{}}}}
 	metricsDoc = &httpx.Operation{
-		ID: "modelMetrics", Tag: tag, Summary: "Get what a run measured while it trained", Query: metricsTable,
+		ID: "modelMetrics", Tag: tag, Summary: "Get the metrics of a training run", Query: metricsTable,
 		Path:    []httpx.PathParameter{{Name: "name", Description: "the name of the model", Example: "novels"}},
-		Answers: []httpx.Answer{{Description: "a stretch of metrics.jsonl", Of: metricsObject{}}},
+		Answers: []httpx.Answer{{Description: "a range of metrics.jsonl", Of: metricsObject{}}},
 	}
 	removeDoc = &httpx.Operation{
 		ID: "deleteModel", Tag: tag, Summary: "Delete a published model", Query: removeTable,
@@ -22,19 +22,19 @@ var (
 	}
 	inferenceDoc = &httpx.Operation{
 		ID: "inference", Tag: tag, Summary: "Continue a prompt as a stream", Query: inferenceTable,
-		Answers: []httpx.Answer{{Media: "text/event-stream", Description: "an event for each piece of text, the first of them the prompt", Of: token{}, End: "[DONE]"}},
+		Answers: []httpx.Answer{{Media: "text/event-stream", Description: "one event for each piece of text, beginning with the prompt", Of: token{}, End: "[DONE]"}},
 	}
-	oldInferenceDoc = inferenceDoc.As("inferenceAlias", "Continue a prompt as a stream, at the path of old clients")
+	oldInferenceDoc = inferenceDoc.As("inferenceAlias", "Continue a prompt as a stream, at the path of older clients")
 	chatDoc         = &httpx.Operation{
-		ID: "alphaChat", Tag: tag, Summary: "Continue a chat as plain text, as the AI SDK's text transport reads it", Body: chatTable,
+		ID: "alphaChat", Tag: tag, Summary: "Continue a chat as plain text, for the AI SDK's text transport", Body: chatTable,
 		Example: `{"model": "novels", "messages": [{"role": "user", "content": "Hello"}], "maxTokens": 20}`,
 		Answers: []httpx.Answer{{Media: "text/plain", Description: "the text as it is generated"}},
 	}
 	getGenerateDoc = &httpx.Operation{
-		ID: "generateGet", Tag: tag, Summary: "Continue a prompt that is in the query string", Query: generateTable, Answers: []httpx.Answer{{Of: generated{}}},
+		ID: "generateGet", Tag: tag, Summary: "Continue a prompt in the query string", Query: generateTable, Answers: []httpx.Answer{{Of: generated{}}},
 	}
 	generateDoc = &httpx.Operation{
-		ID: "generate", Tag: tag, Summary: "Continue a prompt", Description: "The query string may have the same keys, and wins.", Body: generateTable, Query: generateTable,
+		ID: "generate", Tag: tag, Summary: "Continue a prompt", Description: "The query string may hold the same keys and takes precedence.", Body: generateTable, Query: generateTable,
 		Example: `{"model": "novels", "prompt": "Once upon a time", "max_tokens": 20}`, Answers: []httpx.Answer{{Of: generated{}}},
 	}
 )
@@ -47,7 +47,7 @@ var uploadID = httpx.PathParameter{Name: "id", Description: "the id of the uploa
 // The documentation of uploads.
 var (
 	uploadDoc = &httpx.Operation{
-		ID: "upload", Tag: tag, Summary: "Publish a checkpoint", Description: "Either everything is one JSON object, or the body is the file and the rest is in headers.",
+		ID: "upload", Tag: tag, Summary: "Publish a checkpoint", Description: "Send all keys as one JSON object, or send the file as the body and the rest in headers.",
 		Body: uploadTable, Media: []string{"application/octet-stream"}, Headers: uploadHeaders, Codes: publishing,
 		Example: `{"name": "mine", "step": 10, "config": {}, "checkpoint": {"modelConfig": {}, "params": {}}}`,
 		Answers: []httpx.Answer{{Of: uploaded{}}},
@@ -56,7 +56,7 @@ var (
 		ID: "beginUpload", Tag: tag, Summary: "Begin an upload in parts", Body: beginTable, Codes: publishing,
 		Example: `{"name": "mine", "size": 1048576, "partSize": 524288}`, Answers: []httpx.Answer{{Of: session{}}},
 	}
-	sessionsDoc = &httpx.Operation{ID: "listUploads", Tag: tag, Summary: "List the sender's uploads under way", Codes: publishing, Answers: []httpx.Answer{{Of: sessions{}}}}
+	sessionsDoc = &httpx.Operation{ID: "listUploads", Tag: tag, Summary: "List the caller's uploads in progress", Codes: publishing, Answers: []httpx.Answer{{Of: sessions{}}}}
 	sessionDoc  = &httpx.Operation{
 		ID: "getUpload", Tag: tag, Summary: "Get an upload with its parts", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: session{}}},
 	}
@@ -66,17 +66,17 @@ var (
 		Answers: []httpx.Answer{{Of: partTaken{}}},
 	}
 	completeDoc = &httpx.Operation{
-		ID: "completeUpload", Tag: tag, Summary: "Publish an upload whose parts have come", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: uploaded{}}},
+		ID: "completeUpload", Tag: tag, Summary: "Publish an upload when all parts have arrived", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: uploaded{}}},
 	}
 	abortDoc = &httpx.Operation{
 		ID: "deleteUpload", Tag: tag, Summary: "Abort an upload", Path: []httpx.PathParameter{uploadID}, Codes: publishing, Answers: []httpx.Answer{{Of: deleted{}}},
 	}
 	chunkDoc = &httpx.Operation{
-		ID: "uploadChunk", Tag: tag, Summary: "Send a chunk of an upload that names itself, in any order", Headers: chunkHeaders, Codes: publishing,
+		ID: "uploadChunk", Tag: tag, Summary: "Send a chunk of an upload whose id the client chooses, in any order", Headers: chunkHeaders, Codes: publishing,
 		Media: []string{"application/octet-stream"}, Answers: []httpx.Answer{{Of: chunkTaken{}}},
 	}
 	assembleDoc = &httpx.Operation{
-		ID: "assembleUpload", Tag: tag, Summary: "Publish an upload whose chunks have come", Body: assembleTable, Codes: publishing,
+		ID: "assembleUpload", Tag: tag, Summary: "Publish an upload when all chunks have arrived", Body: assembleTable, Codes: publishing,
 		Example: `{"uploadId": "mine-10", "totalChunks": 2, "name": "mine", "step": 10, "config": {}}`, Answers: []httpx.Answer{{Of: uploaded{}}},
 	}
 )

@@ -15,7 +15,6 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
-	"glossa/pkg/llm/llmtest"
 )
 
 // noUpload is the error of an upload that the publisher does not have.
@@ -98,16 +97,16 @@ func TestParts(t *testing.T) {
 
 		{"GET", "/api/uploads/other", "", nil, 404, `{"error":"id: no upload"}`},
 		{"PUT", "/api/uploads/other/parts/1", "", nil, 404, `{"error":"id: no upload"}`},
-		{"PUT", "/api/uploads/known/parts/x", "", nil, 404, `{"error":"part: must be its number"}`},
+		{"PUT", "/api/uploads/known/parts/x", "", nil, 404, `{"error":"part: must be the number of a part"}`},
 		{"POST", "/api/uploads/other/complete", "", nil, 404, `{"error":"id: no upload"}`},
 		{"DELETE", "/api/uploads/other", "", nil, 404, `{"error":"id: no upload"}`},
-		{"POST", "/api/uploads", `{}`, nil, 400, `{"error":"name: must be given"}`},
+		{"POST", "/api/uploads", `{}`, nil, 400, `{"error":"name: is required"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1.5}`, nil, 400, `{"error":"size: must be an integer, not number 1.5"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1,"partSize":-1}`, nil, 400, `{"error":"partSize: must not be negative"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1,"config":[]}`, nil, 400, `{"error":"config: must be an object"}`},
 		{"POST", "/api/uploads", `{"name":"x","size":1,"checkpoint":{}}`, nil, 400, `{"error":"checkpoint: unknown parameter"}`},
 		{"POST", "/api/uploads", ``, nil, 400, `{"error":"the body is empty: a JSON object is expected"}`},
-		{"PUT", "/api/uploads", "", nil, 405, `{"error":"this path takes POST, GET"}`},
+		{"PUT", "/api/uploads", "", nil, 405, `{"error":"this path supports only POST, GET"}`},
 		{"POST", "/api/upload/chunk", "data", chunk[:4], 400, `{"error":"Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"}`},
 		{"POST", "/api/upload/chunk", "data", []string{"X-Upload-Id", "u", "X-Chunk-Index", "one", "X-Total-Chunks", "3"}, 400, `{"error":"Missing X-Upload-Id, X-Chunk-Index or X-Total-Chunks headers"}`},
 		{"POST", "/api/upload/chunk", "", chunk, 400, `{"error":"the body is empty: a chunk is expected"}`},
@@ -120,8 +119,8 @@ func TestParts(t *testing.T) {
 		if got := strings.TrimSpace(w.Body.String()); w.Code != test.status || got != test.want {
 			t.Errorf("%s %s %s: got %d %s", test.method, test.target, test.body, w.Code, got)
 		}
-		none := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
-		if w := ask(none.Handler(), test.method, test.target, test.body, test.headers...); w.Code != 405 && !strings.Contains(w.Body.String(), "keeps no checkpoints") {
+		none := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}})}
+		if w := ask(none.Handler(), test.method, test.target, test.body, test.headers...); w.Code != 405 && !strings.Contains(w.Body.String(), "stores no checkpoints") {
 			t.Errorf("%s %s without a publisher: %d %s", test.method, test.target, w.Code, w.Body)
 		}
 	}
@@ -144,7 +143,7 @@ func (stubborn) Complete(context.Context, string) (name string, step int, err er
 // A body that is rejected early is read to its end, because clients that are still sending
 // would otherwise lose the answer.
 func TestRefusalsAreHeard(t *testing.T) {
-	mux := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}, Publisher: stubborn{&fakePublisher{}}})}
+	mux := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}, Publisher: stubborn{&fakePublisher{}}})}
 	for path, method := range map[string]string{
 		"/api/upload": "POST", "/api/uploads": "POST", "/api/upload/assemble": "POST", "/api/upload/chunk": "POST", "/api/uploads/known/parts/1": "PUT",
 	} {

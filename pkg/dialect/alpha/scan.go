@@ -76,7 +76,7 @@ func (s *scanner) wrong() error {
 	case s.err != nil && !errors.Is(s.err, io.EOF):
 		return s.err
 	case s.pos == s.end:
-		return fmt.Errorf("byte %d: it ends early", s.offset())
+		return fmt.Errorf("byte %d: unexpected end", s.offset())
 	}
 	return fmt.Errorf("byte %d: unexpected %q", s.offset(), c)
 }

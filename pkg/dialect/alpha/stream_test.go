@@ -11,7 +11,6 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
-	"glossa/pkg/llm/llmtest"
 )
 
 // endless repeats a word until it is stopped.
@@ -55,7 +54,7 @@ func TestClientLeaves(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			b := &endless{stopped: make(chan bool)}
 			var rec *httpx.Record
-			models := llmtest.Catalog{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local"}, Backend: b}}
+			models := llm.Fixed{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local"}, Backend: b}}
 			m := &httpx.Mux{Routes: Routes(Config{Models: models}), Observe: func(r *httpx.Record) { rec = r }}
 			w := &leaver{httptest.NewRecorder(), 2}
 			m.Handler().ServeHTTP(w, httptest.NewRequest(test.method, test.target, strings.NewReader(test.body)))
@@ -75,7 +74,7 @@ func TestClientLeavesWhole(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	var rec *httpx.Record
-	models := llmtest.Catalog{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local"}, Backend: broken{"", ctx.Err()}}}
+	models := llm.Fixed{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local"}, Backend: broken{"", ctx.Err()}}}
 	m := &httpx.Mux{Routes: Routes(Config{Models: models}), Observe: func(r *httpx.Record) { rec = r }}
 	m.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/api/generate?prompt=x", nil).WithContext(ctx))
 	if rec.Status != httpx.Status(httpx.Gone) {
@@ -138,7 +137,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"the body of a GET or a DELETE is ignored", "net/http would wait for it in the middle of the answer",
-			"DELETE", "/api/models?name=novels-5hr", "{}", 400, "a request of the method DELETE has no body here",
+			"DELETE", "/api/models?name=novels-5hr", "{}", 400, "DELETE requests must not have a body here",
 		},
 		{
 			"step 0 counts as missing", "a run may publish its first weights",

@@ -135,8 +135,8 @@ func TestScanBounds(t *testing.T) {
 		"depth":   {`{"a":` + strings.Repeat("[", 1<<20), "nested deeper than"},
 		"members": {"{" + strings.Repeat(`"a":0,`, 1<<18) + `"b":0}`, "more than 100 members"},
 		"a key":   {`{"` + strings.Repeat("k", 1<<21) + `":0}`, "a key of more than"},
-		"texts":   {`{"name":"` + strings.Repeat("k", maxTexts) + `"}`, "beside the checkpoint"},
-		"an end":  {`{"checkpoint":{"params":{"wte":{"data":[` + strings.Repeat("0,", 1<<20), "it ends early"},
+		"texts":   {`{"name":"` + strings.Repeat("k", maxTexts) + `"}`, "besides the checkpoint"},
+		"an end":  {`{"checkpoint":{"params":{"wte":{"data":[` + strings.Repeat("0,", 1<<20), "unexpected end"},
 	} {
 		body := arrived([]byte(test.body))
 		_, err := body.jsonUpload()

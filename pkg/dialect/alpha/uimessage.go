@@ -23,7 +23,7 @@ type uiPart struct {
 func (m *message) text(path string) (string, error) {
 	if m.Parts == nil {
 		if m.Content == nil {
-			return "", &llm.Error{Code: llm.Invalid, Param: path + ".content", Message: "must be given"}
+			return "", &llm.Error{Code: llm.Invalid, Param: path + ".content", Message: "is required"}
 		}
 		return *m.Content, nil
 	}
@@ -37,7 +37,7 @@ func (m *message) text(path string) (string, error) {
 	}
 	// Interfaces of the SDK's version 4 send both.
 	if m.Content != nil && *m.Content != all.String() {
-		return "", &llm.Error{Code: llm.Invalid, Param: path + ".content", Message: "differs from the text of parts: send one"}
+		return "", &llm.Error{Code: llm.Invalid, Param: path + ".content", Message: "differs from the text of parts: send only one of them"}
 	}
 	return all.String(), nil
 }
@@ -51,13 +51,13 @@ func partText(raw json.RawMessage, role, path string) (string, error) {
 	}
 	switch {
 	case part.Type == "text" && part.Text == nil:
-		return "", &llm.Error{Code: llm.Invalid, Param: path + ".text", Message: "must be given"}
+		return "", &llm.Error{Code: llm.Invalid, Param: path + ".text", Message: "is required"}
 	case part.Type == "text":
 		return *part.Text, nil
 	case part.Type == "step-start" || part.Type == "source-url" || part.Type == "source-document" || strings.HasPrefix(part.Type, "data-"):
 		return "", nil
 	case part.Type == "":
-		return "", &llm.Error{Code: llm.Invalid, Param: path + ".type", Message: "must be given"}
+		return "", &llm.Error{Code: llm.Invalid, Param: path + ".type", Message: "is required"}
 	}
-	return "", &llm.Error{Code: llm.Unsupported, Param: path, Message: fmt.Sprintf("a part of type %.40q of the role %s is not served, only text is", part.Type, role)}
+	return "", &llm.Error{Code: llm.Unsupported, Param: path, Message: fmt.Sprintf("parts of type %.40q of the role %s are not supported: send text", part.Type, role)}
 }

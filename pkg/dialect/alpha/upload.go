@@ -112,7 +112,7 @@ func (a *receivedBody) decodeParts(table *wire.Table, parts []span, v any) error
 		n += int64(len(p.text)) + p.to - p.from
 	}
 	if n > maxTexts {
-		return llm.Errorf(httpx.TooLarge, "more than %d bytes beside the checkpoint", maxTexts)
+		return llm.Errorf(httpx.TooLarge, "more than %d bytes besides the checkpoint", maxTexts)
 	}
 	release, err := a.p.HoldTexts(a.ctx, n)
 	if err != nil {
@@ -190,7 +190,7 @@ func (a *receivedBody) splitCheckpoint() (rest []span, checkpoint *span, plausib
 			return err
 		}
 		if checkpoint != nil {
-			return &llm.Error{Code: llm.Invalid, Param: key, Message: "given twice"}
+			return &llm.Error{Code: llm.Invalid, Param: key, Message: "appears twice"}
 		}
 		switch s.peek() {
 		case 'n':

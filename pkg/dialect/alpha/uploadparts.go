@@ -58,7 +58,7 @@ type Part struct {
 	Index        int
 	Offset, Size int64
 	Arrived      bool
-	URL          string // where to PUT it without a key; "": to the server
+	URL          string // a URL for a PUT without a key; "": to the server
 }
 
 // Limits of bodies, bytes.
@@ -168,7 +168,7 @@ func (cfg Config) sessions(w http.ResponseWriter, r *http.Request) error {
 func (cfg Config) part(w http.ResponseWriter, r *http.Request) error {
 	index, err := strconv.Atoi(r.PathValue("part"))
 	if err != nil {
-		return &llm.Error{Code: llm.NotFound, Param: "part", Message: "must be its number"}
+		return &llm.Error{Code: llm.NotFound, Param: "part", Message: "must be the number of a part"}
 	}
 	body, err := httpx.Body(r)
 	if err != nil {

@@ -93,7 +93,7 @@ type generateRequest struct {
 type generated struct {
 	Text  string `json:"text"`
 	Model string `json:"model"`
-	Usage *usage `json:"usage,omitempty" doc:"absent if a remote provider does not send all of it"`
+	Usage *usage `json:"usage,omitempty" doc:"absent if a remote provider omits part of it"`
 }
 
 type usage struct {
@@ -151,7 +151,7 @@ type sessions struct {
 // listed is an upload in progress.
 type listed struct {
 	ID      string `json:"id"`
-	Name    string `json:"name" doc:"empty if it comes in chunks"`
+	Name    string `json:"name" doc:"empty if the upload is in chunks"`
 	Step    int    `json:"step"`
 	Size    int64  `json:"size" doc:"bytes"`
 	Arrived int64  `json:"arrived" doc:"bytes"`
@@ -163,7 +163,7 @@ type part struct {
 	Offset  int64  `json:"offset"`
 	Size    int64  `json:"size"`
 	Arrived bool   `json:"arrived"`
-	URL     string `json:"url,omitempty" doc:"where to PUT it without a key"`
+	URL     string `json:"url,omitempty" doc:"a URL for a PUT without a key"`
 }
 
 // partTaken is the answer to PUT /api/uploads/{id}/parts/{part}.

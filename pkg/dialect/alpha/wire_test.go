@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"glossa/pkg/httpx"
-	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/llm"
 )
 
 // TestWire compares the exact answers of requests.
@@ -37,7 +37,7 @@ func TestWire(t *testing.T) {
 			"data: {\"token\":\"<a> é\"}\n\ndata: {\"token\":\" upon\"}\n\ndata: [DONE]\n\n"},
 		{"inference, no steps", "GET", "/inference?query=Once&steps=0", "", 200, sse, "data: {\"token\":\"Once\"}\n\ndata: [DONE]\n\n"},
 		{"inference breaks", "GET", "/inference?query=x&model=breaks", "", 200, sse, "data: {\"token\":\"Once\"}\n\ndata: {\"error\":\"the model <x> failed\"}\n\n"},
-		{"inference refused", "GET", "/inference?query=x&model=picky", "", 400, object, `{"error":"steps: this model does not take it"}` + "\n"},
+		{"inference refused", "GET", "/inference?query=x&model=picky", "", 400, object, `{"error":"steps: this model does not support it"}` + "\n"},
 		{"chat", "POST", "/api/chat", `{` + hi + `,"model":"novels-5hr","maxTokens":3,"temperature":0,"topk":1}`, 200, text, " upon a"},
 		{"chat of the AI SDK", "POST", "/api/chat", `{"id":"c1","trigger":"regenerate-message","messageId":"m2","messages":[{"id":"m1","role":"user","metadata":{"a":1},` +
 			`"parts":[{"type":"step-start"},{"type":"text","text":"h","state":"done","providerMetadata":{}},{"type":"data-x","data":1},{"type":"text","text":"i"}]}]}`, 200, text, " upon a time"},
@@ -55,7 +55,7 @@ func TestWire(t *testing.T) {
 		{"no body, but a query", "POST", "/api/generate?prompt=x&model=remote", "", 200, object,
 			`{"text":"hi","model":"remote","usage":{"prompt_tokens":1,"completion_tokens":1}}` + "\n"},
 		{"generate breaks", "GET", "/api/generate?prompt=x&model=breaks", "", 502, object, `{"error":"the model <x> failed"}` + "\n"},
-		{"generate refused", "GET", "/api/generate?prompt=x&model=picky", "", 400, object, `{"error":"max_tokens: this model does not take it"}` + "\n"},
+		{"generate refused", "GET", "/api/generate?prompt=x&model=picky", "", 400, object, `{"error":"max_tokens: this model does not support it"}` + "\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			w := ask(h, test.method, test.target, test.body)
@@ -64,7 +64,7 @@ func TestWire(t *testing.T) {
 			}
 		})
 	}
-	empty := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
+	empty := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}})}
 	if w := ask(empty.Handler(), "GET", "/api/models", ""); w.Body.String() != "[]\n" {
 		t.Errorf("no models: %q", w.Body)
 	}
@@ -92,13 +92,13 @@ func TestBadInput(t *testing.T) {
 		{"GET", "/api/inference?query=x&temp=1e999", "", 400, "temp: must be a number"},
 		{"GET", "/api/inference?query=x&topk=-1", "", 400, "topk: must not be negative"},
 		{"GET", "/api/inference?query=x&topk=1.5", "", 400, "topk: must be an integer"},
-		{"GET", "/api/inference?query=x&query=y", "", 400, "query: given twice"},
+		{"GET", "/api/inference?query=x&query=y", "", 400, "query: appears twice"},
 		{"GET", "/api/inference?query=x&top_k=3", "", 400, "top_k: unknown parameter"},
 		{"GET", "/api/inference?query=%ff", "", 400, "query: not valid UTF-8"},
 		{"GET", "/api/inference?query=x&%ff=1", "", 400, "the query string is not valid UTF-8"},
 		{"GET", "/api/inference?query=%zz", "", 400, "the query string is malformed"},
 		{"GET", "/api/inference?query=x;temp=1", "", 400, "the query string is malformed"},
-		{"POST", "/api/inference", "", 405, "this path takes GET"},
+		{"POST", "/api/inference", "", 405, "this path supports only GET"},
 		{"POST", "/api/chat", "", 400, "the body is empty: a JSON object is expected"},
 		{"POST", "/api/chat", "{", 400, "the body is not valid JSON: unexpected end of JSON input"},
 		{"POST", "/api/chat", "[]", 400, "the body must be an object, not array"},
@@ -106,26 +106,26 @@ func TestBadInput(t *testing.T) {
 		{"POST", "/api/chat", `{}`, 400, "Empty prompt"},
 		{"POST", "/api/chat", `{"messages":[]}`, 400, "Empty prompt"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","content":""}]}`, 400, "Empty prompt"},
-		{"POST", "/api/chat", `{"messages":[{"role":"user"}]}`, 400, "messages[0].content: must be given"},
+		{"POST", "/api/chat", `{"messages":[{"role":"user"}]}`, 400, "messages[0].content: is required"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","content":[]}]}`, 400, "messages.content: must be a string, not array"},
-		{"POST", "/api/chat", `{"messages":[{"content":"x"}]}`, 400, "messages[0].role: must be given"},
-		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x","parts":[]}]}`, 400, "messages[0].content: differs from the text of parts: send one"},
+		{"POST", "/api/chat", `{"messages":[{"content":"x"}]}`, 400, "messages[0].role: is required"},
+		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x","parts":[]}]}`, 400, "messages[0].content: differs from the text of parts: send only one of them"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[]}]}`, 400, "Empty prompt"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":{}}]}`, 400, "messages.parts: must be an array, not object"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[5]}]}`, 400, "messages[0].parts[0]: must be an object, not number"},
-		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[{"text":"x"}]}]}`, 400, "messages[0].parts[0].type: must be given"},
-		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[{"type":"text"}]}]}`, 400, "messages[0].parts[0].text: must be given"},
+		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[{"text":"x"}]}]}`, 400, "messages[0].parts[0].type: is required"},
+		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[{"type":"text"}]}]}`, 400, "messages[0].parts[0].text: is required"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[{"type":"text","text":5}]}]}`, 400, "messages[0].parts[0].text: must be a string, not number"},
-		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[{"type":"text","text":"x"},{"type":"file","url":"data:,"}]}]}`, 400, `messages[0].parts[1]: a part of type "file" of the role user is not served, only text is`},
-		{"POST", "/api/chat", `{"messages":[{"role":"assistant","parts":[{"type":"tool-weather","state":"output-available"}]}]}`, 400, `messages[0].parts[0]: a part of type "tool-weather" of the role assistant is not served, only text is`},
+		{"POST", "/api/chat", `{"messages":[{"role":"user","parts":[{"type":"text","text":"x"},{"type":"file","url":"data:,"}]}]}`, 400, `messages[0].parts[1]: parts of type "file" of the role user are not supported: send text`},
+		{"POST", "/api/chat", `{"messages":[{"role":"assistant","parts":[{"type":"tool-weather","state":"output-available"}]}]}`, 400, `messages[0].parts[0]: parts of type "tool-weather" of the role assistant are not supported: send text`},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x"}],"maxTokens":0}`, 400, "maxTokens: must be at least 1"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x"}],"topk":-1}`, 400, "topk: must not be negative"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x"}],"temperature":-1}`, 400, "temperature: must not be negative"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x"}],"temperature":"hot"}`, 400, "temperature: must be a number, not string"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x"}],"model":"nope"}`, 400, "Unknown model"},
-		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x"}],"model":"a","model":"b"}`, 400, "model: given twice"},
+		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x"}],"model":"a","model":"b"}`, 400, "model: appears twice"},
 		{"POST", "/api/chat", `{"messages":[{"role":"user","content":"x"}],"max_tokens":1}`, 400, "max_tokens: unknown parameter"},
-		{"GET", "/api/chat", "", 405, "this path takes POST"},
+		{"GET", "/api/chat", "", 405, "this path supports only POST"},
 		{"GET", "/api/generate", "", 400, "Empty prompt"},
 		{"POST", "/api/generate", `{"prompt":""}`, 400, "Empty prompt"},
 		{"POST", "/api/generate", `{"prompt":7}`, 400, "prompt: must be a string, not number"},
@@ -142,9 +142,9 @@ func TestBadInput(t *testing.T) {
 		{"GET", "/api/models/x/metrics?from=-1", "", 400, "from: must not be negative"},
 		{"GET", "/api/models/x/metrics?from=1.5", "", 400, "from: must be an integer"},
 		{"GET", "/api/models/x/metrics?since=1", "", 400, "since: unknown parameter"},
-		{"POST", "/api/models/x/metrics", "", 405, "this path takes GET"},
-		{"PUT", "/api/models", "", 405, "this path takes GET, DELETE"},
-		{"GET", "/api/upload", "", 405, "this path takes POST"},
+		{"POST", "/api/models/x/metrics", "", 405, "this path supports only GET"},
+		{"PUT", "/api/models", "", 405, "this path supports only GET, DELETE"},
+		{"GET", "/api/upload", "", 405, "this path supports only POST"},
 		{"GET", "/api/nope", "", 404, "not found"},
 	} {
 		want, err := json.Marshal(map[string]string{"error": test.want})
@@ -244,12 +244,12 @@ func TestBadUpload(t *testing.T) {
 		{`{"name":"x","config":{},"step":"1",` + good + `}`, nil, 400, "step: must be an integer, not string"},
 		{`{"name":7,"config":{},"step":1,` + good + `}`, nil, 400, "name: must be a string, not number"},
 		{`{"name":"x","config":{},"step":1,"more":1,` + good + `}`, nil, 400, "more: unknown parameter"},
-		{`{"name":"x","name":"y","config":{},"step":1,` + good + `}`, nil, 400, "name: given twice"},
-		{`{` + good + `,` + good + `}`, nil, 400, "checkpoint: given twice"},
+		{`{"name":"x","name":"y","config":{},"step":1,` + good + `}`, nil, 400, "name: appears twice"},
+		{`{` + good + `,` + good + `}`, nil, 400, "checkpoint: appears twice"},
 		{`{"name":"../x","config":{},"step":1,` + good + `}`, nil, 400, "name: must be a plain name"},
 		{`{"name":"` + strings.Repeat("x", 4096) + `"}`, nil, 413, "the body is larger than 4096 bytes"},
 		{bomb.String(), []string{"Content-Encoding", "gzip"}, 413, "the body is larger than 4096 bytes"},
-		{"{}", []string{"Content-Encoding", "gzip"}, 400, "the body is cut short or is no valid gzip"},
+		{"{}", []string{"Content-Encoding", "gzip"}, 400, "the body is truncated or not valid gzip"},
 		{"ALPH", binary(), 400, "Missing X-Checkpoint-Name or X-Checkpoint-Step headers"},
 		{"ALPH", binary("X-Checkpoint-Name", "x"), 400, "Missing X-Checkpoint-Name or X-Checkpoint-Step headers"},
 		{"", binary("X-Checkpoint-Name", "x", "X-Checkpoint-Step", "1"), 400, "the body is empty: a checkpoint is expected"},
@@ -273,12 +273,12 @@ func TestBadUpload(t *testing.T) {
 			t.Errorf("%.80q: %d bodies and %d bytes are held", test.body, f.shelf.open, f.shelf.held)
 		}
 	}
-	none := httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{}})}
+	none := httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{}})}
 	for _, w := range []string{
 		ask(none.Handler(), "POST", "/api/upload", goodUpload).Body.String(),
 		ask(none.Handler(), "DELETE", "/api/models?name=x", "").Body.String(),
 	} {
-		if w != `{"error":"this server keeps no checkpoints"}`+"\n" {
+		if w != `{"error":"this server stores no checkpoints"}`+"\n" {
 			t.Errorf("got %s", w)
 		}
 	}

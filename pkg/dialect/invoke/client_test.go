@@ -112,7 +112,7 @@ func TestClient(t *testing.T) {
 		{"breaks", `{"prompt":"a"}`, "", "An error occurred: internal error"},
 		{"full", `{"prompt":"a"}`, "", "An error occurred: 8 requests are waiting"},
 		{"anthropic.claude-v2:1", `{"prompt":"fail"}`, "", "An error occurred: the endpoint is gone"},
-		{"tgi.llama-2-13b", `{"watermark":true}`, "", `An error occurred: watermark: this model does not take it: leave it out, or send "ignore_unmapped": true beside body`},
+		{"tgi.llama-2-13b", `{"watermark":true}`, "", `An error occurred: watermark: this model does not support it: remove it, or send "ignore_unmapped": true next to body`},
 	} {
 		request := to(models[test.model]["model_family"].(string), test.model, test.body)
 		text, err := c.invoke(request)

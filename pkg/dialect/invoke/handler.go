@@ -70,7 +70,7 @@ func (cfg Config) invoke(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(r.Context().Err(), context.Canceled): // the client has disconnected
 		return r.Context().Err()
 	case answer == nil:
-		return llm.Errorf(llm.Upstream, "the model gave no answer")
+		return llm.Errorf(llm.Upstream, "the model returned no answer")
 	}
 	if g, ok := answer["guarantee"].(llm.Guarantee); ok { // only models in the process
 		httpx.Guarantee(w, []llm.Chunk{{Guarantee: g}})

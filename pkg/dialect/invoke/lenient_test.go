@@ -42,7 +42,7 @@ func TestIgnoreUnmapped(t *testing.T) {
 		for _, target := range []string{"/invoke", "/invoke_stream"} {
 			w := ask(h, "POST", target, `{"model_family":"bedrock","model_name":"`+test.name+`","body":`+page+test.request+`}`)
 			got := w.Header().Get(IgnoredHeader)
-			if strings.HasPrefix(w.Body.String(), `{"error":"An error occurred: do_sample: this model does not take it`) {
+			if strings.HasPrefix(w.Body.String(), `{"error":"An error occurred: do_sample: this model does not support it`) {
 				got += refused
 			}
 			if got != test.want || got != refused && !strings.Contains(w.Body.String(), `"{\"prompt\":\"a\"}"`) {

@@ -87,18 +87,18 @@ func (f failing) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, er
 	}
 }
 
-func testModels() llmtest.Catalog {
+func testModels() llm.Fixed {
 	local := func(name string, b llm.Backend) llm.Model {
 		return llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "local", Type: "Alpha", Streaming: true}, Backend: b}
 	}
 	caller := []llm.Call{{ID: "call_1", Name: "f", Arguments: `{"a":7}`}}
 	tokens := []llm.Token{{ID: 1, Text: "a", Logprob: -0.5, Top: []llm.Token{{ID: 2, Text: "b", Logprob: -0.25}}}, {ID: 9}}
-	return llmtest.Catalog{
+	return llm.Fixed{
 		local("org/story:1", llmtest.Script{"Once", " upon", " a time"}),
 		local("form", chunks{{Text: `{"a":7}`, Finish: llm.FinishEOS, Guarantee: llm.Enforced, Usage: &llm.Usage{Input: 1, Output: 2}}}),
 		local("caller", chunks{{Calls: caller, Tokens: tokens}, {}, {Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1, Output: 2}}}),
 		local("long", failing{err: &llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"}}),
-		local("picky", failing{err: &llm.Error{Code: llm.Invalid, Param: "top_p", Message: "must be above 0"}}),
+		local("picky", failing{err: &llm.Error{Code: llm.Invalid, Param: "top_p", Message: "must be greater than 0"}}),
 		local("full", failing{err: &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting", RetryAfter: 2 * time.Second}}),
 		local("late", failing{err: fmt.Errorf("x: %w", context.DeadlineExceeded)}),
 		local("bug", failing{err: fmt.Errorf("a secret of ours")}),

@@ -20,9 +20,9 @@ func newPrompt(body map[string]json.RawMessage) (llm.Prompt, error) {
 	}
 	switch {
 	case len(given) == 0:
-		return llm.Prompt{}, wire.Invalid("prompt", "must be given, or messages")
+		return llm.Prompt{}, wire.Invalid("prompt", "is required unless messages is sent")
 	case len(given) > 1:
-		return llm.Prompt{}, wire.Invalid(given[1], "cannot be sent with %s", given[0])
+		return llm.Prompt{}, wire.Invalid(given[1], "cannot be combined with %s", given[0])
 	case given[0] == "messages":
 		list, err := newMessages(body)
 		return llm.Prompt{Messages: list}, err
@@ -51,7 +51,7 @@ func newMessages(body map[string]json.RawMessage) ([]llm.Message, error) {
 		return nil, err
 	}
 	if len(sent) == 0 {
-		return nil, wire.Invalid(key, "at least one is needed")
+		return nil, wire.Invalid(key, "at least one is required")
 	}
 	var list []llm.Message
 	if !isNull(body["system"]) {
@@ -78,16 +78,16 @@ func (m *message) translate(path string) (llm.Message, error) {
 	case !slices.Contains([]string{"system", "user", "assistant", "tool"}, m.Role):
 		return out, wire.Invalid(path+".role", "must be system, user, assistant or tool, not %.40q", m.Role)
 	case len(m.ToolCalls) > 0 && m.Role != "assistant":
-		return out, wire.Invalid(path+".tool_calls", "only a message of the role assistant has them")
+		return out, wire.Invalid(path+".tool_calls", "is only allowed in a message of the role assistant")
 	case (m.ToolCallID != "") != (m.Role == "tool"):
-		return out, wire.Invalid(path+".tool_call_id", "a message of the role tool has it, and no other")
+		return out, wire.Invalid(path+".tool_call_id", "is required in a message of the role tool and not allowed in others")
 	}
 	for i, c := range m.ToolCalls {
 		var arguments map[string]json.RawMessage
 		at := fmt.Sprintf("%s.tool_calls[%d].function", path, i)
 		switch {
 		case c.Function.Name == "":
-			return out, wire.Invalid(at+".name", "must be given")
+			return out, wire.Invalid(at+".name", "is required")
 		case json.Unmarshal([]byte(c.Function.Arguments), &arguments) != nil || arguments == nil:
 			return out, wire.Invalid(at+".arguments", "must be a JSON object, as a string")
 		}
@@ -96,7 +96,7 @@ func (m *message) translate(path string) (llm.Message, error) {
 	var err error
 	out.Parts, err = content(path+".content", m.Content)
 	if err == nil && len(out.Parts) == 0 && len(out.Calls) == 0 {
-		err = wire.Invalid(path+".content", "must be given")
+		err = wire.Invalid(path+".content", "is required")
 	}
 	return out, err
 }
@@ -121,7 +121,7 @@ func content(path string, raw json.RawMessage) ([]llm.Part, error) {
 		case p.Type != nil && *p.Type != "text":
 			return nil, wire.Invalid(at+".type", "must be text, not %.40q", *p.Type)
 		case p.Text == nil:
-			return nil, wire.Invalid(at+".text", "must be given")
+			return nil, wire.Invalid(at+".text", "is required")
 		}
 		list[i].Text = *p.Text
 	}

@@ -44,7 +44,7 @@ func (in *request) fit(model canonicalModel, stream, ignore bool) (ignored []str
 	for _, name := range model.unmapped(in.Body) {
 		if name != "stream" && !empty(in.Body[name]) {
 			if !ignore {
-				const message = `this model does not take it: leave it out, or send "ignore_unmapped": true beside body`
+				const message = `this model does not support it: remove it, or send "ignore_unmapped": true next to body`
 				return nil, &llm.Error{Code: wire.UnknownParam, Param: name, Message: message}
 			}
 			ignored = append(ignored, name)
@@ -70,7 +70,7 @@ func (in *request) stream(stream bool) error {
 		}
 	}
 	if sent {
-		return wire.Invalid(key, "must be false here: /invoke_stream streams")
+		return wire.Invalid(key, "must be false here: use /invoke_stream to stream")
 	}
 	return nil
 }
@@ -111,7 +111,7 @@ func generation(body map[string]json.RawMessage, stream bool) (*llm.Request, err
 	case req.Schema != nil && req.Schema[0] != '{':
 		return nil, wire.Invalid("schema", "must be an object")
 	case req.Schema != nil && req.Grammar != nil:
-		return nil, wire.Invalid("grammar", "cannot be sent with schema: a text follows one form")
+		return nil, wire.Invalid("grammar", "cannot be combined with schema")
 	}
 	return req, nil
 }

@@ -78,6 +78,6 @@ type token struct {
 	ID      int      `json:"id"`
 	Text    string   `json:"text"`
 	Special bool     `json:"special"`
-	Logprob *float64 `json:"logprob" doc:"the natural logarithm of the probability; null where nothing predicts the token"`
+	Logprob *float64 `json:"logprob" doc:"the natural logarithm of the probability; null for a token without a context"`
 	Top     []token  `json:"top,omitempty"`
 }

@@ -8,7 +8,6 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
-	"glossa/pkg/llm/llmtest"
 	"glossa/pkg/meter"
 )
 
@@ -66,7 +65,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s is not in %s", want, got)
 		}
 	}
-	if got := ask(handler(llmtest.Catalog{}), "GET", "/list_models", "").Body.String(); got != `{"models":[]}`+"\n" {
+	if got := ask(handler(llm.Fixed{}), "GET", "/list_models", "").Body.String(); got != `{"models":[]}`+"\n" {
 		t.Error(got)
 	}
 	if g := ask(h, "POST", "/invoke", to("local", "form", `{"prompt":"a"}`)).Header().Get("X-Glossa-Guarantee"); g != "enforced" {
@@ -82,7 +81,7 @@ func TestErrors(t *testing.T) {
 	fault := func(message string) string {
 		return `{"detail":[{"loc":["body"],"msg":"` + message + `","type":"value_error"}]}`
 	}
-	const unmapped = `: this model does not take it: leave it out, or send \"ignore_unmapped\": true beside body`
+	const unmapped = `: this model does not support it: remove it, or send \"ignore_unmapped\": true next to body`
 	for _, test := range []struct {
 		body   string
 		status int
@@ -104,14 +103,14 @@ func TestErrors(t *testing.T) {
 		{`{"model_family":5}`, 200, occurred(`model_family: must be a string, not number`)},
 		{to("local", "form", `[]`), 200, occurred(`body: must be an object, not array`)},
 		{`{"model_family":"local","model_name":"form","body":{},"parameters":{}}`, 200, occurred(`parameters: unknown parameter`)},
-		{to("local", "form", `{"prompt":"a","prompt":"b"}`), 200, occurred(`body: \"prompt\" is given twice`)},
-		{to("local", "form", `{}`), 200, occurred(`prompt: must be given, or messages`)},
-		{to("local", "form", `{"prompt":null}`), 200, occurred(`prompt: must be given, or messages`)},
+		{to("local", "form", `{"prompt":"a","prompt":"b"}`), 200, occurred(`body: \"prompt\" appears twice`)},
+		{to("local", "form", `{}`), 200, occurred(`prompt: is required unless messages is sent`)},
+		{to("local", "form", `{"prompt":null}`), 200, occurred(`prompt: is required unless messages is sent`)},
 		{to("local", "form", `{"prompt":"a","watermark":true,"details":[0]}`), 200, occurred(`details` + unmapped)},
 		{`{` + claude + `,"body":{"prompt":"a","top_k":0}}`, 200, occurred(`top_k` + unmapped)},
 		{`{` + claude + `,"body":{"prompt":"fail"}}`, 200, occurred(`the endpoint is gone`)},
 		{to("local", "long", `{"prompt":"a"}`), 200, occurred(`the prompt has 300 tokens, the context of this model 256`)},
-		{to("local", "picky", `{"prompt":"a"}`), 200, occurred(`top_p: must be above 0`)},
+		{to("local", "picky", `{"prompt":"a"}`), 200, occurred(`top_p: must be greater than 0`)},
 		{to("local", "late", `{"prompt":"a"}`), 200, occurred(`the deadline passed`)},
 		{to("local", "full", `{"prompt":"a"}`), 429, occurred(`8 requests are waiting`)},
 		{to("local", "bug", `{"prompt":"a"}`), 500, occurred(`internal error`)},
@@ -134,10 +133,10 @@ func TestErrors(t *testing.T) {
 		{"GET", "/invoke", "", 405, `{"detail":"Method Not Allowed"}`},
 		{"POST", "/ping", "{}", 405, `{"detail":"Method Not Allowed"}`},
 		{"GET", "/nope", "", 404, `{"detail":"Not Found"}`},
-		{"POST", "/invoke", to("local", "form", `{"prompt":"a","stream":true}`), 200, occurred(`stream: must be false here: /invoke_stream streams`)},
-		{"POST", "/invoke", `{` + claude + `,"body":{"prompt":"a","stream":true}}`, 200, occurred(`stream: must be false here: /invoke_stream streams`)},
+		{"POST", "/invoke", to("local", "form", `{"prompt":"a","stream":true}`), 200, occurred(`stream: must be false here: use /invoke_stream to stream`)},
+		{"POST", "/invoke", `{` + claude + `,"body":{"prompt":"a","stream":true}}`, 200, occurred(`stream: must be false here: use /invoke_stream to stream`)},
 		{"POST", "/invoke", `{` + tgi + `,"body":{"prompt":"a","stream":"x"}}`, 200, occurred(`stream: must be a boolean, not string`)},
-		{"POST", "/invoke", `{` + claude + `,"body":{"prompt":"silence"}}`, 200, occurred(`the model gave no answer`)},
+		{"POST", "/invoke", `{` + claude + `,"body":{"prompt":"silence"}}`, 200, occurred(`the model returned no answer`)},
 	} {
 		if w := ask(h, test.method, test.target, test.body); w.Code != test.status || w.Body.String() != test.want+"\n" {
 			t.Errorf("%s %s: got %d %s", test.method, test.target, w.Code, w.Body)

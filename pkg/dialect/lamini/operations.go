@@ -5,7 +5,7 @@ import "glossa/pkg/httpx"
 // tag is the name of this API in the OpenAPI document.
 const tag = "Lamini"
 
-const example = `{"model_name": "novels", "prompt": "Tell me about llamas", "output_type": {"answer": "str", "age": "int"}, "max_new_tokens": 60}`
+const example = `{"model_name": "forms", "prompt": "Tell me about llamas", "output_type": {"answer": "str", "age": "int"}, "max_new_tokens": 60}`
 
 // The documentation of the routes.
 var (
@@ -14,7 +14,7 @@ var (
 		Answers: []httpx.Answer{{Description: "the outputs", Of: outputs{}, Headers: []httpx.Header{httpx.GuaranteeHeader}}},
 	}
 	completeV2Doc = &httpx.Operation{
-		ID: "laminiCompletion", Tag: tag, Summary: "Complete prompts and get the reasons of their ends", Body: completionTable, Example: example,
+		ID: "laminiCompletion", Tag: tag, Summary: "Complete prompts and return finish reasons", Body: completionTable, Example: example,
 		Answers: []httpx.Answer{{Of: answerV2{}, Headers: []httpx.Header{httpx.GuaranteeHeader}}},
 	}
 	embedDoc = &httpx.Operation{

@@ -36,7 +36,7 @@ func schema(sent json.RawMessage) (json.RawMessage, error) {
 			return nil, err
 		}
 		if seen[key] {
-			return nil, wire.Invalid(path+"."+key, "given twice")
+			return nil, wire.Invalid(path+"."+key, "appears twice")
 		}
 		seen[key] = true
 		kind, err := typeSchema(path+"."+key, value)
@@ -48,7 +48,7 @@ func schema(sent json.RawMessage) (json.RawMessage, error) {
 		required = append(required, string(name))
 	}
 	if len(required) == 0 {
-		return nil, wire.Invalid(path, "at least one key is needed")
+		return nil, wire.Invalid(path, "at least one key is required")
 	}
 	return json.RawMessage(`{"type":"object","properties":{` + strings.Join(properties, ",") +
 		`},"required":[` + strings.Join(required, ",") + `],"additionalProperties":false}`), nil
@@ -72,7 +72,7 @@ func typeSchema(path string, sent json.RawMessage) (string, error) {
 	var values []json.RawMessage
 	_ = json.Unmarshal(sent, &values)
 	if len(values) == 0 {
-		return "", wire.Invalid(path, "at least one value is needed")
+		return "", wire.Invalid(path, "at least one value is required")
 	}
 	for _, v := range values {
 		if v[0] != '"' && v[0] != '-' && (v[0] < '0' || v[0] > '9') {
@@ -89,7 +89,7 @@ func typedOutput(row llm.Chunk) (json.RawMessage, error) {
 	case row.Guarantee != llm.Unchecked:
 		return json.RawMessage(row.Text), nil
 	case row.Finish == llm.FinishDeadline:
-		return nil, &llm.Error{Code: llm.Timeout, Param: "output_type", Message: "the time ended before the output did"}
+		return nil, &llm.Error{Code: llm.Timeout, Param: "output_type", Message: "the deadline passed before the output was complete"}
 	}
-	return nil, &llm.Error{Code: llm.Upstream, Param: "output_type", Message: "the model's output is not of this type"}
+	return nil, &llm.Error{Code: llm.Upstream, Param: "output_type", Message: "the model's output does not match output_type"}
 }

@@ -9,10 +9,10 @@ import (
 // completionTable describes the body of POST /v1/completions and /v2/completions.
 var completionTable = wire.For[completionRequest](
 	wire.Parameter{Name: "model_name", Required: true, Note: "a name, an alias or family/name"},
-	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Note: "special tokens spelt in it are read as such; a list is answered with a list"},
-	wire.Parameter{Name: "output_type", Schema: outputType(), Canonical: "schema", Remote: wire.Checked, Note: "an object of keys and types: str, int, float, bool, or a list of the strings or numbers to choose from. Outputs have its keys in its order and are whole wherever max_new_tokens ends them; fewer tokens than the shortest output needs are refused"},
-	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(1), Absent: "to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "the maximum number of tokens of an output"},
-	wire.Parameter{Name: "max_tokens", Bounds: wire.AtLeast(1), Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "another name of max_new_tokens, which the SDK sends; the smaller one applies"},
+	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Note: "special tokens in the text are recognised; a list returns a list"},
+	wire.Parameter{Name: "output_type", Schema: outputType(), Canonical: "schema", Remote: wire.Checked, Note: "an object of keys and types: str, int, float, bool, or a list of the strings or numbers to choose from. Outputs have these keys in this order and are complete for every max_new_tokens; a limit below the shortest possible output is rejected"},
+	wire.Parameter{Name: "max_new_tokens", Bounds: wire.AtLeast(1), Absent: "up to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "the maximum number of tokens of an output"},
+	wire.Parameter{Name: "max_tokens", Bounds: wire.AtLeast(1), Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "the SDK's name for max_new_tokens; the smaller one applies"},
 	wire.Parameter{Name: "reservation_id", Disposition: wire.NoEffect, Note: "capacity is not reserved"},
 	wire.Parameter{Name: "cache_id", Disposition: wire.NoEffect, Note: "caches do not change answers"},
 )
@@ -20,7 +20,7 @@ var completionTable = wire.For[completionRequest](
 // embeddingTable describes the body of POST /v1/embedding.
 var embeddingTable = wire.For[embeddingRequest](
 	wire.Parameter{Name: "model_name", Required: true, Remote: wire.NotRemote, Note: "a name, an alias or family/name"},
-	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Remote: wire.NotRemote, Note: "a list is answered with a list"},
+	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Remote: wire.NotRemote, Note: "a list returns a list"},
 )
 
 // outputType returns the schema of output_type.

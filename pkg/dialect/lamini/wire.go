@@ -57,7 +57,7 @@ type embeddingAnswer struct {
 // versionAnswer is the answer of GET /v1/version.
 type versionAnswer struct {
 	Server string     `json:"server"`
-	Client string     `json:"client" doc:"the version of the SDK that is known to work"`
+	Client string     `json:"client" doc:"the SDK version tested with this server"`
 	API    []endpoint `json:"api"`
 }
 

@@ -24,21 +24,21 @@ type calledFunction struct {
 
 // callMessage is a call in an answer; in a stream, a piece of one.
 type callMessage struct {
-	Index    *int         `json:"index,omitempty" doc:"in streams: the call that this is a piece of"`
-	ID       string       `json:"id,omitempty" doc:"in streams: of the first piece only"`
-	Type     string       `json:"type,omitempty" enum:"function" doc:"in streams: of the first piece only"`
+	Index    *int         `json:"index,omitempty" doc:"in streams: the index of the call that this piece belongs to"`
+	ID       string       `json:"id,omitempty" doc:"in streams: only in the first piece"`
+	Type     string       `json:"type,omitempty" enum:"function" doc:"in streams: only in the first piece"`
 	Function functionCall `json:"function"`
 }
 
 type functionCall struct {
-	Name      string `json:"name,omitempty" doc:"in streams: of the first piece only"`
+	Name      string `json:"name,omitempty" doc:"in streams: only in the first piece"`
 	Arguments string `json:"arguments" doc:"a JSON object; in streams a piece of it"`
 }
 
 // calls translates the calls of an assistant's message, which is at path.
 func (m *message) calls(path string) ([]llm.Call, error) {
 	if len(m.ToolCalls) > 0 && m.Role != assistant {
-		return nil, wire.Invalid(path+".tool_calls", "only a message of the role assistant has them")
+		return nil, wire.Invalid(path+".tool_calls", "is only allowed in a message of the role assistant")
 	}
 	var list []llm.Call
 	seen := map[string]bool{}
@@ -51,7 +51,7 @@ func (m *message) calls(path string) ([]llm.Call, error) {
 		var arguments map[string]json.RawMessage
 		switch err := json.Unmarshal([]byte(call.Arguments), &arguments); {
 		case seen[call.ID]:
-			return nil, wire.Invalid(path+".id", "another call of this message has it")
+			return nil, wire.Invalid(path+".id", "another call of this message has the same id")
 		case err != nil || arguments == nil:
 			return nil, wire.Invalid(path+".function.arguments", "must be a JSON object, as a string")
 		}

@@ -27,22 +27,22 @@ type completionAnswer struct {
 	ID      string             `json:"id"`
 	Object  string             `json:"object" enum:"text_completion"`
 	Created int64              `json:"created" doc:"seconds since 1970"`
-	Model   string             `json:"model" doc:"the model's own name, also if an alias was sent"`
+	Model   string             `json:"model" doc:"the model's name, even if the request used an alias"`
 	Choices []completionChoice `json:"choices"`
-	Usage   **usage            `json:"usage,omitempty" doc:"absent if a remote provider does not report all of it; in streams as in those of chats"`
+	Usage   **usage            `json:"usage,omitempty" doc:"absent if a remote provider omits part of it; in streams as for chats"`
 }
 
 type completionChoice struct {
 	Text         string              `json:"text"`
-	Index        int                 `json:"index" doc:"for a list of prompts n times the index of the prompt, and the choice"`
+	Index        int                 `json:"index" doc:"for a list of prompts, n times the index of the prompt plus that of the choice"`
 	Logprobs     *completionLogprobs `json:"logprobs"`
-	FinishReason *string             `json:"finish_reason" enum:"stop,length,content_filter" doc:"null in all chunks of a choice but the last"`
+	FinishReason *string             `json:"finish_reason" enum:"stop,length,content_filter" doc:"null in every chunk of a choice except the last"`
 }
 
 // completionLogprobs describes the tokens of a text, an element each. TopLogprobs has {}
 // where TokenLogprobs has null, as openai-go reads no null there.
 type completionLogprobs struct {
-	TextOffset    []int                `json:"text_offset" doc:"the characters before each token, those of the prompt included"`
+	TextOffset    []int                `json:"text_offset" doc:"the number of characters before each token, including the prompt"`
 	TokenLogprobs []*float64           `json:"token_logprobs" doc:"natural logarithms; null for a token without a context"`
 	Tokens        []string             `json:"tokens"`
 	TopLogprobs   []map[string]float64 `json:"top_logprobs" doc:"the likeliest tokens at each position, and the token of the text"`
@@ -58,7 +58,7 @@ func (c *completionRequest) request() (*llm.Request, error) {
 		return nil, err
 	}
 	if list == nil {
-		list = []llm.Prompt{llm.Text("")} // as OpenAI: the beginning of a text
+		list = []llm.Prompt{llm.Text("")} // as OpenAI: the start of a text
 	}
 	params := c.params()
 	params.MaxTokens, params.BestOf, params.Echo, params.Logprobs = c.MaxTokens, c.BestOf, c.Echo, c.Logprobs
@@ -74,7 +74,7 @@ func (c *completionRequest) check() error {
 	case c.BestOf != nil && *c.BestOf < c.choices():
 		return wire.Invalid("best_of", "must be at least n, which is %d", c.choices())
 	case c.BestOf != nil && *c.BestOf > c.choices() && c.Stream:
-		return wire.Invalid("best_of", "above n cannot be streamed: the best are known at the end only")
+		return wire.Invalid("best_of", "must not be greater than n in a stream: the best texts are known only at the end")
 	}
 	return c.sampling.check()
 }

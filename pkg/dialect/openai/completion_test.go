@@ -59,8 +59,8 @@ func TestCompletionRequest(t *testing.T) {
 // body names, and the beginning of its message.
 func TestBadCompletions(t *testing.T) {
 	refusals(t, "/v1/completions", `"model":"novels-5hr","prompt":"a"`, []refusal{
-		{`{"prompt":"a"}`, "model", "Invalid value for 'model': must be given"},
-		{`{"model":"","prompt":"a"}`, "model", "Invalid value for 'model': must be given"},
+		{`{"prompt":"a"}`, "model", "Invalid value for 'model': is required"},
+		{`{"model":"","prompt":"a"}`, "model", "Invalid value for 'model': is required"},
 		{`{"model":"novels-5hr","prompt":[]}`, "prompt", "Invalid value for 'prompt': must not be an empty array"},
 		{`{"model":"novels-5hr","prompt":[[]]}`, "prompt[0]", "Invalid value for 'prompt[0]': must have at least one token id"},
 		{`{"model":"novels-5hr","prompt":["a",null]}`, "prompt[1]", "Invalid value for 'prompt[1]': must be a string, not null"},
@@ -73,17 +73,17 @@ func TestBadCompletions(t *testing.T) {
 		{`{"model":"novels-5hr","prompt":[{}]}`, "prompt", "Invalid value for 'prompt': must be an integer, not object"},
 		{`{"model":"novels-5hr","prompt":5}`, "prompt", "Invalid value for 'prompt': must be a string, an array of token ids"},
 		{`"max_tokens":-1`, "max_tokens", "Invalid value for 'max_tokens': must not be negative"},
-		{`"suffix":"x"`, "suffix", `Unsupported parameter 'suffix': text is continued at its end only; only "" can be sent`},
+		{`"suffix":"x"`, "suffix", `Unsupported parameter 'suffix': text is only continued at its end; only "" is accepted`},
 		{`"n":3,"best_of":2`, "best_of", "Invalid value for 'best_of': must be at least n, which is 3"},
 		{`"best_of":0`, "best_of", "Invalid value for 'best_of': must be between 1 and 128"},
 		{`"best_of":129`, "best_of", "Invalid value for 'best_of': must be between 1 and 128"},
-		{`"best_of":2,"stream":true`, "best_of", "Invalid value for 'best_of': above n cannot be streamed"},
+		{`"best_of":2,"stream":true`, "best_of", "Invalid value for 'best_of': must not be greater than n in a stream"},
 		{`"logprobs":21`, "logprobs", "Invalid value for 'logprobs': must be between 0 and 20"},
 		{`"logprobs":true`, "logprobs", "Invalid value for 'logprobs': must be an integer, not bool"},
 		{`"echo":1`, "echo", "Invalid value for 'echo': must be a boolean, not number"},
 		{`"stop":["a"` + strings.Repeat(`,"a"`, 32) + `]`, "stop", "Invalid value for 'stop': at most 32 strings"},
 		{`"temperature":3`, "temperature", "Invalid value for 'temperature': must be between 0 and 2"},
-		{`"stream_options":{"include_usage":true}`, "stream_options", "Invalid value for 'stream_options': can be sent with stream: true only"},
+		{`"stream_options":{"include_usage":true}`, "stream_options", "Invalid value for 'stream_options': is only accepted with stream: true"},
 		{`"messages":[]`, "messages", "Unrecognized request argument supplied: messages"},
 		{`"model_name":"x"`, "model_name", "Unrecognized request argument supplied: model_name"},
 		{`"top_k":1`, "top_k", "Unrecognized request argument supplied: top_k"},
@@ -92,8 +92,8 @@ func TestBadCompletions(t *testing.T) {
 
 func TestBadEmbeddings(t *testing.T) {
 	refusals(t, "/v1/embeddings", `"model":"vectors","input":"a"`, []refusal{
-		{`{"model":"vectors"}`, "input", "Invalid value for 'input': must be given"},
-		{`{"model":"vectors","input":null}`, "input", "Invalid value for 'input': must be given"},
+		{`{"model":"vectors"}`, "input", "Invalid value for 'input': is required"},
+		{`{"model":"vectors","input":null}`, "input", "Invalid value for 'input': is required"},
 		{`{"model":"vectors","input":""}`, "input", "Invalid value for 'input': input 0 is an empty string"},
 		{`{"model":"vectors","input":["a",""]}`, "input", "Invalid value for 'input': input 1 is an empty string"},
 		{`{"model":"vectors","input":[]}`, "input", "Invalid value for 'input': must not be an empty array"},

@@ -202,7 +202,7 @@ func TestOtherDifferences(t *testing.T) {
 		},
 		{
 			"model is required", "as in chats the default is the first one",
-			embeddings, `{"input":"a"}`, 400, `this model is no embedder`,
+			embeddings, `{"input":"a"}`, 400, `this model has no embedder`,
 		},
 	} {
 		w := ask(h, "POST", test.target, test.body)

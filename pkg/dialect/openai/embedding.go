@@ -22,14 +22,14 @@ type embeddingRequest struct {
 type embeddingAnswer struct {
 	Object string            `json:"object" enum:"list"`
 	Data   []embeddingObject `json:"data"`
-	Model  string            `json:"model" doc:"the model's own name, also if an alias was sent"`
+	Model  string            `json:"model" doc:"the model's name, even if the request used an alias"`
 	Usage  embeddingUsage    `json:"usage"`
 }
 
 type embeddingObject struct {
 	Object    string    `json:"object" enum:"embedding"`
 	Index     int       `json:"index"`
-	Embedding embedding `json:"embedding" doc:"a vector of length 1; with the encoding_format base64 the bytes of its float32, little-endian"`
+	Embedding embedding `json:"embedding" doc:"a vector of length 1; with encoding_format base64, its little-endian float32 bytes"`
 }
 
 type embeddingUsage struct {

@@ -26,7 +26,7 @@ type errorBody struct {
 type errorFields struct {
 	Message string  `json:"message"`
 	Type    string  `json:"type"`
-	Param   *string `json:"param" doc:"the key of the request that the error is about"`
+	Param   *string `json:"param" doc:"the key of the request that caused the error"`
 	Code    *string `json:"code"`
 }
 

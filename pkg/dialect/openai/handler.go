@@ -94,7 +94,7 @@ func (cfg Config) openNamed(r *http.Request, sent string) (*llm.Model, error) {
 	}
 	model, err := cfg.open(r.Context(), name)
 	if err == nil && sent != "" && sent != name && sent != model.Name {
-		return nil, wire.Invalid("model", "is not the model of the path, %.200s", name)
+		return nil, wire.Invalid("model", "differs from the model in the path, %.200s", name)
 	}
 	return model, err
 }

@@ -147,7 +147,7 @@ func testCatalog() catalog {
 		model("silent", chunks{list: []llm.Chunk{{}, {Finish: llm.FinishEOS, Usage: &llm.Usage{Input: 1}}}}),
 		model("too-long", failing("", llm.TooManyTokens("the prompt has", 300, 256))),
 		model("full", failing("", &llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting", RetryAfter: 2 * time.Second})),
-		model("picky", failing("", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not take it"}))),
+		model("picky", failing("", fmt.Errorf("x: %w", &llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not support it"}))),
 		model("late", failing("", fmt.Errorf("x: %w", context.DeadlineExceeded))),
 		model("breaks", failing("Once", llm.Errorf(llm.Upstream, "the model <x> failed"))),
 		model("bug", failing("Once", fmt.Errorf("a secret of ours"))),

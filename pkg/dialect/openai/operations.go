@@ -11,7 +11,7 @@ const tag = "OpenAI"
 // done is the data of the last event of a stream.
 const done = "[DONE]"
 
-var modelID = []httpx.PathParameter{{Name: "id", Description: "a model's name, an alias or family/name; it may hold slashes", Example: "novels"}}
+var modelID = []httpx.PathParameter{{Name: "id", Description: "a model's name, an alias or family/name; it may contain slashes", Example: "novels"}}
 
 // opening lists the errors of routes of the permission Listing that open a model.
 var opening = []llm.Code{llm.NotFound, llm.Unsupported, llm.Overloaded, llm.Upstream, llm.Timeout}
@@ -30,9 +30,9 @@ var modelDoc = &httpx.Operation{
 
 var chatDoc = &httpx.Operation{
 	ID: "chatCompletion", Tag: tag, Summary: "Continue a chat",
-	Description: "A model without a chat template gets the contents of all messages, joined with line feeds. " +
-		"Other parameters that OpenAI documents are refused by name, unless their value is neutral. " +
-		"In a stream each event is data: and a chunk as JSON; the last is data: [DONE]. An error after the first event is an event too.",
+	Description: "A model without a chat template gets the contents of all messages, joined by line feeds. " +
+		"Unsupported parameters are rejected by name, unless their value has no effect. " +
+		"In a stream, each event is data: and a chunk as JSON; the last is data: [DONE]. An error after the first event is sent as an event.",
 	Body:    chatTable,
 	Example: `{"model": "novels", "messages": [{"role": "user", "content": "The old lighthouse"}], "max_tokens": 20, "temperature": 0.7}`,
 	Answers: []httpx.Answer{
@@ -45,8 +45,8 @@ var chatAliasDoc = chatDoc.As("chatCompletionAlias", "Continue a chat, as /v1/ch
 
 var completionDoc = &httpx.Operation{
 	ID: "createCompletion", Tag: tag, Summary: "Continue texts",
-	Description: "Other parameters that OpenAI documents are refused by name, unless their value is neutral. " +
-		"In a stream each event is data: and a chunk as JSON; the last is data: [DONE]. An error after the first event is an event too.",
+	Description: "Unsupported parameters are rejected by name, unless their value has no effect. " +
+		"In a stream, each event is data: and a chunk as JSON; the last is data: [DONE]. An error after the first event is sent as an event.",
 	Body:    completionTable,
 	Example: `{"model": "novels", "prompt": "The old lighthouse", "max_tokens": 20, "stop": ["."]}`,
 	Answers: []httpx.Answer{
@@ -55,7 +55,7 @@ var completionDoc = &httpx.Operation{
 	},
 }
 
-var modelCompletionDoc = ofModel(completionDoc, "modelCompletion", "Continue texts with the model of the path")
+var modelCompletionDoc = ofModel(completionDoc, "modelCompletion", "Continue texts with the model in the path")
 
 var embeddingDoc = &httpx.Operation{
 	ID: "embeddings", Tag: tag, Summary: "Compute embeddings",
@@ -71,26 +71,26 @@ var tokenizeDoc = &httpx.Operation{
 	Answers: []httpx.Answer{{Of: tokenizeAnswer{}}},
 }
 
-var modelTokenizeDoc = ofModel(tokenizeDoc, "modelTokenize", "Split a text or a chat into tokens of the model of the path")
+var modelTokenizeDoc = ofModel(tokenizeDoc, "modelTokenize", "Split a text or a chat into tokens of the model in the path")
 
 var detokenizeDoc = &httpx.Operation{
-	ID: "vllmDetokenize", Tag: tag, Summary: "Join tokens to a text, in vLLM's protocol",
+	ID: "vllmDetokenize", Tag: tag, Summary: "Join tokens into a text, in vLLM's protocol",
 	Body:    detokenizeTable,
 	Example: `{"model": "novels", "tokens": [1, 2, 3]}`,
 	Answers: []httpx.Answer{{Of: detokenizeAnswer{}}},
 }
 
-var modelDetokenizeDoc = ofModel(detokenizeDoc, "modelDetokenize", "Join tokens of the model of the path to a text")
+var modelDetokenizeDoc = ofModel(detokenizeDoc, "modelDetokenize", "Join tokens of the model in the path into a text")
 
 var tokenizerInfoDoc = &httpx.Operation{
 	ID: "tokenizerInfo", Tag: tag, Summary: "Describe a tokenizer",
-	Description: "The keys are those of vLLM. If several models are served, one must be named.",
+	Description: "The keys are those of vLLM. If the server has several models, name one.",
 	Query:       tokenizerInfoTable,
 	Answers:     []httpx.Answer{{Of: tokenizerInfo{}}},
 	Codes:       opening,
 }
 
-var modelTokenizerInfoDoc = ofModel(tokenizerInfoDoc, "modelTokenizerInfo", "Describe the tokenizer of the model of the path")
+var modelTokenizerInfoDoc = ofModel(tokenizerInfoDoc, "modelTokenizerInfo", "Describe the tokenizer of the model in the path")
 
 // ofModel returns doc for a route below /vllm/NAME.
 func ofModel(doc *httpx.Operation, id, summary string) *httpx.Operation {

@@ -22,9 +22,9 @@ func contentSchema() *wire.Schema {
 // toolChoiceTable describes a tool_choice that is an object.
 var toolChoiceTable = wire.For[toolChoice](
 	wire.Parameter{Name: "type", Required: true, OneOf: []string{"function", "allowed_tools"}, Note: "the kind of choice"},
-	wire.Parameter{Name: "function", Note: "the function that must be called; with the type function only"},
+	wire.Parameter{Name: "function", Note: "the function that must be called; only with type function"},
 	wire.Parameter{Name: "function.name", Required: true, Note: "the name of one of tools"},
-	wire.Parameter{Name: "allowed_tools", Note: "the functions that may be called; with the type allowed_tools only"},
+	wire.Parameter{Name: "allowed_tools", Note: "the functions that may be called; only with type allowed_tools"},
 	wire.Parameter{Name: "allowed_tools.mode", Required: true, OneOf: []string{"auto", "required"}, Note: "whether one of them must be called"},
 	wire.Parameter{Name: "allowed_tools.tools", Required: true, Count: wire.AtLeast(1), Noun: "tool", Note: "some of tools"},
 	wire.Parameter{Name: "allowed_tools.tools.type", Required: true, OneOf: []string{"function"}, Note: "the kind of tool"},

@@ -31,7 +31,7 @@ type tokenizeAnswer struct {
 	Count       int      `json:"count"`
 	MaxModelLen int      `json:"max_model_len" doc:"the model's context, in tokens"`
 	Tokens      []int    `json:"tokens"`
-	TokenStrs   []string `json:"token_strs" null:"yes" doc:"the tokens as the vocabulary spells them; null without return_token_strs"`
+	TokenStrs   []string `json:"token_strs" null:"yes" doc:"the tokens as spelled in the vocabulary; null without return_token_strs"`
 }
 
 // detokenizeRequest is the body of POST /detokenize.
@@ -65,13 +65,13 @@ type input struct {
 func (t *tokenizeRequest) input() (*input, error) {
 	switch chat := t.Messages != nil; {
 	case t.Prompt == nil && !chat:
-		return nil, wire.Invalid("prompt", "must be given, or messages")
+		return nil, wire.Invalid("prompt", "is required unless messages is sent")
 	case t.Prompt != nil && chat:
-		return nil, wire.Invalid("prompt", "cannot be sent with messages")
+		return nil, wire.Invalid("prompt", "cannot be combined with messages")
 	case t.Tools != nil && !chat:
-		return nil, wire.Invalid("tools", "can be sent with messages only")
+		return nil, wire.Invalid("tools", "is only accepted with messages")
 	case t.AddGenerationPrompt != nil && !chat:
-		return nil, wire.Invalid("add_generation_prompt", "can be sent with messages only")
+		return nil, wire.Invalid("add_generation_prompt", "is only accepted with messages")
 	case !chat:
 		return &input{text: *t.Prompt}, nil
 	}
@@ -90,7 +90,7 @@ func (t *tokenizeRequest) parts(in *input, model *llm.Model) (parts []llm.Part, 
 	if in.messages != nil {
 		renderer, err := llm.As[llm.Renderer](model)
 		if err != nil {
-			return nil, false, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model takes no chats here", Err: err}
+			return nil, false, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this server cannot tokenize chats for the model", Err: err}
 		}
 		open := t.AddGenerationPrompt == nil || *t.AddGenerationPrompt
 		if parts, start, err = renderer.Render(in.messages, in.tools, open); err != nil {

@@ -56,8 +56,8 @@ func (cfg Config) alone(ctx context.Context) error {
 	if err != nil || len(infos) < 2 {
 		return err
 	}
-	message := fmt.Sprintf("several models are served, each with tokens of its own: ask for /vllm/NAME/tokenizer_info."+
-		" For lm_eval base_url is http://HOST/vllm/%s/v1/completions, if that is the model", infos[0].Name)
+	message := fmt.Sprintf("several models are served, each with its own tokens: use /vllm/NAME/tokenizer_info."+
+		" For lm_eval, set base_url, for example to http://HOST/vllm/%s/v1/completions", infos[0].Name)
 	return &llm.Error{Code: llm.Invalid, Param: "model", Message: message}
 }
 

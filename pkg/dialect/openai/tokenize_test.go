@@ -59,7 +59,7 @@ func spellers(names ...string) (c catalog) {
 }
 
 func TestTokenize(t *testing.T) {
-	const missing = `{"error":{"message":"Invalid value for 'prompt': must be given, or messages","type":"invalid_request_error","param":"prompt","code":"invalid_value"}}`
+	const missing = `{"error":{"message":"Invalid value for 'prompt': is required unless messages is sent","type":"invalid_request_error","param":"prompt","code":"invalid_value"}}`
 	h := muxOf(Routes(Config{Models: append(spellers("m", "n/o"), testCatalog()...)})...)
 	for _, test := range []struct {
 		method, target, body string
@@ -73,35 +73,35 @@ func TestTokenize(t *testing.T) {
 		{"POST", "/tokenize", `{"prompt":"a","continue_final_message":false,"chat_template":null,"chat_template_kwargs":{},"mm_processor_kwargs":null}`, 200, `{"count":2,"max_model_len":64,"tokens":[1,97],"token_strs":null}`},
 		{"POST", "/vllm/n/o/tokenize", `{"prompt":"a","model":"n/o"}`, 200, `{"count":2,"max_model_len":64,"tokens":[1,97],"token_strs":null}`},
 		{"POST", "/tokenize", `{}`, 400, missing},
-		{"POST", "/tokenize", `{"prompt":"a",` + hi + `}`, 400, "cannot be sent with messages"},
-		{"POST", "/tokenize", `{"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function"}]}`, 400, "Invalid value for 'tools[0].function.name': must be given"},
-		{"POST", "/tokenize", `{"messages":[{"role":"user","content":[]}]}`, 400, "Invalid value for 'messages[0].content': at least one part is needed"},
-		{"POST", "/tokenize", `{"messages":[]}`, 400, "at least one message is needed"},
-		{"POST", "/tokenize", `{"prompt":"a","tools":[]}`, 400, "can be sent with messages only"},
-		{"POST", "/tokenize", `{"prompt":"a","add_generation_prompt":true}`, 400, "can be sent with messages only"},
+		{"POST", "/tokenize", `{"prompt":"a",` + hi + `}`, 400, "cannot be combined with messages"},
+		{"POST", "/tokenize", `{"messages":[{"role":"user","content":"hi"}],"tools":[{"type":"function"}]}`, 400, "Invalid value for 'tools[0].function.name': is required"},
+		{"POST", "/tokenize", `{"messages":[{"role":"user","content":[]}]}`, 400, "Invalid value for 'messages[0].content': at least one part is required"},
+		{"POST", "/tokenize", `{"messages":[]}`, 400, "at least one message is required"},
+		{"POST", "/tokenize", `{"prompt":"a","tools":[]}`, 400, "is only accepted with messages"},
+		{"POST", "/tokenize", `{"prompt":"a","add_generation_prompt":true}`, 400, "is only accepted with messages"},
 		{"POST", "/tokenize", `{"prompt":"a","chat_template":"x"}`, 400, "Unsupported parameter 'chat_template'"},
 		{"POST", "/tokenize", `{"prompt":"a","continue_final_message":true}`, 400, "Unsupported parameter 'continue_final_message'"},
 		{"POST", "/tokenize", `{"prompt":"a","truncate":1}`, 400, "Unrecognized request argument supplied: truncate"},
-		{"POST", "/tokenize", `{` + hi + `,"model":"vectors"}`, 400, "Unsupported parameter 'messages': this model takes no chats here"},
-		{"POST", "/tokenize", `{"prompt":"a","model":"novels-5hr"}`, 400, "this model is no tokenizer"},
+		{"POST", "/tokenize", `{` + hi + `,"model":"vectors"}`, 400, "Unsupported parameter 'messages': this server cannot tokenize chats for the model"},
+		{"POST", "/tokenize", `{"prompt":"a","model":"novels-5hr"}`, 400, "this model has no tokenizer"},
 		{"POST", "/tokenize", `{"prompt":"a","model":"nope"}`, 404, "The model 'nope' does not exist"},
-		{"POST", "/vllm/m/tokenize", `{"prompt":"a","model":"n/o"}`, 400, "is not the model of the path, m"},
+		{"POST", "/vllm/m/tokenize", `{"prompt":"a","model":"n/o"}`, 400, "differs from the model in the path, m"},
 		{"POST", "/vllm/nope/tokenize", `{"prompt":"a"}`, 404, "The model 'nope' does not exist"},
 		{"POST", "/detokenize", `{"tokens":[97,98.0]}`, 200, `{"prompt":"ab"}`},
 		{"POST", "/vllm/m/detokenize", `{"tokens":[]}`, 200, `{"prompt":""}`},
-		{"POST", "/detokenize", `{}`, 400, "Invalid value for 'tokens': must be given"},
+		{"POST", "/detokenize", `{}`, 400, "Invalid value for 'tokens': is required"},
 		{"POST", "/detokenize", `{"tokens":[null]}`, 400, "Invalid value for 'tokens[0]': must be an integer, not null"},
 		{"POST", "/detokenize", `{"tokens":[128]}`, 400, "Invalid value for 'tokens': there is no such token"},
 		{"GET", "/tokenizer_info?model=n%2Fo", "", 200, `{"tokenizer_class":"PreTrainedTokenizerFast","model":"n/o","bos_token":"\u003cs\u003e","eos_token":"\u003c/s\u003e","pad_token":null,"model_max_length":64}`},
 		{"GET", "/vllm/vectors/tokenizer_info", "", 200, `{"tokenizer_class":"PreTrainedTokenizerFast","model":"vectors","bos_token":null,"eos_token":null,"pad_token":null}`},
-		{"GET", "/vllm/novels-5hr/tokenizer_info", "", 400, "this model is no tokenizer"},
+		{"GET", "/vllm/novels-5hr/tokenizer_info", "", 400, "this model has no tokenizer"},
 		{"GET", "/tokenizer_info?model=nope", "", 404, "The model 'nope' does not exist"},
 		{"GET", "/tokenizer_info?name=m", "", 400, "Unrecognized request argument supplied: name"},
-		{"GET", "/tokenizer_info?model=m&model=m", "", 400, "Invalid value for 'model': given twice"},
-		{"GET", "/vllm/m/tokenizer_info?model=n%2Fo", "", 400, "is not the model of the path, m"},
-		{"GET", "/tokenizer_info", "", 400, "For lm_eval base_url is http://HOST/vllm/m/v1/completions"},
+		{"GET", "/tokenizer_info?model=m&model=m", "", 400, "Invalid value for 'model': appears twice"},
+		{"GET", "/vllm/m/tokenizer_info?model=n%2Fo", "", 400, "differs from the model in the path, m"},
+		{"GET", "/tokenizer_info", "", 400, "For lm_eval, set base_url, for example to http://HOST/vllm/m/v1/completions"},
 		{"POST", "/vllm/novels-5hr/v1/completions", `{"model":"novels-5hr","prompt":"a"}`, 200, ""},
-		{"POST", "/vllm/novels-5hr/v1/completions", `{"model":"m","prompt":"a"}`, 400, "is not the model of the path, novels-5hr"},
+		{"POST", "/vllm/novels-5hr/v1/completions", `{"model":"m","prompt":"a"}`, 400, "differs from the model in the path, novels-5hr"},
 	} {
 		w := ask(h, test.method, test.target, test.body)
 		got := strings.TrimSpace(w.Body.String())

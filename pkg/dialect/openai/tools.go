@@ -98,13 +98,13 @@ func (f *responseFormat) schema() (json.RawMessage, error) {
 	case f == nil:
 		return nil, nil
 	case f.JSONSchema != nil && f.Type != "json_schema":
-		return nil, wire.Invalid(path, "can be sent with type json_schema only")
+		return nil, wire.Invalid(path, "is only accepted with type json_schema")
 	case f.Type == "text":
 		return nil, nil
 	case f.Type == "json_object":
 		return json.RawMessage(anyObject), nil
 	case f.JSONSchema == nil:
-		return nil, wire.Invalid(path, "must be given")
+		return nil, wire.Invalid(path, "is required")
 	}
 	return object(path+".schema", f.JSONSchema.Schema)
 }
@@ -187,12 +187,12 @@ func (c *chatRequest) chosen() (list []int, must bool, err error) {
 	function, allowed := choice.Function, choice.AllowedTools
 	switch isFunction := choice.Type == "function"; {
 	case isFunction && function == nil:
-		return nil, false, wire.Invalid(path+".function", "must be given")
+		return nil, false, wire.Invalid(path+".function", "is required")
 	case isFunction:
 		i, err := c.Tools.index(path, *function)
 		return []int{i}, true, err
 	case allowed == nil:
-		return nil, false, wire.Invalid(path+".allowed_tools", "must be given")
+		return nil, false, wire.Invalid(path+".allowed_tools", "is required")
 	}
 	for i, t := range allowed.Tools {
 		at, err := c.Tools.index(fmt.Sprintf("%s.allowed_tools.tools[%d]", path, i), t.Function)

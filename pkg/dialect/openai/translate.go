@@ -13,7 +13,7 @@ import (
 // request translates a chat; every error names the key at fault.
 func (c *chatRequest) request() (*llm.Request, error) {
 	if c.TopLogprobs != nil && !c.Logprobs {
-		return nil, wire.Invalid("top_logprobs", "can be sent with logprobs: true only")
+		return nil, wire.Invalid("top_logprobs", "is only accepted with logprobs: true")
 	}
 	if err := c.sampling.check(); err != nil {
 		return nil, err
@@ -64,13 +64,13 @@ func (c *chatRequest) hosted(info *llm.ModelInfo) error {
 	if c.Hosting == nil || *c.Hosting == cloud || slices.Contains(info.Hostings, *c.Hosting) {
 		return nil
 	}
-	return wire.Invalid("hosting", "the model %q is not hosted at %.40q, see /models_available", info.Name, *c.Hosting)
+	return wire.Invalid("hosting", "the model %q is not hosted at %.40q: see /models_available", info.Name, *c.Hosting)
 }
 
 // check returns what is wrong with keys that depend on each other.
 func (s *sampling) check() error {
 	if s.StreamOptions != nil && !s.Stream {
-		return wire.Invalid("stream_options", "can be sent with stream: true only")
+		return wire.Invalid("stream_options", "is only accepted with stream: true")
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (c *chatRequest) length() (*int, error) {
 		switch {
 		case sent.limit == nil:
 		case first != nil && *first != *sent.limit:
-			return nil, wire.Invalid(sent.name, "differs from another name of the same limit: send one")
+			return nil, wire.Invalid(sent.name, "differs from another key for the same limit: send only one of them")
 		default:
 			first = sent.limit
 		}
@@ -125,7 +125,7 @@ func (list messages) prompt() (llm.Prompt, error) {
 			return chat, err
 		}
 		if turn.CallID != "" && !called[turn.CallID] {
-			return chat, wire.Invalid(path+".tool_call_id", "%.80q is not the id of a call before it", turn.CallID)
+			return chat, wire.Invalid(path+".tool_call_id", "%.80q is not the id of an earlier call", turn.CallID)
 		}
 		for _, call := range turn.Calls {
 			called[call.ID] = true
@@ -143,9 +143,9 @@ func (m *message) turn(path string) (llm.Message, error) {
 	}
 	switch {
 	case m.Role == "tool" && m.ToolCallID == "":
-		return turn, wire.Invalid(path+".tool_call_id", "a message of the role tool needs it")
+		return turn, wire.Invalid(path+".tool_call_id", "is required in a message of the role tool")
 	case m.Role != "tool" && m.ToolCallID != "":
-		return turn, wire.Invalid(path+".tool_call_id", "only a message of the role tool has one")
+		return turn, wire.Invalid(path+".tool_call_id", "is only allowed in a message of the role tool")
 	}
 	var err error
 	if turn.Calls, err = m.calls(path); err != nil {
@@ -178,7 +178,7 @@ func (m *message) parts(path string) ([]llm.Part, error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, wire.Invalid(path, "at least one part is needed")
+		return nil, wire.Invalid(path, "at least one part is required")
 	}
 	parts := make([]llm.Part, len(list))
 	for i := range list {
@@ -200,7 +200,7 @@ func (m *message) textOnly(path string) error {
 	}
 	for i, part := range types {
 		if part.Type != "text" {
-			e := llm.Errorf(llm.Unsupported, "a part of type %.40q is not served, only text is", part.Type)
+			e := llm.Errorf(llm.Unsupported, "parts of type %.40q are not supported: send text", part.Type)
 			e.Param = fmt.Sprintf("%s[%d]", path, i)
 			return e
 		}

@@ -1,6 +1,8 @@
 // Package openai speaks the OpenAI protocol: models, chat completions, completions and
 // embeddings, and vLLM's additions to it for tokens. It knows HTTP and llm, nothing of models, templates or tokenizers.
 //
+// Start with [Routes]: httpx.Mux serves them.
+//
 // Source: seed 002, OpenAI's published API reference, and what its SDKs rely on.
 package openai
 
@@ -117,9 +119,9 @@ type chatAnswer struct {
 	ID      string       `json:"id"`
 	Object  string       `json:"object" enum:"chat.completion"`
 	Created int64        `json:"created" doc:"seconds since 1970"`
-	Model   string       `json:"model" doc:"the model's own name, also if an alias was sent"`
+	Model   string       `json:"model" doc:"the model's name, even if the request used an alias"`
 	Choices []chatChoice `json:"choices"`
-	Usage   *usage       `json:"usage,omitempty" doc:"absent if a remote provider does not report all of it"`
+	Usage   *usage       `json:"usage,omitempty" doc:"absent if a remote provider omits part of it"`
 }
 
 type chatChoice struct {
@@ -127,7 +129,7 @@ type chatChoice struct {
 	Message      chatMessage   `json:"message"`
 	Logprobs     *logprobs     `json:"logprobs,omitempty" doc:"present if logprobs is true"`
 	FinishReason string        `json:"finish_reason" enum:"stop,length,tool_calls,content_filter"`
-	Guarantee    llm.Guarantee `json:"guarantee,omitempty" enum:"enforced,validated" doc:"of a message with a response_format or tools: enforced if no other message could be generated, validated if it was checked"`
+	Guarantee    llm.Guarantee `json:"guarantee,omitempty" enum:"enforced,validated" doc:"for a message with a response_format or tools: enforced if the model could only generate valid messages, validated if the message was checked afterwards"`
 }
 
 type chatMessage struct {
@@ -142,21 +144,21 @@ type chatChunk struct {
 	ID      string        `json:"id"`
 	Object  string        `json:"object" enum:"chat.completion.chunk"`
 	Created int64         `json:"created" doc:"seconds since 1970"`
-	Model   string        `json:"model" doc:"the model's own name, also if an alias was sent"`
+	Model   string        `json:"model" doc:"the model's name, even if the request used an alias"`
 	Choices []chunkChoice `json:"choices" doc:"empty in the chunk that include_usage adds"`
-	Usage   **usage       `json:"usage,omitempty" doc:"with include_usage null in all chunks but the last; otherwise in the last chunk of each choice"`
+	Usage   **usage       `json:"usage,omitempty" doc:"with include_usage, null in every chunk except the last; otherwise only in the last chunk of each choice"`
 }
 
 type chunkChoice struct {
 	Index        int           `json:"index"`
 	Delta        delta         `json:"delta"`
 	Logprobs     *logprobs     `json:"logprobs,omitempty"`
-	FinishReason *string       `json:"finish_reason" enum:"stop,length,tool_calls,content_filter" doc:"null in all chunks of a choice but the last"`
-	Guarantee    llm.Guarantee `json:"guarantee,omitempty" enum:"enforced,validated" doc:"in the last chunk of a choice"`
+	FinishReason *string       `json:"finish_reason" enum:"stop,length,tool_calls,content_filter" doc:"null in every chunk of a choice except the last"`
+	Guarantee    llm.Guarantee `json:"guarantee,omitempty" enum:"enforced,validated" doc:"only in the last chunk of a choice"`
 }
 
 type delta struct {
-	Role      string        `json:"role,omitempty" enum:"assistant" doc:"in the first chunk of a choice"`
+	Role      string        `json:"role,omitempty" enum:"assistant" doc:"only in the first chunk of a choice"`
 	Content   **string      `json:"content,omitempty" doc:"null in the first chunk if a call follows"`
 	ToolCalls []callMessage `json:"tool_calls,omitempty"`
 }
@@ -173,7 +175,7 @@ type tokenLogprob struct {
 }
 
 type topLogprob struct {
-	Token   string  `json:"token" doc:"the text; of bytes that are not UTF-8 as in bytes:\\xe2\\x82"`
+	Token   string  `json:"token" doc:"the text; bytes that are not UTF-8 are written as in bytes:\\xe2\\x82"`
 	Logprob float64 `json:"logprob" doc:"the natural logarithm of the probability; -9999 if it is impossible"`
 	Bytes   []int   `json:"bytes" null:"yes" doc:"null for special tokens"`
 }

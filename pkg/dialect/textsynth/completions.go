@@ -44,7 +44,7 @@ func (c *completionRequest) check() error {
 	case schema != nil && schema[0] != '{':
 		return wire.Invalid("schema", "must be an object")
 	case schema != nil && c.Grammar != nil:
-		return wire.Invalid("grammar", "cannot be sent with schema: a text follows one form")
+		return wire.Invalid("grammar", "cannot be combined with schema")
 	}
 	return nil
 }

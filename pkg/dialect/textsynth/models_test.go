@@ -190,7 +190,7 @@ func newFixture() *fixture {
 			model("writer-"+name, &writer{err: wrapped}), model("letters-"+name, letters{err: wrapped}),
 		}
 	}
-	models := llmtest.Catalog{
+	models := llm.Fixed{
 		model("gptj_6B", f.scores), model("m2m100_1_2B", f.speller),
 		model("org/gpt:1 %", wrapper{&scores{}}), model("plain", llmtest.Script{"x"}),
 		model("never", certain{logprob: math.Inf(-1)}), model("above", certain{logprob: 1e-9}), model("broken", certain{logprob: math.NaN()}),

@@ -5,7 +5,7 @@ import "glossa/pkg/httpx"
 // tag is the name of this API in the OpenAPI document.
 const tag = "TextSynth"
 
-var engineID = []httpx.PathParameter{{Name: "engine_id", Description: "a model's name, an alias or family/name; it may hold slashes", Example: "novels"}}
+var engineID = []httpx.PathParameter{{Name: "engine_id", Description: "a model's name, an alias or family/name; it may contain slashes", Example: "novels"}}
 
 var completionsDoc = &httpx.Operation{
 	ID: "textsynthCompletions", Tag: tag, Summary: "Continue a text",

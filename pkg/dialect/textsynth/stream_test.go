@@ -18,7 +18,6 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
-	"glossa/pkg/llm/llmtest"
 )
 
 // endless repeats a word until it is stopped or its context ends. It waits for a value on
@@ -69,7 +68,7 @@ func TestClientLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := &endless{word: "word ", stopped: make(chan bool)}
 		var rec *httpx.Record
-		m := &httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{model("m", b)}}), Fallback: Errors, Observe: func(r *httpx.Record) { rec = r }}
+		m := &httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{model("m", b)}}), Fallback: Errors, Observe: func(r *httpx.Record) { rec = r }}
 		w := &leaver{httptest.NewRecorder(), 2}
 		m.Handler().ServeHTTP(w, httptest.NewRequest("POST", "/v1/engines/m/completions", strings.NewReader(`{"prompt":"x","stream":true}`)))
 		<-b.stopped
@@ -88,7 +87,7 @@ func TestClientLeavesWhole(t *testing.T) {
 	cancel()
 	b := &endless{stopped: make(chan bool), step: make(chan bool)}
 	var rec *httpx.Record
-	m := &httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{model("m", b)}}), Observe: func(r *httpx.Record) { rec = r }}
+	m := &httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{model("m", b)}}), Observe: func(r *httpx.Record) { rec = r }}
 	r := httptest.NewRequest("POST", "/v1/engines/m/completions", strings.NewReader(oneText)).WithContext(ctx)
 	m.Handler().ServeHTTP(httptest.NewRecorder(), r)
 	if rec.Status != httpx.Status(httpx.Gone) || rec.Err == nil {
@@ -151,7 +150,7 @@ func dial(t *testing.T, server *httptest.Server, path, body string) *bufio.Reade
 func TestChunks(t *testing.T) {
 	for _, size := range []int{1, 2000, 2048, 4096, 100_000} {
 		b := &endless{word: strings.Repeat("w", size), step: make(chan bool), stopped: make(chan bool)}
-		server := httptest.NewServer((&httpx.Mux{Routes: Routes(Config{Models: llmtest.Catalog{model("m", b)}})}).Handler())
+		server := httptest.NewServer((&httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{model("m", b)}})}).Handler())
 		go func() { b.step <- true }() // headers come with the first answer
 		r := dial(t, server, "/v1/engines/m/completions", `{"prompt":"x","stream":true}`)
 		want := `{"text":"` + b.word + `","reached_end":false}` + "\n\n"

@@ -48,11 +48,11 @@ func language(name, code string) (string, error) {
 	case knownLanguage(code), detect && code == auto:
 		return code, nil
 	case detect:
-		return "", wire.Invalid(name, "%.40q is neither the code of a language that is served nor %q", code, auto)
+		return "", wire.Invalid(name, "%.40q is neither a supported language code nor %q", code, auto)
 	case code == auto:
-		return "", wire.Invalid(name, "must be the code of a language: only source_lang can be %q", auto)
+		return "", wire.Invalid(name, "must be a language code: only source_lang can be %q", auto)
 	}
-	return "", wire.Invalid(name, "%.40q is not the code of a language that is served", code)
+	return "", wire.Invalid(name, "%.40q is not a supported language code", code)
 }
 
 // answer translates translations. The detected language is the one that was sent, unless it

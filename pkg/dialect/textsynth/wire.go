@@ -42,7 +42,7 @@ type completionAnswer struct {
 
 // completionEnd holds the keys that only the last answer of a stream has.
 type completionEnd struct {
-	TruncatedPrompt bool               `json:"truncated_prompt,omitempty" doc:"whether the prompt lost its beginning, as it did not fit the context"`
+	TruncatedPrompt bool               `json:"truncated_prompt,omitempty" doc:"whether the beginning of the prompt was cut to fit the context"`
 	FinishReason    wire.Many[string]  `json:"finish_reason" doc:"stop or length; a list if text is one"`
 	Guarantee       *wire.Many[string] `json:"guarantee,omitempty" doc:"enforced or validated, with a schema or a grammar; a list if text is one"`
 	*counts
@@ -63,7 +63,7 @@ type logprobRequest struct {
 
 type logprobAnswer struct {
 	Logprob     float64 `json:"logprob" doc:"the natural logarithm of the probability, at most 0"`
-	IsGreedy    bool    `json:"is_greedy" doc:"whether greedy decoding would have continued so"`
+	IsGreedy    bool    `json:"is_greedy" doc:"whether greedy decoding gives this continuation"`
 	InputTokens int     `json:"input_tokens" doc:"tokens of context and continuation"`
 	NumTokens   int     `json:"num_tokens" doc:"tokens of the continuation"`
 }
@@ -84,7 +84,7 @@ type translateAnswer struct {
 }
 
 type translation struct {
-	DetectedSourceLang string `json:"detected_source_lang" doc:"the code that was sent, or detected with auto"`
+	DetectedSourceLang string `json:"detected_source_lang" doc:"the code from the request, or with auto the detected one"`
 	Text               string `json:"text"`
 }
 

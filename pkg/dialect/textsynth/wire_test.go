@@ -121,7 +121,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"only m2m100_1_2B translates", "any model that can does, and no other is asked to",
-			"/v1/engines/plain/translate", toFR, 400, "this model is no translator",
+			"/v1/engines/plain/translate", toFR, 400, "this model has no translator",
 		},
 		{
 			"repetition_penalty divides logits", "a negative one would grow likelier: it is multiplied (Keskar et al. 2019, 4.1), by the engine",
@@ -141,7 +141,7 @@ func TestDifferences(t *testing.T) {
 		},
 		{
 			"repetition_penalty has no range", "divided by 0 a logit is no number",
-			story, `{"prompt":"x","repetition_penalty":0}`, 400, "repetition_penalty: must be above 0",
+			story, `{"prompt":"x","repetition_penalty":0}`, 400, "repetition_penalty: must be greater than 0",
 		},
 		{
 			"an empty string may stop", "it would be found before the first token",

@@ -117,7 +117,7 @@ func (a alphaParams) tensor(name string, rows, cols int) transformer.Tensor {
 	data := a.ck.Params[name].Data
 	return transformer.Tensor{Name: name, Rows: rows, Cols: cols, Read: func(dst []float32, from int) error {
 		if from < 0 || from > len(data) || len(dst) > len(data)-from {
-			return fmt.Errorf("tensor %q: values %d to %d of %d were asked for", name, from, from+len(dst), len(data))
+			return fmt.Errorf("tensor %q: values %d to %d of %d were requested", name, from, from+len(dst), len(data))
 		}
 		copy(dst, data[from:])
 		return nil

@@ -5,6 +5,9 @@
 // that would change a result is rejected by name, and so is an unused tensor. Package
 // arch neither computes a model nor reads its weights.
 //
+// Start with [OpenPath], or with [Open] for a file system of another kind. [Describe] reads only
+// what a listing shows, and [Pack] writes a model as one file that opens without conversion.
+//
 // Sources: the published checkpoints' config.json, generation_config.json and tensor
 // names, as transformers' classes read them; the keys and names of GGUF; seed 002
 // (Alpha).

@@ -60,7 +60,7 @@ func read[T any](c *config, names, want string) (name string, v T, ok bool) {
 		return name, v, false
 	}
 	if err := json.Unmarshal(raw, &v); err != nil {
-		c.reject(name, "%.60s is no %s", raw, want)
+		c.reject(name, "%.60s is not a valid %s", raw, want)
 		return name, v, false
 	}
 	return name, v, true
@@ -126,11 +126,11 @@ func (c *config) ids(names string, vocab int) []int {
 	if raw[0] != '[' {
 		list = make([]int, 1)
 		if err := json.Unmarshal(raw, &list[0]); err != nil {
-			c.reject(name, "%.60s is no token", raw)
+			c.reject(name, "%.60s is not a token", raw)
 			return nil
 		}
 	} else if err := json.Unmarshal(raw, &list); err != nil || len(list) > maxEnds {
-		c.reject(name, "%.60s is no list of at most %d tokens", raw, maxEnds)
+		c.reject(name, "%.60s is not a list of at most %d tokens", raw, maxEnds)
 		return nil
 	}
 	for _, id := range list {

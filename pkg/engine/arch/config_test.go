@@ -22,42 +22,42 @@ func TestHostileConfigs(t *testing.T) {
 		{"gpt2", members{"n_embd": -1}, "config.json: n_embd: -1 is not in 1..131072"},
 		{"gpt2", members{"n_embd": 0}, "n_embd: 0 is not in"},
 		{"gpt2", members{"n_embd": 1 << 40}, "n_embd: 1099511627776 is not in"},
-		{"gpt2", members{"n_embd": 24.5}, "n_embd: 24.5 is no integer"},
-		{"gpt2", members{"n_embd": "24"}, `n_embd: "24" is no integer`},
-		{"gpt2", members{"n_embd": []int{24}}, "n_embd: [24] is no integer"},
+		{"gpt2", members{"n_embd": 24.5}, "n_embd: 24.5 is not a valid integer"},
+		{"gpt2", members{"n_embd": "24"}, `n_embd: "24" is not a valid integer`},
+		{"gpt2", members{"n_embd": []int{24}}, "n_embd: [24] is not a valid integer"},
 		{"gpt2", members{"n_embd": fmt.Sprint(huge)}, "n_embd: "},
 		{"gpt2", members{"n_layer": 1001}, "n_layer: 1001 is not in 1..1000"},
 		{"gpt2", members{"n_layer": 1000}, `tensor "h.2.ln_1.weight": missing`},
-		{"gpt2", members{"n_layer": 1}, "nothing in this architecture is called so"},
+		{"gpt2", members{"n_layer": 1}, "unknown in this architecture"},
 		{"gpt2", members{"n_head": 5}, "n_head: 5 does not divide the width, "},
 		{"gpt2", members{"n_head": 1 << 20}, "n_head: 1048576 is not in"},
 		{"gpt2", members{"vocab_size": 1 << 22}, "vocab_size: 4194304 is not in"},
-		{"gpt2", members{"vocab_size": 1 << 21}, `where the configuration has [2097152 `},
-		{"gpt2", members{"vocab_size": 97}, `where the configuration has [97 `},
+		{"gpt2", members{"vocab_size": 1 << 21}, `but the configuration has [2097152 `},
+		{"gpt2", members{"vocab_size": 97}, `but the configuration has [97 `},
 		{"gpt2", members{"n_positions": 1 << 25}, "n_positions: 33554432 is not in"},
 		{"gpt2", members{"n_positions": 255}, `tensor "wpe.weight": shape `},
 		{"gpt2", members{"n_inner": 95}, `tensor "h.0.mlp.c_fc.weight": shape `},
 		{"gpt2", members{"n_inner": 1 << 21}, "n_inner: 2097152 is not in"},
 		{"gpt2", members{"layer_norm_epsilon": -1e-5}, "layer_norm_epsilon: -1e-05 is not in"},
-		{"gpt2", members{"layer_norm_epsilon": true}, "layer_norm_epsilon: true is no number"},
+		{"gpt2", members{"layer_norm_epsilon": true}, "layer_norm_epsilon: true is not a valid number"},
 		{"gpt2", members{"activation_function": "mish"}, `activation_function: "mish" is not supported`},
 		{"gpt2", members{"scale_attn_weights": false}, "scale_attn_weights: false is not supported, only true"},
-		{"gpt2", members{"scale_attn_by_inverse_layer_idx": 1}, "scale_attn_by_inverse_layer_idx: 1 is no boolean"},
+		{"gpt2", members{"scale_attn_by_inverse_layer_idx": 1}, "scale_attn_by_inverse_layer_idx: 1 is not a valid boolean"},
 		{"gpt2", members{"add_cross_attention": true}, "add_cross_attention: true is not supported"},
 		{"gpt2", members{"quantization_config": members{"bits": 4}}, "quantization_config: "},
 		{"gpt2", members{"model_type": "mamba"}, `model_type: "mamba" is not supported, only bloom, falcon`},
 		{"gpt2", members{"model_type": nil}, "no model_type"},
 		{"gpt2", members{"model_type": nil, "modelConfig": members{}}, "no model_type: the configuration of a training run of Alpha"},
-		{"gpt2", members{"model_type": 2}, "model_type: 2 is no string"},
+		{"gpt2", members{"model_type": 2}, "model_type: 2 is not a valid string"},
 		{"gptj", members{"rotary_dim": 7}, "rotary_dim: 7 is not even"},
 		{"gptj", members{"rotary_dim": 4096}, "rotary_dim: 4096 is not even and at most the width of a head, "},
 		{"gptj", members{"rotary": false}, "rotary: false is not supported"},
 		{"gpt_neox", members{"rope_parameters": members{"partial_rotary_factor": 0.1}}, "rotary dimensions: 0.1 of heads of 16 are 1"},
 		{"gpt_neox", members{"rope_parameters": members{"partial_rotary_factor": 1.5}}, "rope_parameters.partial_rotary_factor: 1.5 is not in 0..1"},
-		{"gpt_neox", members{"attention_bias": false}, "nothing in this architecture is called so"},
+		{"gpt_neox", members{"attention_bias": false}, "unknown in this architecture"},
 		{"gpt_neox", members{"num_attention_heads": 3}, "num_attention_heads: 3 does not divide the width, "},
 		{"xglm", members{"pad_token_id": 5}, "pad_token_id: 5: the position of that row"},
-		{"xglm", members{"scale_embedding": "yes"}, `scale_embedding: "yes" is no boolean`},
+		{"xglm", members{"scale_embedding": "yes"}, `scale_embedding: "yes" is not a valid boolean`},
 		{"llama", members{"num_key_value_heads": 3}, "3 key-value heads do not divide 4 attention heads"},
 		{"llama", members{"num_key_value_heads": 8}, "8 key-value heads do not divide 4"},
 		{"llama", members{"head_dim": 7}, "rotary dimensions: 1 of heads of 7 are 7"},
@@ -72,10 +72,10 @@ func TestHostileConfigs(t *testing.T) {
 		{"llama", members{"rope_parameters": members{"rope_type": "linear", "factor": 0}}, "rope_parameters.factor: 0 is not in"},
 		{"llama", members{"rope_parameters": members{"rope_type": "llama3", "factor": 8}}, "rope_parameters.low_freq_factor: missing"},
 		{"llama", members{"rope_parameters": members{"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4}}, "is not below high_freq_factor"},
-		{"llama", members{"rope_parameters": members{"partial_rotary_factor": 0.5}}, "partial_rotary_factor: heads of this architecture"},
+		{"llama", members{"rope_parameters": members{"partial_rotary_factor": 0.5}}, "partial_rotary_factor: partial rotary embeddings"},
 		{"llama", members{"rope_parameters": members{"rope_theta": 0}}, "rope_parameters.rope_theta: 0 is not in"},
 		{"llama", members{"rope_parameters": members{"full_attention": members{"rope_theta": 5}}}, "rope_parameters.full_attention: one rotary embedding for some layers"},
-		{"llama", members{"rope_parameters": 4}, "rope_parameters: 4 is no object"},
+		{"llama", members{"rope_parameters": 4}, "rope_parameters: 4 is not a valid object"},
 		{"m2m_100", members{"encoder_layers": 0}, "encoder_layers: 0 is not in"},
 		{"m2m_100", members{"encoder_attention_heads": 7}, "encoder_attention_heads: 7 does not divide the width, "},
 		{"m2m_100", members{"pad_token_id": 2}, "pad_token_id: 2 is not supported, only 1"},
@@ -104,8 +104,8 @@ func TestEnds(t *testing.T) {
 		{members{"eos_token_id": nil, "bos_token_id": nil}, members{"eos_token_id": nil, "bos_token_id": nil}, "[]", 0, ""}, // 50256 is not one of 96
 		{nil, members{"eos_token_id": 96}, "", 0, "m/generation_config.json: eos_token_id: token 96 is not below vocab_size, 96"},
 		{nil, members{"eos_token_id": []int{1, -1}}, "", 0, "eos_token_id: token -1 is not below"},
-		{nil, members{"eos_token_id": "x"}, "", 0, `eos_token_id: "x" is no token`},
-		{nil, members{"eos_token_id": make([]int, 1000)}, "", 0, "is no list of at most 256 tokens"},
+		{nil, members{"eos_token_id": "x"}, "", 0, `eos_token_id: "x" is not a token`},
+		{nil, members{"eos_token_id": make([]int, 1000)}, "", 0, "is not a list of at most 256 tokens"},
 		{members{"eos_token_id": 3, "bos_token_id": 96}, members{"eos_token_id": nil, "bos_token_id": nil}, "", 0, "m/config.json: bos_token_id: token 96"},
 	} {
 		fsys := tiny(t, "gpt2", 96)
@@ -170,11 +170,11 @@ func TestHostileTensors(t *testing.T) {
 		want        string
 	}{
 		{"llama", "missing", func(all map[string]stored) { delete(all, "model.norm.weight") }, `checkpoint m/model.safetensors: tensor "norm.weight": missing`},
-		{"llama", "extra", func(all map[string]stored) { all["score.weight"] = numbers(0, 2, 32) }, `checkpoint m/model.safetensors: tensor "score.weight": nothing`},
-		{"llama", "no buffer", func(all map[string]stored) { all["model.layers.x.self_attn.rotary_emb.inv_freq"] = numbers(0, 4) }, "nothing in this architecture"},
-		{"llama", "shape", func(all map[string]stored) { all["model.norm.weight"] = numbers(0, 31) }, `tensor "model.norm.weight": shape [31] where the configuration has [32]`},
-		{"llama", "rank", func(all map[string]stored) { all["model.norm.weight"] = numbers(0, 1, 32) }, `shape [1 32] where the configuration has [32]`},
-		{"llama", "transposed", func(all map[string]stored) { all["model.layers.0.mlp.up_proj.weight"] = numbers(0, 32, 96) }, `shape [32 96] where the configuration has [96 32]`},
+		{"llama", "extra", func(all map[string]stored) { all["score.weight"] = numbers(0, 2, 32) }, `checkpoint m/model.safetensors: tensor "score.weight": unknown`},
+		{"llama", "no buffer", func(all map[string]stored) { all["model.layers.x.self_attn.rotary_emb.inv_freq"] = numbers(0, 4) }, "unknown in this architecture"},
+		{"llama", "shape", func(all map[string]stored) { all["model.norm.weight"] = numbers(0, 31) }, `tensor "model.norm.weight": shape [31], but the configuration has [32]`},
+		{"llama", "rank", func(all map[string]stored) { all["model.norm.weight"] = numbers(0, 1, 32) }, `shape [1 32], but the configuration has [32]`},
+		{"llama", "transposed", func(all map[string]stored) { all["model.layers.0.mlp.up_proj.weight"] = numbers(0, 32, 96) }, `shape [32 96], but the configuration has [96 32]`},
 		{"llama", "type", func(all map[string]stored) { all["model.norm.weight"] = stored{"I32", []int{32}, make([]byte, 128)} }, `tensor "model.norm.weight": weights of type I32 are not supported`},
 		{"gptj", "bias", func(all map[string]stored) { delete(all, "lm_head.bias") }, `tensor "lm_head.bias": missing`},
 		{"m2m_100", "copy", func(all map[string]stored) { all["lm_head.weight"] = numbers(0, 2, 24) }, `tensor "lm_head.weight": shape [2 24]`},
@@ -193,15 +193,15 @@ func TestHostileDirectories(t *testing.T) {
 		want   string
 	}{
 		{"no config", func(f fstest.MapFS) { delete(f, "m/config.json") }, "m/config.json"},
-		{"no weights", func(f fstest.MapFS) { delete(f, "m/model.safetensors") }, "m: there is neither model.safetensors nor model.safetensors.index.json nor a .gguf file"},
+		{"no weights", func(f fstest.MapFS) { delete(f, "m/model.safetensors") }, "m: it has no model.safetensors, model.safetensors.index.json or .gguf file"},
 		{"pickle", func(f fstest.MapFS) {
 			delete(f, "m/model.safetensors")
 			f["m/pytorch_model.bin"] = &fstest.MapFile{}
-		}, "pytorch_model.bin is not read"},
+		}, "pytorch_model.bin is not supported"},
 		{"two models", func(f fstest.MapFS) {
 			delete(f, "m/model.safetensors")
 			f["m/a.gguf"], f["m/b.gguf"] = &fstest.MapFile{}, &fstest.MapFile{}
-		}, "there are 2 models, a.gguf and b.gguf among them: name the file"},
+		}, "it has 2 models, including a.gguf and b.gguf: name the file"},
 		{"a directory", func(f fstest.MapFS) {
 			delete(f, "m/config.json")
 			f["m/config.json/x"] = &fstest.MapFile{}
@@ -223,7 +223,7 @@ func TestHostileDirectories(t *testing.T) {
 		c.change(fsys)
 		checkRejected(t, c.what, fsys, c.want)
 	}
-	if _, err := arch.Open(fstest.MapFS{"a.bin": {}}, "a.bin"); err == nil || !strings.Contains(err.Error(), "a.bin: neither a directory nor a packed model nor a .gguf file") {
+	if _, err := arch.Open(fstest.MapFS{"a.bin": {}}, "a.bin"); err == nil || !strings.Contains(err.Error(), "a.bin: not a directory, a packed model or a .gguf file") {
 		t.Errorf("a file: %v", err)
 	}
 	if _, err := arch.Open(fstest.MapFS{}, "../x"); err == nil {

@@ -198,14 +198,14 @@ func TestHostileGGUF(t *testing.T) {
 		{func(k map[string]any, _ map[string]block) { delete(k, "llama.block_count") }, "llama.block_count: missing"},
 		{func(k map[string]any, _ map[string]block) { k["llama.block_count"] = 0 }, "llama.block_count: 0 is not in 1..1000"},
 		{func(k map[string]any, _ map[string]block) { k["llama.block_count"] = 2 }, `tensor "blk.1.attn_norm.weight": missing`},
-		{func(k map[string]any, _ map[string]block) { k["llama.attention.head_count_kv"] = []int{1} }, "llama.attention.head_count_kv: [1] is no integer"},
+		{func(k map[string]any, _ map[string]block) { k["llama.attention.head_count_kv"] = []int{1} }, "llama.attention.head_count_kv: [1] is not a valid integer"},
 		{func(k map[string]any, _ map[string]block) { k["llama.attention.head_count"] = 3 }, "llama.attention.head_count: 3 does not divide the width, 8"},
 		{func(k map[string]any, _ map[string]block) { k["llama.attention.value_length"] = 8 }, "llama.attention.value_length: 8 is not attention.key_length, 4"},
 		{func(k map[string]any, _ map[string]block) { k["llama.expert_count"] = 8 }, "llama.expert_count: 8 is not supported"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.scaling.type"] = "yarn" }, "llama.rope.scaling.factor: missing"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.dimension_count"] = 6 }, "llama.rope.dimension_count: 6 is not even and at most"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.freq_base"] = math.NaN() }, `key "llama.rope.freq_base"`},
-		{func(k map[string]any, _ map[string]block) { k["llama.vocab_size"] = 261 }, `tensor "token_embd.weight": shape [260 8] where the configuration has [261 8]`},
+		{func(k map[string]any, _ map[string]block) { k["llama.vocab_size"] = 261 }, `tensor "token_embd.weight": shape [260 8], but the configuration has [261 8]`},
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.eos_token_id"] = 260 }, "tokenizer.ggml.eos_token_id: token 260 is not below 260"},
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.eos_token_id"] = "x" }, `"tokenizer.ggml.eos_token_id": string where`},
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.bos_token_id"] = 1 << 30 }, "texts begin with token"},
@@ -214,8 +214,8 @@ func TestHostileGGUF(t *testing.T) {
 		{func(k map[string]any, _ map[string]block) { maps.Copy(k, ggufTokens(more(5)...)) }, "the tokenizer has 262 tokens, the model 260"},
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.chat_template"] = 7 }, `"tokenizer.chat_template": uint32 where`},
 		{func(_ map[string]any, a map[string]block) { a["rope_freqs.weight"] = factors(1, 0) }, `tensor "rope_freqs.weight": factor 1 is 0`},
-		{func(_ map[string]any, a map[string]block) { a["rope_freqs.weight"] = factors(1, 2, 3) }, `tensor "rope_freqs.weight": shape [3] where the configuration has [2]`},
-		{func(_ map[string]any, a map[string]block) { a["blk.0.ffn_gate_inp.weight"] = blockOf(8, 8) }, `tensor "blk.0.ffn_gate_inp.weight": nothing`},
+		{func(_ map[string]any, a map[string]block) { a["rope_freqs.weight"] = factors(1, 2, 3) }, `tensor "rope_freqs.weight": shape [3], but the configuration has [2]`},
+		{func(_ map[string]any, a map[string]block) { a["blk.0.ffn_gate_inp.weight"] = blockOf(8, 8) }, `tensor "blk.0.ffn_gate_inp.weight": unknown`},
 		{func(_ map[string]any, a map[string]block) { a["blk.0.attn_q.bias"] = blockOf(8) }, `tensor "blk.0.attn_k.bias": missing`},
 		{func(_ map[string]any, a map[string]block) { delete(a, "token_embd.weight") }, "llama.vocab_size: missing"},
 		{func(_ map[string]any, a map[string]block) {
@@ -262,12 +262,12 @@ func TestSplitGGUF(t *testing.T) {
 	fsys := write()
 	delete(fsys, "m/x-00003-of-00003.gguf")
 	checkRejected(t, "a part is missing", fsys, "m/x-00003-of-00003.gguf")
-	checkRejected(t, "number", write(nil, map[string]any{"split.no": 2}), "m/x-00002-of-00003.gguf: split.no is 2, the name says 1")
-	checkRejected(t, "count", write(nil, nil, map[string]any{"split.count": 4}), "m/x-00003-of-00003.gguf: split.count is 4, the name says 3")
+	checkRejected(t, "number", write(nil, map[string]any{"split.no": 2}), "m/x-00002-of-00003.gguf: split.no is 2, but the name says 1")
+	checkRejected(t, "count", write(nil, nil, map[string]any{"split.count": 4}), "m/x-00003-of-00003.gguf: split.count is 4, but the name says 3")
 	checkRejected(t, "tensors", write(map[string]any{"split.tensors.count": 99}), "split.tensors.count, 99")
 	fsys = write()
 	fsys["m/x-00002-of-00003.gguf"] = fsys["m/x-00001-of-00003.gguf"]
-	checkRejected(t, "twice", fsys, "split.no is 0, the name says 1")
+	checkRejected(t, "twice", fsys, "split.no is 0, but the name says 1")
 	fsys = write()
 	fsys["m/x.gguf"] = fsys["m/x-00001-of-00003.gguf"]
 	for i := range 3 {

@@ -72,6 +72,17 @@ func (k *ggufKeys) read() *gguf.Vocabulary {
 	return g
 }
 
+// GGUFVocabulary returns the keys tokenizer.ggml.* of a GGUF file with the keys meta, for
+// gguf.New. The file's architecture may be an unsupported one, or none.
+func GGUFVocabulary(meta checkpoint.Meta) (*gguf.Vocabulary, error) {
+	k := &ggufKeys{meta: meta}
+	g := k.read()
+	if k.err != nil {
+		return nil, k.err
+	}
+	return g, nil
+}
+
 // readGGUFTokens reads the tokens of a GGUF file.
 func (o *opened) readGGUFTokens() error {
 	k := &ggufKeys{meta: o.file.Meta}

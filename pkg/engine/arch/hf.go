@@ -201,6 +201,6 @@ func (c *config) stopping(raw string) EarlyStopping {
 	case `"never"`:
 		return StopNever
 	}
-	c.reject("early_stopping", "%.60s is none of true, false and \"never\"", raw)
+	c.reject("early_stopping", "must be true, false or \"never\", not %.60s", raw)
 	return StopFalse
 }

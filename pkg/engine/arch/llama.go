@@ -7,7 +7,7 @@ var llama = llamaLike("Llama", func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}})
 		if r.Dims != s.Kinds[0].Attention.HeadDim {
-			c.reject("partial_rotary_factor", "heads of this architecture are turned as a whole")
+			c.reject("partial_rotary_factor", "partial rotary embeddings are not supported for this architecture")
 		}
 		setRotary(s, r)
 		llamaBiases(c, l)

@@ -63,7 +63,7 @@ func find(fsys fs.FS, dir string) (*location, error) {
 			return nil, err
 		}
 		if !packed && !strings.HasSuffix(dir, ".gguf") {
-			return nil, fmt.Errorf("%s: neither a directory nor a packed model nor a .gguf file", dir)
+			return nil, fmt.Errorf("%s: not a directory, a packed model or a .gguf file", dir)
 		}
 		return &location{dir: path.Dir(dir), weights: dir, packed: packed}, nil
 	}
@@ -95,13 +95,13 @@ func find(fsys fs.FS, dir string) (*location, error) {
 	case len(files) > 1:
 		return nil, several(dir, files)
 	case exists(fsys, p.in("pytorch_model.bin")) || exists(fsys, p.in("pytorch_model.bin.index.json")):
-		return nil, fmt.Errorf("%s: pytorch_model.bin is not read: the weights must be safetensors or GGUF", dir)
+		return nil, fmt.Errorf("%s: pytorch_model.bin is not supported: the weights must be safetensors or GGUF", dir)
 	}
-	return nil, fmt.Errorf("%s: there is neither %s nor %s nor a .gguf file", dir, weightsFile, indexFile)
+	return nil, fmt.Errorf("%s: it has no %s, %s or .gguf file", dir, weightsFile, indexFile)
 }
 
 func several(dir string, files []string) error {
-	return fmt.Errorf("%s: there are %d models, %s and %s among them: name the file", dir, len(files), files[0], files[1])
+	return fmt.Errorf("%s: it has %d models, including %s and %s: name the file", dir, len(files), files[0], files[1])
 }
 
 // packFiles lists the packed models of a directory without a configuration: they contain

@@ -207,7 +207,7 @@ func TestNames(t *testing.T) {
 		t.Errorf("with a prefix: %d weights, want %d", got, want)
 	}
 	tensors(t, fsys, func(all map[string]stored) { all["wte.weight"] = all["transformer.wte.weight"] })
-	checkRejected(t, "both", fsys, `there is also tensor`)
+	checkRejected(t, "both", fsys, `conflicts with tensor`)
 
 	fsys = bare(t, "gpt_neox")
 	tensors(t, fsys, func(all map[string]stored) {

@@ -106,7 +106,7 @@ func (o *specV1) spec() (*transformer.Spec, error) {
 	s.Position, position = positions[o.Position]
 	s.Norm, norm = norms[o.Norm]
 	if !position || !norm {
-		return nil, fmt.Errorf("position %.40q, norm %.40q: not known", o.Position, o.Norm)
+		return nil, fmt.Errorf("position %.40q, norm %.40q: unknown", o.Position, o.Norm)
 	}
 	s.Decoder = addStack(s, o.kind(&o.Decoder), o.Decoder.Depth)
 	if o.Encoder.Depth > 0 {

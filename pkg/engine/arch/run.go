@@ -3,6 +3,8 @@ package arch
 import (
 	"errors"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -28,6 +30,19 @@ func OpenAny(fsys fs.FS, name string) (*Model, error) {
 		m.Run = &Run{Config: run.Config.Raw, Step: run.Step, LastLoss: run.LastLoss}
 	}
 	return m, err
+}
+
+// OpenPath opens the model at a path of the operating system like [OpenAny]: a Hugging Face
+// or run directory, or a GGUF file, a packed model or a checkpoint.
+func OpenPath(name string) (*Model, error) {
+	full, err := filepath.Abs(name)
+	if err == nil {
+		_, err = os.Stat(full)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return OpenAny(os.DirFS(filepath.Dir(full)), filepath.Base(full))
 }
 
 // alphaCheckpoint returns the path of the checkpoint of Alpha with that name, and its run

@@ -27,7 +27,7 @@ func newSource(file *checkpoint.File, prefix string) *source {
 		t := &file.Tensors[i]
 		name := strings.TrimPrefix(t.Name, prefix)
 		if other, ok := s.names[name]; ok {
-			s.fail(t, "there is also tensor %.80q", other)
+			s.fail(t, "conflicts with tensor %.80q", other)
 		}
 		s.names[name] = t.Name
 	}
@@ -96,7 +96,7 @@ func (s *source) take(name string, shape []int, out span) span {
 	s.used[full] = true
 	switch {
 	case !slices.Equal(t.Shape, shape):
-		s.fail(t, "shape %v where the configuration has %v", t.Shape, shape)
+		s.fail(t, "shape %v, but the configuration has %v", t.Shape, shape)
 	case !t.Type.Convertible():
 		s.fail(t, "weights of type %s are not supported", t.Type)
 	default:
@@ -126,7 +126,7 @@ func (s *source) unused(patterns []string) {
 		t := &s.file.Tensors[i]
 		name := strings.TrimPrefix(t.Name, s.prefix)
 		if !s.used[t.Name] && !slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) }) {
-			s.fail(t, "nothing in this architecture is called so")
+			s.fail(t, "unknown in this architecture")
 			return
 		}
 	}

@@ -43,7 +43,7 @@ func (c *config) chatTemplate() string {
 	}
 	var list []struct{ Name, Template string }
 	if err := json.Unmarshal(raw, &list); err != nil {
-		c.reject(name, "%.60s is neither a template nor a list of them", raw)
+		c.reject(name, "%.60s is neither a template nor a list of templates", raw)
 	}
 	for _, t := range list {
 		if t.Name == "default" {

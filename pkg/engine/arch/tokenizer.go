@@ -214,7 +214,7 @@ func (w *tokenizerReader) checkAdded(t tokenizer.Tokenizer, name string) error {
 	}
 	for _, token := range list {
 		if token.ID >= t.Size() {
-			return fmt.Errorf("%s: token %d, %.40q, is added: that needs a %s", w.in(name), token.ID, token.Content, tokenizerFile)
+			return fmt.Errorf("%s: the added token %d, %.40q, requires a %s", w.in(name), token.ID, token.Content, tokenizerFile)
 		}
 	}
 	return nil
@@ -265,7 +265,7 @@ func compose(t tokenizer.Tokenizer, vocab, merges []byte, list []added, prefix b
 		}
 	}
 	if !json.Valid(vocab) {
-		return nil, errors.New("no JSON")
+		return nil, errors.New("not JSON")
 	}
 	type object map[string]any
 	step := object{"type": "ByteLevel", "add_prefix_space": prefix, "trim_offsets": true, "use_regex": true}

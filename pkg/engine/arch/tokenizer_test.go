@@ -236,7 +236,7 @@ func TestPieces(t *testing.T) {
 		t.Errorf("start %v, empty %d", m.Start, m.Empty)
 	}
 	put(fsys, "added_tokens.json", `{"<pad>":7}`)
-	checkRejected(t, "added", fsys, `m/tokenizer.model: token 7, "<pad>", is added: that needs a tokenizer.json`)
+	checkRejected(t, "added", fsys, `m/tokenizer.model: the added token 7, "<pad>", requires a tokenizer.json`)
 
 	fsys = tiny(t, "xglm", 300)
 	put(fsys, "sentencepiece.bpe.model", model)

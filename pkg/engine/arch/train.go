@@ -96,7 +96,7 @@ func (o *opened) readRun(fsys fs.FS, p *location) error {
 		name := packRunFiles + f.Name
 		index, ok := o.file.Index(name)
 		if !ok || index != first+i || f.Size < 1 || int64(f.Size) > o.file.Tensors[index].Size {
-			return fmt.Errorf("%s: %d bytes of tensor %.80q are not behind the others", packRunKey, f.Size, name)
+			return fmt.Errorf("%s: %d bytes of tensor %.80q do not follow the others", packRunKey, f.Size, name)
 		}
 		size := f.Size
 		f.Data = func() ([]byte, error) { return readRunFile(fsys, p.weights, name, size) }
@@ -171,7 +171,7 @@ func (m *Model) SetCap(limit string) error {
 		return nil
 	}
 	if m.Type != alphaType {
-		return fmt.Errorf("cap %.40q: of Alpha's models alone", limit)
+		return fmt.Errorf("cap %.40q: only Alpha's models may have it", limit)
 	}
 	score, err := parseBound(limit)
 	if err == nil {

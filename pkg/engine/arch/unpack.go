@@ -84,7 +84,7 @@ func (o *opened) readPack() error {
 	}
 	for i := range o.file.Tensors {
 		if name := o.file.Tensors[i].Name; !u.used[name] {
-			return fmt.Errorf("tensor %.80q: nothing in this model is called so", name)
+			return fmt.Errorf("tensor %.80q: unknown in this model", name)
 		}
 	}
 	return nil
@@ -117,7 +117,7 @@ func (d *description) check() error {
 		return fmt.Errorf("%d tokens at the start, %d ends", len(d.Start), len(d.End))
 	}
 	if name := d.ChatTemplate; name != "" && !slices.ContainsFunc(templates, func(t template) bool { return t.name == name }) {
-		return fmt.Errorf("chat_template %.40q is not known", name)
+		return fmt.Errorf("chat_template %.40q is unknown", name)
 	}
 	return d.Translation.check(s)
 }

@@ -34,7 +34,7 @@ var xglm = family{
 	adjust: func(c *config, s *transformer.Spec, _ *layout) {
 		scaleEmbedding(c, s)
 		if pad := c.integer("pad_token_id", 1, 0, maxVocab); pad > 1 {
-			c.reject("pad_token_id", "%d: the position of that row would be zero, which is supported of rows 0 and 1 only", pad)
+			c.reject("pad_token_id", "%d: the position of that row would be zero, which is only supported for rows 0 and 1", pad)
 		}
 	},
 	detect:       useLearnedPositions,

@@ -5,6 +5,9 @@
 // formats it checks that every tensor lies where its description places it. It does not
 // know how a model computes, what a tokenizer does or where files are stored.
 //
+// Start with [Open]: it returns the tensors and keys of any GGUF or safetensors file. [WriteGGUF]
+// writes GGUF.
+//
 // Source: seed 002 (Alpha) and the formats that its trainer writes; the safetensors
 // format's description; gguf.h and the reference dequantisation of ggml.
 package checkpoint

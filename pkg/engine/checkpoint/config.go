@@ -66,7 +66,7 @@ func (c *ModelConfig) validateFields() error {
 
 func validateGraph(raw json.RawMessage) error {
 	if len(raw) == 0 || string(raw) == "null" {
-		return errors.New("activationGraph: missing, ffnActivation composed needs it")
+		return errors.New("activationGraph: required for ffnActivation composed")
 	}
 	var g graph
 	if err := json.Unmarshal(raw, &g); err != nil {

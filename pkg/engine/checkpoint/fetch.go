@@ -46,7 +46,7 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 	for i := range f.Tensors {
 		t := &f.Tensors[i]
 		if t.Size == 0 || t.Size%packAlign != 0 || i > 0 && t.Offset != f.Tensors[i-1].Offset+f.Tensors[i-1].Size {
-			return nil, f.fail(t, fmt.Errorf("%d bytes at %d are no tensor of a packed model", t.Size, t.Offset))
+			return nil, f.fail(t, fmt.Errorf("%d bytes at %d are not a tensor of the packed model", t.Size, t.Offset))
 		}
 	}
 	t := &Fetch{

@@ -108,7 +108,7 @@ func (f *File) Values(name string, from int, dst []float32) error {
 		return err
 	}
 	if n := t.Elements(); from < 0 || from > n || len(dst) > n-from {
-		return f.fail(t, fmt.Errorf("values %d to %d of %d were asked for", from, from+len(dst), n))
+		return f.fail(t, fmt.Errorf("values %d to %d of %d were requested", from, from+len(dst), n))
 	}
 	if err := t.values(f.parts[t.part].r, from, dst); err != nil {
 		return f.fail(t, err)
@@ -128,9 +128,9 @@ func (f *File) Stored(name string, from int, dst []byte) error {
 	at := int64(from / values * bytes)
 	switch {
 	case t.Type != dtype.BF16 && t.Type != dtype.Q8_0 && t.Type != dtype.Q4_0:
-		return f.fail(t, fmt.Errorf("type %s is read by its values alone", t.Type))
+		return f.fail(t, fmt.Errorf("type %s cannot be read as blocks", t.Type))
 	case from < 0 || from%values != 0 || len(dst)%bytes != 0 || at > t.Size || int64(len(dst)) > t.Size-at:
-		return f.fail(t, fmt.Errorf("%d bytes from value %d on were asked for", len(dst), from))
+		return f.fail(t, fmt.Errorf("%d bytes from value %d were requested", len(dst), from))
 	}
 	if k, err := f.parts[t.part].r.ReadAt(dst, t.Offset+at); k < len(dst) {
 		return f.fail(t, fmt.Errorf("offset %d: %w", t.Offset+at+int64(k), noEOF(err)))
@@ -175,7 +175,7 @@ func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
 	case decode == nil:
 		return fmt.Errorf("type %s cannot be converted to float32", t.Type)
 	case from%perBlock != 0 || len(dst)%perBlock != 0:
-		return fmt.Errorf("%d values from %d on are not whole blocks of %d, as %s has", len(dst), from, perBlock, t.Type)
+		return fmt.Errorf("%d values from %d are not whole blocks of %d, as %s has", len(dst), from, perBlock, t.Type)
 	}
 	blocks := min(len(dst)/perBlock, readBuffer/blockBytes)
 	buf := make([]byte, blocks*blockBytes)

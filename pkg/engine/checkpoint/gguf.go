@@ -101,7 +101,7 @@ func (f *File) ggufAlignment() (int64, error) {
 	}
 	a, err := f.Meta.Int(ggufAlignmentKey)
 	if err == nil && (a <= 0 || a&(a-1) != 0 || a > maxGGUFAlignment) {
-		err = fmt.Errorf("key %q: %d is no power of two up to %d", ggufAlignmentKey, a, maxGGUFAlignment)
+		err = fmt.Errorf("key %q: %d is not a power of two up to %d", ggufAlignmentKey, a, maxGGUFAlignment)
 	}
 	return a, err
 }

@@ -91,7 +91,7 @@ func (l *Load) Stop() {
 	}
 }
 
-var errStopped = errors.New("reading was stopped")
+var errStopped = errors.New("reading was canceled")
 
 // bytes returns the memory of the bytes from, ..., to-1 of the file, which may not be
 // loaded yet.

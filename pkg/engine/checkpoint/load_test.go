@@ -57,7 +57,7 @@ func TestLoadStop(t *testing.T) {
 	l := checkpoint.NewLoad(g, 0, size, func(n int) []byte { return make([]byte, n) })
 	l.Stop()
 	asked := g.asked
-	if _, err := l.Wait(0, size); asked < size>>24 && (err == nil || !strings.Contains(err.Error(), "stopped")) {
+	if _, err := l.Wait(0, size); asked < size>>24 && (err == nil || !strings.Contains(err.Error(), "canceled")) {
 		t.Errorf("%d pieces, and %v", asked, err)
 	}
 	if g.asked != asked {

@@ -72,7 +72,7 @@ func openAt(fsys fs.FS, name string) (_ readerAt, size int64, err error) {
 	}
 	r, ok := f.(readerAt)
 	if err == nil && !ok {
-		err = errors.New("the file system gives no random access")
+		err = errors.New("the file system does not support random access")
 	}
 	if err != nil {
 		return nil, 0, errors.Join(err, f.Close())
@@ -128,7 +128,7 @@ func (f *File) addShard(fsys fs.FS, index, shard string, places map[string]strin
 	}
 	for _, t := range g.Tensors {
 		if places[t.Name] != shard {
-			return fmt.Errorf("tensor %.80q: is in %s, where the index has %q", t.Name, shard, places[t.Name])
+			return fmt.Errorf("tensor %.80q: is in %s, but the index has %q", t.Name, shard, places[t.Name])
 		}
 		t.part = len(f.parts)
 		if err := f.add(t); err != nil {

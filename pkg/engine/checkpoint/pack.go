@@ -223,11 +223,11 @@ func (f *File) packSums() ([]uint32, error) {
 		name, digits, _ := strings.Cut(field, ":")
 		var sum uint32
 		if n, err := fmt.Sscanf(digits, "%08x", &sum); n != 1 || len(digits) != 8 {
-			return nil, fmt.Errorf("checkpoint %s: %s: %.80q is no checksum: %w", f.name, packSumsKey, field, cmp.Or(err, errors.ErrUnsupported))
+			return nil, fmt.Errorf("checkpoint %s: %s: %.80q is not a checksum: %w", f.name, packSumsKey, field, cmp.Or(err, errors.ErrUnsupported))
 		}
 		if name == packMetaName {
 			if described = true; sum != metaSum(meta) {
-				return nil, fmt.Errorf("checkpoint %s: what describes the model has checksum %08x, not %08x: it was changed", f.name, metaSum(meta), sum)
+				return nil, fmt.Errorf("checkpoint %s: the description of the model has checksum %08x, not %08x: it was changed", f.name, metaSum(meta), sum)
 			}
 		} else if i, ok := f.index[name]; ok {
 			sums[i] = sum

@@ -111,7 +111,7 @@ func (a *architecture) check(name string, shape []int) error {
 		return fmt.Errorf("tensor %.80q: the configuration has no such parameter", name)
 	}
 	if !slices.Equal(want, shape) {
-		return fmt.Errorf("tensor %q: shape %v where the configuration has %v", name, shape, want)
+		return fmt.Errorf("tensor %q: shape %v, but the configuration has %v", name, shape, want)
 	}
 	return nil
 }
@@ -132,7 +132,7 @@ func (a *architecture) complete(names map[string]Tensor) error {
 	for _, p := range want {
 		delete(extra, p.Name)
 	}
-	return fmt.Errorf("tensor %q: the file has attention both fused and separate", slices.Min(slices.Collect(maps.Keys(extra))))
+	return fmt.Errorf("tensor %q: the file has both fused and separate attention", slices.Min(slices.Collect(maps.Keys(extra))))
 }
 
 // Validate checks the invariants of readers and writers: a valid configuration and

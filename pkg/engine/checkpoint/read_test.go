@@ -155,7 +155,7 @@ func TestShortReader(t *testing.T) {
 func TestRefusesJSON(t *testing.T) {
 	const wq = `"layer.0.attn.wq":{"shape":[4,4],"data":[`
 	for _, c := range []struct{ old, new, want string }{
-		{wq, `"layer.0.attn.wq":{"shape":[4,5],"data":[`, `tensor "layer.0.attn.wq": shape [4 5] where the configuration has [4 4]`},
+		{wq, `"layer.0.attn.wq":{"shape":[4,5],"data":[`, `tensor "layer.0.attn.wq": shape [4 5], but the configuration has [4 4]`},
 		{wq, `"layer.0.attn.wq":{"shape":[16],"data":[`, `shape [16]`},
 		{wq, wq + `1,`, `tensor "layer.0.attn.wq": data: more than the values of shape [4 4]`},
 		{wq, wq + `null,`, `tensor "layer.0.attn.wq": data: value 0: null`},
@@ -183,7 +183,7 @@ func TestRefusesJSON(t *testing.T) {
 		{`"dropout":0`, `"dropout":0,"softCap":-1`, `softCap`},
 		{`"dropout":0`, `"dropout":0,"ffnActivation":"tanh"`, `ffnActivation: "tanh" is unknown`},
 		{`"dropout":0`, `"dropout":0,"ffnActivation":"universal"`, `mlp.act_gate": missing`},
-		{`"dropout":0`, `"dropout":0,"ffnActivation":"composed"`, `activationGraph: missing`},
+		{`"dropout":0`, `"dropout":0,"ffnActivation":"composed"`, `activationGraph: required`},
 		{`"dropout":0`, `"dropout":0,"ffnActivation":"composed","activationGraph":{"type":"mul","left":{"type":"basis"}}`, `lacks its child`},
 		{`"dropout":0`, `"dropout":0,"ffnActivation":"composed","activationGraph":{"type":"sin"}`, `node type "sin"`},
 		{`"modelConfig":`, `"modelconfig":`, `no modelConfig`},
@@ -248,7 +248,7 @@ func TestRefusesALPH(t *testing.T) {
 		{replace(wte, `{"name":"p.wte","shape":[3,4],"elements":13}`), keep, `tensor "wte": elements is not 12, as shape [3 4] has it`},
 		{replace(wte, `{"name":"p.wte","shape":[3,4],"elements":-12}`), keep, `elements is not 12`},
 		{replace(wte, `{"name":"p.wte","shape":[3,4]}`), keep, `elements is not 12`},
-		{replace(wte, `{"name":"p.wte","shape":[4,3],"elements":12}`), keep, `tensor "wte": shape [4 3] where the configuration has [3 4]`},
+		{replace(wte, `{"name":"p.wte","shape":[4,3],"elements":12}`), keep, `tensor "wte": shape [4 3], but the configuration has [3 4]`},
 		{replace(wte, wte+","+wte), keep, `tensor "wte" appears twice`},
 		{replace(wte+",", ""), keep, `bytes after the last tensor`},
 		{replace(`"p.wte"`, `"q.wte"`), keep, `tensor "q.wte": the name begins with neither`},
@@ -285,7 +285,7 @@ func TestMixedAttention(t *testing.T) {
 	a := small("gelu", true)
 	a.Params["layer.1.attn.wq"] = checkpoint.Tensor{Shape: []int{4, 4}, Data: make([]float32, 16)}
 	err := checkpoint.WriteALPH(io.Discard, a)
-	if err == nil || !strings.Contains(err.Error(), `"layer.1.attn.wq": the file has attention both fused and separate`) {
+	if err == nil || !strings.Contains(err.Error(), `"layer.1.attn.wq": the file has both fused and separate attention`) {
 		t.Error(err)
 	}
 }

@@ -35,7 +35,7 @@ func OpenSafetensors(r io.ReaderAt, size int64, name string) (*File, error) {
 func (f *File) readSafetensors(r io.ReaderAt, size int64) error {
 	var prefix [9]byte
 	if size < int64(len(prefix)) {
-		return fmt.Errorf("%d bytes hold no header", max(size, 0))
+		return fmt.Errorf("%d bytes are too short for a header", max(size, 0))
 	}
 	if k, err := r.ReadAt(prefix[:], 0); k < len(prefix) {
 		return fmt.Errorf("header length: %w", noEOF(err))
@@ -120,7 +120,7 @@ func safetensorsEntry(s *stream) (t TensorInfo, err error) {
 		return t, err
 	}
 	if len(offsets) != 2 || offsets[0] < 0 || offsets[1] < offsets[0] {
-		return t, fmt.Errorf("data_offsets %v are no range", offsets)
+		return t, fmt.Errorf("data_offsets %v are not a range", offsets)
 	}
 	t.Shape = make([]int, len(shape))
 	for i, d := range shape {
@@ -132,7 +132,7 @@ func safetensorsEntry(s *stream) (t TensorInfo, err error) {
 		return t, err
 	}
 	if t.Offset = offsets[0]; offsets[1]-offsets[0] != t.Size {
-		return t, fmt.Errorf("data_offsets %v where shape %v of %s takes %d bytes", offsets, t.Shape, t.Type, t.Size)
+		return t, fmt.Errorf("data_offsets %v, but shape %v of %s needs %d bytes", offsets, t.Shape, t.Type, t.Size)
 	}
 	return t, nil
 }

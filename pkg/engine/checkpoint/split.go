@@ -58,7 +58,7 @@ func (f *File) addSplit(fsys fs.FS, name string, i, count int) error {
 	}
 	f.closers = append(f.closers, g.closers...)
 	if !isGGUF {
-		return fmt.Errorf("checkpoint %s: not GGUF, as the files that it belongs to", name)
+		return fmt.Errorf("checkpoint %s: not GGUF, unlike the other files of the model", name)
 	}
 	for _, k := range []struct {
 		key  string
@@ -67,7 +67,7 @@ func (f *File) addSplit(fsys fs.FS, name string, i, count int) error {
 		if got, err := g.Meta.Int(k.key); err != nil {
 			return fmt.Errorf("checkpoint %s: %w", name, err)
 		} else if got != int64(k.want) {
-			return fmt.Errorf("checkpoint %s: %s is %d, the name says %d", name, k.key, got, k.want)
+			return fmt.Errorf("checkpoint %s: %s is %d, but the name says %d", name, k.key, got, k.want)
 		}
 	}
 	if i == 0 {

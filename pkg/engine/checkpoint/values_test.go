@@ -74,10 +74,10 @@ func TestValuesRefused(t *testing.T) {
 		want    string
 	}{
 		{"none", 0, 1, `checkpoint x.bin: tensor "none": missing`},
-		{"x", -1, 1, `checkpoint x.bin: tensor "x": values -1 to 0 of 4 were asked for`},
+		{"x", -1, 1, `checkpoint x.bin: tensor "x": values -1 to 0 of 4 were requested`},
 		{"x", 0, 5, "values 0 to 5 of 4"},
 		{"x", 4, 1, "values 4 to 5 of 4"},
-		{"x", math.MaxInt, 1, "of 4 were asked for"},
+		{"x", math.MaxInt, 1, "of 4 were requested"},
 		{"x", 2, 2, `checkpoint x.bin: tensor "x": value 3 is +Inf`},
 		{"n", 0, 1, `tensor "n": type I32 cannot be converted`},
 	} {

@@ -4,6 +4,8 @@
 // A NaN stays a NaN, with its sign and as much of its payload as fits. It becomes quiet, as
 // F16C's instructions make it, except where bits are copied: from bfloat16 and float32.
 //
+// Start with [Type.Decoder] and [Type.Encoder].
+//
 // Source: the safetensors format; GGUF and ggml's reference quantisation.
 package dtype
 

@@ -15,10 +15,6 @@ import (
 // superblock are its 64 q as int8, the two d, the two -128*Σq and the two -8*Σq as int32,
 // or the 64 inputs. The sums undo the offset of the stored weights: a product starts from
 // them.
-//
-// Rows go in tiles, (superblock, word, row) 32-bit words each. The words of a superblock
-// are its 64 q as int8, the two d, the two -128*Σq and the two -8*Σq as int32, or the 64
-// inputs. The sums undo the offset of the stored weights: a product starts from them.
 type Activations struct {
 	Rows, Cols int // Rows: how many it can hold
 	words      int

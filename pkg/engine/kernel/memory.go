@@ -29,7 +29,7 @@ func Allocate(n int) []byte {
 func Floats(data []byte) []float32 {
 	p := unsafe.Pointer(unsafe.SliceData(data))
 	if uintptr(p)%4 != 0 || len(data)%4 != 0 {
-		panic("kernel: these bytes are no float32 values")
+		panic("kernel: these bytes are not float32 values")
 	}
 	return unsafe.Slice((*float32)(p), len(data)/4)
 }

@@ -9,7 +9,8 @@ import (
 )
 
 // A Mask holds the tokens that may be chosen. It is applied after the bias and the
-// penalties: later steps see only the allowed tokens.
+// penalties: later steps see only the allowed tokens. Its fields are those of the same names
+// in package grammar's Mask.
 type Mask struct {
 	Bits  []uint64 // a bit a token, at most as many as there are logits
 	Count int      // of the set bits: at least 1

@@ -1,6 +1,8 @@
 // Package sampler chooses the next token from logits. It applies one order of operations
 // for all dialects and knows nothing of models, requests or text.
 //
+// Start with [New] and [Sampler.Sample].
+//
 // Order (seed 000 and seed 001 agree with it): logit bias, repetition penalty, presence
 // and frequency penalties, a mask if there is one, temperature, top_k, then typical_p or
 // top_p, then one draw by inverse cumulative distribution in the order of token ids.
@@ -99,10 +101,10 @@ func (c *Config) Check(vocab int) error {
 	}
 	for id, b := range c.LogitBias {
 		if id < 0 || id >= vocab {
-			return &ParamError{"logit_bias", fmt.Sprintf("there is no token %d: the vocabulary has %d", id, vocab)}
+			return &ParamError{"logit_bias", fmt.Sprintf("token %d does not exist: the vocabulary has %d", id, vocab)}
 		}
 		if math.IsNaN(b) || math.IsInf(b, 0) {
-			return &ParamError{"logit_bias", fmt.Sprintf("%v for token %d is no finite number", b, id)}
+			return &ParamError{"logit_bias", fmt.Sprintf("%v for token %d is not a finite number", b, id)}
 		}
 	}
 	return nil

@@ -13,9 +13,9 @@ func (s *Spec) Check() error {
 	}
 	switch {
 	case int(s.Position) >= len(positionNames):
-		return fmt.Errorf("position %d is not known", s.Position)
+		return fmt.Errorf("position %d is unknown", s.Position)
 	case int(s.Norm) >= len(normNames):
-		return fmt.Errorf("norm %d is not known", s.Norm)
+		return fmt.Errorf("norm %d is unknown", s.Norm)
 	case !(s.Eps >= 0 && s.Eps <= 1):
 		return fmt.Errorf("eps: %v is not in 0..1", s.Eps)
 	}
@@ -66,9 +66,9 @@ func (s *Spec) checkUses() error {
 			case stack.encoder && len(k.Attention.Slopes) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.slopes is for decoders alone", stack.name, i, kind)
 			case stack.encoder && k.Attention.Chunk > 0:
-				return fmt.Errorf("%s[%d]: kinds[%d].attention.chunk is for decoders alone", stack.name, i, kind)
+				return fmt.Errorf("%s[%d]: kinds[%d].attention.chunk is for decoders only", stack.name, i, kind)
 			case len(s.Encoder) > 0 && k.Parallel:
-				return fmt.Errorf("%s[%d]: kinds[%d].parallel is for models without an encoder alone", stack.name, i, kind)
+				return fmt.Errorf("%s[%d]: kinds[%d].parallel is for models without an encoder only", stack.name, i, kind)
 			}
 			switch table := k.Attention.Rotary; {
 			case table < 0 || table > len(rotaries):
@@ -110,7 +110,7 @@ func (k *Kind) check(s *Spec) error {
 	case f.Width < 1:
 		return fmt.Errorf("feed_forward.width: %d is not positive", f.Width)
 	case int(f.Norms) >= len(placementNames):
-		return fmt.Errorf("feed_forward.norms: %d is not known", f.Norms)
+		return fmt.Errorf("feed_forward.norms: %d is unknown", f.Norms)
 	case k.SharedNorm && (!k.Parallel || a.Norms != PreNorm):
 		return fmt.Errorf("shared_norm: the branches are not parallel behind one norm")
 	case k.Parallel && (a.Norms.After() || f.Norms.After()):
@@ -125,7 +125,7 @@ func (k *Kind) check(s *Spec) error {
 func (a *Attention) check(s *Spec) error {
 	switch {
 	case int(a.Norms) >= len(placementNames):
-		return fmt.Errorf("norms: %d is not known", a.Norms)
+		return fmt.Errorf("norms: %d is unknown", a.Norms)
 	case a.Heads < 1 || a.KVHeads < 1 || a.Heads%a.KVHeads != 0:
 		return fmt.Errorf("kv_heads: %d key-value heads do not divide %d attention heads", a.KVHeads, a.Heads)
 	case a.HeadDim < 1:
@@ -137,7 +137,7 @@ func (a *Attention) check(s *Spec) error {
 	case a.Window > 0 && a.Chunk > 0:
 		return fmt.Errorf("window: there is a chunk too")
 	case int(a.QKNorm) >= len(qkNormNames):
-		return fmt.Errorf("qk_norm: %d is not known", a.QKNorm)
+		return fmt.Errorf("qk_norm: %d is unknown", a.QKNorm)
 	case a.SoftCap != 0 && a.Clamp != 0:
 		return fmt.Errorf("soft_cap: there is a clamp too")
 	case len(a.Slopes) > 0 && len(a.Slopes) != a.Heads:

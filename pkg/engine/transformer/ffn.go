@@ -128,7 +128,7 @@ const maxGraphDepth = 64
 func composed(graph json.RawMessage) (activation, error) {
 	var root *node
 	if err := json.Unmarshal(graph, &root); err != nil || root == nil {
-		return activation{}, fmt.Errorf("activationGraph is no expression: %w", err)
+		return activation{}, fmt.Errorf("activationGraph is not an expression: %w", err)
 	}
 	depth, err := root.check(1)
 	if err != nil {

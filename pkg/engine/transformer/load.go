@@ -131,7 +131,7 @@ func (m *Model) place(parts []part, format Format) (unread []*part, err error) {
 		if p := &parts[i]; !p.absent() {
 			n := p.bytes(p.format(format))
 			if m.bytes += n; n > math.MaxInt64/4 || m.bytes > math.MaxInt64/4 {
-				return nil, fmt.Errorf("%s: more weights than any memory holds", p.name)
+				return nil, fmt.Errorf("%s: more weights than fit in memory", p.name)
 			}
 			if p.stored(format) == nil {
 				size += n

@@ -59,7 +59,7 @@ func encodeName(field string, names []string, v uint8) ([]byte, error) {
 func decodeName(field string, names []string, text []byte, v *uint8) error {
 	i := slices.Index(names, string(text))
 	if i < 0 {
-		return fmt.Errorf("%s: %.40q is none of %q", field, text, names)
+		return fmt.Errorf("%s: %.40q is not one of %q", field, text, names)
 	}
 	*v = uint8(i)
 	return nil

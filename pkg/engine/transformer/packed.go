@@ -52,7 +52,7 @@ func NewLayout(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Layou
 func (l *Layout) Load(tensor int) ([]byte, error) {
 	t, p := &l.Tensors[tensor], l.parts[tensor]
 	if int64(int(t.Size)) != t.Size {
-		return nil, fmt.Errorf("%s: %d bytes are more than any memory holds", t.Name, t.Size)
+		return nil, fmt.Errorf("%s: %d bytes do not fit in memory", t.Name, t.Size)
 	}
 	if data := p.stored(t.Format); data != nil {
 		return data, nil

@@ -47,9 +47,9 @@ func (budget *Budget) Spend(steps, bytes int) error {
 	switch {
 	case budget.err != nil:
 	case budget.steps < 0:
-		budget.err = budgetError(fmt.Sprintf("compiling takes more than %d million steps, which is the bound", maxBudgetSteps/1_000_000))
+		budget.err = budgetError(fmt.Sprintf("compiling exceeds the limit of %d million steps", maxBudgetSteps/1_000_000))
 	case budget.bytes < 0:
-		budget.err = budgetError(fmt.Sprintf("compiling takes more than %d MiB, which is the bound", maxBudgetBytes>>20))
+		budget.err = budgetError(fmt.Sprintf("compiling exceeds the limit of %d MiB", maxBudgetBytes>>20))
 	case before/contextSteps != budget.steps/contextSteps:
 		budget.err = budget.ctx.Err()
 	}

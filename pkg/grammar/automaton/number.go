@@ -119,7 +119,7 @@ func (budget *Budget) ranged(r Range, l Limits, whole bool) (*DFA, error) {
 	if step != nil {
 		modulus, scale, _ := decimal(step)
 		if n.multiple = newMultiple(modulus, scale); n.multiple == nil {
-			return nil, fmt.Errorf("multiples of a number of so many digits: %w", ErrTooLarge)
+			return nil, fmt.Errorf("multipleOf has too many digits: %w", ErrTooLarge)
 		}
 	}
 	n.integer, n.digits = r.digits(l, step)
@@ -160,7 +160,7 @@ func leastCommon(of []*big.Rat) (*big.Rat, error) {
 	var all *big.Rat
 	for _, m := range of {
 		if m.Sign() <= 0 {
-			return nil, errors.New("a multiple of what is not above zero")
+			return nil, errors.New("multipleOf must be greater than zero")
 		}
 		if _, _, ok := decimal(m); !ok {
 			return nil, fmt.Errorf("%s is not a finite decimal", m)

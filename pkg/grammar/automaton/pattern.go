@@ -32,9 +32,6 @@ func LoosePattern(regexp string) (*DFA, error) { return (*Budget)(nil).LoosePatt
 func (budget *Budget) LoosePattern(regexp string) (*DFA, error) { return budget.pattern(regexp, true) }
 
 func (budget *Budget) pattern(regexp string, loose bool) (*DFA, error) {
-	if err := budget.Spend(40*len(regexp), 80*len(regexp)); err != nil {
-		return nil, err
-	}
 	e, err := parse(budget, regexp, loose)
 	if err != nil {
 		return nil, err
@@ -57,13 +54,16 @@ type parser struct {
 }
 
 func parse(budget *Budget, regexp string, loose bool) (Expr, error) {
+	if err := budget.Spend(40*len(regexp), 80*len(regexp)); err != nil {
+		return Expr{}, err
+	}
 	if !utf8.ValidString(regexp) {
 		return Expr{}, errors.New("the pattern is not UTF-8")
 	}
 	p := &parser{budget: budget, src: []rune(regexp), loose: loose, looks: map[string]Expr{}, classes: map[string]Expr{}, named: map[string][]rune{}}
 	e := p.disjunction()
 	if p.more() {
-		p.fail("a ) without its (")
+		p.fail("unmatched )")
 	}
 	return e, p.err
 }
@@ -108,7 +108,7 @@ func (p *parser) take(s string) bool {
 
 func (p *parser) next() rune {
 	if !p.more() {
-		p.fail("the pattern ends too early")
+		p.fail("unexpected end of the pattern")
 		return 0
 	}
 	p.at++

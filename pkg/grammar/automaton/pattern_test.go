@@ -208,17 +208,17 @@ func TestPatternForm(t *testing.T) {
 
 func TestPatternRefused(t *testing.T) {
 	for pattern, want := range map[string]string{
-		`(?=a`: "without its )", `(?=a)*`: "nothing to repeat", `(?<=a`: "without its )", `(?<!a)+`: "nothing to repeat", `(?<`: "name",
-		`(?i)*`: "nothing to repeat", `(?i`: "unknown kind of group", `(?ii)a`: "i twice", `(?i-i:a)`: "i twice", `(?-:a)`: "hyphen", `(?-)a`: "hyphen",
+		`(?=a`: "unmatched (", `(?=a)*`: "nothing to repeat", `(?<=a`: "unmatched (", `(?<!a)+`: "nothing to repeat", `(?<`: "name",
+		`(?i)*`: "nothing to repeat", `(?i`: "unknown kind of group", `(?ii)a`: "duplicate flag i", `(?i-i:a)`: "duplicate flag i", `(?-:a)`: "hyphen", `(?-)a`: "hyphen",
 		`(?x)a`: "unknown kind of group", `(?)a`: "unknown kind of group", `(?i-m-s:a)`: "unknown kind of group", `\b*`: "nothing to repeat", `\B{2}`: "nothing to repeat",
 		`(a)\1`: "back-reference", `(?<x>a)\k<x>`: "back-reference",
 		`\p{Nothing}`: "not a known category", `\p{scx=Greek}`: "not a known category", `\pL`: "not a known category", `\p{Other_Alphabetic}`: "not a known category",
 		`\A`: "means nothing", `\Z`: "means nothing", `a**`: "nothing to repeat", `*`: "nothing to repeat", `{2}`: "nothing to repeat",
 		`^*`: "nothing to repeat", `(?P<n>a)`: "unknown kind of group", `(?#x)a`: "unknown kind of group",
-		`(?<>a)`: "name", `(?<1>a)`: "name", `(?<a`: "name", `(a`: "without its )", `a)`: "without its (", `[a`: "without its ]",
-		`[b-a]`: "from b down to a", `a{3,2}`: "at least 3", `\`: "ends too early", `\x4`: "ends too early", `\x4g`: "two hex",
-		`\u{110000}`: "number of a character", `\u{}`: "number of a character", `\u12`: "ends too early", `[\B]`: "means nothing",
-		"\xff": "UTF-8", `\c1`: "means nothing", strings.Repeat("(", 300): "groups in groups",
+		`(?<>a)`: "name", `(?<1>a)`: "name", `(?<a`: "name", `(a`: "unmatched (", `a)`: "unmatched )", `[a`: "unmatched [",
+		`[b-a]`: "from b down to a", `a{3,2}`: "at least 3", `\`: "unexpected end", `\x4`: "unexpected end", `\x4g`: "two hex",
+		`\u{110000}`: "needs a code point", `\u{}`: "needs a code point", `\u12`: "unexpected end", `[\B]`: "means nothing",
+		"\xff": "UTF-8", `\c1`: "means nothing", strings.Repeat("(", 300): "nested groups",
 	} {
 		if _, err := Pattern(pattern); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, not %q", pattern, err, want)

@@ -123,7 +123,7 @@ func (p *parser) codePoint() rune {
 		c = c<<4 + p.hexadecimal(1)
 	}
 	if p.at == first || c > unicode.MaxRune || !p.take("}") {
-		p.fail(`\u{ wants the number of a character and }`)
+		p.fail(`\u{ needs a code point and }`)
 	}
 	return c
 }
@@ -135,7 +135,7 @@ func (p *parser) hexadecimal(n int) rune {
 	for range n {
 		c := p.next()
 		if !isHex(c) {
-			p.fail(`\x wants two hexadecimal digits, \u four`)
+			p.fail(`\x needs two hexadecimal digits, \u four`)
 			return 0
 		}
 		if c > '9' {
@@ -177,7 +177,7 @@ func (p *parser) class() []rune {
 		}
 	}
 	if !p.take("]") {
-		p.fail("a [ without its ]")
+		p.fail("unmatched [")
 	}
 	set := append(sets, p.fold(normal(chars))...)
 	p.spend(8*len(set), 16*len(set))

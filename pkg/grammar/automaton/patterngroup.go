@@ -161,7 +161,7 @@ func (p *parser) group() Expr {
 			p.at++
 		}
 		if p.at == first || !p.take(">") {
-			p.fail("the name of a group wants letters, digits, _ and $, and >")
+			p.fail("the name of a group needs letters, digits, _ or $, then >")
 		}
 	case p.take("?"):
 		before := p.flags
@@ -176,14 +176,14 @@ func (p *parser) group() Expr {
 // grouped reads the rest of a group.
 func (p *parser) grouped() Expr {
 	if p.depth++; p.depth > maxDepth {
-		p.fail("more than %d groups in groups", maxDepth)
+		p.fail("more than %d nested groups", maxDepth)
 	}
 	before := p.flags
 	e := p.disjunction()
 	p.flags = before
 	p.depth--
 	if !p.take(")") {
-		p.fail("a ( without its )")
+		p.fail("unmatched (")
 	}
 	return e
 }
@@ -222,7 +222,7 @@ func (p *parser) setFlags() bool {
 			break
 		}
 		if strings.ContainsRune(seen, c) {
-			p.fail("the flag %c twice", c)
+			p.fail("duplicate flag %c", c)
 			return false
 		}
 		seen += string(c)

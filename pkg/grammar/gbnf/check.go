@@ -13,7 +13,7 @@ import (
 // for references to undefined rules.
 func (g *grammar) check(budget *automaton.Budget, size int) error {
 	if g.root == nil || g.root.body == nil {
-		return errorAt(1, "there is no rule root, where a text begins")
+		return errorAt(1, "the rule root is missing")
 	}
 	rules := slices.SortedFunc(maps.Values(g.rules), func(a, b *rule) int { return cmp.Or(a.line-b.line, strings.Compare(a.name, b.name)) })
 	for _, r := range rules {
@@ -47,7 +47,7 @@ func (g *grammar) check(budget *automaton.Budget, size int) error {
 	}
 	if g.root.least > maxLeast {
 		at := slices.IndexFunc(g.order, func(r *rule) bool { return r.least > maxLeast }) // callees come first
-		return g.order[at].errorf("the shortest text of rule %s has more than %d bytes, which is the bound", g.order[at].name, maxLeast)
+		return g.order[at].errorf("the shortest text of rule %s exceeds the limit of %d bytes", g.order[at].name, maxLeast)
 	}
 	return nil
 }

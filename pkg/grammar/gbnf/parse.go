@@ -18,7 +18,7 @@ type parser struct {
 func parse(source string) (*grammar, error) {
 	p := &parser{grammar: &grammar{rules: map[string]*rule{}}, source: source, line: 1}
 	if len(source) > maxSource {
-		return nil, errorAt(1, "the grammar has %d bytes, at most %d are taken", len(source), maxSource)
+		return nil, errorAt(1, "the grammar has %d bytes, but at most %d are allowed", len(source), maxSource)
 	}
 	for i, r := range source {
 		if _, size := utf8.DecodeRuneInString(source[i:]); r == utf8.RuneError && size == 1 {
@@ -62,7 +62,7 @@ func (p *parser) unexpected(wanted string) error {
 	}
 	r, _ := utf8.DecodeRuneInString(p.source[p.pos:])
 	if r == '\n' || r == '\r' {
-		return p.errorf("the line ends where %s should follow: a rule goes on over the end of a line only in parentheses, after ::= and after |", wanted)
+		return p.errorf("the line ends where %s should follow: a rule continues on the next line only in parentheses, after ::= and after |", wanted)
 	}
 	return p.errorf("%q where %s should follow", r, wanted)
 }
@@ -161,7 +161,7 @@ func (p *parser) sequence(nested bool) (*node, error) {
 		}
 		if n == nil {
 			if c := p.peek(); c == '*' || c == '+' || c == '?' || c == '{' {
-				return nil, p.errorf("there is nothing before %c that it could repeat", c)
+				return nil, p.errorf("nothing before %c to repeat", c)
 			}
 			return concat(all...), nil
 		}

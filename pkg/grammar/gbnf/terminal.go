@@ -29,7 +29,7 @@ func (p *parser) repetitions(n *node, nested bool) (*node, error) {
 			return n, nil
 		}
 		if times == maxStacked {
-			return nil, p.errorf("more than %d repetitions of each other", maxStacked)
+			return nil, p.errorf("more than %d nested repetitions", maxStacked)
 		}
 		n = &node{op: repetition, of: []*node{n}, min: least, max: most}
 		p.space(nested)
@@ -61,7 +61,7 @@ func (p *parser) counts(nested bool) (least, most int, err error) {
 		return 0, 0, p.unexpected("}")
 	}
 	if most >= 0 && most < least {
-		return 0, 0, p.errorf("{%d,%d}: the second number is the smaller one", least, most)
+		return 0, 0, p.errorf("{%d,%d}: the second number is smaller than the first", least, most)
 	}
 	p.pos++
 	return least, most, nil
@@ -77,7 +77,7 @@ func (p *parser) count() (int, error) {
 	}
 	n, err := strconv.Atoi(p.source[start:p.pos])
 	if err != nil || n > maxCount {
-		return 0, p.errorf("at most %d repetitions can be counted", maxCount)
+		return 0, p.errorf("at most %d repetitions are supported", maxCount)
 	}
 	return n, nil
 }
@@ -125,7 +125,7 @@ func (p *parser) class() (*node, error) {
 			}
 		}
 		if hi < lo {
-			return nil, p.errorf("the range %q-%q has its ends in the wrong order", lo, hi)
+			return nil, p.errorf("the ends of the range %q-%q are in the wrong order", lo, hi)
 		}
 		set = append(set, lo, hi)
 	}
@@ -180,7 +180,7 @@ func (p *parser) character() (rune, error) {
 		return 0, p.errorf(`\%c needs %d hexadecimal digits`, rest[0], digits)
 	}
 	if n > utf8.MaxRune || !utf8.ValidRune(rune(n)) {
-		return 0, p.errorf(`\%s is no character of Unicode`, rest[:1+digits])
+		return 0, p.errorf(`\%s is not a Unicode character`, rest[:1+digits])
 	}
 	p.pos += 2 + digits
 	return rune(n), nil

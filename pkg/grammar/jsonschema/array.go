@@ -119,7 +119,7 @@ func supportedArray(a *pushdown.Array, atoms []*schema) error {
 	for _, s := range atoms {
 		f := s.array
 		if f.unique && a.Min > maxUnique {
-			return s.refuse("uniqueItems", "at most %d different items can be asked for", maxUnique)
+			return s.refuse("uniqueItems", "at most %d different items can be required", maxUnique)
 		}
 		if f.contains != nil && f.minMatches > 0 && a.Max == 0 {
 			a.Min = 1 // an empty array contains nothing

@@ -49,7 +49,7 @@ func (c *compiler) compile(raw []byte) (*pushdown.Program, error) {
 		return nil, err
 	}
 	if root.kind != objectKind && root.kind != booleanKind {
-		return nil, fault.New("", "", "a schema is an object, true or false")
+		return nil, fault.New("", "", "a schema must be an object, true or false")
 	}
 	c.root, c.named, c.draft = root, named, draftOf(root)
 	start, err := c.rule([]*schema{c.schemaAt(root)})

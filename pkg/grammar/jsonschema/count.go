@@ -33,7 +33,7 @@ func (c *compiler) countingRule(atoms []*schema, key string) (pushdown.ID, error
 		}
 	}
 	if n.unique != nil && (n.least > maxUnique || slices.ContainsFunc(n.by, func(s *schema) bool { return s.array.minMatches > maxUnique })) {
-		return never, n.unique.refuse("uniqueItems", "at most %d different items can be asked for", maxUnique)
+		return never, n.unique.refuse("uniqueItems", "at most %d different items can be required", maxUnique)
 	}
 	if n.most >= 0 {
 		n.last = n.most

@@ -95,7 +95,7 @@ type decoder struct {
 // decodeWithin decodes raw, which must be one JSON value.
 func decodeWithin(budget *automaton.Budget, raw []byte) (v *value, named bool, err error) {
 	if len(raw) > maxBytes {
-		return nil, false, fault.New("", "", "it has %d bytes, and at most %d are read", len(raw), maxBytes)
+		return nil, false, fault.New("", "", "it has %d bytes, but at most %d are allowed", len(raw), maxBytes)
 	}
 	if err := budget.Spend(2*len(raw), 4*len(raw)); err != nil {
 		return nil, false, fault.New("", "", "%v", err)

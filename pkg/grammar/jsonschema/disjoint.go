@@ -36,7 +36,7 @@ func (c *compiler) exclusive(cl *clause, ch choice) (lists [][]*schema, reasons 
 		for _, m := range overlap[i] {
 			list = append(list, c.unless(m.types, ch.of.node, ch.lists[m.with]))
 			if reason == nil {
-				reason = ch.of.refuse(ch.keyword, "%s and %s may both hold, and that cannot be excluded",
+				reason = ch.of.refuse(ch.keyword, "%s and %s may both match, which cannot be ruled out",
 					ch.lists[min(i, m.with)][0].node.pointer(), ch.lists[max(i, m.with)][0].node.pointer())
 			}
 		}

@@ -151,7 +151,7 @@ func (c *compiler) valid(v *value, s *schema) (bool, error) {
 // then s may fail to hold only because of a format that nothing asserts.
 func (c *compiler) checkAsserted(annotated int, s *schema, err error) error {
 	if err == nil && c.annotated > annotated {
-		return s.refuse("format", "whether it holds depends on a format that only annotates")
+		return s.refuse("format", "the result depends on a format that is not enforced")
 	}
 	return err
 }

@@ -42,7 +42,7 @@ func (c *compiler) check(s *schema, depth int) error {
 		return nil
 	}
 	if s.mark == open {
-		return s.refuse("$ref", "the schema applies to the same value again, without end")
+		return s.refuse("$ref", "infinite recursion: the schema applies to the same value again")
 	}
 	if depth > maxInPlace {
 		return s.refuse("$ref", "a chain of more than %d schemas applies to one value", maxInPlace)
@@ -88,7 +88,7 @@ func (c *compiler) add(cl *clause, s *schema) error {
 		return nil
 	}
 	if len(cl.seen) == maxTogether {
-		return s.refuse("allOf", "more than %d schemas hold together", maxTogether)
+		return s.refuse("allOf", "more than %d schemas apply together", maxTogether)
 	}
 	if err := c.step(1 + len(cl.seen)/16); err != nil {
 		return err
@@ -157,7 +157,7 @@ func (c *compiler) someWays(cl *clause) ([]*clause, error) {
 // them, or at most room.
 func (c *compiler) split(list []*clause, cl *clause, depth, room int) ([]*clause, error) {
 	if depth > maxInPlace {
-		return nil, cl.seen[0].refuse("anyOf", "more than %d choices hold together", maxInPlace)
+		return nil, cl.seen[0].refuse("anyOf", "more than %d choices apply together", maxInPlace)
 	}
 	if dead, err := c.clash(cl); dead || err != nil {
 		return list, err

@@ -41,12 +41,12 @@ func (c *compiler) checkMinBytes(start pushdown.ID) error {
 	}
 	at, keyword := c.tooLong(start, least)
 	if keyword == "uniqueItems" && c.rules[at].Proc != nil {
-		return fault.New(c.origins[at].of.pointer(), keyword, "next to contains: enough items may not differ, or have more than %d bytes", maxUniqueItemBytes)
+		return fault.New(c.origins[at].of.pointer(), keyword, "next to contains: too few items may differ, or they have more than %d bytes", maxUniqueItemBytes)
 	}
 	if keyword == "uniqueItems" {
-		return fault.New(c.origins[at].of.pointer(), keyword, "the shortest of its items that must differ has more than %d bytes, which is the bound", maxUniqueItemBytes)
+		return fault.New(c.origins[at].of.pointer(), keyword, "the shortest of its items that must differ exceeds the limit of %d bytes", maxUniqueItemBytes)
 	}
-	return fault.New(c.origins[at].of.pointer(), keyword, "its shortest value has more than %d bytes, which is the bound", maxMinBytes)
+	return fault.New(c.origins[at].of.pointer(), keyword, "its shortest value exceeds the limit of %d bytes", maxMinBytes)
 }
 
 // minBytes estimates the bytes of a rule's shortest text from the estimates of other rules.

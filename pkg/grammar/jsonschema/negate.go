@@ -134,13 +134,13 @@ func (n *negator) addFor(of types, set func(*schema)) {
 func (n *negator) refuse(of types, keyword string) {
 	n.addFor(of, func(t *schema) {
 		t.excludes = n.excludes
-		t.refused = fault.New(n.of.node.pointer(), keyword, "its opposite is asked for here (by not, if or oneOf), which is not supported")
+		t.refused = fault.New(n.of.node.pointer(), keyword, "its negation is required here (by not, if or oneOf), which is not supported")
 	})
 }
 
 // unasserted returns the error of a schema that depends on a format of s that only annotates.
 func (s *schema) unasserted() *fault.Error {
-	return fault.New(s.node.pointer(), "format", "%q only annotates, and here (under not, if or oneOf) it would have to be asserted", s.formats[0])
+	return fault.New(s.node.pointer(), "format", "%q is not enforced, but it would have to be here (under not, if or oneOf)", s.formats[0])
 }
 
 // result returns and caches the choice of the ways. Its opposite is the schema itself.
@@ -176,7 +176,7 @@ func (n *negator) choice(ch choice) error {
 		return nil
 	}
 	if len(ch.lists) > maxExclusive {
-		return n.of.refuse(ch.keyword, "it has more than %d alternatives, and its opposite is asked for", maxExclusive)
+		return n.of.refuse(ch.keyword, "its negation is required, but it has more than %d alternatives", maxExclusive)
 	}
 	for i, a := range ch.lists {
 		for _, b := range ch.lists[:i] {

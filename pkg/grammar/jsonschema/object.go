@@ -93,7 +93,7 @@ func (c *compiler) objectRule(cl *clause) (pushdown.ID, error) {
 	}
 	for _, s := range atoms {
 		if s.object.min > maxMinProperties {
-			return never, s.refuse("minProperties", "at most %d members can be asked for", maxMinProperties)
+			return never, s.refuse("minProperties", "at most %d members can be required", maxMinProperties)
 		}
 	}
 	c.atFirst(atoms, "")
@@ -299,7 +299,7 @@ func leadsOf(atoms []*schema) (list []lead) {
 func (c *compiler) leads(o *pushdown.Object, atoms []*schema, kinds []keyKind) error {
 	list := leadsOf(atoms)
 	if len(list) > maxLeads {
-		return list[maxLeads].of.refuse(list[maxLeads].asks[0].keyword, "its opposite is asked for here (by not, if or oneOf) next to those of more than %d others, which is not supported", maxLeads-1)
+		return list[maxLeads].of.refuse(list[maxLeads].asks[0].keyword, "its negation is required here (by not, if or oneOf) next to those of more than %d others, which is not supported", maxLeads-1)
 	}
 	for _, l := range list {
 		before := len(o.Extra)

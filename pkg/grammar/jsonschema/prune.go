@@ -16,7 +16,7 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	}
 	for i := range c.rules {
 		if o := c.rules[i].Object; o != nil && !productive[i] && c.narrowed == nil && c.tight(o, productive) {
-			c.narrowed = fault.New(c.origins[i].of.pointer(), "not", "members that must be there for it not to hold may have too few names to differ")
+			c.narrowed = fault.New(c.origins[i].of.pointer(), "not", "too few names are possible for the members that its negation requires")
 		}
 	}
 	if !productive[start] && c.narrowed != nil {

@@ -84,7 +84,7 @@ func (c *compiler) read(s *schema) error {
 		s.never = !r.v.yes
 		return nil
 	case r.v.kind != objectKind:
-		return s.refuse("", "a schema is an object, true or false")
+		return s.refuse("", "a schema must be an object, true or false")
 	}
 	if ref := r.v.get("$ref"); ref != nil && c.draft <= draft7 {
 		return r.reference("$ref", ref)
@@ -134,7 +134,7 @@ func (r *reader) reference(key string, v *value) error {
 		return err
 	}
 	if target = r.c.dynamic(key, v.text, target); target == nil {
-		return r.s.refuse(key, "which of several schemas it leads to depends on the way to it, which is not supported")
+		return r.s.refuse(key, "the schema it refers to depends on the dynamic scope, which is not supported")
 	}
 	r.s.all = append(r.s.all, r.c.schemaAt(target))
 	return nil

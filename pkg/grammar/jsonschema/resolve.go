@@ -22,7 +22,7 @@ func (c *compiler) resolve(from *value, ref string) (*value, error) {
 	}
 	if address != "" {
 		if resource = c.resource(resource, address); resource == nil {
-			return nil, fault.New(from.pointer(), "$ref", "%s is not in the document, and nothing else is read", ref)
+			return nil, fault.New(from.pointer(), "$ref", "%s is not in the document, and remote references are not supported", ref)
 		}
 	}
 	if target := c.part(resource, fragment); target != nil {
@@ -32,7 +32,7 @@ func (c *compiler) resolve(from *value, ref string) (*value, error) {
 	if target := c.part(c.root, fragment); target != nil {
 		return target, nil
 	}
-	return nil, fault.New(from.pointer(), "$ref", "%s leads nowhere", ref)
+	return nil, fault.New(from.pointer(), "$ref", "%s does not exist", ref)
 }
 
 // dynamic returns the target of a reference by some keyword that, as a $ref, would lead to

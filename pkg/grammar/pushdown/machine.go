@@ -82,7 +82,7 @@ func (m *Machine) add(id ID, r *Rule) error {
 	}
 	for _, called := range called {
 		if called < 0 || int(called) >= len(m.rules) {
-			return fmt.Errorf("rule %d calls rule %d, which is not there", id, called)
+			return fmt.Errorf("rule %d calls rule %d, which does not exist", id, called)
 		}
 	}
 	switch {

@@ -16,6 +16,13 @@ type Mask struct {
 	Pull    float32
 }
 
+// Allows reports whether the set has a token. It has none without bytes, such as the one that
+// ends a text: that is allowed where [Matcher.Accepts] reports true.
+func (k *Mask) Allows(token int) bool {
+	word := token >> 6
+	return token >= 0 && word < len(k.Bits) && k.Bits[word]>>(token&63)&1 != 0
+}
+
 // Mask returns the tokens allowed if left tokens may still be written, the next one
 // included: those that the grammar allows and after which the text can end in time. The
 // mask has at least one token if left is not less than Cost.

@@ -143,7 +143,7 @@ func TestRefusedPrograms(t *testing.T) {
 	for name, build := range map[string]func(p *rules) ID{
 		"nothing matches":            func(p *rules) ID { return p.add(Rule{}) },
 		"calls itself before a byte": func(p *rules) ID { return p.add(Rule{Any: []ID{0}}) },
-		"which is not there":         func(p *rules) ID { return p.add(Rule{Any: []ID{7}}) },
+		"which does not exist":       func(p *rules) ID { return p.add(Rule{Any: []ID{7}}) },
 		"calls itself before a byte ": func(p *rules) ID { // a = b? a "x"
 			empty := p.text(automaton.Literals([]string{"", "y"}))
 			return p.add(Rule{Proc: &Proc{States: []ProcState{

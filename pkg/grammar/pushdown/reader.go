@@ -10,7 +10,7 @@ type Reader struct {
 	text []byte
 }
 
-// Begin returns a reader at the beginning of a text.
+// Begin returns a reader at the start of a text.
 func (m *Machine) Begin() *Reader {
 	r := newRun(m, nil)
 	return &Reader{run: r, now: r.begin()}

@@ -108,7 +108,7 @@ func noLeaks(t *testing.T) {
 	buf := make([]byte, 1<<20)
 	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		stacks := string(buf[:runtime.Stack(buf, true)])
-		if !strings.Contains(stacks, "glossa/pkg/host/runtimeapi.") {
+		if !strings.Contains(stacks, "/pkg/host/runtimeapi.") {
 			return
 		}
 		if time.Since(begun) > 10*time.Second {

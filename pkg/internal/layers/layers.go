@@ -30,7 +30,7 @@ type Layer struct {
 
 // A Table has a row for each package. A key may end in "/*", which matches one element.
 type Table struct {
-	Module    string
+	Module    string // the path of the module; "": that of go.mod
 	Rows      map[string]Layer
 	Guarded   []string // prefixes of import paths that only rows with Outside may import
 	Forbidden []string // imports that no package may have
@@ -45,6 +45,13 @@ type Package struct {
 
 // Check returns the violations of the table in the tree fsys.
 func (t *Table) Check(fsys fs.FS) []error {
+	if t.Module == "" {
+		path, err := module(fsys)
+		if err != nil {
+			return []error{err}
+		}
+		t.Module = path
+	}
 	packages, err := t.load(fsys)
 	if err != nil {
 		return []error{err}

@@ -95,6 +95,26 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// Without a path of its own the table takes the module's from go.mod.
+func TestModule(t *testing.T) {
+	for _, test := range []struct{ mod, want string }{
+		{"// a comment\nmodule example.com/m\n\ngo 1.26.0\n", "mid imports example.com/m/top: upwards"},
+		{"module \"example.com/m\"\n", "mid imports example.com/m/top: upwards"},
+		{"go 1.26.0\n", "no module path"},
+		{"", "go.mod: file does not exist"},
+	} {
+		tree := fstest.MapFS{"mid/a.go": {Data: []byte(`package mid; import "example.com/m/top"`)}, "top/a.go": {Data: []byte("package top")}}
+		if test.mod != "" {
+			tree["go.mod"] = &fstest.MapFile{Data: []byte(test.mod)}
+		}
+		table := small()
+		table.Module = ""
+		if err := errors.Join(table.Check(tree)...); err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%q: %v, want %q", test.mod, err, test.want)
+		}
+	}
+}
+
 func TestCheckOfTheTable(t *testing.T) {
 	table := small()
 	table.Rows["low"] = Layer{Floor: 0, May: []string{"top", "misspelt"}, Never: []string{"nothing"}}

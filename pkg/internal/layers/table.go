@@ -7,12 +7,11 @@ func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/chat"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
-		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/llm/llmtest", "pkg/table/tabletest",
+		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/terminal", "pkg/repl", "pkg/llm/llmtest", "pkg/table/tabletest",
 		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest", "pkg/tokenizer/internal/tokenizertest", "pkg/tokenizer/internal/gguftest",
 		"pkg/engine/transformer/transformertest",
 	}}
 	t := &Table{
-		Module: "glossa",
 		Rows: map[string]Layer{
 			"pkg/llm":                              {Floor: 0},
 			"pkg/fair":                             {Floor: 0},
@@ -32,10 +31,11 @@ func Glossa() *Table {
 			"pkg/table/tabletest":                  {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
 			"pkg/bucket":                           {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/bucket/buckettest":                {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
-			"pkg/hub":             {Floor: 0},
+			"pkg/hub":             {Floor: 0, May: []string{"pkg/version"}},
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
 			"pkg/internal/layers": {Floor: 0},
+			"pkg/terminal":        {Floor: 0, Outside: []string{"github.com/reeflective", "github.com/rivo", "golang.org/x/term"}},
 			"schemas":             {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
@@ -44,6 +44,7 @@ func Glossa() *Table {
 				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
 				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf",
 			}},
+			"pkg/repl":  {Floor: 1, May: []string{"pkg/llm", "pkg/terminal"}},
 			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},
 			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire", "pkg/fair"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
@@ -51,18 +52,19 @@ func Glossa() *Table {
 				"pkg/llm", "pkg/fair", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
 				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
-			"pkg/bench":        {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
-			"pkg/train":        {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
-			"pkg/schema":       {Floor: 2, May: []string{"pkg/llm"}, Outside: []string{"github.com/PaesslerAG"}},
-			"pkg/account":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
-			"pkg/meter":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
-			"pkg/meter/prom":   {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}, Outside: []string{"github.com/prometheus"}},
-			"pkg/meter/emf":    {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
-			"pkg/meter/budget": {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/intercept", "pkg/account", "pkg/table"}},
-			"pkg/resilience":   {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
+			"pkg/bench":          {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
+			"pkg/train":          {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
+			"pkg/schema":         {Floor: 2, May: []string{"pkg/llm"}, Outside: []string{"github.com/PaesslerAG"}},
+			"pkg/account":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
+			"pkg/meter":          {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
+			"pkg/meter/prom":     {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/version"}, Outside: []string{"github.com/prometheus"}},
+			"pkg/meter/activity": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
+			"pkg/meter/emf":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
+			"pkg/meter/budget":   {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/intercept", "pkg/account", "pkg/table"}},
+			"pkg/resilience":     {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 
 			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0},
-			"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
+			"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn", "pkg/partition", "pkg/version"}, Outside: aws},
 			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},
 			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
@@ -85,7 +87,7 @@ func Glossa() *Table {
 			"pkg/app": {Floor: 6, May: []string{"..."}, Environment: true, Outside: []string{"github.com/aws"}},
 
 			"functions/*":      function,
-			"functions/glossa": {Floor: 7, May: []string{"..."}, Outside: []string{"golang.org/x/term"}},
+			"functions/glossa": {Floor: 7, May: []string{"..."}, Environment: true, Outside: []string{"golang.org/x/term", "github.com/spf13", "github.com/lmittmann"}},
 			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
 			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/deployment", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
 			"infra/policy":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan"}},
@@ -102,12 +104,14 @@ func Glossa() *Table {
 func (t *Table) guard() {
 	t.Guarded = []string{
 		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
+		"github.com/spf13", "github.com/lmittmann",
 	}
 	// Packages that make the linker keep every method, and cgo.
 	t.Forbidden = []string{"net/rpc", "text/template", "html/template", "C"}
 	t.Exclusive = map[string][]string{
 		"pkg/starter": {"functions/glossa"}, "pkg/starter/*": {"functions/glossa", "pkg/starter", "pkg/starter/*"},
 		"pkg/meter/prom": {"functions/glossa"}, "pkg/cloud": {"functions/glossa"},
+		"pkg/terminal": {"functions/glossa", "pkg/repl"}, "pkg/repl": {"functions/glossa"},
 		"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
 		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/engine/transformer/transformertest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
 		"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},

@@ -91,7 +91,7 @@ func (h *hold) refuse(err error, need int64) error {
 	wait, others := r.at.End.Sub(h.now()), r.reserved-h.reserved
 	also := ""
 	if others > 0 {
-		also = fmt.Sprintf(", beside %d that running requests hold", others)
+		also = fmt.Sprintf(", in addition to %d reserved by running requests", others)
 		if need <= r.left+others {
 			wait = min(wait, 10*time.Second) // others may use less than they reserved
 		}

@@ -31,8 +31,8 @@ type Ledger interface {
 
 // Errors of a [Ledger].
 var (
-	ErrSpent = errors.New("the budget is spent")
-	ErrBusy  = errors.New("too many change the account at once")
+	ErrSpent = errors.New("the budget is used up")
+	ErrBusy  = errors.New("too many concurrent changes of the account")
 )
 
 // Kinds of periods.

@@ -89,7 +89,7 @@ func (b backend) Intercept(ctx context.Context, call *intercept.Call, next inter
 			return
 		}
 		given, before := b.tally(call), rec.Usage
-		defer func() { // even if the client left, and in a panic
+		defer func() { // even if the client disconnected, and in a panic
 			if given.pieces > 0 {
 				rec.Count(given.missing(before, rec.Usage, func() int { return b.inputOf(ctx, rec, call) }))
 			}

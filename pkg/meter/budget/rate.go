@@ -59,7 +59,7 @@ func (b *Budgets) admit(r *http.Request, p account.Principal) error {
 	h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(left))
 	h.Set("X-Ratelimit-Reset-Requests", spell(reset))
 	if wait > 0 {
-		return &llm.Error{Code: llm.Overloaded, Message: "no more than " + rate.String() + " requests: wait", RetryAfter: wait}
+		return &llm.Error{Code: llm.Overloaded, Message: "the rate limit of " + rate.String() + " is reached: try again later", RetryAfter: wait}
 	}
 	return nil
 }

@@ -18,10 +18,10 @@ import (
 // A report is the answer of GET /usage.
 type report struct {
 	Day    string    `json:"day" doc:"in UTC"`
-	Since  time.Time `json:"since,omitzero" doc:"if usage is kept in this process alone: when it began"`
-	Days   []Usage   `json:"days" doc:"of that day"`
-	Months []Usage   `json:"months" doc:"of the month of that day"`
-	Limits []limited `json:"limits" doc:"of principals that have some, now"`
+	Since  time.Time `json:"since,omitzero" doc:"if usage is kept in this process only: when it began"`
+	Days   []Usage   `json:"days" doc:"usage of the day"`
+	Months []Usage   `json:"months" doc:"usage of the month of that day"`
+	Limits []limited `json:"limits" doc:"the current limits of principals that have any"`
 }
 
 // limited is a principal with limits.
@@ -35,7 +35,7 @@ type limited struct {
 type tokens struct {
 	Period string    `json:"period" enum:"day,month"`
 	Limit  int64     `json:"limit"`
-	Left   int64     `json:"left" doc:"not leased by any process; some of the rest may not be used yet"`
+	Left   int64     `json:"left" doc:"tokens that no process has leased; some of the leased ones may be unused"`
 	Resets time.Time `json:"resets"`
 }
 

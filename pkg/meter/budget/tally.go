@@ -12,7 +12,7 @@ import (
 type tally struct {
 	pieces, texts, bytes, sure int
 
-	cut     bool // the client left before the end, or time ran out
+	cut     bool // the client disconnected before the end, or time ran out
 	exact   bool // the model's reported usage is right even then
 	charged bool // a budget pays for usage that the provider does not report
 	keys    bool // the answer has canonical keys

@@ -101,4 +101,4 @@ func (b *Budgets) flushNow(ctx context.Context) error {
 }
 
 // errCorrupt means that a file or an item was damaged.
-var errCorrupt = errors.New("it holds no figures")
+var errCorrupt = errors.New("it has no counts")

@@ -84,16 +84,16 @@ func CheckNamespace(s string) error {
 	for _, c := range []byte(s) {
 		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
 		if !letter && strings.IndexByte(".-_/#: ", c) < 0 {
-			return errors.New("a namespace has letters, digits, spaces and the marks . - _ / # : alone")
+			return errors.New("a namespace may contain only letters, digits, the marks . - _ / # : and spaces")
 		}
 	}
 	switch {
 	case len(s) > 255:
-		return errors.New("a namespace has at most 255 characters")
+		return errors.New("a namespace must have at most 255 characters")
 	case strings.HasPrefix(s, "AWS/"), strings.HasPrefix(s, ":"):
-		return errors.New("a namespace may not begin with AWS/ or a colon")
+		return errors.New("a namespace must not begin with AWS/ or a colon")
 	case s != "" && strings.TrimSpace(s) == "":
-		return errors.New("a namespace may not be blank")
+		return errors.New("a namespace must not be blank")
 	}
 	return nil
 }

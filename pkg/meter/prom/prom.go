@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/version"
 )
 
 // Config configures a [Meter].
@@ -47,13 +48,13 @@ func New(cfg Config) *Meter {
 		known:    cfg.Known,
 		requests: counter("glossa_requests_total", "Requests answered.", "method", "route", "status"),
 		errors:   counter("glossa_errors_total", "Requests that failed, by the code of their error.", "code"),
-		tokens:   counter("glossa_tokens_total", "Tokens of prompts (input) and of generated rows (output).", "direction"),
+		tokens:   counter("glossa_tokens_total", "Tokens of prompts (input) and generated tokens (output).", "direction"),
 		duration: times("glossa_request_duration_seconds", "Time until the answer was whole."),
 		byte:     times("glossa_time_to_first_byte_seconds", "Time until the answer began."),
 		token:    times("glossa_time_to_first_token_seconds", "Time until the model gave the first piece of its answer."),
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.requests, m.errors, m.tokens, m.duration, m.byte, m.token,
+	registry.MustRegister(build(), m.requests, m.errors, m.tokens, m.duration, m.byte, m.token,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cfg.Queue != nil {
 		registry.MustRegister(&generations{cfg.Queue, prometheus.NewDesc(
@@ -61,6 +62,17 @@ func New(cfg Config) *Meter {
 	}
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return m
+}
+
+// build returns the metric of the running program. Its value is always 1.
+func build() prometheus.Collector {
+	info := version.Read()
+	g := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "glossa_build_info", Help: "The build that runs; the value is 1.",
+		ConstLabels: prometheus.Labels{"version": info.Version, "revision": info.Revision, "goversion": info.Go},
+	})
+	g.Set(1)
+	return g
 }
 
 // Observe counts one request; it is the Observe hook of an [httpx.Mux].

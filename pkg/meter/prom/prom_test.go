@@ -2,6 +2,7 @@ package prom
 
 import (
 	"net/http/httptest"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -51,6 +52,7 @@ func TestMeter(t *testing.T) {
 		`glossa_time_to_first_token_seconds_sum{` + of + `model="novels",route="/v1/chat/completions"} 0.002`,
 		`glossa_generations{state="running"} 3`,
 		`glossa_generations{state="waiting"} 5`,
+		`glossa_build_info{goversion="` + runtime.Version() + `",revision="",version="devel"} 1`,
 		"go_goroutines ",
 	} {
 		if !strings.Contains(got, want) {

@@ -33,7 +33,7 @@ export class Alternatives {
    */
   show(at, token, choose) {
     clearTimeout(this.#closing)
-    const hint = !token.top.length ? 'The server did not say what else was likely.' : choose ? 'Choose one to write on from there.' : ''
+    const hint = !token.top.length ? 'The server returned no alternatives.' : choose ? 'Choose one to continue from there.' : ''
     clear(this.box).append(
       el('p', { class: 'alternatives-head' }, el('strong', { class: 'mono', text: visible(token.text) }), el('span', { text: token.logprob === null ? '' : percent(token.logprob) })),
       el('ol', {}, token.top.map((a) => el('li', { class: a.text === token.text ? 'chosen' : undefined }, row(a, token, choose)))),

@@ -146,7 +146,7 @@ export class Api extends EventTarget {
     }
     if (!sse && rest.trim()) yield value(parse(rest))
     if (sse && path.startsWith('/v1/')) { // these streams mark their end
-      throw new Problem('lost', 'The answer broke off before its end.')
+      throw new Problem('lost', 'The answer was cut off.')
     }
   }
 
@@ -223,7 +223,7 @@ function parse(text) {
 function value(v) {
   if (v && typeof v === 'object' && v.error && !v.choices) {
     const details = errorDetails(v)
-    throw new Problem('refused', details.message || 'The server failed in the middle of its answer.', details)
+    throw new Problem('refused', details.message || 'The server failed during its answer.', details)
   }
   return v
 }
@@ -259,11 +259,11 @@ async function refusal(response) {
  */
 function opening(status, retryAfter) {
   switch (true) {
-    case status === 401: return 'The server asks for a key, or does not know this one.'
-    case status === 403: return 'This key may not do that.'
-    case status === 413: return 'That is too large.'
+    case status === 401: return 'The server requires a valid API key.'
+    case status === 403: return 'This key does not allow that.'
+    case status === 413: return 'The request is too large.'
     case status === 429: return retryAfter ? `The server is busy: try again in ${retryAfter} s.` : 'The server is busy: try again.'
-    case status === 502: return 'The model behind the server failed.'
+    case status === 502: return 'The model’s provider failed.'
     case status === 503: return 'The server is not ready.'
     case status === 504: return 'The model took too long.'
     case status >= 500: return 'The server failed.'

@@ -12,14 +12,11 @@ const byDomain = {
   ],
 }
 const any = ['Once upon a time', 'The capital of France is', 'Three reasons to walk to work:\n1.']
-const asked = ['Why is the sky blue?', 'Write a haiku about the sea.', 'Name three rivers of Europe.']
 
 /**
  * @param {import('./state.js').Model} model
- * @param {boolean} chat
  * @returns {string[]}
  */
-export function beginnings(model, chat) {
-  const own = byDomain[model.run?.domain ?? ''] ?? byDomain[model.name]
-  return own ?? (chat ? asked : any)
+export function beginnings(model) {
+  return byDomain[model.run?.domain ?? ''] ?? byDomain[model.name] ?? any
 }

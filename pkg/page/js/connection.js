@@ -7,7 +7,7 @@ import { button, clear, el, field } from './dom.js'
 /** @typedef {'asking'|'on'|'key'|'address'|'lost'} State */
 
 /** @type {Record<State, string>} */
-const names = { asking: 'Connecting', on: 'Connected', key: 'Key needed', address: 'Address needed', lost: 'No connection' }
+const names = { asking: 'Connecting', on: 'Connected', key: 'Key required', address: 'Address required', lost: 'No connection' }
 
 export class Connection {
   #begun = false // the views have what they need, and keep what was written in them
@@ -30,7 +30,7 @@ export class Connection {
     app.api.addEventListener('lost', () => this.#mark('lost'))
     app.api.addEventListener('reached', () => this.#reached())
     addEventListener('securitypolicyviolation', (e) => {
-      if (e.effectiveDirective === 'connect-src') this.wrong.textContent = 'This page may ask no server but the one that it comes from.'
+      if (e.effectiveDirective === 'connect-src') this.wrong.textContent = 'This page may only connect to its own server.'
     })
     addEventListener('offline', () => this.#say(new Problem('lost', 'This device is offline.')))
     addEventListener('online', () => void this.again())
@@ -40,9 +40,9 @@ export class Connection {
   #form() {
     const close = button('Close', () => { this.#open(false); this.toggle.focus() }, { kind: 'quiet' })
     return el('form', { on: { submit: (/** @type {Event} */ e) => { e.preventDefault(); this.#use() } } },
-      field('API address', this.address, 'Empty: where this page comes from.'),
-      field('API key', this.key, 'Kept in this tab’s memory alone: never stored, gone when the tab is closed.'),
-      this.wrong, el('div', { class: 'row' }, el('button', { type: 'submit', class: 'primary', text: 'Use' }), close))
+      field('API address', this.address, 'Leave empty for the server of this page.'),
+      field('API key', this.key, 'Kept in memory only, and gone when you close the tab.'),
+      this.wrong, el('div', { class: 'row' }, el('button', { type: 'submit', class: 'primary', text: 'Connect' }), close))
   }
 
   /**
@@ -90,15 +90,15 @@ export class Connection {
       retry ? button('Try again', () => void this.again(), { kind: 'quiet' }) : null))
     if (error.status === 401 || error.status === 403) {
       this.#mark('key')
-      note(!this.app.api.key ? 'This server asks for an API key.' : error.status === 401 ? 'The server does not know this key.' : error.message)
+      note(!this.app.api.key ? 'This server requires an API key.' : error.status === 401 ? 'The server does not accept this key.' : error.message)
       this.#open(true, this.key)
     } else if (error.status === 404) {
       this.#mark('address')
-      note('This address serves the page and not the API. Give the address of the API, as the deployment printed it.')
+      note('This address serves the page but not the API. Enter the API address that the deployment printed.')
       this.#open(true, this.address)
     } else {
       this.#mark('lost')
-      note(`${error.message} Nothing is sent again by itself.`, true)
+      note(`${error.message} Requests are not retried automatically.`, true)
     }
   }
 
@@ -106,7 +106,7 @@ export class Connection {
   #use() {
     const base = this.address.value.trim(), url = base && URL.canParse(base) ? new URL(base) : null
     const good = !base || url !== null && /^https?:$/.test(url.protocol)
-    this.wrong.textContent = good ? '' : 'An address begins with https:// and may end with a stage, as in https://example.com/prod.'
+    this.wrong.textContent = good ? '' : 'An address starts with https:// and may end with a stage, such as https://example.com/prod.'
     if (!good) return
     this.app.api.base = url ? url.origin + url.pathname.replace(/\/*$/, '/') : ''
     this.app.api.key = this.key.value.trim()

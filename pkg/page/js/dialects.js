@@ -8,15 +8,48 @@
 /** A request and the settings that it cannot express, or why the dialect has no such request.
  * @typedef {{call: Call, left: string[]} | {why: string}} Translation */
 
+/**
+ * A request in a dialect.
+ * @typedef {object} Reading
+ * @property {string} id of the dialect
+ * @property {string} name
+ * @property {Call|null} call null: there is no such request
+ * @property {string[]|null} lacks settings that call omits; null: none
+ * @property {string} why the dialect cannot express the request; '': it can
+ */
+
 import { SHARED } from './requests.js'
+
+/**
+ * The request in every dialect. That of the call is the call itself.
+ * @param {Call} call @param {import('./requests.js').Reading} reading of the call @param {string} family of its model
+ * @returns {Reading[]}
+ */
+export function readings(call, { intent, dialect, unread }, family) {
+  return DIALECTS.map(({ id, name, say }) => {
+    if (id === dialect) return { id, name, call, lacks: null, why: '' }
+    const said = say(intent, family)
+    if ('why' in said) return { id, name, call: null, lacks: null, why: `${name} ${said.why}.` }
+    const lacks = [...said.left, ...unread]
+    if (!lacks.length) return { id, name, call: said.call, lacks: null, why: '' }
+    return { id, name, call: said.call, lacks, why: `${name} has no ${or.format(lacks)} for ${NOUNS[intent.kind]}.` }
+  })
+}
+
+const or = new Intl.ListFormat('en', { type: 'disjunction' })
+
+/** @type {Record<Intent['kind'], string>} */
+const NOUNS = {
+  chat: 'chats', complete: 'completions', score: 'scores', tokens: 'tokens', embed: 'embeddings', translate: 'translations', models: 'lists of models',
+}
 
 /** @type {{id: string, name: string, say: (intent: Intent, family: string) => Translation}[]} */
 export const DIALECTS = [
   { id: 'openai', name: 'OpenAI', say: openai },
-  { id: 'textsynth', name: 'TextSynth', say: textsynth },
-  { id: 'alephalpha', name: 'Aleph Alpha', say: alephalpha },
-  { id: 'lamini', name: 'Lamini', say: lamini },
   { id: 'alpha', name: 'Alpha', say: alpha },
+  { id: 'alephalpha', name: 'Aleph Alpha', say: alephalpha },
+  { id: 'textsynth', name: 'TextSynth', say: textsynth },
+  { id: 'lamini', name: 'Lamini', say: lamini },
   { id: 'invoke', name: 'API layer', say: invoke },
 ]
 
@@ -28,7 +61,7 @@ const get = (path) => ({ call: { method: 'GET', path, body: null }, left: [] })
 
 /** The name of a setting below, as clients know it.
  * @param {string} name */
-const wellKnown = (name) => SHARED[name] ?? { maxTokens: 'max_tokens', stop: 'stop', logprobs: 'logprobs', schema: 'the schema', stream: 'stream' }[name] ?? name
+const wellKnown = (name) => SHARED[name] ?? { maxTokens: 'max_tokens', stop: 'stop', logprobs: 'logprobs', schema: 'JSON Schema', stream: 'stream' }[name] ?? name
 
 /**
  * Writes the settings that have an entry in keys, and lists the others.
@@ -60,10 +93,10 @@ function plain(intent) {
   return { prompts: [intent.messages[0].content], settings: intent.settings }
 }
 
-const noChat = { why: 'has no chats: of several messages there would have to be one text' }
+const noChat = { why: 'has no chats, only single texts' }
 /** @type {Record<Intent['kind'], string>} */
 const LACKS = {
-  chat: 'has no chats', complete: 'does not complete texts', score: 'does not score texts', tokens: 'does not tell tokens',
+  chat: 'has no chats', complete: 'does not complete texts', score: 'does not score texts', tokens: 'does not return tokens',
   embed: 'has no embeddings', translate: 'does not translate', models: 'does not list models',
 }
 /** @param {Intent} intent @returns {Translation} */
@@ -156,7 +189,7 @@ function lamini(intent) {
   const text = plain(intent)
   if (!text || !('model' in intent)) return intent.kind === 'chat' ? noChat : lacks(intent)
   const types = outputType(text.settings.schema)
-  if (text.settings.schema && !types) return { why: 'knows the types str, int, float, bool and lists of values only' }
+  if (text.settings.schema && !types) return { why: 'has only the types str, int, float, bool and lists of values' }
   const { body, left } = write(text.settings, { maxTokens: 'max_new_tokens', schema: () => ({ output_type: types }) })
   return post('/v2/completions', { model_name: intent.model, prompt: one(text.prompts), ...body }, left)
 }

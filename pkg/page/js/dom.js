@@ -132,7 +132,7 @@ export function copyButton(text, label = 'Copy') {
     try {
       await navigator.clipboard.writeText(text())
     } catch {
-      done = 'Copying is not allowed here: select the text instead'
+      done = 'Copying is blocked: select the text instead'
     }
     face.textContent = done === 'Copied' ? done : label
     said.textContent = done

@@ -14,7 +14,7 @@ export const examples = [
     prompt: '\n\nHilda, a tall weaver of 43 years, keeps house at Lower Sands with two children.\n',
   },
   {
-    name: 'An order, with a list and a form in a form', kind: 'schema',
+    name: 'An order, with a list and a nested object', kind: 'schema',
     form: object({
       customer: { type: 'string' }, items: { type: 'array', items: { type: 'string' }, maxItems: 4 }, total: { type: 'number' },
       ship_to: object({ street: { type: 'string' }, number: { type: 'integer' } }),
@@ -27,22 +27,22 @@ export const examples = [
     prompt: '\n\nIn Lower Sands it snows at -3.5 degrees with a wind of 24 km/h; there is a warning.\n',
   },
   {
-    name: 'A question, by output_type', kind: 'types',
+    name: 'A question, as output_type', kind: 'types',
     form: { answer: 'str', age: 'int', units: 'str' },
     prompt: '\n\nCarl, the llama with a hat, is 10 years old. How old is Carl?\n',
   },
   {
-    name: 'A choice of a few, by output_type', kind: 'types',
+    name: 'A list of choices, as output_type', kind: 'types',
     form: { name: 'str', trade: ['baker', 'miller', 'weaver'], age: 'int' },
     prompt: '\n\nHilda, a tall weaver of 43 years, keeps house at Lower Sands with two children.\n',
   },
   {
-    name: 'A limit that cuts the answer short', kind: 'schema', limit: 56,
+    name: 'A token limit', kind: 'schema', limit: 56,
     form: object({ name: { type: 'string' }, age: { type: 'integer' }, trade: { type: 'string' }, town: { type: 'string' } }),
     prompt: '\n\nHilda, a tall weaver of 43 years, keeps house at Lower Sands with two children.\n',
   },
   {
-    name: 'A keyword that the server refuses', kind: 'schema',
+    name: 'An unsupported keyword', kind: 'schema',
     form: object({ tags: { type: 'array', items: { type: 'string', pattern: '^([a-z])\\1$' } } }),
     prompt: '\n\nSend coffee and peas to Thea.\n',
   },
@@ -53,14 +53,14 @@ export const examples = [
  * @type {{name: string, call: import('./requests.js').Call}[]}
  */
 export const starts = [
-  { name: 'A chat, streamed', call: { method: 'POST', path: '/v1/chat/completions', body: {
+  { name: 'A streamed chat', call: { method: 'POST', path: '/v1/chat/completions', body: {
     model: 'novels', messages: [{ role: 'user', content: 'The old lighthouse' }], max_tokens: 60, temperature: 0.8, seed: 7, stream: true } } },
   { name: 'A completion', call: { method: 'POST', path: '/v1/completions', body: { model: 'chords', prompt: 'G-major folk : verse', max_tokens: 12, seed: 1 } } },
-  { name: 'A form filled in', call: { method: 'POST', path: '/v2/completions', body: {
+  { name: 'Structured output', call: { method: 'POST', path: '/v2/completions', body: {
     model_name: 'forms', prompt: examples[3]?.prompt, output_type: examples[3]?.form } } },
-  { name: 'The tokens of a text', call: { method: 'POST', path: '/tokenize', body: { model: 'novels', prompt: 'The old lighthouse', tokens: true, token_ids: true } } },
-  { name: 'The likelihood of a continuation', call: { method: 'POST', path: '/v1/engines/novels/logprob', body: { context: 'The old lighthouse', continuation: ' stood' } } },
-  { name: 'A text as a vector', call: { method: 'POST', path: '/v1/embeddings', body: { model: 'novels', input: ['The old lighthouse'] } } },
+  { name: 'Tokenize a text', call: { method: 'POST', path: '/tokenize', body: { model: 'novels', prompt: 'The old lighthouse', tokens: true, token_ids: true } } },
+  { name: 'Score a continuation', call: { method: 'POST', path: '/v1/engines/novels/logprob', body: { context: 'The old lighthouse', continuation: ' stood' } } },
+  { name: 'An embedding', call: { method: 'POST', path: '/v1/embeddings', body: { model: 'novels', input: ['The old lighthouse'] } } },
   { name: 'A translation', call: { method: 'POST', path: '/v1/engines/phrases/translate', body: { text: ['The train is late.'], source_lang: 'en', target_lang: 'fr' } } },
-  { name: 'The models', call: { method: 'GET', path: '/v1/models', body: null } },
+  { name: 'List the models', call: { method: 'GET', path: '/v1/models', body: null } },
 ]

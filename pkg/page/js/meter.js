@@ -22,16 +22,29 @@ export class Meter {
     return took >= 5 ? (this.#counted - 1) / took * 1000 : this.#counted / (this.last - this.begun) * 1000
   }
 
+  /** Milliseconds to the first token. */
+  wait() {
+    return this.first - this.begun
+  }
+
   /**
    * The figures in words.
    * @param {string} end the reason for the end of the text; '': it goes on
    */
   line(end) {
-    if (!this.#counted) return end || 'no text'
-    const wait = this.first - this.begun
-    return [
-      `${this.tokens} ${this.tokens === 1 ? 'token' : 'tokens'}`, `${Math.round(this.rate()).toLocaleString('en')} tokens/s`,
-      `first after ${wait.toFixed(wait < 10 ? 1 : 0)} ms`, end,
-    ].filter(Boolean).join(' · ')
+    return this.#counted ? figures(this.tokens, this.rate(), this.wait(), end) : end || 'no text'
   }
+}
+
+/**
+ * @param {number} tokens
+ * @param {number} rate tokens per second
+ * @param {number} wait milliseconds to the first token
+ * @param {string} end the reason for the end of the text
+ */
+export function figures(tokens, rate, wait, end) {
+  return [
+    `${tokens} ${tokens === 1 ? 'token' : 'tokens'}`, `${Math.round(rate).toLocaleString('en')} tokens/s`,
+    `first after ${wait.toFixed(wait < 10 ? 1 : 0)} ms`, end,
+  ].filter(Boolean).join(' · ')
 }

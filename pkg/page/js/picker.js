@@ -1,6 +1,7 @@
 // @ts-check
 // The choice of a model.
 import { el, field } from './dom.js'
+import { keep } from './settings.js'
 
 /** @typedef {import('./state.js').App} App */
 /** @typedef {import('./state.js').Model} Model */
@@ -10,7 +11,7 @@ import { el, field } from './dom.js'
  * @param {{label?: string, id?: string, accept?: (m: Model) => boolean, value?: string, onchange?: (name: string) => void, alone?: boolean}} [options] alone: other views do not follow the choice
  */
 export function modelPicker(app, options = {}) {
-  const select = el('select', { id: options.id, on: { change: () => { if (!options.alone) app.state.model = select.value; options.onchange?.(select.value) } } })
+  const select = el('select', { id: options.id, on: { change: () => { if (!options.alone) share(app, select.value); options.onchange?.(select.value) } } })
   const element = field(options.label ?? 'Model', select)
   element.classList.add('picker')
   /** @param {Model[]} models */
@@ -19,7 +20,7 @@ export function modelPicker(app, options = {}) {
     const list = models.filter(options.accept ?? (() => true))
     select.replaceChildren(...list.map((m) => el('option', { value: m.name, text: m.name })))
     if (list.some((m) => m.name === had)) select.value = had
-    if (!list.length) select.append(el('option', { value: '', text: 'no such model' }))
+    if (!list.length) select.append(el('option', { value: '', text: 'no suitable model' }))
   }
   return {
     element,
@@ -36,4 +37,14 @@ export function modelPicker(app, options = {}) {
       options.onchange?.(name)
     },
   }
+}
+
+/**
+ * Makes a model the choice of all views, also after a reload.
+ * @param {App} app
+ * @param {string} model
+ */
+function share(app, model) {
+  app.state.model = model
+  keep('page', { model })
 }

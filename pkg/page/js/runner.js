@@ -24,7 +24,7 @@ export function runner(app, label, work, options = {}) {
     running?.abort()
     const mine = running = new AbortController()
     const began = performance.now()
-    said.textContent = 'Asking …'
+    said.textContent = 'Waiting…'
     stop.hidden = false
     out.setAttribute('aria-busy', 'true')
     /** @type {Node[]} */

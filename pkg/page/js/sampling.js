@@ -1,82 +1,22 @@
 // @ts-check
-// The controls of sampling. Their ranges, defaults and hints are those of the server's own
-// description of the request, so there is one list of them. Values that are not set are not sent.
-import { button, el, field } from './dom.js'
+// The controls of sampling. Their ranges, defaults and help come from the server's own
+// description of the request. Values that are not set are not sent.
+import { button, el } from './dom.js'
+import { described, range, slider } from './slider.js'
+import { helped } from './tip.js'
 
-/** @typedef {{min: number, max: number, step: number, initial: number|null, hint: string}} Range */
-
-const labels = /** @type {Record<string, string>} */ ({
-  max_tokens: 'Max tokens', temperature: 'Temperature', top_p: 'Top p', presence_penalty: 'Presence penalty', frequency_penalty: 'Frequency penalty',
+/** The sliders by parameter: the label, and what the description of the API leaves out. */
+const sliders = /** @type {const} */ ({
+  max_tokens: ['Max tokens', ''],
+  temperature: ['Temperature', 'Higher is more varied, lower more predictable.'],
+  top_p: ['Top P', 'Lower keeps to likely tokens.'],
+  presence_penalty: ['Presence penalty', 'Higher discourages tokens that the text already has.'],
+  frequency_penalty: ['Frequency penalty', 'Higher discourages frequent tokens.'],
 })
-const usual = 120 // tokens that the page asks for until somebody says otherwise
+const usual = 120 // tokens that the page asks for until the user changes it
+const perLine = 'Write one per line, and \\n for a line break.'
 
-/**
- * The range in the description of a number, if there is one.
- * @param {any} schema of the property
- * @param {number} context of the model, tokens; 0: unknown
- * @returns {Range|null}
- */
-export function range(schema, context) {
-  if (!schema) return null
-  const whole = [schema.type].flat().includes('integer')
-  const step = whole ? 1 : 0.01
-  return {
-    min: schema.minimum ?? (schema.exclusiveMinimum ?? 0) + step,
-    max: schema.maximum ?? (whole ? context || 2048 : 1), step,
-    initial: schema.default ?? null, hint: (schema.description ?? '').split(';')[0],
-  }
-}
-
-/**
- * A slider with a number field; empty means the default.
- * @param {string} name
- * @param {number|null} first
- */
-function slider(name, first) {
-  const number = el('input', { type: 'number', inputmode: 'decimal', class: 'number', dataset: { param: name } })
-  const bar = el('input', { type: 'range', 'aria-hidden': 'true', tabindex: -1 })
-  const reset = button('↺', () => set(null), { kind: 'quiet', title: 'Use the default' })
-  reset.setAttribute('aria-label', `${labels[name]}: use the default`)
-  const element = field(labels[name] ?? name, number)
-  const hint = el('p', { class: 'hint', id: number.id + '-hint' })
-  number.setAttribute('aria-describedby', hint.id)
-  element.classList.add('slider')
-  element.append(bar, reset, hint)
-  /** @type {Range|null} */
-  let r = null
-  bar.hidden = true
-
-  /** @param {number|null} v */
-  const set = (v) => {
-    number.value = v === null ? '' : String(v)
-    bar.value = String(v ?? r?.initial ?? r?.min)
-    reset.hidden = v === null
-  }
-  number.addEventListener('input', () => {
-    bar.value = number.value || String(r?.initial ?? r?.min)
-    reset.hidden = number.value === ''
-  })
-  bar.addEventListener('input', () => set(Number(bar.value)))
-  return {
-    element,
-    /** @param {Range|null} next */
-    limit(next) {
-      if (number.value === '') set(first)
-      if (!next) return
-      r = next
-      bar.hidden = false
-      for (const input of [number, bar]) Object.assign(input, { min: String(r.min), max: String(r.max), step: String(r.step) })
-      number.placeholder = r.initial === null ? '' : String(r.initial)
-      hint.textContent = `${r.min} to ${r.max}` + (r.initial === null ? '' : `, default ${r.initial}`) + (r.hint ? `: ${r.hint}` : '')
-      set(number.value === '' ? null : Number(number.value))
-      first = null
-    },
-    /** The value to send; the server rejects a number out of range, in its own words. */
-    value: () => number.value === '' || Number.isNaN(Number(number.value)) ? undefined : Number(number.value),
-  }
-}
-
-/** Stop texts are written one a line, a line feed in one as \n. @param {string} text */
+/** Parses stop sequences: one a line, a line break in one as \n. @param {string} text */
 export function stops(text) {
   const list = text.split('\n').filter((s) => s !== '').map((s) => s.replace(/\\(n|t|\\)/g, (_, c) => ({ n: '\n', t: '\t', '\\': '\\' })[/** @type {'n'|'t'|'\\'} */ (c)]))
   return list.length ? list : undefined
@@ -84,30 +24,32 @@ export function stops(text) {
 
 /** The controls, and their parameters in a request. */
 export function sampling() {
-  const sliders = Object.keys(labels).map((name) => ({ name, ...slider(name, name === 'max_tokens' ? usual : null) }))
+  const all = Object.entries(sliders).map(([name, [label, help]]) => slider({ name, label, help, first: name === 'max_tokens' ? usual : null }))
   const seed = el('input', { type: 'number', step: '1', placeholder: 'random', dataset: { param: 'seed' } })
-  const draw = button('Draw one', () => { seed.value = String(crypto.getRandomValues(new Uint32Array(1))[0]) }, { kind: 'quiet' })
+  const draw = button('Random', () => { seed.value = String(crypto.getRandomValues(new Uint32Array(1))[0]) }, { kind: 'quiet' })
+  draw.setAttribute('aria-label', 'Seed: draw a random one')
   const stop = el('textarea', { rows: '2', class: 'mono', spellcheck: 'false', dataset: { param: 'stop' } })
-  const seeds = field('Seed', seed, 'The same seed gives the same text.')
-  seeds.classList.add('seed')
+  const seeds = helped('Seed', seed, 'The same seed gives the same text.'), ends = helped('Stop sequences', stop, perLine)
+  seeds.element.classList.add('seed')
   seed.after(draw)
-  const element = el('div', { class: 'stack' },
-    sliders.map((s) => s.element), seeds, field('Stop texts', stop, 'One a line; \\n is a line feed.'))
   return {
-    element,
+    element: el('div', { class: 'stack' }, all.map((s) => s.element), seeds.element, ends.element),
     /**
-     * Takes ranges and defaults from the schema of a request.
+     * Takes ranges, defaults and help from the schema of a request.
      * @param {any} schema
      * @param {number} context
      */
     limit(schema, context) {
-      for (const s of sliders) s.limit(range(schema?.properties?.[s.name], context))
+      const of = schema?.properties
+      for (const s of all) s.limit(range(of?.[s.name], context))
+      if (of?.seed) seeds.help.set(described(of.seed.description).text)
+      if (of?.stop) ends.help.set(`${described(of.stop.description).text} ${perLine}`)
     },
     /** @returns {Record<string, any>} */
     values() {
       /** @type {Record<string, any>} */
       const out = {}
-      for (const s of sliders) out[s.name] = s.value()
+      for (const s of all) out[s.name] = s.value()
       if (seed.value !== '') out.seed = Number(seed.value)
       out.stop = stops(stop.value)
       return Object.fromEntries(Object.entries(out).filter(([, v]) => v !== undefined))

@@ -34,7 +34,7 @@ export function percent(logprob) {
 /** The legend of the shades. */
 export function legend() {
   const names = ['90 %', '50 %', '20 %', '5 %', '1 %', 'less']
-  return el('div', { class: 'legend', role: 'img', 'aria-label': 'The deeper the shade, the less likely the model found the token: 90 per cent and more has none, less than 1 per cent the deepest.' },
+  return el('div', { class: 'legend', role: 'img', 'aria-label': 'Darker shades mark less likely tokens, from none at 90 percent and more to the darkest below 1 percent.' },
     el('span', { class: 'legend-name', text: 'likely' }),
     names.map((name, i) => el('span', { class: 'tok', dataset: { p: String(i) }, title: name, text: name })),
     el('span', { class: 'legend-name', text: 'surprising' }))

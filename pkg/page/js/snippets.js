@@ -7,18 +7,20 @@
 /** The environment variable with the key. */
 export const KEY = 'GLOSSA_API_KEY'
 
-const WIDE = 76 // columns of a call on one line
+export const WIDE = 76 // columns of a call on one line
 
 /** @param {string} text quoted for a POSIX shell, with literal $ and \ */
 export const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** Whether the answer is a stream. @param {Call} call */
+export const streams = (call) => call.body?.stream === true || /stream$|inference|\/api\/chat$/.test(call.path.split('?')[0] ?? '')
 
 /**
  * @param {Call} call @param {string} base the address of the server, without / at its end
  * @param {boolean} keyed whether the server requires a key
  */
 export function curl(call, base, keyed) {
-  const streams = call.body?.stream === true || /stream$|inference|\/api\/chat$/.test(call.path.split('?')[0])
-  const lines = [`curl -s${streams ? 'N' : ''} ${quote(base + call.path)}`]
+  const lines = [`curl -s${streams(call) ? 'N' : ''} ${quote(base + call.path)}`]
   if (call.method !== (call.body ? 'POST' : 'GET')) lines[0] += ` -X ${call.method}`
   if (keyed) lines.push(`-H "Authorization: Bearer $${KEY}"`)
   if (call.body) {
@@ -52,7 +54,7 @@ function flat(value, language) {
  * A value on as many lines as needed.
  * @param {any} value @param {string} indent @param {Language} language @returns {string}
  */
-function literal(value, indent, language) {
+export function literal(value, indent, language) {
   const line = flat(value, language)
   if (line.length <= WIDE - indent.length || value === null || typeof value !== 'object') return line
   const deeper = indent + language.deeper
@@ -63,11 +65,11 @@ function literal(value, indent, language) {
 /** @type {Language} */
 const json = { atom: (v) => JSON.stringify(v), key: (k) => JSON.stringify(k), deeper: '  ', last: '' }
 /** @type {Language} */
-const python = { ...json, deeper: '    ', last: ',',
+export const python = { ...json, deeper: '    ', last: ',',
   atom: (v) => v === null ? 'None' : v === true ? 'True' : v === false ? 'False' : JSON.stringify(v),
 }
 /** @type {Language} */
-const node = { ...json, last: ',',
+export const node = { ...json, last: ',',
   key: (k) => /^[A-Za-z_$][\w$]*$/.test(k) ? k : JSON.stringify(k),
 }
 

@@ -1,5 +1,6 @@
 // @ts-check
 // The state that the views share: the models of the server, from its public lists.
+import { settings, textOf } from './settings.js'
 
 /** @typedef {import('./api.js').Api} Api */
 
@@ -38,6 +39,7 @@
  * @typedef {object} Mounted
  * @property {() => void} [show]
  * @property {() => void} [hide]
+ * @property {() => void} [close] the view is not used any more
  */
 
 /**
@@ -52,7 +54,7 @@
 
 /** @returns {State} */
 export function newState() {
-  return { models: [], model: '', codeOf: null }
+  return { models: [], model: textOf(settings('page').model), codeOf: null }
 }
 
 /**

@@ -73,10 +73,10 @@ function pieces(text, tokens) {
 /** @param {string|null} finish */
 export function ending(finish) {
   switch (finish) {
-    case 'stop': return 'came to its end'
-    case 'length': return 'cut at its length'
-    case 'content_filter': return 'cut by a filter'
-    case 'tool_calls': return 'calls a tool'
+    case 'stop': return 'finished'
+    case 'length': return 'token limit reached'
+    case 'content_filter': return 'stopped by a content filter'
+    case 'tool_calls': return 'called a tool'
   }
   return finish ?? ''
 }

@@ -1,6 +1,8 @@
 // Package alpha holds Alpha's tokenizers: characters, words, and byte-pair encoding of
 // characters; and trains them. It does not know checkpoints.
 //
+// Start with [Train] or [Parse].
+//
 // Source: seed 002, and the artifacts that its trainer stores in checkpoints.
 package alpha
 
@@ -97,7 +99,7 @@ func (a *Artifacts) build() (tokenizer.Tokenizer, error) {
 	case Char:
 		return newChar(v), nil
 	}
-	return nil, fmt.Errorf("type %.40q is none of bpe, char, word", a.Type)
+	return nil, fmt.Errorf("type must be bpe, char or word, not %.40q", a.Type)
 }
 
 // checkVocab rejects empty entries, and duplicates among those that no merge makes. Two

@@ -126,7 +126,7 @@ func TestFromAlphaRefuses(t *testing.T) {
 		`{"type":"char","vocabSize":2,"vocab":["a"]}`:                                                      "vocabSize is 2, vocab has 1",
 		`{"type":"char","vocabSize":2,"vocab":["a","a"]}`:                                                  `entries 0 and 1 are both "a"`,
 		`{"type":"char","vocabSize":1,"vocab":[""]}`:                                                       "entry 0 is empty",
-		`{"type":"byte_bpe","vocabSize":1,"vocab":["a"]}`:                                                  `"byte_bpe" is none of`,
+		`{"type":"byte_bpe","vocabSize":1,"vocab":["a"]}`:                                                  `not "byte_bpe"`,
 		`{"type":"bpe","vocabSize":1,"vocab":["a"],"merges":[[0,0]]}`:                                      "1 merges in a vocab of 1",
 		`{"type":"bpe","vocabSize":2,"vocab":["a","aa"],"merges":[[0]]}`:                                   "merge 0 has 1 ids",
 		`{"type":"bpe","vocabSize":2,"vocab":["a","aa"],"merges":[[0,0,0]]}`:                               "merge 0 has 3 ids",

@@ -19,7 +19,7 @@ import (
 // vocabSize. Base entries are in the order of JavaScript's sort.
 func Train(kind, text string, vocabSize int) (*Artifacts, error) {
 	if text == "" {
-		return nil, errors.New("tokenizer: no text to learn from")
+		return nil, errors.New("tokenizer: no text to train on")
 	}
 	if !utf8.ValidString(text) {
 		return nil, errors.New("tokenizer: the text is not valid UTF-8")
@@ -41,7 +41,7 @@ func Train(kind, text string, vocabSize int) (*Artifacts, error) {
 		}
 		a.Vocab = slices.Collect(maps.Keys(set))
 	default:
-		return nil, fmt.Errorf("tokenizer: kind %.40q is none of bpe, char, word", kind)
+		return nil, fmt.Errorf("tokenizer: kind must be bpe, char or word, not %.40q", kind)
 	}
 	slices.SortFunc(a.Vocab, compareUTF16)
 	if kind == BPE {

@@ -60,7 +60,7 @@ func newBytes(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	for i, m := range g.Merges {
 		left, right, ok := strings.Cut(m, " ")
 		if !ok || strings.Contains(right, " ") {
-			return nil, fmt.Errorf("merges: %d, %.40q, has not two parts", i, m)
+			return nil, fmt.Errorf("merges: %d, %.40q, does not have two parts", i, m)
 		}
 		merges[i] = [2]string{left, right}
 	}

@@ -101,7 +101,7 @@ func TestGGUFBytesAffixes(t *testing.T) {
 		{"tekken-9", func(*gguf.Vocabulary) {}, nil, nil, `pre: "tekken-9" is not supported`},
 		{"gpt-2", func(g *gguf.Vocabulary) { g.Types = g.Types[1:] }, nil, nil, "token_type: "},
 		{"gpt-2", func(g *gguf.Vocabulary) { g.Types[3] = 7 }, nil, nil, "token_type of token 3 is 7"},
-		{"gpt-2", func(g *gguf.Vocabulary) { g.Merges[2] = "a" }, nil, nil, `merges: 2, "a", has not two parts`},
+		{"gpt-2", func(g *gguf.Vocabulary) { g.Merges[2] = "a" }, nil, nil, `merges: 2, "a", does not have two parts`},
 		{"gpt-2", func(g *gguf.Vocabulary) { g.Merges[2] = "a qqq" }, nil, nil, `"qqq" is not in the vocabulary`},
 		{"gpt-2", func(g *gguf.Vocabulary) { g.Tokens[400] = g.Tokens[300] }, nil, nil, "tokens: 300 and 400 are both"},
 		{"gpt-2", func(g *gguf.Vocabulary) { g.Tokens[0] = "" }, nil, nil, "is missing"},

@@ -1,5 +1,6 @@
-// Package gguf builds the tokenizers that GGUF files describe. It does not read the
-// files.
+// Package gguf builds the tokenizers that GGUF files describe. It does not read the files:
+// OpenPath in package arch opens the whole model, and GGUFVocabulary there returns the keys of
+// a file whose model is not supported.
 //
 // Source: llama.cpp, for the defaults and for what the keys tokenizer.ggml.* mean.
 package gguf

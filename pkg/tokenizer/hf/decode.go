@@ -176,7 +176,7 @@ func readStrip(s *fileStep) (fusedStep, error) {
 	return fusedStep{content: s.Content, start: s.Start, end: s.Stop}, nil
 }
 
-// start returns a decoder at the beginning of a text.
+// start returns a decoder at the start of a text.
 func (p *decoderPlan) start() tokenizer.Decoder {
 	if p.first == nil && len(p.fused) == 0 {
 		return byteDecoder{p.texts}

@@ -54,7 +54,7 @@ func (m *fileMerge) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	if len(parts) != 2 {
-		return fmt.Errorf("model.merges: %.40s has not two parts", raw)
+		return fmt.Errorf("model.merges: %.40s does not have two parts", raw)
 	}
 	*m = fileMerge(parts)
 	return nil
@@ -128,7 +128,7 @@ func (m *fileModel) readScores() error {
 	m.vocab, m.scores = make(map[string]int, len(list)), make([]float64, len(list))
 	for id, s := range list {
 		if first, ok := m.vocab[s.piece]; ok {
-			return fmt.Errorf("%.40q has both id %d and %d", s.piece, first, id)
+			return fmt.Errorf("%.40q has the ids %d and %d", s.piece, first, id)
 		}
 		m.vocab[s.piece], m.scores[id] = id, s.score
 	}

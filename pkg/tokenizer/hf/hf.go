@@ -2,8 +2,10 @@
 // pre-tokenizers, BPE and Unigram models, post-processors and decoders; and the two files
 // of GPT-2. It does not know chat templates.
 //
-// Source: the file format of Hugging Face's tokenizers, version 0.23; Radford et al.
-// 2019, sec. 2.2 (byte-level BPE).
+// Start with [Parse]. [NewByteLevel] is for package gguf.
+//
+// Source: the file format of Hugging Face's tokenizers, version 0.23; Radford et al. 2019,
+// sec. 2.2 (byte-level BPE).
 package hf
 
 import (
@@ -164,7 +166,7 @@ func readMerges(text string) ([][2]string, error) {
 		}
 		left, right, ok := strings.Cut(line, " ")
 		if !ok || strings.Contains(right, " ") {
-			return nil, fmt.Errorf("line %d: %.40q has not two parts", n, line)
+			return nil, fmt.Errorf("line %d: %.40q does not have two parts", n, line)
 		}
 		merges = append(merges, [2]string{left, right})
 	}

@@ -135,7 +135,7 @@ func (p *filePattern) matcher() (matcher, error) {
 	case p.Regex != nil:
 		return compilePattern(*p.Regex)
 	case p.String == nil:
-		return nil, errors.New("pattern: there is neither Regex nor String")
+		return nil, errors.New("pattern: it has neither Regex nor String")
 	case *p.String == "":
 		return nil, errors.New("pattern: String is empty")
 	}

@@ -25,7 +25,7 @@ func spellings(vocab map[string]int) ([]string, error) {
 	for piece, id := range vocab {
 		if used[id] {
 			a, b := min(piece, pieces[id]), max(piece, pieces[id])
-			return nil, fmt.Errorf("vocab: %.40q and %.40q have both id %d", a, b, id)
+			return nil, fmt.Errorf("vocab: %.40q and %.40q both have the id %d", a, b, id)
 		}
 		pieces[id], used[id] = piece, true
 	}

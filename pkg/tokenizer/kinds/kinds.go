@@ -1,5 +1,8 @@
 // Package kinds opens tokenizers of every kind from the content of their files. It does not
 // know the places of files.
+//
+// Start with [Open]. A program that links this package links every kind; package hf or
+// sentencepiece alone is smaller.
 package kinds
 
 import (
@@ -27,7 +30,7 @@ func Open(s *tokenizer.Source) (tokenizer.Tokenizer, error) {
 	}
 	id, err := strconv.Atoi(string(text))
 	if err != nil || id < 0 || id >= encode.MaxVocab {
-		return nil, fmt.Errorf("newline: %.20q is no token", text)
+		return nil, fmt.Errorf("newline: %.20q is not a token", text)
 	}
 	return tokenizer.WithNewline(t, id), nil
 }

@@ -59,9 +59,9 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	for want, s := range map[string]*tokenizer.Source{
 		`tokenizer of unknown kind "other"`: {Kind: "other"},
-		`newline: "-1" is no token`:         alpha("-1"),
-		`newline: "x" is no token`:          alpha("x"),
-		`newline: "1048576" is no token`:    alpha("1048576"),
+		`newline: "-1" is not a token`:      alpha("-1"),
+		`newline: "x" is not a token`:       alpha("x"),
+		`newline: "1048576" is not a token`: alpha("1048576"),
 		"tokenizer.json: unexpected end":    {Kind: tokenizer.KindHF},
 		"vocab.json of M2M100":              source(t, tokenizer.KindM2M100, map[string]string{tokenizer.PartModel: "sentencepiece/testdata/sp.unigram.model"}),
 	} {

@@ -1,9 +1,10 @@
 package sentencepiece
 
 import (
-	"glossa/pkg/tokenizer/internal/tokenizertest"
 	"strings"
 	"testing"
+
+	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
 func BenchmarkSentencePiece(b *testing.B) {

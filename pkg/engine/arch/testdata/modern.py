@@ -28,14 +28,15 @@ def qwen2():
     make("qwen2", Qwen2ForCausalLM, Qwen2Config(**SMALL, **rope()), 801, 64, long=100)
     make("qwen2-window", Qwen2ForCausalLM, Qwen2Config(
         **OTHER | {"num_hidden_layers": 3}, **rope("yarn", factor=4.0, original_max_position_embeddings=32), tie_word_embeddings=True,
-        use_sliding_window=True, sliding_window=6, max_window_layers=1), 802, 70, flip=LAST, long=100)
+        use_sliding_window=True, sliding_window=6, max_window_layers=1), 802, 70, flip=LAST, long=100,
+        finish=lambda path: legacy(path, range(60), layer_types=None))
 
 
 def qwen3():
     make("qwen3", Qwen3ForCausalLM, Qwen3Config(**SMALL, **rope(), head_dim=16, tie_word_embeddings=True), 811, 64, flip=LAST, long=100)
     make("qwen3-yarn", Qwen3ForCausalLM, Qwen3Config(
         **OTHER, head_dim=12, attention_bias=True, **rope(
-            "yarn", factor=4.0, original_max_position_embeddings=16, beta_fast=8.0, beta_slow=2.0, truncate=False)), 812, 70, long=120)
+            "yarn", factor=4.0, original_max_position_embeddings=64, beta_fast=8.0, beta_slow=2.0, truncate=False)), 812, 70, long=120)
 
 
 def mistral():
@@ -62,7 +63,8 @@ def gemma():
 
 def gemma2():
     make("gemma2", Gemma2ForCausalLM, Gemma2Config(
-        **SMALL | {"num_hidden_layers": 3}, **rope(), head_dim=16, sliding_window=6, query_pre_attn_scalar=16), 851, 64, flip=LAST, embed=0.3, long=100)
+        **SMALL | {"num_hidden_layers": 3}, **rope(), head_dim=16, sliding_window=6, query_pre_attn_scalar=16), 851, 64, flip=LAST, embed=0.3, long=100,
+        finish=lambda path: legacy(path, range(60), layer_types=None))
     make("gemma2-open", Gemma2ForCausalLM, Gemma2Config(
         **OTHER, **rope(), head_dim=8, sliding_window=5, query_pre_attn_scalar=12, attn_logit_softcapping=3.0,
         final_logit_softcapping=None), 852, 70, flip=LAST, embed=0.3, long=0)
@@ -84,7 +86,8 @@ def gemma3():
 
 
 def smollm3():
-    make("smollm3", SmolLM3ForCausalLM, SmolLM3Config(**SMALL | {"num_hidden_layers": 5}, **rope()), 871, 64, flip=LAST, long=100)
+    make("smollm3", SmolLM3ForCausalLM, SmolLM3Config(**SMALL | {"num_hidden_layers": 5}, **rope()), 871, 64, flip=LAST, long=100,
+         finish=lambda path: legacy(path, range(60), layer_types=None, no_rope_layers=None))
     make("smollm3-window", SmolLM3ForCausalLM, SmolLM3Config(
         **OTHER | {"num_hidden_layers": 3}, **rope(), no_rope_layers=[0, 1, 0], use_sliding_window=True, sliding_window=6,
         attention_bias=True, mlp_bias=True, tie_word_embeddings=False), 872, 70, long=0)

@@ -19,8 +19,8 @@ import { translation } from './translation.js'
 export function mount(root, app) {
   const parts = [tokens(app), score(app), likeness(app), translation(app)]
   root.append(
-    el('h2', { text: 'Look inside' }),
-    el('p', { class: 'lead', text: 'What a text is to a model: the tokens that it reads, how likely it finds them, and what it takes for alike.' }),
+    el('h2', { text: 'Inspect' }),
+    el('p', { class: 'lead', text: 'See a text as a model does: its tokens, how likely they are, and which texts are similar.' }),
     el('div', { class: 'inside-parts' }, [[0, 2], [1, 3]].map((column) => el('div', { class: 'stack' }, column.map((i) => parts[i]?.element)))))
   for (const part of parts) part.load().catch(() => {}) // the frame says that the server does not answer
   return { hide: () => { for (const part of parts) part.stop() } }
@@ -40,7 +40,7 @@ function tokens(app) {
     const back = await app.api.json('POST', '/detokenize', { model: asked.model, token_ids: ids }, { signal, background: true })
     const characters = [...asked.text].length
     return [
-      el('p', { class: 'sum', text: `${count(pieces.length, 'token')} of ${count(characters, 'character')}${pieces.length ? `, ${(characters / pieces.length).toFixed(1)} each` : ''}` }),
+      el('p', { class: 'sum', text: `${count(pieces.length, 'token')}, ${count(characters, 'character')}${pieces.length ? ` (${(characters / pieces.length).toFixed(1)} characters per token)` : ''}` }),
       el('ol', { class: 'pieces', 'aria-label': 'Tokens' }, pieces.map((piece, i) =>
         el('li', { class: 'piece' }, el('span', { class: 'mono', text: visible(piece) }), el('span', { class: 'id', text: ids[i] })))),
       readBack(asked.text, back.result),
@@ -48,7 +48,7 @@ function tokens(app) {
   }, { id: 'tokens-go' })
   run.onEnter(text)
   return {
-    element: part('Tokens', 'A model reads numbers. Its tokenizer cuts a text into pieces that have one each.', field('Text', text), picker, run),
+    element: part('Tokens', 'A tokenizer splits a text into pieces and gives each piece a number.', field('Text', text), picker, run),
     load: picker.load, stop: run.stop,
   }
 }
@@ -59,8 +59,8 @@ function tokens(app) {
  * @param {string} back
  */
 function readBack(text, back) {
-  if (text.trim() === back.trim()) return el('p', { class: 'hint', text: 'Read back, the tokens are the same text.' })
-  return el('div', { class: 'hint' }, el('p', { text: 'This tokenizer does not have all of that text. Read back, the tokens are:' }), el('pre', { class: 'mono', text: back }))
+  if (text.trim() === back.trim()) return el('p', { class: 'hint', text: 'The tokens decode to the same text.' })
+  return el('div', { class: 'hint' }, el('p', { text: 'This tokenizer cannot represent the whole text. The tokens decode to:' }), el('pre', { class: 'mono', text: back }))
 }
 
 /** @param {App} app @returns {Part} */
@@ -79,8 +79,8 @@ function score(app) {
   run.onEnter(context)
   run.onEnter(continuation)
   return {
-    element: part('Likelihood', 'How likely a model finds it that a text goes on with another.',
-      el('div', { class: 'pair' }, field('Text', context), field('Goes on with', continuation)), picker, run),
+    element: part('Likelihood', 'How likely a continuation of a text is.',
+      el('div', { class: 'pair' }, field('Text', context), field('Continuation', continuation)), picker, run),
     load: picker.load, stop: run.stop,
   }
 }
@@ -103,8 +103,8 @@ function scored(total, whole) {
   const facts = [
     ['log-probability', fixed(total.logprob)],
     ['probability', percent(total.logprob)],
-    ['perplexity a token', perToken.toFixed(2)],
-    ['likeliest continuation', total.is_greedy ? 'yes' : 'no'],
+    ['perplexity', perToken.toFixed(2)],
+    ['most likely continuation', total.is_greedy ? 'yes' : 'no'],
   ]
   return [
     el('dl', { class: 'facts' }, facts.map(([name, value]) => el('div', {}, el('dt', { text: name }), el('dd', { text: value })))),
@@ -123,7 +123,7 @@ function scored(total, whole) {
 const fixed = (logprob) => logprob > -0.0005 ? '0.000' : logprob.toFixed(3).replace('-', '−')
 
 /** @param {number | null | undefined} logprob */
-const chance = (logprob) => logprob === null || logprob === undefined ? 'nothing before it' : percent(logprob)
+const chance = (logprob) => logprob === null || logprob === undefined ? 'first token' : percent(logprob)
 
 /** @param {number} n @param {string} noun */
 const count = (n, noun) => `${n} ${noun}${n === 1 ? '' : 's'}`

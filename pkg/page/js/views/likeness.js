@@ -22,14 +22,14 @@ export function likeness(app) {
   const picker = modelPicker(app, { id: 'likeness-model', value: 'novels' })
   const run = runner(app, 'Compare', async (signal) => {
     const lines = text.value.split('\n').map((line) => line.trim()).filter(Boolean)
-    if (lines.length < 2) throw new Problem('broken', 'It takes two lines at least to compare.')
-    if (lines.length > MOST) throw new Problem('broken', `There are ${lines.length} lines, and room for ${MOST}.`)
+    if (lines.length < 2) throw new Problem('broken', 'Enter at least two lines.')
+    if (lines.length > MOST) throw new Problem('broken', `Enter at most ${MOST} lines: there are ${lines.length}.`)
     const { data } = await app.api.json('POST', '/v1/embeddings', { model: picker.value(), input: lines }, { signal })
     return map(lines, similarities(data.map((/** @type {any} */ d) => d.embedding)), data[0].embedding.length)
   }, { id: 'likeness-go' })
   run.onEnter(text)
   return {
-    element: part('Likeness', 'Each line as a vector: the cosine between two is 1 where the model finds them the same.', field('Lines', text), picker, run),
+    element: part('Similarity', 'Compares lines by their embeddings. A cosine of 1 means the same direction.', field('Lines', text), picker, run),
     load: picker.load, stop: run.stop,
   }
 }
@@ -47,14 +47,14 @@ function map(lines, matrix, dimensions) {
   const shadeOf = (/** @type {number} */ value) => String(Math.round(9 * Math.min(1, Math.max(0, (value - low) / (1 - low || 1)))))
   const line = (/** @type {number} */ i) => `${i + 1} “${lines[i]}”`
   return [
-    el('p', { class: 'sum', text: `Most alike: ${line(ends.most.pair[0])} and ${line(ends.most.pair[1])}, ${ends.most.value.toFixed(2)}. ` +
-      (lines.length > 2 ? `Least: ${line(ends.least.pair[0])} and ${line(ends.least.pair[1])}, ${low.toFixed(2)}.` : '') }),
+    el('p', { class: 'sum', text: `Most similar: ${line(ends.most.pair[0])} and ${line(ends.most.pair[1])}, ${ends.most.value.toFixed(2)}. ` +
+      (lines.length > 2 ? `Least similar: ${line(ends.least.pair[0])} and ${line(ends.least.pair[1])}, ${low.toFixed(2)}.` : '') }),
     el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'Heat map' }, el('table', { class: 'heat' },
-      el('caption', { class: 'sr', text: 'Cosine of the vectors of each two lines' }),
+      el('caption', { class: 'sr', text: 'Cosine similarity of each pair of lines' }),
       el('thead', {}, el('tr', {}, el('td', {}), lines.map((_, i) => el('th', { scope: 'col', text: i + 1, title: lines[i] })))),
       el('tbody', {}, matrix.map((row, i) => el('tr', {},
         el('th', { scope: 'row', title: lines[i] }, el('span', { class: 'nr', text: i + 1 }), el('span', { class: 'line', text: lines[i] })),
         row.map((value) => el('td', { dataset: { heat: shadeOf(value) }, text: value.toFixed(2) }))))))),
-    el('p', { class: 'hint', text: `Vectors of ${dimensions} numbers. The shades go from ${low.toFixed(2)} to 1.` }),
+    el('p', { class: 'hint', text: `Embeddings have ${dimensions} dimensions. Shades range from ${low.toFixed(2)} to 1.` }),
   ]
 }

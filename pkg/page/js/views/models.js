@@ -57,12 +57,12 @@ class Models {
   layout() {
     const all = button('Show all', () => this.span.show(null), { kind: 'quiet', id: 'models-all' })
     this.charts.append(
-      el('div', { class: 'row end' }, field('Laid over it', this.second), el('label', { class: 'check', for: this.log.id }, this.log, 'Logarithmic'),
+      el('div', { class: 'row end' }, field('Compare with', this.second), el('label', { class: 'check', for: this.log.id }, this.log, 'Logarithmic'),
         el('div', { class: 'row push zoom' }, button('Zoom in', () => this.span.zoom(0.5), { kind: 'quiet' }), button('Zoom out', () => this.span.zoom(2), { kind: 'quiet' }), all)),
       this.legend, el('p', { class: 'chart-name' }, 'Loss', this.reading), this.lossChart.element, el('p', { class: 'chart-name' }, 'Learning rate', this.rates), this.rateChart.element,
-      el('p', { class: 'hint', text: 'Drag over a chart to zoom, double click to see all. By keyboard: + and −, 0 for all, the arrow keys to read values, Shift with them to move.' }))
+      el('p', { class: 'hint', text: 'Drag to zoom, double-click to show all. Keyboard: + and − zoom, 0 shows all, arrow keys read values, Shift with arrow keys pans.' }))
     return el('div', { class: 'stack models-view' },
-      el('div', { class: 'row' }, el('h2', { text: 'Models' }), button('Look again', () => void this.load(true), { kind: 'quiet', id: 'models-again' })),
+      el('div', { class: 'row' }, el('h2', { text: 'Models' }), button('Refresh', () => void this.load(true), { kind: 'quiet', id: 'models-again' })),
       this.wrong,
       el('table', { id: 'models-table', class: 'data models-table' }, el('caption', { class: 'sr', text: 'The models of this server' }),
         el('thead', {}, el('tr', {}, columns.map((c, i) => el('th', { scope: 'col', class: i > 1 && i !== 5 ? 'num' : undefined, text: c })), el('th', {}, el('span', { class: 'sr', text: 'Actions' })))),
@@ -96,7 +96,7 @@ class Models {
     if (focused) document.getElementById(focused)?.focus()
     const others = list.filter((m) => m.run && m.name !== this.chosen)
     if (!others.some((m) => m.name === this.over)) this.over = ''
-    clear(this.second).append(el('option', { value: '', text: 'no other model' }), ...others.map((m) => el('option', { value: m.name, text: m.name })))
+    clear(this.second).append(el('option', { value: '', text: 'none' }), ...others.map((m) => el('option', { value: m.name, text: m.name })))
     this.second.value = this.over
   }
 
@@ -216,7 +216,7 @@ function key(style) {
  */
 function facts(c) {
   if (!c) return ''
-  if (!c.last) return `There are no measurements of ${c.model.name}: it was not trained here, or its metrics.jsonl did not come with it.`
+  if (!c.last) return `${c.model.name} has no training metrics: it was trained elsewhere, or its metrics.jsonl is missing.`
   const validation = c.valLoss.at(-1), loss = c.loss.at(-1)
   return [
     `${figure(c.last.step)} steps`, loss ? `loss ${loss[1].toFixed(3)}` : '', validation ? `validation loss ${validation[1].toFixed(3)}` : '',

@@ -8,6 +8,7 @@ import { jsonFault, typed } from '../typed.js'
 import { isOutputType, schemaOf } from '../requests.js'
 import { examples } from '../examples.js'
 import { pretty } from '../snippets.js'
+import { helped } from '../tip.js'
 
 /** @typedef {import('../state.js').App} App */
 /** @typedef {import('../typed.js').Shown} Shown */
@@ -16,9 +17,9 @@ import { pretty } from '../snippets.js'
 /** @typedef {{value: any, schema: any, guarantee: string, finish: string, tokens: number}} Answer */
 
 const PROMISES = /** @type {Record<string, [string, string]>} */ ({
-  enforced: ['Enforced', 'Constrained while it was written: no token that leaves the form could be chosen.'],
-  validated: ['Validated', 'This model cannot be held to a form token by token. It was told the form; its answer was read and checked.'],
-  '': ['Not promised', 'Constrained decoding is not there for this model: nothing says that the answer has the form.'],
+  enforced: ['Enforced', 'Constrained during generation: tokens that break the schema cannot be chosen.'],
+  validated: ['Validated', 'This model cannot be constrained token by token. It was given the schema, and its answer was checked.'],
+  '': ['Not guaranteed', 'This model has no constrained decoding: the answer may not match the schema.'],
 })
 
 /**
@@ -29,8 +30,8 @@ const PROMISES = /** @type {Record<string, [string, string]>} */ ({
 export function mount(root, app) {
   const form = el('textarea', { class: 'mono', rows: 11, spellcheck: 'false', id: 'structure-form' })
   const prompt = el('textarea', { rows: 5, id: 'structure-prompt' })
-  const limit = el('input', { type: 'number', min: '1', inputmode: 'numeric', placeholder: 'to the end' })
-  const picker = modelPicker(app, { id: 'structure-model', value: 'forms' })
+  const limit = el('input', { type: 'number', min: '1', inputmode: 'numeric', placeholder: 'auto' })
+  const picker = modelPicker(app, { id: 'structure-model', value: 'forms', onchange: () => { limit.max = String(picker.model()?.context || '') } })
   const kinds = kindChoice()
   const start = el('select', { id: 'structure-example', on: { change: () => use(Number(start.value)) } },
     examples.map((example, i) => el('option', { value: String(i), text: example.name })))
@@ -44,10 +45,10 @@ export function mount(root, app) {
     limit.value = example.limit ? String(example.limit) : ''
     kinds.set(example.kind)
   }
-  const run = runner(app, 'Fill in the form', async (signal) => {
+  const run = runner(app, 'Generate', async (signal) => {
     const text = form.value
     const fault = jsonFault(text)
-    if (fault) throw new Problem('broken', `The form is not valid JSON: ${fault}.`)
+    if (fault) throw new Problem('broken', `The schema is not valid JSON: ${fault}.`)
     const ask = kinds.value() === 'schema' ? bySchema : byTypes
     return show(await ask(app, { model: picker.value(), form: JSON.parse(text), prompt: prompt.value, limit: Number(limit.value) || 0 }, signal))
   }, { id: 'structure-go' })
@@ -56,18 +57,18 @@ export function mount(root, app) {
   })
   run.onEnter(form)
   run.onEnter(prompt)
-  run.out.append(el('p', { class: 'muted', text: 'The answer comes here: typed, and as the JSON that was written.' }))
+  run.out.append(el('p', { class: 'muted', text: 'The answer appears here, with its types and as JSON.' }))
   use(0)
   root.append(
     el('h2', { text: 'Structure' }),
-    el('p', { class: 'lead', text: 'Say what an answer looks like, and it looks so: give a JSON Schema or Lamini’s output_type, and a text that the form is filled in from.' }),
+    el('p', { class: 'lead', text: 'Describe the answer with a JSON Schema or Lamini’s output_type. The model fills it in from a text.' }),
     el('div', { class: 'sides' },
       el('div', { class: 'panel stack' },
-        field('Start from', start),
+        field('Example', start),
         el('div', { class: 'row end' }, kinds.element),
-        field('Form', form),
-        field('Text', prompt, 'The starter “forms” reads a text that begins with a blank line.'),
-        el('div', { class: 'pair' }, picker.element, field('Most tokens', limit)),
+        field('Schema', form),
+        field('Text', prompt, 'The starter model “forms” expects a blank line before the text.'),
+        el('div', { class: 'pair' }, picker.element, helped('Max tokens', limit, 'The maximum number of tokens to generate. If it is empty, the answer ends when the schema is complete or the model’s context is full.').element),
         run.row),
       el('section', { class: 'panel stack result', 'aria-label': 'Answer' }, run.out)))
   picker.load().catch(() => {}) // the frame says that the server does not answer
@@ -79,7 +80,7 @@ function kindChoice() {
   const inputs = [['schema', 'JSON Schema'], ['types', 'output_type']].map(([value, label]) =>
     ({ label, input: el('input', { type: 'radio', name: 'form-kind', value, checked: value === 'schema' }) }))
   return {
-    element: el('fieldset', { class: 'segments' }, el('legend', { class: 'sr', text: 'Kind of form' }),
+    element: el('fieldset', { class: 'segments' }, el('legend', { class: 'sr', text: 'Kind of schema' }),
       inputs.map(({ label, input }) => el('label', {}, input, label))),
     value: () => inputs.find(({ input }) => input.checked)?.input.value ?? 'schema',
     /** @param {string} kind */
@@ -119,7 +120,7 @@ async function byTypes(app, asked, signal) {
     model_name: asked.model, prompt: asked.prompt, output_type: asked.form, ...(asked.limit && { max_new_tokens: asked.limit }),
   }, { signal })
   const { outputs, finish_reason: finish } = await response.json()
-    .catch(() => { throw new Problem('lost', 'The answer broke off before its end.') })
+    .catch(() => { throw new Problem('lost', 'The answer was cut off.') })
   const isForm = asked.form !== null && typeof asked.form === 'object' && !Array.isArray(asked.form)
   return { value: outputs, schema: isForm ? schemaOf(asked.form) : {}, guarantee: response.headers.get('X-Glossa-Guarantee') ?? '', finish, tokens: 0 }
 }
@@ -139,7 +140,7 @@ function show({ value, schema, guarantee, finish, tokens }) {
   const raw = JSON.stringify(value, null, 2)
   return [
     el('div', { class: 'promise', dataset: { guarantee } }, el('strong', { text: name }), el('span', { text: meaning })),
-    finish === 'length' && el('p', { class: 'hint', text: 'The limit of tokens changed what the model would have written. The form is whole all the same.' }),
+    finish === 'length' && el('p', { class: 'hint', text: 'The token limit shortened the answer. It still matches the schema.' }),
     el('div', { class: 'typed' }, drawn(typed(value, schema))),
     el('details', { open: true, class: 'raw' },
       el('summary', { text: tokens ? `JSON, ${tokens} tokens` : 'JSON' }),
@@ -149,7 +150,7 @@ function show({ value, schema, guarantee, finish, tokens }) {
 
 /** @param {Shown | null} shown @returns {Node} */
 function drawn(shown) {
-  if (!shown) return el('span', { class: 'muted', text: '–', title: 'not there' })
+  if (!shown) return el('span', { class: 'muted', text: '–', title: 'missing' })
   switch (shown.kind) {
     case 'value': return el('span', { class: 'value' }, el('span', { class: 'said', text: shown.text === '' ? '“”' : shown.text }), el('span', { class: 'type', text: shown.type }))
     case 'list':

@@ -24,18 +24,18 @@ export function translation(app) {
   const picker = modelPicker(app, { id: 'translate-model', value: 'phrases', accept: (m) => !m.run })
   const run = runner(app, 'Translate', async (signal) => {
     const lines = text.value.split('\n').map((line) => line.trim()).filter(Boolean)
-    if (lines.length === 0) throw new Problem('broken', 'There is nothing to translate.')
+    if (lines.length === 0) throw new Problem('broken', 'Enter a text to translate.')
     const answer = await app.api.json('POST', `/v1/engines/${encodeURIComponent(picker.value())}/translate`,
       { text: lines, source_lang: source.value, target_lang: target.value }, { signal })
     return [el('div', { class: 'wide', tabindex: 0, role: 'group', 'aria-label': 'Translations' }, el('table', { class: 'data' },
-      el('thead', {}, el('tr', {}, ['Text', 'Read as', language(target.value)].map((name) => el('th', { scope: 'col', text: name })))),
+      el('thead', {}, el('tr', {}, ['Text', 'Detected', language(target.value)].map((name) => el('th', { scope: 'col', text: name })))),
       el('tbody', {}, answer.translations.map((/** @type {any} */ t, /** @type {number} */ i) => el('tr', {},
         el('td', { class: 'muted', text: lines[i] }), el('td', { class: 'muted', text: language(t.detected_source_lang) }), el('td', { lang: target.value, class: 'translated', text: t.text }))))))]
   }, { id: 'translate-go' })
   run.onEnter(text)
   return {
-    element: part('Translation', 'The starter “phrases” knows everyday sentences of English and French.',
-      field('Text, a line each', text), el('div', { class: 'pair' }, field('From', source), field('To', target)), picker, run),
+    element: part('Translation', 'The starter model “phrases” translates everyday sentences between English and French.',
+      field('Text, one sentence per line', text), el('div', { class: 'pair' }, field('From', source), field('To', target)), picker, run),
     load: picker.load, stop: run.stop,
   }
 }

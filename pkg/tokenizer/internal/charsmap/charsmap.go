@@ -28,7 +28,7 @@ func New(raw []byte) (*Map, error) {
 	size := binary.LittleEndian.Uint32(raw)
 	raw = raw[4:]
 	if size == 0 || size%4 != 0 || uint64(size) > uint64(len(raw)) {
-		return nil, fmt.Errorf("precompiled_charsmap: the array has %d bytes, %d are there", size, len(raw))
+		return nil, fmt.Errorf("precompiled_charsmap: the array has %d bytes, but only %d are there", size, len(raw))
 	}
 	m := &Map{units: make([]uint32, size/4), texts: string(raw[size:])}
 	for i := range m.units {

@@ -95,7 +95,7 @@ func (m *Model) readPiece(field *protoField) error {
 		}
 	}
 	if kind < int32(subword.KindNormal) || kind > int32(subword.KindByte) {
-		return fmt.Errorf("type %d is not known", kind)
+		return fmt.Errorf("type %d is unknown", kind)
 	}
 	m.Pieces = append(m.Pieces, piece)
 	m.Scores = append(m.Scores, float64(score))

@@ -1,0 +1,205 @@
+// @ts-check
+// The conversations of this visit: which one is open, what is being answered, and what is
+// stored. It does not know elements.
+import { read } from './format.js'
+import { baseTokens } from './models.js'
+import { Run } from './run.js'
+import { browserStorage, Store } from './store.js'
+import { add, alternatives, branch, choose, messages, newConversation } from './tree.js'
+
+/** @typedef {import('./tree.js').Conversation} Conversation */
+/** @typedef {import('./tree.js').Turn} Turn */
+
+/**
+ * @typedef {object} Hooks
+ * @property {() => {model: string, params: Record<string, any>, shaded: boolean, base: boolean}} body a request without its messages
+ * @property {() => void} changed something else is to be shown
+ * @property {(c: Conversation, turn: Turn) => void} progress an answer grew
+ * @property {(c: Conversation, turn: Turn) => void} ended an answer ended
+ */
+
+const often = 2000 // milliseconds between saves of an answer that is being written
+const topTokens = 5
+
+export class Session {
+  /** The answers of this visit by turn: their tokens are not stored. @type {Map<string, Run>} */
+  runs = new Map()
+  /** The answers in progress by conversation. @type {Map<string, Run>} */
+  #busy = new Map()
+  /** @type {Conversation[]} */
+  #removed = []
+  #left = new AbortController()
+
+  /**
+   * @param {import('../api.js').Api} api
+   * @param {Hooks} hooks
+   * @param {string} system the prompt of new conversations
+   */
+  constructor(api, hooks, system) {
+    this.api = api
+    this.hooks = hooks
+    this.system = system
+    this.store = new Store(browserStorage())
+    this.current = this.store.list()[0] ?? newConversation(system)
+    const { signal } = this.#left
+    addEventListener('storage', (e) => this.#elsewhere(e), { signal })
+    addEventListener('pagehide', () => this.#saveAll(), { signal })
+  }
+
+  /** Ends all answers; the session is not used any more. */
+  close() {
+    for (const run of this.#busy.values()) run.stop()
+    this.#saveAll()
+    this.#left.abort()
+  }
+
+  list() {
+    return this.store.list()
+  }
+
+  /** The answer in progress of the open conversation. */
+  get running() {
+    return this.#busy.get(this.current.id) ?? null
+  }
+
+  fresh() {
+    if (this.current.turns.length) this.current = newConversation(this.system)
+    this.hooks.changed()
+  }
+
+  /** @param {string} id */
+  open(id) {
+    this.current = this.store.get(id) ?? this.current
+    this.hooks.changed()
+  }
+
+  /** The model of the last answer. */
+  lastModel() {
+    return branch(this.current).findLast((t) => t.model)?.model ?? ''
+  }
+
+  /** @param {string} text */
+  setSystem(text) {
+    this.system = this.current.system = text
+    if (this.current.turns.length) this.store.save(this.current)
+  }
+
+  /** @param {Conversation} c @param {string} name */
+  rename(c, name) {
+    c.title = name
+    this.store.save(c)
+    this.hooks.changed()
+  }
+
+  /** @param {Conversation[]} list */
+  remove(list) {
+    this.#removed = list
+    for (const c of list) {
+      this.#busy.get(c.id)?.stop()
+      this.store.remove(c.id)
+    }
+    if (list.includes(this.current)) this.current = newConversation(this.system)
+    this.hooks.changed()
+  }
+
+  /** Brings back what was removed last. */
+  undo() {
+    for (const c of this.#removed) this.store.save(c)
+    const [first] = this.#removed
+    if (first && !this.current.turns.length) this.current = first
+    this.#removed = []
+    this.hooks.changed()
+  }
+
+  /** Adds the conversations of a file. @param {string} text */
+  import(text) {
+    const { conversations, skipped } = read(text, (id) => this.store.get(id) !== null)
+    for (const c of conversations) this.store.save(c)
+    if (conversations[0] && !this.current.turns.length) this.current = conversations[0]
+    this.hooks.changed()
+    return { added: conversations.length, skipped }
+  }
+
+  stop() {
+    this.running?.stop()
+  }
+
+  /** @param {string} text */
+  send(text) {
+    if (this.running) return
+    const question = add(this.current, branch(this.current).at(-1)?.id ?? '', 'user', text)
+    void this.#answer(this.current, question.id)
+  }
+
+  /** Sends another text in the place of a message. @param {Turn} turn @param {string} text */
+  edit(turn, text) {
+    if (this.running) return
+    const question = add(this.current, turn.parent, 'user', text)
+    void this.#answer(this.current, question.id)
+  }
+
+  /** Asks for another answer. One that failed before its first token is replaced. @param {Turn} turn */
+  again(turn) {
+    if (this.running) return
+    const c = this.current
+    if (!turn.text && turn.fault !== undefined) c.turns = c.turns.filter((t) => t !== turn)
+    void this.#answer(c, turn.parent)
+  }
+
+  /** @param {Turn} turn @param {number} by */
+  turnTo(turn, by) {
+    const all = alternatives(this.current, turn), next = all[all.indexOf(turn) + by]
+    if (!next || this.running) return
+    choose(this.current, next)
+    this.store.save(this.current)
+    this.hooks.changed()
+  }
+
+  /** @param {Conversation} c @param {string} parent */
+  async #answer(c, parent) {
+    const { model, params, shaded, base } = this.hooks.body()
+    const asked = messages(c, parent)
+    const turn = add(c, parent, 'assistant', '')
+    turn.model = model
+    const run = new Run(this.api, turn)
+    this.runs.set(turn.id, run)
+    this.#busy.set(c.id, run)
+    this.store.save(c)
+    this.hooks.changed()
+    let saved = performance.now()
+    await run.write({
+      model, messages: asked, ...(base && { max_tokens: baseTokens }), ...params, stream: true, ...(shaded && { logprobs: true, top_logprobs: topTokens }),
+    }, () => {
+      this.hooks.progress(c, turn)
+      if (performance.now() < saved + often) return
+      this.#save(c)
+      saved = performance.now()
+    })
+    this.#busy.delete(c.id)
+    c.updated = Date.now()
+    this.#save(c)
+    this.hooks.changed()
+    this.hooks.ended(c, turn)
+  }
+
+  /** Saves a conversation, unless it was removed. @param {Conversation} c */
+  #save(c) {
+    if (this.store.get(c.id) === c) this.store.save(c)
+  }
+
+  #saveAll() {
+    for (const id of this.#busy.keys()) {
+      const c = this.store.get(id)
+      if (c) this.store.save(c)
+    }
+  }
+
+  /** Takes a change of another tab. @param {StorageEvent} event */
+  #elsewhere(event) {
+    if (event.key === null) this.store.reload()
+    else if (this.#busy.size || !this.store.refresh(event.key)) return
+    const now = this.store.get(this.current.id)
+    if (now) this.current = now
+    this.hooks.changed()
+  }
+}
