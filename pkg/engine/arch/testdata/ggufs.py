@@ -294,7 +294,6 @@ def modern():
 
     one("qwen2", names.QWEN2)
     one("qwen3", names.QWEN3)
-    one("qwen3-yarn", names.QWEN3, judged=False)
     one("mistral", names.LLAMA, judged=False)
     one("phi3", names.PHI3)
     one("phi3-longrope", names.PHI3, longrope, judged=False)
