@@ -49,7 +49,6 @@ func survey(t *testing.T) map[string]*checked {
 			c.sharded = c.sharded || strings.HasSuffix(name, ".index.json")
 			addTypes(t, types, name)
 		}
-		c.word = c.word || m.Tokenizer != nil
 		g := openGolden(t, dir, "golden.safetensors")
 		c.hidden = c.hidden || g.has("hidden.1")
 		c.batch = c.batch || g.has("batch.left.ids") || g.has("batch.source.ids")
@@ -62,6 +61,7 @@ func survey(t *testing.T) map[string]*checked {
 		if err != nil {
 			t.Fatal(err)
 		}
+		c.word = c.word || strings.Contains(string(raw), `"texts"`)
 		c.tokens = c.tokens || strings.Contains(string(raw), `"greedy"`)
 		c.beams = c.beams || strings.Contains(string(raw), `"searches"`)
 		if err := m.Close(); err != nil {
