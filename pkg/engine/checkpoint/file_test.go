@@ -47,11 +47,11 @@ func open(t testing.TB, name string) *checkpoint.File {
 }
 
 // The values equal those that the packages which define the formats read from the same
-// bytes (testdata/goldens.py), to the bit: see dequant.go for why no tolerance is needed.
+// bytes (testdata/goldens.py), to the bit: package dtype says why no tolerance is needed.
 func TestGoldenWeights(t *testing.T) {
 	bins, err := filepath.Glob("testdata/*.bin")
-	if err != nil || len(bins) != 11 {
-		t.Fatalf("%d goldens, want 11 (%v)", len(bins), err)
+	if err != nil || len(bins) != 16 {
+		t.Fatalf("%d goldens, want 16 (%v)", len(bins), err)
 	}
 	for _, bin := range bins {
 		want, err := os.ReadFile(bin)

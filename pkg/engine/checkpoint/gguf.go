@@ -159,7 +159,7 @@ func ggufTensor(g *ggufHeader) (t TensorInfo, err error) {
 		return t, err
 	}
 	if t.Type = dtype.FromGGUF(kind); t.Type == "" {
-		return t, fmt.Errorf("type %d is not supported", kind)
+		return t, dtype.Unsupported(kind)
 	}
 	offset, err := number[uint64](g)
 	if err != nil {

@@ -99,8 +99,8 @@ func TestHostileGGUF(t *testing.T) {
 		{"shape", gguf(3, 1, 0).tensor("a", kindF32, 0, 1<<62).data(32), `is impossible`},
 		{"shape", gguf(3, 1, 0).tensor("a", 28, 0, 1<<60).data(32), `is impossible`},
 		{"shape", gguf(3, 1, 0).tensor("a", kindF32, 0, 1<<32, 1<<32).data(32), `is impossible`},
-		{"type", gguf(3, 1, 0).tensor("a", 4, 0, 32).data(32), `tensor "a": type 4 is not supported`},
-		{"type", gguf(3, 1, 0).tensor("a", 1<<31, 0, 32).data(32), `tensor "a": type 2147483648 is not supported`},
+		{"type", gguf(3, 1, 0).tensor("a", 4, 0, 32).data(32), `tensor "a": type Q4_2 is not supported, only F32, F16, Q4_0`},
+		{"type", gguf(3, 1, 0).tensor("a", 1<<31, 0, 32).data(32), `tensor "a": type 2147483648, which is unknown, is not supported`},
 		{"empty", nil, "truncated"},
 		{"magic", []byte("GGML0000"), `does not begin with "GGUF"`},
 	} {

@@ -159,8 +159,8 @@ func weights(t testing.TB) map[string][]byte {
 			}
 		}
 	}
-	if len(files) != 12 {
-		t.Fatalf("%d files, want 12", len(files))
+	if len(files) != 17 {
+		t.Fatalf("%d files, want 17", len(files))
 	}
 	return files
 }

@@ -57,9 +57,9 @@ func TestValues(t *testing.T) {
 
 func blockLength(d dtype.Type) int {
 	switch d {
-	case dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q8_0:
+	case dtype.Q4_0, dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.Q8_0, dtype.IQ4NL, dtype.MXFP4:
 		return 32
-	case dtype.Q4K, dtype.Q5K, dtype.Q6K:
+	case dtype.Q2K, dtype.Q3K, dtype.Q4K, dtype.Q5K, dtype.Q6K, dtype.IQ4XS:
 		return 256
 	}
 	return 1

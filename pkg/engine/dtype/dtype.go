@@ -9,38 +9,44 @@
 // Source: the safetensors format; GGUF and ggml's reference quantisation.
 package dtype
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // A Type is the number format of a stored tensor, as safetensors and GGUF spell it.
 type Type string
 
 // The types.
 const (
-	F64  Type = "F64"
-	F32  Type = "F32"
-	F16  Type = "F16"
-	BF16 Type = "BF16"
-	Q4_0 Type = "Q4_0"
-	Q4_1 Type = "Q4_1"
-	Q5_0 Type = "Q5_0"
-	Q5_1 Type = "Q5_1"
-	Q8_0 Type = "Q8_0"
-	Q8_1 Type = "Q8_1"
-	Q2K  Type = "Q2_K"
-	Q3K  Type = "Q3_K"
-	Q4K  Type = "Q4_K"
-	Q5K  Type = "Q5_K"
-	Q6K  Type = "Q6_K"
-	Q8K  Type = "Q8_K"
-	I64  Type = "I64"
-	I32  Type = "I32"
-	I16  Type = "I16"
-	I8   Type = "I8"
-	U64  Type = "U64"
-	U32  Type = "U32"
-	U16  Type = "U16"
-	U8   Type = "U8"
-	Bool Type = "BOOL"
+	F64   Type = "F64"
+	F32   Type = "F32"
+	F16   Type = "F16"
+	BF16  Type = "BF16"
+	Q4_0  Type = "Q4_0"
+	Q4_1  Type = "Q4_1"
+	Q5_0  Type = "Q5_0"
+	Q5_1  Type = "Q5_1"
+	Q8_0  Type = "Q8_0"
+	Q8_1  Type = "Q8_1"
+	Q2K   Type = "Q2_K"
+	Q3K   Type = "Q3_K"
+	Q4K   Type = "Q4_K"
+	Q5K   Type = "Q5_K"
+	Q6K   Type = "Q6_K"
+	Q8K   Type = "Q8_K"
+	IQ4NL Type = "IQ4_NL"
+	IQ4XS Type = "IQ4_XS"
+	MXFP4 Type = "MXFP4"
+	I64   Type = "I64"
+	I32   Type = "I32"
+	I16   Type = "I16"
+	I8    Type = "I8"
+	U64   Type = "U64"
+	U32   Type = "U32"
+	U16   Type = "U16"
+	U8    Type = "U8"
+	Bool  Type = "BOOL"
 )
 
 // A Decoder fills dst from whole blocks.
@@ -69,12 +75,15 @@ var rows = [...]row{
 	{Q5_1, 7, false, 32, 24, decodeQ5_1, nil},
 	{Q8_0, 8, false, 32, Q8Bytes, decodeQ8_0, encodeQ8_0},
 	{Q8_1, 9, false, 32, 40, nil, nil},
-	{Q2K, 10, false, 256, 84, nil, nil},
-	{Q3K, 11, false, 256, 110, nil, nil},
+	{Q2K, 10, false, 256, 84, decodeQ2K, nil},
+	{Q3K, 11, false, 256, 110, decodeQ3K, nil},
 	{Q4K, 12, false, 256, 144, decodeQ4K, nil},
 	{Q5K, 13, false, 256, 176, decodeQ5K, nil},
 	{Q6K, 14, false, 256, 210, decodeQ6K, nil},
 	{Q8K, 15, false, 256, 292, nil, nil},
+	{IQ4NL, 20, false, 32, 18, decodeIQ4NL, nil},
+	{IQ4XS, 23, false, 256, 136, decodeIQ4XS, nil},
+	{MXFP4, 39, false, 32, 17, decodeMXFP4, nil},
 	{I8, 24, true, 1, 1, nil, nil},
 	{I16, 25, true, 1, 2, nil, nil},
 	{I32, 26, true, 1, 4, nil, nil},
@@ -132,6 +141,28 @@ func FromGGUF(number uint32) Type {
 		}
 	}
 	return ""
+}
+
+// others names the types of GGUF that are not read.
+var others = map[uint32]string{
+	4: "Q4_2", 5: "Q4_3", 16: "IQ2_XXS", 17: "IQ2_XS", 18: "IQ3_XXS", 19: "IQ1_S", 21: "IQ3_S", 22: "IQ2_S", 29: "IQ1_M",
+	31: "Q4_0_4_4", 32: "Q4_0_4_8", 33: "Q4_0_8_8", 34: "TQ1_0", 35: "TQ2_0", 36: "IQ4_NL_4_4", 40: "NVFP4", 41: "Q1_0",
+}
+
+// Unsupported returns an error that names a type of GGUF which is not read, and those that
+// are.
+func Unsupported(number uint32) error {
+	name := others[number]
+	if name == "" {
+		name = fmt.Sprintf("%d, which is unknown,", number)
+	}
+	var read []string
+	for i := range rows {
+		if r := &rows[i]; r.gguf >= 0 && r.decode != nil {
+			read = append(read, string(r.name))
+		}
+	}
+	return fmt.Errorf("type %s is not supported, only %s", name, strings.Join(read, ", "))
 }
 
 // Option returns the name of t in records and options, such as "q8_0".

@@ -126,6 +126,25 @@ def make_quantised():
         expect(name, {k: quants.dequantize(v, kind) for k, v in tensors.items()})
 
 
+MORE = {Type.Q2_K: [80, 82], Type.Q3_K: [108], Type.IQ4_NL: [0], Type.IQ4_XS: [0], Type.MXFP4: []}
+
+
+def make_more():
+    """Types that were added later, with random numbers of their own."""
+    global rng
+    rng = np.random.Generator(np.random.PCG64(21))
+    SCALES.update(MORE)
+    for kind in MORE:
+        name = kind.name.lower() + ".gguf"
+        data = blocks(kind, 3, 512)
+        if kind == Type.MXFP4:  # finite values
+            data.reshape(-1, 17)[:, 0] = rng.integers(0, 250, data.size // 17)
+        writer = gguf.GGUFWriter(HERE / name, "llama")
+        writer.add_tensor("random", data, raw_dtype=kind)
+        finish(writer)
+        expect(name, {"random": quants.dequantize(data, kind)})
+
+
 def make_keys():
     """All types of keys, an unusual alignment, the plain floats."""
     w = gguf.GGUFWriter(HERE / "keys.gguf", "gpt2")
@@ -163,3 +182,4 @@ make_sharded()
 make_quantised()
 make_keys()
 make_half()
+make_more()
