@@ -215,14 +215,18 @@ func (v *view) missing(name string) error {
 	return &llm.Error{Code: llm.NotFound, Param: "model", Message: "this server has no models"}
 }
 
-// unread returns the error of a name that may be that of a model which could not be read. It
-// is nil if all models were read, or if the error has no message for clients.
+// unread returns the error of a name that is, or may be, that of a model which could not be
+// read. It is nil if the model was read or does not exist.
 func (v *view) unread(name string) error {
 	for _, problem := range v.problems {
 		u, ok := errors.AsType[Unread](problem)
 		e, forClients := errors.AsType[*llm.Error](problem)
-		if ok && forClients && e.Code == llm.Upstream && (u.Model == "" || u.Model == name) {
+		switch {
+		case !ok || u.Model != "" && u.Model != name:
+		case forClients && e.Code == llm.Upstream:
 			return &llm.Error{Code: e.Code, Message: e.Message, Err: problem}
+		case u.Model != "" && !forClients:
+			return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("the model %q cannot be served: %v", short(name), u.Err)}
 		}
 	}
 	return nil

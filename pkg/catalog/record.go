@@ -174,7 +174,12 @@ type Unread struct {
 	Err   error
 }
 
-func (u Unread) Error() string { return u.Err.Error() }
+func (u Unread) Error() string {
+	if u.Model == "" {
+		return u.Err.Error()
+	}
+	return fmt.Sprintf("model %s: %v", u.Model, u.Err)
+}
 
 // Unwrap returns the cause.
 func (u Unread) Unwrap() error { return u.Err }

@@ -18,7 +18,6 @@ import (
 	"glossa/pkg/bucket"
 	"glossa/pkg/catalog"
 	"glossa/pkg/engine"
-	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/grammar"
@@ -46,7 +45,7 @@ type Loader struct {
 	ballast   atomic.Pointer[[]byte]
 
 	mu        sync.Mutex
-	described map[string]arch.Info // by [filesKey] of the model's files
+	described map[string][]described // by [filesKey] of an entry of a directory
 }
 
 var _ catalog.Loader = (*Loader)(nil)

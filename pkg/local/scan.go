@@ -73,8 +73,8 @@ func (l *Loader) scan(fsys fs.FS) (runs []catalog.Run, problems []error) {
 // many requests in the time of one.
 const concurrentDescriptions = 16
 
-// scanPublished lists the directories that hold a published model and no run, and the
-// packed models of the directory itself.
+// scanPublished lists the models in directories that hold no run, and the packed models and
+// GGUF files of the directory itself.
 func (l *Loader) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog.Run, problems []error) {
 	entries, err := fs.ReadDir(fsys, ".")
 	if err != nil {
@@ -84,38 +84,57 @@ func (l *Loader) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog.
 	for _, r := range runs {
 		taken[r.ID] = true
 	}
-	list := l.describeAll(fsys, entries, taken)
-	for i, e := range entries {
-		d := &list[i]
-		switch info := &d.info; {
-		case d.err != nil:
-			problems = append(problems, catalog.Unread{Model: d.id, Err: fmt.Errorf("model %s: %w", e.Name(), clientError(d.err))})
-		case info.Type != "" && !taken[d.id]:
-			taken[d.id] = true
-			run := catalog.Run{
-				ID: d.id, Type: info.Name, Checkpoint: e.Name(), ModTime: info.ModTime, Size: info.Size,
-				Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: d.files,
+	for _, d := range l.describeAll(fsys, entries, taken) {
+		if d.err != nil {
+			problems = append(problems, catalog.Unread{Model: d.entry, Err: clientError(d.err)})
+		}
+		for i := range d.models {
+			m := &d.models[i]
+			switch run, err := l.run(m, d.files); {
+			case err != nil:
+				problems = append(problems, catalog.Unread{Model: m.Name, Err: clientError(err)})
+			case !taken[m.Name]:
+				taken[m.Name] = true
+				found = append(found, run)
 			}
-			if trained := info.Run; trained != nil {
-				config, err := checkpoint.ParseRunConfig(trained.Config) // the description has checked it
-				if err != nil {
-					problems = append(problems, fmt.Errorf("model %s: %w", e.Name(), err))
-					continue
-				}
-				run.Step, run.Info = trained.Step, runInfo(&config, trained.Step, trained.LastLoss)
-			}
-			found = append(found, run)
 		}
 	}
 	return found, problems
 }
 
+// run returns the row of a described model.
+func (l *Loader) run(m *described, files string) (catalog.Run, error) {
+	if m.err != nil {
+		return catalog.Run{}, m.err
+	}
+	info := &m.info
+	run := catalog.Run{
+		ID: m.Name, Type: info.Name, Checkpoint: m.Path, ModTime: info.ModTime, Size: info.Size,
+		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: files,
+	}
+	if trained := info.Run; trained != nil {
+		config, err := checkpoint.ParseRunConfig(trained.Config) // the description has checked it
+		if err != nil {
+			return catalog.Run{}, err
+		}
+		run.Step, run.Info = trained.Step, runInfo(&config, trained.Step, trained.LastLoss)
+	}
+	return run, nil
+}
+
 // A description is the result of describing an entry of a directory.
 type description struct {
-	id    string
-	info  arch.Info // Type is "" if the entry is not a model
-	files string    // see [filesKey]
-	err   error
+	entry  string
+	models []described
+	files  string // see [filesKey]
+	err    error  // of the whole entry
+}
+
+// A described model, or the reason why it cannot be described.
+type described struct {
+	arch.Place
+	info arch.Info
+	err  error
 }
 
 // describeAll describes the entries whose names are not taken, many at the same time.
@@ -124,24 +143,29 @@ func (l *Loader) describeAll(fsys fs.FS, entries []fs.DirEntry, taken map[string
 	var group sync.WaitGroup
 	free := make(chan struct{}, concurrentDescriptions)
 	for i, e := range entries {
-		id, isPack := strings.CutSuffix(e.Name(), checkpoint.PackSuffix)
-		if strings.HasPrefix(id, ".") || !e.IsDir() && !isPack || taken[id] {
+		if !e.IsDir() && !isModelFile(e.Name()) || strings.HasPrefix(e.Name(), ".") || taken[e.Name()] {
 			continue
 		}
-		list[i].id = id
+		d := &list[i]
+		d.entry = e.Name()
 		free <- struct{}{}
 		group.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
-					list[i].err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+					d.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
 				}
 				<-free
 			}()
-			list[i].info, list[i].files, list[i].err = l.describe(fsys, e.Name())
+			d.models, d.files, d.err = l.describe(fsys, d.entry)
 		})
 	}
 	group.Wait()
 	return list
+}
+
+// isModelFile reports whether a file beside the directories may be a model.
+func isModelFile(name string) bool {
+	return strings.HasSuffix(name, checkpoint.PackSuffix) || strings.HasSuffix(name, ".gguf")
 }
 
 // runInfo returns what listings show of a training run.
@@ -153,34 +177,40 @@ func runInfo(c *checkpoint.RunConfig, step int, lastLoss *float64) *llm.Run {
 // catalog scans every few seconds.
 const maxDescribed = 1000
 
-// describe is [arch.Describe] of a directory that may have changed; the Type is "" if it is
-// not a model. key is its [filesKey].
-func (l *Loader) describe(fsys fs.FS, dir string) (info arch.Info, key string, err error) {
-	if key, err = filesKey(fsys, dir); err != nil {
-		return info, "", err
+// describe describes the models in an entry of a directory, which may have changed. key is
+// the entry's [filesKey].
+func (l *Loader) describe(fsys fs.FS, entry string) (models []described, key string, err error) {
+	if key, err = filesKey(fsys, entry); err != nil {
+		return nil, "", err
 	}
 	l.mu.Lock()
-	info, ok := l.described[key]
+	models, ok := l.described[key]
 	l.mu.Unlock()
 	if ok {
-		return info, key, nil
+		return models, key, nil
 	}
-	is, err := arch.Detect(fsys, dir)
+	places, err := arch.Places(fsys, entry)
 	if err != nil {
-		return info, key, err // it may be a model
+		return nil, key, err
 	}
-	if is {
-		if info, err = arch.Describe(fsys, dir); err != nil {
-			return info, key, err
+	for _, place := range places {
+		m := described{Place: place}
+		m.info, m.err = arch.Describe(fsys, place.Path)
+		if m.err != nil {
+			err = m.err
 		}
+		models = append(models, m)
+	}
+	if err != nil { // perhaps for a moment only
+		return models, key, nil
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.described == nil || len(l.described) >= maxDescribed {
-		l.described = map[string]arch.Info{}
+		l.described = map[string][]described{}
 	}
-	l.described[key] = info
-	return info, key, nil
+	l.described[key] = models
+	return models, key, nil
 }
 
 // filesKey joins the names, sizes, times and versions of the files of a directory, or of
