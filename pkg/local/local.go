@@ -72,6 +72,8 @@ func (l *Loader) Root(checkpoints string) (catalog.Root, error) {
 	}
 	info, err := os.Stat(dir)
 	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return catalog.Root{}, fmt.Errorf("the checkpoints directory %s does not exist: create it", dir)
 	case err != nil:
 		return catalog.Root{}, fmt.Errorf("checkpoints directory: %w", err)
 	case !info.IsDir():
