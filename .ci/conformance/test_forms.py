@@ -146,7 +146,7 @@ class ResponseFormat(unittest.TestCase):
         for param, says, format in (
                 ("response_format", "/properties/a: type: ", form({"type": "object", "properties": {"a": {"type": "objekt"}}})),
                 ("response_format.type", "xml", {"type": "xml"}),
-                ("response_format.json_schema.schema", "given", {"type": "json_schema", "json_schema": {"name": "x"}})):
+                ("response_format.json_schema.schema", "required", {"type": "json_schema", "json_schema": {"name": "x"}})):
             with self.assertRaises(openai.BadRequestError) as caught:
                 ask(response_format=format, max_tokens=200)
             self.assertEqual(caught.exception.param, param)
