@@ -22,7 +22,7 @@ func withdrawn(t *testing.T, w *World, key string) (told []string) {
 		{"openai", "Items", request{url: w.api("/v1/models")}, 503, `"error":{"message":"`},
 		{"openai", "Lists", w.asks("openai", "anthropic.claude-v2"), 503, `"error":{"message":"`},
 		{"openai", "Counts", w.asks("openai", "novels"), 200, `"choices"`},
-		{"openai", "Checkpoints", w.asks("openai", "novels"), 502, `S3 does not let this server read`},
+		{"openai", "Checkpoints", w.asks("openai", "novels"), 502, `S3 denied this server access`},
 		{"openai", "Runs", w.asks("openai", "novels"), 502, `"error":{"message":"`},
 		{"openai", "Bedrock", w.asks("openai", "anthropic.claude-v2"), 502, `"error":{"message":"`},
 		{"openai", "SageMaker", w.asks("openai", "tgi.llama"), 502, `"error":{"message":"`},
