@@ -232,7 +232,7 @@ func TestNewErrors(t *testing.T) {
 		"GLOSSA_KEYS":   {Auth: true},
 		"GLOSSA_KERNEL": {Kernel: "abacus"},
 		`GLOSSA_QUANT must be one of stored, f32, bf16, q8_0, q4_0, not "q3_k"`: {Quant: "q3_k"},
-		"no such file": {Checkpoints: filepath.Join(t.TempDir(), "no-such-dir")},
+		"does not exist: create it": {Checkpoints: filepath.Join(t.TempDir(), "no-such-dir")},
 		"it is a file": {Checkpoints: file},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
