@@ -12,9 +12,8 @@ var gemma = gemmaLike("Gemma", func(f *family) {
 	f.activation = text{"hidden_activation hidden_act", "gelu_pytorch_tanh"}
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		s.Kinds[0].FeedForward.Activation = transformer.GELU // files that say gelu mean the tanh form
-		gemmaHeads(c, s)
-		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
-		llamaBiases(c, l)
+		gemmaHeads(s)
+		adjustLlama(c, s, l)
 	}
 })
 
@@ -23,12 +22,11 @@ var gemma = gemmaLike("Gemma", func(f *family) {
 var gemma2 = gemmaLike("Gemma 2", func(f *family) {
 	sandwich(f)
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
-		gemmaHeads(c, s)
+		gemmaHeads(s)
 		gemmaScores(c, s, 50, 30)
-		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
-		llamaBiases(c, l)
-		types := c.layerTypes(len(s.Decoder), func(layer int) string { return sliding(layer%2 == 0)(layer) })
-		setWindows(c, s, types, field{"sliding_window", 4096})
+		adjustLlama(c, s, l)
+		windowed := c.windowed(len(s.Decoder), func(layer int) bool { return layer%2 == 0 })
+		setWindows(c, s, windowed, field{"sliding_window", 4096})
 	}
 })
 
@@ -42,13 +40,13 @@ var gemma3 = gemmaLike("Gemma 3", func(f *family) {
 	f.kind.Attention.QKNorm = transformer.QKNormHead
 	f.tensors.decoder.qNorm, f.tensors.decoder.kNorm = "layers.%d.self_attn.q_norm", "layers.%d.self_attn.k_norm"
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
-		gemmaHeads(c, s)
+		gemmaHeads(s)
 		gemmaScores(c, s, 0, 0)
 		llamaBiases(c, l)
 		pattern := c.integer("sliding_window_pattern _sliding_window_pattern", 6, 1, maxDepth)
-		types := c.layerTypes(len(s.Decoder), func(layer int) string { return sliding((layer+1)%pattern != 0)(layer) })
-		setTwoRotaries(c, s, types, gemma3Rotary(c, s, fullAttention), gemma3Rotary(c, s, slidingAttention))
-		setWindows(c, s, types, field{"sliding_window", 4096})
+		windowed := c.windowed(len(s.Decoder), func(layer int) bool { return (layer+1)%pattern != 0 })
+		setTwoRotaries(c, s, windowed, gemma3Rotary(c, s, fullAttention), gemma3Rotary(c, s, slidingAttention))
+		setWindows(c, s, windowed, field{"sliding_window", 4096})
 	}
 })
 
@@ -89,7 +87,7 @@ func sandwich(f *family) {
 
 // gemmaHeads scales the embedding and sets the
 // default width of heads.
-func gemmaHeads(_ *config, s *transformer.Spec) {
+func gemmaHeads(s *transformer.Spec) {
 	s.EmbedScale = float32(math.Sqrt(float64(s.Width)))
 	s.Kinds[0].Attention.HeadDim = 256
 }
@@ -111,13 +109,13 @@ func (c *config) cap(name string, absent float64) float64 {
 }
 
 // setTwoRotaries gives layers of full attention one rotary table and the others another.
-func setTwoRotaries(c *config, s *transformer.Spec, types []string, full, window transformer.Rotary) {
+func setTwoRotaries(c *config, s *transformer.Spec, windowed []bool, full, window transformer.Rotary) {
 	if *c.err != nil {
 		return
 	}
 	eachLayer(s, func(layer int, k *transformer.Kind) {
 		table := &full
-		if types[layer] == slidingAttention {
+		if windowed[layer] {
 			table = &window
 		}
 		k.Attention.Rotary = addRotary(s, table)

@@ -12,7 +12,7 @@ import (
 var ggufLlama = ggufLike(func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
 		setRotary(s, interleaved(ggufHeads(c, s)))
-		ggufWindows(c, s, sliding(true), 0)
+		ggufWindows(c, s, everyLayer, 0)
 	}
 })
 
@@ -32,7 +32,7 @@ var ggufPhi3 = ggufLike(func(f *family) {
 	f.tensors.decoder.gateUp = linear{names: "blk.%d.ffn_up"}
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
 		setRotary(s, ggufHeads(c, s))
-		ggufWindows(c, s, sliding(true), 0)
+		ggufWindows(c, s, everyLayer, 0)
 	}
 })
 
@@ -40,7 +40,7 @@ var ggufPhi3 = ggufLike(func(f *family) {
 var ggufGemma = ggufLike(func(f *family) {
 	f.activation = text{"", "gelu_pytorch_tanh"}
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
-		gemmaHeads(c, s)
+		gemmaHeads(s)
 		setRotary(s, ggufHeads(c, s))
 	}
 })
@@ -51,7 +51,7 @@ var ggufGemma2 = ggufLike(func(f *family) {
 	f.activation = text{"", "gelu_pytorch_tanh"}
 	ggufSandwich(f)
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
-		gemmaHeads(c, s)
+		gemmaHeads(s)
 		setRotary(s, ggufHeads(c, s))
 		a := &s.Kinds[0].Attention
 		if len(s.Decoder) == 46 {
@@ -59,7 +59,7 @@ var ggufGemma2 = ggufLike(func(f *family) {
 		}
 		a.SoftCap = float32(c.number("attn_logit_softcapping", 50, 0, 1e9))
 		s.LogitSoftCap = float32(c.number("final_logit_softcapping", 30, 0, 1e9))
-		ggufWindows(c, s, func(layer int) string { return sliding(layer%2 == 0)(layer) }, 4096)
+		ggufWindows(c, s, func(layer int) bool { return layer%2 == 0 }, 4096)
 	}
 })
 
@@ -69,7 +69,7 @@ var ggufGemma3 = ggufLike(func(f *family) {
 	ggufSandwich(f)
 	ggufQKNorm(f, transformer.QKNormHead)
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
-		gemmaHeads(c, s)
+		gemmaHeads(s)
 		full := ggufHeads(c, s)
 		a := &s.Kinds[0].Attention
 		window := plainRotary(c, full.Dims, "rope.freq_base_swa rope.local.freq_base", 10000)
@@ -77,8 +77,8 @@ var ggufGemma3 = ggufLike(func(f *family) {
 			a.Scale = float32(1 / math.Sqrt(float64(s.Width)/float64(a.Heads)))
 		}
 		s.LogitSoftCap = float32(c.number("final_logit_softcapping", 0, 0, 1e9))
-		types := ggufWindows(c, s, func(layer int) string { return sliding((layer+1)%6 != 0)(layer) }, 1024)
-		setTwoRotaries(c, s, types, full, window)
+		windowed := ggufWindows(c, s, func(layer int) bool { return (layer+1)%6 != 0 }, 1024)
+		setTwoRotaries(c, s, windowed, full, window)
 	}
 })
 
@@ -112,12 +112,12 @@ var ggufOLMo2 = ggufLike(func(f *family) {
 	l.attentionPostNorm, l.ffnPostNorm = "blk.%d.post_attention_norm", "blk.%d.post_ffw_norm"
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
 		full := ggufHeads(c, s)
-		types := ggufWindows(c, s, func(layer int) string { return sliding((layer+1)%4 != 0)(layer) }, 0)
+		windowed := ggufWindows(c, s, func(layer int) bool { return (layer+1)%4 != 0 }, 0)
 		if c.integer("attention.sliding_window", 0, 0, maxContext) == 0 {
 			setRotary(s, full)
 			return
 		}
-		setTwoRotaries(c, s, types, full, plainRotary(c, full.Dims, "rope.freq_base_swa rope.freq_base", 10000))
+		setTwoRotaries(c, s, windowed, full, plainRotary(c, full.Dims, "rope.freq_base_swa rope.freq_base", 10000))
 	}
 })
 
@@ -231,32 +231,30 @@ func interleaved(r transformer.Rotary) transformer.Rotary {
 }
 
 // ggufWindows reads the window and its layers: a list of booleans, the number of layers in a
-// period of which the last has none, or the family's own rule. It returns the types of layers.
-func ggufWindows(c *config, s *transformer.Spec, rule func(layer int) string, absent int) []string {
-	types := make([]string, len(s.Decoder))
-	for i := range types {
-		types[i] = rule(i)
+// period of which the last has none, or the family's own rule. It reports which have one.
+func ggufWindows(c *config, s *transformer.Spec, rule func(layer int) bool, absent int) []bool {
+	windowed := make([]bool, len(s.Decoder))
+	for i := range windowed {
+		windowed[i] = rule(i)
 	}
 	const pattern = "attention.sliding_window_pattern"
 	if _, raw := c.find(pattern); raw != nil && raw[0] == '[' {
 		_, list, _ := read[[]bool](c, pattern, "list of booleans")
-		if len(list) < len(types) {
-			c.reject(pattern, "%d values of %d layers", len(list), len(types))
-			return types
+		if len(list) < len(windowed) {
+			c.reject(pattern, "%d values of %d layers", len(list), len(windowed))
+			return windowed
 		}
-		for i := range types {
-			types[i] = sliding(list[i])(i)
-		}
+		copy(windowed, list)
 	} else if raw != nil {
 		every := c.integer(pattern, 1, 1, maxDepth)
-		for i := range types {
-			types[i] = sliding((i+1)%every != 0)(i)
+		for i := range windowed {
+			windowed[i] = (i+1)%every != 0
 		}
 	}
 	size := c.integer("attention.sliding_window", absent, 0, maxContext)
 	if size == 0 {
-		return types
+		return windowed
 	}
-	setWindows(c, s, types, field{"attention.sliding_window", size})
-	return types
+	setWindows(c, s, windowed, field{"attention.sliding_window", size})
+	return windowed
 }

@@ -38,36 +38,33 @@ var gptNeo = family{
 	},
 	buffers: []string{"h.*.attn.attention.bias", "h.*.attn.attention.masked_bias"},
 	adjust: func(c *config, s *transformer.Spec, _ *layout) {
-		setWindows(c, s, gptNeoTypes(c, len(s.Decoder)), field{"window_size", 256})
+		setWindows(c, s, gptNeoWindowed(c, len(s.Decoder)), field{"window_size", 256})
 	},
 }
 
-// gptNeoTypes expands attention_types: lists of types and the number of their repetitions.
-func gptNeoTypes(c *config, depth int) []string {
+// gptNeoWindowed expands attention_types, lists of types and the number of their repetitions:
+// it reports for each layer whether it is local.
+func gptNeoWindowed(c *config, depth int) []bool {
 	name, groups, ok := read[[]attentionTypes](c, "attention_types", "list of types and numbers")
 	if !ok {
 		groups = []attentionTypes{{[]string{"global", "local"}, (depth + 1) / 2}}
 	}
-	var types []string
+	var windowed []bool
 	for _, g := range groups {
 		for range min(g.times, maxDepth) {
 			for _, t := range g.types {
-				switch t {
-				case "global":
-					types = append(types, fullAttention)
-				case "local":
-					types = append(types, slidingAttention)
-				default:
+				if t != "global" && t != "local" {
 					c.reject(name, "%.40q is not supported, only global and local", t)
 				}
+				windowed = append(windowed, t == "local")
 			}
 		}
 	}
-	if len(types) < depth {
-		c.reject(name, "%d types of %d layers", len(types), depth)
-		return make([]string, depth)
+	if len(windowed) < depth {
+		c.reject(name, "%d types of %d layers", len(windowed), depth)
+		return make([]bool, depth)
 	}
-	return types[:depth]
+	return windowed[:depth]
 }
 
 // attentionTypes is an element of attention_types: [["global", "local"], 12].

@@ -7,8 +7,7 @@ import "glossa/pkg/engine/transformer"
 var granite = llamaLike("Granite", func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		graniteFactors(c, s)
-		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
-		llamaBiases(c, l)
+		adjustLlama(c, s, l)
 	}
 })
 

@@ -12,42 +12,33 @@ const (
 	slidingAttention = "sliding_attention"
 )
 
-// layerTypes returns the types of the decoder's layers: layer_types, or, if that is absent,
-// what each of them is by default.
-func (c *config) layerTypes(depth int, absent func(layer int) string) []string {
+// windowed reports for each layer of the decoder whether it has a window: by layer_types, or,
+// if that is absent, by the architecture's rule.
+func (c *config) windowed(depth int, rule func(layer int) bool) []bool {
+	windowed := make([]bool, depth)
 	name, list, ok := read[[]string](c, "layer_types", "list of strings")
-	if !ok {
-		list = make([]string, depth)
-		for i := range list {
-			list[i] = absent(i)
-		}
-		return list
-	}
-	if len(list) < depth {
+	if ok && len(list) < depth {
 		c.reject(name, "%d types of %d layers", len(list), depth)
-		return make([]string, depth)
+		return windowed
 	}
-	for i, t := range list[:depth] {
-		switch t {
-		case fullAttention, slidingAttention:
-		case "attention":
-			list[i] = fullAttention
+	for i := range windowed {
+		if !ok {
+			windowed[i] = rule(i)
+			continue
+		}
+		switch list[i] {
+		case slidingAttention:
+			windowed[i] = true
+		case fullAttention, "attention":
 		default:
-			c.reject(name, "layer %d is of type %.40q; only %s and %s are supported", i, t, fullAttention, slidingAttention)
+			c.reject(name, "layer %d is of type %.40q; only %s and %s are supported", i, list[i], fullAttention, slidingAttention)
 		}
 	}
-	return list[:depth]
+	return windowed
 }
 
-// sliding returns a function that says sliding_attention of every layer if so is true.
-func sliding(so bool) func(int) string {
-	return func(int) string {
-		if so {
-			return slidingAttention
-		}
-		return fullAttention
-	}
-}
+// everyLayer is the rule of architectures whose layers all have a window.
+func everyLayer(int) bool { return true }
 
 // eachLayer changes the description of every layer of the decoder. Equal descriptions become
 // one kind.
@@ -72,14 +63,14 @@ func addKind(s *transformer.Spec, k transformer.Kind) int {
 	return len(s.Kinds) - 1
 }
 
-// setWindows gives the layers of type sliding_attention the window of the configuration.
-func setWindows(c *config, s *transformer.Spec, types []string, window field) {
+// setWindows gives layers the window of the configuration.
+func setWindows(c *config, s *transformer.Spec, windowed []bool, window field) {
 	size := c.integer(window.names, window.absent, 0, maxContext)
 	if *c.err != nil || size >= s.Context {
 		return // a window of the whole context is none
 	}
 	eachLayer(s, func(layer int, k *transformer.Kind) {
-		if types[layer] != slidingAttention {
+		if !windowed[layer] {
 			return
 		}
 		if k.Attention.Window = size; size == 0 {

@@ -56,6 +56,12 @@ func llamaLayers() layers {
 	}
 }
 
+// adjustLlama reads the heads, their rotary embedding and the biases.
+func adjustLlama(c *config, s *transformer.Spec, l *layout) {
+	setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
+	llamaBiases(c, l)
+}
+
 // llamaHeads reads the dimensions of heads, and their rotary embedding.
 func llamaHeads(c *config, s *transformer.Spec, r rope) transformer.Rotary {
 	a := &s.Kinds[0].Attention

@@ -11,7 +11,6 @@ var mistral = llamaLike("Mistral", func(f *family) {
 		if _, stated := c.fields["sliding_window"]; stated && !c.has("sliding_window") { // null
 			return
 		}
-		types := c.layerTypes(len(s.Decoder), sliding(true))
-		setWindows(c, s, types, field{"sliding_window", 4096})
+		setWindows(c, s, c.windowed(len(s.Decoder), everyLayer), field{"sliding_window", 4096})
 	}
 })

@@ -8,20 +8,14 @@ var olmo = llamaLike("OLMo", func(f *family) {
 	f.eps = real{"", 1e-5}
 	f.spec.Norm = transformer.PlainLayerNorm
 	f.fixed = append(f.fixed, requiredValue{"clip_qkv", "null"})
-	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
-		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
-		llamaBiases(c, l)
-	}
+	f.adjust = adjustLlama
 })
 
 // olmo2 is OLMo Team 2024 (OLMo 2): norms after each branch only, and of all queries and all
 // keys as vectors.
 var olmo2 = llamaLike("OLMo 2", func(f *family) {
 	olmo2Norms(f)
-	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
-		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
-		llamaBiases(c, l)
-	}
+	f.adjust = adjustLlama
 })
 
 // olmo3 is OLMo Team 2025 (OLMo 3): OLMo 2 with a window in three of four layers, whose
@@ -38,9 +32,9 @@ var olmo3 = llamaLike("OLMo 3", func(f *family) {
 			window = rope{dim: s.Kinds[0].Attention.HeadDim, base: base, part: real{"partial_rotary_factor", 1}}.readFrom(c, nil)
 		}
 		llamaBiases(c, l)
-		types := c.layerTypes(len(s.Decoder), func(layer int) string { return sliding((layer+1)%4 != 0)(layer) })
-		setTwoRotaries(c, s, types, full, window)
-		setWindows(c, s, types, field{"sliding_window", 4096})
+		windowed := c.windowed(len(s.Decoder), func(layer int) bool { return (layer+1)%4 != 0 })
+		setTwoRotaries(c, s, windowed, full, window)
+		setWindows(c, s, windowed, field{"sliding_window", 4096})
 	}
 })
 

@@ -18,7 +18,7 @@ var phi3 = llamaLike("Phi-3", func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
 		renameYaRN(c)
 		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
-		setWindows(c, s, c.layerTypes(len(s.Decoder), sliding(c.has("sliding_window"))), field{"sliding_window", 0})
+		setWindows(c, s, c.windowed(len(s.Decoder), func(int) bool { return c.has("sliding_window") }), field{"sliding_window", 0})
 	}
 })
 

@@ -8,7 +8,7 @@ var qwen2 = llamaLike("Qwen2", func(f *family) {
 	f.tensors.decoder.qkv.bias = always
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
 		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
-		qwenWindows(c, s, 28)
+		qwenWindows(c, s)
 	}
 })
 
@@ -21,7 +21,7 @@ var qwen3 = llamaLike("Qwen3", func(f *family) {
 		s.Kinds[0].Attention.HeadDim = 128 // if the file does not say it
 		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
 		llamaBiases(c, l)
-		qwenWindows(c, s, 28)
+		qwenWindows(c, s)
 	}
 })
 
@@ -33,16 +33,11 @@ func qwenDefaults(f *family) {
 
 // qwenWindows reads the windows: by default those of the layers from max_window_layers on,
 // if use_sliding_window is true.
-func qwenWindows(c *config, s *transformer.Spec, first int) {
+func qwenWindows(c *config, s *transformer.Spec) {
 	if !c.flag("use_sliding_window", false) {
 		return
 	}
-	first = c.integer("max_window_layers", first, 0, maxDepth)
-	types := c.layerTypes(len(s.Decoder), func(layer int) string {
-		if layer >= first {
-			return slidingAttention
-		}
-		return fullAttention
-	})
-	setWindows(c, s, types, field{"sliding_window", 4096})
+	first := c.integer("max_window_layers", 28, 0, maxDepth)
+	windowed := c.windowed(len(s.Decoder), func(layer int) bool { return layer >= first })
+	setWindows(c, s, windowed, field{"sliding_window", 4096})
 }

@@ -6,14 +6,14 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A rope is how a configuration describes the rotary embedding of heads of Dim dimensions.
+// A rope is how a configuration describes the rotary embedding of heads of dim dimensions.
 type rope struct {
 	dim        int
-	base, part real // of the base and of the rotated share of a head: names outside of rope_parameters, and defaults
-	layers     string
+	base, part real   // the base and the rotated share of a head: names outside of rope_parameters, and defaults
+	layers     string // type of layers whose embedding it is; "": all have the same
 }
 
-// rotary reads a rotary embedding: rope_parameters, as transformers writes it since version
+// read reads a rotary embedding: rope_parameters, as transformers writes it since version
 // 5, or the earlier rope_theta and rope_scaling. If rope_parameters has one object for each
 // type of layers, it is that of r.layers.
 func (r rope) read(c *config) transformer.Rotary {

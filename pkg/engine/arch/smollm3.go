@@ -21,7 +21,7 @@ var smollm3 = llamaLike("SmolLM3", func(f *family) {
 		})
 		llamaBiases(c, l)
 		if c.flag("use_sliding_window", false) {
-			setWindows(c, s, c.layerTypes(len(s.Decoder), func(layer int) string { return sliding(!rotated[layer])(layer) }), field{"sliding_window", 0})
+			setWindows(c, s, c.windowed(len(s.Decoder), func(layer int) bool { return !rotated[layer] }), field{"sliding_window", 0})
 		}
 	}
 })
