@@ -143,7 +143,7 @@ func (l *Loader) describeAll(fsys fs.FS, entries []fs.DirEntry, taken map[string
 	var group sync.WaitGroup
 	free := make(chan struct{}, concurrentDescriptions)
 	for i, e := range entries {
-		if !e.IsDir() && !isModelFile(e.Name()) || strings.HasPrefix(e.Name(), ".") || taken[e.Name()] {
+		if strings.HasPrefix(e.Name(), ".") || taken[e.Name()] {
 			continue
 		}
 		d := &list[i]
@@ -161,11 +161,6 @@ func (l *Loader) describeAll(fsys fs.FS, entries []fs.DirEntry, taken map[string
 	}
 	group.Wait()
 	return list
-}
-
-// isModelFile reports whether a file beside the directories may be a model.
-func isModelFile(name string) bool {
-	return strings.HasSuffix(name, checkpoint.PackSuffix) || strings.HasSuffix(name, ".gguf")
 }
 
 // runInfo returns what listings show of a training run.
