@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/spelling"
 )
 
 // cannotChat returns why a model cannot chat, "" if it can.
@@ -142,30 +143,9 @@ func nearest(word string, names []string) (near string) {
 	}
 	best := max(1, len(word)/3) + 1
 	for _, name := range names {
-		if off := distance(word, strings.ToLower(name)); off < best {
+		if off := spelling.Distance(word, strings.ToLower(name)); off < best {
 			near, best = name, off
 		}
 	}
 	return near
-}
-
-// distance returns the number of letters to change, insert or delete to turn a into b
-// (Levenshtein 1966).
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0] // of the row above, one to the left
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			before, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, before+cost)
-		}
-	}
-	return row[len(b)]
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/spelling"
 )
 
 // A Key is a canonical key: a name that callers of this project send and read. Records
@@ -105,7 +106,7 @@ func nearKey(name string) (near string) {
 				near = k.Name
 			}
 		}
-		off := distance(name, k.Name)
+		off := spelling.Distance(name, k.Name)
 		if squeeze(name) == squeeze(k.Name) || len(k.Name) >= 4 && off == 1 || len(k.Name) >= 9 && off == 2 {
 			near = k.Name
 		}
@@ -116,32 +117,6 @@ func nearKey(name string) (near string) {
 // squeeze normalises maxNewTokens and max_new_tokens to the same string.
 func squeeze(name string) string {
 	return strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(name, "_", ""), "-", ""))
-}
-
-// distance returns the number of letters to change, insert, delete or swap with their
-// neighbour (Damerau 1964) to turn a into b.
-func distance(a, b string) int {
-	if len(a) > 64 {
-		return len(a)
-	}
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		for j := range rows[i] {
-			switch {
-			case i == 0 || j == 0:
-				rows[i][j] = i + j
-			case a[i-1] == b[j-1]:
-				rows[i][j] = rows[i-1][j-1]
-			default:
-				rows[i][j] = 1 + min(rows[i-1][j-1], rows[i-1][j], rows[i][j-1])
-			}
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
 }
 
 // paramNames returns the parameters by their squeezed names and synonyms.
