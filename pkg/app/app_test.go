@@ -233,7 +233,7 @@ func TestNewErrors(t *testing.T) {
 		"GLOSSA_KERNEL": {Kernel: "abacus"},
 		`GLOSSA_QUANT must be one of stored, f32, bf16, q8_0, q4_0, not "q3_k"`: {Quant: "q3_k"},
 		"does not exist: create it": {Checkpoints: filepath.Join(t.TempDir(), "no-such-dir")},
-		"it is a file": {Checkpoints: file},
+		"it is a file":              {Checkpoints: file},
 	} {
 		if _, err := New(cfg); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
