@@ -24,6 +24,7 @@ func Glossa() *Table {
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
 			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/jinja":                            {Floor: 0},
 			"pkg/language":                         {Floor: 0},
 			"pkg/memory":                           {Floor: 0},
 			"pkg/deployment":                       {Floor: 0},

@@ -1,0 +1,2 @@
+// Package jinja runs chat templates.
+package jinja
