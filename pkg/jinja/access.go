@@ -18,7 +18,7 @@ func (r *run) attribute(v Value, name string, m methods) Value {
 	case m.unsafeFor(v.kind):
 		return Value{ref: &undefined{of: v.typeName(), name: name, unsafe: true}}
 	case m.unsupportedFor(v.kind):
-		r.fail(Unsupported, "the method %s.%s is not supported", v.typeName(), name)
+		r.fail(Unsupported, "%s.%s is not supported", v.typeName(), name)
 	}
 	switch of := v.ref.(type) {
 	case *Dict:
@@ -240,18 +240,16 @@ func (r *run) slice(v, start, stop, step Value) Value {
 	} else if by < 0 && first > last {
 		count = int((first-last-1)/-by) + 1
 	}
+	if of, ok := v.ref.(*rangeOf); ok {
+		return Value{kind: kindRange, ref: &rangeOf{of.start + of.step*first, of.start + of.step*last, of.step * by, int64(count)}}
+	}
 	return r.pick(v, int(first), int(by), count)
 }
 
-// pick returns count elements of v from first on.
+// pick returns count elements of a string, a list or a tuple from first on.
 func (r *run) pick(v Value, first, by, count int) Value {
-	switch v.kind {
-	case KindString:
+	if v.kind == KindString {
 		return textValue(r.pickText(v.text(), first, by, count))
-	case kindRange:
-		of := v.ref.(*rangeOf)
-		start, step := of.start+of.step*int64(first), of.step*int64(by)
-		return Value{kind: kindRange, ref: &rangeOf{start, start + step*int64(count), step, int64(count)}}
 	}
 	from := v.items()
 	if by == 1 {
@@ -340,7 +338,6 @@ func (r *run) iterator(v Value) func() (Value, bool) {
 	}
 	switch v.kind {
 	case KindUndefined:
-		r.refuseUnsafe(v)
 		return func() (Value, bool) { return Value{}, false }
 	case KindString:
 		t := v.text()
@@ -397,7 +394,6 @@ func (r *run) length(v Value) int {
 		return n
 	}
 	if v.kind == KindUndefined {
-		r.refuseUnsafe(v)
 		return 0
 	}
 	r.fail(Type, "%s object has no length", quote(v.typeName()))

@@ -69,8 +69,6 @@ func exact(v Value) (*big.Float, bool) {
 
 // equal is Python's ==. Provenance does not matter.
 func (r *run) equal(a, b Value) bool {
-	r.refuseUnsafe(a)
-	r.refuseUnsafe(b)
 	if isNumber(a) && isNumber(b) {
 		c, ok := compareNumbers(a, b)
 		return ok && c == 0
@@ -89,6 +87,8 @@ func (r *run) equal(a, b Value) bool {
 		return r.equalItems(a.items(), b.items())
 	case KindDict:
 		return r.equalDicts(a.dict(), b.dict())
+	case kindView:
+		return r.equalViews(a.ref.(*view), b.ref.(*view))
 	case kindRange:
 		x, y := a.ref.(*rangeOf), b.ref.(*rangeOf)
 		return x.length == y.length && (x.length == 0 || x.start == y.start && (x.length == 1 || x.step == y.step))
@@ -108,6 +108,23 @@ func (r *run) equalItems(x, y []Value) bool {
 		}
 	}
 	return true
+}
+
+// equalViews compares keys and items as sets; values are equal only to themselves.
+func (r *run) equalViews(x, y *view) bool {
+	switch {
+	case x.what != y.what || x.what == "values":
+		return x == y
+	case x.what == "items":
+		return r.equalDicts(x.of, y.of)
+	}
+	r.step(x.of.Len())
+	for _, e := range x.of.entries {
+		if h, _, _ := hashOf(e.key); y.of.locate(h) < 0 {
+			return false
+		}
+	}
+	return x.of.Len() == y.of.Len()
 }
 
 func (r *run) equalDicts(x, y *Dict) bool {
@@ -159,17 +176,16 @@ func (r *run) order(op string, a, b Value) (int, bool) {
 func (r *run) contains(v, item Value) bool {
 	switch of := v.ref.(type) {
 	case *Dict:
-		h, name, ok := hashOf(item)
-		if !ok {
-			r.fail(Type, "unhashable type: %s", quote(name))
+		return r.locate(of, item) >= 0
+	case *view:
+		if of.what == "keys" {
+			return r.contains(Map(of.of), item)
 		}
-		return of.locate(h) >= 0
 	case *namespace:
 		r.fail(Type, "%s object is not iterable", quote(v.typeName()))
 	}
 	if v.kind == KindString {
 		if item.kind != KindString {
-			r.refuseUnsafe(item)
 			r.fail(Type, "'in <string>' requires a string on its left, not %s", item.typeName())
 		}
 		r.step(1 + len(v.str)/64)

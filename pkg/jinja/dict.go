@@ -71,6 +71,9 @@ func hashOf(v Value) (hash, string, bool) {
 			return hash{kind: 'n', num: uint64(int64(f))}, "", true
 		}
 		return hash{kind: 'f', num: v.num}, "", true
+	case kindRange:
+		of := v.ref.(*rangeOf)
+		return hash{kind: 'r', num: uint64(of.start), str: strconv.FormatInt(of.step, 36) + ":" + strconv.FormatInt(of.length, 36)}, "", true
 	case kindTuple:
 		var b strings.Builder
 		for _, item := range v.items() {

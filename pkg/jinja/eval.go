@@ -42,6 +42,18 @@ func (r *run) put(d *Dict, key, v Value) {
 	d.put(key, v)
 }
 
+// locate returns the place of a key, or -1. Python's objects without a value, such as generators, can be looked up too.
+func (r *run) locate(d *Dict, key Value) int {
+	h, name, ok := hashOf(key)
+	if ok {
+		return d.locate(h)
+	}
+	if key.kind == KindList || key.kind == KindDict || key.kind == kindTuple {
+		r.fail(Type, "unhashable type: %s", quote(name))
+	}
+	return -1
+}
+
 func (e *attrExpr) eval(r *run) Value {
 	r.step(1)
 	v := e.of.eval(r)
@@ -161,7 +173,6 @@ func (e *condExpr) eval(r *run) Value {
 func (r *run) truth(v Value) bool {
 	switch v.kind {
 	case KindUndefined:
-		r.refuseUnsafe(v)
 		return false
 	case KindNone:
 		return false
@@ -187,17 +198,13 @@ func (r *run) truth(v Value) bool {
 	return true
 }
 
-// refuseUnsafe fails for what the sandbox forbids. Other undefined values pass.
-func (r *run) refuseUnsafe(v Value) {
-	if u := v.why(); u != nil && u.unsafe {
-		r.fail(Forbidden, "%s", u.message())
-	}
-}
-
 // refuseUndefined fails for undefined values.
 func (r *run) refuseUndefined(v Value) {
 	if v.kind == KindUndefined {
-		r.refuseUnsafe(v)
-		r.fail(Undefined, "%s", v.why().message())
+		fault := Undefined
+		if u := v.why(); u != nil && u.unsafe {
+			fault = Forbidden
+		}
+		r.fail(fault, "%s", v.why().message())
 	}
 }

@@ -222,6 +222,7 @@ func (s *forStmt) iterate(r *run, over Value, depth int, parent *frame) flow {
 		}
 	}
 	loopValue := Value{kind: kindLoop, ref: l}
+	finished := false // Jinja runs else unless an iteration reached the end of the body
 	for l.advance() {
 		r.step(1)
 		inner.clear()
@@ -230,12 +231,14 @@ func (s *forStmt) iterate(r *run, over Value, depth int, parent *frame) flow {
 			inner.bind(s.loop, loopValue)
 		}
 		r.assign(&s.target, l.current)
-		if r.block(s.body) == flowBreak {
+		f := r.block(s.body)
+		if f == flowBreak {
 			break
 		}
+		finished = finished || f == flowNext
 	}
 	r.frame = outer
-	if l.index < 0 && s.other != nil {
+	if !finished && s.other != nil {
 		var f flow
 		r.scope(parent, func() { f = r.block(s.other) })
 		return f

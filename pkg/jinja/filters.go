@@ -109,7 +109,6 @@ func filterItems(r *run, v Value, a *arguments) Value {
 	r.only("items", a, 0, 0)
 	switch v.kind {
 	case KindUndefined:
-		r.refuseUnsafe(v)
 		return generate(func() (Value, bool) { return Value{}, false })
 	case KindDict:
 		return generate(r.iterator(Value{kind: kindView, ref: &view{v.dict(), "items"}}))

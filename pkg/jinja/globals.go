@@ -67,6 +67,7 @@ func (r *run) makeDict(what string, a *arguments) *Dict {
 	}
 	if len(a.pos) == 1 {
 		from := a.pos[0]
+		r.refuseUndefined(from)
 		switch of := from.ref.(type) {
 		case *Dict:
 			r.allocItems(2 * of.Len())

@@ -76,6 +76,8 @@ func (m methods) unsupportedFor(k Kind) bool {
 		return oneOf(m.name, "format format_map encode translate maketrans expandtabs casefold isidentifier isnumeric isprintable")
 	case KindDict:
 		return m.name == "fromkeys"
+	case KindBool, KindInt, KindFloat:
+		return oneOf(m.name, "real imag numerator denominator conjugate as_integer_ratio is_integer bit_length bit_count to_bytes from_bytes hex fromhex")
 	}
 	return false
 }
@@ -92,12 +94,8 @@ func oneOf(word, words string) bool {
 
 func dictGet(r *run, v Value, a *arguments) Value {
 	args := r.only("dict.get", a, 1, 2)
-	h, name, ok := hashOf(args[0])
-	if !ok {
-		r.fail(Type, "unhashable type: %s", quote(name))
-	}
 	d := v.dict()
-	if i := d.locate(h); i >= 0 {
+	if i := r.locate(d, args[0]); i >= 0 {
 		return d.entries[i].value
 	}
 	if len(args) == 2 {

@@ -15,7 +15,6 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // binary evaluates an arithmetic operator.
 func (r *run) binary(op string, a, b Value) Value {
 	if op == "%" && a.kind == KindString {
-		r.refuseUnsafe(b)
 		return textValue(r.format(a.text(), b))
 	}
 	r.refuseUndefined(a)
@@ -206,6 +205,17 @@ func (r *run) power(x, y float64, known bool) Value {
 		r.fail(Unsupported, "complex numbers are not supported")
 	}
 	f := math.Pow(x, y)
+	if n := math.Abs(y); n == math.Trunc(n) && n <= 1024 && x != 0 && !math.IsInf(x, 0) && !math.IsNaN(x) && f != 0 && !math.IsInf(f, 0) {
+		// math.Pow is off by some units in the last place where C is exact.
+		product := new(big.Float).SetPrec(256).SetInt64(1)
+		for range int(n) {
+			product.Mul(product, big.NewFloat(x))
+		}
+		if y < 0 {
+			product.Quo(new(big.Float).SetPrec(256).SetInt64(1), product)
+		}
+		f, _ = product.Float64()
+	}
 	if math.IsInf(f, 0) && !math.IsInf(x, 0) && !math.IsInf(y, 0) {
 		r.fail(Type, "the result is too large")
 	}
@@ -238,6 +248,9 @@ func (r *run) integers(op string, a, b Value, known bool) Value {
 		out.Mul(x, y)
 	case "/":
 		f, _ := new(big.Rat).SetFrac(x, y).Float64()
+		if x.Sign() == 0 && y.Sign() < 0 {
+			f = math.Copysign(0, -1)
+		}
 		if math.IsInf(f, 0) {
 			r.fail(Type, "the result is too large for a float")
 		}

@@ -12,7 +12,6 @@ func (r *run) str(v Value) text {
 	case KindString:
 		return v.text()
 	case KindUndefined:
-		r.refuseUnsafe(v)
 		return text{trusted: true}
 	case KindNone, KindBool, KindInt, KindFloat:
 		return text{s: scalar(v), trusted: v.trusted}
@@ -50,11 +49,14 @@ func (r *run) repr(b *builder, v Value) {
 	defer r.leave()
 	switch v.kind {
 	case KindUndefined:
-		r.refuseUnsafe(v)
 		r.emit(b, "Undefined", true)
 	case KindNone, KindBool, KindInt, KindFloat:
 		r.emit(b, scalar(v), v.trusted)
 	case KindString:
+		if v.markup() {
+			r.emit(b, "Markup(", true)
+			defer r.emit(b, ")", true)
+		}
 		r.reprText(b, v.text())
 	case KindList:
 		r.reprItems(b, "[", v.items(), "]")

@@ -123,6 +123,9 @@ func testSameas(r *run, v Value, a *arguments) bool {
 func testExists(what string) testFunc {
 	return func(r *run, v Value, a *arguments) bool {
 		r.only("the test "+what, a, 0, 0)
+		if _, name, ok := hashOf(v); !ok {
+			r.fail(Type, "unhashable type: %s", quote(name))
+		}
 		if v.kind != KindString {
 			return false
 		}

@@ -203,10 +203,10 @@ func filterTruncate(r *run, v Value, a *arguments) Value {
 	if keep < 0 || leeway < 0 {
 		r.fail(Type, "truncate: the length must be at least that of the end, and leeway not negative")
 	}
-	t := r.wantString("truncate", v)
-	if r.size(v) <= length+leeway {
+	if r.length(v) <= length+leeway {
 		return v
 	}
+	t := r.wantString("truncate", v)
 	cut := skipRunes(t.s, 0, keep)
 	if !r.flag(args[1]) {
 		if i := strings.LastIndexByte(t.s[:cut], ' '); i >= 0 {

@@ -70,7 +70,6 @@ func (w *jsonWriter) value(v Value) {
 			w.value(entries[i].value)
 		})
 	default:
-		w.r.refuseUnsafe(v)
 		hint := ""
 		if v.kind == kindGenerator {
 			hint = "; apply the filter list first"

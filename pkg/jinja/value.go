@@ -148,7 +148,7 @@ type undefined struct {
 	of     string // type of the object that lacks name
 	name   string
 	number bool // name is an element's number
-	unsafe bool // the sandbox forbids the attribute: every use fails
+	unsafe bool // the sandbox forbids the attribute
 }
 
 func (u *undefined) message() string {

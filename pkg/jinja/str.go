@@ -111,20 +111,15 @@ func strSplit(name string) method {
 func (r *run) splitBy(t text, sep string, most int, fromRight bool) Value {
 	r.scan(t.s)
 	n := strings.Count(t.s, sep)
-	skip := 0 // separators that stay, on the left
 	if most >= 0 && most < n {
-		if fromRight {
-			skip = n - most
-		}
 		n = most
 	}
 	r.allocItems(n + 1)
+	if fromRight {
+		return r.splitRight(t, sep, n)
+	}
 	items := make([]Value, 0, n+1)
 	from, search := 0, 0
-	if fromRight && skip > 0 {
-		// The separators are counted from the right: they may overlap differently than from the left.
-		return r.splitRight(t, sep, most)
-	}
 	for range n {
 		i := search + strings.Index(t.s[search:], sep)
 		items = append(items, textValue(t.slice(from, i)))
@@ -134,7 +129,7 @@ func (r *run) splitBy(t text, sep string, most int, fromRight bool) Value {
 	return list(append(items, textValue(t.slice(from, len(t.s)))))
 }
 
-// splitRight splits at the last separators.
+// splitRight splits at the last separators, which may overlap differently than from the left.
 func (r *run) splitRight(t text, sep string, most int) Value {
 	var parts []Value
 	end := len(t.s)
