@@ -117,6 +117,7 @@ func (l *loop) attribute(r *run, name string) (Value, bool) {
 func (r *run) item(v, by Value) Value {
 	r.refuseUndefined(v)
 	if d, ok := v.ref.(*Dict); ok {
+		r.chargeHash(by)
 		if by.kind == KindString {
 			if i := d.find(by.str); i >= 0 {
 				return d.entries[i].value
@@ -163,7 +164,7 @@ func (r *run) size(v Value) int {
 func (r *run) element(v Value, i int) Value {
 	switch v.kind {
 	case KindString:
-		t := v.text()
+		t := r.text(v)
 		if isASCII(t.s) {
 			return textValue(t.slice(i, i+1))
 		}
@@ -249,7 +250,7 @@ func (r *run) slice(v, start, stop, step Value) Value {
 // pick returns count elements of a string, a list or a tuple from first on.
 func (r *run) pick(v Value, first, by, count int) Value {
 	if v.kind == KindString {
-		return textValue(r.pickText(v.text(), first, by, count))
+		return textValue(r.pickText(r.text(v), first, by, count))
 	}
 	from := v.items()
 	if by == 1 {
@@ -340,7 +341,7 @@ func (r *run) iterator(v Value) func() (Value, bool) {
 	case KindUndefined:
 		return func() (Value, bool) { return Value{}, false }
 	case KindString:
-		t := v.text()
+		t := r.text(v)
 		return func() (Value, bool) {
 			if i >= len(t.s) {
 				return Value{}, false

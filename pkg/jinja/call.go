@@ -36,6 +36,9 @@ func (l *argList) eval(r *run) *arguments {
 			r.refuseUndefined(v)
 			r.fail(Type, "the argument after ** must be a dict, not %s", v.typeName())
 		}
+		if v.dict().Len() > maxArguments {
+			r.fail(Limit, "the call has more than %d named arguments", maxArguments)
+		}
 		r.allocItems(v.dict().Len())
 		for _, e := range v.dict().entries {
 			if e.key.kind != KindString {

@@ -3,8 +3,7 @@ package jinja
 func (e *constExpr) eval(*run) Value { return e.value }
 
 func (e *nameExpr) eval(r *run) Value {
-	r.step(1)
-	v := r.frame.lookup(e.slot)
+	v := r.lookup(e.slot)
 	if v.kind == kindMissing {
 		return Value{ref: e.why}
 	}
@@ -34,8 +33,23 @@ func (e *dictExpr) eval(r *run) Value {
 	return Map(d)
 }
 
+// chargeHash charges the work of hashing a key.
+func (r *run) chargeHash(key Value) {
+	switch {
+	case key.kind == KindString:
+		r.step(len(key.str) / 64)
+	case key.kind == kindTuple:
+		for _, item := range key.items() {
+			r.alloc(16 + len(item.str))
+		}
+	case key.wide():
+		r.step(key.big().BitLen() / 4)
+	}
+}
+
 // put binds a key that must be hashable.
 func (r *run) put(d *Dict, key, v Value) {
+	r.chargeHash(key)
 	if _, name, ok := hashOf(key); !ok {
 		r.fail(Type, "unhashable type: %s", quote(name))
 	}
@@ -44,6 +58,7 @@ func (r *run) put(d *Dict, key, v Value) {
 
 // locate returns the place of a key, or -1. Python's objects without a value, such as generators, can be looked up too.
 func (r *run) locate(d *Dict, key Value) int {
+	r.chargeHash(key)
 	h, name, ok := hashOf(key)
 	if ok {
 		return d.locate(h)

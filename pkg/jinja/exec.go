@@ -119,12 +119,13 @@ func (r *run) assign(t *target, v Value) {
 		}
 	case t.attr != "":
 		r.at = t.at
-		ns, ok := r.frame.lookup(t.slot).ref.(*namespace)
+		ns, ok := r.lookup(t.slot).ref.(*namespace)
 		if !ok {
 			r.fail(Type, "cannot assign attribute %s: the object is not a namespace", quote(t.attr))
 		}
 		r.setAttribute(ns, t.attr, v)
 	default:
+		r.step(len(r.frame.slots) / 16)
 		r.frame.bind(t.slot, v)
 	}
 }

@@ -4,7 +4,11 @@ import (
 	"math/big"
 	"slices"
 	"strconv"
+	"strings"
 )
+
+// maxArguments bounds the named arguments of a call and the parameters of a macro.
+const maxArguments = 255
 
 // The precedence, from loosest to tightest (jinja2.parser): if-else, or, and, not, comparisons, + and -, ~,
 // * / // %, **, signs, then filters and tests behind a primary with its attributes and calls.
@@ -158,11 +162,12 @@ func (p *parser) primary() expr {
 		p.loads[t.text]++
 		return &nameExpr{t.at, p.slot(t.text), &undefined{name: t.text}}
 	case tokenString:
-		s := t.text
+		var s strings.Builder
+		s.WriteString(t.text)
 		for p.peek().kind == tokenString {
-			s += p.take().text
+			s.WriteString(p.take().text)
 		}
-		return &constExpr{Trusted(s)}
+		return &constExpr{Trusted(s.String())}
 	case tokenInt:
 		return &constExpr{p.integer(t)}
 	case tokenFloat:
@@ -379,6 +384,9 @@ func (p *parser) arguments() argList {
 			invalid(a.dynNamed != nil)
 			t := p.take()
 			p.take()
+			if len(a.names) >= maxArguments {
+				p.unsupported(t.at, "the call has more than "+strconv.Itoa(maxArguments)+" named arguments")
+			}
 			if slices.Contains(a.names, t.text) {
 				p.fail(t.at, "the argument "+quote(t.text)+" occurs twice")
 			}

@@ -100,18 +100,23 @@ func filterList(r *run, v Value, a *arguments) Value {
 	return list(r.collect(v))
 }
 
-// generate returns an iterator as a value.
-func generate(next func() (Value, bool)) Value {
-	return Value{kind: kindGenerator, ref: &generator{next}}
+// generate returns an iterator as a value. Iterators over iterators count as depth.
+func (r *run) generate(next func() (Value, bool)) Value {
+	return Value{kind: kindGenerator, ref: &generator{func() (Value, bool) {
+		r.enter()
+		v, ok := next()
+		r.leave()
+		return v, ok
+	}}}
 }
 
 func filterItems(r *run, v Value, a *arguments) Value {
 	r.only("items", a, 0, 0)
 	switch v.kind {
 	case KindUndefined:
-		return generate(func() (Value, bool) { return Value{}, false })
+		return r.generate(func() (Value, bool) { return Value{}, false })
 	case KindDict:
-		return generate(r.iterator(Value{kind: kindView, ref: &view{v.dict(), "items"}}))
+		return r.generate(r.iterator(Value{kind: kindView, ref: &view{v.dict(), "items"}}))
 	}
 	r.fail(Type, "can only get item pairs from a mapping, not from %s", v.typeName())
 	return Value{}
@@ -159,7 +164,7 @@ func filterReverse(r *run, v Value, a *arguments) Value {
 		return r.pick(v, max(n-1, 0), -1, n)
 	}
 	if items, ok := r.backwards(v); ok {
-		return generate(r.iterator(list(items)))
+		return r.generate(r.iterator(list(items)))
 	}
 	return list(reversed(r.collect(v)))
 }
@@ -216,7 +221,7 @@ func filterAttr(r *run, v Value, a *arguments) Value {
 
 func filterMap(r *run, v Value, a *arguments) Value {
 	if !r.truth(v) {
-		return generate(func() (Value, bool) { return Value{}, false })
+		return r.generate(func() (Value, bool) { return Value{}, false })
 	}
 	next := r.lazy(v)
 	if attribute, ok := a.take("attribute"); ok && len(a.pos) == 0 {
@@ -231,7 +236,7 @@ func filterMap(r *run, v Value, a *arguments) Value {
 			}
 		}
 		path := r.path(attribute)
-		return generate(func() (Value, bool) {
+		return r.generate(func() (Value, bool) {
 			item, ok := next()
 			if !ok {
 				return item, false
@@ -244,7 +249,7 @@ func filterMap(r *run, v Value, a *arguments) Value {
 	}
 	name, f := a.pos[0].str, filterNamed(a.pos[0].str)
 	rest := &arguments{a.pos[1:], a.named}
-	return generate(func() (Value, bool) {
+	return r.generate(func() (Value, bool) {
 		item, ok := next()
 		if !ok {
 			return item, false
@@ -273,7 +278,7 @@ func filterSelect(name string) filterFunc {
 	byAttribute, keep := strings.HasSuffix(name, "attr"), strings.HasPrefix(name, "select")
 	return func(r *run, v Value, a *arguments) Value {
 		if !r.truth(v) {
-			return generate(func() (Value, bool) { return Value{}, false })
+			return r.generate(func() (Value, bool) { return Value{}, false })
 		}
 		pos := a.pos
 		var path []Value
@@ -293,7 +298,7 @@ func filterSelect(name string) filterFunc {
 			holds = func(v Value) bool { return test(r, v, rest) }
 		}
 		next := r.lazy(v)
-		return generate(func() (Value, bool) {
+		return r.generate(func() (Value, bool) {
 			for {
 				item, ok := next()
 				if !ok {
@@ -311,7 +316,7 @@ func filterSelect(name string) filterFunc {
 func filterFromJSON(r *run, v Value, a *arguments) Value {
 	r.only("from_json", a, 0, 0)
 	t := r.wantString("from_json", v)
-	r.alloc(len(t.s) * itemSize / 4)
+	r.alloc(len(t.s) * itemSize / 2)
 	out, err := decodeJSON(t)
 	if err != nil {
 		r.fail(Type, "from_json: %v", err)

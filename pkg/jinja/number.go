@@ -15,7 +15,7 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // binary evaluates an arithmetic operator.
 func (r *run) binary(op string, a, b Value) Value {
 	if op == "%" && a.kind == KindString {
-		return textValue(r.format(a.text(), b))
+		return textValue(r.format(r.text(a), b))
 	}
 	r.refuseUndefined(a)
 	r.refuseUndefined(b)
@@ -46,7 +46,7 @@ func (r *run) operands(op string, a, b Value) {
 func (r *run) add(a, b Value) Value {
 	switch {
 	case a.kind == KindString && b.kind == KindString:
-		x, y := a.text(), b.text()
+		x, y := r.text(a), r.text(b)
 		if a.markup() || b.markup() {
 			if !a.markup() {
 				x = escape(x)
@@ -104,7 +104,7 @@ func (r *run) repeat(v, times Value) Value {
 	}
 	switch v.kind {
 	case KindString:
-		t := v.text()
+		t := r.text(v)
 		fits(len(t.s))
 		r.alloc(len(t.s) * int(n))
 		if t.s == "" || n == 0 {
@@ -207,6 +207,7 @@ func (r *run) power(x, y float64, known bool) Value {
 	f := math.Pow(x, y)
 	if n := math.Abs(y); n == math.Trunc(n) && n <= 1024 && x != 0 && !math.IsInf(x, 0) && !math.IsNaN(x) && f != 0 && !math.IsInf(f, 0) {
 		// math.Pow is off by some units in the last place where C is exact.
+		r.step(int(n))
 		product := new(big.Float).SetPrec(256).SetInt64(1)
 		for range int(n) {
 			product.Mul(product, big.NewFloat(x))

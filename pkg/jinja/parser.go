@@ -359,6 +359,9 @@ func (p *parser) signature(name string) *macroDef {
 		} else if len(def.defaults) > 0 && def.defaults[len(def.defaults)-1] != nil {
 			p.fail(t.at, "the parameter "+quote(t.text)+" without a default follows one with a default")
 		}
+		if len(def.names) >= maxArguments {
+			p.unsupported(t.at, "the macro has more than "+itoa(maxArguments)+" parameters")
+		}
 		if slices.Contains(def.names, t.text) {
 			p.fail(t.at, "the parameter "+quote(t.text)+" occurs twice")
 		}

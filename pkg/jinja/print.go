@@ -10,10 +10,13 @@ import (
 func (r *run) str(v Value) text {
 	switch v.kind {
 	case KindString:
-		return v.text()
+		return r.text(v)
 	case KindUndefined:
 		return text{trusted: true}
 	case KindNone, KindBool, KindInt, KindFloat:
+		if v.wide() {
+			r.step(v.big().BitLen() / 4)
+		}
 		return text{s: scalar(v), trusted: v.trusted}
 	}
 	var b builder
@@ -51,13 +54,16 @@ func (r *run) repr(b *builder, v Value) {
 	case KindUndefined:
 		r.emit(b, "Undefined", true)
 	case KindNone, KindBool, KindInt, KindFloat:
+		if v.wide() {
+			r.step(v.big().BitLen() / 4)
+		}
 		r.emit(b, scalar(v), v.trusted)
 	case KindString:
 		if v.markup() {
 			r.emit(b, "Markup(", true)
 			defer r.emit(b, ")", true)
 		}
-		r.reprText(b, v.text())
+		r.reprText(b, r.text(v))
 	case KindList:
 		r.reprItems(b, "[", v.items(), "]")
 	case kindTuple:

@@ -32,14 +32,18 @@ type frame struct {
 }
 
 // lookup returns the value of a name, or a missing one.
-func (f *frame) lookup(slot int) Value {
+func (r *run) lookup(slot int) Value {
+	f, seen := r.frame, 16
 	for ; f.parent != nil; f = f.parent {
 		for i, s := range f.slots {
 			if s == slot {
+				r.step(seen / 16)
 				return f.values[i]
 			}
 		}
+		seen += len(f.slots)
 	}
+	r.step(seen / 16)
 	return f.root[slot]
 }
 

@@ -6,7 +6,7 @@ func filterBatch(r *run, v Value, a *arguments) Value {
 	args := r.bind("batch", a, 1, "linecount", "fill_with")
 	n := r.wantInt("batch", args[0])
 	next, done := r.lazy(v), false
-	return generate(func() (Value, bool) {
+	return r.generate(func() (Value, bool) {
 		var items []Value
 		for !done && (len(items) < n || len(items) == 0) {
 			item, ok := next()
@@ -39,7 +39,7 @@ func filterSlice(r *run, v Value, a *arguments) Value {
 	r.allocItems(max(n, 0))
 	each, extra := len(items)/n, len(items)%n
 	from, i := 0, 0
-	return generate(func() (Value, bool) {
+	return r.generate(func() (Value, bool) {
 		if i >= n {
 			return Value{}, false
 		}
@@ -93,7 +93,7 @@ func filterSort(r *run, v Value, a *arguments) Value {
 	paths := [][]Value{r.path(args[2])}
 	if args[2].kind == KindString {
 		paths = nil
-		for _, part := range r.splitBy(args[2].text(), ",", -1, false).items() {
+		for _, part := range r.splitBy(r.text(args[2]), ",", -1, false).items() {
 			paths = append(paths, r.path(part))
 		}
 	}
@@ -131,7 +131,7 @@ func filterUnique(r *run, v Value, a *arguments) Value {
 	args := r.bind("unique", a, 0, "case_sensitive", "attribute")
 	exact, path := r.flag(args[0]), r.path(args[1])
 	next, seen := r.lazy(v), &Dict{}
-	return generate(func() (Value, bool) {
+	return r.generate(func() (Value, bool) {
 		for {
 			item, ok := next()
 			if !ok {

@@ -48,16 +48,28 @@ func (r *run) wantString(what string, v Value) text {
 		r.refuseUndefined(v)
 		r.fail(Type, "%s wants a string, not %s", what, v.typeName())
 	}
-	return v.text()
+	return r.text(v)
 }
 
 // wantInt returns an integer argument.
 func (r *run) wantInt(what string, v Value) int {
-	if v.kind != KindInt && v.kind != KindBool || v.wide() {
+	if v.wide() {
+		r.fail(Limit, "%s: the integer is too large", what)
+	}
+	if v.kind != KindInt && v.kind != KindBool {
 		r.refuseUndefined(v)
 		r.fail(Type, "%s wants an integer, not %s", what, v.typeName())
 	}
 	return int(v.int())
+}
+
+// text returns the text of a string and charges the copy of its provenance.
+func (r *run) text(v Value) text {
+	t := v.text()
+	if len(t.cuts) > 0 {
+		r.alloc(8 * len(t.cuts))
+	}
+	return t
 }
 
 // strip removes white space, or the characters of a set, from the ends.
@@ -85,7 +97,7 @@ func strStrip(name string) method {
 		if len(args) == 1 {
 			set = args[0]
 		}
-		return textValue(r.strip(v.text(), set, name != "rstrip", name != "lstrip"))
+		return textValue(r.strip(r.text(v), set, name != "rstrip", name != "lstrip"))
 	}
 }
 
@@ -97,13 +109,13 @@ func strSplit(name string) method {
 			most = r.wantInt("str."+name, args[1])
 		}
 		if args[0].kind == kindMissing || args[0].kind == KindNone {
-			return r.splitSpace(v.text(), most, name == "rsplit")
+			return r.splitSpace(r.text(v), most, name == "rsplit")
 		}
 		sep := r.wantString("str."+name, args[0]).s
 		if sep == "" {
 			r.fail(Type, "empty separator")
 		}
-		return r.splitBy(v.text(), sep, most, name == "rsplit")
+		return r.splitBy(r.text(v), sep, most, name == "rsplit")
 	}
 }
 
@@ -236,7 +248,7 @@ func (r *run) lines(t text, keep bool) []Value {
 
 func strSplitlines(r *run, v Value, a *arguments) Value {
 	args := r.bind("str.splitlines", a, 0, "keepends")
-	return list(r.lines(v.text(), args[0].kind != kindMissing && r.truth(args[0])))
+	return list(r.lines(r.text(v), args[0].kind != kindMissing && r.truth(args[0])))
 }
 
 // window returns the bytes of s between two character offsets given as the arguments start and end.
@@ -290,7 +302,7 @@ func strAffix(name string) method {
 
 func strRemove(name string) method {
 	return func(r *run, v Value, a *arguments) Value {
-		t, affix := v.text(), r.wantString("str."+name, r.only("str."+name, a, 1, 1)[0]).s
+		t, affix := r.text(v), r.wantString("str."+name, r.only("str."+name, a, 1, 1)[0]).s
 		if name == "removeprefix" {
 			return textValue(t.slice(len(t.s)-len(strings.TrimPrefix(t.s, affix)), len(t.s)))
 		}
@@ -300,7 +312,7 @@ func strRemove(name string) method {
 
 func strPartition(name string) method {
 	return func(r *run, v Value, a *arguments) Value {
-		t, sep := v.text(), r.wantString("str."+name, r.only("str."+name, a, 1, 1)[0]).s
+		t, sep := r.text(v), r.wantString("str."+name, r.only("str."+name, a, 1, 1)[0]).s
 		if sep == "" {
 			r.fail(Type, "empty separator")
 		}
@@ -390,12 +402,12 @@ func strReplace(r *run, v Value, a *arguments) Value {
 	if args[2].kind != kindMissing {
 		most = r.wantInt("str.replace", args[2])
 	}
-	return textValue(r.replace(v.text(), r.wantString("str.replace", args[0]), r.wantString("str.replace", args[1]), most))
+	return textValue(r.replace(r.text(v), r.wantString("str.replace", args[0]), r.wantString("str.replace", args[1]), most))
 }
 
 func strJoin(r *run, v Value, a *arguments) Value {
 	var b builder
-	sep, first := v.text(), true
+	sep, first := r.text(v), true
 	r.each(r.only("str.join", a, 1, 1)[0], func(item Value) bool {
 		t := r.wantString("str.join", item)
 		if !first {
@@ -435,7 +447,7 @@ func strPad(name string) method {
 				r.fail(Type, "str.%s wants one character to fill with", name)
 			}
 		}
-		t := v.text()
+		t := r.text(v)
 		n := width - r.size(v)
 		switch {
 		case n <= 0:
@@ -451,7 +463,7 @@ func strPad(name string) method {
 }
 
 func strZfill(r *run, v Value, a *arguments) Value {
-	t, n := v.text(), r.wantInt("str.zfill", r.only("str.zfill", a, 1, 1)[0])-r.size(v)
+	t, n := r.text(v), r.wantInt("str.zfill", r.only("str.zfill", a, 1, 1)[0])-r.size(v)
 	if n <= 0 {
 		return v
 	}

@@ -162,7 +162,7 @@ func filterIndent(r *run, v Value, a *arguments) Value {
 	by := trusted("    ")
 	switch w := args[0]; {
 	case w.kind == KindString:
-		by = w.text()
+		by = r.text(w)
 	case w.kind != kindMissing:
 		by = r.repeat(Trusted(" "), integer(r.wantInt("indent", w))).text()
 	}
@@ -182,7 +182,7 @@ func filterIndent(r *run, v Value, a *arguments) Value {
 				b.writeText(by)
 			}
 		}
-		b.writeText(line.text())
+		b.writeText(r.text(line))
 	}
 	return textValue(b.text())
 }

@@ -28,7 +28,7 @@ func filterToJSON(r *run, v Value, a *arguments) Value {
 	switch in := args[1]; {
 	case in.kind == kindMissing || in.kind == KindNone:
 	case in.kind == KindString:
-		w.indented, w.indent, w.item = true, in.text(), trusted(",")
+		w.indented, w.indent, w.item = true, r.text(in), trusted(",")
 	case (in.kind == KindInt || in.kind == KindBool) && in.int() <= 1000 && !in.wide():
 		w.indented, w.indent, w.item = true, trusted(strings.Repeat(" ", int(max(in.int(), 0)))), trusted(",")
 	default:
@@ -39,7 +39,7 @@ func filterToJSON(r *run, v Value, a *arguments) Value {
 		if len(pair) != 2 || pair[0].kind != KindString || pair[1].kind != KindString {
 			r.fail(Type, "tojson: separators must be two strings")
 		}
-		w.item, w.key = pair[0].text(), pair[1].text()
+		w.item, w.key = r.text(pair[0]), r.text(pair[1])
 	}
 	w.value(v)
 	return textValue(w.b.text())
@@ -54,7 +54,7 @@ func (w *jsonWriter) value(v Value) {
 	case KindNone, KindBool, KindInt, KindFloat:
 		w.r.emit(&w.b, jsonScalar(v), v.trusted)
 	case KindString:
-		w.text(v.text())
+		w.text(w.r.text(v))
 	case KindList, kindTuple:
 		items := v.items()
 		w.group("[", "]", len(items), func(i int) { w.value(items[i]) })
