@@ -87,15 +87,9 @@ func FuzzFromJSON(f *testing.F) {
 	})
 }
 
-// largest returns the largest template of the suite and the context of a conversation of ten turns with tools.
+// largest returns the largest template of the suite that renders a conversation of ten turns with tools, and its variables.
 func largest(b *testing.B) (string, *jinja.Dict) {
 	_, templates := suite(b)
-	source := ""
-	for _, s := range templates {
-		if len(s) > len(source) {
-			source = s
-		}
-	}
 	tool := `{"type": "function", "function": {"name": "get_weather", "description": "Reports the weather", "parameters": {"type": "object", "properties": {"city": {"type": "string", "description": "a city"}, "unit": {"type": "string", "enum": ["C", "F"]}}, "required": ["city"]}}}`
 	turns := `{"role": "system", "content": "Be brief."}`
 	for range 10 {
@@ -103,7 +97,16 @@ func largest(b *testing.B) (string, *jinja.Dict) {
 , {"role": "assistant", "content": "", "tool_calls": [{"type": "function", "id": "abcdefghi", "function": {"name": "get_weather", "arguments": {"city": "Paris", "unit": "C"}}}]}
 , {"role": "tool", "tool_call_id": "abcdefghi", "name": "get_weather", "content": "{\"degrees\": 21}"}, {"role": "assistant", "content": "It has 21 degrees, since the sun shines."}`
 	}
-	return source, variables(b, []byte(`{"messages": [`+turns+`], "tools": [`+tool+`, `+tool+`], "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>", "documents": null}`))
+	vars := variables(b, []byte(`{"messages": [`+turns+`], "tools": [`+tool+`, `+tool+`], "add_generation_prompt": true, "bos_token": "<s>", "eos_token": "</s>", "documents": null}`))
+	source := ""
+	for _, s := range templates {
+		if template, err := jinja.Compile(s, jinja.Options{}); err == nil && len(s) > len(source) {
+			if _, err := template.Execute(b.Context(), vars, jinja.Limits{Now: suiteTime}); err == nil {
+				source = s
+			}
+		}
+	}
+	return source, vars
 }
 
 func BenchmarkExecute(b *testing.B) {

@@ -69,7 +69,7 @@ func TestBounds(t *testing.T) {
 		"hashes of a long text": "{% set x = 'a' * 1000000 %}{% for i in range(100000) %}{{ x in {'b': 1} }}{% endfor %}",
 		"mixed spans":           "{% set x = (data * 10000) | join('x') %}{% for i in range(100000) %}{% set y = x[1:] %}{% endfor %}",
 	} {
-		_, err := execute(t.Context(), source, jinja.Limits{Steps: 2_000_000, Memory: 64 << 20})
+		_, err := execute(t.Context(), source, jinja.Limits{Steps: 500_000, Memory: 32 << 20})
 		if faultOf(err) != jinja.Limit {
 			t.Errorf("%s: got %v, want a limit", name, err)
 		}
@@ -95,6 +95,7 @@ func TestCompileBounds(t *testing.T) {
 		"not UTF-8":   "\xff",
 		"unclosed":    strings.Repeat("{%- ", 100000),
 		"raw":         "{% raw %}" + strings.Repeat("{%- ", 100000),
+		"raw lines":   "{% raw %}" + strings.Repeat("{% ", 300000),
 		"comment":     strings.Repeat("{#", 100000),
 		"bare braces": strings.Repeat("{{", 100000),
 	} {

@@ -160,7 +160,7 @@ func (l *lexer) comment(open int) {
 
 // opening returns the offset behind a tag's opening and its sign.
 func (l *lexer) opening(open int) int {
-	if c := l.src[open+2]; c == '-' || c == '+' {
+	if open+2 < len(l.src) && (l.src[open+2] == '-' || l.src[open+2] == '+') {
 		return open + 3
 	}
 	return open + 2
@@ -180,18 +180,20 @@ func (l *lexer) raw(open int) bool {
 			l.fail(open, "the block raw has no end; close it with {% endraw %}")
 		}
 		i += n
-		data := l.src[start:i]
-		l.pos = i + 2
-		switch {
-		case strings.HasPrefix(l.src[l.pos:], "-"):
-			data = strings.TrimRightFunc(data, isSpace)
-			l.pos++
-		case strings.HasPrefix(l.src[l.pos:], "+"):
-			l.pos++
-		default:
-			data = l.stripLine(data)
-		}
+		l.pos = l.opening(i)
+		sign := l.src[i+2 : l.pos]
+		lineStart := l.lineStart
 		if l.word("endraw") && l.closing("%}", true) {
+			data := l.src[start:i]
+			switch sign {
+			case "-":
+				data = strings.TrimRightFunc(data, isSpace)
+			case "":
+				after := l.lineStart
+				l.lineStart = lineStart
+				data = l.stripLine(data)
+				l.lineStart = after
+			}
 			if data != "" {
 				l.add(tokenData, data, start)
 			}
