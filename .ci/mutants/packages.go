@@ -27,6 +27,7 @@ const (
 	host          = "pkg/host"
 	httpx         = "pkg/httpx"
 	intercept     = "pkg/intercept"
+	jinja         = "pkg/jinja"
 	local         = "pkg/local"
 	meter         = "pkg/meter"
 	budget        = "pkg/meter/budget"

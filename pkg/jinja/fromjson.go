@@ -51,7 +51,7 @@ func (d *jsonReader) space() {
 
 func (d *jsonReader) unexpected() error {
 	if d.i >= len(d.s) {
-		return errors.New("the JSON ends too early")
+		return errors.New("the JSON is truncated")
 	}
 	c, _ := utf8.DecodeRuneInString(d.s[d.i:])
 	return fmt.Errorf("invalid JSON: unexpected character %q at byte %d", c, d.i+1)

@@ -142,20 +142,17 @@ func (l *lexer) closing(end string, trim bool) bool {
 }
 
 func (l *lexer) comment(open int) {
-	for i := l.pos; ; i++ {
-		n := strings.Index(l.src[i:], "#}")
-		if n < 0 {
-			l.fail(open, "the comment has no end; close it with #}")
-		}
-		i += n
-		l.pos = i
-		// The sign belongs to the end unless it is also the opening's.
-		if i > open+2 && (l.src[i-1] == '-' || l.src[i-1] == '+') && i-1 >= l.opening(open) {
-			l.pos = i - 1
-		}
-		l.closing("#}", true)
-		return
+	n := strings.Index(l.src[l.pos:], "#}")
+	if n < 0 {
+		l.fail(open, "the comment has no end; close it with #}")
 	}
+	end := l.pos + n
+	l.pos = end
+	// A sign belongs to the end unless it is the opening's.
+	if before := l.src[end-1]; (before == '-' || before == '+') && end-1 >= l.opening(open) {
+		l.pos = end - 1
+	}
+	l.closing("#}", true)
 }
 
 // opening returns the offset behind a tag's opening and its sign.
