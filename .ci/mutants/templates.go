@@ -6,6 +6,7 @@ func templates() []mutant {
 		goldens = "^TestGoldens$"
 		markers = "^TestMarkersStayUntrusted$"
 		other   = "^TestOtherDataSameTemplate$"
+		spans   = "^TestSpans$"
 		bounds  = "^TestBounds$"
 	)
 	return []mutant{
@@ -18,8 +19,8 @@ func templates() []mutant {
 		{"jinja: tojson puts a space after a comma", jinja, "filterToJSON", `item: trusted(", ")`, `item: trusted(",")`, jinja, goldens},
 		{"jinja: slices count from the end", jinja, "run.slice", "if i < 0 { i += length }", "if i < 0 { i = 0 }", jinja, goldens},
 		{"jinja: tojson's contents are data", jinja, "jsonWriter.text", "w.r.emit(&w.b, w.escape(s), trusted)", "w.r.emit(&w.b, w.escape(s), true)", jinja, markers},
-		{"jinja: a slice keeps its provenance", jinja, "text.slice", "trusted: t.at(from)", "trusted: t.trusted", jinja, markers},
-		{"jinja: reversed characters keep their provenance", jinja, "run.pickText", "b.write(t.s[from:to], t.at(from))", "b.write(t.s[from:to], t.trusted)", jinja, markers},
+		{"jinja: a slice keeps its provenance", jinja, "text.slice", "trusted: t.at(from)", "trusted: t.trusted", jinja, spans},
+		{"jinja: reversed characters keep their provenance", jinja, "run.pickText", "b.write(t.s[from:to], t.at(from))", "b.write(t.s[from:to], t.trusted)", jinja, spans},
 		{"jinja: concatenated data stays data", jinja, "join", "x.trusted == y.trusted", "true", jinja, markers},
 		{"jinja: printed numbers of the data are data", jinja, "run.binary", "a.trusted && b.trusted", "true", jinja, other},
 		{"jinja: copies of long texts cost steps", jinja, "run.scan", "r.step(1 + len(s)/64)", "r.step(1)", jinja, bounds},

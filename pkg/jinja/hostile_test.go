@@ -49,7 +49,7 @@ func TestBounds(t *testing.T) {
 		"joined string":         grow("ns.x = ns.x.join(ns.x)"),
 		"nested list":           grow("ns.l = [ns.l, ns.l]") + "{{ ns.l }}",
 		"compared nested list":  grow("ns.l = [ns.l]") + "{{ ns.l == [ns.l] }}",
-		"nested generators":     grow("ns.l = ns.l | map('string')") + "{{ ns.l | list }}",
+		"nested generators":     strings.Replace(grow("ns.l = ns.l | map('string')"), "100000", "1000", 1) + "{{ ns.l | list }}",
 		"namespace in itself":   "{% set ns = namespace() %}{% set ns.x = ns %}{{ ns }}",
 		"padding":               "{{ 'a'.center(10**12) }}",
 		"indentation":           "{{ 'a' | indent(10**12, true) }}",
@@ -66,6 +66,7 @@ func TestBounds(t *testing.T) {
 		"output":                "{% for i in range(100000) %}{{ 'x' * 1000 }}{% endfor %}",
 		"captured output":       "{% set x %}{% for i in range(100000) %}{{ 'x' * 1000 }}{% endfor %}{% endset %}",
 		"scans of a long text":  "{% set x = 'a' * 1000000 %}{% for i in range(100000) %}{{ 'b' in x }}{% endfor %}",
+		"searches":              "{% set x = 'a' * 1000000 %}{% for i in range(100000) %}{{ x.find('b') }}{% endfor %}",
 		"hashes of a long text": "{% set x = 'a' * 1000000 %}{% for i in range(100000) %}{{ x in {'b': 1} }}{% endfor %}",
 		"mixed spans":           "{% set x = (data * 10000) | join('x') %}{% for i in range(100000) %}{% set y = x[1:] %}{% endfor %}",
 	} {

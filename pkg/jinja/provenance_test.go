@@ -165,3 +165,45 @@ func TestTrusted(t *testing.T) {
 		t.Errorf("generated %v", out.Generated)
 	}
 }
+
+// TestSpans shows the spans of operations on "some data" between trusted text: {} encloses what is not trusted.
+func TestSpans(t *testing.T) {
+	for source, want := range map[string]string{
+		"{{ ('ab' ~ data ~ 'cd')[1:] }}":                          "b{some data}cd",
+		"{{ ('ab' ~ data ~ 'cd')[3:8] }}":                         "{ome d}",
+		"{{ ('ab' ~ data ~ 'cd')[8:] }}":                          "{ata}cd",
+		"{{ ('ab' ~ data ~ 'cd')[::-1] }}":                        "dc{atad emos}ba",
+		"{{ ('ab' ~ data ~ 'cd')[::4] }}":                         "a{ma}d",
+		"{{ (' ' ~ data ~ ' ') | trim }}":                         "{some data}",
+		"{{ data.replace(' ', '-') }}":                            "{some}-{data}",
+		"{{ 'x y'.replace(' ', data) }}":                          "x{some data}y",
+		"{{ ('a' ~ data).split(' ') | join('+') }}":               "a{some}+{data}",
+		"{{ ('a' ~ data ~ 'b').upper() }}":                        "A{SOME DATA}B",
+		"{{ ('a' ~ data ~ 'b').title() }}":                        "A{some Data}b",
+		"{{ [data, 1] | tojson }}":                                "[\"{some data}\", 1]",
+		"{{ [data] }}":                                            "['{some data}']",
+		"{{ '%s|%6.2s|%s' % (data, data, 'x') }}":                 "{some data}|    {so}|x",
+		"{% set x %}<{{ data }}>{% endset %}{{ x * 2 }}":          "<{some data}><{some data}>",
+		"{{ (data ~ '\n' ~ data) | indent(1, true) }}":            " {some data}\n {some data}",
+		"{{ data.partition(' ') | list | join('|') }}":            "{some}|{ }|{data}",
+		"{% for c in 'a' ~ data[:2] %}{{ c }}.{% endfor %}":       "a.{s}.{o}.",
+		"{{ ('[1, \"' ~ data ~ '\"]') | from_json | join(',') }}": "1,{some data}",
+	} {
+		out, err := execute(t.Context(), source, jinja.Limits{})
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		got := ""
+		for _, s := range out.Spans {
+			if s.Trusted {
+				got += s.Text
+			} else {
+				got += "{" + s.Text + "}"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %s, want %s", source, got, want)
+		}
+	}
+}
