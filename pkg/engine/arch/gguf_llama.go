@@ -225,6 +225,7 @@ func ggufHeads(c *config, s *transformer.Spec) transformer.Rotary {
 	return ggufRotary(c, a.HeadDim, "rope.freq_base", 10000)
 }
 
+// interleaved makes the pairs of a rotary embedding neighbours, as in GPT-J.
 func interleaved(r transformer.Rotary) transformer.Rotary {
 	r.Interleaved = true
 	return r
