@@ -31,7 +31,7 @@ def regrouped(w, heads):
     return w.reshape(heads, 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
 
 
-PERMUTED = ("llama", "mistral", "granite", "smollm3", "olmo")
+PERMUTED = ("llama", "mistral", "granite", "smollm3", "olmo", "arcee", "internlm3")
 
 
 def grouped(w, queries, keys):
@@ -45,7 +45,7 @@ def transform(config, name, w):
         return permuted(w, config.num_attention_heads)
     if config.model_type in PERMUTED and ".k_proj." in name:
         return permuted(w, config.num_key_value_heads)
-    if config.model_type.startswith("gemma") and name.endswith("norm.weight"):
+    if (config.model_type.startswith("gemma") or config.model_type == "nemotron") and name.endswith("norm.weight"):
         return w + 1
     if config.model_type == "falcon" and ".query_key_value." in name:
         newer = config.new_decoder_architecture
@@ -309,3 +309,16 @@ def modern():
     one("falcon", names.FALCON, judged=False)
     one("falcon-40b", names.FALCON, judged=False)
     one("bloom", names.BLOOM, judged=False)
+    one("cohere", names.COMMAND_R, judged=False)
+    one("cohere-qk", names.COMMAND_R, judged=False)
+    one("cohere2", names.COHERE2, judged=False)
+    one("phi", names.PHI2, judged=False)
+    one("gpt_bigcode", names.STARCODER, judged=False)
+    one("starcoder2-unbiased", names.STARCODER2, judged=False)
+    one("glm4", names.GLM4, judged=False)
+    one("exaone4", names.EXAONE4, judged=False)
+    one("arcee", names.ARCEE, judged=False)
+    one("nemotron", names.NEMOTRON, judged=False)
+    one("ernie4_5", names.ERNIE4_5, judged=False)
+    one("seed_oss", names.SEED_OSS, judged=False)
+    one("internlm3", names.LLAMA, judged=False)

@@ -22,8 +22,9 @@ def cohere():
     make("cohere", CohereForCausalLM, CohereConfig(**SMALL, **rope(), logit_scale=0.5), 1001, 48, flip=LAST, long=100,
          finish=lambda path: legacy(path, range(40), rope_parameters=None, rope_theta=1000.0))
     make("cohere-qk", CohereForCausalLM, CohereConfig(
-        **OTHER | dict(num_key_value_heads=3), **rope(), logit_scale=0.8, use_qk_norm=True, attention_bias=True, tie_word_embeddings=False, layer_norm_eps=0.02),
-        1002, 50, long=0)
+        **OTHER | dict(num_key_value_heads=3), **rope(), logit_scale=0.8, use_qk_norm=True, layer_norm_eps=0.02), 1002, 50, flip=LAST, long=0)
+    make("cohere-biased", CohereForCausalLM, CohereConfig(
+        **OTHER, **rope(), logit_scale=1.5, attention_bias=True, tie_word_embeddings=False), 1003, 50, long=0)
 
 
 def cohere2():
