@@ -16,6 +16,10 @@ from compare import peer, run
 
 TIE = 1e-4  # two tokens whose logits differ by less in both engines are a tie
 TESTDATA = "pkg/engine/arch/testdata"
+NAMES = [  # of golden models that llama.cpp reads as they are
+    "gpt2", "gpt_neox", "llama-f32", "qwen2", "qwen3", "gemma2", "gemma3", "smollm3", "olmo2", "granite", "falcon", "cohere", "cohere2", "phi",
+    "gpt_bigcode", "starcoder2", "glm4", "exaone4-full", "arcee", "nemotron", "ernie4_5", "seed_oss", "internlm3",
+]
 
 
 def rows(path, vocab):
@@ -75,7 +79,7 @@ def main():
     run([a.glossa, "bench", os.path.join(a.repository, "pkg/starter/runs/novels"), "--quant", "f32", "--save", saved,
          "--prefill", "0", "--decode", "0"])
     models = {"novels (trained)": saved}
-    for name in ["gpt2", "gpt_neox", "llama-f32"]:
+    for name in NAMES:
         models[name] = os.path.join(a.repository, TESTDATA, name + "-gguf", "model.gguf")
     print(f"greedy text in float32, 4 prompts of random tokens, {a.steps} tokens each:")
     wrong = sum(agree(a, name, path) for name, path in models.items())

@@ -31,7 +31,7 @@ var (
 	}
 	ggufEps   = real{"attention.layer_norm_epsilon", 1e-5}
 	ggufFixed = []requiredValue{
-		{"expert_count", "0"}, {"attention.clamp_kqv", "0"}, {"attention.causal", "true"}, {"tensor_data_layout", `"Meta AI original pth"`},
+		{"attention.clamp_kqv", "0"}, {"attention.causal", "true"}, {"tensor_data_layout", `"Meta AI original pth"`},
 	}
 	// ggufFactors lists the factors and bounds that a family without them must not have.
 	ggufFactors = []requiredValue{

@@ -19,15 +19,15 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 	f.tensors.decoder.down = linear{names: "layers.%d.shared_mlp.output_linear"}
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		if n := c.integer("num_local_experts", 8, 0, maxDepth); n > 0 {
-			c.reject("num_local_experts", "%d experts: mixtures of experts are not supported", n)
+			c.reject("num_local_experts", "%d experts: %s are not supported", n, needsExperts)
 		}
 		for i, kind := range c.words("layer_types layers_block_type") {
 			if kind != "attention" && kind != fullAttention {
-				c.reject("layer_types", "layer %d is of type %.40q; only attention is supported", i, kind)
+				c.reject("layer_types", "layer %d is of type %.40q: %s are not supported", i, kind, needsStates)
 			}
 		}
 		if !c.has("layer_types layers_block_type") {
-			c.reject("layer_types", "missing: layers would be state-space models, which are not supported")
+			c.reject("layer_types", "missing: layers would be %s, which are not supported", needsStates)
 		}
 		graniteFactors(c, s)
 		r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}})

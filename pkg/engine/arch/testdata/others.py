@@ -54,9 +54,9 @@ def gpt_bigcode():
 
 
 def starcoder2():
-    make("starcoder2", Starcoder2ForCausalLM, Starcoder2Config(**SMALL, **rope(), sliding_window=7), 1041, 48, flip=LAST, long=100)
+    make("starcoder2", Starcoder2ForCausalLM, Starcoder2Config(**SMALL, **rope()), 1041, 48, flip=LAST, long=100)
     make("starcoder2-unbiased", Starcoder2ForCausalLM, Starcoder2Config(
-        **OTHER, **rope(), use_bias=False, tie_word_embeddings=False, norm_epsilon=0.02), 1042, 50, long=0)
+        **OTHER, **rope(), use_bias=False, sliding_window=7, tie_word_embeddings=False, norm_epsilon=0.02), 1042, 50, long=0)
 
 
 def glm():
