@@ -60,7 +60,7 @@ func decoders() []mutant {
 		{"ERNIE 4.5: pairs are neighbours", arch, "ernie", "interleaved(llamaHeads(c, s, rope{base: real{\"rope_theta\", 500000}}))", "llamaHeads(c, s, rope{base: real{\"rope_theta\", 500000}})", arch, goldens},
 		{"Helium: pairs are neighbours", arch, "helium", "interleaved(llamaHeads(c, s, rope{base: real{\"rope_theta\", 100000}}))", "llamaHeads(c, s, rope{base: real{\"rope_theta\", 100000}})", arch, goldens},
 		{"StarCoder: without multi_query queries, keys and values are by head", arch, "gptBigCode", "l.decoder.qkv.grouped = true", "l.decoder.qkv.bias = always", arch, goldens},
-		{"Phi: a part of each head is turned", arch, "phi", `part: real{"partial_rotary_factor", 0.5}`, `part: real{"", 1}`, arch, "."},
+		{"Phi: a part of each head is turned", arch, "phi", `part: real{"partial_rotary_factor", 0.5}`, `part: real{"none", 1}`, arch, "."},
 		{"OPT-350m: positions have the width of the layers", transformer, "Pass.embed", "p.lookUp(sp, tokens)", "p.lookUp(sp, tokens[:1])", arch, goldens},
 		{"published models: memory of windows", transformer, "Weights.CacheBytes", "newModel(spec, w).CacheBytes(capacity)", "newModel(spec, w).CacheBytes(capacity / 2)", arch, "^TestPublishedModels$"},
 	}

@@ -1,10 +1,6 @@
 package arch
 
-import (
-	"encoding/json"
-
-	"glossa/pkg/engine/transformer"
-)
+import "glossa/pkg/engine/transformer"
 
 // exaone4 is LG AI Research's EXAONE 4: norms after each branch only, and of each head of
 // queries and keys. If some layers have a window, the others have no rotary embedding.
@@ -30,15 +26,16 @@ var exaone4 = llamaLike("EXAONE 4", func(f *family) {
 	}
 })
 
-// exaonePattern returns which layers have a window: all but the last of each period, which is
-// a number of layers, or a string with L for each layer that has one.
+// exaonePattern returns which layers have a window unless layer_types says it: all but the
+// last of each period.
 func exaonePattern(c *config) func(layer int) bool {
 	name, raw := c.find("sliding_window_pattern")
-	var pattern string
-	if raw == nil || json.Unmarshal(raw, &pattern) != nil {
+	if raw == nil || raw[0] != '"' {
 		every := c.integer(name, 4, 1, maxDepth)
 		return func(layer int) bool { return (layer+1)%every != 0 }
 	}
-	c.reject(name, "%.40q is not supported without layer_types, only a number of layers", pattern)
+	if !c.has("layer_types") {
+		c.reject(name, "%.40s is not supported without layer_types, only a number of layers", raw)
+	}
 	return everyLayer
 }
