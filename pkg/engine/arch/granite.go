@@ -1,6 +1,10 @@
 package arch
 
-import "glossa/pkg/engine/transformer"
+import (
+	"math"
+
+	"glossa/pkg/engine/transformer"
+)
 
 // granite is IBM's Granite 3: Llama with factors of the embedding, scores, branches and
 // logits.
@@ -41,6 +45,19 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 		if c.flag("attention_bias", false) {
 			l.decoder.qkv.bias, l.decoder.out.bias = always, always
 		}
+	}
+})
+
+// minicpm is Hu et al. 2024 (MiniCPM 1B and 2B, MiniCPM4): Granite with other names of the
+// factors. That of the branches is divided by the root of the depth.
+var minicpm = llamaLike("MiniCPM", func(f *family) {
+	f.context = field{"max_position_embeddings", 2048}
+	f.tied = true
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		s.EmbedScale = float32(c.number("scale_emb", 1, 1e-6, 1e6))
+		s.ResidualScale = float32(c.number("scale_depth", 1, 1e-6, 1e6) / math.Sqrt(float64(len(s.Decoder))))
+		s.LogitScale = float32(c.integer("dim_model_base", 1, 1, maxWidth)) / float32(s.Width)
+		adjustLlama(c, s, l)
 	}
 })
 

@@ -6,7 +6,7 @@ import numpy as np
 MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
-    "ernie4_5", "seed_oss", "internlm3",
+    "ernie4_5", "seed_oss", "internlm3", "minicpm",
 )
 
 
@@ -28,6 +28,7 @@ def add(writer, config):
     add_windows(writer, config)
     if config.model_type == "granite":
         writer.add_attention_scale(config.attention_multiplier)
+    if config.model_type in ("granite", "minicpm"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)

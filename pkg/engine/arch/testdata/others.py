@@ -1,13 +1,16 @@
 """Goldens of more decoders of today: Command R, Phi, StarCoder, GLM, EXAONE and others."""
 
+import json
+
 from transformers import (
     ArceeConfig, ArceeForCausalLM, Cohere2Config, Cohere2ForCausalLM, CohereConfig, CohereForCausalLM, Ernie4_5Config,
     Ernie4_5ForCausalLM, Exaone4Config, Exaone4ForCausalLM, Glm4Config, Glm4ForCausalLM, GlmConfig, GlmForCausalLM,
-    GPTBigCodeConfig, GPTBigCodeForCausalLM, HeliumConfig, HeliumForCausalLM, InternLM3Config, LlamaForCausalLM, NemotronConfig,
+    GPTBigCodeConfig, GPTBigCodeForCausalLM, GraniteConfig, GraniteForCausalLM, HeliumConfig, HeliumForCausalLM, InternLM3Config, LlamaForCausalLM, NemotronConfig,
     NemotronForCausalLM, OPTConfig, OPTForCausalLM, PhiConfig, PhiForCausalLM, SeedOssConfig, SeedOssForCausalLM, Starcoder2Config,
     Starcoder2ForCausalLM,
 )
 
+from common import HERE
 from decoders import legacy, make
 from modern import LAST, rope
 
@@ -127,5 +130,28 @@ def opt_350m():
         **common, word_embed_proj_dim=40, enable_bias=False, tie_word_embeddings=False), 1142, 48, pad=1, long=0)
 
 
+def minicpm():
+    """Granite's class computes MiniCPM, whose own code is not in transformers, with its factors renamed."""
+    def renamed(path):
+        config = json.loads((path / "config.json").read_text())
+        depth, width = config["num_hidden_layers"], config["hidden_size"]
+        config |= {"model_type": "minicpm", "architectures": ["MiniCPMForCausalLM"], "scale_emb": config.pop("embedding_multiplier"),
+                   "scale_depth": config.pop("residual_multiplier") * depth**0.5, "dim_model_base": round(width / config.pop("logits_scaling"))}
+        assert config.pop("attention_multiplier") == (width / config["num_attention_heads"])**-0.5
+        (path / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+
+    def one(name, seed, sizes, rows, **options):
+        scale = (sizes["hidden_size"] / sizes["num_attention_heads"])**-0.5
+        config = GraniteConfig(**sizes, attention_multiplier=scale, **options.pop("config"))
+        make(name, GraniteForCausalLM, config, seed, rows, **options)
+        renamed(HERE / name)
+
+    one("minicpm", 1151, SMALL, 48, flip=LAST, long=100, config=rope() | dict(
+        embedding_multiplier=3.0, residual_multiplier=0.7, logits_scaling=2.0, tie_word_embeddings=True))
+    one("minicpm-untied", 1152, OTHER | {"num_hidden_layers": 3}, 50, long=0, config=rope("linear", factor=2.0) | dict(
+        embedding_multiplier=6.0, residual_multiplier=0.4, logits_scaling=0.75))
+
+
 GROUPS = {f.__name__: f for f in (
-    cohere, cohere2, phi, gpt_bigcode, starcoder2, glm, glm4, exaone4, arcee, nemotron, ernie4_5, helium, seed_oss, internlm3, opt_350m)}
+    cohere, cohere2, phi, gpt_bigcode, starcoder2, glm, glm4, exaone4, arcee, nemotron, ernie4_5, helium, seed_oss, internlm3, opt_350m,
+    minicpm)}

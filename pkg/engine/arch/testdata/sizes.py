@@ -74,8 +74,15 @@ SUPPORTED = {
     "Command-R7B": sized("cohere2", 32, 4096, 32, 14336, 256000, 132096, 8, True, sliding_window=4096, sliding_window_pattern=4,
                          logit_scale=0.25, rope_theta=50000.0),
     "Command-R-35B": sized("cohere", 40, 8192, 64, 22528, 256000, 131072, 64, True, logit_scale=0.0625, rope_theta=8e6),
+    "MiniCPM-2B": sized("minicpm", 40, 2304, 36, 5760, 122753, 4096, 36, True, scale_emb=12, scale_depth=1.4, dim_model_base=256),
+    "MiniCPM4-0.5B": sized("minicpm", 24, 1024, 16, 4096, 73448, 32768, 2, True, scale_emb=12, scale_depth=1.4, dim_model_base=256),
+    "Helium-1-preview-2B": sized("helium", 24, 2560, 20, 7040, 48000, 4096, 20, head_dim=128, rope_theta=100000.0),
+    "InternLM3-8B": sized("internlm3", 48, 4096, 32, 10240, 128512, 32768, 2, head_dim=128, rope_theta=5e7),
+    "Nemotron-Mini-4B": sized("nemotron", 32, 3072, 24, 9216, 256000, 4096, 8, head_dim=128, partial_rotary_factor=0.5),
     "GLM-4-9B-0414": sized("glm4", 40, 4096, 32, 13696, 151552, 32768, 2, head_dim=128, partial_rotary_factor=0.5),
     "StarCoder2-3B": sized("starcoder2", 30, 3072, 24, 12288, 49152, 16384, 2, True, sliding_window=4096, rope_theta=999999.4420358813),
+    "TinyStarCoder-164M": {"model_type": "gpt_bigcode", "n_embd": 768, "n_layer": 20, "n_head": 12, "n_inner": 3072, "n_positions": 8192,
+                           "vocab_size": 49152, "multi_query": True},
     "Falcon-7B": {"model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32, "num_attention_heads": 71, "vocab_size": 65024,
                   "multi_query": True, "parallel_attn": True, "bias": False, "alibi": False},
     "GPT-2": {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50257},
@@ -117,6 +124,8 @@ REFUSED = {
 def tensors(config):
     """Names, in which * is the number of a layer, to how many there are and their shape."""
     config = dict(config)
+    if config["model_type"] == "minicpm":  # is not in transformers; its tensors have Llama's names
+        config["model_type"] = "llama"
     with torch.device("meta"):
         model = AutoModelForCausalLM.from_config(AutoConfig.for_model(config.pop("model_type"), **config))
     found = {}
