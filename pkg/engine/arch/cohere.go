@@ -7,6 +7,7 @@ import (
 // cohere is Cohere's Command R: both branches read one norm, which has no bias, and perhaps
 // each head of queries and keys has a norm of its own.
 var cohere = cohereLike("Command R", func(f *family) {
+	f.context.names = "model_max_length max_position_embeddings" // the latter is too low in published files
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		cohereLogits(c, s)
 		setRotary(s, interleaved(llamaHeads(c, s, rope{base: real{"rope_theta", 500000}})))
@@ -17,9 +18,9 @@ var cohere = cohereLike("Command R", func(f *family) {
 	}
 })
 
-// cohere2 is Command R7B and Command A: layers have a window and a rotary embedding, or
+// cohere2 is Command R7B, and Command A: layers have a window and a rotary embedding, or
 // neither.
-var cohere2 = cohereLike("Command R 2", func(f *family) {
+var cohere2 = cohereLike("Command R7B", func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		cohereLogits(c, s)
 		r := interleaved(llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))

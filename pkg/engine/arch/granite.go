@@ -54,6 +54,9 @@ var minicpm = llamaLike("MiniCPM", func(f *family) {
 	f.context = field{"max_position_embeddings", 2048}
 	f.tied = true
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		if n := c.integer("num_experts", 0, 0, maxDepth); n > 0 {
+			c.reject("num_experts", "%d experts: %s are not supported", n, needsExperts)
+		}
 		s.EmbedScale = float32(c.number("scale_emb", 1, 1e-6, 1e6))
 		s.ResidualScale = float32(c.number("scale_depth", 1, 1e-6, 1e6) / math.Sqrt(float64(len(s.Decoder))))
 		s.LogitScale = float32(c.integer("dim_model_base", 1, 1, maxWidth)) / float32(s.Width)

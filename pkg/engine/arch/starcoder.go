@@ -10,7 +10,6 @@ var gptBigCode = func() family {
 	f := gpt2
 	f.title = "StarCoder"
 	f.activation = text{"activation_function", "gelu_pytorch_tanh"}
-	f.buffers = nil
 	l := &f.tensors.decoder
 	for _, m := range []*linear{&l.qkv, &l.out, &l.up, &l.down} {
 		m.transposed = false

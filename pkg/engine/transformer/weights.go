@@ -131,11 +131,6 @@ func (w *Weights) Bytes(spec *Spec, f Format) int64 {
 	return w.bytes(spec, f, func(usage) bool { return true })
 }
 
-// CacheBytes returns the memory of the cache of a sequence, see [Model.CacheBytes].
-func (w *Weights) CacheBytes(spec *Spec, capacity int) int64 {
-	return newModel(spec, w).CacheBytes(capacity)
-}
-
 // ProductBytes returns the memory of the matrices that every token multiplies.
 func (w *Weights) ProductBytes(spec *Spec, f Format) int64 {
 	return w.bytes(spec, f, func(u usage) bool { return u == multiplied })
@@ -149,6 +144,11 @@ func (w *Weights) bytes(spec *Spec, f Format, counts func(usage) bool) (total in
 		}
 	}
 	return total
+}
+
+// CacheBytes returns the memory of the cache of a sequence, see [Model.CacheBytes].
+func (w *Weights) CacheBytes(spec *Spec, capacity int) int64 {
+	return newModel(spec, w).CacheBytes(capacity)
 }
 
 // Elements returns the number of values of all weights.
