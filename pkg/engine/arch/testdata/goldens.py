@@ -29,6 +29,7 @@ import decoders  # noqa: E402
 import ggufs  # noqa: E402
 import modern  # noqa: E402
 import others  # noqa: E402
+import sizes  # noqa: E402
 import translators  # noqa: E402
 
 VERSIONS = {
@@ -38,7 +39,7 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100,
-} | modern.GROUPS | others.GROUPS | {"modern_gguf": ggufs.modern}
+} | modern.GROUPS | others.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes}
 LIMIT = 14_000_000  # bytes of all files
 
 

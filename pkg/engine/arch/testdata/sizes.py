@@ -1,21 +1,13 @@
 """Writes sizes.json: the configurations of published models, and the names and shapes of
-the tensors that transformers makes for them. It computes no weights.
-
-    /tmp/goldens/bin/python pkg/engine/arch/testdata/sizes.py
-"""
+the tensors that transformers makes for them. It computes no weights."""
 
 import json
-import os
 import pathlib
 import re
-import sys
 
-sys.dont_write_bytecode = True
-os.environ["HF_HUB_OFFLINE"] = "1"
-
-import torch  # noqa: E402
-import transformers  # noqa: E402
-from transformers import AutoConfig, AutoModelForCausalLM  # noqa: E402
+import torch
+import transformers
+from transformers import AutoConfig, AutoModelForCausalLM
 
 
 def sized(kind, layers, width, heads, ffn, vocab, context, keys=None, tied=False, **rest):
@@ -137,12 +129,9 @@ def tensors(config):
     return found
 
 
-def main():
+def sizes():
     transformers.utils.logging.set_verbosity_error()
     rows = [{"name": n, "config": c, "tensors": tensors(c)} for n, c in SUPPORTED.items()]
     rows += [{"name": n, "config": c} for n, c in REFUSED.items()]
     text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
     (pathlib.Path(__file__).parent / "sizes.json").write_text(text)
-
-
-main()
