@@ -148,6 +148,9 @@ func (c *check) request(v any) {
 		if c.schema.chats = c.schema.Takes("messages"); !c.schema.chats {
 			c.wrong("/request/chat", "the mapping has no place for messages")
 		}
+		if f := c.schema.form; f != nil && f.choice != nil && !c.schema.Takes("tool_choice") {
+			c.wrong("/request/chat/choice", "the mapping has no place for tool_choice")
+		}
 	}
 	u := &unmappedDefaults{check: c, taken: taken, params: paramNames()}
 	u.look("/request/defaults", defaults)

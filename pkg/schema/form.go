@@ -263,17 +263,18 @@ func (f *form) choose(c choice) (v any, ok bool) {
 
 // Choice separates from p which tools the answer calls: choice is the value of the key
 // tool_choice, nil if the model does not need it, and rest has what it does not say.
-// Declared are all tools of the request, if p offers fewer.
-func (s *Schema) Choice(p llm.Params, declared []llm.Tool) (value any, rest llm.Params) {
-	if s.form == nil || !s.Takes("tool_choice") || len(p.Tools)+len(declared) == 0 {
-		return nil, p
+// Declared are all tools of the request, if p offers fewer. Without tools in p, the chat
+// has calls of them, which models do not read without a list of tools.
+func (s *Schema) Choice(p llm.Params, declared []llm.Tool) (value any, rest llm.Params, err error) {
+	if s.form == nil || len(p.Tools)+len(declared) == 0 {
+		return nil, p, nil
 	}
 	f, c := s.form, choice{mode: "auto", one: p.OneCall != nil && *p.OneCall}
 	must := p.MustCall != nil && *p.MustCall
 	switch {
 	case len(p.Tools) == 0:
 		if f.choice["none"] == nil {
-			return nil, p
+			return nil, p, &llm.Error{Code: llm.Unsupported, Param: "must_call", Message: "this model cannot be kept from calls in a chat that has calls"}
 		}
 		p.Tools, c.mode = declared, "none"
 	case must && len(p.Tools) == 1 && f.choice["named"] != nil:
@@ -286,7 +287,7 @@ func (s *Schema) Choice(p llm.Params, declared []llm.Tool) (value any, rest llm.
 	}
 	t := f.choice[c.mode]
 	if t == nil { // auto needs no word; others remain in p, which is refused
-		return nil, p
+		return nil, p, nil
 	}
 	p.MustCall = nil
 	if t.has("one_call") {
@@ -295,9 +296,9 @@ func (s *Schema) Choice(p llm.Params, declared []llm.Tool) (value any, rest llm.
 		c.one = false
 	}
 	if c.mode == "auto" && !c.one {
-		return nil, p
+		return nil, p, nil
 	}
-	return c, p
+	return c, p, nil
 }
 
 // joined returns the text of parts, which have no tokens.

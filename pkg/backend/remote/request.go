@@ -98,9 +98,6 @@ func render(t chat.Template, messages []llm.Message) (string, error) {
 		if len(m.Calls) > 0 || m.CallID != "" {
 			return "", schema.NoCalls(m, i)
 		}
-		if !llm.Texts(m.Parts) {
-			return "", llm.NoImages(i)
-		}
 		for _, mark := range t.Marks() {
 			if strings.Contains(content(m), mark) {
 				return "", &llm.Error{
@@ -143,7 +140,10 @@ func echoOf(p llm.Prompt, echo *bool) (string, error) {
 // body returns the call of completion i of a prompt.
 func body(s *schema.Schema, req *llm.Request, keys map[string]any, declared []llm.Tool, i int) (*call, error) {
 	n := max(1, req.N)
-	choice, params := s.Choice(req.Params, declared)
+	choice, params, err := s.Choice(req.Params, declared)
+	if err != nil {
+		return nil, err
+	}
 	switch best := params.BestOf; {
 	case best != nil && *best == n:
 		params.BestOf = nil // the caller gets all of them
@@ -162,7 +162,7 @@ func body(s *schema.Schema, req *llm.Request, keys map[string]any, declared []ll
 	if choice != nil {
 		set("tool_choice", choice)
 	}
-	err := params.Apply(func(name string, v any) bool {
+	err = params.Apply(func(name string, v any) bool {
 		// Their format differs between models.
 		return name != "tokens" && name != "logprobs" && set(name, v)
 	})
