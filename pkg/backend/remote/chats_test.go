@@ -2,8 +2,10 @@ package remote
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"strings"
@@ -65,8 +67,8 @@ type written struct {
 }
 
 // Each shipped record writes chats with tools and images in its provider's form, or
-// rejects by name what the provider lacks. CI checks the files against the models of the
-// providers' own SDKs.
+// rejects by name what the provider lacks. The providers' own SDKs accepted each request,
+// see testdata/sdkgoldens.py.
 func TestChats(t *testing.T) {
 	names, err := fs.Glob(schemas.Files(), "*.json")
 	if err != nil {
@@ -101,6 +103,38 @@ func TestChats(t *testing.T) {
 			continue
 		}
 		golden(t, "testdata/chats/"+name, list)
+		if !*update {
+			accepted(t, strings.TrimSuffix(name, ".json"), list)
+		}
+	}
+}
+
+// accepted checks that a provider's SDK accepted the requests.
+func accepted(t *testing.T, record string, list []written) {
+	t.Helper()
+	var all map[string]map[string]string
+	b, err := os.ReadFile("testdata/sdk.json")
+	if err == nil {
+		err = json.Unmarshal(b, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range list {
+		var body map[string]any
+		if w.Request == nil {
+			continue
+		}
+		if err := json.Unmarshal(w.Request, &body); err != nil {
+			t.Fatal(err)
+		}
+		canonical, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", sha256.Sum256(canonical)); body["prompt"] == nil && got != all[record][w.Case] {
+			t.Errorf("%s, %s: no SDK accepted this request, run testdata/sdkgoldens.py: %s", record, w.Case, canonical)
+		}
 	}
 }
 
