@@ -36,7 +36,7 @@ func (c *check) places(pointer string, v any, t *template, known []string) {
 	case string:
 		for piece, name := range pieces(v) {
 			switch {
-			case piece == "":
+			case piece == "": // a text
 			case !slices.Contains(known, name):
 				c.wrong(pointer, "%s is not a place of this template; it has {%s}", piece, strings.Join(known, "}, {"))
 			default:
@@ -61,14 +61,15 @@ func pieces(text string) func(yield func(piece, name string) bool) {
 			if text = text[start:]; text == "" {
 				return
 			}
-			n := strings.IndexByte(text, '}') + 1
-			if n == 0 {
-				n = len(text)
-			}
-			if !yield(text[:n], strings.Trim(text[:n], "{}")) {
+			n := strings.IndexByte(text, '}')
+			if n < 0 { // a brace that is not closed is a place that does not exist
+				yield(text, text)
 				return
 			}
-			text = text[n:]
+			if !yield(text[:n+1], text[1:n]) {
+				return
+			}
+			text = text[n+1:]
 		}
 	}
 }
