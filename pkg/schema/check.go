@@ -146,10 +146,10 @@ func (c *check) request(v any) {
 	if v, ok := m["chat"]; ok {
 		c.schema.form = c.form("/request/chat", v)
 		if c.schema.chats = c.schema.Takes("messages"); !c.schema.chats {
-			c.wrong("/request/chat", "the mapping has no place for messages")
+			c.wrong("/request/chat", "the mapping lacks messages")
 		}
 		if f := c.schema.form; f != nil && f.choice != nil && !c.schema.Takes("tool_choice") {
-			c.wrong("/request/chat/choice", "the mapping has no place for tool_choice")
+			c.wrong("/request/chat/choice", "the mapping lacks tool_choice")
 		}
 	}
 	u := &unmappedDefaults{check: c, taken: taken, params: paramNames()}

@@ -274,7 +274,7 @@ func (s *Schema) Choice(p llm.Params, declared []llm.Tool) (value any, rest llm.
 	switch {
 	case len(p.Tools) == 0:
 		if f.choice["none"] == nil {
-			return nil, p, &llm.Error{Code: llm.Unsupported, Param: "must_call", Message: "this model cannot be kept from calls in a chat that has calls"}
+			return nil, p, &llm.Error{Code: llm.Unsupported, Param: "must_call", Message: "this model cannot be told to make no calls in a chat that has calls"}
 		}
 		p.Tools, c.mode = declared, "none"
 	case must && len(p.Tools) == 1 && f.choice["named"] != nil:

@@ -134,7 +134,7 @@ func TestChoice(t *testing.T) {
 	silent := parse(t, strings.NewReplacer("MORE", "", `"choice": {"required": "any", "none": "none"}`, `"merge": true`, `"merge": true,
 			"text"`, `"text"`).Replace(formed))
 	for p, want := range map[*llm.Params]string{
-		{Tools: both, MustCall: must}: "must_call: this model does not support it", {}: "must_call: this model cannot be kept from calls in a chat that has calls",
+		{Tools: both, MustCall: must}: "must_call: this model does not support it", {}: "must_call: this model cannot be told to make no calls in a chat that has calls",
 	} {
 		if got := written(t, silent, talk(), *p, both); got != want {
 			t.Errorf("%+v: %s", p, got)
@@ -198,8 +198,8 @@ func TestFormMistakes(t *testing.T) {
 	for from, to := range map[string][2]string{
 		`"assistant": {"role": "assistant", "content": ["{parts}", "{calls}"]}`: {`"assistant": {"content": "{text}"}`, "/request/chat/messages/assistant: it has no {calls}, so that calls are lost"},
 		`"user": {"role": "user", "content": ["{parts}"]},`:                     {"", "/request/chat/messages/user: it is missing"},
-		`"messages": "$.messages", `:                                            {"", "/request/chat: the mapping has no place for messages"},
-		`"tool_choice": "$.choice", `:                                           {"", "/request/chat/choice: the mapping has no place for tool_choice"},
+		`"messages": "$.messages", `:                                            {"", "/request/chat: the mapping lacks messages"},
+		`"tool_choice": "$.choice", `:                                           {"", "/request/chat/choice: the mapping lacks tool_choice"},
 		`"required": "any"`:                                                     {`"perhaps": "any"`, "/request/chat/choice/perhaps: unknown name; known are auto, required, named, none"},
 		`"merge": true`:                                                         {`"merge": 1`, "/request/chat/merge: it is a number, not true or false"},
 		`"response": {"mapping": {}}`:                                           {`"response": {"mapping": {"tool_calls": "$.x"}, "calls": {"name": "$.n"}}`, "/response/calls/arguments: it is missing"},

@@ -62,3 +62,12 @@ func TestCallNumbers(t *testing.T) {
 		}
 	}
 }
+
+// What an error of the provider must not repeat includes arguments of calls, which are
+// verbatim JSON.
+func TestTextsOf(t *testing.T) {
+	got := textsOf(nil, map[string]any{"input": json.RawMessage(`{"secret":"a long secret"}`), "type": "text", "list": []any{" b "}})
+	if len(got) != 2 || !strings.Contains(strings.Join(got, " "), "a long secret") {
+		t.Errorf("%q", got)
+	}
+}
