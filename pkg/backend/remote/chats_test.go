@@ -109,6 +109,33 @@ func TestChats(t *testing.T) {
 	}
 }
 
+// Records can mark what their providers cache, as pkg/backend/README.md shows.
+func TestCachedChats(t *testing.T) {
+	for name, form := range map[string]string{
+		"bedrock-anthropic": `"system": [{"type": "text", "text": "{text}"}],
+			"cache": {"at": ["system", "tools", "messages"], "members": {"cache_control": {"type": "ephemeral"}}},`,
+		"bedrock-amazon.nova": `"cache": {"at": ["tools", "messages"], "block": {"cachePoint": {"type": "default"}}},`,
+	} {
+		var item struct{ Schema json.RawMessage }
+		raw, err := fs.ReadFile(schemas.Files(), name+".json")
+		if err == nil {
+			err = json.Unmarshal(bytes.Replace(raw, []byte(`"chat": {`), []byte(`"chat": {`+form), 1), &item)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := schema.Parse(item.Schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list := []written{write(s, chatCases()[0])}
+		golden(t, "testdata/cached/"+name+".json", list)
+		if !*update {
+			accepted(t, name+" cached", list)
+		}
+	}
+}
+
 // accepted checks that a provider's SDK accepted the requests.
 func accepted(t *testing.T, record string, list []written) {
 	t.Helper()

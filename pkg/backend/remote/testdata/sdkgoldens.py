@@ -1,5 +1,5 @@
-"""Checks that the models of the providers' own SDKs accept the requests in chats/, and
-writes sdk.json: the SHA-256 of each request that was accepted, by record and case. The
+"""Checks that the models of the providers' own SDKs accept the requests in chats/ and
+cached/, and writes sdk.json: the SHA-256 of each request that was accepted, by record and case. The
 Go test compares them, so that a changed request is checked again."""
 
 import base64
@@ -127,13 +127,14 @@ def chat(body):
 
 
 def main():
-    subprocess.run(["go", "test", ".", "-run", "^TestChats$", "-update"], cwd=HERE.parent, check=True, stdout=sys.stderr)
+    subprocess.run(["go", "test", ".", "-run", "^Test(Cached)?Chats$", "-update"], cwd=HERE.parent, check=True, stdout=sys.stderr)
     check = {
         "bedrock-anthropic": claude, "bedrock-amazon.nova": nova, "bedrock-mistral": mistral,
         "bedrock-meta": converse, "bedrock-cohere.command-r": converse, "sagemaker-tgi-chat": chat, "sagemaker-lmi-chat": chat,
     }
     accepted = {}
-    for path in sorted((HERE / "chats").glob("*.json")):
+    for path in sorted((HERE / "chats").glob("*.json")) + sorted((HERE / "cached").glob("*.json")):
+        record = path.stem + (" cached" if path.parent.name == "cached" else "")
         for case in json.loads(path.read_text()):
             if "request" not in case or "prompt" in case["request"]:
                 continue
@@ -142,7 +143,7 @@ def main():
                 check[path.stem](json.loads(body))
             except Exception as err:
                 sys.exit(f"{path.stem}, {case['case']}: {err}")
-            accepted.setdefault(path.stem, {})[case["case"]] = hashlib.sha256(body.encode()).hexdigest()
+            accepted.setdefault(record, {})[case["case"]] = hashlib.sha256(body.encode()).hexdigest()
     (HERE / "sdk.json").write_text(json.dumps(accepted, indent=2) + "\n")
     print(f"{sum(map(len, accepted.values()))} requests of {len(accepted)} records are accepted")
 
