@@ -124,6 +124,14 @@ func TestRemoteToolsOfShippedRecords(t *testing.T) {
 			t.Errorf("%s: sent %s", m.name, got)
 		}
 
+		// The same by canonical keys, where messages have the provider's form.
+		b, _ := json.Marshal(service.Requests()[0].Body["messages"])
+		res := ask(h, "POST", "/invoke", "", strings.NewReader(fmt.Sprintf(
+			`{"model_family":%q,"model_name":%q,"body":{"messages":%s%s}}`, m.family, m.name, b, tools)))
+		if got := text(t, res); !strings.Contains(got, `"tool_calls":[{"function":{"arguments":"{`) || !strings.Contains(sent(), m.listed) {
+			t.Errorf("%s: %s, sent %s", m.name, got, sent())
+		}
+
 		// An image.
 		post(`{"role":"user","content":[{"type":"text","text":"What is it?"},{"type":"image_url","image_url":{"url":"data:image/png;base64,`+pixel+`"}}]}`, "")
 		if got, want := sent(), strings.ReplaceAll(m.image, "PIXEL", pixel); !strings.Contains(got, want) {

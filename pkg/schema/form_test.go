@@ -248,6 +248,9 @@ func TestCallIDs(t *testing.T) {
 		}
 		seen[short] = true
 	}
+	if d.fits("a1B2c3D4") || d.fits("a1B2c3D4ef") || d.fits("a1B2c3D4_") || !(ids{min: 1, max: 64, marks: "_"}).fits("_") {
+		t.Error("an id of another form fits")
+	}
 	// The hash of another id is already the id of a call.
 	taken := d.hash("x")
 	if got := d.named([]llm.Message{{Calls: []llm.Call{{ID: "x"}, {ID: taken}}}}); got[taken] != taken || got["x"] == taken || !d.fits(got["x"]) {

@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"slices"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/schema"
@@ -117,7 +118,7 @@ func (b *Backend) Invoke(ctx context.Context, body map[string]any, stream bool) 
 
 // raw returns the call for canonical keys.
 func (b *Backend) raw(body map[string]any, stream bool) (*call, error) {
-	s := b.model.Schema
+	s := b.schemaOfKeys(body)
 	for _, name := range s.Unmapped(body) {
 		if name != "stream" && !empty(body[name]) {
 			return nil, &llm.Error{Code: llm.Unsupported, Param: name, Message: "this model does not support it"}
@@ -134,6 +135,19 @@ func (b *Backend) raw(body map[string]any, stream bool) (*call, error) {
 		body["stream"] = stream
 	}
 	return newCall(s, s.Request(body), textsOf(nil, body), stream)
+}
+
+// schemaOfKeys returns the schema for canonical keys: the alternative, if it alone maps all
+// of them. Both make a stream without the key stream.
+func (b *Backend) schemaOfKeys(body map[string]any) *schema.Schema {
+	s := b.model.Schema
+	lacks := func(s *schema.Schema) bool {
+		return slices.ContainsFunc(s.Unmapped(body), func(name string) bool { return name != "stream" })
+	}
+	if s.Alternative != nil && lacks(s) && !lacks(s.Alternative) {
+		return s.Alternative
+	}
+	return s
 }
 
 func empty(v any) bool {
@@ -236,4 +250,4 @@ func reports(payload []byte) bool {
 }
 
 // Unmapped lists the keys of body that the model's record does not map.
-func (b *Backend) Unmapped(body map[string]any) []string { return b.model.Schema.Unmapped(body) }
+func (b *Backend) Unmapped(body map[string]any) []string { return b.schemaOfKeys(body).Unmapped(body) }

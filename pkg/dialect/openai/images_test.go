@@ -52,8 +52,8 @@ func TestBadImages(t *testing.T) {
 		{show("data:image/png;base64,"), url, "not valid base64"},
 		{show("data:image/png;base64,%%%"), url, "not valid base64"},
 		{show("data:image/jpeg;base64," + pixel), url, "not of the type image/jpeg"},
-		{show("data:image/png;base64," + large), url, "must not exceed 3750000 bytes"},
-		{show("data:image/png;base64," + strings.Repeat("A", 2*maxImage)), url, "must not exceed 3750000 bytes"},
+		{show("data:image/png;base64," + large), url, "must not exceed 3750000 bytes"},                           // by a byte
+		{show("data:image/png;base64," + strings.Repeat("%", 2*maxImage)), url, "must not exceed 3750000 bytes"}, // not decoded
 		{strings.Replace(show("data:image/png;base64,"+pixel), `"user"`, `"system"`, 1), "messages[0].content[1]", "of the role user"},
 		{`{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "messages[0].content[0].image_url", "is required"},
 		{`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]}`, "messages[0].content[0].image_url.url", "is required"},
