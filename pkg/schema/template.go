@@ -14,26 +14,56 @@ import (
 type template struct {
 	root  any
 	names []string // of the places
+	size  int      // bytes of its names and texts, and values
 }
+
+// Limits of templates: each message of a chat is a copy of one, and an image in it may have
+// megabytes.
+const (
+	maxTemplate = 4000 // size
+	maxPlaces   = 4    // of one name
+)
 
 // template checks the template at pointer, which may have places of the given names.
 func (c *check) template(pointer string, v any, known ...string) *template {
 	t := &template{root: v}
 	c.places(pointer, v, t, known)
+	if t.size > maxTemplate {
+		c.wrong(pointer, "it is larger than %d bytes", maxTemplate)
+	}
+	for _, name := range known {
+		if n := count(t.names, name); n > maxPlaces {
+			c.wrong(pointer, "it has {%s} %d times, at most %d are allowed", name, n, maxPlaces)
+		}
+	}
 	return t
 }
 
+func count(names []string, name string) (n int) {
+	for _, other := range names {
+		if other == name {
+			n++
+		}
+	}
+	return n
+}
+
 func (c *check) places(pointer string, v any, t *template, known []string) {
+	t.size++
 	switch v := v.(type) {
 	case map[string]any:
 		for _, name := range c.doc.names(v) {
+			t.size += len(name)
 			c.places(pointer+"/"+escape(name), v[name], t, known)
 		}
 	case []any:
 		for i, e := range v {
 			c.places(fmt.Sprint(pointer, "/", i), e, t, known)
 		}
+	case json.Number:
+		t.size += len(v)
 	case string:
+		t.size += len(v)
 		for piece, name := range pieces(v) {
 			switch {
 			case piece == "": // a text
