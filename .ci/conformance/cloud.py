@@ -46,11 +46,13 @@ class Fault:
 
 
 class Cloud:
-    """Bedrock and SageMaker. `words` are answered, one an event of a stream; `requests`
-    has what came; faults are used up one a call."""
+    """Bedrock and SageMaker. `words` are answered, one an event of a stream; a request with
+    tools is answered by `calls`, names and arguments; `requests` has what came; faults are
+    used up one a call."""
 
     def __init__(self):
         self.words = ["Tall", " ships", " — and", " winds", "."]
+        self.calls = []
         self.pause = 0
         self.seen = None  # a threading.Event that a stream waits for after its first piece
         self.requests, self.faults, self.gone = [], [], threading.Semaphore(0)
@@ -139,6 +141,10 @@ class Cloud:
 
     def bedrock(self, body):
         text = "".join(self.words)
+        if self.calls and "tools" in body:
+            blocks = [{"type": "tool_use", "id": f"toolu_{i}", "name": name, "input": arguments} for i, (name, arguments) in enumerate(self.calls)]
+            return {"content": [{"type": "text", "text": text}] + blocks, "stop_reason": "tool_use",
+                    "usage": {"input_tokens": 7, "output_tokens": len(self.words)}}
         if "messages" in body:
             return {"content": [{"type": "text", "text": text}], "stop_reason": "end_turn",
                     "usage": {"input_tokens": 7, "output_tokens": len(self.words)}}
@@ -154,7 +160,14 @@ class Cloud:
         yield {"type": "message_start", "message": {"role": "assistant", "content": []}}
         for w in self.words:
             yield {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": w}}
-        yield {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": len(self.words)}}
+        calls = self.calls if "tools" in body else []
+        for i, (name, arguments) in enumerate(calls):
+            yield {"type": "content_block_start", "index": i + 1, "content_block": {"type": "tool_use", "id": f"toolu_{i}", "name": name, "input": {}}}
+            text = json.dumps(arguments) if arguments else ""
+            for piece in ("", text[:5], text[5:]):
+                yield {"type": "content_block_delta", "index": i + 1, "delta": {"type": "input_json_delta", "partial_json": piece}}
+            yield {"type": "content_block_stop", "index": i + 1}
+        yield {"type": "message_delta", "delta": {"stop_reason": "tool_use" if calls else "end_turn"}, "usage": {"output_tokens": len(self.words)}}
         yield {"type": "message_stop", "amazon-bedrock-invocationMetrics": metrics}
 
     def chunk(self, event):

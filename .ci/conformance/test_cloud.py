@@ -73,7 +73,7 @@ class CloudTest(unittest.TestCase):
         cls.client = cls.enterClassContext(cls.server.client())
 
     def setUp(self):
-        self.cloud.__dict__.update(words=["Tall", " ships", " — and", " winds", "."], pause=0, seen=None)
+        self.cloud.__dict__.update(words=["Tall", " ships", " — and", " winds", "."], calls=[], pause=0, seen=None)
         self.cloud.requests.clear()
         self.cloud.faults.clear()
         self.text = "".join(self.cloud.words)
@@ -343,6 +343,43 @@ class Dialects(CloudTest):
         with self.assertRaises(openai.BadRequestError) as caught:
             self.client.chat.completions.create(model=LLAMA, messages=[{"role": "user", "content": "x"}], presence_penalty=0.5)
         self.assertEqual(caught.exception.param, "presence_penalty")
+
+    def test_openai_tools(self):
+        """Claude calls functions, whole and streamed, and reads their results."""
+        self.cloud.calls = [("weather", {"unit": "C", "city": "Paris"}), ("now", {})]
+        tools = [{"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in ("weather", "now")]
+        ask = {"model": CLAUDE, "messages": [{"role": "user", "content": "The weather?"}], "tools": tools}
+        whole = self.client.chat.completions.create(**ask).choices[0]
+        calls = [(c.id, c.function.name, json.loads(c.function.arguments)) for c in whole.message.tool_calls]
+        self.assertEqual(calls, [(f"toolu_{i}", name, arguments) for i, (name, arguments) in enumerate(self.cloud.calls)])
+        self.assertEqual((whole.message.content, whole.finish_reason), (self.text, "tool_calls"))
+        with self.client.chat.completions.stream(**ask) as stream:
+            final = stream.get_final_completion().choices[0]
+        self.assertEqual([(c.id, c.function.name, json.loads(c.function.arguments)) for c in final.message.tool_calls], calls)
+        self.assertEqual(final.finish_reason, "tool_calls")
+
+        ask["messages"] += [whole.message] + [{"role": "tool", "tool_call_id": c.id, "content": "20"} for c in whole.message.tool_calls]
+        self.client.chat.completions.create(**ask, tool_choice={"type": "function", "function": {"name": "now"}}, parallel_tool_calls=False)
+        sent = self.cloud.requests[-1]["body"]
+        self.assertEqual([m["role"] for m in sent["messages"]], ["user", "assistant", "user"])
+        self.assertEqual([b["tool_use_id"] for b in sent["messages"][2]["content"]], ["toolu_0", "toolu_1"])
+        self.assertEqual(sent["tool_choice"], {"type": "tool", "name": "now", "disable_parallel_tool_use": True})
+
+    def test_openai_images(self):
+        pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+        def show(model, url):
+            return self.client.chat.completions.create(model=model, messages=[{"role": "user", "content": [
+                {"type": "text", "text": "What is it?"}, {"type": "image_url", "image_url": {"url": url}}]}])
+
+        show(CLAUDE, "data:image/png;base64," + pixel)
+        image = self.cloud.requests[-1]["body"]["messages"][0]["content"][1]
+        self.assertEqual(image, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": pixel}})
+        for model, url, words in (("novels", "data:image/png;base64," + pixel, "novels"), (CLAUDE, self.cloud.url + "/a.png", "does not fetch")):
+            with self.assertRaises(openai.BadRequestError) as caught:
+                show(model, url)
+            self.assertIn(words, caught.exception.message)
+        self.assertEqual(len(self.cloud.requests), 1)
 
     def test_openai_errors(self):
         ask = {"model": LLAMA, "messages": [{"role": "user", "content": "x"}]}

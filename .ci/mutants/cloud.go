@@ -4,7 +4,7 @@ import "slices"
 
 // cloud: remote models, what they cost, and the table that many processes share.
 func cloud() []mutant {
-	return slices.Concat(interceptors(), budgets(), charges(), lines(), fallbacks(), kept(), providers(), records(), dialects())
+	return slices.Concat(interceptors(), budgets(), charges(), lines(), fallbacks(), kept(), providers(), remoteTools(), records(), dialects())
 }
 
 // interceptors: every call of every capability is counted, limited and logged.
@@ -107,7 +107,7 @@ func providers() []mutant {
 		{"frames: a stream that broke off has ended", awsrest, "frames.next", "len(head) > 0", "len(head) > prelude", awsrest, "^TestBroken$"},
 		{"frames: a checksum is not looked at", awsrest, "frames.next", "crc32.ChecksumIEEE(body)", "false && crc32.ChecksumIEEE(body)", awsrest, "^TestBroken$"},
 		{"frames: those that are long begin with those before", awsrest, "frames.take", "f.long.Reset()", "_ = 0", awsrest, "^TestEvents$"},
-		{"providers: rows of one seed are the same", remote, "Backend.body", "int64(i)", "0*int64(i)", bedrock, "^TestBackend$"},
+		{"providers: rows of one seed are the same", remote, "body", "int64(i)", "0*int64(i)", bedrock, "^TestBackend$"},
 		{"lines: the part before is lost", sagemaker, "lines", "append(rest, part[:end]...)", "part[:end]", sagemaker, "^TestLines$"},
 		{"lines: the last one needs an end", sagemaker, "lines", "yieldLine(rest, yield)", "", sagemaker, "^TestLines$"},
 		{"lines: comments are answers", sagemaker, "yieldLine", "len(bytes.TrimSpace(line)) == 0 || line[0] == ':'", "len(bytes.TrimSpace(line)) == 0", sagemaker, "^TestLines$"},

@@ -59,6 +59,8 @@ func replaceSections(t *testing.T, text string) string {
 			}
 		case "records":
 			made = recordTable(t)
+		case "remotetools":
+			made = remoteToolTable(t)
 		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway", "starts", "sizes", "refused":
 			b, err := os.ReadFile(filepath.Join(root, map[string]string{
 				"forms": "pkg/starter/testdata/forms.md", "suites": "pkg/grammar/testdata/suites.md", "masks": "pkg/grammar/testdata/bench.md",

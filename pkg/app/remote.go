@@ -46,7 +46,7 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record) (llm.Backend, 
 	if err != nil {
 		return nil, err
 	}
-	return structured.Wrap(bedrock.New(c, id, model), count, a.turns), nil
+	return structured.Wrap(bedrock.New(c, bedrock.Target{ID: id, Guardrail: bedrock.Guardrail(rec.Guardrail)}, model), count, a.turns), nil
 }
 
 // openSageMaker returns the backend of a model at an endpoint of Amazon SageMaker.

@@ -23,6 +23,7 @@ type remoteModel struct {
 	first, next, last  string // the events of a stream
 	counts             bool   // it reports tokens: 5 in, 3 out
 	chats              bool   // it accepts chats
+	tools              bool   // it can be told to call functions
 	path               string // path of the call; a suffix of it streams
 }
 
@@ -33,7 +34,7 @@ var remoteModels = []remoteModel{
 		first:  `{"type":"message_start","message":{"role":"assistant","content":[]}}`,
 		next:   `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":TEXT}}`,
 		last:   `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"amazon-bedrock-invocationMetrics":{"inputTokenCount":5,"outputTokenCount":3}}`,
-		counts: true, chats: true, path: "/model/anthropic.claude-3-haiku-20240307-v1%3A0/invoke",
+		counts: true, chats: true, tools: true, path: "/model/anthropic.claude-3-haiku-20240307-v1%3A0/invoke",
 	},
 	{
 		family: "bedrock", name: "meta.llama3-8b-instruct-v1:0", kind: "Llama3", record: "bedrock-meta",
@@ -143,8 +144,8 @@ func (m *remoteModel) fill(text string) string {
 	return strings.NewReplacer("MODEL", m.name, "FAMILY", m.family).Replace(text)
 }
 
-// Every dialect serves a remote model as far as possible: it has texts and checked
-// formats, but no calls, scores, vectors and tokens.
+// Every dialect serves a remote model as far as possible: it has texts, checked formats
+// and calls, but no scores, vectors and tokens.
 func TestAnyDialectOverRemoteModels(t *testing.T) {
 	for i := range remoteModels {
 		m := &remoteModels[i]
@@ -159,7 +160,7 @@ func TestAnyDialectOverRemoteModels(t *testing.T) {
 			if err := fits(doc, c.method, pattern, res, got); err != nil {
 				t.Errorf("%s: %s: %v", m.name, c.path, err)
 			}
-			can, member, status := c.needs == "" || c.needs == "form", c.answer, 200
+			can, member, status := c.needs == "" || c.needs == "form" || c.needs == "tools" && m.tools, c.answer, 200
 			if c.path == "/invoke" && c.needs == "form" || strings.Contains(c.body, "messages") && !m.chats {
 				can = false // its record maps no schema, or no chat
 			}

@@ -203,12 +203,13 @@ func TestDefaultsOfSDKs(t *testing.T) {
 	}
 }
 
-// Chats with calls in them, and token ids, are rejected by parameter.
+// Chats with calls in them are rejected by parameter by records without a form for them,
+// and so are token ids.
 func TestRemoteRefusals(t *testing.T) {
 	const called = `{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"b"}`
-	for i := range remoteModels {
-		m := &remoteModels[i]
-		a, service := remoteApp(t, m, Config{}, m.converses)
+	bare, _ := bareAndGenerous()
+	for _, m := range append([]remoteModel{bare}, remoteModels[2:]...) {
+		a, service := remoteApp(t, &m, Config{}, m.converses)
 		h := a.Handler()
 		for _, test := range []struct{ path, body, want string }{
 			{"/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"},` + called + `]}`, `"param":"messages`},

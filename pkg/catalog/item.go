@@ -26,6 +26,7 @@ type item struct {
 	modelID     string
 	endpoint    string
 	component   string
+	guardrail   Guardrail
 	fallbacks   []string
 	cache       whole
 	created     stamp
@@ -73,11 +74,11 @@ type local struct {
 // are warnings: tables hold notes of their owners, but a misspelt setting has no effect.
 func parseItem(b []byte) *item {
 	it := &item{raw: string(b)}
-	var models json.RawMessage
+	var models, guardrail json.RawMessage
 	known := map[string]any{
 		"pk": &it.PK, "sk": &it.SK, "models": &models, "schema": &it.schema, "description": &it.description, "hostings": &it.hostings,
 		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint,
-		"inference_component": &it.component, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
+		"inference_component": &it.component, "guardrail": &guardrail, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
 		"listed": &it.listed, "ignore_unmapped": &it.lenient,
 		"model_type": &it.kind, "model_name": &it.name, "model_family": &it.family, "streaming": &it.streaming,
 	}
@@ -100,13 +101,14 @@ func parseItem(b []byte) *item {
 		it.wrong("/models", "only %s may have it", allSK)
 	}
 	it.check(family)
+	it.readGuardrail(family, guardrail)
 	it.checkID("/sk", family, key)
 	it.checkID("/model_id", family, it.modelID)
 	it.checkKey(family, key)
 	if family == Local {
 		it.readLocal()
 	} else {
-		it.readRemote()
+		it.readRemote(family)
 	}
 	return it
 }
@@ -195,7 +197,7 @@ func (it *item) checkID(pointer, family, id string) {
 }
 
 // readRemote reads the schema of a remote model, if it has one.
-func (it *item) readRemote() {
+func (it *item) readRemote(family string) {
 	if it.schema == nil {
 		return
 	}
@@ -208,6 +210,13 @@ func (it *item) readRemote() {
 	}
 	if err := chat.Template(s.ChatTemplate).Check(); err != nil {
 		it.wrong("/schema/chat_template", "%v", err)
+	}
+	if family == SageMaker {
+		for pointer, s := range map[string]*schema.Schema{"/schema": s, "/schema/alternative": s.Alternative} {
+			if s != nil && s.API == schema.Converse {
+				it.wrong(pointer+"/api", "only records of the family %s may have it", Bedrock)
+			}
+		}
 	}
 	it.remote = s
 }

@@ -215,15 +215,16 @@ func (it *item) record(row Row) Record {
 	if it == nil {
 		return Record{Name: row.Name, Family: row.Family, Type: row.Type, Streaming: row.Streaming}
 	}
-	l, raw := it.local, it.raw
+	l, raw, guardrail := it.local, it.raw, it.guardrail
 	if it.lender != nil {
 		raw += it.lender.raw
+		guardrail = cmp.Or(guardrail, it.lender.guardrail)
 	}
 	return Record{
 		Name: row.Name, Family: row.Family, Key: it.SK, Type: row.Type,
 		Description: it.description, Hostings: it.hostings, Context: int(it.context), Created: time.Time(it.created),
 		Streaming: row.Streaming && (it.remote == nil || it.remote.Stream != nil),
-		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component,
+		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component, Guardrail: guardrail,
 		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache), IgnoreUnmapped: it.lenient,
 		Checkpoint: l.checkpoint, ChatTemplate: l.chatTemplate, Cap: string(l.cap), Aliases: l.aliases,
 		ParseSpecial: it.special, Languages: l.languages, Quant: l.quant, raw: raw,

@@ -47,6 +47,7 @@ type Record struct {
 	ModelID   string         // of Bedrock, see [Record.BedrockID]
 	Endpoint  string         // of SageMaker, see [Record.EndpointName]
 	Component string         // one of the endpoint's inference components; "": none
+	Guardrail Guardrail      // of Bedrock; of the group, if the record has none
 
 	Fallbacks    []string // names of models that answer when this one fails
 	CacheSeconds int      // how long repeatable answers are kept; 0: not at all

@@ -104,6 +104,9 @@ func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([
 		if len(m.Calls) > 0 && m.Role != "assistant" {
 			return nil, rejected(i, "only an assistant may call functions")
 		}
+		if !llm.Texts(m.Parts) {
+			return nil, llm.NoImages(i)
+		}
 	}
 	list, err := t.list(tools)
 	if err != nil {

@@ -211,3 +211,13 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+// Templates write text only: an image is rejected, not left out.
+func TestImages(t *testing.T) {
+	messages := []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "a"}}}, {Role: "user", Parts: []llm.Part{{Image: &llm.Image{Type: "image/png"}}}}}
+	for _, template := range []chat.Template{"", chat.Concat, chat.Llama3, chat.ChatML} {
+		if _, err := template.Render(messages, nil); err == nil || llm.AsError(err).Param != "messages[1]" {
+			t.Errorf("%s: %v", template, err)
+		}
+	}
+}

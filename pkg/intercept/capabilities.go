@@ -170,6 +170,9 @@ func promptBytes(p llm.Prompt) (n int64) {
 	}
 	for _, part := range parts {
 		n += int64(len(part.Text) + len(part.Tokens))
+		if part.Image != nil {
+			n += int64(len(part.Image.Data))
+		}
 	}
 	return n
 }

@@ -146,7 +146,7 @@ func (s *session) clear(context.Context, string) error {
 	return nil
 }
 
-// image refuses: [llm.Part] has no images, so no model takes them.
+// image refuses: conversations here are text, which every model reads.
 func (s *session) image(context.Context, string) error {
 	s.note(fmt.Sprintf("%s takes text only, no images", s.model.Name))
 	return nil

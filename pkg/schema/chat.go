@@ -9,14 +9,17 @@ import (
 )
 
 // Chat returns the canonical keys messages and system of a chat, in the model's
-// format: each message is a copy of the first one in the defaults, with its role, and
-// with its text where the path of prompt leads. System messages go to system if the
-// record maps it, separated by blank lines; otherwise they are ordinary messages.
-// Models without messages, and messages with calls or answers to calls, are
-// [llm.Unsupported].
+// format: by the templates of request.chat, or else each message is a copy of the first
+// one in the defaults, with its role, and with its text where the path of prompt leads.
+// System messages go to system if the record maps it, separated by blank lines; otherwise
+// they are ordinary messages. What the record has no template for is [llm.Unsupported]:
+// chats, calls, answers to calls, images.
 func (s *Schema) Chat(messages []llm.Message) (map[string]any, error) {
 	if !s.chats {
 		return nil, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model does not support chats: its record maps none and has no chat_template"}
+	}
+	if s.form != nil {
+		return s.form.chat(messages, s.Takes("system"))
 	}
 	var system []string
 	list := make([]any, 0, len(messages))
@@ -65,22 +68,21 @@ func sameOf(x, y step) bool { return x.kind == y.kind && x.name == y.name && x.i
 
 // contentOf returns the text of message i.
 func contentOf(m llm.Message, i int) (string, error) {
-	var b strings.Builder
-	for _, p := range m.Parts {
-		if p.Tokens != nil {
-			return "", &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model accepts text, not token ids"}
-		}
-		if len(m.Parts) > 1 {
-			b.WriteString(p.Text)
-		}
-	}
-	if len(m.Calls) > 0 || m.CallID != "" {
+	switch {
+	case hasTokens(m):
+		return "", errTokens
+	case len(m.Calls) > 0 || m.CallID != "":
 		return "", NoCalls(m, i)
+	case !llm.Texts(m.Parts):
+		return "", llm.NoImages(i)
 	}
-	if len(m.Parts) == 1 {
-		return m.Parts[0].Text, nil
-	}
-	return b.String(), nil
+	return joined(m.Parts), nil
+}
+
+var errTokens = &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this model accepts text, not token ids"}
+
+func hasTokens(m llm.Message) bool {
+	return slices.ContainsFunc(m.Parts, func(p llm.Part) bool { return p.Tokens != nil })
 }
 
 // NoCalls returns the error for a chat whose message i has calls or answers one.

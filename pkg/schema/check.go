@@ -9,16 +9,17 @@ import (
 // A check converts a document to a schema and collects its mistakes.
 type check struct {
 	doc      *document
+	at       string // the pointer of the schema in the document
 	schema   *Schema
 	mistakes []error
 }
 
 func (c *check) wrong(pointer, format string, args ...any) {
-	c.mistakes = append(c.mistakes, Mistake{pointer, fmt.Sprintf(format, args...)})
+	c.mistakes = append(c.mistakes, Mistake{c.at + pointer, fmt.Sprintf(format, args...)})
 }
 
 func (c *check) warn(pointer, format string, args ...any) {
-	c.schema.warnings = append(c.schema.warnings, Mistake{pointer, fmt.Sprintf(format, args...)})
+	c.schema.warnings = append(c.schema.warnings, Mistake{c.at + pointer, fmt.Sprintf(format, args...)})
 }
 
 // all checks the document.
@@ -26,10 +27,28 @@ func (c *check) all() {
 	for _, pointer := range c.doc.twice {
 		c.wrong(pointer, "this name appears twice in its object")
 	}
-	top, ok := c.object("", c.doc.root, "request", "response", "response-with-stream", "chat_template")
+	top, ok := c.object("", c.doc.root, "api", "request", "response", "response-with-stream", "chat_template", "alternative")
 	if !ok {
 		return
 	}
+	c.bodies(top)
+	if v, ok := top["chat_template"]; ok {
+		if c.schema.ChatTemplate, ok = v.(string); !ok || v == "" {
+			c.wrong("/chat_template", "it is %s, not the name of a template", kindOf(v))
+		}
+	}
+	if v, ok := top["alternative"]; ok {
+		other := &check{doc: c.doc, at: "/alternative", schema: &Schema{}}
+		if m, ok := other.object("", v, "api", "request", "response", "response-with-stream"); ok {
+			other.bodies(m)
+		}
+		c.mistakes, c.schema.Alternative = append(c.mistakes, other.mistakes...), other.schema
+		c.schema.warnings = append(c.schema.warnings, other.schema.warnings...)
+	}
+}
+
+// bodies checks how requests and answers are written.
+func (c *check) bodies(top map[string]any) {
 	for _, name := range []string{"request", "response"} {
 		if _, ok := top[name]; !ok {
 			c.wrong("/"+name, "it is missing")
@@ -44,9 +63,9 @@ func (c *check) all() {
 	if v, ok := top["response-with-stream"]; ok {
 		c.schema.Stream = c.response("/response-with-stream", v)
 	}
-	if v, ok := top["chat_template"]; ok {
-		if c.schema.ChatTemplate, ok = v.(string); !ok || v == "" {
-			c.wrong("/chat_template", "it is %s, not the name of a template", kindOf(v))
+	if v, ok := top["api"]; ok {
+		if c.schema.API = Converse; v != string(Converse) {
+			c.wrong("/api", "the only value is converse; omit it for the operation that takes any body")
 		}
 	}
 }
@@ -84,7 +103,7 @@ func kindOf(v any) string {
 
 // request checks {defaults, mapping, omit_null}.
 func (c *check) request(v any) {
-	m, ok := c.object("/request", v, "defaults", "mapping", "omit_null")
+	m, ok := c.object("/request", v, "defaults", "mapping", "omit_null", "chat")
 	if !ok {
 		return
 	}
@@ -124,6 +143,15 @@ func (c *check) request(v any) {
 		return nil
 	})
 	c.schema.sample, c.schema.turn, c.schema.chats = c.schema.message()
+	if v, ok := m["chat"]; ok {
+		c.schema.form = c.form("/request/chat", v)
+		if c.schema.chats = c.schema.Takes("messages"); !c.schema.chats {
+			c.wrong("/request/chat", "the mapping lacks messages")
+		}
+		if f := c.schema.form; f != nil && f.choice != nil && !c.schema.Takes("tool_choice") {
+			c.wrong("/request/chat/choice", "the mapping lacks tool_choice")
+		}
+	}
 	u := &unmappedDefaults{check: c, taken: taken, params: paramNames()}
 	u.look("/request/defaults", defaults)
 }
@@ -170,7 +198,7 @@ func (c *check) mapping(pointer string, holder map[string]any, each func(name st
 
 // response checks {regex_sub, mapping}.
 func (c *check) response(pointer string, v any) *Response {
-	m, ok := c.object(pointer, v, "regex_sub", "mapping")
+	m, ok := c.object(pointer, v, "regex_sub", "mapping", "calls")
 	if !ok {
 		return nil
 	}
@@ -191,6 +219,12 @@ func (c *check) response(pointer string, v any) *Response {
 		r.fans = r.fans || slices.ContainsFunc(p, func(s step) bool { return s.kind == members || s.kind == descend })
 		return err
 	})
+	if v, ok := m["calls"]; ok {
+		r.calls, r.fans = c.calls(pointer+"/calls", v), true
+		if slices.ContainsFunc(r.keys, func(k key) bool { return k.name == "tool_calls" }) {
+			c.wrong(pointer+"/calls", "the mapping has tool_calls too")
+		}
+	}
 	return r
 }
 

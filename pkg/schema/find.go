@@ -79,8 +79,11 @@ func ambiguous(s step) bool {
 }
 
 // first returns the first match, in the order of the document; ok is false if there is none.
-func (f finder) first(w *walk) (v any, ok bool, err error) {
-	f.walk(w, place{value: w.doc.root}, func(at place) bool {
+func (f finder) first(w *walk) (v any, ok bool, err error) { return f.firstIn(w, w.doc.root) }
+
+// firstIn returns the first match in a value of the document.
+func (f finder) firstIn(w *walk, in any) (v any, ok bool, err error) {
+	f.walk(w, place{value: in}, func(at place) bool {
 		v, ok = at.value, true
 		return false
 	})

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"glossa/pkg/llm"
 )
 
 // Every schema that Parse accepts makes requests, reads answers, and encodes to the same document.
@@ -16,6 +18,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s.text)
 	}
 	f.Add([]byte(small))
+	f.Add([]byte(strings.Replace(formed, "MORE", `, "image": "{data}", "system": [{"t": "<{text}>"}], "cache": {"at": ["system", "messages"], "members": {"m": [1]}}`, 1)))
 	f.Add([]byte(`{"request":{"omit_null":true,"defaults":{"a":[{"b":null}]},"mapping":{"x":"$..b","y":"a[-1].b","z":"$.a[*]"}},"response":{"regex_sub":"[^\\W\\d]$","mapping":{"x":"$.*[1:]"}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s, err := Parse(raw)
@@ -46,6 +49,19 @@ func FuzzParse(f *testing.F) {
 			t.Fatal("the record was changed")
 		}
 		s.Response.Read(base)
+		image := llm.Message{Role: "user", Parts: []llm.Part{{Text: "{text}"}, {Image: &llm.Image{Type: "image/png", Data: []byte{1}}}}}
+		for _, chat := range [][]llm.Message{talk(), {image, image}} {
+			keys, err := s.Chat(chat)
+			if err != nil {
+				continue
+			}
+			if _, err := json.Marshal(s.Request(keys)); err != nil {
+				t.Fatal(err)
+			}
+			if after, _ := json.Marshal(s.Request(nil)); string(after) != string(base) {
+				t.Fatal("the record was changed by a chat")
+			}
+		}
 	})
 }
 
@@ -53,7 +69,8 @@ func FuzzParse(f *testing.F) {
 func FuzzRead(f *testing.F) {
 	all := records(f)
 	for _, payload := range []string{
-		`{"content":[{"text":"a"}],"usage":{"input_tokens":1}}`, `data:{"token":{"text":"a"}}`, `[{"text":null}]`, `{"choices":[{"delta":{"content":"a"}}]}`, "data: [DONE]", `{"a":{"a":1},"a":2}`,
+		`{"content":[{"text":"a"}],"usage":{"input_tokens":1}}`, `data:{"token":{"text":"a"}}`, `[{"text":null}]`, `{"choices":[{"delta":{"content":"a"}}]}`,
+		`{"content":[{"id":"1","name":"f","input":{"b":1,"a":[]}}]}`, `{"contentBlockDelta":{"delta":{"toolUse":{"input":"{"}},"contentBlockIndex":1}}`, "data: [DONE]", `{"a":{"a":1},"a":2}`,
 	} {
 		f.Add([]byte(payload))
 	}

@@ -53,7 +53,8 @@ func requestKeys() []Key {
 		{"schema", true, "a JSON Schema that the text follows", []string{"json_schema", "guided_json"}},
 		{"grammar", true, "a grammar in GBNF that the text follows", []string{"guided_grammar"}},
 		{"tools", true, "functions that a chat may call, in OpenAI's form", nil},
-		{"must_call", true, "whether the answer must be a call", []string{"tool_choice"}},
+		{"tool_choice", true, "which functions to call, in OpenAI's form", nil},
+		{"must_call", true, "whether the answer must be a call", nil},
 		{"one_call", true, "whether the answer has at most one call", nil},
 
 		{"do_sample", true, "of TGI, for /invoke", nil},

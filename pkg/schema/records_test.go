@@ -63,6 +63,7 @@ type fixture struct {
 		Payload json.RawMessage // a string is the text itself
 		Keys    json.RawMessage
 	}
+	Alternative *fixture
 }
 
 func TestRecords(t *testing.T) {
@@ -70,34 +71,45 @@ func TestRecords(t *testing.T) {
 	for sk, s := range all {
 		var f fixture
 		readTest(t, "records/"+sk+".json", &f)
-		if len(f.Source) == 0 || len(f.Models) == 0 || len(f.Requests) == 0 || len(f.Answers) == 0 || (s.Stream != nil) != (len(f.Events) > 0) {
+		if len(f.Models) == 0 || (s.Alternative == nil) != (f.Alternative == nil) {
 			t.Errorf("%s: something is not shown", sk)
 		}
 		for _, w := range s.Warnings() {
 			t.Errorf("%s warns: %v", sk, w)
 		}
-		shown := map[string]bool{}
-		for _, c := range f.Requests {
-			if got := s.Request(c.Body); !same(t, got, c.Request) {
-				b, _ := json.Marshal(got)
-				t.Errorf("%s: %v\n got %s\nwant %s", sk, c.Body, b, c.Request)
-			}
-			for name := range c.Body {
-				shown[name] = true
-			}
+		testRecord(t, sk, s, &f)
+		if s.Alternative != nil {
+			testRecord(t, sk+" alternative", s.Alternative, f.Alternative)
 		}
-		for _, slot := range s.slots {
-			if !shown[slot.name] {
-				t.Errorf("%s: no fixture sends %s", sk, slot.name)
-			}
-		}
-		testRead(t, sk+" answer", s.Response, f.Answers)
-		testRead(t, sk+" event", s.Stream, f.Events)
 	}
 	fixtures, err := os.ReadDir("testdata/records")
 	if err != nil || len(fixtures) != len(all) {
 		t.Errorf("%d fixtures for %d records: %v", len(fixtures), len(all), err)
 	}
+}
+
+// testRecord tests a schema by the examples of its provider.
+func testRecord(t *testing.T, sk string, s *Schema, f *fixture) {
+	if len(f.Source) == 0 || len(f.Requests) == 0 || len(f.Answers) == 0 || (s.Stream != nil) != (len(f.Events) > 0) {
+		t.Errorf("%s: something is not shown", sk)
+	}
+	shown := map[string]bool{}
+	for _, c := range f.Requests {
+		if got := s.Request(c.Body); !same(t, got, c.Request) {
+			b, _ := json.Marshal(got)
+			t.Errorf("%s: %v\n got %s\nwant %s", sk, c.Body, b, c.Request)
+		}
+		for name := range c.Body {
+			shown[name] = true
+		}
+	}
+	for _, slot := range s.slots {
+		if !shown[slot.name] {
+			t.Errorf("%s: no fixture sends %s", sk, slot.name)
+		}
+	}
+	testRead(t, sk+" answer", s.Response, f.Answers)
+	testRead(t, sk+" event", s.Stream, f.Events)
 }
 
 // testRead decodes payloads, and checks that each key occurs.
@@ -119,6 +131,9 @@ func testRead(t *testing.T, what string, r *Response, cases []struct{ Payload, K
 	}
 	if r == nil {
 		return
+	}
+	if r.calls != nil && !seen["tool_calls"] {
+		t.Errorf("%s: no fixture has calls", what)
 	}
 	for _, k := range r.keys {
 		if !seen[k.name] && !strings.HasPrefix(what, "sagemaker-tgi answer") { // the seed maps a token's keys, which only streams have

@@ -34,6 +34,9 @@ func (s *Schema) put(at slot, body map[string]any, v any) bool {
 	if at.create {
 		at.path.graft(s.defaults, body)
 	}
+	if s.form != nil {
+		v = s.form.put(at.name, v)
+	}
 	return at.path.set(body, plain(v))
 }
 

@@ -9,9 +9,10 @@ import (
 
 // A Response decodes answers of a model.
 type Response struct {
-	sub  *regexp.Regexp // removed from the text before decoding; may be nil
-	keys []key
-	fans bool // a path leads to several members, whose order counts
+	sub   *regexp.Regexp // removed from the text before decoding; may be nil
+	keys  []key
+	calls *callReader // nil: none
+	fans  bool        // a path leads to several members, whose order counts
 }
 
 // A key is a canonical key and the path of its value.
@@ -53,6 +54,16 @@ func (r *Response) Read(payload []byte) (map[string]any, error) {
 		if ok {
 			out[k.name] = v
 		}
+	}
+	if r.calls == nil {
+		return out, nil
+	}
+	calls, err := r.calls.read(w)
+	if err != nil {
+		return nil, &llm.Error{Code: llm.Upstream, Param: "tool_calls", Message: "the model's answer cannot be searched", Err: err}
+	}
+	if calls != nil {
+		out["tool_calls"] = calls
 	}
 	return out, nil
 }

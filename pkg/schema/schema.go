@@ -21,6 +21,8 @@ type Schema struct {
 	Response     *Response // of a call without streaming
 	Stream       *Response // of each event of a stream; nil: the model does not stream
 	ChatTemplate string    // for a model that accepts prompts only
+	API          API       // the provider's operation that takes the requests
+	Alternative  *Schema   // of chats that this one cannot write: with tools or images, or any; nil: none
 
 	text     []byte         // of the record, compact
 	defaults map[string]any // of the record
@@ -29,8 +31,18 @@ type Schema struct {
 	sample   any            // the first message of the defaults
 	turn     path           // to the text of a message
 	chats    bool           // the record maps chats
+	form     *form          // of chats; nil: as the defaults write a message
 	warnings []Mistake
 }
+
+// An API is an operation of a provider, in its two forms: for one answer and for a stream.
+type API string
+
+// The operations.
+const (
+	Invoke   API = ""         // Bedrock's InvokeModel, SageMaker's InvokeEndpoint: any body
+	Converse API = "converse" // Bedrock's Converse: one body for all its models
+)
 
 // A slot is a key and its place in the request.
 type slot struct {

@@ -2,6 +2,7 @@ package backendtest
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"reflect"
 	"strings"
@@ -40,10 +41,37 @@ func expect(payloads []payload) (text string, why llm.Finish) {
 	return text, schema.Finish(word)
 }
 
+// expectCalls returns the calls of payloads: a piece with a name begins one.
+func expectCalls(payloads []payload) (calls []llm.Call) {
+	for _, p := range payloads {
+		list, _ := p.Keys["tool_calls"].([]any)
+		for _, v := range list {
+			piece := v.(map[string]any)
+			f := piece["function"].(map[string]any)
+			if name, ok := f["name"].(string); ok {
+				id, _ := piece["id"].(string)
+				calls = append(calls, llm.Call{Index: len(calls), ID: id, Name: name})
+			}
+			text, _ := f["arguments"].(string)
+			calls[len(calls)-1].Arguments += text
+		}
+	}
+	for i := range calls {
+		if calls[i].Arguments == "" {
+			calls[i].Arguments = "{}"
+		}
+	}
+	return calls
+}
+
 // records plays the fixtures of each shipped record.
 func (s *Suite) records(t *testing.T) {
 	for sk, record := range shipped(t, s.Family) {
-		var f struct{ Answers, Events []payload }
+		type payloads struct{ Answers, Events []payload }
+		var f struct {
+			payloads
+			Alternative payloads
+		}
 		b, err := os.ReadFile("../../schema/testdata/records/" + sk + ".json")
 		if err == nil {
 			err = json.Unmarshal(b, &f)
@@ -52,27 +80,41 @@ func (s *Suite) records(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		for _, a := range f.Answers {
-			_, b := s.startWith(t, record, func(_ int, r *Request, w *Reply) { w.Whole(a.text()) })
-			s.plays(t, sk, b, false, []payload{a})
-		}
-		_, back := s.startWith(t, record, func(_ int, r *Request, w *Reply) {
-			if !r.Stream {
-				t.Errorf("%s: a stream was asked for", sk)
+		for with, f := range map[bool]payloads{false: f.payloads, true: f.Alternative} {
+			for _, a := range f.Answers {
+				_, b := s.startWith(t, record, func(_ int, r *Request, w *Reply) { w.Whole(a.text()) })
+				s.plays(t, sk, b, request(with, false), []payload{a})
 			}
-			for _, e := range f.Events {
-				w.Event(e.text())
+			_, back := s.startWith(t, record, func(_ int, r *Request, w *Reply) {
+				if !r.Stream || with != strings.HasSuffix(r.Path, "/converse-stream") {
+					t.Errorf("%s: a stream was asked for, not %s", sk, r.Path)
+				}
+				for _, e := range f.Events {
+					w.Event(e.text())
+				}
+			})
+			if len(f.Events) > 0 {
+				s.plays(t, sk, back, request(with, true), f.Events)
 			}
-		})
-		if len(f.Events) > 0 {
-			s.plays(t, sk, back, true, f.Events)
 		}
 	}
 }
 
+// request returns a request for text, or a chat with a tool.
+func request(tool, stream bool) *llm.Request {
+	if !tool {
+		return ask("Hi", stream)
+	}
+	return &llm.Request{
+		Prompts: []llm.Prompt{{Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "Hi"}}}}}}, Stream: stream,
+		Params: llm.Params{Tools: []llm.Tool{{Name: "weather"}}},
+	}
+}
+
 // plays compares a completion with the payloads that were played.
-func (s *Suite) plays(t *testing.T, sk string, b *remote.Backend, stream bool, payloads []payload) {
-	rows, usage, err := collect(t.Context(), b, ask("Hi", stream))
+func (s *Suite) plays(t *testing.T, sk string, b *remote.Backend, req *llm.Request, payloads []payload) {
+	stream := req.Stream
+	rows, usage, err := collect(t.Context(), b, req)
 	for _, p := range payloads {
 		if p.Keys["finish_reason"] == "error" { // of LMI
 			if code, _ := codeOf(err); code != llm.Upstream {
@@ -88,6 +130,9 @@ func (s *Suite) plays(t *testing.T, sk string, b *remote.Backend, stream bool, p
 	text, why := expect(payloads)
 	if rows[0].Text != text || rows[0].Finish != why {
 		t.Errorf("%s, stream %v: %q %s, want %q %s", sk, stream, rows[0].Text, rows[0].Finish, text, why)
+	}
+	if got, want := fmt.Sprint(rows[0].Calls), fmt.Sprint(expectCalls(payloads)); got != want {
+		t.Errorf("%s, stream %v: calls %s, want %s", sk, stream, got, want)
 	}
 	want := llm.Usage{Partial: true}
 	reported := false // the output count, which can be 0

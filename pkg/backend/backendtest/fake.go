@@ -88,10 +88,21 @@ func (w *Reply) Whole(payload string) {
 	io.WriteString(w, payload)
 }
 
-// Event writes one event; for SageMaker a line.
+// Event writes one event; for SageMaker a line, for ConverseStream an object with the
+// event under its name.
 func (w *Reply) Event(payload string) {
 	if !w.bedrock {
 		w.Part([]byte(payload + "\n"))
+		return
+	}
+	if strings.HasSuffix(w.request.Path, "/converse-stream") {
+		var event map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(payload), &event); err != nil || len(event) != 1 {
+			panic("not an event of ConverseStream: " + payload)
+		}
+		for name, inner := range event {
+			w.frame(inner, ":message-type", "event", ":event-type", name, ":content-type", "application/json")
+		}
 		return
 	}
 	b, err := json.Marshal(map[string]any{"bytes": []byte(payload), "p": "abcd"})

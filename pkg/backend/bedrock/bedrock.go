@@ -1,8 +1,9 @@
-// Package bedrock calls models on Amazon Bedrock by InvokeModel and
-// InvokeModelWithResponseStream. It knows their calls and errors; records and
+// Package bedrock calls models on Amazon Bedrock by InvokeModel and Converse, and by the
+// streaming forms of both. It knows their calls and errors; records and
 // pkg/backend/remote define the bodies. It makes no clients.
 //
-// Source: Amazon Bedrock API Reference, InvokeModel, InvokeModelWithResponseStream.
+// Source: Amazon Bedrock API Reference, InvokeModel, InvokeModelWithResponseStream,
+// Converse, ConverseStream.
 package bedrock
 
 import (
@@ -21,22 +22,51 @@ import (
 	"glossa/pkg/llm"
 )
 
-// New returns the backend of a model. The id is a model id, with or without a
-// geography prefix (us., eu., apac., global.), or the ARN of an inference profile.
-func New(client *awsrest.Client, id string, m remote.Model) *remote.Backend {
+// A Target is a model.
+type Target struct {
+	ID        string // a model id, with or without a geography prefix (us., eu., apac., global.), or the ARN of an inference profile
+	Guardrail Guardrail
+}
+
+// A Guardrail is one of the account's guardrails, which Bedrock applies to requests and
+// answers. The zero value is none.
+type Guardrail struct {
+	ID      string `json:"guardrailIdentifier"` // or its ARN
+	Version string `json:"guardrailVersion"`    // a number or DRAFT
+}
+
+// New returns the backend of the model t.
+func New(client *awsrest.Client, t Target, m remote.Model) *remote.Backend {
 	accept := []string{"application/json"}
+	header := func(name string) http.Header {
+		h := http.Header{name: accept}
+		if t.Guardrail.ID != "" {
+			h["X-Amzn-Bedrock-Guardrailidentifier"] = []string{t.Guardrail.ID}
+			h["X-Amzn-Bedrock-Guardrailversion"] = []string{t.Guardrail.Version}
+		}
+		return h
+	}
 	return remote.New(&endpoint{
-		whole:  client.Operation(http.Header{"Accept": accept}, "model", id, "invoke"),
-		stream: client.Operation(http.Header{"X-Amzn-Bedrock-Accept": accept}, "model", id, "invoke-with-response-stream"),
+		whole:          client.Operation(header("Accept"), "model", t.ID, "invoke"),
+		stream:         client.Operation(header("X-Amzn-Bedrock-Accept"), "model", t.ID, "invoke-with-response-stream"),
+		converse:       client.Operation(http.Header{"Accept": accept}, "model", t.ID, "converse"),
+		converseStream: client.Operation(nil, "model", t.ID, "converse-stream"),
+		guardrail:      t.Guardrail,
 	}, m)
 }
 
-type endpoint struct{ whole, stream *awsrest.Operation }
+type endpoint struct {
+	whole, stream, converse, converseStream *awsrest.Operation
+	guardrail                               Guardrail
+}
 
 // Call implements [remote.Endpoint].
-func (e *endpoint) Call(ctx context.Context, body []byte) (remote.Payload, error) {
-	const op = "bedrock InvokeModel"
-	a, err := e.whole.Post(ctx, body)
+func (e *endpoint) Call(ctx context.Context, api remote.API, body []byte) (remote.Payload, error) {
+	op, to := "bedrock InvokeModel", e.whole
+	if api == remote.Converse {
+		op, to, body = "bedrock Converse", e.converse, e.guarded(body)
+	}
+	a, err := to.Post(ctx, body)
 	if err != nil {
 		return remote.Payload{}, fault(op, err)
 	}
@@ -44,9 +74,19 @@ func (e *endpoint) Call(ctx context.Context, body []byte) (remote.Payload, error
 	if err != nil {
 		return remote.Payload{}, fault(op, err)
 	}
-	return remote.Payload{Body: answer, Usage: llm.Usage{
+	return remote.Payload{Body: answer, Filtered: intervened(answer), Usage: llm.Usage{
 		Input: tokens(a.Header, "X-Amzn-Bedrock-Input-Token-Count"), Output: tokens(a.Header, "X-Amzn-Bedrock-Output-Token-Count"),
 	}}, nil
+}
+
+// guarded returns the body of a Converse with the guardrail, which has no headers there.
+func (e *endpoint) guarded(body []byte) []byte {
+	if e.guardrail.ID == "" {
+		return body
+	}
+	config, _ := json.Marshal(e.guardrail) // texts only
+	out := append([]byte(`{"guardrailConfig":`), config...)
+	return append(append(out, ','), body[1:]...) // a request has members
 }
 
 // tokens returns the number in a header, 0 if there is none.
@@ -59,37 +99,61 @@ func tokens(h http.Header, name string) int {
 }
 
 // Stream implements [remote.Endpoint].
-func (e *endpoint) Stream(ctx context.Context, body []byte) (iter.Seq2[remote.Payload, error], error) {
-	const op = "bedrock InvokeModelWithResponseStream"
-	a, err := e.stream.Post(ctx, body)
+func (e *endpoint) Stream(ctx context.Context, api remote.API, body []byte) (iter.Seq2[remote.Payload, error], error) {
+	op, to, payload := "bedrock InvokeModelWithResponseStream", e.stream, chunk
+	if api == remote.Converse {
+		op, to, payload, body = "bedrock ConverseStream", e.converseStream, wrap, e.guarded(body)
+	}
+	a, err := to.Post(ctx, body)
 	if err != nil {
 		return nil, fault(op, err)
 	}
 	return func(yield func(remote.Payload, error) bool) {
 		var room []byte
 		for event, err := range a.Events() {
-			if err == nil && event.Type != "chunk" {
-				continue
-			}
+			ok := false
 			if err == nil {
-				room, err = chunk(room, event.Payload)
+				room, ok, err = payload(room, event)
 			}
 			if err != nil {
 				yield(remote.Payload{}, fault(op, err))
 				return
 			}
-			if !yield(remote.Payload{Body: room, Usage: metrics(room)}, nil) {
+			if ok && !yield(remote.Payload{Body: room, Usage: metrics(room), Filtered: intervened(room)}, nil) {
 				return
 			}
 		}
 	}, nil
 }
 
+// wrap writes an event of ConverseStream as the member of its name, into the memory of
+// room: the form in which Nova's events come from InvokeModelWithResponseStream.
+func wrap(room []byte, event awsrest.Event) ([]byte, bool, error) {
+	room = append(append(append(room[:0], `{"`...), event.Type...), `":`...)
+	return append(append(room, event.Payload...), '}'), true, nil
+}
+
+// intervened reports whether the guardrail replaced the answer or the event.
+func intervened(answer []byte) bool {
+	var a struct {
+		Action string `json:"amazon-bedrock-guardrailAction"`
+	}
+	return bytes.Contains(answer, []byte("amazon-bedrock-guardrailAction")) && json.Unmarshal(answer, &a) == nil && a.Action == "INTERVENED"
+}
+
 var errChunk = errors.New("an event of the stream is not a chunk")
 
 // chunk decodes the base64 bytes in an event, into the memory of room. An event also
-// has padding that hides their number from eavesdroppers.
-func chunk(room, event []byte) ([]byte, error) {
+// has padding that hides their number from eavesdroppers. ok is false for other events.
+func chunk(room []byte, e awsrest.Event) (out []byte, ok bool, err error) {
+	if e.Type != "chunk" {
+		return room, false, nil
+	}
+	out, err = decode(room, e.Payload)
+	return out, true, err
+}
+
+func decode(room, event []byte) ([]byte, error) {
 	text, ok := bytes.CutPrefix(event, []byte(`{"bytes":"`))
 	if ok {
 		// Base64 has neither quotes nor escapes other than \/.

@@ -19,7 +19,7 @@ func open(id string) func(url string, m remote.Model) *remote.Backend {
 		if err != nil {
 			panic(err) // the service's own URL
 		}
-		return New(client, id, m)
+		return New(client, Target{ID: id}, m)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestChunk(t *testing.T) {
 		`{"bytes":"PGE+Pz8`:                    "!",
 		``:                                     "!",
 	} {
-		got, err := chunk([]byte("what was there"), []byte(event))
+		got, err := decode([]byte("what was there"), []byte(event))
 		if (err != nil) != (want == "!") || err == nil && string(got) != want {
 			t.Errorf("%s: %q %v", event, got, err)
 		}

@@ -1,7 +1,6 @@
 package remote
 
 import (
-	"encoding/json"
 	"strings"
 
 	"glossa/pkg/llm"
@@ -10,10 +9,12 @@ import (
 
 // A completion turns the answers to one row into chunks.
 type completion struct {
-	row   *row
-	chunk llm.Chunk // text and calls not sent yet
-	tail  tail
-	word  string // the provider's finish reason
+	row      *row
+	chunk    llm.Chunk // text and calls not sent yet
+	tail     tail
+	calls    calls
+	word     string // the provider's finish reason
+	filtered bool   // by the provider's guardrail
 	tally
 }
 
@@ -34,10 +35,11 @@ func (c *completion) add(a answer) error {
 	if word, ok := a.keys["finish_reason"].(string); ok && word != "" {
 		c.word = word
 	}
+	c.filtered = c.filtered || a.filtered
 	if strings.EqualFold(c.word, "error") { // LMI's and Cohere's
 		return llm.Errorf(llm.Upstream, "the model reports an error")
 	}
-	calls, err := callsOf(a.keys["tool_calls"])
+	calls, err := c.calls.add(a.keys["tool_calls"])
 	if err != nil {
 		return err
 	}
@@ -71,49 +73,20 @@ func (c *completion) end(why llm.Finish) llm.Chunk {
 	if why == "" {
 		why = schema.Finish(c.word)
 		rest, stopped = c.tail.end()
+		if why == llm.FinishEOS {
+			out.Calls = append(out.Calls, c.calls.end()...)
+		}
 	}
 	if stopped {
 		why = llm.FinishStop
+	}
+	if c.filtered && why != llm.FinishDeadline && why != llm.FinishCancelled {
+		why = llm.FinishFiltered
 	}
 	out.Text += rest
 	out.Finish = why
 	out.Usage = new(c.usage())
 	return out
-}
-
-// callsOf decodes tool calls in OpenAI's format; arguments may also be an object.
-func callsOf(v any) ([]llm.Call, error) {
-	list, _ := v.([]any)
-	if len(list) == 0 {
-		return nil, nil
-	}
-	var read []struct {
-		Index    *int
-		ID       string
-		Function struct {
-			Name      string
-			Arguments json.RawMessage
-		}
-	}
-	b, err := json.Marshal(list)
-	if err == nil {
-		err = json.Unmarshal(b, &read)
-	}
-	if err != nil {
-		return nil, &llm.Error{Code: llm.Upstream, Param: "tool_calls", Message: "the model's answer has calls of an unknown form"}
-	}
-	calls := make([]llm.Call, len(read))
-	for i, r := range read {
-		calls[i] = llm.Call{Index: i, ID: r.ID, Name: r.Function.Name, Arguments: string(r.Function.Arguments)}
-		if r.Index != nil {
-			calls[i].Index = *r.Index
-		}
-		var text string
-		if json.Unmarshal(r.Function.Arguments, &text) == nil {
-			calls[i].Arguments = text
-		}
-	}
-	return calls, nil
 }
 
 // A tail holds back a possible stop sequence at the end of the text, where some

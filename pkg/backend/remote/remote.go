@@ -13,24 +13,34 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"slices"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/schema"
 )
 
-// An Endpoint calls one model. Its errors are of type [Fault] or [llm.Error].
+// An API is an operation of a provider, as a record names it.
+type API = schema.API
+
+// Converse is Bedrock's operation of one body for all models.
+const Converse = schema.Converse
+
+// An Endpoint calls one model by the operations of its provider. Its errors are of type
+// [Fault] or [llm.Error].
 type Endpoint interface {
 	// Call returns the answer to the request body.
-	Call(ctx context.Context, body []byte) (Payload, error)
+	Call(ctx context.Context, api API, body []byte) (Payload, error)
 	// Stream returns the events of the answer once the provider has begun it. The sequence
 	// is ranged over once; leaving it ends the call.
-	Stream(ctx context.Context, body []byte) (iter.Seq2[Payload, error], error)
+	Stream(ctx context.Context, api API, body []byte) (iter.Seq2[Payload, error], error)
 }
 
 // A Payload is an answer, or an event of one, in the model's format.
 type Payload struct {
 	Body  []byte
 	Usage llm.Usage // the provider's counts outside of the body; 0: unknown
+	// Filtered reports whether the provider's guardrail replaced the text.
+	Filtered bool
 }
 
 // A Model is a model as its record describes it. Retry and Rows are optional.
@@ -108,7 +118,7 @@ func (b *Backend) Invoke(ctx context.Context, body map[string]any, stream bool) 
 
 // raw returns the call for canonical keys.
 func (b *Backend) raw(body map[string]any, stream bool) (*call, error) {
-	s := b.model.Schema
+	s := b.schemaOfKeys(body)
 	for _, name := range s.Unmapped(body) {
 		if name != "stream" && !empty(body[name]) {
 			return nil, &llm.Error{Code: llm.Unsupported, Param: name, Message: "this model does not support it"}
@@ -124,7 +134,20 @@ func (b *Backend) raw(body map[string]any, stream bool) (*call, error) {
 		}
 		body["stream"] = stream
 	}
-	return newCall(s.Request(body), textsOf(nil, body), stream)
+	return newCall(s, s.Request(body), textsOf(nil, body), stream)
+}
+
+// schemaOfKeys returns the schema for canonical keys: the alternative, if it alone maps all
+// of them. Both make a stream without the key stream.
+func (b *Backend) schemaOfKeys(body map[string]any) *schema.Schema {
+	s := b.model.Schema
+	lacks := func(s *schema.Schema) bool {
+		return slices.ContainsFunc(s.Unmapped(body), func(name string) bool { return name != "stream" })
+	}
+	if s.Alternative != nil && lacks(s) && !lacks(s.Alternative) {
+		return s.Alternative
+	}
+	return s
 }
 
 func empty(v any) bool {
@@ -145,12 +168,13 @@ func empty(v any) bool {
 
 // A call is one request to the provider.
 type call struct {
+	schema *schema.Schema
 	body   []byte
 	texts  []string // of the caller, never repeated by an error
 	stream bool
 }
 
-func newCall(body map[string]any, texts []string, stream bool) (*call, error) {
+func newCall(s *schema.Schema, body map[string]any, texts []string, stream bool) (*call, error) {
 	room := 512 // for the names
 	for _, text := range texts {
 		room += len(text) + len(text)/16
@@ -159,28 +183,29 @@ func newCall(body map[string]any, texts []string, stream bool) (*call, error) {
 	if err != nil {
 		return nil, &llm.Error{Code: llm.Invalid, Message: "the request cannot be written as JSON"} // a number is NaN or infinite
 	}
-	return &call{b, texts, stream}, nil
+	return &call{s, b, texts, stream}, nil
 }
 
 // An answer is an answer or an event of one, in canonical keys.
 type answer struct {
-	keys  map[string]any
-	usage llm.Usage
+	keys     map[string]any
+	usage    llm.Usage
+	filtered bool
 }
 
 // answers makes the call. Without streaming, the sequence has one element.
 func (b *Backend) answers(ctx context.Context, c *call) iter.Seq2[answer, error] {
 	return func(yield func(answer, error) bool) {
 		if !c.stream {
-			p, err := try(ctx, b.model.Retry, func() (Payload, error) { return b.endpoint.Call(ctx, c.body) })
+			p, err := try(ctx, b.model.Retry, func() (Payload, error) { return b.endpoint.Call(ctx, c.schema.API, c.body) })
 			if err != nil {
 				yield(answer{}, problem(ctx, err, c.texts))
 				return
 			}
-			yield(read(b.model.Schema.Response, p))
+			yield(read(c.schema.Response, p))
 			return
 		}
-		events, err := try(ctx, b.model.Retry, func() (iter.Seq2[Payload, error], error) { return b.endpoint.Stream(ctx, c.body) })
+		events, err := try(ctx, b.model.Retry, func() (iter.Seq2[Payload, error], error) { return b.endpoint.Stream(ctx, c.schema.API, c.body) })
 		if err != nil {
 			yield(answer{}, problem(ctx, err, c.texts))
 			return
@@ -190,7 +215,7 @@ func (b *Backend) answers(ctx context.Context, c *call) iter.Seq2[answer, error]
 			if err != nil {
 				err = problem(ctx, err, nil)
 			} else {
-				a, err = read(b.model.Schema.Stream, p)
+				a, err = read(c.schema.Stream, p)
 			}
 			if !yield(a, err) || err != nil {
 				return
@@ -209,7 +234,7 @@ func read(r *schema.Response, p Payload) (answer, error) {
 	if len(keys) == 0 && reports(p.Body) {
 		return answer{}, llm.Errorf(llm.Upstream, "the model reports an error")
 	}
-	return answer{keys, p.Usage}, nil
+	return answer{keys, p.Usage, p.Filtered}, nil
 }
 
 func reports(payload []byte) bool {
@@ -225,4 +250,4 @@ func reports(payload []byte) bool {
 }
 
 // Unmapped lists the keys of body that the model's record does not map.
-func (b *Backend) Unmapped(body map[string]any) []string { return b.model.Schema.Unmapped(body) }
+func (b *Backend) Unmapped(body map[string]any) []string { return b.schemaOfKeys(body).Unmapped(body) }

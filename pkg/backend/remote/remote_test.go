@@ -77,8 +77,8 @@ func TestRetry(t *testing.T) {
 // panics is an endpoint with a bug.
 type panics struct{}
 
-func (panics) Call(context.Context, []byte) (Payload, error) { panic("here") }
-func (panics) Stream(context.Context, []byte) (iter.Seq2[Payload, error], error) {
+func (panics) Call(context.Context, API, []byte) (Payload, error) { panic("here") }
+func (panics) Stream(context.Context, API, []byte) (iter.Seq2[Payload, error], error) {
 	panic("there")
 }
 

@@ -1,7 +1,9 @@
 package remote
 
 import (
+	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"glossa/pkg/chat"
@@ -23,7 +25,8 @@ func (b *Backend) rows(req *llm.Request) ([]row, error) {
 	n, none := max(1, req.N), req.MaxTokens != nil && *req.MaxTokens == 0
 	rows := make([]row, 0, req.Rows())
 	for p, prompt := range req.Prompts {
-		keys, err := b.prompt(prompt, req.Tools)
+		s := b.schemaOf(req, prompt)
+		keys, err := promptOf(s, prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -31,10 +34,14 @@ func (b *Backend) rows(req *llm.Request) ([]row, error) {
 		if err != nil {
 			return nil, err
 		}
+		declared := req.Declared
+		if len(req.Tools) == 0 && !hasCalls(prompt) {
+			declared = nil // nothing in the chat refers to them
+		}
 		var c *call
 		for i := range n {
 			if i == 0 || req.Seed != nil {
-				if c, err = b.body(req, keys, i); err != nil {
+				if c, err = body(s, req, keys, declared, i); err != nil {
 					return nil, err
 				}
 			}
@@ -44,9 +51,27 @@ func (b *Backend) rows(req *llm.Request) ([]row, error) {
 	return rows, nil
 }
 
-// prompt returns the canonical keys of a prompt.
-func (b *Backend) prompt(p llm.Prompt, tools []llm.Tool) (map[string]any, error) {
+// schemaOf returns the schema for a prompt: some models take chats, or those with tools and
+// images, by another operation than texts.
+func (b *Backend) schemaOf(req *llm.Request, p llm.Prompt) *schema.Schema {
 	s := b.model.Schema
+	if s.Alternative == nil || p.Messages == nil {
+		return s
+	}
+	images := slices.ContainsFunc(p.Messages, func(m llm.Message) bool { return !llm.Texts(m.Parts) })
+	if images || len(req.Tools) > 0 || hasCalls(p) || s.ChatTemplate == "" && !s.Takes("messages") {
+		return s.Alternative
+	}
+	return s
+}
+
+// hasCalls reports whether a chat has calls or their results.
+func hasCalls(p llm.Prompt) bool {
+	return slices.ContainsFunc(p.Messages, func(m llm.Message) bool { return len(m.Calls) > 0 || m.CallID != "" })
+}
+
+// promptOf returns the canonical keys of a prompt.
+func promptOf(s *schema.Schema, p llm.Prompt) (map[string]any, error) {
 	if p.Messages != nil && (s.ChatTemplate == "" || s.Takes("messages")) {
 		return s.Chat(p.Messages)
 	}
@@ -113,8 +138,12 @@ func echoOf(p llm.Prompt, echo *bool) (string, error) {
 }
 
 // body returns the call of completion i of a prompt.
-func (b *Backend) body(req *llm.Request, keys map[string]any, i int) (*call, error) {
-	s, params, n := b.model.Schema, req.Params, max(1, req.N)
+func body(s *schema.Schema, req *llm.Request, keys map[string]any, declared []llm.Tool, i int) (*call, error) {
+	n := max(1, req.N)
+	choice, params, err := s.Choice(req.Params, declared)
+	if err != nil {
+		return nil, err
+	}
 	switch best := params.BestOf; {
 	case best != nil && *best == n:
 		params.BestOf = nil // the caller gets all of them
@@ -128,16 +157,23 @@ func (b *Backend) body(req *llm.Request, keys map[string]any, i int) (*call, err
 		params.Echo = new(false) // done here, because most models omit it in streams
 	}
 	body, stream := s.Request(keys), req.Stream && s.Stream != nil
-	set := b.sampler(&params, body)
+	set := sampler(s, &params, body)
 	set("stream", stream)
-	err := params.Apply(func(name string, v any) bool {
+	if choice != nil {
+		set("tool_choice", choice)
+	}
+	err = params.Apply(func(name string, v any) bool {
 		// Their format differs between models.
 		return name != "tokens" && name != "logprobs" && set(name, v)
 	})
 	if err != nil {
 		return nil, err
 	}
-	return newCall(body, textsOf(nil, keys), stream)
+	texts := textsOf(nil, keys)
+	for _, t := range params.Tools {
+		texts = textsOf(texts, []any{t.Description, t.Parameters})
+	}
+	return newCall(s, body, texts, stream)
 }
 
 // textsOf appends the texts in v to list, except those that are not prose.
@@ -147,6 +183,8 @@ func textsOf(list []string, v any) []string {
 		if v = strings.TrimSpace(v); v != "" {
 			list = append(list, v)
 		}
+	case json.RawMessage:
+		list = textsOf(list, string(v))
 	case []any:
 		for _, e := range v {
 			list = textsOf(list, e)

@@ -1,6 +1,9 @@
 package remote
 
-import "glossa/pkg/llm"
+import (
+	"glossa/pkg/llm"
+	"glossa/pkg/schema"
+)
 
 // sampler returns the function that sets parameters in body.
 //
@@ -9,9 +12,8 @@ import "glossa/pkg/llm"
 // reject the neutral values of these, and a temperature of 0. So sampler sets do_sample
 // to what the request means, and leaves neutral values out. Source: TGI,
 // router/src/validation.rs and server/text_generation_server/utils/tokens.py.
-func (b *Backend) sampler(p *llm.Params, body map[string]any) func(name string, v any) bool {
+func sampler(s *schema.Schema, p *llm.Params, body map[string]any) func(name string, v any) bool {
 	const flag = "do_sample"
-	s := b.model.Schema
 	set := s.Set(body)
 	if !s.Takes(flag) {
 		return set

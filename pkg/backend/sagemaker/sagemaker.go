@@ -40,7 +40,7 @@ func New(client *awsrest.Client, t Target, m remote.Model) *remote.Backend {
 type endpoint struct{ whole, stream *awsrest.Operation }
 
 // Call implements [remote.Endpoint].
-func (e *endpoint) Call(ctx context.Context, body []byte) (remote.Payload, error) {
+func (e *endpoint) Call(ctx context.Context, _ remote.API, body []byte) (remote.Payload, error) {
 	const op = "sagemaker InvokeEndpoint"
 	a, err := e.whole.Post(ctx, body)
 	if err != nil {
@@ -54,7 +54,7 @@ func (e *endpoint) Call(ctx context.Context, body []byte) (remote.Payload, error
 }
 
 // Stream implements [remote.Endpoint].
-func (e *endpoint) Stream(ctx context.Context, body []byte) (iter.Seq2[remote.Payload, error], error) {
+func (e *endpoint) Stream(ctx context.Context, _ remote.API, body []byte) (iter.Seq2[remote.Payload, error], error) {
 	const op = "sagemaker InvokeEndpointWithResponseStream"
 	a, err := e.stream.Post(ctx, body)
 	if err != nil {

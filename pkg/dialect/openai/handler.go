@@ -119,6 +119,9 @@ func (cfg Config) answerChat(w http.ResponseWriter, r *http.Request, call httpx.
 	if err := in.hosted(&model.ModelInfo); err != nil {
 		return err
 	}
+	if err := checkImages(model, req); err != nil {
+		return err
+	}
 	if model.Run != nil {
 		alphaLimits(req)
 	}

@@ -64,19 +64,23 @@ const (
 	noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
 )
 
-// structure puts the keys that give an answer its structure into params.
-func (c *chatRequest) structure(params *llm.Params) error {
+// structure puts the keys that give an answer its structure into params. It returns all
+// tools if the answer may not call some of them.
+func (c *chatRequest) structure(params *llm.Params) (declared []llm.Tool, err error) {
 	schema, err := c.ResponseFormat.schema()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	list, err := c.Tools.translate()
 	if err != nil {
-		return err
+		return nil, err
 	}
 	offered, must, err := c.offered()
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if len(offered) < len(list) {
+		declared = list
 	}
 	params.Schema = schema
 	for _, i := range offered {
@@ -88,7 +92,7 @@ func (c *chatRequest) structure(params *llm.Params) error {
 	if len(offered) > 0 && c.ParallelToolCalls != nil && !*c.ParallelToolCalls {
 		params.OneCall = new(true)
 	}
-	return nil
+	return declared, nil
 }
 
 // schema returns the JSON Schema of the format, nil for plain text.

@@ -24,7 +24,8 @@ func (c *chatRequest) request() (*llm.Request, error) {
 	}
 	params := c.params()
 	params.MaxTokens, params.TopK = length, c.TopK
-	if err := c.structure(&params); err != nil {
+	declared, err := c.structure(&params)
+	if err != nil {
 		return nil, err
 	}
 	chat, err := c.Messages.prompt()
@@ -42,6 +43,7 @@ func (c *chatRequest) request() (*llm.Request, error) {
 		N:        c.choices(),
 		Stream:   c.Stream,
 		Params:   params,
+		Declared: declared,
 		Defaults: llm.Params{Temperature: new(0.7)}, // seed 002
 	}, nil
 }
@@ -158,7 +160,7 @@ func (m *message) turn(path string) (llm.Message, error) {
 	return turn, err
 }
 
-// parts reads content, which is at path: a string or parts of type text.
+// parts reads content, which is at path: a string or parts.
 func (m *message) parts(path string) ([]llm.Part, error) {
 	if len(m.Content) == 0 || string(m.Content) == "null" {
 		return nil, wire.Invalid(path, "must be a string or an array of parts")
@@ -170,7 +172,7 @@ func (m *message) parts(path string) ([]llm.Part, error) {
 		}
 		return []llm.Part{{Text: text}}, nil
 	}
-	if err := m.textOnly(path); err != nil {
+	if err := m.knownTypes(path); err != nil {
 		return nil, err
 	}
 	var list []contentPart
@@ -182,16 +184,43 @@ func (m *message) parts(path string) ([]llm.Part, error) {
 	}
 	parts := make([]llm.Part, len(list))
 	for i := range list {
-		if err := contentTable.Check(fmt.Sprintf("%s[%d]", path, i), &list[i]); err != nil {
+		var err error
+		if parts[i], err = list[i].part(fmt.Sprintf("%s[%d]", path, i), m.Role); err != nil {
 			return nil, err
 		}
-		parts[i].Text = *list[i].Text
 	}
 	return parts, nil
 }
 
-// textOnly refuses content parts of other types, before their keys are checked.
-func (m *message) textOnly(path string) error {
+// part translates the part at path of a message of a role.
+func (p *contentPart) part(path, role string) (llm.Part, error) {
+	if err := contentTable.Check(path, p); err != nil {
+		return llm.Part{}, err
+	}
+	isText := p.Type == "text"
+	for _, member := range []struct {
+		name         string
+		sent, wanted bool
+	}{{"text", p.Text != nil, isText}, {"image_url", p.ImageURL != nil, !isText}} {
+		switch {
+		case member.wanted && !member.sent:
+			return llm.Part{}, wire.Invalid(path+"."+member.name, "is required")
+		case member.sent && !member.wanted:
+			return llm.Part{}, wire.Invalid(path+"."+member.name, "is not allowed in a part of type %s", p.Type)
+		}
+	}
+	if isText {
+		return llm.Part{Text: *p.Text}, nil
+	}
+	if role != "user" {
+		return llm.Part{}, wire.Invalid(path, "images are only allowed in a message of the role user")
+	}
+	image, err := p.ImageURL.image(path)
+	return llm.Part{Image: image}, err
+}
+
+// knownTypes refuses content parts of other types, before their keys are checked.
+func (m *message) knownTypes(path string) error {
 	var types []struct {
 		Type string `json:"type"`
 	}
@@ -199,8 +228,8 @@ func (m *message) textOnly(path string) error {
 		return nil // UnmarshalAt returns a better error
 	}
 	for i, part := range types {
-		if part.Type != "text" {
-			e := llm.Errorf(llm.Unsupported, "parts of type %.40q are not supported: send text", part.Type)
+		if part.Type != "text" && part.Type != "image_url" {
+			e := llm.Errorf(llm.Unsupported, "parts of type %.40q are not supported: send text or image_url", part.Type)
 			e.Param = fmt.Sprintf("%s[%d]", path, i)
 			return e
 		}

@@ -108,10 +108,11 @@ type message struct {
 	Parsed       json.RawMessage `json:"parsed"`
 }
 
-// contentPart is a part of type text.
+// contentPart is a part of the type text or image_url.
 type contentPart struct {
-	Type string  `json:"type"`
-	Text *string `json:"text"`
+	Type     string    `json:"type"`
+	Text     *string   `json:"text"`
+	ImageURL *imageURL `json:"image_url"`
 }
 
 // chatAnswer is an answer that is not streamed.

@@ -11,6 +11,7 @@ import (
 
 const (
 	bytesPerToken  = 4    // of an estimate
+	perImage       = 8192 // tokens of the largest image, Llama's: four tiles and the whole, 1601 each
 	perMessage     = 16   // tokens that a chat template adds to a message or a prompt
 	unknownContext = 8192 // tokens, for a model whose record has no context
 	minAnswer      = 16   // fewest tokens worth generating for a row
@@ -81,6 +82,9 @@ func size(req *llm.Request, p llm.Prompt) int64 {
 	n := extra(req, p)
 	for part := range parts(p) {
 		n += int64(len(part.Text) + len(part.Tokens))
+		if part.Image != nil {
+			n += perImage
+		}
 	}
 	return n
 }
@@ -94,7 +98,11 @@ func extra(req *llm.Request, p llm.Prompt) int64 {
 			n += int64(perMessage + len(c.ID) + len(c.Name) + len(c.Arguments))
 		}
 	}
-	for _, t := range req.Tools {
+	tools := req.Tools
+	if req.Declared != nil {
+		tools = req.Declared
+	}
+	for _, t := range tools {
 		n += int64(perMessage + len(t.Name) + len(t.Description) + len(t.Parameters))
 	}
 	return n

@@ -1,0 +1,30 @@
+package main
+
+const schema = "pkg/schema"
+
+// remoteTools: tools and images of remote models.
+func remoteTools() []mutant {
+	const dialect = "pkg/dialect/openai"
+	return []mutant{
+		{"remote tools: blocks of text count as calls", remote, "calls.number", "n = len(c.empty)", "n = len(c.empty); if p.Index != nil { n = *p.Index }", remote, "^TestCallNumbers$"},
+		{"remote tools: a call without arguments has none", remote, "calls.end", `Arguments: "{}"`, `Arguments: ""`, remote, "^TestCallNumbers$"},
+		{"remote tools: calls without bound", remote, "calls.add", "n >= maxCalls", "n >= 9*maxCalls", remote, "^TestCallNumbers$"},
+		{"remote tools: a chat with images takes the operation of texts", remote, "Backend.schemaOf", "!llm.Texts(m.Parts)", "m.Failed", remote, "^TestChats$"},
+		{"remote tools: tools are declared for no reason", remote, "Backend.rows", "len(req.Tools) == 0 && !hasCalls(prompt)", "false", remote, "^TestChats$"},
+		{"remote tools: errors repeat arguments", remote, "textsOf", "list = textsOf(list, string(v))", "", remote, "^TestTextsOf$"},
+		{"remote tools: the results of two calls are two messages", schema, "turns.append", "before != nil && after != nil", "before != nil && after == nil", schema, "^TestCacheMarks$"},
+		{"remote tools: a mark stays in the record", schema, "marks.mark", "last[name] = plain(v)", "m.members[name] = v; last[name] = m.members", schema, "^TestCacheMarks$"},
+		{"remote tools: two calls get one id", schema, "ids.named", "!taken[short]", "!taken[short] || salt == \"\"", schema, "^TestCallIDs$"},
+		{"remote tools: ids of any length", schema, "ids.fits", "len(id) <= d.max", "len(id) <= 99", schema, "^TestCallIDs$"},
+		{"remote tools: the members of arguments are sorted", schema, "document.appendJSON", "d.names(v)", "(*document)(nil).names(v)", schema, "^Test(Records|HostileCalls)$"},
+		{"remote tools: a place that does not exist is empty", schema, "check.places", "!slices.Contains(known, name)", "!slices.Contains(known, name) && name == \"\"", schema, "^TestFormMistakes$"},
+		{"remote tools: a named function is one of several", schema, "Schema.Choice", "len(p.Tools) == 1", "len(p.Tools) > 9", remote, "^TestChats$"},
+		{"remote tools: Converse has no guardrail", bedrock, "endpoint.guarded", `e.guardrail.ID == ""`, "true", bedrock, "^TestGuardrail$"},
+		{"remote tools: a guardrail's text is the model's", bedrock, "intervened", `a.Action == "INTERVENED"`, `a.Action == ""`, bedrock, "^Test(Guardrail|Intervened)$"},
+		{"remote tools: a group's guardrail is not its models'", catalog, "item.record", "cmp.Or(guardrail, it.lender.guardrail)", "guardrail", catalog, "^TestGuardrail$"},
+		{"images: the server fetches", dialect, "imageURL.image", `scheme == "http" || scheme == "https"`, `scheme == "ftp"`, dialect, "^TestBadImages$"},
+		{"images: of any size", dialect, "imageURL.image", "base64.StdEncoding.DecodedLen(len(data)) > maxImage+2", "len(data) < 0", dialect, "^TestBadImages$"},
+		{"images: the data is another type", dialect, "imageURL.image", "got != kind", `got == ""`, dialect, "^TestBadImages$"},
+		{"images: a model in the process ignores them", "pkg/chat", "Template.render", "!llm.Texts(m.Parts)", "false", "pkg/chat", "^TestImages$"},
+	}
+}

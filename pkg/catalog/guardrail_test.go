@@ -1,0 +1,67 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+)
+
+// guarded returns the record of a model of a group, with attributes of both.
+func guarded(t *testing.T, model, group string) (Record, []error) {
+	t.Helper()
+	var r reader
+	l := r.read([]Item{
+		{Name: "a", JSON: []byte(`{"pk":"models","sk":"bedrock-acme.large"` + model + `}`)},
+		{Name: "b", JSON: []byte(`{"pk":"models","sk":"bedrock-acme"` + group + `,"schema":{"request":{"defaults":{},"mapping":{}},"response":{"mapping":{}}}}`)},
+	}, nil)
+	for _, rec := range l.records {
+		if rec.Name == "acme.large" {
+			return rec, l.problems
+		}
+	}
+	return Record{}, l.problems
+}
+
+// A guardrail is the model's, or else that of the group whose schema it uses.
+func TestGuardrail(t *testing.T) {
+	const one, two = `,"guardrail":{"id":"a1","version":"1"}`, `,"guardrail":{"id":"arn:aws:bedrock:us-east-1:123456789012:guardrail/b2","version":"DRAFT"}`
+	for _, test := range []struct {
+		model, group, want string
+	}{
+		{"", "", ""}, {one, "", "a1"}, {"", one, "a1"}, {two, one, "arn:aws:bedrock:us-east-1:123456789012:guardrail/b2"}, {`,"guardrail":null`, one, "a1"},
+	} {
+		rec, problems := guarded(t, test.model, test.group)
+		if len(problems) > 0 || rec.Name == "" || rec.Guardrail.ID != test.want {
+			t.Errorf("%s in %s: %+v %v", test.model, test.group, rec.Guardrail, problems)
+		}
+	}
+}
+
+// A model whose guardrail is wrong is not served without one.
+func TestBadGuardrails(t *testing.T) {
+	for model, want := range map[string]string{
+		`,"guardrail":{"id":"A 1","version":"1"}`:           `/guardrail/id: it must be the id or the ARN of a guardrail, not "A 1"`,
+		`,"guardrail":{"id":"a\r\nX: y","version":"1"}`:     `/guardrail/id`,
+		`,"guardrail":{"version":"1"}`:                      `/guardrail/id`,
+		`,"guardrail":{"id":"a1"}`:                          `/guardrail/version: it must be a number or DRAFT, not ""`,
+		`,"guardrail":{"id":"a1","version":"0"}`:            `/guardrail/version`,
+		`,"guardrail":{"id":"a1","version":"1","trace":""}`: `/guardrail/trace: unknown name; known are id, version`,
+		`,"guardrail":"a1"`:                                 `/guardrail`,
+	} {
+		rec, problems := guarded(t, model, "")
+		text := ""
+		for _, err := range problems {
+			text += err.Error() + "\n"
+		}
+		if rec.Schema != nil || !strings.Contains(text, want) {
+			t.Errorf("%s: %+v, %s", model, rec, text)
+		}
+	}
+	other := parseItem([]byte(`{"pk":"models","sk":"sagemaker-x","guardrail":{"id":"a1","version":"1"}}`))
+	if len(other.mistakes) != 1 || !strings.Contains(other.mistakes[0].Message, "only records of the family bedrock") {
+		t.Errorf("%v", other.mistakes)
+	}
+	other = parseItem([]byte(`{"pk":"models","sk":"sagemaker-x","schema":{"api":"converse","request":{"defaults":{},"mapping":{}},"response":{"mapping":{}}}}`))
+	if len(other.mistakes) != 1 || other.mistakes[0].Pointer != "/schema/api" {
+		t.Errorf("%v", other.mistakes)
+	}
+}

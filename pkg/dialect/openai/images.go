@@ -1,0 +1,85 @@
+package openai
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"glossa/pkg/llm"
+	"glossa/pkg/wire"
+)
+
+// imageURL is an image in a message.
+type imageURL struct {
+	URL    string `json:"url"`
+	Detail string `json:"detail"`
+}
+
+// Limits of images. Source: Amazon Bedrock API Reference, Message: at most 20 images, each
+// of 3.75 MB.
+const (
+	maxImages = 20 // of a request
+	maxImage  = 3_750_000
+)
+
+// imageTypes are the media types that all providers read.
+var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
+
+// image decodes the image at path, which must be in the URL itself.
+func (u *imageURL) image(path string) (*llm.Image, error) {
+	path += ".image_url.url"
+	scheme, rest, _ := strings.Cut(u.URL, ":")
+	switch scheme = strings.ToLower(scheme); {
+	case scheme == "http" || scheme == "https":
+		return nil, wire.Invalid(path, "the server does not fetch images: send the image itself, as data:image/png;base64,...")
+	case scheme != "data":
+		return nil, wire.Invalid(path, "must be a data URL: data:image/png;base64,...")
+	}
+	kind, data, _ := strings.Cut(rest, ",")
+	kind, isBase64 := strings.CutSuffix(strings.ToLower(kind), ";base64")
+	if kind == "image/jpg" {
+		kind = "image/jpeg" // its common misspelling
+	}
+	switch {
+	case !isBase64:
+		return nil, wire.Invalid(path, "must be base64: data:image/png;base64,...")
+	case !slices.Contains(imageTypes, kind):
+		return nil, wire.Invalid(path, "must be one of %s, not %.40q", strings.Join(imageTypes, ", "), kind)
+	case base64.StdEncoding.DecodedLen(len(data)) > maxImage+2: // of which padding may be 2
+		return nil, wire.Invalid(path, "the image must not exceed %d bytes", maxImage)
+	}
+	b, err := base64.StdEncoding.DecodeString(data)
+	switch got := http.DetectContentType(b); {
+	case err != nil || len(b) == 0:
+		return nil, wire.Invalid(path, "the image is not valid base64")
+	case len(b) > maxImage:
+		return nil, wire.Invalid(path, "the image must not exceed %d bytes", maxImage)
+	case got != kind:
+		return nil, wire.Invalid(path, "the data is not of the type %s", kind)
+	}
+	return &llm.Image{Type: kind, Data: b}, nil
+}
+
+// checkImages returns an error if a chat has too many images, or the model is one of this
+// server's own, which read text only.
+func checkImages(model *llm.Model, req *llm.Request) error {
+	n := 0
+	for i, m := range req.Prompts[0].Messages {
+		for _, p := range m.Parts {
+			if p.Image == nil {
+				continue
+			}
+			if model.InProcess {
+				e := llm.NoImages(i)
+				e.Message = fmt.Sprintf("the model %q reads text only, not images", model.Name)
+				return e
+			}
+			if n++; n > maxImages {
+				return wire.Invalid("messages", "at most %d images are allowed", maxImages)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package openai
+
+import (
+	"encoding/base64"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"glossa/pkg/llm"
+)
+
+// pixel is the smallest PNG.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+func show(url string) string {
+	return fmt.Sprintf(`{"messages":[{"role":"user","content":[{"type":"text","text":"What is it?"},{"type":"image_url","image_url":{"url":%q,"detail":"low"}}]}]}`, url)
+}
+
+func TestImages(t *testing.T) {
+	data, err := base64.StdEncoding.DecodeString(pixel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []llm.Part{{Text: "What is it?"}, {Image: &llm.Image{Type: "image/png", Data: data}}}
+	for _, url := range []string{"data:image/png;base64," + pixel, "DATA:IMAGE/PNG;BASE64," + pixel} {
+		got, err := translate(show(url))
+		if err != nil || !reflect.DeepEqual(got.Prompts[0].Messages[0].Parts, want) {
+			t.Errorf("%s: %+v %v", url, got, err)
+		}
+	}
+	jpeg := "/9j/" + strings.Repeat("A", 40)
+	if got, err := translate(show("data:image/jpg;base64," + jpeg)); err != nil || got.Prompts[0].Messages[0].Parts[1].Image.Type != "image/jpeg" {
+		t.Errorf("%v %v", got, err)
+	}
+}
+
+// A bad image is rejected by its path, in words that tell what would work; the server
+// never fetches anything.
+func TestBadImages(t *testing.T) {
+	const url = "messages[0].content[1].image_url.url"
+	large := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, maxImage-7)...))
+	for _, test := range []struct{ body, param, message string }{
+		{show("https://example.com/a.png"), url, "does not fetch"},
+		{show("HTTP://169.254.169.254/latest/meta-data"), url, "does not fetch"},
+		{show("file:///etc/passwd"), url, "must be a data URL"},
+		{show(""), url, "is required"},
+		{show("a"), url, "must be a data URL"},
+		{show("data:"), url, "must be base64"},
+		{show("data:image/png," + pixel), url, "must be base64"},
+		{show("data:image/svg+xml;base64," + pixel), url, "must be one of image/jpeg"},
+		{show("data:image/png;base64,"), url, "not valid base64"},
+		{show("data:image/png;base64,%%%"), url, "not valid base64"},
+		{show("data:image/jpeg;base64," + pixel), url, "not of the type image/jpeg"},
+		{show("data:image/png;base64," + large), url, "must not exceed 3750000 bytes"},                           // by a byte
+		{show("data:image/png;base64," + strings.Repeat("%", 2*maxImage)), url, "must not exceed 3750000 bytes"}, // not decoded
+		{strings.Replace(show("data:image/png;base64,"+pixel), `"user"`, `"system"`, 1), "messages[0].content[1]", "of the role user"},
+		{`{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "messages[0].content[0].image_url", "is required"},
+		{`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]}`, "messages[0].content[0].image_url.url", "is required"},
+		{`{"messages":[{"role":"user","content":[{"type":"text","text":"a","image_url":{"url":"data:"}}]}]}`, "messages[0].content[0].image_url", "is not allowed"},
+		{`{"messages":[{"role":"user","content":[{"type":"image_url","text":"a","image_url":{"url":"data:"}}]}]}`, "messages[0].content[0].text", "is not allowed"},
+	} {
+		_, err := translate(test.body)
+		if e := llm.AsError(err); err == nil || e.Param != test.param || !strings.Contains(e.Message, test.message) {
+			t.Errorf("%.200s: %v, want %s at %s", test.body, err, test.message, test.param)
+		}
+	}
+}
+
+// The models of this server read text only, and say so by name.
+func TestImagesOfLocalModels(t *testing.T) {
+	req, err := translate(show("data:image/png;base64," + pixel))
+	if err != nil {
+		t.Fatal(err)
+	}
+	local := &llm.Model{ModelInfo: llm.ModelInfo{Name: "novels", InProcess: true}}
+	if e := llm.AsError(checkImages(local, req)); e.Code != llm.Unsupported || e.Param != "messages[0]" || e.Message != `the model "novels" reads text only, not images` {
+		t.Errorf("%+v", e)
+	}
+	remote := &llm.Model{ModelInfo: llm.ModelInfo{Name: "claude"}}
+	if err := checkImages(remote, req); err != nil {
+		t.Error(err)
+	}
+	many := &req.Prompts[0].Messages[0]
+	for range maxImages {
+		many.Parts = append(many.Parts, many.Parts[1])
+	}
+	if err := checkImages(remote, req); err == nil || !strings.Contains(err.Error(), "at most 20 images") {
+		t.Error(err)
+	}
+}
+
+// A choice that withholds tools declares them all the same: the chat may have calls of
+// them, and providers cache the list.
+func TestDeclared(t *testing.T) {
+	const two = `"tools":[` + weather + `,{"type":"function","function":{"name":"now"}}],`
+	for choice, want := range map[string]string{
+		`"auto"`: "2 0", `"required"`: "2 0", `"none"`: "0 2",
+		`{"type":"function","function":{"name":"now"}}`:                                                                    "1 2",
+		`{"type":"allowed_tools","allowed_tools":{"mode":"auto","tools":[{"type":"function","function":{"name":"now"}}]}}`: "1 2",
+	} {
+		req, err := translate(`{` + two + `"tool_choice":` + choice + `,` + hi + `}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprint(len(req.Tools), len(req.Declared)); got != want {
+			t.Errorf("%s: %s, want %s", choice, got, want)
+		}
+	}
+}
