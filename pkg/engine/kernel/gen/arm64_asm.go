@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/format"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -137,13 +138,14 @@ func (t *neon) symbol(name string) string { return name + t.name + "<>" }
 // c loads a float32 constant into every lane; bits does so with 32 bits.
 func (t *neon) c(f float64, dst vec) { t.bits(math.Float32bits(float32(f)), dst) }
 
-func (t *neon) bits(b uint32, dst vec) {
-	i := 0
-	for i < len(t.consts) && t.consts[i] != b {
-		i++
-	}
-	if i == len(t.consts) {
-		t.consts = append(t.consts, b)
+func (t *neon) bits(b uint32, dst vec) { t.vector([4]uint32{b, b, b, b}, dst) }
+
+// vector loads four 32-bit constants.
+func (t *neon) vector(words [4]uint32, dst vec) {
+	i := slices.Index(t.consts, words)
+	if i < 0 {
+		i = len(t.consts)
+		t.consts = append(t.consts, words)
 	}
 	t.op("FMOVQ", mem(vecBytes*i, "R26"), dst.f())
 }
@@ -163,8 +165,7 @@ func (t *neon) file() []byte {
 	}
 	var words []uint64
 	for _, b := range t.consts {
-		w := uint64(b)<<32 | uint64(b)
-		words = append(words, w, w)
+		words = append(words, uint64(b[1])<<32|uint64(b[0]), uint64(b[3])<<32|uint64(b[2]))
 	}
 	data(t.symbol("consts"), words)
 	data(t.symbol("tail"), []uint64{math.MaxUint64, math.MaxUint64, 0, 0})
