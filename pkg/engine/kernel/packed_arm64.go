@@ -17,7 +17,7 @@ func quantize(i isa, dst, x []float32, blocks int) {
 func tilePacked(i isa, kind Kind, t *span) {
 	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
 	switch {
-	case i == isaGeneric:
+	case i == isaGeneric || kind.coded():
 		tilePackedGeneric(i, kind, t)
 	case kind == BF16:
 		tileBF16NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
