@@ -45,11 +45,14 @@ func filesARM64() (map[string][]byte, error) {
 	t, d := &neon{asm: asm{name: "NEON", tile: tileARM64}}, &neon{asm: asm{name: "Dotprod"}, dotprod: true}
 	t.all()
 	d.packedProducts(kinds[:2], packedDotprod)
+	d.packedProducts(codedKinds, packedDotprod)
 	d.peakBytes()
+	t.dispatch(slices.Concat(kinds, codedKinds))
+	d.dispatch(slices.Concat(kinds[:2], codedKinds))
 	if err := cmp.Or(t.err, d.err); err != nil {
 		return nil, err
 	}
-	decl, err := format.Source([]byte(headerARM64 + "package kernel\n" + t.decl.String() + d.decl.String()))
+	decl, err := format.Source([]byte(headerARM64 + "package kernel\n\nimport \"unsafe\"\n" + t.decl.String() + d.decl.String()))
 	return map[string][]byte{"kernel_neon_arm64.s": t.file(), "kernel_dotprod_arm64.s": d.file(), "decl_arm64.go": decl}, err
 }
 
@@ -68,6 +71,7 @@ func (t *neon) all() {
 	t.quantize()
 	t.packedProducts(kinds[:2], packedNEON)
 	t.packedProducts(kinds[2:], packedDotprod)
+	t.packedProducts(codedKinds, packedNEON)
 	t.peak()
 	t.selection()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math/bits"
-	"slices"
 )
 
 // A coding describes a kind of weights that are codes of 2 to 6 bits: package kernel's
@@ -121,19 +120,20 @@ func every(width, bit int) uint32 { return uint32(1<<width-1) << bit * 0x0101010
 func (c *coding) shiftOf(by int) int { return bits.TrailingZeros(uint(c.offset / by)) }
 
 // table is the address of sixteen bytes, repeated over 64.
-func (t *asm) table(values []int8, add int) string {
-	var words [4]uint32
+func (t *asm) table(values []int8, add int) string { return t.words(tableWords(values, add)) }
+
+func tableWords(values []int8, add int) (words [4]uint32) {
 	for i, v := range values {
 		words[i/4] |= uint32(uint8(int(v)+add)) << (i % 4 * 8)
 	}
-	return t.words(words)
+	return words
 }
 
-// dispatch writes the Go function that selects the routine of a kind.
-func (t *asm) dispatch() {
+// dispatch writes the Go function that selects the routine of one of these kinds.
+func (t *asm) dispatch(kinds []packed) {
 	t.decl.WriteString("\n// tile" + t.name + " computes a span.\nfunc tile" + t.name + "(kind Kind, t *span) {\n")
 	t.decl.WriteString("dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)\nswitch kind {\n")
-	for _, k := range slices.Concat(kinds, codedKinds) {
+	for _, k := range kinds {
 		name := map[string]string{"Q8": "Q8_0", "Q4": "Q4_0", "Q4x1": "Q4_1", "Q5x0": "Q5_0", "Q5x1": "Q5_1"}[k.kind]
 		fmt.Fprintf(&t.decl, "case %s:\ntile%s%s(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)\n", cmp.Or(name, k.kind), k.kind, t.name)
 	}

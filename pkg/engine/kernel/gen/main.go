@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -59,7 +60,7 @@ func (t *asm) all() {
 	t.copyBlock()
 	t.quantize()
 	t.packedProducts()
-	t.dispatch()
+	t.dispatch(slices.Concat(kinds, codedKinds))
 	t.limits()
 	t.selection()
 }
