@@ -2,8 +2,8 @@ package main
 
 // A narrowSlice emits a slice of a coded kind with AVX2, in the registers of narrowBlock.
 //
-// Products of bytes are added in fours to 16 bits, which hold 4·63·127; those with levels
-// in pairs.
+// Products of bytes are added in 16 bits, which hold 4·63·127, or those of a whole
+// sub-block of codes of 4 bits, 32·15·127; those with levels are added in pairs.
 type narrowSlice struct {
 	narrowBlock
 	c *coding
@@ -46,23 +46,34 @@ func (b *narrowSlice) emit() {
 	}
 }
 
-// begin sets the products to what undoes the offset of the codes.
+// short reports whether the products of a sub-block fit 16 bits.
+func (b *narrowSlice) short() bool {
+	return b.c.levels == nil && b.c.sub*127*(1<<(b.c.low+b.c.high)-1) < 2<<15
+}
+
+// begin sets the products to what undoes the offset of the codes, or to zero if they are
+// added in 16 bits.
 func (b *narrowSlice) begin(sub int) {
 	for r := range b.n {
 		for p := range b.parts {
-			if b.c.offset == 0 {
+			if b.c.offset == 0 || b.short() {
 				b.zero(b.dot(r, p))
-				continue
-			}
-			word, by := sumWord+sub, 1
-			if b.c.sub == 32 {
-				word, by = halfWord+sub, 8
-			}
-			b.op("VPBROADCASTD", b.word(word, r), b.dot(r, p))
-			if shift := b.c.shiftOf(by); shift > 0 {
-				b.op("VPSLLD", imm(shift), b.dot(r, p), b.dot(r, p))
+			} else {
+				b.offset(sub, r, b.dot(r, p))
 			}
 		}
+	}
+}
+
+// offset sets dst to what undoes the offset of the codes.
+func (b *narrowSlice) offset(sub, r int, dst string) {
+	word, by := sumWord+sub, 1
+	if b.c.sub == 32 {
+		word, by = halfWord+sub, 8
+	}
+	b.op("VPBROADCASTD", b.word(word, r), dst)
+	if shift := b.c.shiftOf(by); shift > 0 {
+		b.op("VPSLLD", imm(shift), dst, dst)
 	}
 }
 
@@ -103,6 +114,11 @@ func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
 		b.op("VPMADDUBSW", narrowAct, narrowWeights, narrowAct)
 		b.op("VPBROADCASTD", b.word(q2.word(), r), narrowAct2)
 		b.op("VPMADDUBSW", narrowAct2, narrowMore, narrowAct2)
+		if b.short() {
+			b.op("VPADDW", narrowAct, b.dot(r, p), b.dot(r, p))
+			b.op("VPADDW", narrowAct2, b.dot(r, p), b.dot(r, p))
+			continue
+		}
 		b.op("VPADDW", narrowAct2, narrowAct, narrowAct)
 		b.op("VPMADDWD", narrowOnes, narrowAct, narrowAct)
 		b.op("VPADDD", narrowAct, b.dot(r, p), b.dot(r, p))
@@ -164,6 +180,13 @@ func (b *narrowSlice) scale(sub, p int) {
 	b.multipliers(sub, p)
 	for r := range b.n {
 		dot, sum := b.dot(r, p), b.sum(r, p)
+		if b.short() {
+			b.op("VPMADDWD", narrowOnes, dot, dot)
+			if b.c.offset > 0 {
+				b.offset(sub, r, narrowAct)
+				b.op("VPADDD", narrowAct, dot, dot)
+			}
+		}
 		b.op("VBROADCASTSS", b.word(scaleWord+half, r), narrowAct)
 		b.op("VMULPS", narrowWeights, narrowAct, narrowAct2)
 		b.op("VCVTDQ2PS", dot, dot)
