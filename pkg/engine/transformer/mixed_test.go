@@ -102,10 +102,15 @@ func TestStoredPieces(t *testing.T) {
 // A piece that does not begin with a panel makes the matrix float32.
 func TestStoredPiecesWithinPanels(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	spec, w := plain(256, 1, 50)
-	w.Decoder[0].Out.Weight = []transformer.Tensor{blocks(t, r, dtype.Q4K, 40, 256), blocks(t, r, dtype.Q6K, 216, 256)}
-	if got, want := forward(t, spec, w, transformer.Stored), forward(t, spec, w, transformer.F32); !slices.Equal(got, want) {
-		t.Error("the pieces were rounded")
+	for _, c := range []struct {
+		rows   int
+		second dtype.Type
+	}{{40, dtype.Q6K}, {48, dtype.F32}} {
+		spec, w := plain(256, 1, 50)
+		w.Decoder[0].Out.Weight = []transformer.Tensor{blocks(t, r, dtype.Q4K, c.rows, 256), blocks(t, r, c.second, 256-c.rows, 256)}
+		if got, want := forward(t, spec, w, transformer.Stored), forward(t, spec, w, transformer.F32); !slices.Equal(got, want) {
+			t.Errorf("%s after %d rows: the pieces were rounded", c.second, c.rows)
+		}
 	}
 }
 
@@ -124,7 +129,7 @@ func TestStoredMemory(t *testing.T) {
 	for _, d := range w.Decoder {
 		for _, l := range []transformer.Linear{d.QKV, d.Out, d.Up, d.Down, w.Embed} {
 			for _, t := range l.Weight {
-				values, bytes := t.Stored.Type().Block()
+				values, bytes := dtype.Type(t.Name).Block()
 				blocks += int64(t.Rows * t.Cols / values * bytes)
 			}
 		}

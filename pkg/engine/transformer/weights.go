@@ -170,6 +170,28 @@ func (w *Weights) Bytes(spec *Spec, f Format) int64 {
 	return w.bytes(spec, f, func(usage) bool { return true })
 }
 
+// Quantised reports whether a matrix is stored in a format that rounds the inputs of
+// products.
+func (w *Weights) Quantised() bool {
+	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
+		for i := range stack {
+			for _, m := range stack[i].matrices() {
+				for _, t := range m.Weight {
+					if t.Stored != F32 && t.Stored != BF16 && !t.Transposed {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// matrices lists the matrices of a layer.
+func (l *Layer) matrices() []Linear {
+	return []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down}
+}
+
 // ProductBytes returns the memory of the matrices that every token multiplies.
 func (w *Weights) ProductBytes(spec *Spec, f Format) int64 {
 	return w.bytes(spec, f, func(u usage) bool { return u == multiplied })
@@ -200,7 +222,7 @@ func (w *Weights) Elements() (n int64) {
 }
 
 func (l *Layer) elements() (n int64) {
-	for _, m := range []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down} {
+	for _, m := range l.matrices() {
 		n += m.elements()
 	}
 	for _, v := range l.Learned {
