@@ -8,13 +8,13 @@ func quants() []mutant {
 		pieces, memory = "^TestStoredPieces$", "^TestStoredMemory$"
 	)
 	return []mutant{
-		{"Q4_K: low nibbles are a sub-block, high nibbles the next", dtype, "splitNibbles", "to[i], to[i+32] = v&15, v>>4", "to[i+32], to[i] = v&15, v>>4", kernel, blocks},
+		{"Q4_K: low nibbles are a sub-block, high nibbles the next", dtype, "splitNibbles", "codes[64*j:][:32], codes[64*j+32:][:32]", "codes[64*j+32:][:32], codes[64*j:][:32]", kernel, blocks},
 		{"Q4_K: scales have six bits", dtype, "subScale", "s[j+4]&15 | s[j-4]>>6<<4", "s[j+4]&15 | s[j]>>6<<4", checkpoint, values},
 		{"Q4_K: minima have six bits", dtype, "subScale", "s[j+4]>>4 | s[j]>>6<<4", "s[j+4]>>4 | s[j-4]>>6<<4", checkpoint, values},
-		{"Q5_K: bit j belongs to sub-block j", dtype, "splitQ5K", "v >> j & 1 << 4", "v >> (7 - j) & 1 << 4", kernel, blocks},
-		{"Q6_K: high bits, a quarter two bits up each", dtype, "splitQ6K", "h>>2&3<<4", "h>>4&3<<4", kernel, blocks},
+		{"Q5_K: bit j belongs to sub-block j", dtype, "splitQ5K", "b[16:48], j, 4", "b[16:48], 7-j, 4", kernel, blocks},
+		{"Q6_K: high bits, a quarter two bits up each", dtype, "splitQ6K", "h>>2&two<<4", "h>>6&two<<4", kernel, blocks},
 		{"Q6_K: scales have a sign", dtype, "splitQ6K", "uint16(int8(v))", "uint16(v & 127)", kernel, blocks},
-		{"Q3_K: the third bit", dtype, "splitQ3K", "v >> k & 1 << 2", "v >> k & 1 << 1", kernel, blocks},
+		{"Q3_K: the third bit", dtype, "splitQ3K", "h, k, 2", "h, k, 1", kernel, blocks},
 		{"Q3_K: scales have six bits", dtype, "subScale3", "s[8+j%4]", "s[8+j%2]", checkpoint, values},
 		{"Q2_K: scales lie below minima", dtype, "splitQ2K", "uint16(v&15), uint16(v>>4)", "uint16(v>>4), uint16(v&15)", kernel, blocks},
 		{"Q4_1: files add the minimum", dtype, "splitQ4_1", "binary.LittleEndian.Uint16(b[2:])", "negative ^ binary.LittleEndian.Uint16(b[2:])", kernel, blocks},

@@ -134,10 +134,8 @@ func (f *File) Stored(name string, from int, dst []byte) error {
 	if k, err := f.parts[t.part].r.ReadAt(dst, t.Offset+at); k < len(dst) {
 		return f.fail(t, fmt.Errorf("offset %d: %w", t.Offset+at+int64(k), noEOF(err)))
 	}
-	for i := 0; i < len(dst); i += bytes {
-		if v, ok := t.Type.Finite(dst[i:][:bytes]); !ok {
-			return f.fail(t, fmt.Errorf("value %d is %v", from+i/bytes*values, v))
-		}
+	if i, v := t.Type.NotFinite(dst); i >= 0 {
+		return f.fail(t, fmt.Errorf("value %d is %v", from+i*values, v))
 	}
 	return nil
 }

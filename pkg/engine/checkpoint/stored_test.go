@@ -62,22 +62,27 @@ func TestStored(t *testing.T) {
 
 // A scale or value that is not finite is rejected with its index.
 func TestStoredNotFinite(t *testing.T) {
-	for kind, data := range map[string][]byte{"8": make([]byte, 2*34), "2": make([]byte, 2*18)} {
-		block := len(data) / 2
-		data[block], data[block+1] = 0, 0x7c // infinity
-		b := gguf(3, 1, 0)
-		id := uint32(8)
-		if kind == "2" {
-			id = 2
+	for _, kind := range []dtype.Type{
+		dtype.Q8_0, dtype.Q4_0, dtype.Q2K, dtype.Q3K, dtype.Q4K, dtype.Q5K, dtype.Q6K,
+		dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.IQ4NL, dtype.IQ4XS, dtype.MXFP4,
+	} {
+		values, block := kind.Block()
+		data := make([]byte, 2*block)
+		if halves := kind.Halves(); kind == dtype.MXFP4 {
+			data[block] = 0xff
+		} else {
+			data[block+halves[len(halves)-1]+1] = 0x7c // infinity
 		}
-		b.tensor("x", id, 0, 64)
+		b := gguf(3, 1, 0)
+		id, _ := kind.GGUF()
+		b.tensor("x", id, 0, uint64(2*values))
 		b.Write(make([]byte, (32-b.Len()%32)%32))
 		b.Write(data)
 		f, err := checkpoint.OpenGGUF(bytes.NewReader(b.Bytes()), int64(b.Len()), "x.gguf")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Stored("x", 0, make([]byte, len(data))); err == nil || !strings.Contains(err.Error(), "value 32 is +Inf") {
+		if err := f.Stored("x", 0, make([]byte, len(data))); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("value %d is +Inf", values)) {
 			t.Errorf("type %s: %v", kind, err)
 		}
 	}

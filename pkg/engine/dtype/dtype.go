@@ -64,7 +64,7 @@ type row struct {
 	bytes       int  // of a block
 	decode      Decoder
 	encode      Encoder
-	split       func(s *Split, block []byte)
+	split       Splitter
 }
 
 var rows = [...]row{

@@ -33,11 +33,11 @@ func (t Type) Levels() (levels [16]int8, ok bool) {
 	return levels, false
 }
 
-// Splits reports whether blocks of the type can be taken apart with [Type.Split].
-func (t Type) Splits() bool { return t.row().split != nil }
+// A Splitter takes a block apart. It leaves the fields of s that the type does not have.
+type Splitter func(s *Split, block []byte)
 
-// Split takes a block apart. It panics if the type cannot be taken apart.
-func (t Type) Split(s *Split, block []byte) { t.row().split(s, block) }
+// Splitter returns the function that takes blocks of t apart, or nil if there is none.
+func (t Type) Splitter() Splitter { return t.row().split }
 
 func splitQ2K(s *Split, b []byte) {
 	for j, v := range b[:16] {
@@ -49,10 +49,14 @@ func splitQ2K(s *Split, b []byte) {
 
 // splitQuarters reads two halves of 128 codes: four quarters of 32, two bits up each.
 func splitQuarters(codes *[256]uint8, q []byte) {
+	const mask = 0x0303030303030303
 	for half := range 2 {
-		to := codes[128*half:][:128]
-		for i, v := range q[32*half:][:32] {
-			to[i], to[i+32], to[i+64], to[i+96] = v&3, v>>2&3, v>>4&3, v>>6
+		to, from := codes[128*half:][:128], q[32*half:][:32]
+		for i := 0; i < 32; i += 8 {
+			v := binary.LittleEndian.Uint64(from[i:])
+			for quarter := range 4 {
+				binary.LittleEndian.PutUint64(to[32*quarter+i:], v>>(2*quarter)&mask)
+			}
 		}
 	}
 }
@@ -65,10 +69,7 @@ func splitQ3K(s *Split, b []byte) {
 	s.D = binary.LittleEndian.Uint16(b[108:])
 	splitQuarters(&s.Codes, b[32:96])
 	for k := range 8 {
-		to := s.Codes[32*k:][:32]
-		for i, v := range h {
-			to[i] |= v >> k & 1 << 2
-		}
+		addBit(s.Codes[32*k:][:32], h, k, 2)
 	}
 }
 
@@ -90,10 +91,26 @@ func (s *Split) setScales(b []byte) {
 // ones the next.
 func splitNibbles(codes *[256]uint8, q []byte) {
 	for j := range 4 {
-		to := codes[64*j:][:64]
-		for i, v := range q[32*j:][:32] {
-			to[i], to[i+32] = v&15, v>>4
-		}
+		setNibbles(codes[64*j:][:32], codes[64*j+32:][:32], q[32*j:])
+	}
+}
+
+// setNibbles writes the low and the high nibbles of len(low) bytes, a multiple of 8.
+func setNibbles(low, high, q []byte) {
+	const mask = 0x0f0f0f0f0f0f0f0f
+	for i := 0; i < len(low); i += 8 {
+		v := binary.LittleEndian.Uint64(q[i:])
+		binary.LittleEndian.PutUint64(low[i:], v&mask)
+		binary.LittleEndian.PutUint64(high[i:], v>>4&mask)
+	}
+}
+
+// addBit adds bit from of each byte of h to the codes, as bit to.
+func addBit(codes, h []byte, from, to int) {
+	const mask = 0x0101010101010101
+	for i := 0; i < len(codes); i += 8 {
+		v := binary.LittleEndian.Uint64(h[i:]) >> from & mask << to
+		binary.LittleEndian.PutUint64(codes[i:], binary.LittleEndian.Uint64(codes[i:])|v)
 	}
 }
 
@@ -101,10 +118,7 @@ func splitQ5K(s *Split, b []byte) {
 	s.setScales(b)
 	splitNibbles(&s.Codes, b[48:176])
 	for j := range 8 {
-		to := s.Codes[32*j:][:32]
-		for i, v := range b[16:48] {
-			to[i] |= v >> j & 1 << 4
-		}
+		addBit(s.Codes[32*j:][:32], b[16:48], j, 4)
 	}
 }
 
@@ -114,22 +128,20 @@ func splitQ6K(s *Split, b []byte) {
 	}
 	s.D = binary.LittleEndian.Uint16(b[208:])
 	for n := range 2 {
-		low, to := b[64*n:][:64], s.Codes[128*n:][:128]
-		for i, h := range b[128+32*n:][:32] {
-			to[i] = low[i]&15 | h&3<<4
-			to[i+32] = low[i+32]&15 | h>>2&3<<4
-			to[i+64] = low[i]>>4 | h>>4&3<<4
-			to[i+96] = low[i+32]>>4 | h>>6<<4
+		low, high, to := b[64*n:][:64], b[128+32*n:][:32], s.Codes[128*n:][:128]
+		for i := 0; i < 32; i += 8 {
+			const four, two = 0x0f0f0f0f0f0f0f0f, 0x0303030303030303
+			v, more, h := binary.LittleEndian.Uint64(low[i:]), binary.LittleEndian.Uint64(low[i+32:]), binary.LittleEndian.Uint64(high[i:])
+			binary.LittleEndian.PutUint64(to[i:], v&four|h&two<<4)
+			binary.LittleEndian.PutUint64(to[i+32:], more&four|h>>2&two<<4)
+			binary.LittleEndian.PutUint64(to[i+64:], v>>4&four|h>>4&two<<4)
+			binary.LittleEndian.PutUint64(to[i+96:], more>>4&four|h>>6&two<<4)
 		}
 	}
 }
 
 // splitHalves reads 32 codes of 16 bytes: the low nibbles, then the high ones.
-func splitHalves(codes []uint8, q []byte) {
-	for i, v := range q[:16] {
-		codes[i], codes[i+16] = v&15, v>>4
-	}
-}
+func splitHalves(codes []uint8, q []byte) { setNibbles(codes[:16], codes[16:32], q) }
 
 // splitFifth adds the fifth bit of 32 codes.
 func splitFifth(codes []uint8, h uint32) {
@@ -199,19 +211,29 @@ func (t Type) Halves() []int {
 // maxExponent is the largest exponent of MXFP4 for which all values are finite in float32.
 const maxExponent = 252
 
-// Finite returns the first scale of a block that is not finite, or makes values that are
-// not; ok is true if there is none.
-func (t Type) Finite(block []byte) (v float32, ok bool) {
-	for _, at := range t.Halves() {
-		if bits := binary.LittleEndian.Uint16(block[at:]); bits&0x7c00 == 0x7c00 {
-			return FromFloat16(bits), false
+// NotFinite returns the index of the first block of raw, whole blocks, that has a value
+// which is not finite, or a scale that allows one, and what it is; the index is -1 if there
+// is none. The type is BF16 or quantised.
+func (t Type) NotFinite(raw []byte) (block int, v float32) {
+	if t == BF16 {
+		for i := 0; i < len(raw); i += 2 {
+			if bits := binary.LittleEndian.Uint16(raw[i:]); bits&0x7f80 == 0x7f80 {
+				return i / 2, FromBFloat16(bits)
+			}
+		}
+		return -1, 0
+	}
+	_, size := t.Block()
+	halves, exponents := t.Halves(), t == MXFP4
+	for i := 0; i < len(raw); i += size {
+		for _, at := range halves {
+			if bits := binary.LittleEndian.Uint16(raw[i+at:]); bits&0x7c00 == 0x7c00 {
+				return i / size, FromFloat16(bits)
+			}
+		}
+		if exponents && raw[i] > maxExponent {
+			return i / size, float32(math.Inf(1))
 		}
 	}
-	switch {
-	case t == BF16 && binary.LittleEndian.Uint16(block)&0x7f80 == 0x7f80:
-		return FromBFloat16(binary.LittleEndian.Uint16(block)), false
-	case t == MXFP4 && block[0] > maxExponent:
-		return float32(math.Inf(1)), false
-	}
-	return 0, true
+	return -1, 0
 }

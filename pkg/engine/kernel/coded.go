@@ -103,10 +103,15 @@ func group(width, line, i int) (sub, four int) {
 func setPlane(b []byte, row, width, shift, from, to int, codes []uint8) {
 	mask := uint32(1<<width-1) * 0x01010101
 	for l := from; l < to; l++ {
-		var word uint32
-		for i := range 8 / width {
-			sub, four := group(width, l, i)
-			word |= binary.LittleEndian.Uint32(codes[16*sub+4*four:]) >> shift & mask << (width * i)
+		sub, four := group(width, l, 0)
+		in, step := codes[16*sub+4*four:], 16 // codes that an item is past the previous one
+		if width == 1 {
+			step = 4
+		}
+		word := binary.LittleEndian.Uint32(in) >> shift & mask
+		for i := width; i < 8; i += width {
+			in = in[step:]
+			word |= binary.LittleEndian.Uint32(in) >> shift & mask << i
 		}
 		binary.LittleEndian.PutUint32(b[line*l+4*row:], word)
 	}
@@ -152,10 +157,10 @@ func (c *coding) set(b []byte, row int, codes []uint8, s *dtype.Split, first, ha
 }
 
 // setCoded replaces one row by that of a file.
-func (p *Packed) setCoded(r int, raw []byte, s *dtype.Split) {
+func (p *Packed) setCoded(r int, raw []byte, split dtype.Splitter, s *dtype.Split) {
 	f, c, row := formats[p.Kind], &codings[p.Kind], r%packedRows
 	for i := range p.Cols / f.run {
-		f.stored.Split(s, raw[i*f.raw:][:f.raw])
+		split(s, raw[i*f.raw:][:f.raw])
 		if c.header() == 0 { // half a slice
 			var codes [superCols]uint8
 			copy(codes[i%2*quantCols:], s.Codes[:quantCols])

@@ -52,9 +52,9 @@ func (p *Packed) LoadBlocks(from int, raw []byte) {
 		panic(fmt.Sprintf("kernel: %d bytes of %v blocks put at row %d of (%d, %d)", len(raw), p.Kind, from, p.Rows, p.Cols))
 	}
 	if p.Kind.coded() {
-		var split dtype.Split
+		split, s := f.stored.Splitter(), new(dtype.Split)
 		for r := from; len(raw) > 0; r, raw = r+1, raw[size:] {
-			p.setCoded(r, raw[:size], &split)
+			p.setCoded(r, raw[:size], split, s)
 		}
 		return
 	}

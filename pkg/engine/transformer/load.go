@@ -232,7 +232,7 @@ func (ld *loader) load(p *part) error {
 			continue
 		}
 		if l.packed != nil && !l.packed.Kind.Rounds() {
-			return fmt.Errorf("tensor %q: its values cannot be kept in %v", t.Name, l.packed.Kind)
+			return fmt.Errorf("tensor %q: its values cannot be rounded to %v", t.Name, l.packed.Kind)
 		}
 		err := ld.read(p, t, func(from int, w []float32) {
 			switch {
