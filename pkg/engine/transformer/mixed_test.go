@@ -99,6 +99,23 @@ func TestStoredPieces(t *testing.T) {
 	}
 }
 
+// A pass over pieces in several formats allocates nothing.
+func TestPiecesAllocateNothing(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	spec, w := plain(256, 1, 50)
+	w.Decoder[0].QKV.Weight = []transformer.Tensor{
+		blocks(t, r, dtype.Q4K, 512, 256), blocks(t, r, dtype.Q6K, 128, 256), blocks(t, r, dtype.Q8_0, 128, 256),
+	}
+	m, err := transformer.New(spec, w, kernel.Best(), transformer.Stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, seqs := m.NewPass(nil), []transformer.Sequence{{Cache: m.NewCache(m.Context), Tokens: []int{1}, Logits: 1}}
+	if n := testing.AllocsPerRun(20, func() { must(p.Forward(seqs)) }); n != 0 {
+		t.Errorf("%v allocations a token", n)
+	}
+}
+
 // A piece that does not begin with a panel makes the matrix float32.
 func TestStoredPiecesWithinPanels(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
