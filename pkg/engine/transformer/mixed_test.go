@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"glossa/pkg/engine/dtype"
@@ -167,8 +168,55 @@ func TestStoredMemory(t *testing.T) {
 	}
 }
 
+// Pieces of a packed file that are missing, of the wrong shape or not joined are refused by
+// their names.
+func TestPiecesRefused(t *testing.T) {
+	const first, second = "decoder.0.qkv.0", "decoder.0.qkv.1"
+	r := rand.New(rand.NewPCG(9, 10))
+	spec, w := plain(256, 1, 50)
+	w.Decoder[0].QKV.Weight = []transformer.Tensor{blocks(t, r, dtype.Q4K, 512, 256), blocks(t, r, dtype.Q6K, 256, 256)}
+	for _, c := range []struct {
+		change func(file map[string]transformer.StoredTensor)
+		want   string
+	}{
+		{func(f map[string]transformer.StoredTensor) { delete(f, first) }, `"decoder.0.qkv": missing`},
+		{func(f map[string]transformer.StoredTensor) { delete(f, second) }, second + `": missing: its pieces have 512 rows of 768`},
+		{func(f map[string]transformer.StoredTensor) { f[second] = f[first] }, second},
+		{func(f map[string]transformer.StoredTensor) {
+			x := f[second]
+			x.Shape = []int{1 << 60, 1, 3392}
+			f[second] = x
+		}, second},
+		{func(f map[string]transformer.StoredTensor) {
+			x := f[second]
+			x.Shape = []int{17, 1, 3392}
+			f[second] = x
+		}, second},
+	} {
+		file := packedFile(t, spec, w)
+		c.change(file)
+		_, err := transformer.Unpack(spec, func(name string, _ int) (transformer.StoredTensor, bool) {
+			s, ok := file[name]
+			return s, ok
+		})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %s", err, c.want)
+		}
+	}
+}
+
 // unpacked returns the weights as a packed file gives them back.
 func unpacked(t *testing.T, spec *transformer.Spec, w *transformer.Weights) *transformer.Weights {
+	t.Helper()
+	file := packedFile(t, spec, w)
+	return must(transformer.Unpack(spec, func(name string, _ int) (transformer.StoredTensor, bool) {
+		s, ok := file[name]
+		return s, ok
+	}))
+}
+
+// packedFile returns the tensors of a packed file by name.
+func packedFile(t *testing.T, spec *transformer.Spec, w *transformer.Weights) map[string]transformer.StoredTensor {
 	t.Helper()
 	l, err := transformer.NewLayout(spec, w, kernel.Best(), transformer.Stored)
 	if err != nil {
@@ -183,10 +231,7 @@ func unpacked(t *testing.T, spec *transformer.Spec, w *transformer.Weights) *tra
 		}
 		file[x.Name] = s
 	}
-	return must(transformer.Unpack(spec, func(name string, _ int) (transformer.StoredTensor, bool) {
-		s, ok := file[name]
-		return s, ok
-	}))
+	return file
 }
 
 // distance returns the root mean square of the differences, relative to that of b.
