@@ -25,8 +25,8 @@ var packFormats = []string{publish.DefaultQuant, dtype.Q4_0.Option(), dtype.BF16
 
 // precision describes the default of --quant of glossa pack and glossa publish.
 const precision = `Quantised weights of a GGUF file stay as they are. Others are stored in q8_0,
-8 bits each with a scale for every 32, which halves the memory of bf16; texts hardly
-differ. f32 keeps every bit of the source.`
+8 bits each with a scale for every 32. It halves the memory of bf16, and texts
+hardly differ. f32 keeps every bit of the source.`
 
 // packDefault is the default of --quant.
 const packDefault = publish.StoredQuant + " if they are quantised, else " + publish.DefaultQuant

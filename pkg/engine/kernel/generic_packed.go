@@ -9,6 +9,10 @@ import (
 
 // tilePackedGeneric computes a span: the specification of the instruction sets.
 func tilePackedGeneric(i isa, kind Kind, t *span) {
+	if kind.coded() {
+		tileCodedGeneric(kind, t)
+		return
+	}
 	f := &formats[kind]
 	for p := range t.panels {
 		for r := range t.rows {
@@ -16,18 +20,13 @@ func tilePackedGeneric(i isa, kind Kind, t *span) {
 			var sum [packedRows]float32
 			for s := range t.blocks {
 				w := t.w[(p*t.blocks+s)*f.bytes:][:f.bytes]
-				switch act := t.act[s*f.cols/superCols*f.words*t.rows+r:]; kind {
+				switch act := t.act[s*f.words*t.rows+r:]; kind {
 				case Q8_0:
 					addQ8(&sum, w, act, t.rows)
 				case Q4_0:
 					addQ4(&sum, w, act, t.rows)
 				case BF16:
 					addBF16(&sum, w, act, t.rows, i != isaGeneric)
-				default:
-					c := &codings[kind]
-					for j := range f.cols / superCols {
-						kind.addCoded(&sum, w, w[c.header()+j*c.slice():][:c.slice()], act[j*f.words*t.rows:], t.rows)
-					}
 				}
 			}
 			*out = sum
