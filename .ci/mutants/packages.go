@@ -15,6 +15,7 @@ const (
 	engine        = "pkg/engine"
 	arch          = "pkg/engine/arch"
 	checkpoint    = "pkg/engine/checkpoint"
+	dtype         = "pkg/engine/dtype"
 	kernel        = "pkg/engine/kernel"
 	transformer   = "pkg/engine/transformer"
 	fair          = "pkg/fair"

@@ -21,15 +21,20 @@ import (
 )
 
 // packFormats are the formats that models are packed in, the default first.
-var packFormats = []string{publish.DefaultQuant, dtype.Q4_0.Option(), dtype.BF16.Option(), dtype.F32.Option()}
+var packFormats = []string{publish.DefaultQuant, dtype.Q4_0.Option(), dtype.BF16.Option(), dtype.F32.Option(), publish.StoredQuant}
 
 // precision describes the default of --quant of glossa pack and glossa publish.
-const precision = `The weights are stored in q8_0, 8 bits each with a scale for every 32. It halves
-the memory of bf16, and texts hardly differ. f32 keeps every bit of the source.`
+const precision = `Quantised weights of a GGUF file stay as they are. Others are stored in q8_0,
+8 bits each with a scale for every 32. It halves the memory of bf16, and texts
+hardly differ. f32 keeps every bit of the source.`
+
+// packDefault is the default of --quant.
+const packDefault = publish.StoredQuant + " if they are quantised, else " + publish.DefaultQuant
 
 // packOptions holds the command line of pack.
 type packOptions struct {
 	source, file, quant string
+	name                string // of the source, without a suffix
 }
 
 // packCommand returns glossa pack.
@@ -45,7 +50,7 @@ file that loads without conversion.
   glossa pack runs/mine -o models/mine.safetensors --quant f32`,
 	}
 	c.Flags().StringVarP(&o.file, "output", "o", "", "`file` to write; an existing packed model is replaced (default SOURCE's name and the format)")
-	c.Flags().StringVar(&o.quant, "quant", publish.DefaultQuant, "`format` of the weights: "+strings.Join(packFormats, ", "))
+	c.Flags().StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default "+packDefault+")")
 	completeWords(c, "quant", packFormats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.source = args[0]
@@ -59,7 +64,7 @@ file that loads without conversion.
 
 // complete checks the arguments before anything is read.
 func (o *packOptions) complete() error {
-	if !slices.Contains(packFormats, o.quant) {
+	if o.quant != "" && !slices.Contains(packFormats, o.quant) {
 		return usagef("--quant: %q must be %s", o.quant, strings.Join(packFormats, ", "))
 	}
 	full, err := filepath.Abs(o.source)
@@ -67,10 +72,21 @@ func (o *packOptions) complete() error {
 		return err
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(filepath.Base(full), ".gguf"), checkpoint.PackSuffix)
-	o.source, o.file = full, cmp.Or(o.file, name+"-"+o.quant+checkpoint.PackSuffix)
-	if !strings.HasSuffix(o.file, checkpoint.PackSuffix) {
+	o.source, o.name = full, name
+	if o.file != "" && !strings.HasSuffix(o.file, checkpoint.PackSuffix) {
 		return usagef("--output: %q must end in %s, which other programs expect of such files", o.file, checkpoint.PackSuffix)
 	}
+	return nil
+}
+
+// choose sets the format and the file of m where the command line does not, and refuses to
+// replace a file that is not a packed model.
+func (o *packOptions) choose(m *arch.Model) error {
+	o.quant = publish.Quant(o.quant, m)
+	if o.quant != publish.StoredQuant || !strings.HasSuffix(o.source, ".gguf") { // whose name has its format
+		o.name += "-" + o.quant
+	}
+	o.file = cmp.Or(o.file, o.name+checkpoint.PackSuffix)
 	dir, base := filepath.Split(o.file)
 	packed, _ := checkpoint.IsPack(os.DirFS(filepath.Clean(dir+".")), base) // an unreadable file is not a pack
 	if _, err := os.Lstat(o.file); err == nil && !packed {
@@ -86,6 +102,9 @@ func (o *packOptions) run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
+	if err := o.choose(m); err != nil {
+		return err
+	}
 	k, err := p.kernels()
 	if err != nil {
 		return err

@@ -84,6 +84,25 @@ func TestPackNames(t *testing.T) {
 	if _, err := os.Stat("gpt2-q8_0.safetensors"); err != nil {
 		t.Error(err)
 	}
+	quantised := filepath.Join(filepath.Dir(source), "llama-q4_k-gguf", "model.gguf")
+	out, _, err := runPack(t.Context(), quantised)
+	if err != nil || !strings.Contains(out, "model.safetensors: ") || !strings.Contains(out, " weights in stored of ") {
+		t.Errorf("%q, %v", out, err)
+	}
+	before, after := stat(t, quantised), stat(t, "model.safetensors")
+	if after > before*5/4 {
+		t.Errorf("%d bytes of K-quants became %d", before, after)
+	}
+}
+
+// stat returns the size of a file.
+func stat(t *testing.T, file string) int64 {
+	t.Helper()
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
 }
 
 // Only packed models are overwritten, and partial files do not remain.

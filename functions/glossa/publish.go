@@ -44,7 +44,7 @@ A packed model is stored as it is.`,
 	f := c.Flags()
 	f.StringVar(&o.upload.Name, "name", "", "`name` of the model (default SOURCE's)")
 	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix")
-	f.StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default "+publish.DefaultQuant+")")
+	f.StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default "+packDefault+")")
 	f.BoolVar(&o.upload.New, "new", false, "fail if a model of this name exists")
 	withVariables(f, "checkpoints")
 	completeWords(c, "quant", packFormats...)

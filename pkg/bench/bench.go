@@ -117,10 +117,10 @@ func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) err
 	for _, threads := range cfg.Threads {
 		b.machine = machine{
 			kernels: cfg.Kernels, threads: threads, memory: memory,
-			bytes: format == transformer.Q8_0 || format == transformer.Q4_0,
+			bytes: format != transformer.F32 && format != transformer.BF16,
 		}
 		team := transformer.NewTeam(threads)
-		more, err := b.phases(ctx, team, Result{Shape: m.Name, Quant: formatName(format), Threads: threads}, yield)
+		more, err := b.phases(ctx, team, Result{Shape: m.Name, Quant: format.String(), Threads: threads}, yield)
 		team.Close()
 		if err != nil || !more {
 			return err

@@ -16,7 +16,7 @@ func BenchmarkForward(b *testing.B) {
 	}{
 		{"alpha-1.8m", transformer.F32}, {"alpha-1.8m", transformer.Q8_0}, {"gpt2-124m", transformer.Q8_0}, {"gpt2-124m", transformer.Q4_0},
 	} {
-		b.Run(fmt.Sprintf("%s/%s", c.shape, formatName(c.format)), func(b *testing.B) {
+		b.Run(fmt.Sprintf("%s/%s", c.shape, c.format), func(b *testing.B) {
 			random, err := Random(c.shape)
 			if err != nil {
 				b.Fatal(err)

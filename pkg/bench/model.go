@@ -112,12 +112,3 @@ func (m *Model) resolve(format transformer.Format) transformer.Format {
 	}
 	return first.Stored
 }
-
-func formatName(format transformer.Format) string {
-	for name, f := range transformer.Formats() {
-		if f == format {
-			return name
-		}
-	}
-	return "?"
-}

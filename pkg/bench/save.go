@@ -33,7 +33,7 @@ func storedHead(as dtype.Type) dtype.Type {
 func (m *Model) Save(w io.Writer, format transformer.Format) error {
 	as, ok := stored[format]
 	if !ok {
-		return fmt.Errorf("bench: weights cannot be saved as %s", formatName(format))
+		return fmt.Errorf("bench: weights cannot be saved as %s", format)
 	}
 	shape, weights, title := m.shape, m.Weights, m.Name+", random weights"
 	if shape == nil {

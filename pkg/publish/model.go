@@ -205,7 +205,7 @@ func (s *Store) gguf(in *source, u *Upload) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.pack(in.ctx, u, m, cmp.Or(u.Quant, DefaultQuant)), nil
+	return s.pack(in.ctx, u, m, Quant(u.Quant, m)), nil
 }
 
 // pack returns a model that packs m.

@@ -33,8 +33,19 @@ import (
 )
 
 // DefaultQuant is the format of the weights where nothing else is chosen. A checkpoint that a
-// client uploads keeps all its bits instead.
+// client uploads keeps all its bits instead, and quantised weights stay as they are stored.
 const DefaultQuant = "q8_0"
+
+// StoredQuant is the format that keeps each matrix as the source stores it.
+const StoredQuant = "stored"
+
+// Quant returns the format in which m is packed if the user has chosen one or, as "", none.
+func Quant(chosen string, m *arch.Model) string {
+	if chosen == "" && m.Weights.Quantised() {
+		return StoredQuant
+	}
+	return cmp.Or(chosen, DefaultQuant)
+}
 
 // Upload is a model to publish: a checkpoint of Alpha in either encoding, with the other
 // files of its run directory, or a GGUF file, or a packed model, which need no other files.
@@ -46,14 +57,14 @@ type Upload struct {
 	Size         int64  // of Checkpoint, bytes
 	Metrics      string // metrics.jsonl; "" for none
 	TrainingData string // training-data.txt; "" for none
-	Quant        string // format of the weights, one of [Quants]; "": f32 for Alpha, else [DefaultQuant]
+	Quant        string // format of the weights, one of [Quants]; "": f32 for Alpha, else [Quant]
 	New          bool   // only if no model has the name: else the error is [ErrExists]
 
 	Progress func(done, total int64) // called with the bytes written so far; nil: disabled
 }
 
 // Quants are the formats that models are packed in.
-func Quants() []string { return dtype.Options() }
+func Quants() []string { return append(dtype.Options(), StoredQuant) }
 
 // ErrExists is the cause of the error of an [Upload] with New whose name a model has.
 var ErrExists = errors.New("the name is in use")
@@ -182,7 +193,7 @@ func (s *Store) PutModel(ctx context.Context, u Upload, m *arch.Model) error {
 		return err
 	}
 	return s.put(ctx, &u, func() (*model, error) {
-		packed := s.pack(ctx, &u, m, cmp.Or(u.Quant, DefaultQuant))
+		packed := s.pack(ctx, &u, m, Quant(u.Quant, m))
 		packed.close = func() error { return nil }
 		return packed, nil
 	})

@@ -271,6 +271,11 @@ func TestFormats(t *testing.T) {
 					t.Errorf("%s, %s: format %v is %.4f away, at most %.2f", dir, k.Name(), f, d, limit)
 				}
 			}
+			if m.Weights.Quantised() {
+				if d := rms(logits(g, buildAs(t, m, k, transformer.Stored)), exact); !(d > 0 && d < 0.1) {
+					t.Errorf("%s, %s: quantised weights as they are stored are %.4f away", dir, k.Name(), d)
+				}
+			}
 			if strings.Contains(dir, "bf16") {
 				if d := rms(logits(g, buildAs(t, m, k, transformer.Stored)), exact); d != 0 {
 					t.Errorf("%s, %s: weights as they are stored are %v away", dir, k.Name(), d)

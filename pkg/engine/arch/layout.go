@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/transformer"
 )
 
@@ -103,7 +104,8 @@ func (b *builder) embedding(l *layout) transformer.Linear {
 	if !ok && l.tied {
 		name, _ = b.first(l.embed + " " + l.copies)
 	}
-	t := b.matrix(name+".weight", b.spec.Vocab, b.embedWidth(), false).rows(0, b.spec.Vocab)
+	whole := b.matrix(name+".weight", b.spec.Vocab, b.embedWidth(), false)
+	t := whole.rows(0, b.spec.Vocab)
 	copies := strings.Fields(l.embed)
 	if l.tied {
 		copies = append(copies, strings.Fields(l.copies)...)
@@ -111,7 +113,7 @@ func (b *builder) embedding(l *layout) transformer.Linear {
 	for _, other := range copies {
 		if other != name && b.has(other+".weight") {
 			t.Read = same(t, b.matrix(other+".weight", b.spec.Vocab, b.embedWidth(), false).rows(0, b.spec.Vocab))
-			t.ReadStored = nil // reading stored values would skip the comparison
+			t.ReadStored = compared(t, whole.kind)
 		}
 	}
 	return transformer.Linear{Weight: []transformer.Tensor{t}}
@@ -141,6 +143,21 @@ func same(t, other transformer.Tensor) func([]float32, int) error {
 			}
 		}
 		return nil
+	}
+}
+
+// compared returns t.ReadStored, if set, followed by t.Read of the same values, which
+// compares them.
+func compared(t transformer.Tensor, kind dtype.Type) func([]byte, int) error {
+	if t.ReadStored == nil {
+		return nil
+	}
+	values, bytes := kind.Block()
+	return func(dst []byte, from int) error {
+		if err := t.ReadStored(dst, from); err != nil {
+			return err
+		}
+		return t.Read(make([]float32, len(dst)/bytes*values), from)
 	}
 }
 

@@ -29,27 +29,28 @@ const (
 
 // description is the description of a packed model, in JSON.
 type description struct {
-	Type         string            `json:"type"`
-	Quant        string            `json:"quant"`  // the format of its weights
-	Source       string            `json:"source"` // the version of the original
-	Spec         *transformer.Spec `json:"spec"`
-	Start        []int             `json:"start,omitempty"`
-	Empty        int               `json:"empty"`
-	End          []int             `json:"end,omitempty"`
-	Tokens       int               `json:"tokens"`
-	ChatTemplate string            `json:"chat_template,omitempty"`
-	Translation  *Translation      `json:"translation,omitempty"`
+	Type         string                `json:"type"`
+	Quant        string                `json:"quant"`           // the format of its weights
+	Types        map[string]dtype.Type `json:"types,omitempty"` // of matrices other than BF16, Q8_0 and Q4_0, by the tensor's name
+	Source       string                `json:"source"`          // the version of the original
+	Spec         *transformer.Spec     `json:"spec"`
+	Start        []int                 `json:"start,omitempty"`
+	Empty        int                   `json:"empty"`
+	End          []int                 `json:"end,omitempty"`
+	Tokens       int                   `json:"tokens"`
+	ChatTemplate string                `json:"chat_template,omitempty"`
+	Translation  *Translation          `json:"translation,omitempty"`
 }
 
 // Pack writes a model as a packed file, in a format, to an empty file. progress is called
 // after each tensor with the bytes written so far and in total; its error stops packing.
 // m stays open.
 func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format, progress func(done, total int64) error) error {
-	meta, err := m.meta(format)
+	layout, err := transformer.NewLayout(m.Spec, m.Weights, k, format)
 	if err != nil {
 		return err
 	}
-	layout, err := transformer.NewLayout(m.Spec, m.Weights, k, format)
+	meta, err := m.meta(format, types(layout))
 	if err != nil {
 		return err
 	}
@@ -138,16 +139,24 @@ func (m *Model) packedTrie() ([]byte, error) {
 	return v.AppendBinary(nil)
 }
 
-// meta returns the metadata of a packed model.
-func (m *Model) meta(format transformer.Format) (map[string]string, error) {
-	d := description{
-		Type: m.Type, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
-		ChatTemplate: m.ChatTemplate, Translation: m.Translation,
-	}
-	for name, f := range transformer.Formats() {
-		if f == format {
-			d.Quant = name
+// types returns the types of the matrices whose shapes do not tell them.
+func types(layout *transformer.Layout) map[string]dtype.Type {
+	list := map[string]dtype.Type{}
+	for _, t := range layout.Tensors {
+		switch t.Format {
+		case transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0:
+		default:
+			list[t.Name] = t.Format.Type()
 		}
+	}
+	return list
+}
+
+// meta returns the metadata of a packed model.
+func (m *Model) meta(format transformer.Format, types map[string]dtype.Type) (map[string]string, error) {
+	d := description{
+		Type: m.Type, Quant: format.String(), Types: types, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
+		ChatTemplate: m.ChatTemplate, Translation: m.Translation,
 	}
 	raw, err := json.Marshal(d)
 	if err != nil {

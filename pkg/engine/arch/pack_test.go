@@ -67,7 +67,7 @@ func outputs(t *testing.T, m *arch.Model, f transformer.Format) []float32 {
 // and has the same tokenizer and description.
 func TestPack(t *testing.T) {
 	for _, name := range models(t) {
-		for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0} {
+		for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0, transformer.Stored} {
 			data := packed(t, name, f)
 			dir := t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, "m.safetensors"), data, 0o644); err != nil {

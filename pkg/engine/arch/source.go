@@ -57,11 +57,6 @@ func (s *source) first(names string) (name string, ok bool) {
 	return name, false
 }
 
-// formats maps the types of files that are formats of the transformer.
-var formats = map[dtype.Type]transformer.Format{
-	dtype.BF16: transformer.BF16, dtype.Q8_0: transformer.Q8_0, dtype.Q4_0: transformer.Q4_0,
-}
-
 // A span is a tensor from which rows can be selected. The zero span is empty.
 type span struct {
 	kind       dtype.Type
@@ -110,7 +105,7 @@ func (s *source) take(name string, shape []int, out span) span {
 func (t span) rows(from, n int) transformer.Tensor {
 	base := from * t.cols
 	out := transformer.Tensor{
-		Name: t.name, Rows: n, Cols: t.cols, Transposed: t.transposed, Stored: formats[t.kind],
+		Name: t.name, Rows: n, Cols: t.cols, Transposed: t.transposed, Stored: transformer.FormatOf(t.kind),
 		Read: func(dst []float32, from int) error { return t.file.Values(t.name, base+from, dst) },
 	}
 	if out.Stored != transformer.F32 {

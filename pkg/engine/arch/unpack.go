@@ -69,7 +69,7 @@ func (o *opened) readPack() error {
 	m.Type, m.Spec, m.Start, m.Empty, m.End, m.Tokens = d.Type, d.Spec, d.Start, d.Empty, d.End, d.Tokens
 	m.ChatTemplate, m.Translation = d.ChatTemplate, d.Translation
 	m.Version = o.file.Digest()
-	u := &unpacking{file: o.file, last: []int{0}, used: map[string]bool{}}
+	u := &unpacking{file: o.file, types: d.Types, last: []int{0}, used: map[string]bool{}}
 	o.unpacking = u
 	if m.Weights, err = transformer.Unpack(m.Spec, u.find); err != nil {
 		return err
@@ -140,9 +140,10 @@ func (t *Translation) check(s *transformer.Spec) error {
 
 // unpacking fetches the tensors of a packed model into memory.
 type unpacking struct {
-	file *checkpoint.File
-	last []int // by stage: the last tensor that it needs
-	used map[string]bool
+	file  *checkpoint.File
+	types map[string]dtype.Type
+	last  []int // by stage: the last tensor that it needs
+	used  map[string]bool
 
 	fetch *checkpoint.Fetch // nil before start
 }
@@ -160,7 +161,7 @@ func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool
 	}
 	u.last[stage] = max(u.last[stage], index)
 	return transformer.StoredTensor{
-		Floats: info.Type == dtype.F32, Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
+		Floats: info.Type == dtype.F32, Type: u.types[name], Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
 	}, true
 }
 

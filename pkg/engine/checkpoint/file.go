@@ -1,7 +1,6 @@
 package checkpoint
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -117,8 +116,8 @@ func (f *File) Values(name string, from int, dst []float32) error {
 }
 
 // Stored reads values of a tensor as stored, beginning with value from, as many as dst
-// has room for: bfloat16, or whole blocks of Q8_0 or Q4_0. Values that are not finite are
-// rejected.
+// has room for: bfloat16, or whole blocks of a quantised type. Values that are not finite
+// are rejected.
 func (f *File) Stored(name string, from int, dst []byte) error {
 	t, err := f.find(name)
 	if err != nil {
@@ -127,7 +126,7 @@ func (f *File) Stored(name string, from int, dst []byte) error {
 	values, bytes := t.Type.Block()
 	at := int64(from / values * bytes)
 	switch {
-	case t.Type != dtype.BF16 && t.Type != dtype.Q8_0 && t.Type != dtype.Q4_0:
+	case t.Type != dtype.BF16 && (values == 1 || !t.Type.Convertible()):
 		return f.fail(t, fmt.Errorf("type %s cannot be read as blocks", t.Type))
 	case from < 0 || from%values != 0 || len(dst)%bytes != 0 || at > t.Size || int64(len(dst)) > t.Size-at:
 		return f.fail(t, fmt.Errorf("%d bytes from value %d were requested", len(dst), from))
@@ -135,18 +134,8 @@ func (f *File) Stored(name string, from int, dst []byte) error {
 	if k, err := f.parts[t.part].r.ReadAt(dst, t.Offset+at); k < len(dst) {
 		return f.fail(t, fmt.Errorf("offset %d: %w", t.Offset+at+int64(k), noEOF(err)))
 	}
-	exponent := uint16(0x7c00) // all ones in a half: not finite
-	if t.Type == dtype.BF16 {
-		exponent = 0x7f80
-	}
-	for i := 0; i < len(dst); i += bytes { // a block begins with its scale
-		if bits := binary.LittleEndian.Uint16(dst[i:]); bits&exponent == exponent {
-			v := dtype.FromFloat16(bits)
-			if t.Type == dtype.BF16 {
-				v = dtype.FromBFloat16(bits)
-			}
-			return f.fail(t, fmt.Errorf("value %d is %v", from+i/bytes*values, v))
-		}
+	if i, v := t.Type.NotFinite(dst); i >= 0 {
+		return f.fail(t, fmt.Errorf("value %d is %v", from+i*values, v))
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-// Stored values are read as in the file, whole or in parts, for the three types that
-// models keep in their stored form; other types return an error.
+// Stored values are read as in the file, whole or in parts, for bfloat16 and the types that
+// have blocks; other types return an error.
 func TestStored(t *testing.T) {
 	seen := map[dtype.Type]bool{}
 	for _, name := range []string{"q8_0.gguf", "q4_0.gguf", "q5_0.gguf", "floats.safetensors"} {
@@ -29,7 +29,7 @@ func TestStored(t *testing.T) {
 			}
 			whole := make([]byte, len(raw))
 			err = f.Stored(info.Name, 0, whole)
-			if kept := info.Type == dtype.Q8_0 || info.Type == dtype.Q4_0 || info.Type == dtype.BF16; !kept {
+			if kept := info.Type == dtype.Q8_0 || info.Type == dtype.Q4_0 || info.Type == dtype.Q5_0 || info.Type == dtype.BF16; !kept {
 				if err == nil || !strings.Contains(err.Error(), "read as blocks") {
 					t.Errorf("%s of %s: %v", info.Name, info.Type, err)
 				}
@@ -52,7 +52,7 @@ func TestStored(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 3 {
+	if len(seen) != 4 {
 		t.Errorf("only %v were there", seen)
 	}
 	if err := open(t, "q8_0.gguf").Stored("nowhere", 0, nil); err == nil || !strings.Contains(err.Error(), "missing") {
@@ -62,22 +62,27 @@ func TestStored(t *testing.T) {
 
 // A scale or value that is not finite is rejected with its index.
 func TestStoredNotFinite(t *testing.T) {
-	for kind, data := range map[string][]byte{"8": make([]byte, 2*34), "2": make([]byte, 2*18)} {
-		block := len(data) / 2
-		data[block], data[block+1] = 0, 0x7c // infinity
-		b := gguf(3, 1, 0)
-		id := uint32(8)
-		if kind == "2" {
-			id = 2
+	for _, kind := range []dtype.Type{
+		dtype.Q8_0, dtype.Q4_0, dtype.Q2K, dtype.Q3K, dtype.Q4K, dtype.Q5K, dtype.Q6K,
+		dtype.Q4_1, dtype.Q5_0, dtype.Q5_1, dtype.IQ4NL, dtype.IQ4XS, dtype.MXFP4,
+	} {
+		values, block := kind.Block()
+		data := make([]byte, 2*block)
+		if halves := kind.Halves(); kind == dtype.MXFP4 {
+			data[block] = 0xff
+		} else {
+			data[block+halves[len(halves)-1]+1] = 0x7c // infinity
 		}
-		b.tensor("x", id, 0, 64)
+		b := gguf(3, 1, 0)
+		id, _ := kind.GGUF()
+		b.tensor("x", id, 0, uint64(2*values))
 		b.Write(make([]byte, (32-b.Len()%32)%32))
 		b.Write(data)
 		f, err := checkpoint.OpenGGUF(bytes.NewReader(b.Bytes()), int64(b.Len()), "x.gguf")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Stored("x", 0, make([]byte, len(data))); err == nil || !strings.Contains(err.Error(), "value 32 is +Inf") {
+		if err := f.Stored("x", 0, make([]byte, len(data))); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("value %d is +Inf", values)) {
 			t.Errorf("type %s: %v", kind, err)
 		}
 	}

@@ -65,11 +65,11 @@ func decodeQ5_1(dst []float32, src []byte) {
 
 // subScale unpacks the multipliers of the scale and of the minimum of sub-block j,
 // six bits each, from the 12 bytes that Q4_K and Q5_K share.
-func subScale(s []byte, j int) (scale, minimum float32) {
+func subScale(s []byte, j int) (scale, minimum byte) {
 	if j < 4 {
-		return float32(s[j] & 63), float32(s[j+4] & 63)
+		return s[j] & 63, s[j+4] & 63
 	}
-	return float32(s[j+4]&15 | s[j-4]>>6<<4), float32(s[j+4]>>4 | s[j]>>6<<4)
+	return s[j+4]&15 | s[j-4]>>6<<4, s[j+4]>>4 | s[j]>>6<<4
 }
 
 // decodeQ4K reads blocks of 256, eight sub-blocks of 32: d, dmin, s uint8[12],
@@ -81,7 +81,7 @@ func decodeQ4K(dst []float32, src []byte) {
 		for j := 0; j < 8; j += 2 {
 			sc0, mn0 := subScale(s, j)
 			sc1, mn1 := subScale(s, j+1)
-			d0, m0, d1, m1 := d*sc0, dmin*mn0, d*sc1, dmin*mn1
+			d0, m0, d1, m1 := d*float32(sc0), dmin*float32(mn0), d*float32(sc1), dmin*float32(mn1)
 			y := dst[32*j:][:64]
 			for i, v := range q[16*j:][:32] {
 				y[i] = d0*float32(v&15) - m0
@@ -99,7 +99,7 @@ func decodeQ5K(dst []float32, src []byte) {
 		for j := 0; j < 8; j += 2 {
 			sc0, mn0 := subScale(s, j)
 			sc1, mn1 := subScale(s, j+1)
-			d0, m0, d1, m1 := d*sc0, dmin*mn0, d*sc1, dmin*mn1
+			d0, m0, d1, m1 := d*float32(sc0), dmin*float32(mn0), d*float32(sc1), dmin*float32(mn1)
 			y := dst[32*j:][:64]
 			for i, v := range q[16*j:][:32] {
 				y[i] = d0*float32(v&15|h[i]>>j&1<<4) - m0

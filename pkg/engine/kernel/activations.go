@@ -14,21 +14,26 @@ import (
 // Rows are grouped in tiles, (superblock, word, row) 32-bit words each. The words of a
 // superblock are its 64 q as int8, the two d, the two -128*Σq and the two -8*Σq as int32,
 // or the 64 inputs. The sums undo the offset of the stored weights: a product starts from
-// them.
+// them. Kinds after BF16 need more words: the two -d*Σq as float32, rounded once, and for
+// each 16 inputs -Σq as int32.
 type Activations struct {
 	Rows, Cols int // Rows: how many it can hold
 	words      int
+	slices     int // of 64 inputs
 	tile       int // rows of a tile
 	data       []float32
 }
 
 // NewActivations returns room for at most the given number of rows of cols inputs, for
-// weights of that kind. Kinds Q8_0 and Q4_0 may share it. Only k may use it.
+// weights of that kind, and of those that share them. Only k may use it.
 func (k *Kernels) NewActivations(kind Kind, rows, cols int) *Activations {
 	if kind.Bytes(1, cols) < 1 || rows < 1 {
 		panic(fmt.Sprintf("kernel: %d rows of %d activations for %v weights", rows, cols, kind))
 	}
-	a := &Activations{Rows: rows, Cols: cols, words: formats[kind].words, tile: packedTile(k.isa)}
+	a := &Activations{Rows: rows, Cols: cols, words: formats[kind].words, slices: int(up(cols, superCols)), tile: packedTile(k.isa)}
+	if a.words == codedWords { // whole superblocks of every such kind
+		a.slices = int(up(cols, codedCols)) * codedCols / superCols
+	}
 	a.data = aligned(a.Tiles(rows) * a.stride())
 	return a
 }
@@ -43,11 +48,8 @@ func (a *Activations) bounds(n, t int) (first, end int) {
 	return n * t / tiles, n * (t + 1) / tiles
 }
 
-// superblocks returns the number of superblocks in a row.
-func (a *Activations) superblocks() int { return int(up(a.Cols, superCols)) }
-
 // stride returns the distance of tiles, in words. Transposing may write past the end.
-func (a *Activations) stride() int { return a.superblocks()*a.words*a.tile + slack }
+func (a *Activations) stride() int { return a.slices*a.words*a.tile + slack }
 
 // at returns tile t.
 func (a *Activations) at(t int) []float32 { return a.data[t*a.stride():][:a.stride()] }
@@ -74,7 +76,7 @@ func (k *Kernels) QuantizeActivations(a *Activations, x []float32, n, from, to i
 		switch in := x[first*a.Cols : end*a.Cols]; {
 		case a.words == superCols:
 			k.widenTile(a, a.at(t), in, end-first)
-		case end-first == 1:
+		case end-first == 1 && a.words == quantWords:
 			k.quantizeRow(a.at(t), in)
 		default:
 			k.quantizeTile(a, a.at(t), in, end-first)
@@ -85,23 +87,71 @@ func (k *Kernels) QuantizeActivations(a *Activations, x []float32, n, from, to i
 // widenTile interleaves rows of inputs and pads them.
 func (k *Kernels) widenTile(a *Activations, dst, x []float32, rows int) {
 	k.packRows(dst, x, a.Cols, a.Cols, rows)
-	clear(dst[a.Cols*rows : a.superblocks()*superCols*rows])
+	clear(dst[a.Cols*rows : a.slices*superCols*rows])
 }
 
-// quantizeChunk is how many superblocks quantizeTile quantises at once (11 KiB).
+// quantizeChunk is how many slices quantizeTile quantises at once (14 KiB).
 const quantizeChunk = 16
 
 // quantizeTile quantises rows one by one and interleaves them.
 func (k *Kernels) quantizeTile(a *Activations, dst, x []float32, rows int) {
-	const width = quantizeChunk * 22 // words
+	const width = quantizeChunk * codedWords
 	var buf [maxPackedTile*width + slack]float32
-	for s := 0; s < a.superblocks(); s += quantizeChunk {
+	slices := int(up(a.Cols, superCols))
+	for s := 0; s < slices; s += quantizeChunk {
 		first, end := s*superCols, min((s+quantizeChunk)*superCols, a.Cols)
+		n := int(up(end-first, superCols))
 		for r := range rows {
 			k.quantizeRow(buf[r*width:], x[r*a.Cols+first:r*a.Cols+end])
+			if a.words == codedWords {
+				widenWords(buf[r*width:][:width], n)
+			}
 		}
-		k.packRows(dst[s*a.words*rows:], buf[:], width, int(up(end-first, superCols))*a.words, rows)
+		k.packRows(dst[s*a.words*rows:], buf[:], width, n*a.words, rows)
 	}
+	clear(dst[slices*a.words*rows : a.slices*a.words*rows])
+}
+
+// Words of activations for 64 inputs.
+const (
+	scaleWord  = 16 // the first of two d
+	shiftWord  = 22 // the first of two -d*Σq
+	sumWord    = 24 // the first of four -Σq of 16 inputs
+	quantWords = 22
+	codedWords = 28
+	codedCols  = 256 // inputs of the widest superblock
+)
+
+// widenWords adds the sums that coded kinds need to n slices, in place.
+func widenWords(b []float32, n int) {
+	for s := n - 1; s >= 0; s-- {
+		from, to := b[s*quantWords:][:quantWords], (*[codedWords]float32)(b[s*codedWords:])
+		var words [codedWords]float32
+		copy(words[:], from)
+		for half := range 2 {
+			var both int32
+			for i := range 2 {
+				sub := 2*half + i
+				sum := sum16((*[4]float32)(words[4*sub:]))
+				both += sum
+				words[sumWord+sub] = math.Float32frombits(uint32(-sum))
+			}
+			words[shiftWord+half] = words[scaleWord+half] * float32(-both)
+		}
+		*to = words
+	}
+}
+
+// sum16 adds up 16 int8.
+func sum16(words *[4]float32) int32 {
+	const even, flip = 0x00ff00ff00ff00ff, 0x8080808080808080
+	var pairs uint64 // four sums of bytes from 0 to 255
+	for i := 0; i < 4; i += 2 {
+		w := uint64(math.Float32bits(words[i])) | uint64(math.Float32bits(words[i+1]))<<32
+		w ^= flip
+		pairs += w&even + w>>8&even
+	}
+	return int32(pairs*0x0001000100010001>>48) - 16*128
 }
 
 // quantizeRow quantises whole superblocks, then the rest, padded with zeros.

@@ -4,6 +4,8 @@
 
 package kernel
 
+import "unsafe"
+
 // addAVX2 computes dst += x.
 //
 //go:noescape
@@ -188,6 +190,96 @@ func tileQ4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, ro
 //
 //go:noescape
 func tileBF16AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ2KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ2KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ3KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ3KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ6KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ6KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4x1AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4x1AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5x0AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x0AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5x1AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x1AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileIQ4NLAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4NLAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileIQ4XSAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4XSAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileMXFP4AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileMXFP4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileAVX2 computes a span.
+func tileAVX2(kind Kind, t *span) {
+	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
+	switch kind {
+	case Q8_0:
+		tileQ8AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4_0:
+		tileQ4AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case BF16:
+		tileBF16AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q2K:
+		tileQ2KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q3K:
+		tileQ3KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4K:
+		tileQ4KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5K:
+		tileQ5KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q6K:
+		tileQ6KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4_1:
+		tileQ4x1AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5_0:
+		tileQ5x0AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5_1:
+		tileQ5x1AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case IQ4NL:
+		tileIQ4NLAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case IQ4XS:
+		tileIQ4XSAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case MXFP4:
+		tileMXFP4AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	}
+}
 
 // peakAVX2 runs n rounds of 12 independent multiply-adds.
 //
@@ -393,6 +485,96 @@ func tileQ4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, 
 //
 //go:noescape
 func tileBF16AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ2KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ2KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ3KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ3KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ6KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ6KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4x1AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4x1AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5x0AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x0AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5x1AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x1AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileIQ4NLAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4NLAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileIQ4XSAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4XSAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileMXFP4AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileMXFP4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileAVX512 computes a span.
+func tileAVX512(kind Kind, t *span) {
+	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
+	switch kind {
+	case Q8_0:
+		tileQ8AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4_0:
+		tileQ4AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case BF16:
+		tileBF16AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q2K:
+		tileQ2KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q3K:
+		tileQ3KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4K:
+		tileQ4KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5K:
+		tileQ5KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q6K:
+		tileQ6KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4_1:
+		tileQ4x1AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5_0:
+		tileQ5x0AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5_1:
+		tileQ5x1AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case IQ4NL:
+		tileIQ4NLAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case IQ4XS:
+		tileIQ4XSAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case MXFP4:
+		tileMXFP4AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	}
+}
 
 // peakAVX512 runs n rounds of 12 independent multiply-adds.
 //

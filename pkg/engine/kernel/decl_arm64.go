@@ -4,6 +4,8 @@
 
 package kernel
 
+import "unsafe"
+
 // addNEON computes dst += x.
 //
 //go:noescape
@@ -174,6 +176,61 @@ func tileQ4NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, ro
 //go:noescape
 func tileBF16NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
+// tileQ2KNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ2KNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ3KNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ3KNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4KNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4KNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5KNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5KNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ6KNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ6KNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4x1NEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4x1NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5x0NEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x0NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5x1NEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x1NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileIQ4NLNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4NLNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileIQ4XSNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4XSNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileMXFP4NEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileMXFP4NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
 // peakNEON runs n rounds of 24 independent multiply-adds; benchmarks relate to it.
 //
 //go:noescape
@@ -194,6 +251,41 @@ func atLeastNEON(mask *uint64, x *float32, lanes *uint32, n int, bound float32)
 //go:noescape
 func weightsNEON(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
 
+// tileNEON computes a span.
+func tileNEON(kind Kind, t *span) {
+	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
+	switch kind {
+	case Q8_0:
+		tileQ8NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4_0:
+		tileQ4NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case BF16:
+		tileBF16NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q2K:
+		tileQ2KNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q3K:
+		tileQ3KNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4K:
+		tileQ4KNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5K:
+		tileQ5KNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q6K:
+		tileQ6KNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4_1:
+		tileQ4x1NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5_0:
+		tileQ5x0NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5_1:
+		tileQ5x1NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case IQ4NL:
+		tileIQ4NLNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case IQ4XS:
+		tileIQ4XSNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case MXFP4:
+		tileMXFP4NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	}
+}
+
 // tileQ8Dotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
@@ -204,7 +296,95 @@ func tileQ8Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels,
 //go:noescape
 func tileQ4Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
+// tileQ2KDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ2KDotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ3KDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ3KDotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4KDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4KDotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5KDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5KDotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ6KDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ6KDotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ4x1Dotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4x1Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5x0Dotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x0Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ5x1Dotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x1Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileIQ4NLDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4NLDotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileIQ4XSDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4XSDotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileMXFP4Dotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileMXFP4Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
 // peakBytesDotprod runs n rounds of 24 independent multiply-adds of 16 bytes; benchmarks relate to it.
 //
 //go:noescape
 func peakBytesDotprod(n int)
+
+// tileDotprod computes a span.
+func tileDotprod(kind Kind, t *span) {
+	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
+	switch kind {
+	case Q8_0:
+		tileQ8Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4_0:
+		tileQ4Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q2K:
+		tileQ2KDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q3K:
+		tileQ3KDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4K:
+		tileQ4KDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5K:
+		tileQ5KDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q6K:
+		tileQ6KDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q4_1:
+		tileQ4x1Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5_0:
+		tileQ5x0Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q5_1:
+		tileQ5x1Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case IQ4NL:
+		tileIQ4NLDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case IQ4XS:
+		tileIQ4XSDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case MXFP4:
+		tileMXFP4Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	}
+}

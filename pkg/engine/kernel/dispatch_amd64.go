@@ -13,7 +13,7 @@ func supported() []isa {
 	list := []isa{isaGeneric}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C {
 		list = append(list, isaAVX2)
-		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VNNI {
+		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512BW && cpu.X86.HasAVX512VNNI {
 			list = append(list, isaAVX512)
 		}
 	}

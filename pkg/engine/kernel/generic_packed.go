@@ -9,6 +9,10 @@ import (
 
 // tilePackedGeneric computes a span: the specification of the instruction sets.
 func tilePackedGeneric(i isa, kind Kind, t *span) {
+	if kind.coded() {
+		tileCodedGeneric(kind, t)
+		return
+	}
 	f := &formats[kind]
 	for p := range t.panels {
 		for r := range t.rows {

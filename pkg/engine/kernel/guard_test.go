@@ -135,7 +135,7 @@ func (f *fence) span(kind Kind, blocks, rows int) *span {
 	return &span{
 		dst: f.random((rows-1)*ldd + panels*packedRows), ldd: ldd,
 		w:      unsafe.Slice((*byte)(unsafe.Pointer(&weights[0])), 4*len(weights)),
-		act:    f.random(blocks*formats[kind].words*rows + slack),
+		act:    f.random(blocks*formats[kind].cols/superCols*formats[kind].words*rows + slack),
 		blocks: blocks, panels: panels, rows: rows,
 	}
 }

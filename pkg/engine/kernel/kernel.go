@@ -26,7 +26,7 @@ type isa uint8
 const (
 	isaGeneric isa = iota
 	isaAVX2        // with FMA and F16C
-	isaAVX512      // F with VNNI; CPUs without VNNI use AVX2
+	isaAVX512      // F and BW with VNNI; CPUs without VNNI use AVX2
 	isaNEON
 	isaDotprod // NEON with SDOT, for quantised weights
 )

@@ -26,17 +26,26 @@ func (k *Kernels) MatMul(dst, x []float32, n int, w *Matrix) {
 // MatMulPanels computes MatMul for the outputs of some panels, from*32 to to*32 of a row;
 // the others are unchanged. Workers share a product in this way.
 func (k *Kernels) MatMulPanels(dst, x []float32, n int, w *Matrix, from, to int) {
-	dst, x = dst[:n*w.Rows], x[:n*w.Cols]
+	k.MatMulPanelsWithin(dst, w.Rows, x, n, w, from, to)
+}
+
+// MatMulPanelsWithin is MatMulPanels for a dst whose rows are ldd >= w.Rows values apart:
+// some columns of a wider result, of which dst begins with the first.
+func (k *Kernels) MatMulPanelsWithin(dst []float32, ldd int, x []float32, n int, w *Matrix, from, to int) {
+	x = x[:n*w.Cols]
+	if n > 0 {
+		dst = dst[:(n-1)*ldd+w.Rows]
+	}
 	switch {
 	case from >= to:
 	case n == 1:
 		k.matVec(dst, x, w, from, to)
 	case n <= maxTile:
 		var pack [maxTile*kBlock + slack]float32
-		k.matMul(dst, x, n, w, pack[:], maxTile, from, to)
+		k.matMul(dst, ldd, x, n, w, pack[:], maxTile, from, to)
 	case n > 0:
 		var pack [rowBlock*kBlock + slack]float32
-		k.matMul(dst, x, n, w, pack[:], rowBlock, from, to)
+		k.matMul(dst, ldd, x, n, w, pack[:], rowBlock, from, to)
 	}
 }
 
@@ -54,7 +63,7 @@ func (k *Kernels) matVec(dst, x []float32, w *Matrix, from, to int) {
 }
 
 // matMul loops over blocks of columns, then of rows, then of panels.
-func (k *Kernels) matMul(dst, x []float32, n int, w *Matrix, pack []float32, block, from, to int) {
+func (k *Kernels) matMul(dst []float32, ldd int, x []float32, n int, w *Matrix, pack []float32, block, from, to int) {
 	for c := 0; c < w.Cols; c += kBlock {
 		depth := min(kBlock, w.Cols-c)
 		for r := 0; r < n; r += block {
@@ -68,7 +77,7 @@ func (k *Kernels) matMul(dst, x []float32, n int, w *Matrix, pack []float32, blo
 				for t := range tiles {
 					first, end := rows*t/tiles, rows*(t+1)/tiles
 					for p := g; p < min(g+weightGroup, to); p++ {
-						k.tile(dst[(r+first)*w.Rows+p*panel:], w.Rows, min(panel, w.Rows-p*panel),
+						k.tile(dst[(r+first)*ldd+p*panel:], ldd, min(panel, w.Rows-p*panel),
 							pack[first*depth:], w.data[(p*w.Cols+c)*panel:], depth, end-first, c > 0)
 					}
 				}

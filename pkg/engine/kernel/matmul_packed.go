@@ -35,23 +35,31 @@ type span struct {
 // rounding per input, as [Kernels.MatMul] does with the widened weights. In either case
 // the result of a row is the same to the bit for every n and every range.
 func (k *Kernels) MatMulPacked(dst []float32, a *Activations, n int, w *Packed, from, to int) {
+	k.MatMulPackedWithin(dst, w.Rows, a, n, w, from, to)
+}
+
+// MatMulPackedWithin is MatMulPacked for a dst whose rows are ldd >= w.Rows values apart:
+// some columns of a wider result, of which dst begins with the first.
+func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
 	a.check(k, n)
-	if a.Cols != w.Cols || a.words != formats[w.Kind].words || from < 0 || to > w.Panels() {
+	if a.Cols != w.Cols || a.words != formats[w.Kind].words || ldd < w.Rows || from < 0 || to > w.Panels() {
 		panic(fmt.Sprintf("kernel: panels %d to %d of %v weights (%d, %d) with activations of %d inputs", from, to, w.Kind, w.Rows, w.Cols, a.Cols))
 	}
-	dst = dst[:n*w.Rows]
+	if n > 0 {
+		dst = dst[:(n-1)*ldd+w.Rows]
+	}
 	full := min(to, w.Rows/packedRows)
 	if n > 0 && from < full {
-		k.matMulPanels(dst, a, n, w, from, full)
+		k.matMulPanels(dst, ldd, a, n, w, from, full)
 	}
 	if n > 0 && from < to && to > full {
-		k.lastPanel(dst, a, n, w)
+		k.lastPanel(dst, ldd, a, n, w)
 	}
 }
 
 // matMulPanels loops over groups of panels, then tiles. A tile covers all inputs: even
 // 14336 of them leave it in the second-level cache together with the weights.
-func (k *Kernels) matMulPanels(dst []float32, a *Activations, n int, w *Packed, from, to int) {
+func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
 	size := w.superblocks() * formats[w.Kind].bytes // of a panel
 	group := to - from
 	if a.Tiles(n) > 1 {
@@ -62,7 +70,7 @@ func (k *Kernels) matMulPanels(dst []float32, a *Activations, n int, w *Packed, 
 		for t := range a.Tiles(n) {
 			first, last := a.bounds(n, t)
 			tilePacked(k.isa, w.Kind, &span{
-				dst: dst[first*w.Rows+p*packedRows:], ldd: w.Rows, w: w.data[p*size : end*size],
+				dst: dst[first*ldd+p*packedRows:], ldd: ldd, w: w.data[p*size : end*size],
 				act: a.at(t), blocks: w.superblocks(), panels: end - p, rows: last - first,
 			})
 		}
@@ -70,7 +78,7 @@ func (k *Kernels) matMulPanels(dst []float32, a *Activations, n int, w *Packed, 
 }
 
 // lastPanel computes the last panel, of which only some rows are used.
-func (k *Kernels) lastPanel(dst []float32, a *Activations, n int, w *Packed) {
+func (k *Kernels) lastPanel(dst []float32, ldd int, a *Activations, n int, w *Packed) {
 	size := w.superblocks() * formats[w.Kind].bytes
 	p := w.Rows / packedRows
 	for t := range a.Tiles(n) {
@@ -81,7 +89,7 @@ func (k *Kernels) lastPanel(dst []float32, a *Activations, n int, w *Packed) {
 			act: a.at(t), blocks: w.superblocks(), panels: 1, rows: end - first,
 		})
 		for r := first; r < end; r++ {
-			copy(dst[r*w.Rows+p*packedRows:(r+1)*w.Rows], out[(r-first)*packedRows:])
+			copy(dst[r*ldd+p*packedRows:r*ldd+w.Rows], out[(r-first)*packedRows:])
 		}
 	}
 }

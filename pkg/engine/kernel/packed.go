@@ -14,24 +14,32 @@ import (
 type Kind uint8
 
 // The kinds. In GGUF's Q8_0 and Q4_0, 32 inputs of a row share a half-precision scale d,
-// and a weight is d*q with q in -128..127, or d*(q-8) with q in 0..15.
+// and a weight is d*q with q in -128..127, or d*(q-8) with q in 0..15. The kinds after BF16
+// are other types of GGUF, exactly as files hold them; weights cannot be rounded to them.
 const (
 	Q8_0 Kind = iota + 1
 	Q4_0
 	BF16
+	Q2K
+	Q3K
+	Q4K
+	Q5K
+	Q6K
+	Q4_1
+	Q5_0
+	Q5_1
+	IQ4NL
+	IQ4XS
+	MXFP4
 )
 
-// PackedRows is the number of rows of a panel of packed weights, which are interleaved;
-// PackedCols is the number of inputs of a superblock.
-const (
-	PackedRows = packedRows
-	PackedCols = superCols
-)
+// PackedRows is the number of rows of a panel of packed weights, which are interleaved.
+const PackedRows = packedRows
 
 const (
 	packedRows = 16
-	superCols  = 64 // inputs of a superblock
-	quantCols  = 32 // inputs that share a scale
+	superCols  = 64 // inputs of a superblock, or of a slice of a superblock of 256
+	quantCols  = 32 // inputs that share a scale of activations
 )
 
 // A format describes how a kind is stored and multiplied.
@@ -39,18 +47,48 @@ type format struct {
 	stored dtype.Type
 	raw    int // bytes of a block of one row in files
 	run    int // inputs of such a block
-	bytes  int // bytes of a superblock: packedRows rows of superCols inputs
+	cols   int // inputs of a superblock
+	bytes  int // bytes of a superblock: packedRows rows of cols inputs
 	scales int // offset of its half-precision scales: (block, row)
-	words  int // 32-bit words of one token's activations for a superblock
+	words  int // 32-bit words of one token's activations for 64 inputs
 }
 
 var formats = [...]format{
-	Q8_0: {stored: dtype.Q8_0, raw: dtype.Q8Bytes, run: quantCols, bytes: 1088, scales: 1024, words: 22},
-	Q4_0: {stored: dtype.Q4_0, raw: dtype.Q4Bytes, run: quantCols, bytes: 576, scales: 512, words: 22},
-	BF16: {stored: dtype.BF16, raw: 2, run: 1, bytes: 2048, words: superCols},
+	Q8_0:  {stored: dtype.Q8_0, raw: dtype.Q8Bytes, run: 32, cols: 64, bytes: 1088, scales: 1024, words: 22},
+	Q4_0:  {stored: dtype.Q4_0, raw: dtype.Q4Bytes, run: 32, cols: 64, bytes: 576, scales: 512, words: 22},
+	BF16:  {stored: dtype.BF16, raw: 2, run: 1, cols: 64, bytes: 2048, words: superCols},
+	Q2K:   {stored: dtype.Q2K, raw: 84, run: 256, cols: 256, bytes: 1344, words: codedWords},
+	Q3K:   {stored: dtype.Q3K, raw: 110, run: 256, cols: 256, bytes: 1856, words: codedWords},
+	Q4K:   {stored: dtype.Q4K, raw: 144, run: 256, cols: 256, bytes: 2368, words: codedWords},
+	Q5K:   {stored: dtype.Q5K, raw: 176, run: 256, cols: 256, bytes: 2880, words: codedWords},
+	Q6K:   {stored: dtype.Q6K, raw: 210, run: 256, cols: 256, bytes: 3392, words: codedWords},
+	Q4_1:  {stored: dtype.Q4_1, raw: 20, run: 32, cols: 64, bytes: 640, words: codedWords},
+	Q5_0:  {stored: dtype.Q5_0, raw: 22, run: 32, cols: 64, bytes: 704, words: codedWords},
+	Q5_1:  {stored: dtype.Q5_1, raw: 24, run: 32, cols: 64, bytes: 768, words: codedWords},
+	IQ4NL: {stored: dtype.IQ4NL, raw: 18, run: 32, cols: 64, bytes: 576, words: codedWords},
+	IQ4XS: {stored: dtype.IQ4XS, raw: 136, run: 256, cols: 256, bytes: 2368, words: codedWords},
+	MXFP4: {stored: dtype.MXFP4, raw: 17, run: 32, cols: 64, bytes: 576, words: codedWords},
 }
 
-// String returns the name of the kind: "q8_0", "q4_0" or "bf16".
+// Kinds returns all kinds.
+func Kinds() (list []Kind) {
+	for k := Q8_0; k.valid(); k++ {
+		list = append(list, k)
+	}
+	return list
+}
+
+// Type returns the type of GGUF and safetensors that the kind holds.
+func (k Kind) Type() dtype.Type { return formats[k].stored }
+
+// Rounds reports whether weights can be rounded to the kind, as [Packed.LoadRows] does.
+func (k Kind) Rounds() bool { return k == Q8_0 || k == Q4_0 || k == BF16 }
+
+// SharesActivations reports whether products with both kinds can read the same
+// [Activations].
+func (k Kind) SharesActivations(other Kind) bool { return formats[k].words == formats[other].words }
+
+// String returns the name of the kind: "q8_0", "bf16", "q4_k".
 func (k Kind) String() string {
 	if !k.valid() {
 		return fmt.Sprintf("Kind(%d)", uint8(k))
@@ -58,7 +96,14 @@ func (k Kind) String() string {
 	return formats[k].stored.Option()
 }
 
-func (k Kind) valid() bool { return k >= Q8_0 && k <= BF16 }
+func (k Kind) valid() bool { return k >= Q8_0 && int(k) < len(formats) }
+
+// Shape returns the layout of packed weights: the numbers of panels and of superblocks in
+// each, and the bytes of a superblock.
+func (k Kind) Shape(rows, cols int) []int {
+	f := formats[k]
+	return []int{int(up(rows, packedRows)), int(up(cols, f.cols)), f.bytes}
+}
 
 // Bytes returns the memory of packed weights of the given shape, including padding. Sizes
 // beyond int64 are the largest int64; shapes and kinds that [OpenPacked] rejects have
@@ -67,7 +112,7 @@ func (k Kind) Bytes(rows, cols int) int64 {
 	if !k.valid() || rows < 1 || cols < 1 {
 		return 0
 	}
-	high, low := bits.Mul64(up(rows, packedRows), up(cols, superCols))
+	high, low := bits.Mul64(up(rows, packedRows), up(cols, formats[k].cols))
 	if high > 0 {
 		return math.MaxInt64
 	}
@@ -82,13 +127,17 @@ func up(n, by int) uint64 { return (uint64(n) + uint64(by) - 1) / uint64(by) }
 
 // A Packed holds weights of shape (Rows = outputs, Cols = inputs) in a layout that does
 // not depend on the instruction set and may be kept in files: panels of 16 rows, in a
-// panel the superblocks of 64 inputs in order, each a whole number of cache lines.
+// panel the superblocks of 64 or 256 inputs in order, each a whole number of cache lines.
 //
 //   - Q8_0, 1088 bytes: (block of 32 inputs, 4 inputs, row, input) bytes q+128, then
 //     (block, row) scales.
 //   - Q4_0, 576 bytes: (block, 4 inputs, row, input) bytes, the low nibble the first 16
 //     inputs of the block and the high one the others, then (block, row) scales.
 //   - BF16, 2048 bytes: (2 inputs, row, input) bfloat16.
+//   - The other kinds, in bytes for 256 inputs of a row, where files need those in
+//     parentheses: Q2_K 84 (84), Q3_K 116 (110), Q4_K 148 (144), Q5_K 180 (176), Q6_K 212
+//     (210), IQ4_XS 148 (136), Q4_1 160 (160), Q5_0 176 (176), Q5_1 192 (192), IQ4_NL 144
+//     (144), MXFP4 144 (136). The comment on coding in coded.go has their layout.
 //
 // Numbers are little-endian. Rows and inputs beyond the shape hold zeros.
 type Packed struct {
@@ -127,7 +176,7 @@ func (p *Packed) Bytes() int64 { return int64(len(p.data)) }
 func (p *Packed) Panels() int { return int(up(p.Rows, packedRows)) }
 
 // superblocks returns the number of superblocks in a panel.
-func (p *Packed) superblocks() int { return int(up(p.Cols, superCols)) }
+func (p *Packed) superblocks() int { return int(up(p.Cols, formats[p.Kind].cols)) }
 
 // superblock returns superblock s of the panel that holds row r.
 func (p *Packed) superblock(r, s int) []byte {
@@ -138,6 +187,10 @@ func (p *Packed) superblock(r, s int) []byte {
 // Row writes row r, Cols values, to dst.
 func (p *Packed) Row(dst []float32, r int) {
 	dst = dst[:p.Cols]
+	if p.Kind.coded() {
+		p.rowCoded(dst, r)
+		return
+	}
 	var block [superCols]float32
 	for s := range p.superblocks() {
 		unpack(p.Kind, &block, p.superblock(r, s), r%packedRows)

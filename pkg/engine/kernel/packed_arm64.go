@@ -2,8 +2,6 @@
 
 package kernel
 
-import "unsafe"
-
 // quantize writes dst (blocks, 22) from x (blocks, 64).
 func quantize(i isa, dst, x []float32, blocks int) {
 	if i == isaGeneric {
@@ -15,19 +13,12 @@ func quantize(i isa, dst, x []float32, blocks int) {
 
 // tilePacked computes a span of at least one superblock, panel and row.
 func tilePacked(i isa, kind Kind, t *span) {
-	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
 	switch {
 	case i == isaGeneric:
 		tilePackedGeneric(i, kind, t)
-	case kind == BF16:
-		tileBF16NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
-	case i == isaDotprod && kind == Q8_0:
-		tileQ8Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
-	case i == isaDotprod:
-		tileQ4Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
-	case kind == Q8_0:
-		tileQ8NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case i == isaDotprod && kind != BF16:
+		tileDotprod(kind, t)
 	default:
-		tileQ4NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileNEON(kind, t)
 	}
 }

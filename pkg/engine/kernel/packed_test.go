@@ -12,7 +12,22 @@ import (
 	"glossa/pkg/engine/dtype"
 )
 
-var kinds = []Kind{Q8_0, Q4_0, BF16}
+var kinds = Kinds()
+
+// rounding lists the kinds that weights can be rounded to.
+var rounding = slices.DeleteFunc(Kinds(), func(k Kind) bool { return !k.Rounds() })
+
+// some returns weights of random values, rounded or of random blocks.
+func some(r *rand.Rand, kind Kind, rows, cols int) *Packed {
+	if kind.Rounds() {
+		return Quantize(kind, random(r, rows*cols), rows, cols)
+	}
+	p, run := NewPacked(kind, rows, cols), formats[kind].run
+	whole := NewPacked(kind, rows, (cols+run-1)/run*run)
+	whole.LoadBlocks(0, rawBlocks(r, kind, rows, whole.Cols))
+	copy(p.data, whole.data)
+	return p
+}
 
 // multiply quantises x (n, w.Cols) and multiplies all of it with w.
 func multiply(k *Kernels, x []float32, n int, w *Packed) []float32 {
@@ -33,7 +48,7 @@ func same(a, b []float32) bool {
 	})
 }
 
-// rawBlocks returns rows of random blocks: any q, scales of ordinary size.
+// rawBlocks returns rows of random blocks: any codes, scales of ordinary size.
 func rawBlocks(r *rand.Rand, kind Kind, rows, cols int) []byte {
 	f := formats[kind]
 	raw := make([]byte, rows*cols/f.run*f.raw)
@@ -41,9 +56,14 @@ func rawBlocks(r *rand.Rand, kind Kind, rows, cols int) []byte {
 		raw[i] = byte(r.Uint32())
 	}
 	for at := 0; at < len(raw); at += f.raw {
-		binary.LittleEndian.PutUint16(raw[at:], dtype.ToFloat16(float32(r.NormFloat64()*0.01)))
-		if kind == BF16 {
+		for _, half := range f.stored.Halves() {
+			binary.LittleEndian.PutUint16(raw[at+half:], dtype.ToFloat16(float32(r.NormFloat64()*0.01)))
+		}
+		switch kind {
+		case BF16:
 			binary.LittleEndian.PutUint16(raw[at:], dtype.ToBFloat16(float32(r.NormFloat64())))
+		case MXFP4:
+			raw[at] = byte(115 + r.IntN(8))
 		}
 	}
 	return raw
@@ -51,33 +71,16 @@ func rawBlocks(r *rand.Rand, kind Kind, rows, cols int) []byte {
 
 // fromBlocks dequantises blocks as GGUF defines them.
 func fromBlocks(kind Kind, raw []byte) []float32 {
-	var x []float32
-	for f := formats[kind]; len(raw) > 0; raw = raw[f.raw:] {
-		bits := binary.LittleEndian.Uint16(raw)
-		d := dtype.FromFloat16(bits)
-		switch kind {
-		case Q8_0:
-			for _, q := range raw[2:34] {
-				x = append(x, d*float32(int8(q)))
-			}
-		case Q4_0:
-			for _, q := range raw[2:18] {
-				x = append(x, d*float32(int(q&15)-8))
-			}
-			for _, q := range raw[2:18] {
-				x = append(x, d*float32(int(q>>4)-8))
-			}
-		case BF16:
-			x = append(x, dtype.FromBFloat16(bits))
-		}
-	}
+	f := formats[kind]
+	x := make([]float32, len(raw)/f.raw*f.run)
+	f.stored.Decoder()(x, raw)
 	return x
 }
 
 func TestLoadBlocksKeepsValues(t *testing.T) {
 	for _, kind := range kinds {
-		for _, shape := range [][2]int{{1, 32}, {16, 64}, {37, 96}, {50, 320}} {
-			rows, cols := shape[0], shape[1]
+		for _, shape := range [][2]int{{1, 1}, {16, 2}, {37, 3}, {50, 10}} {
+			rows, cols := shape[0], shape[1]*max(formats[kind].run, quantCols)
 			raw := rawBlocks(source(), kind, rows, cols)
 			p, parts := NewPacked(kind, rows, cols), NewPacked(kind, rows, cols)
 			p.LoadBlocks(0, raw)
@@ -100,7 +103,7 @@ func TestLoadBlocksKeepsValues(t *testing.T) {
 }
 
 func TestQuantizeRows(t *testing.T) {
-	for _, kind := range kinds {
+	for _, kind := range rounding {
 		for _, shape := range [][2]int{{1, 1}, {5, 40}, {16, 64}, {33, 100}, {17, 65}} {
 			rows, cols := shape[0], shape[1]
 			w := random(source(), rows*cols)
@@ -148,7 +151,8 @@ func TestPackedSizes(t *testing.T) {
 		want       int64
 	}{
 		{Q8_0, 1, 1, 1088}, {Q4_0, 16, 64, 576}, {BF16, 17, 65, 8192}, {Q8_0, 50257, 768, 3142 * 12 * 1088},
-		{0, 1, 1, 0}, {4, 1, 1, 0}, {Q8_0, 0, 1, 0}, {Q4_0, 1, -1, 0},
+		{Q4K, 17, 257, 4 * 2368}, {Q6K, 16, 256, 3392},
+		{0, 1, 1, 0}, {99, 1, 1, 0}, {Q8_0, 0, 1, 0}, {Q4_0, 1, -1, 0},
 		{Q8_0, math.MaxInt, math.MaxInt, math.MaxInt64}, {BF16, math.MaxInt, 1, math.MaxInt64}, {Q4_0, 1 << 31, 1 << 31, 1 << 52 * 576},
 	} {
 		if got := c.kind.Bytes(c.rows, c.cols); got != c.want {
@@ -164,7 +168,7 @@ func TestPackedSizes(t *testing.T) {
 
 func TestOpenPacked(t *testing.T) {
 	for _, kind := range kinds {
-		p := Quantize(kind, random(source(), 20*70), 20, 70)
+		p := some(source(), kind, 20, 70)
 		q, err := OpenPacked(kind, 20, 70, p.Data())
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +185,7 @@ func TestOpenPacked(t *testing.T) {
 		}{
 			{kind, 20, 70, moved[:len(p.data)], "32 bytes after a multiple of 64"},
 			{kind, 20, 70, p.data[:len(p.data)-1], "take"},
-			{kind, 33, 70, p.data, "take"},
+			{kind, 49, 70, p.data, "take"},
 			{kind, 0, 70, nil, "shape (0, 70)"},
 			{kind, 20, -1, nil, "shape (20, -1)"},
 			{kind, math.MaxInt, math.MaxInt, p.data, "take 9223372036854775807"},
@@ -197,18 +201,26 @@ func TestOpenPacked(t *testing.T) {
 
 func TestPackedRefuses(t *testing.T) {
 	for _, kind := range kinds {
-		p, size := NewPacked(kind, 40, 64), 64/formats[kind].run*formats[kind].raw
-		for _, c := range []struct{ from, n int }{{0, 1}, {-1, 64}, {40, 64}, {41, 0}, {39, 128}, {math.MaxInt, 64}} {
+		p, size := NewPacked(kind, 40, 256), 256/formats[kind].run*formats[kind].raw
+		for _, c := range []struct{ from, n int }{{0, 1}, {-1, 256}, {40, 256}, {41, 0}, {39, 512}, {math.MaxInt, 256}} {
 			if !panics(func() { p.LoadRows(c.from, make([]float32, c.n)) }) {
 				t.Errorf("%v: no panic for %d values at row %d", kind, c.n, c.from)
 			}
-			if !panics(func() { p.LoadBlocks(c.from, make([]byte, c.n*size/64+c.n%64)) }) {
+			if !panics(func() { p.LoadBlocks(c.from, make([]byte, c.n*size/256+c.n%256)) }) {
 				t.Errorf("%v: no panic for %d of blocks at row %d", kind, c.n, c.from)
 			}
 		}
 		if !panics(func() { NewPacked(kind, 0, 5) }) || !panics(func() { NewPacked(kind, math.MaxInt, 5) }) {
 			t.Errorf("%v: no panic for a shape that is none", kind)
 		}
+	}
+	for _, kind := range kinds {
+		if !kind.Rounds() && !panics(func() { NewPacked(kind, 4, 256).LoadRows(0, make([]float32, 256)) }) {
+			t.Errorf("%v: no panic for weights to be rounded", kind)
+		}
+	}
+	if !panics(func() { NewPacked(Q4K, 4, 128).LoadBlocks(0, nil) }) {
+		t.Error("no panic for blocks of rows that are not a multiple of 256")
 	}
 	if !panics(func() { NewPacked(Q8_0, 4, 40).LoadBlocks(0, nil) }) {
 		t.Error("no panic for blocks of rows that are not a multiple of 32")
@@ -230,6 +242,7 @@ func TestMatMulPackedRefuses(t *testing.T) {
 			"a short result":   func() { k.MatMulPacked(dst[:119:119], a, 3, w, 0, 3) },
 			"other inputs":     func() { k.MatMulPacked(dst, a, 3, NewPacked(Q4_0, 40, 65), 0, 3) },
 			"another kind":     func() { k.MatMulPacked(dst, a, 3, NewPacked(BF16, 40, 64), 0, 3) },
+			"codes":            func() { k.MatMulPacked(dst, a, 3, NewPacked(Q5_0, 40, 64), 0, 3) },
 			"more tiles":       func() { k.QuantizeActivations(a, x, 3, 0, 2) },
 			"a negative tile":  func() { k.QuantizeActivations(a, x, 3, -1, 1) },
 			"short inputs":     func() { k.QuantizeActivations(a, x[:191:191], 3, 0, 1) },

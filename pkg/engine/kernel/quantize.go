@@ -9,8 +9,11 @@ import (
 
 // LoadRows replaces rows of p, beginning with row from, by w: whole rows, row-major (n,
 // p.Cols), quantised as ggml's reference does. A block with a NaN or an infinity has
-// scale one and zeros otherwise: products with it are NaN.
+// scale one and zeros otherwise: products with it are NaN. It panics unless p.Kind.Rounds.
 func (p *Packed) LoadRows(from int, w []float32) {
+	if !p.Kind.Rounds() {
+		panic(fmt.Sprintf("kernel: weights cannot be rounded to %v", p.Kind))
+	}
 	for i := range whole(w, p.Cols, from, p.Rows) {
 		row := w[i*p.Cols : (i+1)*p.Cols]
 		for c := 0; c < p.Cols; c += quantCols {
@@ -40,13 +43,20 @@ func packBlock(kind Kind, b []byte, x *[quantCols]float32, half, row int) {
 }
 
 // LoadBlocks replaces rows of p, beginning with row from, by those of GGUF and
-// safetensors files: whole rows of blocks of 34 bytes (Q8_0) or 18 (Q4_0), for which
-// p.Cols must be a multiple of 32, or of bfloat16 numbers. Nothing is rounded.
+// safetensors files: whole rows of blocks, or of bfloat16 numbers. p.Cols must be a
+// multiple of the block's values. Nothing is rounded.
 func (p *Packed) LoadBlocks(from int, raw []byte) {
 	f := formats[p.Kind]
 	size := p.Kind.StoredBytes(p.Cols) // of a row
 	if p.Cols%f.run != 0 || len(raw)%size != 0 || from < 0 || from > p.Rows || len(raw)/size > p.Rows-from {
 		panic(fmt.Sprintf("kernel: %d bytes of %v blocks put at row %d of (%d, %d)", len(raw), p.Kind, from, p.Rows, p.Cols))
+	}
+	if p.Kind.coded() {
+		split, s := f.stored.Splitter(), new(dtype.Split)
+		for r := from; len(raw) > 0; r, raw = r+1, raw[size:] {
+			p.setCoded(r, raw[:size], split, s)
+		}
+		return
 	}
 	for r := from; len(raw) > 0; r, raw = r+1, raw[size:] {
 		p.setRow(r, raw[:size])

@@ -25,7 +25,7 @@ func TestQuantizesAsGGML(t *testing.T) {
 		}
 		return b
 	}
-	for _, kind := range kinds {
+	for _, kind := range rounding {
 		if len(golden["values"]) != 32 || len(golden[kind.String()]) != 32 {
 			t.Fatalf("%v: %d blocks of %d", kind, len(golden[kind.String()]), len(golden["values"]))
 		}

@@ -16,7 +16,7 @@ import (
 // them. A tensor that does not fit the spec is an error with its name. Loading takes about
 // a MiB for each processor in addition to the model.
 func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, error) {
-	m, parts, err := prepare(spec, w, k)
+	m, parts, err := prepare(spec, w, k, format)
 	if err != nil {
 		return nil, err
 	}
@@ -36,7 +36,7 @@ func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, erro
 }
 
 // prepare makes a model without weights and lists its parts.
-func prepare(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, []part, error) {
+func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, []part, error) {
 	activations, err := spec.activations()
 	if err != nil {
 		return nil, nil, err
@@ -58,7 +58,7 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels) (*Model, []part, error) 
 	if spec.Norm == PlainLayerNorm {
 		m.ones = slices.Repeat([]float32{1}, m.widest())
 	}
-	parts := m.parts(w, m)
+	parts := m.parts(w, m, format)
 	for i := range parts {
 		if err := parts[i].check(); err != nil {
 			return nil, nil, err
@@ -161,7 +161,7 @@ func (m *Model) place(parts []part, format Format) (unread []*part, err error) {
 // stored returns the part's bytes if they are stored in its format, else nil.
 func (p *part) stored(format Format) []byte {
 	t := &(*p.from)[0]
-	if t.Packed == nil || t.Stored != p.format(format) {
+	if t.Packed == nil || len(*p.from) > 1 || t.Stored != p.format(format) {
 		return nil
 	}
 	return t.Packed()
@@ -230,6 +230,9 @@ func (ld *loader) load(p *part) error {
 			}
 			row += t.Rows
 			continue
+		}
+		if l.packed != nil && !l.packed.Kind.Rounds() {
+			return fmt.Errorf("tensor %q: its values cannot be rounded to %v", t.Name, l.packed.Kind)
 		}
 		err := ld.read(p, t, func(from int, w []float32) {
 			switch {

@@ -39,18 +39,11 @@ type Model struct {
 // linear is y = x Wᵀ + b, of shape (rows, cols).
 type linear struct {
 	rows, cols int
-	full       *kernel.Matrix // one of the three
+	pieces     []linear // one below the other, without a bias; or one of the following
+	full       *kernel.Matrix
 	packed     *kernel.Packed
 	table      []float32 // (rows, cols), row-major: not for products
 	bias       []float32 // (rows), or nil
-}
-
-// panels returns the number of parts that workers can share, and the rows of each.
-func (l *linear) panels() (n, rows int) {
-	if l.packed != nil {
-		return l.packed.Panels(), kernel.PackedRows
-	}
-	return l.full.Panels(), kernel.PanelRows
 }
 
 // row writes a row of the weights to dst (cols).

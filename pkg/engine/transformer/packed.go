@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 )
 
@@ -21,7 +22,7 @@ type Layout struct {
 // whole cache lines.
 type PackedTensor struct {
 	Name   string
-	Format Format // F32, BF16, Q8_0 or Q4_0
+	Format Format // not Stored
 	// Shape is (panels, superblocks, bytes) in packed formats. In float32 it is (panels,
 	// cols, rows of a panel) for matrices of products, else (values).
 	Shape []int
@@ -30,7 +31,7 @@ type PackedTensor struct {
 
 // NewLayout lays out the weights of a model in a format.
 func NewLayout(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Layout, error) {
-	_, parts, err := prepare(spec, w, k)
+	_, parts, err := prepare(spec, w, k, format)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +71,8 @@ func (l *Layout) Load(tensor int) ([]byte, error) {
 
 // A StoredTensor is a tensor of a packed file.
 type StoredTensor struct {
-	Floats bool // its elements are float32, else bytes
+	Floats bool       // its elements are float32, else bytes
+	Type   dtype.Type // of a packed matrix; "": BF16, Q8_0 or Q4_0, as its shape tells
 	Shape  []int
 	Bytes  func() []byte
 }
@@ -93,12 +95,19 @@ func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) 
 	if _, ok := find("head", len(spec.Encoder)+len(spec.Decoder)+1); ok {
 		w.Head.Weight = []Tensor{{}} // separate from the embedding
 	}
-	parts := spec.parts(w, newModel(spec, w))
+	parts := spec.parts(w, newModel(spec, w), F32)
 	for i := range parts {
 		p := &parts[i]
 		*p.from = nil
 		t, ok := find(p.name, p.stage)
+		if !ok {
+			if *p.from, err = p.unpackPieces(find); err != nil {
+				return nil, err
+			}
+		}
 		switch {
+		case len(*p.from) > 0:
+			continue
 		case !ok && p.optional():
 			continue
 		case !ok:
@@ -118,8 +127,7 @@ func (p *part) shape(f Format) []int {
 	kind, packed := f.kind()
 	switch {
 	case packed:
-		const rows, cols = kernel.PackedRows, kernel.PackedCols
-		return []int{(p.rows + rows - 1) / rows, (p.cols + cols - 1) / cols, int(kind.Bytes(1, 1))}
+		return kind.Shape(p.rows, p.cols)
 	case p.usage == multiplied:
 		const rows = kernel.PanelRows
 		return []int{(p.rows + rows - 1) / rows, p.cols, rows}
@@ -129,7 +137,11 @@ func (p *part) shape(f Format) []int {
 
 // formatOf returns the format in which a part is stored.
 func (p *part) formatOf(t *StoredTensor) (Format, bool) {
-	for _, f := range []Format{F32, BF16, Q8_0, Q4_0} {
+	formats := []Format{F32, BF16, Q8_0, Q4_0}
+	if t.Type != "" {
+		formats = []Format{FormatOf(t.Type)}
+	}
+	for _, f := range formats {
 		if (f == F32) == t.Floats && (f == F32 || p.usage != plain) && slices.Equal(t.Shape, p.shape(f)) {
 			return f, true
 		}

@@ -31,9 +31,10 @@ const (
 )
 
 // parts lists the tensors of a model, including those that w does not have. m is the result
-// of newModel.
-func (s *Spec) parts(w *Weights, m *Model) []part {
-	l := &partList{spec: s}
+// of newModel. In format Stored, pieces of a matrix that have several formats are parts of
+// their own.
+func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
+	l := &partList{spec: s, format: format}
 	m.embed = &m.head
 	if w.Head.Weight == nil { // the head is the embedding
 		l.add(part{name: "embedding", head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: &m.head})
@@ -71,13 +72,25 @@ func (s *Spec) parts(w *Weights, m *Model) []part {
 
 // partList collects parts.
 type partList struct {
-	spec  *Spec
-	stage int
-	parts []part
+	spec   *Spec
+	format Format
+	stage  int
+	parts  []part
 }
 
 func (l *partList) add(p part) {
 	p.stage = l.stage
+	if runs := p.runs(); l.format == Stored && len(runs) > 1 {
+		p.matrix.rows, p.matrix.cols = p.rows, p.cols
+		p.matrix.pieces = make([]linear, len(runs))
+		for i := range runs {
+			piece := p
+			piece.name, piece.from, piece.matrix = p.pieceName(i), &runs[i], &p.matrix.pieces[i]
+			piece.rows = rowsOf(runs[i])
+			l.parts = append(l.parts, piece)
+		}
+		return
+	}
 	l.parts = append(l.parts, p)
 }
 

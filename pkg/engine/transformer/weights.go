@@ -84,37 +84,78 @@ type Tensor struct {
 }
 
 // A Format is the encoding of a model's matrices in memory. BF16 gives the same results as
-// the same weights in F32. Q8_0 and Q4_0 (GGUF's formats) round weights, and round the inputs
-// of products to 8 bits.
+// the same weights in F32. The others are types of GGUF, and round the inputs of products
+// to 8 bits; Q8_0 and Q4_0 can also round weights.
 type Format uint8
 
 // The formats.
 const (
 	F32    Format = iota
-	Stored        // the file's format, if it is one of the following; else F32
+	Stored        // of each matrix, the file's format if it is one of the following; else F32
 	BF16
 	Q8_0
 	Q4_0 // except the embedding and the head, which have Q8_0
+	Q2K  // this and the following: only of files that have them
+	Q3K
+	Q4K
+	Q5K
+	Q6K
+	Q4_1
+	Q5_0
+	Q5_1
+	IQ4NL
+	IQ4XS
+	MXFP4
 )
 
-// Formats returns the formats by name, as records and commands spell them.
+// kinds has the kernel's kinds of the formats.
+var kinds = [...]kernel.Kind{
+	BF16: kernel.BF16, Q8_0: kernel.Q8_0, Q4_0: kernel.Q4_0, Q2K: kernel.Q2K, Q3K: kernel.Q3K, Q4K: kernel.Q4K, Q5K: kernel.Q5K,
+	Q6K: kernel.Q6K, Q4_1: kernel.Q4_1, Q5_0: kernel.Q5_0, Q5_1: kernel.Q5_1, IQ4NL: kernel.IQ4NL, IQ4XS: kernel.IQ4XS,
+	MXFP4: kernel.MXFP4,
+}
+
+// Formats returns the formats that a model can be loaded in, by name, as records and
+// commands spell them.
 func Formats() map[string]Format {
 	return map[string]Format{
 		"stored": Stored, dtype.F32.Option(): F32, dtype.BF16.Option(): BF16, dtype.Q8_0.Option(): Q8_0, dtype.Q4_0.Option(): Q4_0,
 	}
 }
 
-// kind returns the kernel's kind of a format; ok is false for F32.
-func (f Format) kind() (k kernel.Kind, ok bool) {
-	switch f {
-	case BF16:
-		return kernel.BF16, true
-	case Q8_0:
-		return kernel.Q8_0, true
-	case Q4_0:
-		return kernel.Q4_0, true
+// FormatOf returns the format that keeps values of a type as they are stored, F32 if there
+// is none.
+func FormatOf(t dtype.Type) Format {
+	for f, k := range kinds {
+		if k != 0 && k.Type() == t {
+			return Format(f)
+		}
 	}
-	return 0, false
+	return F32
+}
+
+// Type returns the type of GGUF and safetensors that the format keeps, F32 for Stored.
+func (f Format) Type() dtype.Type {
+	if k, ok := f.kind(); ok {
+		return k.Type()
+	}
+	return dtype.F32
+}
+
+// String returns the name of the format: "stored", "f32" or "q4_k".
+func (f Format) String() string {
+	if f == Stored {
+		return "stored"
+	}
+	return f.Type().Option()
+}
+
+// kind returns the kernel's kind of a format; ok is false for F32 and Stored.
+func (f Format) kind() (k kernel.Kind, ok bool) {
+	if int(f) < len(kinds) {
+		k = kinds[f]
+	}
+	return k, k != 0
 }
 
 // head returns the format of the embedding and the head of a model in format f. Four bits
@@ -131,13 +172,35 @@ func (w *Weights) Bytes(spec *Spec, f Format) int64 {
 	return w.bytes(spec, f, func(usage) bool { return true })
 }
 
+// Quantised reports whether a matrix is stored in a format that rounds the inputs of
+// products.
+func (w *Weights) Quantised() bool {
+	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
+		for i := range stack {
+			for _, m := range stack[i].matrices() {
+				for _, t := range m.Weight {
+					if t.Stored != F32 && t.Stored != BF16 && !t.Transposed {
+						return true
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// matrices lists the matrices of a layer.
+func (l *Layer) matrices() []Linear {
+	return []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down}
+}
+
 // ProductBytes returns the memory of the matrices that every token multiplies.
 func (w *Weights) ProductBytes(spec *Spec, f Format) int64 {
 	return w.bytes(spec, f, func(u usage) bool { return u == multiplied })
 }
 
 func (w *Weights) bytes(spec *Spec, f Format, counts func(usage) bool) (total int64) {
-	parts := spec.parts(w, newModel(spec, w))
+	parts := spec.parts(w, newModel(spec, w), f)
 	for i := range parts {
 		if p := &parts[i]; !p.absent() && counts(p.usage) {
 			total += p.bytes(p.format(f))
@@ -166,7 +229,7 @@ func (w *Weights) Elements() (n int64) {
 }
 
 func (l *Layer) elements() (n int64) {
-	for _, m := range []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down} {
+	for _, m := range l.matrices() {
 		n += m.elements()
 	}
 	for _, v := range l.Learned {

@@ -1,6 +1,10 @@
 package transformer
 
-import "glossa/pkg/engine/kernel"
+import (
+	"slices"
+
+	"glossa/pkg/engine/kernel"
+)
 
 // A worker computes its share of a pass: the outputs of some panels of each matrix and
 // some heads of each attention. Each worker computes norms of whole rows for itself, which
@@ -32,18 +36,14 @@ func (w *worker) apply(l *linear, dst, x []float32, n int) (from, to int) {
 // multiply is apply; fresh is false if x has not changed since the last call.
 func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from, to int) {
 	k, rows := w.m.kernels, l.rows
-	panels, size := l.panels()
-	first, last := w.share(panels)
-	if l.packed == nil {
-		k.MatMulPanels(dst, x, n, l.full, first, last)
-	} else if first < last {
-		a := w.activations(l.packed.Kind, l.cols, n)
-		if fresh {
-			k.QuantizeActivations(a, x, n, 0, a.Tiles(n))
-		}
-		k.MatMulPacked(dst, a, n, l.packed, first, last)
+	const unit = kernel.PanelRows // of every format: matrices of a gated block are shared alike
+	first, last := w.share((rows + unit - 1) / unit)
+	from, to = min(first*unit, rows), min(last*unit, rows)
+	if len(l.pieces) > 0 {
+		w.multiplyPieces(l, dst, x, n, from, to)
+	} else if from < to {
+		w.product(l, dst, rows, x, n, from, to, fresh)
 	}
-	from, to = min(first*size, rows), min(last*size, rows)
 	if l.bias != nil && from < to {
 		for i := range n {
 			k.Add(dst[i*rows+from:i*rows+to], l.bias[from:to])
@@ -52,18 +52,47 @@ func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from,
 	return from, to
 }
 
+// multiplyPieces computes the columns from, ..., to-1 of a matrix of several formats.
+func (w *worker) multiplyPieces(l *linear, dst, x []float32, n, from, to int) {
+	var done []linear // pieces that have been computed
+	at := 0           // the first row of a piece
+	for i := range l.pieces {
+		p := &l.pieces[i]
+		if first, last := max(from-at, 0), min(to-at, p.rows); first < last {
+			fresh := !slices.ContainsFunc(done, func(other linear) bool { return p.sharesInputs(&other) })
+			w.product(p, dst[at:], l.rows, x, n, first, last, fresh)
+			done = l.pieces[i-len(done) : i+1]
+		}
+		at += p.rows
+	}
+}
+
+// product computes the columns from, ..., to-1 of l, which begin with a panel, in rows of
+// dst that are ldd values apart.
+func (w *worker) product(l *linear, dst []float32, ldd int, x []float32, n, from, to int, fresh bool) {
+	k := w.m.kernels
+	if l.packed == nil {
+		k.MatMulPanelsWithin(dst, ldd, x, n, l.full, from/kernel.PanelRows, (to+kernel.PanelRows-1)/kernel.PanelRows)
+		return
+	}
+	a := w.activations(l.packed.Kind, l.cols, n)
+	if fresh {
+		k.QuantizeActivations(a, x, n, 0, a.Tiles(n))
+	}
+	k.MatMulPackedWithin(dst, ldd, a, n, l.packed, from/kernel.PackedRows, (to+kernel.PackedRows-1)/kernel.PackedRows)
+}
+
 // sharesInputs reports whether activations that were packed for a product with other can be
 // used for a product with l.
 func (l *linear) sharesInputs(other *linear) bool {
-	return l.packed != nil && other.packed != nil && (l.packed.Kind == kernel.BF16) == (other.packed.Kind == kernel.BF16)
+	return l.packed != nil && other.packed != nil && l.packed.Kind.SharesActivations(other.packed.Kind)
 }
 
 // activations returns room for n rows of cols inputs.
 func (w *worker) activations(kind kernel.Kind, cols, n int) *kernel.Activations {
-	wide := kind == kernel.BF16
 	for i := range w.rooms {
 		r := &w.rooms[i]
-		if r.wide != wide || r.Cols != cols {
+		if !r.kind.SharesActivations(kind) || r.Cols != cols {
 			continue
 		}
 		if r.Rows < n {
@@ -72,14 +101,14 @@ func (w *worker) activations(kind kernel.Kind, cols, n int) *kernel.Activations 
 		return r.Activations
 	}
 	a := w.m.kernels.NewActivations(kind, n, cols)
-	w.rooms = append(w.rooms, room{a, wide})
+	w.rooms = append(w.rooms, room{a, kind})
 	return a
 }
 
 // A room is scratch for the inputs of products with packed weights.
 type room struct {
 	*kernel.Activations
-	wide bool // for BF16
+	kind kernel.Kind
 }
 
 // residual adds columns of out to x.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"go/format"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -44,11 +45,14 @@ func filesARM64() (map[string][]byte, error) {
 	t, d := &neon{asm: asm{name: "NEON", tile: tileARM64}}, &neon{asm: asm{name: "Dotprod"}, dotprod: true}
 	t.all()
 	d.packedProducts(kinds[:2], packedDotprod)
+	d.packedProducts(codedKinds, packedDotprod)
 	d.peakBytes()
+	t.dispatch(slices.Concat(kinds, codedKinds))
+	d.dispatch(slices.Concat(kinds[:2], codedKinds))
 	if err := cmp.Or(t.err, d.err); err != nil {
 		return nil, err
 	}
-	decl, err := format.Source([]byte(headerARM64 + "package kernel\n" + t.decl.String() + d.decl.String()))
+	decl, err := format.Source([]byte(headerARM64 + "package kernel\n\nimport \"unsafe\"\n" + t.decl.String() + d.decl.String()))
 	return map[string][]byte{"kernel_neon_arm64.s": t.file(), "kernel_dotprod_arm64.s": d.file(), "decl_arm64.go": decl}, err
 }
 
@@ -67,6 +71,7 @@ func (t *neon) all() {
 	t.quantize()
 	t.packedProducts(kinds[:2], packedNEON)
 	t.packedProducts(kinds[2:], packedDotprod)
+	t.packedProducts(codedKinds, packedNEON)
 	t.peak()
 	t.selection()
 }
@@ -137,13 +142,14 @@ func (t *neon) symbol(name string) string { return name + t.name + "<>" }
 // c loads a float32 constant into every lane; bits does so with 32 bits.
 func (t *neon) c(f float64, dst vec) { t.bits(math.Float32bits(float32(f)), dst) }
 
-func (t *neon) bits(b uint32, dst vec) {
-	i := 0
-	for i < len(t.consts) && t.consts[i] != b {
-		i++
-	}
-	if i == len(t.consts) {
-		t.consts = append(t.consts, b)
+func (t *neon) bits(b uint32, dst vec) { t.vector([4]uint32{b, b, b, b}, dst) }
+
+// vector loads four 32-bit constants.
+func (t *neon) vector(words [4]uint32, dst vec) {
+	i := slices.Index(t.consts, words)
+	if i < 0 {
+		i = len(t.consts)
+		t.consts = append(t.consts, words)
 	}
 	t.op("FMOVQ", mem(vecBytes*i, "R26"), dst.f())
 }
@@ -163,8 +169,7 @@ func (t *neon) file() []byte {
 	}
 	var words []uint64
 	for _, b := range t.consts {
-		w := uint64(b)<<32 | uint64(b)
-		words = append(words, w, w)
+		words = append(words, uint64(b[1])<<32|uint64(b[0]), uint64(b[3])<<32|uint64(b[2]))
 	}
 	data(t.symbol("consts"), words)
 	data(t.symbol("tail"), []uint64{math.MaxUint64, math.MaxUint64, 0, 0})

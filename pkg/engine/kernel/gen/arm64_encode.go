@@ -26,6 +26,10 @@ var (
 	high4S  = shape{[]string{"4s", "8h"}, bitQ}
 	low8H   = shape{[]string{"8h", "8b", "8b"}, 0}
 	high8H  = shape{[]string{"8h", "16b", "16b"}, bitQ}
+	wide8H  = shape{[]string{"8h", "8b"}, 1 << 19}
+	wide4S  = shape{[]string{"4s", "4h"}, 1 << 20}
+	upper8H = shape{[]string{"8h", "16b"}, bitQ | 1<<19}
+	upper4S = shape{[]string{"4s", "8h"}, bitQ | 1<<20}
 	pairs8H = shape{[]string{"4s", "8h"}, bitQ | bitSZ}
 )
 
@@ -86,6 +90,11 @@ var instructions = map[string][]instruction{
 	"smull":  {{different(0, 0b1100), []shape{low8H}}},
 	"smull2": {{different(0, 0b1100), []shape{high8H}}},
 	"sadalp": {{misc(0, 0b00110), []shape{pairs8H}}},
+	"scvtf":  {{misc(0, 0b11101), []shape{two4S}}},
+	"sxtl":   {{shifted(0, 0b10100), []shape{wide8H, wide4S}}},
+	"sxtl2":  {{shifted(0, 0b10100), []shape{upper8H, upper4S}}},
+	"uxtl":   {{shifted(bitU, 0b10100), []shape{wide8H, wide4S}}},
+	"uxtl2":  {{shifted(bitU, 0b10100), []shape{upper8H, upper4S}}},
 	"sshr":   {{shifted(0, 0b00000), []shape{shift4S}}},
 }
 

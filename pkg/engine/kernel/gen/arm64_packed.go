@@ -12,6 +12,28 @@ const (
 // it takes the next: so few that both stay in a first-level cache of 64 KiB.
 var packedChunk = map[string]int{"Q8": 16, "Q4": 16, "BF16": 8}
 
+// chunk is packedChunk of a kind.
+func (t *packedTile) chunk() int {
+	switch {
+	case t.headed():
+		return 4
+	case t.k.coding != nil:
+		return 16
+	}
+	return packedChunk[t.k.kind]
+}
+
+// headed reports whether superblocks have a header.
+func (t *packedTile) headed() bool { return t.k.coding != nil && t.k.coding.headed() }
+
+// scaleBytes is the size of a scale.
+func (k packed) scaleBytes() int {
+	if k.coding != nil {
+		return k.coding.scaleBytes()
+	}
+	return 2
+}
+
 // packedProducts emits the products with packed weights of these kinds.
 func (t *neon) packedProducts(kinds []packed, rows int) {
 	for _, k := range kinds {
@@ -86,11 +108,14 @@ func (t *packedTile) emit() {
 		t.op("MOVD", "R3", "R20")
 		t.op("MOVD", "$0", "R23")
 		t.label(chunk)
-		t.op("MOVD", imm(packedChunk[t.k.kind]), "R8")
+		t.op("MOVD", imm(t.chunk()), "R8")
 		t.op("CMP", "R8", "R7")
 		t.op("CSEL", "LT", "R7", "R8", "R8")
 		t.op("MOVD", "R2", "R22")
 		t.op("ADD", imm(t.k.scales), "R2", "R24")
+		if t.headed() {
+			t.op("MOVD", "R2", codedPassHead)
+		}
 		t.op("MOVD", "R0", "R21")
 		t.passes()
 		t.op("SUB", imm(panelRowBytes-t.width()), "R10", "R2")
@@ -119,6 +144,9 @@ func (t *packedTile) passes() {
 	for _, pair := range [][2]string{{"R22", "R10"}, {"R24", "R11"}, {"R20", "R12"}, {"R8", "R14"}} {
 		t.op("MOVD", pair[0], pair[1])
 	}
+	if t.headed() {
+		t.op("MOVD", codedPassHead, codedHead)
+	}
 	t.op("CBZ", "R23", fresh)
 	t.rows(t.loadQ)
 	t.op("B", start)
@@ -128,9 +156,12 @@ func (t *packedTile) passes() {
 	}
 	t.label(start)
 	t.label(block)
-	if t.k.kind == "BF16" {
+	switch {
+	case t.k.coding != nil:
+		t.coded()
+	case t.k.kind == "BF16":
 		t.floats()
-	} else {
+	default:
 		t.quantized()
 	}
 	t.op("SUBS", "$1", "R14", "R14")
@@ -138,7 +169,10 @@ func (t *packedTile) passes() {
 	t.rows(t.storeQ)
 	if t.parts < 4 {
 		t.advance(t.width(), "R21", "R22")
-		t.advance(t.width()/2, "R24")
+		t.advance(t.width()/4*t.k.scaleBytes(), "R24")
+		if t.headed() {
+			t.advance(t.width()/2, codedPassHead)
+		}
 		t.op("SUBS", "$1", "R9", "R9")
 		t.op("BNE", pass)
 	}

@@ -21,12 +21,14 @@ const biasBits = 0x4b400000
 
 // masks loads the constants of the blocks into registers.
 func (t *packedTile) masks() {
-	switch t.k.kind {
-	case "Q8":
+	switch {
+	case t.k.coding != nil:
+		t.codedMasks()
+	case t.k.kind == "Q8":
 		t.op("VMOVI", "$0x80", maskReg.b16())
-	case "Q4":
+	case t.k.kind == "Q4":
 		t.op("VMOVI", "$0x0f", maskReg.b16())
-	case "BF16":
+	default:
 		t.zero(maskReg)
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -15,7 +16,7 @@ type asm struct {
 	tile   int    // rows of x in the widest matrix tile
 	decl   bytes.Buffer
 	text   bytes.Buffer
-	consts []uint32          // one 64-byte row each
+	consts [][4]uint32       // one 64-byte row each, repeated
 	held   map[uint32]string // constants that registers hold
 	labels int
 }
@@ -135,12 +136,15 @@ func (t *asm) bits(b uint32) string {
 	if r, ok := t.held[b]; ok {
 		return r
 	}
-	i := 0
-	for i < len(t.consts) && t.consts[i] != b {
-		i++
-	}
-	if i == len(t.consts) {
-		t.consts = append(t.consts, b)
+	return t.words([4]uint32{b, b, b, b})
+}
+
+// words is the address of four 32-bit constants, repeated over 64 bytes.
+func (t *asm) words(words [4]uint32) string {
+	i := slices.Index(t.consts, words)
+	if i < 0 {
+		i = len(t.consts)
+		t.consts = append(t.consts, words)
 	}
 	return fmt.Sprintf("consts%s<>+%d(SB)", t.name, 64*i)
 }
@@ -167,7 +171,8 @@ func (t *asm) file() []byte {
 	sym := "consts" + t.name + "<>"
 	for i, b := range t.consts {
 		for j := range 8 {
-			fmt.Fprintf(&out, "DATA %s+%d(SB)/8, $%#x\n", sym, 64*i+8*j, uint64(b)<<32|uint64(b))
+			low, high := b[2*j%4], b[2*j%4+1]
+			fmt.Fprintf(&out, "DATA %s+%d(SB)/8, $%#x\n", sym, 64*i+8*j, uint64(high)<<32|uint64(low))
 		}
 	}
 	fmt.Fprintf(&out, "GLOBL %s(SB), RODATA|NOPTR, $%d\n", sym, 64*len(t.consts))

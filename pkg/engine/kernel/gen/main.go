@@ -8,6 +8,7 @@ import (
 	"go/format"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -30,7 +31,7 @@ func main() {
 func files() (map[string][]byte, error) {
 	list := map[string][]byte{}
 	var decl bytes.Buffer
-	decl.WriteString(header + "package kernel\n")
+	decl.WriteString(header + "package kernel\n\nimport \"unsafe\"\n")
 	for _, t := range []*asm{{name: "AVX2", lanes: 8, reg: "Y", tile: 6}, {name: "AVX512", lanes: 16, reg: "Z", tile: 12}} {
 		t.all()
 		list["kernel_"+strings.ToLower(t.name)+"_amd64.s"] = t.file()
@@ -59,6 +60,7 @@ func (t *asm) all() {
 	t.copyBlock()
 	t.quantize()
 	t.packedProducts()
+	t.dispatch(slices.Concat(kinds, codedKinds))
 	t.limits()
 	t.selection()
 }

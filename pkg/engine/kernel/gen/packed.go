@@ -1,16 +1,20 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A packed describes one kind of packed weights.
 type packed struct {
 	kind   string
-	bytes  int // of a superblock: 16 rows of 64 inputs
-	scales int // offset of its scales: (block of 32 inputs, row)
-	words  int // 32-bit words of one row of activations for a superblock
-	sums   int // the word that holds the first block's correction
-	busy   int // rows of activations from which on AVX-512 computes longer than it reads
-	ahead  int // bytes from where on one row's weights are brought to the second level
+	bytes  int     // of a superblock: 16 rows of 64 inputs
+	scales int     // offset of its scales: (block of 32 inputs, row)
+	words  int     // 32-bit words of one row of activations for a superblock
+	sums   int     // the word that holds the first block's correction
+	busy   int     // rows of activations from which on AVX-512 computes longer than it reads
+	ahead  int     // bytes from where on one row's weights are brought to the second level
+	coding *coding // of codes; bytes is then the size of a slice
 }
 
 var kinds = []packed{
@@ -29,7 +33,7 @@ const (
 
 // packedProducts emits the products with packed weights.
 func (t *asm) packedProducts() {
-	for _, k := range kinds {
+	for _, k := range slices.Concat(kinds, codedKinds) {
 		p := "dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int"
 		t.fn("tile"+k.kind, fmt.Sprintf("computes dst (rows <= %d, 16*panels) = act · w; see span.", t.packedTile()), p)
 		t.args(p, rDst, rStep, rWeights, rActs, rBlocks, rPanels, rRows)
@@ -64,12 +68,20 @@ func (t *asm) resident(k packed) {
 	far := t.next("far")
 	t.op("MOVQ", rBlocks, rW)
 	t.op("IMULQ", rPanels, rW)
-	t.op("CMPQ", rW, imm(nearby/k.bytes))
+	t.op("CMPQ", rW, imm(nearby/k.superblockBytes()))
 	t.op("JGT", far)
 	k.ahead = 0
 	t.packedRows(k, 1)
 	t.ret()
 	t.label(far)
+}
+
+// superblockBytes is the size of a superblock.
+func (k packed) superblockBytes() int {
+	if k.coding != nil && k.coding.headed() {
+		return headerBytes + sliceCount*k.bytes
+	}
+	return k.bytes
 }
 
 // packedTile is the number of rows of activations in a tile.
@@ -83,6 +95,14 @@ func (t *asm) packedTile() int {
 // packedConstants loads a mask into the last register and, for AVX2, sixteen ones into
 // the last but one.
 func (t *asm) packedConstants(k packed) {
+	switch {
+	case k.coding != nil && t.wide():
+		t.wideConstants(k.coding)
+		return
+	case k.coding != nil:
+		t.narrowConstants(k.coding)
+		return
+	}
 	load, last := "VMOVDQU", t.v(15)
 	if t.wide() {
 		load, last = "VMOVDQU32", t.v(31)
@@ -136,19 +156,25 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 		t.zero(t.v(i))
 	}
 	t.label(loop)
-	switch {
-	case k.kind == "BF16":
-		t.bf16Block(k, n, parts)
-	case t.wide():
-		(&wideBlock{asm: t, k: k, n: n}).emit()
-	default:
-		(&narrowBlock{asm: t, k: k, n: n, part: part, parts: parts}).emit()
-	}
-	if n == 1 {
-		t.op("PREFETCHT0", mem(256, rA))
-	}
-	t.op("ADDQ", imm(k.bytes), rW)
-	t.op("ADDQ", imm(4*k.words*n), rA)
+	t.superblock(k, func() {
+		switch {
+		case k.kind == "BF16":
+			t.bf16Block(k, n, parts)
+		case k.coding != nil && t.wide():
+			(&wideSlice{wideBlock: wideBlock{asm: t, k: k, n: n}, c: k.coding}).emit()
+		case k.coding != nil:
+			(&narrowSlice{narrowBlock: narrowBlock{asm: t, k: k, n: n, part: part, parts: parts}, c: k.coding}).emit()
+		case t.wide():
+			(&wideBlock{asm: t, k: k, n: n}).emit()
+		default:
+			(&narrowBlock{asm: t, k: k, n: n, part: part, parts: parts}).emit()
+		}
+		if n == 1 {
+			t.op("PREFETCHT0", mem(256, rA))
+		}
+		t.op("ADDQ", imm(k.bytes), rW)
+		t.op("ADDQ", imm(4*k.words*n), rA)
+	})
 	t.op("DECQ", rCount)
 	t.op("JNZ", loop)
 	t.op("MOVQ", rDst, rRow)
@@ -160,6 +186,28 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 			t.op("VMOVUPS", t.v(r*parts+p), mem((part+p)*t.bytes(), rRow))
 		}
 	}
+}
+
+// superblock emits body for 64 inputs, and a loop over four of them after a header.
+func (t *asm) superblock(k packed, body func()) {
+	if k.coding == nil || !k.coding.headed() {
+		body()
+		return
+	}
+	loop := t.next("slice")
+	t.op("MOVQ", rW, rSliceHead)
+	if t.wide() {
+		t.op("VCVTPH2PS", mem(0, rW), wideD)
+		if k.coding.minima {
+			t.op("VCVTPH2PS", mem(32, rW), wideDMin)
+		}
+	}
+	t.op("ADDQ", imm(headerBytes), rW)
+	t.op("MOVQ", imm(sliceCount), rSlices)
+	t.label(loop)
+	body()
+	t.op("DECQ", rSlices)
+	t.op("JNZ", loop)
 }
 
 // prefetch prefetches a later cache line. If n rows of activations keep the arithmetic

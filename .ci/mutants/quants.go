@@ -1,0 +1,35 @@
+package main
+
+// quants: the layout of GGUF's quantised types, and products with weights that keep it.
+func quants() []mutant {
+	const (
+		values, blocks = "^TestGoldenWeights$", "^TestLoadBlocksKeepsValues$"
+		agrees, packed = "^TestMatMulPackedAgrees$", "^TestMatMulPacked$"
+		pieces, memory = "^TestStoredPieces$", "^TestStoredMemory$"
+	)
+	return []mutant{
+		{"Q4_K: low nibbles are a sub-block, high nibbles the next", dtype, "splitNibbles", "codes[64*j:][:32], codes[64*j+32:][:32]", "codes[64*j+32:][:32], codes[64*j:][:32]", kernel, blocks},
+		{"Q4_K: scales have six bits", dtype, "subScale", "s[j+4]&15 | s[j-4]>>6<<4", "s[j+4]&15 | s[j]>>6<<4", checkpoint, values},
+		{"Q4_K: minima have six bits", dtype, "subScale", "s[j+4]>>4 | s[j]>>6<<4", "s[j+4]>>4 | s[j-4]>>6<<4", checkpoint, values},
+		{"Q5_K: bit j belongs to sub-block j", dtype, "splitQ5K", "b[16:48], j, 4", "b[16:48], 7-j, 4", kernel, blocks},
+		{"Q6_K: high bits, a quarter two bits up each", dtype, "splitQ6K", "h>>2&two<<4", "h>>6&two<<4", kernel, blocks},
+		{"Q6_K: scales have a sign", dtype, "splitQ6K", "uint16(int8(v))", "uint16(v & 127)", kernel, blocks},
+		{"Q3_K: the third bit", dtype, "splitQ3K", "h, k, 2", "h, k, 1", kernel, blocks},
+		{"Q3_K: scales have six bits", dtype, "subScale3", "s[8+j%4]", "s[8+j%2]", checkpoint, values},
+		{"Q2_K: scales lie below minima", dtype, "splitQ2K", "uint16(v&15), uint16(v>>4)", "uint16(v>>4), uint16(v&15)", kernel, blocks},
+		{"Q4_1: files add the minimum", dtype, "splitQ4_1", "binary.LittleEndian.Uint16(b[2:])", "negative ^ binary.LittleEndian.Uint16(b[2:])", kernel, blocks},
+		{"Q5_0: the fifth bits are in order", dtype, "splitFifth", "h>>i&1", "h>>(31-i)&1", kernel, blocks},
+		{"MXFP4: levels are doubled", dtype, "splitMXFP4", "int(b[0])-128", "int(b[0])-127", kernel, blocks},
+		{"IQ4_XS: scales have two high bits", dtype, "subScale4", "int(high>>(2*j)&3)<<4", "0", checkpoint, values},
+		{"packed K-quants: minima are subtracted", kernel, "coding.addCoded", "act[(shiftWord+half)*rows]", "-act[(shiftWord+half)*rows]", kernel, agrees},
+		{"packed K-quants: a half has its own d", kernel, "coding.addCoded", "sub * c.sub / quantCols", "0", kernel, agrees},
+		{"packed K-quants: sums of 16 inputs", kernel, "widenWords", "2*half + i", "half + i", kernel, packed},
+		{"packed K-quants: the sum of both halves", kernel, "widenWords", "both += sum", "both = sum", kernel, packed},
+		{"packed K-quants: D is before DMin", kernel, "Packed.setCoded", "b[32+2*row:]", "b[2*row:]", kernel, blocks},
+		{"mixed matrices: pieces follow each other", transformer, "worker.multiplyPieces", "at += p.rows", "at += 0", transformer, pieces},
+		{"mixed matrices: kinds need their own inputs", transformer, "linear.sharesInputs", "l.packed.Kind.SharesActivations(other.packed.Kind)", "true", transformer, pieces},
+		{"mixed matrices: a piece begins with a panel", transformer, "part.runs", "at%t.panel() != 0", "false", transformer, "^TestStoredPiecesWithinPanels$"},
+		{"K-quants are not expanded", transformer, "FormatOf", "k.Type() == t", "k.Rounds() && k.Type() == t", transformer, memory},
+		{"mixed matrices are not expanded", transformer, "partList.add", "l.format == Stored", "false", transformer, memory},
+	}
+}

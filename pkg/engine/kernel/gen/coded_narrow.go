@@ -1,0 +1,206 @@
+package main
+
+// A narrowSlice emits a slice of a coded kind with AVX2, in the registers of narrowBlock.
+//
+// Products of bytes are added in 16 bits, which hold 4·63·127, or those of a whole
+// sub-block of codes of 4 bits, 32·15·127; those with levels are added in pairs.
+type narrowSlice struct {
+	narrowBlock
+	c *coding
+}
+
+const (
+	narrowTemp  = "Y12"
+	narrowTable = "Y13"
+)
+
+// narrowConstants loads what all slices use.
+func (t *asm) narrowConstants(c *coding) {
+	t.op("VMOVDQU", t.bits(every(c.low, 0)), narrowMask)
+	t.op("VMOVDQU", t.bits(0x00010001), narrowOnes)
+	if c.levels != nil {
+		t.op("VMOVDQU", t.table(c.levels, 0), narrowTable)
+	}
+}
+
+func (b *narrowSlice) emit() {
+	for range b.c.slice() / 64 {
+		b.fetch()
+	}
+	for sub := range 64 / b.c.sub {
+		b.begin(sub)
+		list := b.c.quarters(sub)
+		for i := 0; i < len(list); i += 2 {
+			for p := range b.parts {
+				if b.c.levels != nil {
+					b.multiplyLevels(list[i], p)
+					b.multiplyLevels(list[i+1], p)
+				} else {
+					b.multiplyCodes(list[i], list[i+1], p)
+				}
+			}
+		}
+		for p := range b.parts {
+			b.scale(sub, p)
+		}
+	}
+}
+
+// short reports whether the products of a sub-block fit 16 bits.
+func (b *narrowSlice) short() bool {
+	return b.c.levels == nil && b.c.sub*127*(1<<(b.c.low+b.c.high)-1) < 2<<15
+}
+
+// begin sets the products to what undoes the offset of the codes, or to zero if they are
+// added in 16 bits.
+func (b *narrowSlice) begin(sub int) {
+	for r := range b.n {
+		for p := range b.parts {
+			if b.c.offset == 0 || b.short() {
+				b.zero(b.dot(r, p))
+			} else {
+				b.offset(sub, r, b.dot(r, p))
+			}
+		}
+	}
+}
+
+// offset sets dst to what undoes the offset of the codes.
+func (b *narrowSlice) offset(sub, r int, dst string) {
+	word, by := sumWord+sub, 1
+	if b.c.sub == 32 {
+		word, by = halfWord+sub, 8
+	}
+	b.op("VPBROADCASTD", b.word(word, r), dst)
+	if shift := b.c.shiftOf(by); shift > 0 {
+		b.op("VPSLLD", imm(shift), dst, dst)
+	}
+}
+
+// load sets dst to the codes of four inputs, or to their levels.
+func (b *narrowSlice) load(q quarter, p int, dst string) {
+	line, bit := q.at(b.c.low)
+	from := mem(64*line+32*(b.part+p), rW)
+	if bit > 0 {
+		b.op("VMOVDQU", from, dst)
+		b.op("VPSRLD", imm(bit), dst, dst)
+		from = dst
+	}
+	b.op("VPAND", from, narrowMask, dst)
+	if b.c.levels != nil {
+		b.op("VPSHUFB", dst, narrowTable, dst)
+	}
+	if b.c.high == 0 {
+		return
+	}
+	line, bit = q.at(b.c.high)
+	b.op("VMOVDQU", mem(planeBytes*b.c.low+64*line+32*(b.part+p), rW), narrowTemp)
+	switch {
+	case bit > b.c.low:
+		b.op("VPSRLD", imm(bit-b.c.low), narrowTemp, narrowTemp)
+	case bit < b.c.low:
+		b.op("VPSLLD", imm(b.c.low-bit), narrowTemp, narrowTemp)
+	}
+	b.op("VPAND", b.bits(every(b.c.high, b.c.low)), narrowTemp, narrowTemp)
+	b.op("VPOR", narrowTemp, dst, dst)
+}
+
+// multiplyCodes adds the products of two times four inputs.
+func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
+	b.load(q1, p, narrowWeights)
+	b.load(q2, p, narrowMore)
+	for r := range b.n {
+		b.op("VPBROADCASTD", b.word(q1.word(), r), narrowAct)
+		b.op("VPMADDUBSW", narrowAct, narrowWeights, narrowAct)
+		b.op("VPBROADCASTD", b.word(q2.word(), r), narrowAct2)
+		b.op("VPMADDUBSW", narrowAct2, narrowMore, narrowAct2)
+		if b.short() {
+			b.op("VPADDW", narrowAct, b.dot(r, p), b.dot(r, p))
+			b.op("VPADDW", narrowAct2, b.dot(r, p), b.dot(r, p))
+			continue
+		}
+		b.op("VPADDW", narrowAct2, narrowAct, narrowAct)
+		b.op("VPMADDWD", narrowOnes, narrowAct, narrowAct)
+		b.op("VPADDD", narrowAct, b.dot(r, p), b.dot(r, p))
+	}
+}
+
+// multiplyLevels adds the products of four inputs with signed weights.
+func (b *narrowSlice) multiplyLevels(q quarter, p int) {
+	b.load(q, p, narrowWeights)
+	b.op("VPABSB", narrowWeights, narrowMore)
+	for r := range b.n {
+		b.op("VPBROADCASTD", b.word(q.word(), r), narrowAct)
+		b.op("VPSIGNB", narrowWeights, narrowAct, narrowAct)
+		b.op("VPMADDUBSW", narrowAct, narrowMore, narrowAct)
+		b.op("VPMADDWD", narrowOnes, narrowAct, narrowAct)
+		b.op("VPADDD", narrowAct, b.dot(r, p), b.dot(r, p))
+	}
+}
+
+// multipliers sets narrowWeights to the scales of a sub-block and narrowMore to the minima.
+func (b *narrowSlice) multipliers(sub, p int) {
+	eight := 8 * (b.part + p) * b.c.scaleBytes()
+	scales, minima := mem(b.c.scalesAt(sub)+eight, rW), mem(b.c.minimaAt(sub)+eight, rW)
+	times := func(register string, d int) {
+		b.op("VCVTDQ2PS", register, register)
+		b.op("VCVTPH2PS", mem(d+16*(b.part+p), rSliceHead), narrowTemp)
+		b.op("VMULPS", narrowTemp, register, register)
+	}
+	switch b.c.scaling {
+	case "half":
+		b.op("VCVTPH2PS", scales, narrowWeights)
+		if b.c.minima {
+			b.op("VCVTPH2PS", minima, narrowMore)
+		}
+		return
+	case "bfloat":
+		b.op("VPMOVZXWD", scales, narrowWeights)
+		b.op("VPSLLD", "$16", narrowWeights, narrowWeights)
+		return
+	case "signed":
+		b.op("VPMOVSXBD", scales, narrowWeights)
+	case "bytes":
+		b.op("VPMOVZXBD", scales, narrowWeights)
+		b.op("VPMOVZXBD", minima, narrowMore)
+	case "nibbles":
+		b.op("VPMOVZXBD", scales, narrowMore)
+		b.op("VPAND", b.bits(15), narrowMore, narrowWeights)
+		b.op("VPSRLD", "$4", narrowMore, narrowMore)
+	}
+	times(narrowWeights, 0)
+	if b.c.minima {
+		times(narrowMore, 32)
+	}
+}
+
+// scale adds the products of a sub-block to the sums and subtracts the minima.
+func (b *narrowSlice) scale(sub, p int) {
+	half := sub * b.c.sub / 32
+	b.multipliers(sub, p)
+	for r := range b.n {
+		dot, sum := b.dot(r, p), b.sum(r, p)
+		if b.short() {
+			b.op("VPMADDWD", narrowOnes, dot, dot)
+			if b.c.offset > 0 {
+				b.offset(sub, r, narrowAct)
+				b.op("VPADDD", narrowAct, dot, dot)
+			}
+		}
+		b.op("VBROADCASTSS", b.word(scaleWord+half, r), narrowAct)
+		b.op("VMULPS", narrowWeights, narrowAct, narrowAct2)
+		b.op("VCVTDQ2PS", dot, dot)
+		b.op("VFMADD231PS", narrowAct2, dot, sum)
+		switch {
+		case !b.c.minima:
+		case b.c.sub == 32:
+			b.op("VBROADCASTSS", b.word(shiftWord+half, r), narrowAct)
+			b.op("VFMADD231PS", narrowAct, narrowMore, sum)
+		default:
+			b.op("VMULPS", narrowMore, narrowAct, narrowAct)
+			b.op("VPBROADCASTD", b.word(sumWord+sub, r), narrowAct2)
+			b.op("VCVTDQ2PS", narrowAct2, narrowAct2)
+			b.op("VFMADD231PS", narrowAct, narrowAct2, sum)
+		}
+	}
+}

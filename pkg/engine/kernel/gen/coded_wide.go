@@ -1,0 +1,178 @@
+package main
+
+// A wideSlice emits a slice of a coded kind with AVX-512 VNNI: 16 rows of weights in a
+// register, n rows of activations. Registers 0 to 7 hold the sums, 8 to 15 the whole-number
+// products of a sub-block, and then:
+const (
+	wideLow    = "Z16" // a line of low bits
+	wideCodes  = 17    // to 19
+	wideHigh   = "Z20" // a line of high bits
+	wideBits   = "Z21"
+	wideDMin   = "Z22"
+	wideTable  = "Z23" // the levels, or the mask of high bits
+	wideScale  = "Z24"
+	wideTemp   = 25 // to 28
+	wideMin    = "Z29"
+	wideD      = "Z30"
+	wideMask   = "Z31"
+	rSliceHead = "R9"  // the header
+	rSlices    = "R15" // slices of the superblock that are left
+)
+
+type wideSlice struct {
+	wideBlock
+	c         *coding
+	low, high int // the lines that registers hold
+	next      int // of the code registers
+}
+
+// wideConstants loads what all slices use.
+func (t *asm) wideConstants(c *coding) {
+	t.op("VMOVDQU32", t.bits(every(c.low, 0)), wideMask)
+	switch {
+	case c.levels != nil:
+		t.op("VMOVDQU32", t.table(c.levels, 128), wideTable)
+	case c.high > 0:
+		t.op("VMOVDQU32", t.bits(every(c.high, c.low)), wideTable)
+	}
+}
+
+func (b *wideSlice) emit() {
+	b.low, b.high = -1, -1
+	for sub := range 64 / b.c.sub {
+		b.begin(sub)
+		for i, q := range b.c.quarters(sub) {
+			weights := b.codes(q)
+			for r := range b.n {
+				to := b.dot(r)
+				if b.n == 1 {
+					to = b.dot(i % 2)
+				}
+				b.op("VPDPBUSD.BCST", b.word(q.word(), r), weights, to)
+			}
+		}
+		b.scale(sub)
+	}
+	for b.fetched < b.c.slice()/64 {
+		b.fetch()
+	}
+}
+
+// begin sets the products to what undoes the offset of the codes, which are unsigned.
+func (b *wideSlice) begin(sub int) {
+	half := sub * b.c.sub / 32
+	for r := range b.n {
+		switch {
+		case b.c.levels != nil:
+			b.op("VPBROADCASTD", b.word(wholeWord+half, r), b.dot(r))
+		case b.c.offset == 0:
+			b.zero(b.dot(r))
+		case b.c.sub == 32:
+			b.op("VPSLLD.BCST", imm(b.c.shiftOf(8)), b.word(halfWord+half, r), b.dot(r))
+		default:
+			b.op("VPSLLD.BCST", imm(b.c.shiftOf(1)), b.word(sumWord+sub, r), b.dot(r))
+		}
+	}
+	if b.n == 1 { // a second product halves the wait for the first
+		b.zero(b.dot(1))
+	}
+}
+
+// codes returns a register with the codes of four inputs, or with their levels plus 128.
+func (b *wideSlice) codes(q quarter) string {
+	dst := b.v(wideCodes + b.next%3)
+	b.next++
+	line, bit := q.at(b.c.low)
+	if line != b.low {
+		b.low = line
+		b.op("VMOVDQU32", mem(64*line, rW), wideLow)
+		b.fetch()
+	}
+	if from := wideLow; bit > 0 {
+		b.op("VPSRLD", imm(bit), from, dst)
+		b.op("VPANDD", wideMask, dst, dst)
+	} else {
+		b.op("VPANDD", wideMask, from, dst)
+	}
+	if b.c.levels != nil {
+		b.op("VPSHUFB", dst, wideTable, dst)
+	}
+	if b.c.high == 0 {
+		return dst
+	}
+	if line, bit = q.at(b.c.high); line != b.high {
+		b.high = line
+		b.op("VMOVDQU32", mem(planeBytes*b.c.low+64*line, rW), wideHigh)
+		b.fetch()
+	}
+	from := wideHigh
+	switch {
+	case bit > b.c.low:
+		b.op("VPSRLD", imm(bit-b.c.low), wideHigh, wideBits)
+		from = wideBits
+	case bit < b.c.low:
+		b.op("VPSLLD", imm(b.c.low-bit), wideHigh, wideBits)
+		from = wideBits
+	}
+	const orAnd = "$0xf8" // dst | from & mask
+	b.op("VPTERNLOGD", orAnd, from, wideTable, dst)
+	return dst
+}
+
+// multipliers sets wideScale and wideMin to those of a sub-block.
+func (b *wideSlice) multipliers(sub int) {
+	scales, minima := mem(b.c.scalesAt(sub), rW), mem(b.c.minimaAt(sub), rW)
+	times := func(register, by string) {
+		b.op("VCVTDQ2PS", register, register)
+		b.op("VMULPS", by, register, register)
+	}
+	switch b.c.scaling {
+	case "half":
+		b.op("VCVTPH2PS", scales, wideScale)
+		if b.c.minima {
+			b.op("VCVTPH2PS", minima, wideMin)
+		}
+		return
+	case "bfloat":
+		b.op("VPMOVZXWD", scales, wideScale)
+		b.op("VPSLLD", "$16", wideScale, wideScale)
+		return
+	case "signed":
+		b.op("VPMOVSXBD", scales, wideScale)
+	case "bytes":
+		b.op("VPMOVZXBD", scales, wideScale)
+		b.op("VPMOVZXBD", minima, wideMin)
+	case "nibbles":
+		b.op("VPMOVZXBD", scales, wideMin)
+		b.op("VPANDD", b.bits(15), wideMin, wideScale)
+		b.op("VPSRLD", "$4", wideMin, wideMin)
+	}
+	times(wideScale, wideD)
+	if b.c.minima {
+		times(wideMin, wideDMin)
+	}
+}
+
+// scale adds the products of a sub-block to the sums and subtracts the minima.
+func (b *wideSlice) scale(sub int) {
+	half := sub * b.c.sub / 32
+	b.multipliers(sub)
+	if b.n == 1 {
+		b.op("VPADDD", b.dot(1), b.dot(0), b.dot(0))
+	}
+	for r := range b.n {
+		by, sums := b.v(wideTemp+r%4), b.v(wideCodes+r%3)
+		b.op("VCVTDQ2PS", b.dot(r), b.dot(r))
+		b.op("VMULPS.BCST", b.word(scaleWord+half, r), wideScale, by)
+		b.op("VFMADD231PS", by, b.dot(r), b.v(r))
+		switch {
+		case !b.c.minima:
+		case b.c.sub == 32:
+			b.op("VFMADD231PS.BCST", b.word(shiftWord+half, r), wideMin, b.v(r))
+		default:
+			b.op("VMULPS.BCST", b.word(scaleWord+half, r), wideMin, by)
+			b.op("VCVTDQ2PS.BCST", b.word(sumWord+sub, r), sums)
+			b.op("VFMADD231PS", by, sums, b.v(r))
+		}
+	}
+}
