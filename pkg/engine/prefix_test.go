@@ -178,8 +178,11 @@ func checkBounds(t *testing.T, p *prefixCache) {
 	t.Helper()
 	total, most := int64(0), int64(0)
 	for _, x := range p.texts {
-		total += p.size(len(x.ids))
+		total += x.bytes
 		most += p.model.CacheBytes(x.cache.Capacity()) + 8*int64(len(x.ids))
+		for _, mark := range x.marks {
+			most += mark.Bytes()
+		}
 	}
 	if total != p.bytes || total > p.limit || most > total {
 		t.Fatalf("%d bytes held, %d counted, %d with their caches, %d allowed", total, p.bytes, most, p.limit)
@@ -206,13 +209,13 @@ func TestPrefixMemory(t *testing.T) {
 	for first := range 3 {
 		p.keep(text(first, 20), cached(text(first, 20)))
 	}
-	if c := p.fork(text(0, 10), 0, 30); c.Len != 9 || c.Capacity() != 30 {
+	if c, _ := p.fork(text(0, 10), 0, 30); c.Len != 9 || c.Capacity() != 30 {
 		t.Errorf("a cache of %d tokens for %d", c.Len, c.Capacity())
 	}
 	p.keep(text(3, 20), cached(text(3, 20))) // 1 goes
 	for first, want := range []int{19, 0, 19, 19} {
 		n := 0
-		if c := p.fork(text(first, 20), 0, 30); c != nil {
+		if c, _ := p.fork(text(first, 20), 0, 30); c != nil {
 			n = c.Len
 		}
 		if n != want {
@@ -274,7 +277,7 @@ func TestPrefixesTogether(t *testing.T) {
 			rng, pass := rand.New(rand.NewPCG(13, uint64(worker))), m.NewPass(nil)
 			for range 60 {
 				i := rng.IntN(len(texts))
-				c := p.fork(texts[i], 0, 256)
+				c, _ := p.fork(texts[i], 0, 256)
 				if c == nil {
 					c = m.NewCache(256)
 				}
