@@ -68,7 +68,7 @@ func TestRandomArchitecturesRings(t *testing.T) {
 	for seed := range architectures {
 		r := transformertest.Random(uint64(seed))
 		m := load(t, r, kernel.Best(), transformer.F32)
-		source, ids := tokens(20, 31), tokens(300, 29)
+		source, ids := tokens(290, 31), tokens(300, 29)
 		full := m.NewFullCache(len(ids))
 		if ringless := m.CacheBytes(len(ids)) == m.FullBytes(len(ids)); ringless {
 			continue
@@ -233,6 +233,66 @@ func TestRingPrefixes(t *testing.T) {
 	}
 	if cuts < 50 {
 		t.Errorf("%d copies were taken from rings that had dropped tokens", cuts)
+	}
+}
+
+// Reach is exact: a copy of the least number of tokens that a ring can be shortened to has all
+// that the next token sees, and a shorter one would not.
+func TestRingReach(t *testing.T) {
+	for _, test := range []struct{ bound, tokens, least int }{
+		{7, 128, 0}, {7, 129, 1 + 6}, {7, 400, 272 + 6}, {1, 400, 272}, {66, 400, 144 + 65}, {-40, 400, 272 + 39},
+	} {
+		m := load(t, ringed(test.bound), kernel.Best(), transformer.F32)
+		x := &pair{ringed: m.NewCache(1000), full: m.NewFullCache(1000)}
+		p := newProgram(t, m, 1)
+		p.append(x, test.tokens)
+		k := m.Mark(x.ringed)
+		for n := range test.tokens + 2 {
+			want := min(n, test.tokens)
+			if n < test.least {
+				want = 0
+			}
+			if got, marked := x.ringed.Reach(nil, n), x.ringed.Reach(k, n); got != want || marked != want {
+				t.Errorf("%+v: %d of the first %d tokens, %d with a mark, want %d", test, got, n, marked, want)
+			}
+		}
+		if test.least == 0 {
+			continue
+		}
+		first, again := *x, *x
+		p.shorten(&first, nil, test.least, 1000)
+		p.append(&first, 1)
+		p.append(&first, 100)
+		p.append(&again, 300) // the ring drops what the mark has
+		p.shorten(&again, &mark{k, x.ids, x.longest}, test.least, 1000)
+		p.append(&again, 1)
+		p.append(&again, 100)
+	}
+}
+
+// A mark applies to caches with the same rings, which may have been copied from its own, and
+// to no others.
+func TestMarks(t *testing.T) {
+	m := load(t, ringed(7), kernel.Best(), transformer.F32)
+	p := newProgram(t, m, 2)
+	x := &pair{ringed: m.NewCache(128), full: m.NewFullCache(128)}
+	p.append(x, 100)
+	k := m.Mark(x.ringed)
+	if got := x.ringed.Reach(k, 60); got != 60 {
+		t.Errorf("%d tokens before a mark of a cache that keeps all", got)
+	}
+	for _, n := range []int{0, 300} {
+		p.shorten(x, nil, 100, 1000) // has a ring
+		p.append(x, n)
+		if got := x.ringed.Reach(k, 60); got != 0 {
+			t.Errorf("%d tokens after %d more, before a mark without what the ring drops", got, n)
+		}
+	}
+	marked := &mark{m.Mark(x.ringed), x.ids, x.longest}
+	p.shorten(x, nil, 390, 500)
+	p.append(x, 10)
+	if got := x.ringed.Reach(marked.Mark, 390); got != 390 {
+		t.Errorf("%d tokens before the mark of the cache's origin", got)
 	}
 }
 
