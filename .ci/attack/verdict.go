@@ -18,7 +18,7 @@ const (
 	noise = 3
 	// slower is the allowed factor over an attack's goal of processor time, as machines
 	// differ.
-	slower = 1.5
+	slower = 2
 )
 
 // alwaysRefused lists the statuses above 499 that name an exhausted resource.
@@ -87,6 +87,13 @@ func (g goals) judge(m measured) (failures []string) {
 		fail("%d MB, at most %d MB", m.grown(), g.grown)
 	}
 	return append(failures, counted(m.faults)...)
+}
+
+// tooSlow reports whether the server failed by times alone.
+func (r *row) tooSlow() bool {
+	timeless, m := r.goals, r.measured
+	timeless.cpu, m.waits.first = 0, 0
+	return len(r.failures) > 0 && len(timeless.judge(m)) == 0
 }
 
 // counted lists each fault once, with its count.

@@ -37,8 +37,8 @@ func TestJudge(t *testing.T) {
 		"a fault that may be":       {func(g *goals, m *measured) { g.only = []string{"200", "429", lost}; m.answers[lost] = 1 }, ""},
 		"hardly anything is served": {func(_ *goals, m *measured) { m.answers["200"] = 5 }, "no attack: 5 served"},
 		"hardly any is refused":     {func(_ *goals, m *measured) { m.answers["429"] = 1 }, "1 refused, at least 2"},
-		"processor time":            {func(_ *goals, m *measured) { m.cpu = 1600 * time.Millisecond }, "1.60 s of processor time, goal 1.00 s"},
-		"a slower machine":          {func(_ *goals, m *measured) { m.cpu = 1400 * time.Millisecond }, ""},
+		"processor time":            {func(_ *goals, m *measured) { m.cpu = 2100 * time.Millisecond }, "2.10 s of processor time, goal 1.00 s"},
+		"a slower machine":          {func(_ *goals, m *measured) { m.cpu = 1900 * time.Millisecond }, ""},
 		"nothing to do":             {func(_ *goals, m *measured) { m.cpu = 400 * time.Millisecond }, "no attack: 0.40 s"},
 		"memory":                    {func(_ *goals, m *measured) { m.peak = 310 << 20 }, "260 MB, at most 256 MB"},
 		"no bound of memory":        {func(g *goals, m *measured) { g.grown, m.peak = 0, 310<<20 }, ""},
@@ -50,6 +50,27 @@ func TestJudge(t *testing.T) {
 		failures := g.judge(m)
 		if test.want == "" && failures != nil || test.want != "" && (len(failures) != 1 || !strings.Contains(failures[0], test.want)) {
 			t.Errorf("%s: %q, want %q", name, failures, test.want)
+		}
+	}
+}
+
+// Only an attack that failed by times alone is repeated.
+func TestTooSlow(t *testing.T) {
+	for name, test := range map[string]struct {
+		change func(*measured)
+		want   bool
+	}{
+		"held":             {func(*measured) {}, false},
+		"a wait":           {func(m *measured) { m.waits.first = 2 * time.Second }, true},
+		"both":             {func(m *measured) { m.waits.first, m.cpu = 2*time.Second, 5*time.Second }, true},
+		"a fault and time": {func(m *measured) { m.cpu, m.fate = 5*time.Second, "killed" }, false},
+		"memory":           {func(m *measured) { m.peak = 900 << 20 }, false},
+	} {
+		r := row{attack: attack{goals: goals{cpu: time.Second, grown: 256}}, measured: fine()}
+		test.change(&r.measured)
+		r.failures = r.goals.judge(r.measured)
+		if r.tooSlow() != test.want {
+			t.Errorf("%s: %q", name, r.failures)
 		}
 	}
 }

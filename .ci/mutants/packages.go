@@ -38,6 +38,7 @@ const (
 	sampler       = "pkg/engine/sampler"
 	structured    = "pkg/structured"
 	table         = "pkg/table"
+	toolcall      = "pkg/toolcall"
 	tokenizer     = "pkg/tokenizer"
 	pretoken      = "pkg/tokenizer/internal/pretoken"
 	sentencepiece = "pkg/tokenizer/sentencepiece"
