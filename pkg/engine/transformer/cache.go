@@ -54,12 +54,12 @@ func (m *Model) Extends(c *Cache, capacity int) bool {
 	return c.long == m.Long(min(capacity, m.Context))
 }
 
-// Reach returns how many of the first n tokens of c [Model.Prefix] can copy. The layers of c
-// that keep all tokens can be shortened to any number. The others have dropped the beginning
-// of a long sequence; these can take back at least 64 tokens. So the result is n for the most
-// part if n is near the end, else 0: nothing can be continued.
+// Reach returns how many of the first n tokens of c [Model.Prefix] can copy: min(n, Len) if
+// every layer still has what the token after them sees, else 0. The latter is possible only
+// if a layer with a window has dropped tokens and n is more than [SpareTokens] before the
+// longest that the sequence has been.
 //
-// With a mark, the result is what [Model.PrefixAt] can copy, at most Len of the mark.
+// With a mark, the result is that of [Model.PrefixAt], at most the length of the mark.
 func (c *Cache) Reach(mark *Mark, n int) int {
 	tokens := c.tokens(mark)
 	n = min(n, tokens)
@@ -76,15 +76,15 @@ func (c *Cache) Reach(mark *Mark, n int) int {
 func (m *Model) Fork(c *Cache, capacity int) *Cache { return m.Prefix(c, c.Len, capacity) }
 
 // Prefix returns a copy of the first n tokens of c with room for capacity tokens. It uses
-// the same rotary tables, see [Model.Extends]. If layers have dropped too many tokens, the
-// copy has fewer, see [Cache.Reach].
+// the same rotary tables, see [Model.Extends]. If a layer has dropped tokens that it needs,
+// the copy is empty, see [Cache.Reach].
 func (m *Model) Prefix(c *Cache, n, capacity int) *Cache { return m.PrefixAt(c, nil, n, capacity) }
 
 // Copy makes dst a copy of src. dst must have the capacity.
 func (m *Model) Copy(dst, src *Cache) { dst.copy(src, nil, src.Len) }
 
-// A Mark keeps the place of a cache at which it was made, while tokens are appended to the
-// cache: it holds what layers with a ring are going to drop. It is immutable.
+// A Mark holds what layers with a ring had when it was made, so that the cache can be
+// shortened to that place although tokens are appended to it. It is immutable.
 type Mark struct {
 	Len int // tokens
 
@@ -114,8 +114,8 @@ func (m *Model) Mark(c *Cache) *Mark {
 // Bytes returns the memory of the mark.
 func (k *Mark) Bytes() int64 { return k.bytes }
 
-// PrefixAt is Prefix, with the mark in place of the end of c if it is not nil. Another
-// goroutine may then append to c meanwhile.
+// PrefixAt is Prefix of c as it was at a mark; a nil mark is its end. With a mark, another
+// goroutine may concurrently append to c.
 func (m *Model) PrefixAt(c *Cache, mark *Mark, n, capacity int) *Cache {
 	n = c.Reach(mark, n)
 	f := m.NewCache(max(capacity, n))

@@ -50,8 +50,8 @@ func (c *kv) floats() (keys, values int) {
 	return c.heads * keys, c.heads * values
 }
 
-// allocate gives layers their memory, in one piece, and returns its bytes. Layers without
-// heads get none.
+// allocate gives layers their memory, in one piece, and returns its size in bytes. A layer
+// without heads gets none.
 func allocate(layers []kv) int64 {
 	size := 0
 	for i := range layers {
