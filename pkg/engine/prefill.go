@@ -10,8 +10,9 @@ import (
 )
 
 // prefillChunk is the number of tokens of a prompt that one pass computes: enough for
-// full matrix tiles, and a bound on the work after a request is cancelled.
-const prefillChunk = 64
+// full matrix tiles, and a bound on the work after a request is cancelled. After a pass, any
+// of its tokens can still be dropped.
+const prefillChunk = min(64, transformer.SpareTokens)
 
 // listChunk is the number of tokens of all its prompts that a request computes in one
 // pass. The rest of the pass is left for the newest tokens of other requests.
@@ -28,6 +29,10 @@ type feed struct {
 	// the first shared tokens for both.
 	leader *feed
 	shared int
+
+	// The length of the longest prefix that the engine knows, if it cannot be copied: once
+	// it is computed, the engine marks it for other prompts. 0: there is none.
+	mark int
 }
 
 // prefill computes each prompt once and opens its rows.
@@ -83,16 +88,30 @@ func (g *generation) newFeeds() []*feed {
 	for i, p := range g.prompts {
 		f := &feed{prompt: p, capacity: g.capacity(p)}
 		for _, before := range feeds[:i] {
-			if n := g.sharedTokens(before.prompt, p); n > f.shared && g.engine.model.Long(before.capacity) == g.engine.model.Long(f.capacity) {
+			n := g.sharedTokens(before.prompt, p)
+			if c := before.cache; c != nil && c.Reach(nil, n) < min(n, c.Len) { // it has dropped too much
+				continue
+			}
+			if n > f.shared && g.engine.model.Long(before.capacity) == g.engine.model.Long(f.capacity) {
 				f.leader, f.shared = before, n
 			}
 		}
-		if f.cache = g.prefixCache().fork(p.ids, f.shared, f.capacity); f.cache != nil {
-			f.leader = nil
-		}
+		f.findPrefix(g.prefixCache())
 		feeds[i] = f
 	}
 	return feeds
+}
+
+// findPrefix begins f with the longest known prefix if that is longer than what f shares with
+// its leader.
+func (f *feed) findPrefix(p *prefixCache) {
+	have, known := f.shared, 0
+	if f.cache, known = p.fork(f.ids, f.shared, f.capacity); f.cache != nil {
+		f.leader, have = nil, f.cache.Len
+	}
+	if f.leader == nil && known-have >= prefillChunk { // computing less again costs no more than a mark
+		f.mark = known
+	}
 }
 
 // sharedTokens returns how many tokens of before's cache p can use. The last token of p
@@ -125,6 +144,9 @@ func (g *generation) feedAll(ctx context.Context, feeds []*feed) error {
 
 // feedSome computes the next tokens of the first prompts that need not wait for others.
 func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
+	for _, f := range waiting { // now, since leaders drop tokens as they go on
+		g.follow(f)
+	}
 	var some []*feed
 	g.seqs = g.seqs[:0]
 	for room, i := min(listChunk, g.member.room()), 0; room > 0 && i < len(waiting); i++ {
@@ -148,23 +170,24 @@ func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
 	return nil
 }
 
-// start gives f its cache, with the shared tokens. It returns false if they are not
-// computed yet.
-func (g *generation) start(f *feed) bool {
+// follow gives f a copy of its leader's cache once that has the shared tokens.
+func (g *generation) follow(f *feed) {
 	l := f.leader
-	switch {
-	case f.cache != nil:
-	case l == nil:
-		f.cache = g.engine.model.NewCache(f.capacity)
-	case l.cache == nil || l.cache.Len < f.shared:
-		return false
-	default:
-		f.cache = g.engine.model.Prefix(l.cache, f.shared, f.capacity)
-		if g.score {
-			f.tokens = slices.Clone(l.tokens[:max(0, f.shared+1-f.lead)])
-		}
+	if l == nil || f.cache != nil || l.cache == nil || l.cache.Len < f.shared {
+		return
 	}
-	return true
+	f.cache = g.engine.model.Prefix(l.cache, f.shared, f.capacity)
+	if g.score && f.cache.Len > 0 {
+		f.tokens = slices.Clone(l.tokens[:max(0, f.cache.Len+1-f.lead)])
+	}
+}
+
+// start gives f its cache. It returns false if f waits for its leader.
+func (g *generation) start(f *feed) bool {
+	if f.cache == nil && f.leader == nil {
+		f.cache = g.engine.model.NewCache(f.capacity)
+	}
+	return f.cache != nil
 }
 
 // wanted returns how many logits are needed for the tokens after those in f's cache, up
@@ -184,6 +207,10 @@ func (g *generation) takeLogits(f *feed, logits []float32) {
 	vocab := g.engine.model.Vocab
 	if g.score {
 		g.describe(f.prompt, f.cache.Len-len(logits)/vocab, logits)
+	}
+	if f.mark > 0 && f.cache.Len >= f.mark {
+		g.prefixCache().share(f.ids[:f.cache.Len], f.cache)
+		f.mark = 0
 	}
 	if f.cache.Len == len(f.ids) {
 		f.logits = slices.Clone(logits[len(logits)-vocab:])

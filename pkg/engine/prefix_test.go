@@ -38,20 +38,28 @@ func (m marked) EncodeSpecial(text string) []int { return []int{m.ids[text]} }
 // The second turn of a chat computes the new tokens only, and the last token of the first
 // turn's answer, which was never fed.
 func TestSecondTurn(t *testing.T) {
+	secondTurns(t, 20, "jump", func(cfg Config) *Engine { return random(t, 512, cfg) })
+}
+
+func TestSecondTurnOfWindows(t *testing.T) {
+	secondTurns(t, 200, strings.Repeat("jumps over", 15), func(cfg Config) *Engine { return windowed(t, 4000, cfg) })
+}
+
+func secondTurns(t *testing.T, tokens int, question string, open func(Config) *Engine) {
+	t.Helper()
 	var engines [2]*Engine
 	for i, memory := range []int64{0, -1} {
-		e := random(t, 512, Config{PrefixMemory: memory})
+		e := open(Config{PrefixMemory: memory})
 		e.template = chat.ChatML
 		e.tokenizer = marked{specials{e.tokenizer, map[string]int{"<|im_start|>": 25, "<|im_end|>": 26}}}
 		engines[i] = e
 	}
-	const tokens = 20
 	req := sampled(tokens)
 	req.LogitBias = map[int]float64{0: -100, 25: -100, 26: -100}
 	req.Prompts = []llm.Prompt{{Messages: []llm.Message{{Role: "system", Parts: []llm.Part{{Text: "foxes"}}}}}}
 	messages, known := &req.Prompts[0].Messages, 0
 	for turn := range 4 {
-		*messages = append(*messages, llm.Message{Role: "user", Parts: []llm.Part{{Text: strings.Repeat("jump", turn+1)}}})
+		*messages = append(*messages, llm.Message{Role: "user", Parts: []llm.Part{{Text: strings.Repeat(question, turn+1)}}})
 		before := engines[0].lanes.computed()
 		rows, usage := collect(t, engines[0], req)
 		if n := engines[0].lanes.computed() - before; n != usage.Input-known+tokens-1 {
@@ -178,8 +186,11 @@ func checkBounds(t *testing.T, p *prefixCache) {
 	t.Helper()
 	total, most := int64(0), int64(0)
 	for _, x := range p.texts {
-		total += p.size(len(x.ids))
+		total += x.bytes
 		most += p.model.CacheBytes(x.cache.Capacity()) + 8*int64(len(x.ids))
+		for _, mark := range x.marks {
+			most += mark.Bytes()
+		}
 	}
 	if total != p.bytes || total > p.limit || most > total {
 		t.Fatalf("%d bytes held, %d counted, %d with their caches, %d allowed", total, p.bytes, most, p.limit)
@@ -206,13 +217,13 @@ func TestPrefixMemory(t *testing.T) {
 	for first := range 3 {
 		p.keep(text(first, 20), cached(text(first, 20)))
 	}
-	if c := p.fork(text(0, 10), 0, 30); c.Len != 9 || c.Capacity() != 30 {
+	if c, _ := p.fork(text(0, 10), 0, 30); c.Len != 9 || c.Capacity() != 30 {
 		t.Errorf("a cache of %d tokens for %d", c.Len, c.Capacity())
 	}
 	p.keep(text(3, 20), cached(text(3, 20))) // 1 goes
 	for first, want := range []int{19, 0, 19, 19} {
 		n := 0
-		if c := p.fork(text(first, 20), 0, 30); c != nil {
+		if c, _ := p.fork(text(first, 20), 0, 30); c != nil {
 			n = c.Len
 		}
 		if n != want {
@@ -245,16 +256,25 @@ func TestPrefixMemory(t *testing.T) {
 // Concurrent calls of keep, share and fork return the computed tokens of the right text,
 // and memory stays within its bounds.
 func TestPrefixesTogether(t *testing.T) {
-	e := random(t, 256, Config{})
-	m, p := e.model, newPrefixCache(e.model, 0)
-	p.limit = 6 * p.size(100)
+	prefixesTogether(t, random(t, 256, Config{}).model, 30)
+}
+
+func TestPrefixesOfWindowsTogether(t *testing.T) {
+	prefixesTogether(t, windowed(t, 1000, Config{}).model, 150)
+}
+
+// prefixesTogether uses texts of two or three times a length.
+func prefixesTogether(t *testing.T, m *transformer.Model, length int) {
+	t.Helper()
+	p := newPrefixCache(m, 0)
+	p.limit = 6 * p.size(3*length+length/3)
 	texts := make([][]int, 12) // of three, the second differs from the first at the end, and the third extends it
 	for i := range texts {
-		for k := range 60 + 30*(i%3/2) {
+		for k := range 2*length + length*(i%3/2) {
 			texts[i] = append(texts[i], (i/3+k)%25)
 		}
 		if i%3 == 1 {
-			texts[i][59] = 26
+			texts[i][2*length-1] = 26
 		}
 	}
 	compute := func(pass *transformer.Pass, c *transformer.Cache, ids []int) []float32 {
@@ -266,7 +286,7 @@ func TestPrefixesTogether(t *testing.T) {
 	}
 	want := make([][]float32, len(texts))
 	for i, ids := range texts {
-		want[i] = compute(m.NewPass(nil), m.NewCache(256), ids)
+		want[i] = compute(m.NewPass(nil), m.NewCache(m.Context), ids)
 	}
 	var wg sync.WaitGroup
 	for worker := range 6 {
@@ -274,9 +294,9 @@ func TestPrefixesTogether(t *testing.T) {
 			rng, pass := rand.New(rand.NewPCG(13, uint64(worker))), m.NewPass(nil)
 			for range 60 {
 				i := rng.IntN(len(texts))
-				c := p.fork(texts[i], 0, 256)
+				c, _ := p.fork(texts[i], 0, m.Context)
 				if c == nil {
-					c = m.NewCache(256)
+					c = m.NewCache(m.Context)
 				}
 				if got := compute(pass, c, texts[i]); !slices.Equal(got, want[i]) {
 					t.Errorf("text %d from a cache is another", i)

@@ -64,6 +64,16 @@ func (q *Queries) keys(token int) (from, to int) {
 	return from, to
 }
 
+// misses reports whether the tokens together see more keys than a ring has kept.
+func (q *Queries) misses(ring int) bool {
+	if q.Tokens == 0 {
+		return false
+	}
+	from, _ := q.keys(0)
+	_, to := q.keys(q.Tokens - 1)
+	return to-from > ring
+}
+
 // Sizes of attention. Blocks begin at fixed tokens, so a row's sums do not depend on the
 // rows computed with it. A block of a head of 64 dimensions is 64 KiB.
 const (
@@ -103,10 +113,14 @@ func NewAttention(dim int) *Attention {
 // Attend computes out = softmax(cap(q·keysᵀ*scale)) · values for every query, block of
 // keys by block with a running maximum and sum (Milakov and Gimelshein 2018, algorithm 3;
 // Dao et al. 2022, algorithm 1). A row's result does not depend, to the bit, on other
-// rows or on keys and values that it does not see.
+// rows or on keys and values that it does not see, nor on the size of a ring, which must
+// have kept all that some row sees.
 func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	if kv.Dim > a.dim || q.Seen < 0 {
 		panic("kernel: attention beyond its scratch, or to less than nothing")
+	}
+	if kv.Ring%attendBlock != 0 || kv.Ring > 0 && q.misses(kv.Ring) {
+		panic("kernel: attention to keys that the ring has not kept")
 	}
 	if !q.Causal && q.Window > 0 && q.Tokens > q.Seen {
 		panic("kernel: attention in a window around a key that is not there")
@@ -194,12 +208,12 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 	}
 	most := min(attendBlock, a.seen[to-1]-at)
 	dim, panels, rows := kv.Dim, (most+keyPanel-1)/keyPanel, to-from
-	stride := valueStride(dim)
-	values := kv.Values[at*stride:][:most*stride]
+	stride, slot := valueStride(dim), kv.slot(at)
+	values := kv.Values[slot*stride:][:most*stride]
 	if rows == 1 { // a single row is bound by memory
 		fetch(k.isa, values[:min(fetchAhead, len(values))])
 	}
-	score(k.isa, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.Keys[at*dim:][:panels*keyPanel*dim], dim, panels, rows)
+	score(k.isa, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.Keys[slot*dim:][:panels*keyPanel*dim], dim, panels, rows)
 	for r := range rows {
 		a.counts[r] = min(attendBlock, a.seen[from+r]-at)
 		scores := a.scores[r*attendBlock:][:a.counts[r]]
@@ -212,8 +226,9 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 		}
 	}
 	soften(k.isa, a.scores[:rows*attendBlock], a.counts[:rows], a.top[from:to], a.total[from:to], a.factors[:rows])
-	if next := (at + attendBlock) * dim; rows == 1 && a.seen[from] > at+attendBlock {
-		fetch(k.isa, kv.Keys[next:][:min(fetchAhead, len(kv.Keys)-next)])
+	if next := at + attendBlock; rows == 1 && a.seen[from] > next {
+		keys := kv.Keys[kv.slot(next)*dim:]
+		fetch(k.isa, keys[:min(fetchAhead, len(keys))])
 	}
 	// The last rows may begin within the block: each reads its own range of values.
 	whole := rows

@@ -411,15 +411,15 @@ func TestStore(t *testing.T) {
 			stride := dim + pad
 			keys, values := random(source(), n*stride), random(source(), n*stride)
 			a, b := KVLen(n, dim)
-			kv := KV{make([]float32, a), make([]float32, b), dim}
+			kv := KV{Keys: make([]float32, a), Values: make([]float32, b), Dim: dim}
 			for at, run := 0, 1; at < n; run++ {
 				m := min(7*run, n-at)
 				k.Store(kv, at, keys[at*stride:(at+m)*stride-pad], values[at*stride:(at+m)*stride-pad], m, stride)
 				at += m
 			}
 			for _, m := range []int{0, 1, 15, 16, 17, 32, 33, 64, n} {
-				short := KV{make([]float32, a+keyPanel*dim), make([]float32, b), dim}
-				short.Copy(kv, m)
+				short := KV{Keys: make([]float32, a+keyPanel*dim), Values: make([]float32, b), Dim: dim}
+				short.Copy(kv, 0, m)
 				for i := range n {
 					for j := range dim {
 						at, want := i/keyPanel*keyPanel*dim+j*keyPanel+i%keyPanel, [2]float32{}

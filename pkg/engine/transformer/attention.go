@@ -40,16 +40,39 @@ func (w *worker) normaliseQK(l *layer) {
 // selfAttention computes a layer's attention of the decoder into heads: each token
 // sees itself and those before it, as far as the layer's window reaches.
 func (w *worker) selfAttention(index int) {
+	a := &w.m.decoder[index].Attention
+	w.eachHead(a, func(sp span, head int) { // all first: loads that follow stores at once are slow
+		w.storeSpan(index, sp.part(0, sp.cache.layers[index].room(sp.n)), head)
+	})
+	w.eachHead(a, func(sp span, head int) {
+		room := sp.cache.layers[index].room(sp.n)
+		w.attendSpan(index, sp.part(0, room), head)
+		for at := room; at < sp.n; at += room { // a ring is full
+			part := sp.part(at, min(room, sp.n-at))
+			w.storeSpan(index, part, head)
+			w.attendSpan(index, part, head)
+		}
+	})
+}
+
+// part returns n rows of a span, beginning with row at.
+func (sp span) part(at, n int) span {
+	sp.row, sp.start, sp.n = sp.row+at, sp.start+at, n
+	return sp
+}
+
+// storeSpan stores the keys and values of a span's head in its cache.
+func (w *worker) storeSpan(index int, sp span, head int) {
+	w.storeKV(sp.cache.layers[index].head(head), sp.start, &w.m.decoder[index], sp, head)
+}
+
+// attendSpan computes the attention of a span's queries to a head of its cache.
+func (w *worker) attendSpan(index int, sp span, head int) {
 	l := &w.m.decoder[index]
-	w.eachHead(&l.Attention, func(sp span, head int) { // all first: loads that follow stores at once are slow
-		w.storeKV(sp.cache.layers[index].head(head), sp.start, l, sp, head)
-	})
-	w.eachHead(&l.Attention, func(sp span, head int) {
-		q := w.queries(l, l.qkv.rows, sp, head)
-		q.Seen, q.Causal = sp.start+1, true
-		q.Window, q.Chunk, q.Sinks, q.Slopes = l.Attention.Window, l.Attention.Chunk, l.headSinks(head), l.headSlopes(head)
-		w.m.kernels.Attend(w.attention, q, sp.cache.layers[index].head(head))
-	})
+	q := w.queries(l, l.qkv.rows, sp, head)
+	q.Seen, q.Causal = sp.start+1, true
+	q.Window, q.Chunk, q.Sinks, q.Slopes = l.Attention.Window, l.Attention.Chunk, l.headSinks(head), l.headSlopes(head)
+	w.m.kernels.Attend(w.attention, q, sp.cache.layers[index].head(head))
 }
 
 // fullAttention computes a layer's attention of the encoder into heads: each token

@@ -1,55 +1,41 @@
 package transformer
 
-import "glossa/pkg/engine/kernel"
-
-// kv holds the keys and values of one layer.
-type kv struct {
-	keys, values []float32 // (KVHeads, of a head: see kernel.KV)
-	capacity     int       // tokens
-	heads        int
-	dim          int // of a head
-}
-
-// head returns the keys and values of a head.
-func (c *kv) head(h int) kernel.KV {
-	keys, values := len(c.keys)/c.heads, len(c.values)/c.heads
-	return kernel.KV{Keys: c.keys[h*keys : (h+1)*keys], Values: c.values[h*values : (h+1)*values], Dim: c.dim}
-}
-
-// A Cache holds the keys and values of one sequence. Layers with a window keep those of all
-// tokens too, so that any prefix can be copied, see [Model.Prefix].
+// A Cache holds the keys and values of one sequence. A layer with a window keeps only the
+// last of them, see [Model.CacheBytes].
 type Cache struct {
 	Len int // tokens
 
-	layers []kv
-	long   bool // rotary tables are those of long sequences
+	capacity int
+	layers   []kv
+	long     bool // rotary tables are those of long sequences
 }
 
 // Capacity returns how many tokens c can hold.
-func (c *Cache) Capacity() int { return c.layers[0].capacity }
-
-// newLayers returns empty keys and values for the layers of the decoder.
-func (m *Model) newLayers(capacity int) []kv {
-	slab := make([]float32, m.kvBytes(capacity)/4)
-	cut := func(size int) []float32 {
-		part := slab[:size:size]
-		slab = slab[size:]
-		return part
-	}
-	layers := make([]kv, len(m.decoder))
-	for i := range layers {
-		a := &m.decoder[i].Attention
-		keys, values := kernel.KVLen(capacity, a.HeadDim)
-		layers[i] = kv{keys: cut(a.KVHeads * keys), values: cut(a.KVHeads * values), capacity: capacity, heads: a.KVHeads, dim: a.HeadDim}
-	}
-	return layers
-}
+func (c *Cache) Capacity() int { return c.capacity }
 
 // NewCache returns an empty cache for at most capacity tokens. The capacity decides which
 // table a [Rotary] with two of them uses, so choose it for the whole sequence.
 func (m *Model) NewCache(capacity int) *Cache {
 	capacity = min(capacity, m.Context)
-	return &Cache{layers: m.newLayers(capacity), long: m.Long(capacity)}
+	layers := make([]kv, len(m.decoder))
+	for i := range layers {
+		layers[i] = newKV(&m.decoder[i].Attention, capacity)
+	}
+	allocate(layers)
+	return &Cache{capacity: capacity, layers: layers, long: m.Long(capacity)}
+}
+
+// CacheBytes returns the memory of a cache with a capacity in tokens. A layer keeps
+// min(capacity, ⌈(window-1+64)/128⌉·128) tokens: those that the next token sees, and at
+// least 64 more that can be computed at once or dropped by [Model.Prefix]. For a layer
+// with chunks the window is their size. A layer without either keeps all tokens.
+func (m *Model) CacheBytes(capacity int) (total int64) {
+	for i := range m.decoder {
+		layer := newKV(&m.decoder[i].Attention, min(capacity, m.Context))
+		keys, values := layer.floats()
+		total += 4 * int64(keys+values)
+	}
+	return total
 }
 
 // Long reports whether sequences of a number of tokens use the tables of long ones.
@@ -68,40 +54,112 @@ func (m *Model) Extends(c *Cache, capacity int) bool {
 	return c.long == m.Long(min(capacity, m.Context))
 }
 
+// Reach returns how many of the first n tokens of c [Model.Prefix] can copy: min(n, Len) if
+// every layer still has what the token after them sees, else 0. The latter is possible only
+// if a layer with a window has dropped tokens and n is more than [SpareTokens] before the
+// longest that the sequence has been.
+//
+// With a mark, the result is that of [Model.PrefixAt], at most the length of the mark.
+func (c *Cache) Reach(mark *Mark, n int) int {
+	tokens := c.tokens(mark)
+	n = min(n, tokens)
+	for i := range c.layers {
+		from := c.source(mark, i)
+		if from == nil || n < from.least(tokens) {
+			return 0
+		}
+	}
+	return n
+}
+
 // Fork returns an independent copy of c with room for capacity tokens.
 func (m *Model) Fork(c *Cache, capacity int) *Cache { return m.Prefix(c, c.Len, capacity) }
 
 // Prefix returns a copy of the first n tokens of c with room for capacity tokens. It uses
-// the same rotary tables, see [Model.Extends]. Another goroutine may append to c meanwhile.
-func (m *Model) Prefix(c *Cache, n, capacity int) *Cache {
+// the same rotary tables, see [Model.Extends]. If a layer has dropped tokens that it needs,
+// the copy is empty, see [Cache.Reach].
+func (m *Model) Prefix(c *Cache, n, capacity int) *Cache { return m.PrefixAt(c, nil, n, capacity) }
+
+// Copy makes dst a copy of src. dst must have the capacity.
+func (m *Model) Copy(dst, src *Cache) { dst.copy(src, nil, src.Len) }
+
+// A Mark holds what layers with a ring had when it was made, so that the cache can be
+// shortened to that place although tokens are appended to it. It is immutable.
+type Mark struct {
+	Len int // tokens
+
+	layers []kv // with memory only for the rings of the cache
+	bytes  int64
+	long   bool
+}
+
+// Mark returns a mark at the end of c. It applies to every cache that begins with the same
+// tokens, has the same rings, and was computed with the same rotary tables.
+func (m *Model) Mark(c *Cache) *Mark {
+	mark := &Mark{Len: c.Len, layers: make([]kv, len(c.layers)), long: c.long}
+	for i := range c.layers {
+		if c.layers[i].ring {
+			mark.layers[i] = newKV(&m.decoder[i].Attention, c.Len)
+		}
+	}
+	mark.bytes = allocate(mark.layers)
+	for i := range c.layers {
+		if c.layers[i].ring && c.Len > 0 {
+			mark.layers[i].copy(&c.layers[i], c.Len, c.Len)
+		}
+	}
+	return mark
+}
+
+// Bytes returns the memory of the mark.
+func (k *Mark) Bytes() int64 { return k.bytes }
+
+// PrefixAt is Prefix of c as it was at a mark; a nil mark is its end. With a mark, another
+// goroutine may concurrently append to c.
+func (m *Model) PrefixAt(c *Cache, mark *Mark, n, capacity int) *Cache {
+	n = c.Reach(mark, n)
 	f := m.NewCache(max(capacity, n))
-	f.long = c.long
-	m.copy(f, c, n)
+	f.copy(c, mark, n)
 	return f
 }
 
-// Copy makes dst a copy of src. dst must have the capacity.
-func (m *Model) Copy(dst, src *Cache) { m.copy(dst, src, src.Len) }
-
-func (m *Model) copy(dst, src *Cache, n int) {
-	dst.Len, dst.long = n, src.long
-	for l := range src.layers {
-		for h := range src.layers[l].heads {
-			dst.layers[l].head(h).Copy(src.layers[l].head(h), n)
+// copy makes c a copy of the first n tokens of from, at a mark if it is not nil.
+func (c *Cache) copy(from *Cache, mark *Mark, n int) {
+	tokens := from.tokens(mark)
+	c.Len, c.long = n, from.long
+	for i := range c.layers {
+		if n == 0 { // there may be no source
+			c.layers[i].first = 0
+			continue
 		}
+		c.layers[i].copy(from.source(mark, i), tokens, n)
 	}
 }
 
-// CacheBytes returns the memory of a cache with a capacity in tokens.
-func (m *Model) CacheBytes(capacity int) int64 { return m.kvBytes(min(capacity, m.Context)) }
-
-func (m *Model) kvBytes(tokens int) (total int64) {
-	for i := range m.decoder {
-		a := &m.decoder[i].Attention
-		keys, values := kernel.KVLen(tokens, a.HeadDim)
-		total += 4 * int64(a.KVHeads) * int64(keys+values)
+// tokens returns how many tokens c has, or had at a mark.
+func (c *Cache) tokens(mark *Mark) int {
+	if mark == nil {
+		return c.Len
 	}
-	return total
+	return mark.Len
+}
+
+// source returns the keys and values of layer i: of c, or what a mark has kept of them. It is
+// nil if the mark is not one of such a cache.
+func (c *Cache) source(mark *Mark, i int) *kv {
+	if mark == nil {
+		return &c.layers[i]
+	}
+	if mark.long != c.long {
+		return nil
+	}
+	if mark.layers[i].heads > 0 {
+		return &mark.layers[i]
+	}
+	if c.layers[i].ring {
+		return nil
+	}
+	return &c.layers[i]
 }
 
 // A Memory is an encoded text: the keys and values of each layer's cross-attention. It is
@@ -112,5 +170,26 @@ type Memory struct {
 	layers []kv
 }
 
+func (m *Model) newMemory(tokens int) *Memory {
+	layers := make([]kv, len(m.decoder))
+	for i := range layers {
+		layers[i] = memoryKV(&m.decoder[i].Attention, tokens)
+	}
+	allocate(layers)
+	return &Memory{Len: tokens, layers: layers}
+}
+
+// memoryKV is newKV without a window: that of a layer does not bound its cross-attention.
+func memoryKV(a *Attention, tokens int) kv {
+	return kv{slots: tokens, heads: a.KVHeads, dim: a.HeadDim}
+}
+
 // MemoryBytes returns the memory of an encoded text with a number of tokens.
-func (m *Model) MemoryBytes(tokens int) int64 { return m.kvBytes(tokens) }
+func (m *Model) MemoryBytes(tokens int) (total int64) {
+	for i := range m.decoder {
+		layer := memoryKV(&m.decoder[i].Attention, tokens)
+		keys, values := layer.floats()
+		total += 4 * int64(keys+values)
+	}
+	return total
+}

@@ -156,7 +156,7 @@ func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	}
 	out := make([]*Memory, len(texts))
 	for i, t := range texts {
-		out[i] = &Memory{Len: len(t), layers: m.newLayers(len(t))}
+		out[i] = m.newMemory(len(t))
 	}
 	p.show(true, 0)
 	p.memories = out

@@ -18,6 +18,7 @@ SMALL = dict(
 )
 OTHER = SMALL | dict(vocab_size=70, hidden_size=24, num_attention_heads=3, num_key_value_heads=1, intermediate_size=40)
 LAST = ["model.norm.weight"]
+FAR = {"max_position_embeddings": 512}  # for texts that are longer than what layers with a window keep
 
 
 def rope(kind="default", theta=1000.0, **rest):
@@ -40,13 +41,13 @@ def qwen3():
 
 
 def mistral():
-    make("mistral", MistralForCausalLM, MistralConfig(**SMALL, **rope(), sliding_window=7), 821, 64, long=100)
+    make("mistral", MistralForCausalLM, MistralConfig(**SMALL | FAR, **rope(), sliding_window=7), 821, 64, long=400)
     make("mistral-nemo", MistralForCausalLM, MistralConfig(
         **OTHER, **rope("dynamic", factor=2.0), sliding_window=None, head_dim=16), 822, 70, long=0)
 
 
 def phi3():
-    make("phi3", Phi3ForCausalLM, Phi3Config(**SMALL, **rope(partial_rotary_factor=1.0), sliding_window=9), 831, 64, long=100)
+    make("phi3", Phi3ForCausalLM, Phi3Config(**SMALL | FAR, **rope(partial_rotary_factor=1.0), sliding_window=9), 831, 64, long=400)
     factors = {"short_factor": [1.0, 1.1, 1.3], "long_factor": [1.5, 2.5, 6.0]}
     make("phi3-longrope", Phi3ForCausalLM, Phi3Config(
         **OTHER, tie_word_embeddings=True, original_max_position_embeddings=32,
@@ -63,7 +64,7 @@ def gemma():
 
 def gemma2():
     make("gemma2", Gemma2ForCausalLM, Gemma2Config(
-        **SMALL | {"num_hidden_layers": 3}, **rope(), head_dim=16, sliding_window=6, query_pre_attn_scalar=16), 851, 64, flip=LAST, embed=0.3, long=100,
+        **SMALL | FAR | {"num_hidden_layers": 3}, **rope(), head_dim=16, sliding_window=6, query_pre_attn_scalar=16), 851, 64, flip=LAST, embed=0.3, long=400,
         finish=lambda path: legacy(path, range(60), layer_types=None))
     make("gemma2-open", Gemma2ForCausalLM, Gemma2Config(
         **OTHER, **rope(), head_dim=8, sliding_window=5, query_pre_attn_scalar=12, attn_logit_softcapping=3.0,
@@ -73,9 +74,9 @@ def gemma2():
 def gemma3():
     full = {"rope_type": "linear", "rope_theta": 5000.0, "factor": 8.0}
     make("gemma3", Gemma3ForCausalLM, Gemma3TextConfig(
-        **SMALL | {"num_hidden_layers": 8, "intermediate_size": 32}, head_dim=16, sliding_window=6, query_pre_attn_scalar=16,
+        **SMALL | FAR | {"num_hidden_layers": 8, "intermediate_size": 32}, head_dim=16, sliding_window=6, query_pre_attn_scalar=16,
         rope_parameters={"full_attention": full, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}), 863, 64,
-        flip=LAST, embed=0.2, long=100, finish=lambda path: legacy(
+        flip=LAST, embed=0.2, long=400, finish=lambda path: legacy(
             path, range(60), rope_parameters=None, layer_types=None, rope_theta=5000.0, rope_local_base_freq=100.0,
             rope_scaling={"rope_type": "linear", "factor": 8.0}, sliding_window_pattern=6))
     make("gemma3-pattern", Gemma3ForCausalLM, Gemma3TextConfig(
@@ -89,8 +90,8 @@ def smollm3():
     make("smollm3", SmolLM3ForCausalLM, SmolLM3Config(**SMALL | {"num_hidden_layers": 5}, **rope()), 871, 64, flip=LAST, long=100,
          finish=lambda path: legacy(path, range(60), layer_types=None, no_rope_layers=None))
     make("smollm3-window", SmolLM3ForCausalLM, SmolLM3Config(
-        **OTHER | {"num_hidden_layers": 3}, **rope(), no_rope_layers=[0, 1, 0], use_sliding_window=True, sliding_window=6,
-        attention_bias=True, mlp_bias=True, tie_word_embeddings=False), 872, 70, long=0)
+        **OTHER | FAR | {"num_hidden_layers": 3}, **rope(), no_rope_layers=[0, 1, 0], use_sliding_window=True, sliding_window=6,
+        attention_bias=True, mlp_bias=True, tie_word_embeddings=False), 872, 70, long=400)
 
 
 def olmo():
@@ -111,8 +112,8 @@ def olmo3():
         **SMALL | {"num_hidden_layers": 5}, sliding_window=6,
         rope_parameters={"full_attention": yarn, "sliding_attention": plain}), 901, 64, long=100)
     make("olmo3-types", Olmo3ForCausalLM, Olmo3Config(
-        **OTHER, sliding_window=5, layer_types=["full_attention", "sliding_attention"],
-        rope_parameters={"full_attention": plain, "sliding_attention": plain}), 902, 70, long=0)
+        **OTHER | FAR, sliding_window=5, layer_types=["full_attention", "sliding_attention"],
+        rope_parameters={"full_attention": plain, "sliding_attention": plain}), 902, 70, long=400)
 
 
 def granite():
@@ -168,7 +169,8 @@ def gpt_neo():
     flip = ["transformer.ln_f.weight"]
     common = dict(vocab_size=64, max_position_embeddings=128, hidden_size=32, bos_token_id=1, eos_token_id=2)
     make("gpt_neo", GPTNeoForCausalLM, GPTNeoConfig(
-        **common, num_layers=2, num_heads=4, attention_types=[[["global", "local"], 1]], window_size=6), 961, 64, flip=flip, long=100)
+        **common | {"max_position_embeddings": 320}, num_layers=2, num_heads=4, attention_types=[[["global", "local"], 1]], window_size=6), 961, 64,
+        flip=flip, long=300)
     make("gpt_neo-local", GPTNeoForCausalLM, GPTNeoConfig(
         **common, num_layers=3, num_heads=2, attention_types=[[["local"], 2], [["global"], 1]], window_size=5, intermediate_size=40,
         tie_word_embeddings=False), 963, 64, embed=0.4, long=0)

@@ -1,0 +1,29 @@
+package transformer
+
+// NewFullCache is NewCache without rings.
+func (m *Model) NewFullCache(capacity int) *Cache {
+	c := m.NewCache(capacity)
+	for i := range c.layers {
+		c.layers[i].slots, c.layers[i].ring = c.capacity, false
+	}
+	allocate(c.layers)
+	return c
+}
+
+// ForkFull is Prefix without rings.
+func (m *Model) ForkFull(c *Cache, n, capacity int) *Cache {
+	f := m.NewFullCache(capacity)
+	f.copy(c, nil, n)
+	return f
+}
+
+// FullBytes is CacheBytes without rings.
+func (m *Model) FullBytes(capacity int) int64 { return m.NewFullCache(capacity).Bytes() }
+
+// Bytes returns the memory of c.
+func (c *Cache) Bytes() (total int64) {
+	for i := range c.layers {
+		total += 4 * int64(len(c.layers[i].keys)+len(c.layers[i].values))
+	}
+	return total
+}

@@ -1,0 +1,113 @@
+package transformer
+
+import (
+	"cmp"
+
+	"glossa/pkg/engine/kernel"
+)
+
+// SpareTokens is the least number of tokens that a layer with a window keeps beyond those that
+// the next token sees: as many can be computed at once, or dropped by [Model.Prefix].
+const SpareTokens = 64
+
+// kv holds the keys and values of one layer.
+type kv struct {
+	keys, values []float32 // (KVHeads, of a head: see kernel.KV)
+	slots        int       // tokens for which there is room
+	ring         bool      // only the last slots tokens are kept
+	window       int       // tokens that a token sees; 0: all before it
+	first        int       // the first token that is kept, unless the ring has passed it
+	heads        int
+	dim          int // of a head
+}
+
+// ringSlots returns the size of the ring of a layer with a window, 0 if the layer keeps all
+// tokens: those that the next token sees, and at least SpareTokens, in whole blocks of keys.
+func ringSlots(window, tokens int) int {
+	if window == 0 || window >= tokens {
+		return 0
+	}
+	blocks := (window - 1 + SpareTokens + kernel.RingStep - 1) / kernel.RingStep
+	if slots := blocks * kernel.RingStep; slots < tokens {
+		return slots
+	}
+	return 0
+}
+
+// newKV returns keys and values of a layer, without memory, for a number of tokens.
+func newKV(a *Attention, tokens int) kv {
+	window := cmp.Or(a.Window, a.Chunk) // a chunk sees less than a window of its size
+	c := kv{slots: tokens, window: window, heads: a.KVHeads, dim: a.HeadDim}
+	if slots := ringSlots(window, tokens); slots > 0 {
+		c.slots, c.ring = slots, true
+	}
+	return c
+}
+
+// floats returns the size of the keys and values.
+func (c *kv) floats() (keys, values int) {
+	keys, values = kernel.KVLen(c.slots, c.dim)
+	return c.heads * keys, c.heads * values
+}
+
+// allocate gives layers their memory, in one piece, and returns its size in bytes. A layer
+// without heads gets none.
+func allocate(layers []kv) int64 {
+	size := 0
+	for i := range layers {
+		keys, values := layers[i].floats()
+		size += keys + values
+	}
+	slab := make([]float32, size)
+	for i := range layers {
+		c := &layers[i]
+		keys, values := c.floats()
+		c.keys, c.values, slab = slab[:keys:keys], slab[keys:keys+values:keys+values], slab[keys+values:]
+	}
+	return 4 * int64(size)
+}
+
+// head returns the keys and values of a head.
+func (c *kv) head(h int) kernel.KV {
+	keys, values := len(c.keys)/c.heads, len(c.values)/c.heads
+	out := kernel.KV{Keys: c.keys[h*keys : (h+1)*keys], Values: c.values[h*values : (h+1)*values], Dim: c.dim}
+	if c.ring {
+		out.Ring = c.slots
+	}
+	return out
+}
+
+// room returns how many of n tokens can be stored at once, so that the first still sees all
+// that its window reaches.
+func (c *kv) room(n int) int {
+	if !c.ring {
+		return n
+	}
+	return min(n, c.slots-(c.window-1))
+}
+
+// kept returns the first token that c keeps of a number of tokens.
+func (c *kv) kept(tokens int) int {
+	if !c.ring {
+		return c.first
+	}
+	return max(c.first, tokens-c.slots)
+}
+
+// least returns the least number of tokens to which c, which has a number of them, can be
+// shortened: the next token must see all that its window reaches.
+func (c *kv) least(tokens int) int {
+	if kept := c.kept(tokens); kept > 0 {
+		return kept + c.window - 1
+	}
+	return 0
+}
+
+// copy makes c a copy of the first n of the tokens in from, n > 0.
+func (c *kv) copy(from *kv, tokens, n int) {
+	c.first = from.kept(tokens)
+	c.first = c.kept(n)
+	for h := range c.heads {
+		c.head(h).Copy(from.head(h), c.first, n)
+	}
+}
