@@ -1,5 +1,5 @@
 // Package hf reads Hugging Face's tokenizer.json: added tokens, normalizers,
-// pre-tokenizers, BPE and Unigram models, post-processors and decoders; and the two files
+// pre-tokenizers, BPE, Unigram and WordPiece models, post-processors and decoders; and the two files
 // of GPT-2. It does not know chat templates.
 //
 // Start with [Parse]. [NewByteLevel] is for package gguf.
@@ -21,8 +21,8 @@ import (
 )
 
 // Parse builds the tokenizer of a tokenizer.json: BPE of bytes (GPT-2, GPT-J, GPT-NeoX,
-// Llama 3) or of characters with byte fallback (Llama 2), or Unigram (XGLM), with all other
-// parts of the file. Unsupported parts are rejected by name. Encode never makes special
+// Llama 3) or of characters with byte fallback (Llama 2), Unigram (XGLM) or WordPiece (BERT),
+// with all other parts of the file. Unsupported parts are rejected by name. Encode never makes special
 // tokens of text, even where the reference's model does: neither by a merge nor as a piece
 // of Unigram.
 //
@@ -83,9 +83,12 @@ func (f *file) other(t *Tokenizer) error {
 	if err != nil {
 		return err
 	}
-	if f.Model.Type == "BPE" {
+	switch f.Model.Type {
+	case "BPE":
 		t.model, err = newCharBPE(&f.Model, ordinary, t.special, t.spelling)
-	} else {
+	case "WordPiece":
+		t.model, err = newWordPiece(&f.Model, ordinary)
+	default:
 		t.model, err = f.Model.unigram(ordinary)
 	}
 	if err != nil {
