@@ -70,8 +70,8 @@ func (m *fileModel) merges() [][2]string {
 	return pairs
 }
 
-// read checks the model's settings and reads its vocabulary.
-func (m *fileModel) read() error {
+// checkSettings rejects unsupported settings.
+func (m *fileModel) checkSettings() error {
 	switch {
 	case m.Type != "BPE" && m.Type != "Unigram" && m.Type != "WordPiece":
 		return fmt.Errorf("model: type %.40q is not supported, only BPE, Unigram and WordPiece", m.Type)
@@ -81,10 +81,19 @@ func (m *fileModel) read() error {
 		return errors.New("model: continuing_subword_prefix is not supported")
 	case m.Suffix != "":
 		return errors.New("model: end_of_word_suffix is not supported")
+	}
+	return nil
+}
+
+// read checks the model's settings and reads its vocabulary.
+func (m *fileModel) read() error {
+	err := m.checkSettings()
+	switch {
+	case err != nil:
+		return err
 	case m.Vocab == nil:
 		return fmt.Errorf("model: %w", errNoVocab)
 	}
-	var err error
 	if m.Type == "Unigram" {
 		err = m.readScores()
 	} else {

@@ -66,13 +66,21 @@ func parse(raw []byte) (*Tokenizer, error) {
 	return t, err
 }
 
-// byteLevel reads a vocabulary of bytes. It supports one decoder.
-func (f *file) byteLevel(t *Tokenizer) error {
+// checkByteLevel checks what goes with a vocabulary of bytes. It supports one decoder.
+func (f *file) checkByteLevel() error {
 	if f.Decoder == nil || f.Decoder.Type != "ByteLevel" {
 		return fmt.Errorf("decoder: %s is not supported with a model of bytes, only ByteLevel", f.Decoder.nameOrNull())
 	}
 	if f.Model.ByteFallback {
 		return fmt.Errorf("model: byte_fallback is not supported with a model of bytes")
+	}
+	return nil
+}
+
+// byteLevel reads a vocabulary of bytes.
+func (f *file) byteLevel(t *Tokenizer) error {
+	if err := f.checkByteLevel(); err != nil {
+		return err
 	}
 	return t.setBytes(f.Model.vocab, f.Model.merges(), f.AddedTokens, f.Model.IgnoreMerges)
 }
