@@ -16,6 +16,7 @@ import (
 	"fmt"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
 )
 
 // A Template names a way of writing messages as one text. The zero value is
@@ -124,6 +125,7 @@ func rejected(i int, format string, args ...any) error {
 // that may be a call begins on a new line.
 func concat(messages []llm.Message, list string, open bool) []llm.Part {
 	var parts []llm.Part
+	lines := toolcall.Lines()
 	if list != "" {
 		parts = plain(parts, list+"\n\n")
 	}
@@ -140,7 +142,7 @@ func concat(messages []llm.Message, list string, open bool) []llm.Part {
 		if len(m.Calls) > 0 && !empty {
 			parts = plain(parts, "\n")
 		}
-		parts = plain(parts, Concat.Calls().write(m.Calls))
+		parts = plain(parts, write(&lines, m.Calls))
 	}
 	if list != "" && open {
 		parts = plain(parts, "\n")

@@ -36,7 +36,7 @@ func ExampleTemplate_Render() {
 // Calls describes how a model writes calls, for package grammar.
 func ExampleTemplate_Calls() {
 	f := chat.Llama3.Calls()
-	fmt.Println(f.Open + "weather" + f.Arguments + `{"city": "Oslo"}` + f.Close)
+	fmt.Println(f.Call + "weather" + f.Middle + `{"city": "Oslo"}` + f.End)
 	// Output:
 	// {"name": "weather", "parameters": {"city": "Oslo"}}
 }

@@ -5,6 +5,7 @@ import (
 	"unicode"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
 )
 
 // A layout describes how a template with roles writes a chat. begin, open, role and close
@@ -24,7 +25,7 @@ type layout struct {
 	merged      bool   // adjacent results are one message, separated by line feeds
 
 	listFirst bool // the list of functions precedes the system message's content instead of following it
-	calls     CallFormat
+	calls     toolcall.Syntax
 }
 
 // layout returns the layout of a template with roles.
@@ -73,7 +74,7 @@ func (f *layout) turns(messages []llm.Message) ([]turn, error) {
 		if !ok {
 			return nil, rejected(i, "token ids could spell the marks between messages: send text")
 		}
-		t := turn{m.Role, join(content, "\n", f.calls.write(m.Calls))}
+		t := turn{m.Role, join(content, "\n", write(&f.calls, m.Calls))}
 		switch m.Role {
 		case "system", "user", "assistant":
 		case "tool":

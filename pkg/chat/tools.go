@@ -9,43 +9,30 @@ import (
 	"strings"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
 )
 
-// A CallFormat describes how a model writes the call of a function: Open, its name,
-// Arguments, an object in JSON, Close; and Between before another call. An answer that
-// begins with Mark is one or more calls, any other is text.
-type CallFormat struct {
-	Mark      string // the beginning of Open: ASCII
-	Open      string // up to the name, including the quote before it
-	Arguments string // from the quote after the name up to the arguments
-	Close     string // begins with the brace that closes the call
-	Between   string
-}
-
-// Calls returns the format of calls, with the spacing that models were trained on
-// (Python's json.dumps). Llama 3.1 was published with one call in an answer; the
-// semicolon between several is that of vLLM's llama3_json parser.
-func (t Template) Calls() CallFormat {
+// Calls returns the syntax of calls. Its spacing is that of Python's json.dumps, with which
+// models were trained.
+func (t Template) Calls() toolcall.Syntax {
 	switch t {
 	case Llama3:
-		return CallFormat{Mark: "{", Open: `{"name": "`, Arguments: `", "parameters": `, Close: "}", Between: "; "}
+		return toolcall.Llama3()
 	case ChatML:
-		return CallFormat{
-			Mark: "<tool_call>", Open: "<tool_call>\n{\"name\": \"", Arguments: `", "arguments": `, Close: "}\n</tool_call>", Between: "\n",
-		}
+		return toolcall.Hermes()
 	}
-	return CallFormat{Mark: "{", Open: `{"name": "`, Arguments: `", "arguments": `, Close: "}", Between: "\n"}
+	return toolcall.Lines()
 }
 
-// write returns calls in the model's format. Arguments are unchanged from the client's
-// input: the result then equals the model's own output, which may be cached.
-func (f CallFormat) write(calls []llm.Call) string {
+// write returns calls in the model's syntax, whose arguments are JSON. They are unchanged from
+// the client's input: the result then equals the model's own output, which may be cached.
+func write(s *toolcall.Syntax, calls []llm.Call) string {
 	texts := make([]string, len(calls))
 	for i, c := range calls {
 		name, _ := marshal(c.Name) // strings always marshal
-		texts[i] = f.Open + string(name[1:len(name)-1]) + f.Arguments + cmp.Or(c.Arguments, "{}") + f.Close
+		texts[i] = s.Call + string(name[1:len(name)-1]) + s.Middle + cmp.Or(c.Arguments, "{}") + s.End
 	}
-	return strings.Join(texts, f.Between)
+	return strings.Join(texts, s.Between)
 }
 
 // inOrder returns messages with the results of functions in the order of the calls they

@@ -114,13 +114,13 @@ func TestCalls(t *testing.T) {
 	}
 	for template, want := range forms {
 		form := template.Calls()
-		got := form.Open + "f" + form.Arguments + `{"a":1}` + form.Close + form.Between + form.Open + "g" + form.Arguments + "{}" + form.Close
+		got := form.Call + "f" + form.Middle + `{"a":1}` + form.End + form.Between + form.Call + "g" + form.Middle + "{}" + form.End
 		switch {
 		case got != want:
 			t.Errorf("%s: got %q", template, got)
-		case form.Mark == "" || !strings.HasPrefix(form.Open, form.Mark) || form.Open[len(form.Open)-1] != '"':
+		case form.Trigger == "" || !strings.HasPrefix(form.Call, form.Trigger) || form.Call[len(form.Call)-1] != '"':
 			t.Errorf("%s: %+v", template, form)
-		case form.Arguments[0] != '"' || form.Close[0] != '}':
+		case form.Middle[0] != '"' || form.End[0] != '}':
 			t.Errorf("%s: %+v", template, form)
 		}
 		for field, v := range reflect.ValueOf(form).Fields() {

@@ -15,7 +15,7 @@ type row struct {
 	cache       *transformer.Cache
 	sampler     *sampler.Sampler
 	constrained *constrainedRow // nil without a constraint
-	calls       *callParser     // nil without tools
+	calls       *callReader     // nil without tools
 	text        text
 	ids         []int // of the prompt, and of the completion if the cache may be reused
 	last        int   // the newest token, of the prompt or written
@@ -49,7 +49,7 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	}
 	r.last = p.ids[len(p.ids)-1]
 	if len(g.tools) > 0 {
-		r.calls = &callParser{format: g.engine.template.Calls(), ids: rand.Reader}
+		r.calls = newCallReader(g.engine.template.Calls(), g.tools, rand.Reader)
 	}
 	if g.constraint != nil {
 		err = g.constrain(r)

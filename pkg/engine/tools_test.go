@@ -101,7 +101,7 @@ func TestToolGrammarDraws(t *testing.T) {
 					t.Fatal(err)
 				}
 				for budget := constraint.Min(); budget < constraint.Min()+60; budget++ {
-					row := splitCalls(t, template.Calls(), draw(t, constraint, tokens, budget, random))
+					row := splitCalls(t, template.Calls(), tools, draw(t, constraint, tokens, budget, random))
 					checkRow(t, row, must, one)
 					drawn[min(len(row.Calls), 2)]++
 				}
@@ -149,7 +149,7 @@ func draw(t *testing.T, c *grammar.Constraint, tokens []string, budget int, rand
 func checkRow(t *testing.T, row llm.Chunk, must, one bool) {
 	t.Helper()
 	n := len(row.Calls)
-	if must && n == 0 || one && n > 1 || n > 0 && row.Text != "" {
+	if must && (n == 0 || row.Text != "") || one && n > 1 {
 		t.Errorf("must call %t, one call %t: %+v", must, one, row)
 	}
 	for _, call := range row.Calls {
@@ -194,7 +194,7 @@ func TestCalls(t *testing.T) {
 					Days *int64
 				}
 				if err := json.Unmarshal([]byte(call.Arguments), &arguments); err != nil || arguments.City == nil || arguments.Days == nil ||
-					call.Index != i || call.Name != "weather" || !strings.HasPrefix(call.ID, "call_") {
+					call.Index != i || call.Name != "weather" || !callIDs.MatchString(call.ID) {
 					t.Fatalf("seed %d: %+v: %v", seed, call, err)
 				}
 			}

@@ -226,7 +226,7 @@ func TestGrammarAttacks(t *testing.T) {
 
 // A thousand functions compile; many with patterns are refused, and the error names one.
 func TestToolAttacks(t *testing.T) {
-	syntax := grammar.CallSyntax{Mark: "<", Open: "<call>{\"name\":\"", Arguments: "\",\"arguments\":", Close: "}</call>", Between: "\n"}
+	syntax := &grammar.CallSyntax{Trigger: "<", Call: "<call>{\"name\":\"", Middle: "\",\"arguments\":", End: "}</call>", Between: "\n"}
 	tools := func(n int, parameters func(i int) string) (list []grammar.Tool) {
 		for i := range n {
 			list = append(list, grammar.Tool{Name: fmt.Sprint("f", i), Parameters: []byte(parameters(i))})

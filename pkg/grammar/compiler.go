@@ -47,10 +47,11 @@ func (c *Compiler) Regexp(source string) (*Grammar, error) {
 	return c.grammar(&pushdown.Program{Rules: []pushdown.Rule{{Text: &pushdown.Text{DFA: d, Max: -1}}}}, nil)
 }
 
-// Calls compiles the grammar of answers that may call tools. An answer is text or calls; it
-// must be calls if must is set, and has at most one call if one is set. Errors are of type
+// Calls compiles the grammar of answers that may call tools. An answer is text, calls
+// or, if the syntax has it so, text and then calls; it must be calls alone if must is set, and
+// has at most one call if one is set. Errors are of type
 // [*Error], or that of the context.
-func (c *Compiler) Calls(syntax CallSyntax, tools []Tool, must, one bool, l Limits) (*Grammar, error) {
+func (c *Compiler) Calls(syntax *CallSyntax, tools []Tool, must, one bool, l Limits) (*Grammar, error) {
 	return c.grammar(calls.CompileWithin(c.budget, syntax, tools, must, one, l))
 }
 

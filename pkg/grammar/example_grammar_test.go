@@ -123,8 +123,8 @@ func ExampleMatcher_Forced() {
 
 // An answer may be text or calls of functions, whose arguments follow their schemas.
 func ExampleCompiler_Calls() {
-	syntax := grammar.CallSyntax{
-		Mark: "<call>", Open: `<call>{"name": "`, Arguments: `", "arguments": `, Close: "}</call>", Between: "\n",
+	syntax := &grammar.CallSyntax{
+		Trigger: "<call>", Call: `<call>{"name": "`, Middle: `", "arguments": `, End: "}</call>", Between: "\n",
 	}
 	tools := []grammar.Tool{{
 		Name:       "weather",

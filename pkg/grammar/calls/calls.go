@@ -12,17 +12,12 @@ import (
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/jsonschema"
 	"glossa/pkg/grammar/pushdown"
+	"glossa/pkg/toolcall"
 )
 
-// A Syntax is the syntax of a call: Open, its name, Arguments, an object in JSON, Close.
-// Between separates calls. All are ASCII.
-type Syntax struct {
-	Mark      string // prefix of Open; text that is not a call does not begin with it
-	Open      string
-	Arguments string // begins with a byte that names do not contain
-	Close     string
-	Between   string
-}
+// A Syntax describes how calls are written. Its texts may have any bytes; those that are not
+// UTF-8 stand for tokens that no text has.
+type Syntax = toolcall.Syntax
 
 // A Tool is a function that can be called.
 type Tool struct {
@@ -30,17 +25,16 @@ type Tool struct {
 	Parameters []byte // JSON Schema of the object of its arguments; none: any object
 }
 
-// Compile returns the program of answers that may call tools. An answer is any text in UTF-8
-// that does not begin with the mark (but may end within it), or calls. It is a single call
-// if one is set, and not text if must is set. Errors name the tool.
-//
-// Calls do not follow text: from the first bytes on an answer is one or the other.
-func Compile(syntax Syntax, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
+// Compile returns the program of answers that may call tools. An answer is text in UTF-8 (see
+// [Syntax]) or calls or, if the syntax has it so, text and then calls. Text does not contain
+// the trigger, or does not begin with it; it may end within one. There is a single call if one
+// is set, and no text if must is set. Errors name the tool.
+func Compile(syntax *Syntax, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
 	return CompileWithin(automaton.NewBudget(context.Background()), syntax, tools, must, one, limits)
 }
 
 // CompileWithin is [Compile] within a budget that may be partly spent.
-func CompileWithin(budget *automaton.Budget, syntax Syntax, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
+func CompileWithin(budget *automaton.Budget, syntax *Syntax, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
 	if len(tools) == 0 {
 		return nil, errors.New("there is no function to call")
 	}
@@ -54,13 +48,15 @@ func CompileWithin(budget *automaton.Budget, syntax Syntax, tools []Tool, must, 
 			return nil, fmt.Errorf("there are two functions %q", tool.Name)
 		}
 		seen[tool.Name] = true
-		arguments, err := b.arguments(tool.Parameters, limits)
+		arguments, err := b.arguments(&syntax.Arguments, tool.Parameters, limits)
 		if err != nil {
 			return nil, fmt.Errorf("the parameters of %q: %w", tool.Name, err)
 		}
 		b.tools = append(b.tools, arguments)
 	}
-	b.answer(syntax, tools, must, one)
+	if err := b.answer(syntax, tools, must, one || syntax.One); err != nil {
+		return nil, err
+	}
 	b.rules[start].Proc = &pushdown.Proc{States: b.states}
 	return &pushdown.Program{Rules: b.rules, Start: start}, nil
 }
@@ -71,7 +67,7 @@ const maxName = 64
 func checkName(name string) error {
 	ok := name != "" && len(name) <= maxName
 	for _, c := range []byte(name) {
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-')
+		ok = ok && toolcall.IsName(c)
 	}
 	if !ok {
 		return fmt.Errorf("%.70q is not a name of a function: 1 to %d letters, digits, _ and -", name, maxName)
@@ -83,8 +79,8 @@ func checkName(name string) error {
 type builder struct {
 	budget *automaton.Budget
 	rules  []pushdown.Rule
-	states []pushdown.ProcState
-	tools  []pushdown.ID // the rule of each tool's arguments
+	states []pushdown.ProcState // of the rule that is being made
+	tools  []pushdown.ID        // the rule of each tool's arguments
 }
 
 func (b *builder) rule(r pushdown.Rule) pushdown.ID {
@@ -94,7 +90,7 @@ func (b *builder) rule(r pushdown.Rule) pushdown.ID {
 
 // arguments adds the rules of a schema and returns the rule of its objects: a schema without
 // a type is meant to be an object.
-func (b *builder) arguments(schema []byte, limits automaton.Limits) (pushdown.ID, error) {
+func (b *builder) arguments(syntax *toolcall.Arguments, schema []byte, limits automaton.Limits) (pushdown.ID, error) {
 	if schema = bytes.TrimSpace(schema); len(schema) == 0 || string(schema) == "null" {
 		schema = []byte("{}")
 	}
@@ -110,6 +106,14 @@ func (b *builder) arguments(schema []byte, limits automaton.Limits) (pushdown.ID
 		b.rule(shift(&p.Rules[i], by))
 	}
 	objects := b.objects(p.Start+by, nil, map[pushdown.ID]bool{})
+	if syntax.Style != toolcall.JSON {
+		w := writer{builder: b, syntax: syntax, strings: toolcall.Strings(schema), known: map[pushdown.ID]pushdown.ID{}}
+		for i, id := range objects {
+			if objects[i], err = w.object(b.rules[id].Object); err != nil {
+				return 0, err
+			}
+		}
+	}
 	switch len(objects) {
 	case 0:
 		return 0, errors.New("must be an object")

@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	braces = Syntax{Mark: "{", Open: `{"name": "`, Arguments: `", "args": `, Close: "}", Between: "; "}
-	tags   = Syntax{Mark: "<call>", Open: "<call>\n{\"name\": \"", Arguments: `", "args": `, Close: "}\n</call>", Between: "\n"}
+	braces = &Syntax{Trigger: "{", Call: `{"name": "`, Middle: `", "args": `, End: "}", Between: "; "}
+	tags   = &Syntax{Trigger: "<call>", Call: "<call>\n{\"name\": \"", Middle: `", "args": `, End: "}\n</call>", Between: "\n"}
 )
 
 const count = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
 
 // compile compiles the tools with the given names; a table has their schemas.
-func compile(t *testing.T, syntax Syntax, names string, must, one bool) *pushdown.Program {
+func compile(t *testing.T, syntax *Syntax, names string, must, one bool) *pushdown.Program {
 	t.Helper()
 	schemas := map[string]string{"count": count, "counter": count, "count2": count, "any": "", "null": " null ", "open": "{}"}
 	var tools []Tool
@@ -71,7 +71,7 @@ func check(t *testing.T, p *pushdown.Program) {
 
 func TestCompile(t *testing.T) {
 	for _, test := range []struct {
-		syntax    Syntax
+		syntax    *Syntax
 		tools     string
 		must, one bool
 		yes, no   []string
@@ -166,24 +166,6 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
-func TestAnyTextIsShared(t *testing.T) {
-	find := func(p *pushdown.Program) (found *automaton.DFA) {
-		for _, r := range p.Rules {
-			if r.Text != nil && r.Text.DFA.Match("no JSON\xc3\xa9") {
-				found = r.Text.DFA
-			}
-		}
-		return found
-	}
-	a, b := find(compile(t, braces, "any", false, false)), find(compile(t, tags, "count", false, true))
-	if a == nil || a != b {
-		t.Errorf("%p, %p", a, b)
-	}
-	if find(compile(t, tags, "count", true, true)) != nil {
-		t.Error("an answer that must be a call has free text")
-	}
-}
-
 // Shifted rules call each other, and the rules of the schema do not change.
 func TestShift(t *testing.T) {
 	rules := []pushdown.Rule{
@@ -223,10 +205,10 @@ func FuzzText(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if strings.HasPrefix(text, tags.Open) || len(text) > 1<<10 {
+		if strings.HasPrefix(text, tags.Begin()) || len(text) > 1<<10 {
 			return
 		}
-		if want := utf8.ValidString(text) && !strings.HasPrefix(text, tags.Mark); matches(p, text) != want {
+		if want := utf8.ValidString(text) && !strings.HasPrefix(text, tags.Trigger); matches(p, text) != want {
 			t.Errorf("%q: want %t", text, want)
 		}
 	})
@@ -235,7 +217,7 @@ func FuzzText(f *testing.F) {
 // The objects among nested alternatives of a schema are found, each once.
 func TestObjects(t *testing.T) {
 	b := builder{rules: []pushdown.Rule{
-		{Any: []pushdown.ID{1, 2, 3}}, {Any: []pushdown.ID{3, 0, 4}}, {Text: &pushdown.Text{DFA: anyText()}}, {Object: &pushdown.Object{}}, {Object: &pushdown.Object{}},
+		{Any: []pushdown.ID{1, 2, 3}}, {Any: []pushdown.ID{3, 0, 4}}, {Text: &pushdown.Text{DFA: automaton.Text()}}, {Object: &pushdown.Object{}}, {Object: &pushdown.Object{}},
 	}}
 	if got := b.objects(0, nil, map[pushdown.ID]bool{}); len(got) != 2 || got[0] != 3 || got[1] != 4 {
 		t.Errorf("got %v", got)

@@ -23,7 +23,9 @@ func Glossa() *Table {
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
-			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm", "pkg/toolcall"}},
+			"pkg/toolcall":                         {Floor: 0},
+			"pkg/jinja":                            {Floor: 0},
 			"pkg/language":                         {Floor: 0},
 			"pkg/memory":                           {Floor: 0},
 			"pkg/deployment":                       {Floor: 0},
@@ -50,7 +52,7 @@ func Glossa() *Table {
 			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire", "pkg/fair"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
-				"pkg/llm", "pkg/fair", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
+				"pkg/llm", "pkg/fair", "pkg/toolcall", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
 				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/bench":          {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
@@ -123,14 +125,14 @@ func (t *Table) guard() {
 func grammars() map[string]Layer {
 	return map[string]Layer{
 		"pkg/grammar": {Floor: 0, May: []string{
-			"pkg/fair", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
+			"pkg/fair", "pkg/toolcall", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema", "pkg/grammar/gbnf", "pkg/grammar/calls", "pkg/grammar/fault",
 		}},
 		"pkg/grammar/fault":      {Floor: 0},
 		"pkg/grammar/automaton":  {Floor: 0},
 		"pkg/grammar/pushdown":   {Floor: 0, May: []string{"pkg/grammar/automaton"}},
 		"pkg/grammar/jsonschema": {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
 		"pkg/grammar/gbnf":       {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
-		"pkg/grammar/calls":      {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
+		"pkg/grammar/calls":      {Floor: 0, May: []string{"pkg/toolcall", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
 	}
 }
 

@@ -1,0 +1,278 @@
+package calls
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/grammar/automaton"
+	"glossa/pkg/grammar/pushdown"
+	"glossa/pkg/toolcall"
+)
+
+const weather = `{"type":"object","properties":{
+	"city":{"type":"string","minLength":1,"maxLength":12},
+	"unit":{"enum":["C","F"]},
+	"days":{"type":"integer","minimum":0,"maximum":20},
+	"when":{"anyOf":[{"type":"boolean"},{"type":"null"},{"type":"array","items":{"type":"string","enum":["a","b"]},"maxItems":2}]}},
+	"required":["city"]}`
+
+func families(t *testing.T) map[string]*Syntax {
+	t.Helper()
+	all := map[string]*Syntax{}
+	for _, s := range toolcall.Families() {
+		all[s.Family] = &s
+	}
+	return all
+}
+
+func weatherProgram(t *testing.T, s *Syntax, must, one bool) *pushdown.Program {
+	t.Helper()
+	p, err := Compile(s, []Tool{{Name: "weather", Parameters: []byte(weather)}, {Name: "now"}}, must, one, automaton.Generating())
+	if err != nil {
+		t.Fatal(err)
+	}
+	check(t, p)
+	return p
+}
+
+func TestFamilies(t *testing.T) {
+	for _, test := range []struct{ family, yes, no string }{
+		{"hermes", "Hi\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>", "Hi\n<tool_call>\n{\"name\": \"now\"}\n</tool_call>"},
+		{"mistral", `[TOOL_CALLS] [{"name": "weather", "arguments": {"city":"Ulm"}}, {"name": "now", "arguments": {}}]`, `[TOOL_CALLS] []`},
+		{"mistral-args", `[TOOL_CALLS]weather[ARGS]{"city":"Ulm"}[TOOL_CALLS]now[ARGS]{}`, `[TOOL_CALLS]weather[ARGS]{}`},
+		{"phi4", `a<|tool_call|>[{"name": "now", "arguments": {}}]<|/tool_call|>`, `a<|tool_call|>[{"name": "now", "arguments": {}}]`},
+		{"deepseek", "é<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "é<｜tool▁calls▁begin｜>"},
+		{"qwen-coder", "<tool_call>\n<function=weather>\n<parameter=city>\nSt. \"Ulm\"\n\n</parameter>\n<parameter=unit>\nF\n</parameter>\n<parameter=when>\n[\"a\",\"b\"]\n</parameter>\n</function>\n</tool_call>", "<tool_call>\n<function=weather>\n<parameter=unit>\nC\n</parameter>\n</function>\n</tool_call>"},
+		{"qwen-coder", "<tool_call>\n<function=weather>\n<parameter=city>\n</parameter>\n</parameter>\n</function>\n</tool_call>", "<tool_call>\n<function=weather>\n<parameter=city>\n\n</parameter>\n</function>\n</tool_call>"},
+		{"qwen-coder", "<tool_call>\n<function=now>\n</function>\n</tool_call>", "<tool_call>\n<function=weather>\n<parameter=city>\nUlm\n</parameter>\n<parameter=unit>\n\"C\"\n</parameter>\n</function>\n</tool_call>"},
+		{"glm", "ok <tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>é\\</arg_value>\n<arg_key>days</arg_key>\n<arg_value>7</arg_value>\n</tool_call>\n<tool_call>now\n</tool_call>", "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>1234567890123</arg_value>\n</tool_call>"},
+		{"lfm2", `<|tool_call_start|>[weather(city="Ulm", unit="C", when=None), weather(city="a", when=True), now()]<|tool_call_end|>`, `<|tool_call_start|>[weather(city="Ulm", when=null)]<|tool_call_end|>`},
+		{"lfm2", `<|tool_call_start|>[weather(city="Ulm", when=["a"])]<|tool_call_end|>`, `<|tool_call_start|>[weather(city="Ulm", when=true)]<|tool_call_end|>`},
+		{"olmo3", "<function_calls>weather(city=\"Ulm\", days=20)\nnow()</function_calls>", "<function_calls>weather(city=\"Ulm\", days=21)</function_calls>"},
+	} {
+		p := weatherProgram(t, families(t)[test.family], false, false)
+		if !matches(p, test.yes) {
+			t.Errorf("%s: %q does not match", test.family, test.yes)
+		}
+		if matches(p, test.no) {
+			t.Errorf("%s: %q matches", test.family, test.no)
+		}
+	}
+}
+
+// A limit on the number of arguments holds in every notation.
+func TestCountedMembers(t *testing.T) {
+	schema := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":"integer"}},"minProperties":1,"maxProperties":2}`
+	p, err := Compile(families(t)["lfm2"], []Tool{{Name: "f", Parameters: []byte(schema)}}, true, true, automaton.Generating())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for arguments, want := range map[string]bool{"": false, "a=1": true, "c=1": true, "a=1, c=2": true, "a=1, b=2, c=3": false, "b=1, a=2": false, "d=1": false, ", a=1": false} {
+		if text := "<|tool_call_start|>[f(" + arguments + ")]<|tool_call_end|>"; matches(p, text) != want {
+			t.Errorf("%q: want %t", arguments, want)
+		}
+	}
+}
+
+func TestUnwritable(t *testing.T) {
+	for _, test := range []struct{ family, schema, want string }{
+		{"lfm2", `{"properties":{"a b":{"type":"integer"}}}`, `cannot write a parameter with the name "a b"`},
+		{"qwen-coder", `{"properties":{"a>":{"type":"integer"}}}`, `cannot write a parameter with the name "a>"`},
+		{"glm", `{"minProperties":1}`, "every required parameter must be among the properties"},
+		{"qwen-coder", `{"properties":{"a":{"const":"x\n</parameter>\ny"}},"required":["a"]}`, "cannot write such a string"},
+	} {
+		_, err := Compile(families(t)[test.family], []Tool{{Name: "f", Parameters: []byte(test.schema)}}, false, false, automaton.Generating())
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s %s: got %v, want %s", test.family, test.schema, err, test.want)
+		}
+	}
+}
+
+// Whatever a program generates, the reader of the same syntax takes for the same calls: each
+// has arguments that the tool's schema accepts.
+func TestReaderOfPrograms(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	object := &Syntax{Trigger: "\x00", Call: "\x00", Middle: "\x01", Between: "\x02"} // arguments alone
+	accept := weatherProgram(t, object, true, true)
+	for name, s := range families(t) {
+		p, free, calls := weatherProgram(t, s, true, false), weatherProgram(t, s, false, false), 0
+		for range 100 {
+			text := generate(p, random)
+			if s.Anywhere && random.IntN(2) == 0 {
+				text = "é < " + s.Trigger[:1] + text
+			}
+			if !matches(free, text) {
+				t.Fatalf("%s: the generator made %q", name, text)
+			}
+			r := toolcall.NewReader(s, func(_, parameter string) bool { return toolcall.Strings([]byte(weather))[parameter] })
+			var got []toolcall.Call
+			for _, c := range r.Push(text, true).Calls {
+				if c.Name != "" {
+					got = append(got, c)
+				} else {
+					got[c.Index].Arguments += c.Arguments
+				}
+			}
+			calls += len(got)
+			for _, c := range got {
+				if compact := compactJSON(t, c.Arguments); !matches(accept, "\x00"+c.Name+"\x01"+compact) {
+					t.Errorf("%s: %q has the call %s %s", name, text, c.Name, c.Arguments)
+				}
+			}
+		}
+		if calls < 50 {
+			t.Errorf("%s: only %d calls", name, calls)
+		}
+	}
+}
+
+func compactJSON(t *testing.T, text string) string {
+	t.Helper()
+	var b strings.Builder
+	quoted, escaped := false, false
+	for _, c := range text {
+		if c == ' ' && !quoted {
+			continue
+		}
+		switch {
+		case escaped:
+			escaped = false
+		case c == '\\':
+			escaped = true
+		case c == '"':
+			quoted = !quoted
+		}
+		fmt.Fprint(&b, string(c))
+	}
+	return b.String()
+}
+
+// generate returns a text of a program: a random walk that prefers to end.
+func generate(p *pushdown.Program, random *rand.Rand) string {
+	g := generator{p, random, &strings.Builder{}, map[*automaton.DFA][]int{}}
+	g.rule(p.Start)
+	return g.out.String()
+}
+
+type generator struct {
+	*pushdown.Program
+	random *rand.Rand
+	out    *strings.Builder
+
+	distances map[*automaton.DFA][]int
+}
+
+func (g *generator) rule(id pushdown.ID) {
+	switch r := g.Rules[id]; {
+	case r.Text != nil:
+		g.text(r.Text)
+	case r.Array != nil:
+		g.array(r.Array)
+	case r.Object != nil:
+		g.object(r.Object)
+	case r.Proc != nil:
+		g.proc(r.Proc)
+	default:
+		g.rule(r.Any[g.random.IntN(len(r.Any))])
+	}
+}
+
+func (g *generator) text(text *pushdown.Text) {
+	for state, chars := int32(0), 0; ; {
+		s := &text.DFA.States[state]
+		if s.Accept && (len(s.Edges) == 0 || g.random.IntN(3) == 0) {
+			return
+		}
+		e := s.Edges[g.random.IntN(len(s.Edges))]
+		if g.random.IntN(2) == 0 {
+			e = slices.MinFunc(s.Edges, func(a, b automaton.Edge) int { return g.distance(text.DFA)[a.To] - g.distance(text.DFA)[b.To] })
+		}
+		b := e.Lo + byte(g.random.IntN(int(e.Hi-e.Lo)+1))
+		if quote := text.DFA.Next(state, '"'); text.Counted && s.Content && quote >= 0 && chars >= text.Min {
+			if g.random.IntN(2) == 0 || chars == text.Max {
+				b, e.To = '"', quote
+			}
+		} else if text.Counted && s.Content && b == '"' {
+			b = 'x'
+			e.To = text.DFA.Next(state, b)
+		}
+		if text.Counted && s.Content {
+			chars++
+		}
+		g.out.WriteByte(b)
+		state = e.To
+	}
+}
+
+// distance returns how many bytes each state is from accepting.
+func (g *generator) distance(d *automaton.DFA) []int {
+	if g.distances[d] == nil {
+		far := make([]int, len(d.States))
+		for i := range far {
+			if !d.States[i].Accept {
+				far[i] = len(far)
+			}
+		}
+		for range far {
+			for i, s := range d.States {
+				for _, e := range s.Edges {
+					far[i] = min(far[i], far[e.To]+1)
+				}
+			}
+		}
+		g.distances[d] = far
+	}
+	return g.distances[d]
+}
+
+func (g *generator) array(a *pushdown.Array) {
+	g.out.WriteByte('[')
+	for n := 0; a.Max < 0 || n < a.Max; n++ {
+		if n >= a.Min && g.random.IntN(2) == 0 {
+			break
+		}
+		if n > 0 {
+			g.out.WriteByte(',')
+		}
+		g.rule(a.Items)
+	}
+	g.out.WriteByte(']')
+}
+
+// object writes declared members only.
+func (g *generator) object(o *pushdown.Object) {
+	g.out.WriteByte('{')
+	n := 0
+	for _, p := range o.Props {
+		if !p.Required && g.random.IntN(2) == 0 {
+			continue
+		}
+		if n++; n > 1 {
+			g.out.WriteByte(',')
+		}
+		g.out.WriteString(`"` + p.Name + `":`)
+		g.rule(p.Value)
+	}
+	g.out.WriteByte('}')
+}
+
+func (g *generator) proc(p *pushdown.Proc) {
+	for state := int32(0); ; {
+		s := &p.States[state]
+		if s.Accept && g.random.IntN(2) == 0 || len(s.Calls)+len(s.Edges) == 0 {
+			return
+		}
+		n := g.random.IntN(len(s.Calls) + len(s.Edges))
+		if n < len(s.Calls) {
+			g.rule(s.Calls[n].Rule)
+			state = s.Calls[n].Return
+			continue
+		}
+		e := s.Edges[n-len(s.Calls)]
+		g.out.WriteByte(e.Lo + byte(g.random.IntN(int(e.Hi-e.Lo)+1)))
+		state = e.To
+	}
+}

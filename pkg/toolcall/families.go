@@ -1,0 +1,112 @@
+package toolcall
+
+// Families returns the syntaxes that are known.
+func Families() []Syntax {
+	return []Syntax{
+		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
+		QwenCoder(), GLM(), LFM2(), OLMo3(),
+	}
+}
+
+// object is a call as an object in JSON, with the spacing of Python's json.dumps.
+func object(s Syntax, name, arguments string) Syntax {
+	s.Call += `{"` + name + `": "`
+	s.Middle = `", "` + arguments + `": `
+	s.End = "}" + s.End
+	return s
+}
+
+// Lines writes each call as a line of JSON: the form for models without one of their own.
+func Lines() Syntax {
+	return object(Syntax{Family: "lines", Trigger: "{", Between: "\n"}, "name", "arguments")
+}
+
+// Hermes is the form of Nous Research's Hermes 2 Pro, which Qwen 2.5, Qwen 3, SmolLM 3 and
+// Granite 4 share.
+func Hermes() Syntax {
+	return object(Syntax{
+		Family: "hermes", Trigger: "<tool_call>", Anywhere: true, Call: "<tool_call>\n", End: "\n</tool_call>", Between: "\n",
+	}, "name", "arguments")
+}
+
+// Llama3 is the form of Llama 3.1 to 3.3, which were published with one call in an answer;
+// the semicolon between several is that of vLLM's llama3_json.
+func Llama3() Syntax {
+	return object(Syntax{Family: "llama3", Trigger: "{", Between: "; "}, "name", "parameters")
+}
+
+// Mistral is the form of Mistral 7B v0.3 and Nemo.
+func Mistral() Syntax {
+	return object(Syntax{
+		Family: "mistral", Trigger: "[TOOL_CALLS]", Anywhere: true, Open: "[TOOL_CALLS] [", Between: ", ", Close: "]",
+	}, "name", "arguments")
+}
+
+// MistralArgs is the form of Mistral's models since 2025 (Small 3.2, Ministral 3, Devstral).
+func MistralArgs() Syntax {
+	return Syntax{Family: "mistral-args", Trigger: "[TOOL_CALLS]", Anywhere: true, Call: "[TOOL_CALLS]", Middle: "[ARGS]"}
+}
+
+// Phi4 is the form of Phi-4-mini.
+func Phi4() Syntax {
+	return object(Syntax{
+		Family: "phi4", Trigger: "<|tool_call|>", Anywhere: true, Open: "<|tool_call|>[", Between: ", ", Close: "]<|/tool_call|>",
+	}, "name", "arguments")
+}
+
+// Granite is the form of Granite 3.1 to 3.3.
+func Granite() Syntax {
+	return object(Syntax{
+		Family: "granite", Trigger: "<tool_call>", Anywhere: true, Open: "<tool_call>[", Between: ", ", Close: "]",
+	}, "name", "arguments")
+}
+
+// CommandR is the form of Cohere's Command R7B and A.
+func CommandR() Syntax {
+	return object(Syntax{
+		Family: "command-r", Trigger: "<|START_ACTION|>", Anywhere: true, Open: "<|START_ACTION|>[", Between: ", ", Close: "]<|END_ACTION|>",
+	}, "tool_name", "parameters")
+}
+
+// DeepSeek is the form of DeepSeek V3.1.
+func DeepSeek() Syntax {
+	return Syntax{
+		Family: "deepseek", Trigger: "<｜tool▁calls▁begin｜>", Anywhere: true,
+		Open: "<｜tool▁calls▁begin｜>", Call: "<｜tool▁call▁begin｜>", Middle: "<｜tool▁sep｜>", End: "<｜tool▁call▁end｜>", Close: "<｜tool▁calls▁end｜>",
+	}
+}
+
+// QwenCoder is the form of Qwen3-Coder and Qwen 3.5.
+func QwenCoder() Syntax {
+	return Syntax{
+		Family: "qwen-coder", Trigger: "<tool_call>", Anywhere: true,
+		Call: "<tool_call>\n<function=", Middle: ">\n", End: "</function>\n</tool_call>", Between: "\n",
+		Arguments: Arguments{Style: Tagged, Open: "<parameter=", Middle: ">\n", Close: "\n</parameter>\n"},
+	}
+}
+
+// GLM is the form of GLM 4.5 to 4.7.
+func GLM() Syntax {
+	return Syntax{
+		Family: "glm", Trigger: "<tool_call>", Anywhere: true, Call: "<tool_call>", Middle: "\n", End: "</tool_call>", Between: "\n",
+		Arguments: Arguments{Style: Tagged, Open: "<arg_key>", Middle: "</arg_key>\n<arg_value>", Close: "</arg_value>\n"},
+	}
+}
+
+// LFM2 is the form of Liquid's LFM2: a list of calls in Python.
+func LFM2() Syntax {
+	return Syntax{
+		Family: "lfm2", Trigger: "<|tool_call_start|>", Anywhere: true,
+		Open: "<|tool_call_start|>[", Middle: "(", End: ")", Between: ", ", Close: "]<|tool_call_end|>",
+		Arguments: Arguments{Style: Python, Middle: "=", Between: ", "},
+	}
+}
+
+// OLMo3 is the form of OLMo 3: calls in Python, one a line.
+func OLMo3() Syntax {
+	return Syntax{
+		Family: "olmo3", Trigger: "<function_calls>", Anywhere: true,
+		Open: "<function_calls>", Middle: "(", End: ")", Between: "\n", Close: "</function_calls>",
+		Arguments: Arguments{Style: Python, Middle: "=", Between: ", "},
+	}
+}

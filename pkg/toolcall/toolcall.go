@@ -1,0 +1,78 @@
+// Package toolcall knows how families of models write calls of tools: the syntax of each as
+// data, and a reader that takes the calls out of a stream of text. It knows neither prompts
+// nor grammars: package grammar/calls holds text to a syntax, package chat writes prompts.
+//
+// Start with [Hermes] and [NewReader].
+//
+// Sources: the chat templates that models are published with, the parsers of vLLM 0.26 and
+// ollama of 2026 for what models write.
+package toolcall
+
+import "slices"
+
+// A Syntax describes the calls of an answer:
+//
+//	Open, the calls with Between between them, Close
+//
+// and a call is
+//
+//	Call, the name, Middle, the arguments, End
+//
+// Names have no byte outside [A-Za-z0-9_-], and Middle does not begin with one of these.
+type Syntax struct {
+	Family string // name in tables and errors
+
+	// Trigger begins calls, and nothing else: it is the beginning of Open and Call. Its first
+	// byte is not repeated in it, except perhaps as the last.
+	Trigger  string
+	Anywhere bool // calls may follow text; otherwise they begin the answer
+
+	Open, Call, Middle, End, Between, Close string
+
+	Arguments Arguments
+	One       bool // an answer has one call
+}
+
+// Arguments is how the arguments of a call are written. The zero value is an object in JSON;
+// otherwise each argument is
+//
+//	Open, the name of the parameter, Middle, the value, Close
+//
+// with Between between two.
+type Arguments struct {
+	Style Style
+
+	Open, Middle, Close, Between string
+}
+
+// A Style is the notation of arguments.
+type Style uint8
+
+const (
+	// JSON is one object.
+	JSON Style = iota
+	// Tagged has values between tags: strings as they are, see [Strings]; anything else in
+	// JSON. Strings cannot contain Close.
+	Tagged
+	// Python has keyword arguments: literals of Python with strings in double quotes.
+	Python
+)
+
+// Begin returns what a call list begins with, up to the first name.
+func (s *Syntax) Begin() string { return s.Open + s.Call }
+
+// Marks returns the literal texts of a syntax, without empty ones and repetitions.
+func (s *Syntax) Marks() (marks []string) {
+	a := &s.Arguments
+	for _, mark := range []string{s.Open, s.Call, s.Middle, s.End, s.Between, s.Close, a.Open, a.Middle, a.Close, a.Between} {
+		if mark != "" && !slices.Contains(marks, mark) {
+			marks = append(marks, mark)
+		}
+	}
+	return marks
+}
+
+// IsName reports whether a byte may be part of the name of a tool.
+func IsName(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-'
+}
