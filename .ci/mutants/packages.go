@@ -25,6 +25,7 @@ const (
 	gbnf          = "pkg/grammar/gbnf"
 	jsonschema    = "pkg/grammar/jsonschema"
 	pushdown      = "pkg/grammar/pushdown"
+	hf            = "pkg/tokenizer/hf"
 	host          = "pkg/host"
 	httpx         = "pkg/httpx"
 	intercept     = "pkg/intercept"

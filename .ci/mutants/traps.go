@@ -85,6 +85,11 @@ func words() []mutant {
 		{"fairseq: </s> ends nothing", arch, "adjustFairseqTokens", "m.End, m.Tokens = nil, end+1", "m.Tokens = end + 1", arch, "."},
 		{"fairseq: texts begin with </s>", arch, "adjustFairseqTokens", "m.Start, m.Empty = []int{end}, end", "m.Empty = end", arch, "."},
 		{"SentencePiece: the content decides between Unigram and BPE", sentencepiece, "parse", "m.ModelType == spmodel.Unigram", "false", sentencepiece, "^TestModelTypeDecides$"},
+		{"WordPiece: pieces within a word are those that begin one", hf, "wordPiece.Encode", "pieces = m.continued", "", hf, "^TestWordPiece$"},
+		{"BERT: accents stay where letters become small", hf, "readBertNormalizer", "strip := *s.Lowercase", "strip := false", hf, "^TestNormalizers$"},
+		{"NFC: of x/text's version of Unicode", hf, "canonical", "at < 0 || form.IsNormalString(text)", "true || at < 0", hf, "^TestNormalizers$"},
+		{"listing: a tokenizer of another model", arch, "opened.checkSize", "size > o.Spec.Vocab", "false", local, "^TestBrokenModels$"},
+		{"NaN logits are sampled", engine, "hasNaN", "over>>31 != 0", "false", engine, "^TestHasNaN$"},
 		{"GPT-2: the last space belongs to the next word", pretoken, "leaveLast", "return last", "return end", pretoken, "."},
 		{"top_p: the head reaches the mass", sampler, "reach", "mass+c[n].weight >= limit", "mass >= limit", sampler, "."},
 	}

@@ -280,7 +280,8 @@ func size(n int64) string {
 func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 	defer func() {
 		if p := recover(); p != nil {
-			o.backend, o.err = nil, fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			cause := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+			o.backend, o.err = nil, &llm.Error{Code: llm.Internal, Message: fmt.Sprintf("the model %q could not be opened", e.Name), Err: cause}
 		}
 		o.until = time.Now().Add(c.cfg.TTL)
 		if o.err != nil {
@@ -303,7 +304,11 @@ func (c *Catalog) failed(o *opened, e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o.bytes = 0
-	if _, ok := errors.AsType[*llm.Error](o.err); !ok {
+	switch _, ok := errors.AsType[*llm.Error](o.err); {
+	case ok:
+	case e.Run != nil:
+		o.err = unservable(e.Name, "could not be opened", o.err)
+	default:
 		o.err = &llm.Error{Code: llm.Internal, Message: fmt.Sprintf("the model %q could not be opened", e.Name), Err: o.err}
 	}
 }

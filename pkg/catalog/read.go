@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"time"
 
 	"glossa/pkg/llm"
@@ -226,10 +227,23 @@ func (v *view) unread(name string) error {
 		case forClients && e.Code == llm.Upstream:
 			return &llm.Error{Code: e.Code, Message: e.Message, Err: problem}
 		case u.Model != "" && !forClients:
-			return &llm.Error{Code: llm.NotFound, Param: "model", Message: fmt.Sprintf("the model %q cannot be served: %v", short(name), u.Err)}
+			return unservable(name, "cannot be served", u.Err)
 		}
 	}
 	return nil
+}
+
+// maxReason bounds the part of a cause in the message of an error, in bytes.
+const maxReason = 500
+
+// unservable returns the error of a local model whose files are missing or wrong, which is a
+// fault of the server. Its message contains the cause, which names the file and the reason.
+func unservable(name, what string, cause error) *llm.Error {
+	reason := cause.Error()
+	if len(reason) > maxReason {
+		reason = strings.ToValidUTF8(reason[:maxReason], "") + "..."
+	}
+	return &llm.Error{Code: llm.Internal, Message: fmt.Sprintf("the model %q %s: %s", short(name), what, reason), Err: cause}
 }
 
 // unknown returns the error of requests while no record could be read yet.

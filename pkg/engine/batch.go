@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -122,8 +123,23 @@ func (m *member) leave() {
 // some of seqs may be computed, but none partly.
 func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]float32, error) {
 	m.seqs, m.exclusive = seqs, nil
-	err := m.serve(ctx)
-	return m.logits, err
+	if err := m.serve(ctx); err != nil {
+		return m.logits, err
+	}
+	if hasNaN(m.logits) {
+		// Nobody reads the weights of a packed or mapped file before.
+		return nil, llm.Errorf(llm.Internal, "the model %q computes NaN instead of numbers: its weights, or its file, are damaged", m.lanes.name)
+	}
+	return m.logits, nil
+}
+
+// hasNaN reports whether x has a NaN. It takes less than a nanosecond a value.
+func hasNaN(x []float32) bool {
+	var over uint32 // its sign bit: some value is larger than infinity
+	for _, v := range x {
+		over |= 0x7f800000 - math.Float32bits(v)&0x7fffffff
+	}
+	return over>>31 != 0
 }
 
 // runExclusive calls do with the pass while nothing else is computed.

@@ -92,7 +92,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
 		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
-		lanes: newLanes(model, cfg.Team), prefixes: newPrefixCache(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
+		lanes: newLanes(cfg.Name, model, cfg.Team), prefixes: newPrefixCache(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, tokenizerJSON: cfg.TokenizerJSON,
 		info: llm.ModelInfo{Name: cfg.Name, Family: "local", InProcess: true, Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}

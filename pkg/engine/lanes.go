@@ -12,16 +12,17 @@ import (
 // a batch per processor, since waiting for each other would cost more than computing
 // alone. Members are balanced across the batches, also when others leave.
 type lanes struct {
-	mu  sync.Mutex // held to join and to change batches
-	all []*batch
+	name string     // of the model, for errors
+	mu   sync.Mutex // held to join and to change batches
+	all  []*batch
 }
 
-func newLanes(m *transformer.Model, team *transformer.Team) *lanes {
+func newLanes(name string, m *transformer.Model, team *transformer.Team) *lanes {
 	n := 1
 	if m.Small() {
 		n = team.Size()
 	}
-	l := &lanes{}
+	l := &lanes{name: name}
 	for range n {
 		l.all = append(l.all, newBatch(m, team))
 	}

@@ -152,7 +152,8 @@ func (l *Loader) describeAll(fsys fs.FS, entries []fs.DirEntry, taken map[string
 		group.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
-					d.err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+					cause := fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+					d.err = &llm.Error{Code: llm.Internal, Message: fmt.Sprintf("the files of %s could not be read", d.entry), Err: cause}
 				}
 				<-free
 			}()
@@ -190,7 +191,9 @@ func (l *Loader) describe(fsys fs.FS, entry string) (models []described, key str
 	}
 	for _, place := range places {
 		m := described{Place: place}
-		m.info, m.err = arch.Describe(fsys, place.Path)
+		if m.info, m.err = arch.Describe(fsys, place.Path); m.err == nil {
+			m.err = m.info.Tokens
+		}
 		if m.err != nil {
 			err = m.err
 		}

@@ -210,7 +210,7 @@ func TestHostileGGUF(t *testing.T) {
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.eos_token_id"] = 260 }, "tokenizer.ggml.eos_token_id: token 260 is not below 260"},
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.eos_token_id"] = "x" }, `"tokenizer.ggml.eos_token_id": string where`},
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.bos_token_id"] = 1 << 30 }, "texts begin with token"},
-		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.model"] = "bert" }, `model: "bert" is not supported`},
+		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.model"] = "rwkv" }, `model: "rwkv" is not supported`},
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.ggml.tokens"] = 7 }, `"tokenizer.ggml.tokens": uint32 where`},
 		{func(k map[string]any, _ map[string]block) { maps.Copy(k, ggufTokens(more(5)...)) }, "the tokenizer has 262 tokens, the model 260"},
 		{func(k map[string]any, _ map[string]block) { k["tokenizer.chat_template"] = 7 }, `"tokenizer.chat_template": uint32 where`},

@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// openWeights opens the weights of a model and returns the names of their files.
-func openWeights(fsys fs.FS, p *location) (*Model, []string, error) {
+// openWeights opens the weights of a model.
+func openWeights(fsys fs.FS, p *location) (*opened, error) {
 	open := openHFWeights
 	switch {
 	case p.packed:
@@ -21,11 +21,7 @@ func openWeights(fsys fs.FS, p *location) (*Model, []string, error) {
 	case p.config == "":
 		open = openGGUFWeights
 	}
-	o, err := open(fsys, p)
-	if err != nil {
-		return nil, nil, err
-	}
-	return o.Model, o.file.Files(), nil
+	return open(fsys, p)
 }
 
 // An opened model is complete except for its tokens.

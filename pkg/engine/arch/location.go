@@ -30,6 +30,7 @@ const (
 	mergesFile      = "merges.txt"
 	addedFile       = "added_tokens.json"
 	templateFile    = "chat_template.jinja"
+	wordPieceFile   = "vocab.txt"
 )
 
 // Upper bounds of files that are read whole, in bytes.
@@ -230,26 +231,32 @@ type Info struct {
 	Size                int64                        // of their files, bytes
 	ModTime             time.Time
 	Run                 *Run // of a packed model trained by Alpha
+
+	// Tokens is why the model cannot read texts: its tokenizer is missing, unsupported or
+	// that of another model. It is nil if none of this is known.
+	Tokens error
 }
 
-// Describe reads the description of a model for a listing: no weights, no tokenizer.
+// Describe reads the description of a model for a listing: no weights, and of its tokenizer
+// only what shows whether it is supported.
 func Describe(fsys fs.FS, dir string) (Info, error) {
 	p, err := find(fsys, dir)
 	if err != nil {
 		return Info{}, err
 	}
-	m, files, err := openWeights(fsys, p)
+	m, err := openWeights(fsys, p)
 	if err != nil {
 		return Info{}, err
 	}
 	i := Info{
 		Type: m.Type, Name: m.Name(), Version: m.Version, Context: m.Spec.Context,
 		Parameters: m.Weights.Elements(), Bytes: map[transformer.Format]int64{}, Run: m.Run,
+		Tokens: m.checkTokens(fsys, p),
 	}
 	for _, f := range transformer.Formats() {
 		i.Bytes[f] = m.Bytes(f)
 	}
-	for _, name := range slices.Compact(files) {
+	for _, name := range slices.Compact(m.file.Files()) {
 		info, err := fs.Stat(fsys, name)
 		if err != nil {
 			return Info{}, errors.Join(err, m.Close())

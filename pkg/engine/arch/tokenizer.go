@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/hf"
 	"glossa/pkg/tokenizer/kinds"
 )
 
@@ -117,7 +118,35 @@ func (w *tokenizerReader) plain() (tokenizer.Tokenizer, error) {
 		}
 		return t, w.checkAdded(t, name)
 	}
+	if w.exists(wordPieceFile) {
+		return w.words()
+	}
 	return nil, nil
+}
+
+// words reads BERT's vocab.txt, by the settings of its tokenizer.
+func (w *tokenizerReader) words() (tokenizer.Tokenizer, error) {
+	raw, err := w.load(wordPieceFile)
+	if err != nil {
+		return nil, err
+	}
+	b := hf.Bert{Lowercase: w.settings.flag("do_lower_case", true), Chinese: w.settings.flag("tokenize_chinese_chars", true)}
+	if w.settings.has("strip_accents") {
+		strip := w.settings.flag("strip_accents", false)
+		b.StripAccents = &strip
+	}
+	if b.Vocab, err = hf.ParseVocab(raw); err == nil {
+		raw, err = b.JSON()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.in(wordPieceFile), err)
+	}
+	w.parts = &tokenizer.Source{Kind: tokenizer.KindHF, Parts: map[string][]byte{tokenizer.PartJSON: raw}}
+	t, err := kinds.Open(w.parts)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", w.in(wordPieceFile), err)
+	}
+	return t, w.checkAdded(t, wordPieceFile)
 }
 
 // pieceFiles are the names of SentencePiece's models.

@@ -8,6 +8,8 @@ package gguf
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"glossa/pkg/tokenizer"
@@ -20,7 +22,7 @@ import (
 // Vocabulary holds the keys tokenizer.ggml.* of a GGUF file; those that are missing are
 // nil.
 type Vocabulary struct {
-	Model  string    // "llama" (SentencePiece BPE), "t5" (Unigram), "gpt2" (byte-level BPE)
+	Model  string    // "llama" (SentencePiece BPE), "t5" (Unigram), "gpt2" (byte-level BPE), "bert" (WordPiece)
 	Pre    string    // the pre-tokenizer of byte-level BPE
 	Tokens []string  // by id
 	Types  []int64   // by id: token_type
@@ -65,8 +67,25 @@ func build(g *Vocabulary) (tokenizer.Tokenizer, error) {
 		return newPieces(g)
 	case "gpt2":
 		return newBytes(g)
+	case "bert":
+		return newWords(g)
 	}
-	return nil, fmt.Errorf("model: %.40q is not supported, only llama, t5 and gpt2", g.Model)
+	return nil, fmt.Errorf("model: %.40q is not supported, only %s", g.Model, strings.Join(models, ", "))
+}
+
+// models are the supported values of tokenizer.ggml.model.
+var models = []string{"llama", "t5", "gpt2", "bert"}
+
+// Check returns the error of [New] for a file with the keys tokenizer.ggml.model and
+// tokenizer.ggml.pre, if these are not supported.
+func Check(model, pre string) error {
+	if !slices.Contains(models, model) {
+		return fmt.Errorf("tokenizer.ggml.model: %.40q is not supported, only %s", model, strings.Join(models, ", "))
+	}
+	if _, ok := preTokenizers[pre]; model == "gpt2" && !ok {
+		return fmt.Errorf("tokenizer.ggml.pre: %.40q is not supported", pre)
+	}
+	return nil
 }
 
 // newPieces builds a tokenizer with scores. Defaults are llama.cpp's. Like llama.cpp, it

@@ -72,7 +72,7 @@ func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, e
 			return nil, fmt.Errorf("decoder: %s: %w", s.name(), err)
 		}
 		steps = append(steps, step)
-		firstDiffers = firstDiffers || s.Type == "Metaspace"
+		firstDiffers = firstDiffers || s.Type == "Metaspace" || s.Type == "WordPiece"
 		if s.Type == "ByteLevel" { // joins the tokens
 			break
 		}
@@ -130,6 +130,8 @@ func readTokenStep(s *fileStep) (tokenStep, error) {
 			}
 			return strings.ReplaceAll(token, mark, " ")
 		}, err
+	case "WordPiece":
+		return readWordPieceDecoder(s), nil
 	case "Replace":
 		find, err := s.Pattern.matcher()
 		content := s.Content

@@ -20,19 +20,20 @@ type file struct {
 	Model         fileModel    `json:"model"`
 }
 
-// fileModel is BPE or Unigram.
+// fileModel is BPE, Unigram or WordPiece.
 type fileModel struct {
 	Type         string          `json:"type"`
 	Vocab        json.RawMessage `json:"vocab"`
 	Merges       []fileMerge     `json:"merges"`
 	Dropout      *float64        `json:"dropout"`
-	UnkToken     *string         `json:"unk_token"` // of BPE
+	UnkToken     *string         `json:"unk_token"` // of BPE and WordPiece
 	UnkID        *int            `json:"unk_id"`    // of Unigram
 	FuseUnk      bool            `json:"fuse_unk"`
 	Prefix       string          `json:"continuing_subword_prefix"`
 	Suffix       string          `json:"end_of_word_suffix"`
 	ByteFallback bool            `json:"byte_fallback"`
 	IgnoreMerges bool            `json:"ignore_merges"`
+	MaxChars     *int            `json:"max_input_chars_per_word"` // of WordPiece
 
 	vocab  map[string]int // ids
 	scores []float64      // of Unigram, by id
@@ -69,25 +70,34 @@ func (m *fileModel) merges() [][2]string {
 	return pairs
 }
 
-// read checks the model's settings and reads its vocabulary.
-func (m *fileModel) read() error {
+// checkSettings rejects unsupported settings.
+func (m *fileModel) checkSettings() error {
 	switch {
-	case m.Type != "BPE" && m.Type != "Unigram":
-		return fmt.Errorf("model: type %.40q is not supported, only BPE and Unigram", m.Type)
+	case m.Type != "BPE" && m.Type != "Unigram" && m.Type != "WordPiece":
+		return fmt.Errorf("model: type %.40q is not supported, only BPE, Unigram and WordPiece", m.Type)
 	case m.Dropout != nil && *m.Dropout != 0:
 		return errors.New("model: dropout is not supported")
-	case m.Prefix != "":
+	case m.Prefix != "" && m.Type != "WordPiece":
 		return errors.New("model: continuing_subword_prefix is not supported")
 	case m.Suffix != "":
 		return errors.New("model: end_of_word_suffix is not supported")
+	}
+	return nil
+}
+
+// read checks the model's settings and reads its vocabulary.
+func (m *fileModel) read() error {
+	err := m.checkSettings()
+	switch {
+	case err != nil:
+		return err
 	case m.Vocab == nil:
 		return fmt.Errorf("model: %w", errNoVocab)
 	}
-	var err error
-	if m.Type == "BPE" {
-		err = json.Unmarshal(m.Vocab, &m.vocab)
-	} else {
+	if m.Type == "Unigram" {
 		err = m.readScores()
+	} else {
+		err = json.Unmarshal(m.Vocab, &m.vocab)
 	}
 	m.Vocab = nil
 	if err != nil {
@@ -164,6 +174,13 @@ type fileStep struct {
 	Start      int    `json:"start"`
 	Stop       int    `json:"stop"`
 	Charsmap   string `json:"precompiled_charsmap"` // base64
+	// BertNormalizer; WordPiece, a decoder
+	CleanText    *bool  `json:"clean_text"`
+	ChineseChars *bool  `json:"handle_chinese_chars"`
+	StripAccents *bool  `json:"strip_accents"` // nil is Lowercase
+	Lowercase    *bool  `json:"lowercase"`
+	Prefix       string `json:"prefix"`
+	CleanUp      bool   `json:"cleanup"`
 	// TemplateProcessing, BertProcessing, RobertaProcessing
 	Single        []templatePart           `json:"single"`
 	SpecialTokens map[string]templateToken `json:"special_tokens"`
@@ -220,8 +237,10 @@ func (s *fileStep) growth() int {
 		return 3 // U+1D160
 	case "NFKC", "NFKD":
 		return 11 // U+FDFA
-	case "ByteLevel", "Lowercase":
+	case "ByteLevel", "Lowercase", "WordPiece":
 		return 2
+	case "BertNormalizer":
+		return 12 // spaces, NFD and small letters
 	case "Metaspace":
 		return 2 * len(s.Replacement)
 	}

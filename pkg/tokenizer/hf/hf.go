@@ -1,5 +1,5 @@
 // Package hf reads Hugging Face's tokenizer.json: added tokens, normalizers,
-// pre-tokenizers, BPE and Unigram models, post-processors and decoders; and the two files
+// pre-tokenizers, BPE, Unigram and WordPiece models, post-processors and decoders; and the two files
 // of GPT-2. It does not know chat templates.
 //
 // Start with [Parse]. [NewByteLevel] is for package gguf.
@@ -21,8 +21,8 @@ import (
 )
 
 // Parse builds the tokenizer of a tokenizer.json: BPE of bytes (GPT-2, GPT-J, GPT-NeoX,
-// Llama 3) or of characters with byte fallback (Llama 2), or Unigram (XGLM), with all other
-// parts of the file. Unsupported parts are rejected by name. Encode never makes special
+// Llama 3) or of characters with byte fallback (Llama 2), Unigram (XGLM) or WordPiece (BERT),
+// with all other parts of the file. Unsupported parts are rejected by name. Encode never makes special
 // tokens of text, even where the reference's model does: neither by a merge nor as a piece
 // of Unigram.
 //
@@ -66,13 +66,21 @@ func parse(raw []byte) (*Tokenizer, error) {
 	return t, err
 }
 
-// byteLevel reads a vocabulary of bytes. It supports one decoder.
-func (f *file) byteLevel(t *Tokenizer) error {
+// checkByteLevel checks what goes with a vocabulary of bytes. It supports one decoder.
+func (f *file) checkByteLevel() error {
 	if f.Decoder == nil || f.Decoder.Type != "ByteLevel" {
 		return fmt.Errorf("decoder: %s is not supported with a model of bytes, only ByteLevel", f.Decoder.nameOrNull())
 	}
 	if f.Model.ByteFallback {
 		return fmt.Errorf("model: byte_fallback is not supported with a model of bytes")
+	}
+	return nil
+}
+
+// byteLevel reads a vocabulary of bytes.
+func (f *file) byteLevel(t *Tokenizer) error {
+	if err := f.checkByteLevel(); err != nil {
+		return err
 	}
 	return t.setBytes(f.Model.vocab, f.Model.merges(), f.AddedTokens, f.Model.IgnoreMerges)
 }
@@ -83,9 +91,12 @@ func (f *file) other(t *Tokenizer) error {
 	if err != nil {
 		return err
 	}
-	if f.Model.Type == "BPE" {
+	switch f.Model.Type {
+	case "BPE":
 		t.model, err = newCharBPE(&f.Model, ordinary, t.special, t.spelling)
-	} else {
+	case "WordPiece":
+		t.model, err = newWordPiece(&f.Model, ordinary)
+	default:
 		t.model, err = f.Model.unigram(ordinary)
 	}
 	if err != nil {

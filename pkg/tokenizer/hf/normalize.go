@@ -69,8 +69,13 @@ var normalizers = map[string]func(s *fileStep) (func(string) string, error){
 		content := s.Content
 		return func(text string) string { return find.replaceAll(text, content) }, err
 	},
-	"Strip":       readStripSpace,
-	"Precompiled": readPrecompiled,
+	"Strip":          readStripSpace,
+	"Precompiled":    readPrecompiled,
+	"BertNormalizer": readBertNormalizer,
+	"StripAccents": func(*fileStep) (func(string) string, error) {
+		return mapValid(removeIn(combiningMarks)), nil
+	},
+	"Nmt": func(*fileStep) (func(string) string, error) { return mapValid(nmtRune), nil },
 }
 
 func readStripSpace(s *fileStep) (func(string) string, error) {
@@ -133,7 +138,7 @@ func eachValid(text string, f func(string) string) string {
 func lower(text string) string {
 	return eachValid(text, func(text string) string {
 		text = strings.ReplaceAll(text, "\u0130", "i\u0307") // the one rune with two small letters
-		return strings.Map(unicode.ToLower, text)
+		return strings.Map(lowerRune, text)
 	})
 }
 
@@ -141,28 +146,50 @@ func lower(text string) string {
 // references do not (Unicode, UAX 15, stream-safe text format).
 const maxMarks = 30
 
-// canonical returns a normalization form, in the Unicode version of x/text. For many marks
-// in a row it follows the definition itself.
+// canonical returns a normalization form, in the reference's version of Unicode. A
+// character that the reference does not know separates the text around it.
 func canonical(form norm.Form) func(string) string {
 	return func(text string) string {
-		start, end := manyMarks(form, text)
-		if start == end {
-			if form.IsNormalString(text) {
-				return text
-			}
-			return form.String(text)
+		at := strings.IndexFunc(text, isUnknownToReference)
+		if at < 0 || form.IsNormalString(text) {
+			return normalize(form, text)
 		}
 		var b strings.Builder
 		b.Grow(len(text))
-		for start < end {
-			b.WriteString(form.String(text[:start]))
-			b.WriteString(eachValid(text[start:end], func(text string) string { return normalForm(form, text) }))
-			text = text[end:]
-			start, end = manyMarks(form, text)
+		for at >= 0 {
+			_, n := utf8.DecodeRuneInString(text[at:])
+			b.WriteString(normalize(form, text[:at]))
+			b.WriteString(text[at : at+n])
+			text = text[at+n:]
+			at = strings.IndexFunc(text, isUnknownToReference)
 		}
-		b.WriteString(form.String(text))
+		b.WriteString(normalize(form, text))
 		return b.String()
 	}
+}
+
+func isUnknownToReference(r rune) bool { return r >= 0x7fd && unicode.Is(unknownToReference, r) }
+
+// normalize applies a form in the Unicode version of x/text. For many marks in a row it
+// follows the definition itself.
+func normalize(form norm.Form, text string) string {
+	start, end := manyMarks(form, text)
+	if start == end {
+		if form.IsNormalString(text) {
+			return text
+		}
+		return form.String(text)
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	for start < end {
+		b.WriteString(form.String(text[:start]))
+		b.WriteString(eachValid(text[start:end], func(text string) string { return normalForm(form, text) }))
+		text = text[end:]
+		start, end = manyMarks(form, text)
+	}
+	b.WriteString(form.String(text))
+	return b.String()
 }
 
 // manyMarks returns the first part of text in which there may be a run of too many marks,

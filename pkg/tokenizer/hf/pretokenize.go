@@ -49,6 +49,8 @@ var preTokenizers = map[string]func(s *fileStep) ([]preStep, error){
 	"ByteLevel": readByteLevel,
 	"Split":     readSplit,
 	"Metaspace": readMetaspace,
+
+	"BertPreTokenizer": readBertPreTokenizer,
 	"Digits": func(s *fileStep) ([]preStep, error) {
 		if s.IndividualDigits {
 			return []preStep{cutAt(matchRune(unicode.IsNumber), isolated, false)}, nil

@@ -1,0 +1,95 @@
+package gguf_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/gguf"
+	"glossa/pkg/tokenizer/hf"
+	"glossa/pkg/tokenizer/internal/subword"
+)
+
+// A GGUF file of a BERT and the same model's vocab.txt give the ids of its tokenizer.json.
+func TestBert(t *testing.T) {
+	raw, err := os.ReadFile("../hf/testdata/wordpiece.tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Texts []string `json:"texts"`
+	}
+	texts, err := os.ReadFile("../hf/testdata/normalizer.golden.json")
+	if err == nil {
+		err = json.Unmarshal(texts, &golden)
+	}
+	if err != nil || len(golden.Texts) != 2000 {
+		t.Fatal(len(golden.Texts), err)
+	}
+	want, err := hf.Parse(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &gguf.Vocabulary{Model: "bert", Tokens: make([]string, want.Size()), Types: make([]int64, want.Size())}
+	var lines strings.Builder
+	for id := range g.Tokens {
+		piece := want.Piece(id)
+		lines.WriteString(piece + "\n")
+		g.Types[id] = int64(subword.KindNormal)
+		if rest, ok := strings.CutPrefix(piece, "##"); ok && rest != "" {
+			g.Tokens[id] = rest
+		} else if id < 5 {
+			g.Tokens[id], g.Types[id] = piece, int64(subword.KindControl)
+		} else if g.Tokens[id] = "▁" + piece; strings.ToLower(piece) != piece { // it would mean that case counts
+			g.Tokens[id] = fmt.Sprintf("▁unused%d", id)
+		}
+	}
+	fromGGUF, err := gguf.New(g)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vocab, err := hf.ParseVocab([]byte(lines.String()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := hf.Bert{Vocab: vocab, Lowercase: true, Chinese: true}
+	file, err := b.JSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	fromVocab, err := hf.Parse(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tok := range []tokenizer.Tokenizer{fromGGUF, fromVocab} {
+		before, after := tok.(tokenizer.Affixes).Affixes()
+		if !slices.Equal(before, []int{2}) || !slices.Equal(after, []int{3}) {
+			t.Errorf("affixes %v %v", before, after)
+		}
+		for _, text := range golden.Texts {
+			if got, ids := tok.Encode(text), want.Encode(text); !slices.Equal(got, ids) {
+				t.Fatalf("%q: %v, want %v", text, got, ids)
+			}
+		}
+	}
+	if _, err := gguf.New(&gguf.Vocabulary{Model: "bert", Tokens: []string{"▁a"}}); err == nil || !strings.Contains(err.Error(), "the vocabulary has no [CLS]") {
+		t.Error(err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	for _, c := range []struct{ model, pre, want string }{
+		{"llama", "", ""}, {"gpt2", "llama-bpe", ""}, {"bert", "", ""},
+		{"rwkv", "", `tokenizer.ggml.model: "rwkv" is not supported, only llama, t5, gpt2, bert`},
+		{"gpt2", "gone", `tokenizer.ggml.pre: "gone" is not supported`},
+	} {
+		err := gguf.Check(c.model, c.pre)
+		if (err == nil) != (c.want == "") || err != nil && err.Error() != c.want {
+			t.Errorf("%s %s: %v", c.model, c.pre, err)
+		}
+	}
+}
