@@ -35,7 +35,7 @@ func modelFlags(c *cobra.Command, o *modelsOptions) {
 
 // checkpointsFlag adds the flag that names the directory of models.
 func checkpointsFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, in addition to the starters")
+	c.Flags().StringVar(dir, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, in addition to the starters (default the models of glossa pull and glossa run)")
 	withVariables(c.Flags(), "checkpoints")
 	completeDirectory(c, "checkpoints")
 }

@@ -24,6 +24,16 @@ var (
 	notModel = regexp.MustCompile(`(?i)^mmproj|[-._]mmproj|imatrix|^mtp-`)
 )
 
+// QuantOf returns the quantisation at the end of the name of a GGUF file without its suffix, in
+// upper case, or of a name that is one; "" if there is none.
+func QuantOf(name string) string {
+	found := ggufQuant.FindStringSubmatch("-" + ggufPart.ReplaceAllString(name, ""))
+	if found == nil {
+		return ""
+	}
+	return strings.ToUpper(found[1])
+}
+
 // Variants returns the GGUF models in the root of s, the smallest first. It leaves out split
 // models of which a part is missing.
 func (s *Snapshot) Variants() []Variant {
@@ -60,15 +70,13 @@ func named(list []*Variant) []Variant {
 	count := map[string]int{}
 	quants := make([]string, len(list))
 	for i, v := range list {
-		if found := ggufQuant.FindStringSubmatch(v.Name); found != nil {
-			quants[i] = strings.ToUpper(found[1])
-			count[quants[i]]++
-		}
+		quants[i] = QuantOf(v.Name)
+		count[quants[i]]++
 	}
 	out := make([]Variant, len(list))
 	for i, v := range list {
 		slices.SortFunc(v.Files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
-		if count[quants[i]] == 1 {
+		if quants[i] != "" && count[quants[i]] == 1 {
 			v.Name = quants[i]
 		}
 		out[i] = *v
@@ -92,7 +100,7 @@ func (s *Snapshot) Variant(name string) (Variant, error) {
 		if strings.EqualFold(v.Name, name) || strings.EqualFold(first, name) || strings.EqualFold(strings.TrimSuffix(first, ".gguf"), name) {
 			return v, nil
 		}
-		if quant := ggufQuant.FindStringSubmatch(v.Name); quant != nil && strings.EqualFold(quant[1], name) {
+		if strings.EqualFold(QuantOf(v.Name), name) {
 			found = append(found, v)
 		}
 	}
