@@ -115,7 +115,7 @@ func TestRunQuantisations(t *testing.T) {
 	t.Setenv("GLOSSA_MEMORY", "100kB")
 	status, out, errs := say(t, "", "pull", "acme/tiny-GGUF", "--endpoint", h.URL)
 	for _, want := range []string{
-		"acme/tiny-GGUF has 3 quantisations; weights may take 100.0 kB of this machine's memory:\n* Q4_K_M  ", "  Q8_0    ", "does not fit\n", "not chosen by itself\n",
+		"acme/tiny-GGUF has 3 quantisations; weights may take 100.0 kB of this machine's memory:\n", "\n* Q4_K_M  ", "\n  Q8_0    ", "does not fit\n", "not chosen by itself\n",
 		"Q4_K_M is chosen: it is the common balance of quality and size, and fits; acme/tiny-GGUF:QUANT chooses another\n", ": 1 file, ",
 		filepath.Join(models, "tiny-GGUF") + " is complete: glossa run tiny-GGUF\n",
 	} {
@@ -131,7 +131,7 @@ func TestRunQuantisations(t *testing.T) {
 	if files, _ := filepath.Glob(filepath.Join(models, "tiny-GGUF", "*.gguf")); len(files) != 2 {
 		t.Errorf("%q", files)
 	}
-	if status, _, errs = say(t, "", "pull", "acme/tiny-GGUF:Q5_K_M", "--endpoint", h.URL); status != 1 || !strings.Contains(errs, `has no quantisation "Q5_K_M": use one of Q4_K_M (`) {
+	if status, _, errs = say(t, "", "pull", "acme/tiny-GGUF:Q5_K_M", "--endpoint", h.URL); status != 1 || !strings.Contains(errs, `has no quantisation "Q5_K_M": use one of IQ1_S (`) {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	h.Close()
