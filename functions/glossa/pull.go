@@ -92,6 +92,9 @@ func (p *pullOptions) complete(of *program) error {
 		return err
 	}
 	if strings.HasPrefix(p.to, "s3:") {
+		if p.running {
+			return fmt.Errorf("%s is in S3: name a local directory with --checkpoints", p.to)
+		}
 		return fmt.Errorf("%s is in S3: name a local directory with --to and copy its content", p.to)
 	}
 	if p.tokenFile != "" {

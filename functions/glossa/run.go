@@ -223,7 +223,7 @@ func (o *runOptions) fetch(ctx context.Context, p *program, a *app.App) error {
 	if err := o.pull.name(o.Model); err != nil {
 		return err
 	}
-	o.pull.to = o.checkpoints
+	o.pull.to, o.pull.running = o.checkpoints, true
 	if err := o.pull.complete(p); err != nil {
 		return err
 	}
@@ -237,7 +237,6 @@ func (o *runOptions) fetch(ctx context.Context, p *program, a *app.App) error {
 		}
 		o.pull.Repo = origin.Repo // another quantisation, or the rest, of a model that is there
 	}
-	o.pull.running = true
 	_, err := o.pull.download(ctx, p.stderr, p.stderr)
 	return err
 }

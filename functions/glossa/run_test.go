@@ -158,6 +158,9 @@ func TestRunRefuses(t *testing.T) {
 			t.Errorf("%s: status %d, %q, want %d, %q", name, status, notes, want.status, want.says)
 		}
 	}
+	if status, _, notes := say(t, "hi", "run", "acme/tiny", "--checkpoints", t.TempDir()+"/none"); status != 1 || !strings.Contains(notes, "does not exist") {
+		t.Errorf("%d, %s", status, notes)
+	}
 	if status, _, notes := say(t, "", "run", "novels", "hi", "--quant", "q3"); status != 2 || !strings.Contains(notes, `--quant: "q3" must be stored`) {
 		t.Errorf("%d, %s", status, notes)
 	}

@@ -69,8 +69,8 @@ func (p *program) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve the models over HTTP",
 		Long: `Serve the starter models, and those that glossa pull and glossa run downloaded
-or those of --checkpoints, over HTTP until a signal. Every flag can also be set by its environment variable or in
-the file of settings, see glossa config.`,
+or those of --checkpoints, over HTTP until a signal. Every flag can also be set
+by its environment variable or in the file of settings, see glossa config.`,
 		Example: `  glossa serve
   glossa serve --checkpoints runs --port 9000
   glossa serve --host 0.0.0.0 --auth --accounts accounts.json
