@@ -62,7 +62,7 @@ arm64: ## run the kernels' tests for arm64, in an emulator (needs qemu-aarch64-s
 
 .PHONY: race
 race: ## run the tests under the race detector, except for the starters' quality (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short $(PACKAGES)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 40m $(PACKAGES)
 
 .PHONY: man
 man: glossa ## write the manual pages and completion scripts into dist/man1 and dist/completion

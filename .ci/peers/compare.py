@@ -24,7 +24,7 @@ FEATURES = {
     "avx512_bf16": "AVX512_BF16", "amx_int8": "AMX_INT8", "asimddp": "DOTPROD", "i8mm": "MATMUL_INT8", "sve": "SVE",
 }
 
-HEADING = "SHAPE       QUANT THREADS BATCH  PHASE        GLOSSA OF LIMIT  LLAMA.CPP    RATIO   LOAD  LLAMA.CPP'S MEMORY"
+HEADING = "SHAPE        QUANT THREADS BATCH  PHASE        GLOSSA OF LIMIT  LLAMA.CPP    RATIO   LOAD  LLAMA.CPP'S MEMORY"
 
 
 def refuse(message):
@@ -118,7 +118,7 @@ def compare(a, path, shape, quant, threads, batch):
 def table(r):
     share = "-" if r["limit_fraction"] is None else f"{100 * r['limit_fraction']:.0f} %"
     return (
-        f"{r['shape']:<11} {r['quant']:<5} {r['threads']:>7} {r['batch']:>5}  {r['phase']:<8} {r['tokens_per_second']:>10.1f}"
+        f"{r['shape']:<12} {r['quant']:<5} {r['threads']:>7} {r['batch']:>5}  {r['phase']:<8} {r['tokens_per_second']:>10.1f}"
         f" {share:>8} {r['llama_cpp']:>10.1f} {r['tokens_per_second'] / r['llama_cpp']:>8.2f}x  {r['load']:>5.1f}  {' '.join(r['buffers'])}"
     )
 
@@ -129,7 +129,7 @@ def main():
     for name in ["glossa", "libraries", "scratch", "kind"]:
         p.add_argument("--" + name, required=True)
     p.add_argument("--json", action="store_true", help="print JSON lines, and what is for people to the standard error")
-    p.add_argument("--shapes", default="alpha-1.8m,gpt2-124m,neox-410m,llama-1.1b")
+    p.add_argument("--shapes", default="alpha-1.8m,gpt2-124m,smollm2-135m,gemma3-270m,neox-410m,qwen3-0.6b,llama-1.1b,llama3.2-1b")
     p.add_argument("--quants", default="q8_0,q4_0")
     p.add_argument("--threads", default=",".join(sorted({"1", str(processors)})))
     p.add_argument("--batches", default="1,8", help="beyond one row only decoding is compared")

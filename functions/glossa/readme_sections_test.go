@@ -59,12 +59,13 @@ func replaceSections(t *testing.T, text string) string {
 			}
 		case "records":
 			made = recordTable(t)
-		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway", "starts":
+		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway", "starts", "sizes", "refused":
 			b, err := os.ReadFile(filepath.Join(root, map[string]string{
 				"forms": "pkg/starter/testdata/forms.md", "suites": "pkg/grammar/testdata/suites.md", "masks": "pkg/grammar/testdata/bench.md",
 				"gateway": ".ci/peers/gateway/results.md", "starts": "functions/testdata/start.md",
 				"quality": "pkg/starter/testdata/quality.md", "speed": "pkg/starter/testdata/speed.md",
 				"phrases": "pkg/starter/testdata/phrases/quality.md", "architectures": "pkg/engine/arch/testdata/architectures.md",
+				"sizes": "pkg/engine/arch/testdata/sizes.md", "refused": "pkg/engine/arch/testdata/refused.md",
 			}[name]))
 			if err != nil {
 				t.Error(err)

@@ -80,6 +80,33 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
+// TestEveryFieldIsDescribed checks that each property of the shared schemas has a description, or
+// is a schema that another place describes.
+func TestEveryFieldIsDescribed(t *testing.T) {
+	_, doc := whole(t)
+	seen := 0
+	var check func(path string, s *openapi3.SchemaRef)
+	check = func(path string, s *openapi3.SchemaRef) {
+		for name, p := range s.Value.Properties {
+			if seen++; p.Ref == "" && p.Value.Description == "" {
+				t.Errorf("%s.%s has no description", path, name)
+			}
+			if p.Ref == "" {
+				check(path+"."+name, p)
+			}
+		}
+		if items := s.Value.Items; items != nil && items.Ref == "" {
+			check(path+"[]", items)
+		}
+	}
+	for name, s := range doc.Components.Schemas {
+		check(name, s)
+	}
+	if seen < 300 {
+		t.Errorf("only %d properties", seen)
+	}
+}
+
 // TestDocumentIsTheRouteTable checks that every route is documented correctly.
 func TestDocumentIsTheRouteTable(t *testing.T) {
 	a, doc := whole(t)

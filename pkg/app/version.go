@@ -9,9 +9,9 @@ import (
 
 // A build is the answer of GET /api/version. Ollama's has its version only.
 type build struct {
-	Version  string `json:"version"`
-	Revision string `json:"revision"`
-	Go       string `json:"go"`
+	Version  string `json:"version" doc:"version of the program"`
+	Revision string `json:"revision" doc:"commit that it was built from"`
+	Go       string `json:"go" doc:"version of Go"`
 }
 
 var versionDoc = &httpx.Operation{

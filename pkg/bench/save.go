@@ -63,7 +63,7 @@ func tensors(weights *transformer.Weights, as dtype.Type) (list []checkpoint.GGU
 	add(dtype.F32, weights.Positions.Weight...)
 	for i := range weights.Decoder {
 		l := &weights.Decoder[i]
-		for _, v := range norms(l.AttentionNorm, l.FFNNorm) {
+		for _, v := range norms(l.AttentionNorm, l.FFNNorm, l.AttentionPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm) {
 			add(dtype.F32, v...)
 		}
 		for _, x := range matrices(l) {

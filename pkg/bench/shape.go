@@ -1,7 +1,9 @@
 package bench
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
@@ -14,28 +16,56 @@ type shape struct {
 	name, kind                 string
 	vocab, context             int
 	width, depth, heads, keys  int // keys: heads of keys and values
+	headDim                    int // 0: width/heads
 	ffn                        int
-	rotary                     int // dimensions of a head that are rotated
+	rotary                     int     // dimensions of a head that are rotated
+	theta                      float64 // base of their frequencies; 0: 10000
+	window                     int     // of all but every sixth layer (Gemma 3), whose frequencies have base 10000
 	tied                       bool
 	position                   transformer.Position
 	activation                 transformer.Activation
 	parallel, rms, interleaved bool // rms: also gated, and no biases
+	qkNorm, sandwich, scaled   bool // norms of queries and keys, and after branches; an embedding times the root of the width
+}
+
+// dim returns the width of a head.
+func (s *shape) dim() int { return cmp.Or(s.headDim, s.width/s.heads) }
+
+// sized returns s with a name and the usual dimensions.
+func (s shape) sized(name string, vocab, width, depth, heads, keys, ffn int) shape {
+	s.name, s.vocab, s.width, s.depth, s.heads, s.keys, s.ffn = name, vocab, width, depth, heads, keys, ffn
+	return s
 }
 
 func shapes() []shape {
 	gpt2 := shape{kind: "gpt2", position: transformer.Learned, activation: transformer.GELU, context: 1024}
-	neox := shape{kind: "gptneox", activation: transformer.GELUErf, context: 2048, parallel: true}
-	llama := shape{kind: "llama", activation: transformer.SiLU, context: 2048, rms: true, interleaved: true}
-	alpha := gpt2
-	alpha.name, alpha.vocab, alpha.width, alpha.depth, alpha.heads, alpha.keys, alpha.ffn = "alpha-1.8m", 2048, 128, 6, 4, 4, 512
-	gpt2.name, gpt2.vocab, gpt2.width, gpt2.depth, gpt2.heads, gpt2.keys, gpt2.ffn, gpt2.tied = "gpt2-124m", 50257, 768, 12, 12, 12, 3072, true
-	neox.name, neox.vocab, neox.width, neox.depth, neox.heads, neox.keys, neox.ffn, neox.rotary = "neox-410m", 50304, 1024, 24, 16, 16, 4096, 16
-	llama.name, llama.vocab, llama.width, llama.depth, llama.heads, llama.keys, llama.ffn, llama.rotary = "llama-1.1b", 32000, 2048, 22, 32, 4, 5632, 64
-	return []shape{alpha, gpt2, neox, llama}
+	tied := gpt2
+	tied.tied = true
+	neox := shape{kind: "gptneox", activation: transformer.GELUErf, context: 2048, parallel: true, rotary: 16}
+	llama := shape{kind: "llama", activation: transformer.SiLU, context: 2048, rms: true, interleaved: true, rotary: 64}
+	llama3 := llama
+	llama3.context, llama3.tied, llama3.theta = 8192, true, 5e5
+	qwen3 := shape{
+		kind: "qwen3", activation: transformer.SiLU, context: 8192, rms: true, qkNorm: true, tied: true, headDim: 128, rotary: 128, theta: 1e6,
+	}
+	gemma3 := shape{
+		kind: "gemma3", activation: transformer.GELU, context: 8192, rms: true, qkNorm: true, sandwich: true, scaled: true, tied: true,
+		headDim: 256, rotary: 256, theta: 1e6, window: 512,
+	}
+	return []shape{
+		gpt2.sized("alpha-1.8m", 2048, 128, 6, 4, 4, 512),
+		tied.sized("gpt2-124m", 50257, 768, 12, 12, 12, 3072),
+		llama3.sized("smollm2-135m", 49152, 576, 30, 9, 3, 1536),
+		gemma3.sized("gemma3-270m", 262144, 640, 18, 4, 1, 2048),
+		neox.sized("neox-410m", 50304, 1024, 24, 16, 16, 4096),
+		qwen3.sized("qwen3-0.6b", 151936, 1024, 28, 16, 8, 3072),
+		llama.sized("llama-1.1b", 32000, 2048, 22, 32, 4, 5632),
+		llama3.sized("llama3.2-1b", 128256, 2048, 16, 32, 8, 8192),
+	}
 }
 
-// Shapes lists the shapes of [Random], smallest first: an Alpha model, GPT-2, Pythia 410M
-// and TinyLlama.
+// Shapes lists the shapes of [Random], smallest first: an Alpha model, GPT-2, SmolLM2 135M,
+// Gemma 3 270M, Pythia 410M, Qwen3 0.6B, TinyLlama and Llama 3.2 1B.
 func Shapes() []string {
 	var names []string
 	for _, s := range shapes() {
@@ -61,7 +91,7 @@ func (s shape) model() *Model {
 
 func (s *shape) spec() *transformer.Spec {
 	kind := transformer.Kind{
-		Attention:   transformer.Attention{Heads: s.heads, KVHeads: s.keys, HeadDim: s.width / s.heads},
+		Attention:   transformer.Attention{Heads: s.heads, KVHeads: s.keys, HeadDim: s.dim()},
 		FeedForward: transformer.FeedForward{Width: s.ffn, Activation: s.activation, Gated: s.rms},
 		Parallel:    s.parallel,
 	}
@@ -71,16 +101,45 @@ func (s *shape) spec() *transformer.Spec {
 	if s.rms {
 		spec.Norm = transformer.RMSNorm
 	}
+	if s.scaled {
+		spec.EmbedScale = float32(math.Sqrt(float64(s.width)))
+	}
+	if s.qkNorm {
+		kind.Attention.QKNorm = transformer.QKNormHead
+	}
+	if s.sandwich {
+		kind.Attention.Norms, kind.FeedForward.Norms = transformer.SandwichNorm, transformer.SandwichNorm
+	}
 	if s.rotary > 0 {
-		spec.Rotaries = []transformer.Rotary{{Dims: s.rotary, Interleaved: s.interleaved, Frequencies: transformer.Frequencies(10000, s.rotary)}}
+		spec.Rotaries = []transformer.Rotary{s.rotaryOf(cmp.Or(s.theta, 10000))}
 		kind.Attention.Rotary = 1
 	}
 	spec.Kinds = []transformer.Kind{kind}
+	if s.window > 0 {
+		s.addWindows(spec)
+	}
 	return spec
 }
 
+func (s *shape) rotaryOf(theta float64) transformer.Rotary {
+	return transformer.Rotary{Dims: s.rotary, Interleaved: s.interleaved, Frequencies: transformer.Frequencies(theta, s.rotary)}
+}
+
+// addWindows gives all layers but every sixth a window and a rotary embedding of their own.
+func (s *shape) addWindows(spec *transformer.Spec) {
+	local := spec.Kinds[0]
+	spec.Rotaries = append(spec.Rotaries, s.rotaryOf(10000))
+	local.Attention.Window, local.Attention.Rotary = s.window, len(spec.Rotaries)
+	spec.Kinds = append(spec.Kinds, local)
+	for i := range spec.Decoder {
+		if (i+1)%6 != 0 {
+			spec.Decoder[i] = 1
+		}
+	}
+}
+
 func (s *shape) weights() *transformer.Weights {
-	w := &transformer.Weights{Embed: s.table("token_embd", s.vocab), DecoderNorm: s.norm("output_norm")}
+	w := &transformer.Weights{Embed: s.table("token_embd", s.vocab), DecoderNorm: s.norm("output_norm", s.width)}
 	if s.position == transformer.Learned {
 		w.Positions = s.table("position_embd", s.context)
 	}
@@ -94,17 +153,23 @@ func (s *shape) weights() *transformer.Weights {
 }
 
 func (s *shape) layer(at string) (l transformer.Layer) {
-	keys := s.width / s.heads * s.keys
-	l.AttentionNorm, l.FFNNorm = s.norm(at+"attn_norm"), s.norm(at+"ffn_norm")
+	queries, keys := s.heads*s.dim(), s.keys*s.dim()
+	l.AttentionNorm, l.FFNNorm = s.norm(at+"attn_norm", s.width), s.norm(at+"ffn_norm", s.width)
+	if s.sandwich {
+		l.AttentionPostNorm, l.FFNPostNorm = s.norm(at+"post_attention_norm", s.width), s.norm(at+"post_ffw_norm", s.width)
+	}
+	if s.qkNorm {
+		l.QNorm, l.KNorm = s.norm(at+"attn_q_norm", s.dim()), s.norm(at+"attn_k_norm", s.dim())
+	}
 	if s.rms {
 		l.QKV.Weight = []transformer.Tensor{
-			matrix(at+"attn_q", s.width, s.width), matrix(at+"attn_k", keys, s.width), matrix(at+"attn_v", keys, s.width),
+			matrix(at+"attn_q", queries, s.width), matrix(at+"attn_k", keys, s.width), matrix(at+"attn_v", keys, s.width),
 		}
 		l.Gate = s.linear(at+"ffn_gate", s.ffn, s.width)
 	} else {
-		l.QKV = s.linear(at+"attn_qkv", s.width+2*keys, s.width)
+		l.QKV = s.linear(at+"attn_qkv", queries+2*keys, s.width)
 	}
-	l.Out = s.linear(at+"attn_output", s.width, s.width)
+	l.Out = s.linear(at+"attn_output", s.width, queries)
 	l.Up, l.Down = s.linear(at+"ffn_up", s.ffn, s.width), s.linear(at+"ffn_down", s.width, s.ffn)
 	return l
 }
@@ -121,10 +186,10 @@ func (s *shape) table(name string, rows int) transformer.Linear {
 	return transformer.Linear{Weight: []transformer.Tensor{matrix(name, rows, s.width)}}
 }
 
-func (s *shape) norm(name string) (n transformer.Norm) {
-	n.Weight = transformer.Vector{random(name+".weight", s.width, 1, 1, 0.1)}
+func (s *shape) norm(name string, size int) (n transformer.Norm) {
+	n.Weight = transformer.Vector{random(name+".weight", size, 1, 1, 0.1)}
 	if !s.rms {
-		n.Bias = offsets(name, s.width)
+		n.Bias = offsets(name, size)
 	}
 	return n
 }
@@ -145,7 +210,14 @@ func (s *shape) meta(title string) checkpoint.Meta {
 	}
 	if s.rotary > 0 {
 		m[s.kind+".rope.dimension_count"] = uint32(s.rotary)
-		m[s.kind+".rope.freq_base"] = float32(10000)
+		m[s.kind+".rope.freq_base"] = float32(cmp.Or(s.theta, 10000))
+	}
+	if s.headDim > 0 {
+		m[s.kind+".attention.key_length"] = uint32(s.headDim)
+		m[s.kind+".attention.value_length"] = uint32(s.headDim)
+	}
+	if s.window > 0 {
+		m[s.kind+".attention.sliding_window"] = uint32(s.window)
 	}
 	if s.parallel {
 		m[s.kind+".use_parallel_residual"] = true

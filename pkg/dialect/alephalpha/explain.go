@@ -39,17 +39,17 @@ type granularity struct {
 
 type explainAnswer struct {
 	head
-	Explanations []explanation `json:"explanations"`
+	Explanations []explanation `json:"explanations" doc:"one for each part of the target"`
 }
 
 // explanation explains the whole target or one of its tokens.
 type explanation struct {
-	Target string           `json:"target"`
+	Target string           `json:"target" doc:"the explained part of the target"`
 	Items  []explainedItems `json:"items" doc:"for the prompt, then for the target before this part"`
 }
 
 type explainedItems struct {
-	Type   string `json:"type" enum:"text,token_ids,target"`
+	Type   string `json:"type" doc:"kind of the explained item" enum:"text,token_ids,target"`
 	Scores []any  `json:"scores" doc:"objects with start, length (in characters) and score for texts and the target, numbers for token_ids"`
 }
 

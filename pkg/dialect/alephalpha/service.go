@@ -20,11 +20,11 @@ type translateRequest struct {
 }
 
 type translateAnswer struct {
-	Translation  string `json:"translation"`
+	Translation  string `json:"translation" doc:"the translated text"`
 	Score        float  `json:"score" doc:"0 to 1"`
 	Segments     *int   `json:"segments" doc:"always null"`
-	PromptTokens int    `json:"num_tokens_prompt_total"`
-	Generated    int    `json:"num_tokens_generated"`
+	PromptTokens int    `json:"num_tokens_prompt_total" doc:"tokens of the source"`
+	Generated    int    `json:"num_tokens_generated" doc:"generated tokens"`
 }
 
 // request translates a request for a translation.

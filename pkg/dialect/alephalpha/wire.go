@@ -125,8 +125,8 @@ type tokenRequest struct {
 }
 
 type tokenAnswer struct {
-	Token string `json:"token"`
-	Role  string `json:"role"`
+	Token string `json:"token" doc:"the token to send as an API key"`
+	Role  string `json:"role" doc:"role of the user"`
 }
 
 // head holds the first keys of the answers about one model.
@@ -137,7 +137,7 @@ type head struct {
 
 type completeAnswer struct {
 	head
-	Completions []completion `json:"completions"`
+	Completions []completion `json:"completions" doc:"one for each requested completion"`
 	counts
 }
 
@@ -150,30 +150,30 @@ type counts struct {
 
 type completion struct {
 	LogProbs     []object `json:"log_probs,omitzero" doc:"for each token, log-probabilities by token; with log_probs"`
-	Completion   string   `json:"completion"`
+	Completion   string   `json:"completion" doc:"the text"`
 	Tokens       []string `json:"completion_tokens,omitzero" doc:"present if tokens is true"`
-	FinishReason string   `json:"finish_reason" enum:"end_of_text,maximum_tokens,stop_sequence_reached"`
+	FinishReason string   `json:"finish_reason" doc:"why the text ends" enum:"end_of_text,maximum_tokens,stop_sequence_reached"`
 	Message      string   `json:"message,omitempty" doc:"more about the reason"`
 }
 
 // The events of a stream: chunks, a summary of each completion, one of all.
 type (
 	streamChunk struct {
-		Type       string   `json:"type" enum:"stream_chunk"`
+		Type       string   `json:"type" doc:"always stream_chunk" enum:"stream_chunk"`
 		Index      int      `json:"index" doc:"the index of the completion, from 0"`
-		LogProbs   []object `json:"log_probs,omitzero"`
-		Completion string   `json:"completion"`
-		Tokens     []string `json:"completion_tokens,omitzero"`
+		LogProbs   []object `json:"log_probs,omitzero" doc:"log-probabilities of the tokens of this piece, if requested"`
+		Completion string   `json:"completion" doc:"the next piece of the text"`
+		Tokens     []string `json:"completion_tokens,omitzero" doc:"the tokens of this piece, if requested"`
 	}
 	streamSummary struct {
-		Type         string `json:"type" enum:"stream_summary"`
-		Index        int    `json:"index"`
-		ModelVersion string `json:"model_version"`
-		FinishReason string `json:"finish_reason"`
-		Message      string `json:"message,omitempty"`
+		Type         string `json:"type" doc:"always stream_summary" enum:"stream_summary"`
+		Index        int    `json:"index" doc:"position of the completion"`
+		ModelVersion string `json:"model_version" doc:"version of the model"`
+		FinishReason string `json:"finish_reason" doc:"why the text ends"`
+		Message      string `json:"message,omitempty" doc:"an explanation of finish_reason, if there is one"`
 	}
 	completionSummary struct {
-		Type string `json:"type" enum:"completion_summary"`
+		Type string `json:"type" doc:"always completion_summary" enum:"completion_summary"`
 		counts
 	}
 )
@@ -183,25 +183,25 @@ type embedAnswer struct {
 	Message      *string    `json:"message" doc:"always null"`
 	Embeddings   embeddings `json:"embeddings" doc:"for each layer, vectors, or an object of vectors by pooling"`
 	Tokens       []string   `json:"tokens" null:"yes" doc:"null without tokens"`
-	PromptTokens int        `json:"num_tokens_prompt_total"`
+	PromptTokens int        `json:"num_tokens_prompt_total" doc:"tokens of all prompts"`
 }
 
 type evaluateAnswer struct {
 	head
 	Message      *string `json:"message" doc:"always null"`
 	Result       metrics `json:"result"`
-	PromptTokens int     `json:"num_tokens_prompt_total"`
+	PromptTokens int     `json:"num_tokens_prompt_total" doc:"tokens of the prompt and the expected completion"`
 }
 
 // metrics are natural logarithms and their normalisations.
 type metrics struct {
-	LogProbability   float  `json:"log_probability"`
-	LogPerplexity    float  `json:"log_perplexity"`
-	PerToken         float  `json:"log_perplexity_per_token"`
-	PerCharacter     float  `json:"log_perplexity_per_character"`
-	CorrectGreedy    bool   `json:"correct_greedy"`
-	TokenCount       int    `json:"token_count"`
-	CharacterCount   int    `json:"character_count"`
+	LogProbability   float  `json:"log_probability" doc:"of the expected completion, natural logarithm"`
+	LogPerplexity    float  `json:"log_perplexity" doc:"the negative log_probability"`
+	PerToken         float  `json:"log_perplexity_per_token" doc:"log_perplexity divided by token_count"`
+	PerCharacter     float  `json:"log_perplexity_per_character" doc:"log_perplexity divided by character_count"`
+	CorrectGreedy    bool   `json:"correct_greedy" doc:"whether greedy decoding generates the expected completion"`
+	TokenCount       int    `json:"token_count" doc:"tokens of the expected completion"`
+	CharacterCount   int    `json:"character_count" doc:"characters of the expected completion"`
 	ArgmaxCompletion string `json:"completion" doc:"the likeliest token at each position"`
 }
 
@@ -211,14 +211,14 @@ type tokenizeAnswer struct {
 }
 
 type detokenizeAnswer struct {
-	Result string `json:"result"`
+	Result string `json:"result" doc:"the text of the tokens"`
 }
 
 // modelObject describes a model. The keys after Hostings belong to the current API.
 type modelObject struct {
-	Name             string   `json:"name"`
-	Description      string   `json:"description"`
-	Hostings         []string `json:"hostings"`
+	Name             string   `json:"name" doc:"name for requests"`
+	Description      string   `json:"description" doc:"what the model is"`
+	Hostings         []string `json:"hostings" doc:"where the model runs"`
 	ImageSupport     bool     `json:"image_support" doc:"always false"`
 	MaxContextSize   int      `json:"max_context_size,omitempty" doc:"tokens; absent if it is not known"`
 	MaximumGenerated int      `json:"maximum_completion_tokens,omitempty" doc:"tokens"`

@@ -9,15 +9,15 @@ import "encoding/json"
 
 // modelObject is an element of GET /api/models.
 type modelObject struct {
-	ID          string          `json:"id"`
-	RunID       string          `json:"runId"`
-	Name        string          `json:"name"`
-	Step        int             `json:"step"`
+	ID          string          `json:"id" doc:"name for requests"`
+	RunID       string          `json:"runId" doc:"id of the training run"`
+	Name        string          `json:"name" doc:"name of the model"`
+	Step        int             `json:"step" doc:"training steps"`
 	Mtime       float64         `json:"mtime" doc:"milliseconds since 1970"`
-	LastLoss    *float64        `json:"lastLoss"`
-	ModelConfig json.RawMessage `json:"modelConfig"`
-	TrainConfig json.RawMessage `json:"trainConfig"`
-	Domain      string          `json:"domain"`
+	LastLoss    *float64        `json:"lastLoss" doc:"loss of the last step, nats per token"`
+	ModelConfig json.RawMessage `json:"modelConfig" doc:"shape of the model"`
+	TrainConfig json.RawMessage `json:"trainConfig" doc:"settings of the training"`
+	Domain      string          `json:"domain" doc:"what the model was trained on"`
 }
 
 // metricsRequest is the query string of GET /api/models/{name}/metrics.
@@ -27,11 +27,11 @@ type metricsRequest struct {
 
 // metricsObject is the answer to a metricsRequest. Offsets are bytes of metrics.jsonl.
 type metricsObject struct {
-	Name    string            `json:"name"`
-	From    int64             `json:"from"`
-	Next    int64             `json:"next"`
-	More    bool              `json:"more"`
-	Metrics []json.RawMessage `json:"metrics"`
+	Name    string            `json:"name" doc:"name of the model"`
+	From    int64             `json:"from" doc:"byte of the log at which metrics begin"`
+	Next    int64             `json:"next" doc:"value of from for the next request"`
+	More    bool              `json:"more" doc:"whether more metrics are stored already"`
+	Metrics []json.RawMessage `json:"metrics" doc:"the measurements, oldest first"`
 }
 
 // removeRequest is the query string of DELETE /api/models.
@@ -41,8 +41,8 @@ type removeRequest struct {
 
 // deleted is the answer to DELETE /api/models.
 type deleted struct {
-	OK      bool   `json:"ok"`
-	Deleted string `json:"deleted"`
+	OK      bool   `json:"ok" doc:"always true"`
+	Deleted string `json:"deleted" doc:"name of the deleted model"`
 }
 
 // inferenceRequest is the query string of GET /api/inference.
@@ -56,7 +56,7 @@ type inferenceRequest struct {
 
 // token is an event of /api/inference.
 type token struct {
-	Token string `json:"token"`
+	Token string `json:"token" doc:"the text of the token"`
 }
 
 // chatRequest is the body of POST /api/chat. The keys after TopK are the AI SDK's.
@@ -91,14 +91,14 @@ type generateRequest struct {
 
 // generated is the answer of /api/generate.
 type generated struct {
-	Text  string `json:"text"`
-	Model string `json:"model"`
+	Text  string `json:"text" doc:"the generated text"`
+	Model string `json:"model" doc:"name of the model"`
 	Usage *usage `json:"usage,omitempty" doc:"absent if a remote provider omits part of it"`
 }
 
 type usage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
+	PromptTokens     int `json:"prompt_tokens" doc:"tokens of the prompt"`
+	CompletionTokens int `json:"completion_tokens" doc:"generated tokens"`
 }
 
 // uploadRequest is the body of POST /api/upload. Its checkpoint is removed before decoding.
@@ -113,9 +113,9 @@ type uploadRequest struct {
 
 // uploaded is the answer to POST /api/upload, and to the completion of an upload in parts.
 type uploaded struct {
-	OK   bool   `json:"ok"`
-	Name string `json:"name"`
-	Step int    `json:"step"`
+	OK   bool   `json:"ok" doc:"always true"`
+	Name string `json:"name" doc:"name of the model"`
+	Step int    `json:"step" doc:"training steps"`
 }
 
 // beginRequest is the body of POST /api/uploads.
@@ -133,50 +133,50 @@ type beginRequest struct {
 
 // session is an upload in parts.
 type session struct {
-	ID       string `json:"id"`
-	Name     string `json:"name"`
-	Step     int    `json:"step"`
-	Size     int64  `json:"size"`
-	PartSize int64  `json:"partSize"`
-	Done     bool   `json:"done"`
+	ID       string `json:"id" doc:"id of the upload"`
+	Name     string `json:"name" doc:"name of the model"`
+	Step     int    `json:"step" doc:"training steps"`
+	Size     int64  `json:"size" doc:"bytes of the whole upload"`
+	PartSize int64  `json:"partSize" doc:"bytes of a part; the last may be shorter"`
+	Done     bool   `json:"done" doc:"whether the model is stored"`
 	Expires  string `json:"expires" doc:"RFC 3339"`
-	Parts    []part `json:"parts"`
+	Parts    []part `json:"parts" doc:"the parts, in order"`
 }
 
 // sessions is the answer to GET /api/uploads.
 type sessions struct {
-	Uploads []listed `json:"uploads"`
+	Uploads []listed `json:"uploads" doc:"the unfinished uploads"`
 }
 
 // listed is an upload in progress.
 type listed struct {
-	ID      string `json:"id"`
+	ID      string `json:"id" doc:"name for requests"`
 	Name    string `json:"name" doc:"empty if the upload is in chunks"`
-	Step    int    `json:"step"`
+	Step    int    `json:"step" doc:"training steps"`
 	Size    int64  `json:"size" doc:"bytes"`
 	Arrived int64  `json:"arrived" doc:"bytes"`
 	Expires string `json:"expires" doc:"RFC 3339"`
 }
 
 type part struct {
-	Index   int    `json:"index"`
-	Offset  int64  `json:"offset"`
-	Size    int64  `json:"size"`
-	Arrived bool   `json:"arrived"`
+	Index   int    `json:"index" doc:"number of the part, from 0"`
+	Offset  int64  `json:"offset" doc:"first byte of the part"`
+	Size    int64  `json:"size" doc:"bytes"`
+	Arrived bool   `json:"arrived" doc:"whether it is stored"`
 	URL     string `json:"url,omitempty" doc:"a URL for a PUT without a key"`
 }
 
 // partTaken is the answer to PUT /api/uploads/{id}/parts/{part}.
 type partTaken struct {
-	OK   bool `json:"ok"`
-	Part int  `json:"part"`
+	OK   bool `json:"ok" doc:"always true"`
+	Part int  `json:"part" doc:"number of the part"`
 }
 
 // chunkTaken is the answer to POST /api/upload/chunk.
 type chunkTaken struct {
-	OK    bool `json:"ok"`
-	Chunk int  `json:"chunk"`
-	Total int  `json:"total"`
+	OK    bool `json:"ok" doc:"always true"`
+	Chunk int  `json:"chunk" doc:"number of the chunk"`
+	Total int  `json:"total" doc:"number of all chunks"`
 }
 
 // assembleRequest is the body of POST /api/upload/assemble.

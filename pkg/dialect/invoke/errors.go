@@ -24,19 +24,19 @@ const (
 // failure is an error in the body; clients read the key error. It omits the stack trace of
 // seed 003's server.
 type failure struct {
-	Error      string  `json:"error"`
-	Stacktrace *string `json:"stacktrace,omitempty"`
+	Error      string  `json:"error" doc:"what went wrong"`
+	Stacktrace *string `json:"stacktrace,omitempty" doc:"empty: a stack trace would help attackers"`
 }
 
 // invalidBody is FastAPI's answer to a body that is not an object.
 type invalidBody struct {
-	Detail []fault `json:"detail"`
+	Detail []fault `json:"detail" doc:"one entry for each wrong field"`
 }
 
 type fault struct {
-	Loc  []string `json:"loc"`
-	Msg  string   `json:"msg"`
-	Type string   `json:"type"`
+	Loc  []string `json:"loc" doc:"path of the field in the body"`
+	Msg  string   `json:"msg" doc:"what is wrong with it"`
+	Type string   `json:"type" doc:"kind of the error"`
 }
 
 // detail is FastAPI's answer to an unknown path or method.

@@ -19,19 +19,19 @@ type request struct {
 
 // health is the answer of GET /ping.
 type health struct {
-	HealthCheck string `json:"Health_Check"`
+	HealthCheck string `json:"Health_Check" doc:"state of the service"`
 }
 
 // modelList is the answer of GET /list_models.
 type modelList struct {
-	Models []model `json:"models"`
+	Models []model `json:"models" doc:"the models"`
 }
 
 type model struct {
-	Type      string `json:"model_type"`
-	Name      string `json:"model_name"`
-	Family    string `json:"model_family"`
-	Streaming bool   `json:"streaming"`
+	Type      string `json:"model_type" doc:"type of the model's family, such as the name of a provider"`
+	Name      string `json:"model_name" doc:"name for requests"`
+	Family    string `json:"model_family" doc:"where the model runs"`
+	Streaming bool   `json:"streaming" doc:"whether it streams answers"`
 }
 
 // message is a message for a model in the process.
@@ -62,22 +62,22 @@ type function struct {
 
 // toolCall is a call in a message or in an answer; in a stream, a piece of one.
 type toolCall struct {
-	Index    *int   `json:"index,omitempty"` // in streams
-	ID       string `json:"id,omitempty"`    // of a first piece
-	Type     string `json:"type,omitempty"`  // function, of a first piece
+	Index    *int   `json:"index,omitempty" doc:"position of the call in the answer"`    // in streams
+	ID       string `json:"id,omitempty" doc:"id that the result of the call must name"` // of a first piece
+	Type     string `json:"type,omitempty" doc:"always function"`                        // function, of a first piece
 	Function called `json:"function"`
 }
 
 type called struct {
-	Name      string `json:"name,omitempty"` // of a first piece
-	Arguments string `json:"arguments"`      // JSON
+	Name      string `json:"name,omitempty" doc:"name of the tool"`                                  // of a first piece
+	Arguments string `json:"arguments" doc:"arguments as JSON; in a stream, the next piece of them"` // JSON
 }
 
 // token is a token of an answer.
 type token struct {
-	ID      int      `json:"id"`
-	Text    string   `json:"text"`
-	Special bool     `json:"special"`
+	ID      int      `json:"id" doc:"id in the model's vocabulary"`
+	Text    string   `json:"text" doc:"its text"`
+	Special bool     `json:"special" doc:"whether it is a special token"`
 	Logprob *float64 `json:"logprob" doc:"the natural logarithm of the probability; null for a token without a context"`
-	Top     []token  `json:"top,omitempty"`
+	Top     []token  `json:"top,omitempty" doc:"the most likely tokens at this position"`
 }

@@ -22,14 +22,14 @@ type errorBody struct {
 
 // faultsBody lists the faults of a body.
 type faultsBody struct {
-	Detail []fault `json:"detail"`
+	Detail []fault `json:"detail" doc:"one entry for each error"`
 }
 
 // A fault describes an invalid value in a body.
 type fault struct {
-	Type string `json:"type"`
+	Type string `json:"type" doc:"kind of the error"`
 	Loc  []any  `json:"loc" doc:"body, and the keys and indices on the way to the value"`
-	Msg  string `json:"msg"`
+	Msg  string `json:"msg" doc:"what is wrong"`
 }
 
 // Statuses that only Lamini has.

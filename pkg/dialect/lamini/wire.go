@@ -40,7 +40,7 @@ func (outputs) JSONSchema() *wire.Schema {
 // answerV2 is the answer of /v2/completions. It has lists if the prompt is a list, as the
 // answer of /v1, which consists of the outputs alone.
 type answerV2 struct {
-	Outputs      outputs           `json:"outputs"`
+	Outputs      outputs           `json:"outputs" doc:"one for each prompt"`
 	FinishReason wire.Many[string] `json:"finish_reason" doc:"stop, length or timeout; a list if prompt is one"`
 }
 
@@ -56,12 +56,12 @@ type embeddingAnswer struct {
 
 // versionAnswer is the answer of GET /v1/version.
 type versionAnswer struct {
-	Server string     `json:"server"`
+	Server string     `json:"server" doc:"version of the server"`
 	Client string     `json:"client" doc:"the SDK version tested with this server"`
-	API    []endpoint `json:"api"`
+	API    []endpoint `json:"api" doc:"the endpoints"`
 }
 
 type endpoint struct {
-	Name string `json:"name"`
-	Path string `json:"path"`
+	Name string `json:"name" doc:"name of the endpoint"`
+	Path string `json:"path" doc:"its path"`
 }

@@ -24,18 +24,18 @@ type completionRequest struct {
 
 // completionAnswer is a whole answer, or an event of a stream.
 type completionAnswer struct {
-	ID      string             `json:"id"`
-	Object  string             `json:"object" enum:"text_completion"`
+	ID      string             `json:"id" doc:"id of the answer"`
+	Object  string             `json:"object" doc:"always text_completion" enum:"text_completion"`
 	Created int64              `json:"created" doc:"seconds since 1970"`
 	Model   string             `json:"model" doc:"the model's name, even if the request used an alias"`
-	Choices []completionChoice `json:"choices"`
+	Choices []completionChoice `json:"choices" doc:"one for each requested choice of each prompt"`
 	Usage   **usage            `json:"usage,omitempty" doc:"absent if a remote provider omits part of it; in streams as for chats"`
 }
 
 type completionChoice struct {
-	Text         string              `json:"text"`
+	Text         string              `json:"text" doc:"the text; in a stream, its next piece"`
 	Index        int                 `json:"index" doc:"for a list of prompts, n times the index of the prompt plus that of the choice"`
-	Logprobs     *completionLogprobs `json:"logprobs"`
+	Logprobs     *completionLogprobs `json:"logprobs" doc:"log-probabilities, if requested"`
 	FinishReason *string             `json:"finish_reason" enum:"stop,length,content_filter" doc:"null in every chunk of a choice except the last"`
 }
 
@@ -44,7 +44,7 @@ type completionChoice struct {
 type completionLogprobs struct {
 	TextOffset    []int                `json:"text_offset" doc:"the number of characters before each token, including the prompt"`
 	TokenLogprobs []*float64           `json:"token_logprobs" doc:"natural logarithms; null for a token without a context"`
-	Tokens        []string             `json:"tokens"`
+	Tokens        []string             `json:"tokens" doc:"the texts of the tokens"`
 	TopLogprobs   []map[string]float64 `json:"top_logprobs" doc:"the likeliest tokens at each position, and the token of the text"`
 }
 

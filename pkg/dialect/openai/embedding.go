@@ -20,21 +20,21 @@ type embeddingRequest struct {
 }
 
 type embeddingAnswer struct {
-	Object string            `json:"object" enum:"list"`
-	Data   []embeddingObject `json:"data"`
+	Object string            `json:"object" doc:"always list" enum:"list"`
+	Data   []embeddingObject `json:"data" doc:"one for each input"`
 	Model  string            `json:"model" doc:"the model's name, even if the request used an alias"`
 	Usage  embeddingUsage    `json:"usage"`
 }
 
 type embeddingObject struct {
-	Object    string    `json:"object" enum:"embedding"`
-	Index     int       `json:"index"`
+	Object    string    `json:"object" doc:"always embedding" enum:"embedding"`
+	Index     int       `json:"index" doc:"position of the input"`
 	Embedding embedding `json:"embedding" doc:"a vector of length 1; with encoding_format base64, its little-endian float32 bytes"`
 }
 
 type embeddingUsage struct {
-	PromptTokens int `json:"prompt_tokens"`
-	TotalTokens  int `json:"total_tokens"`
+	PromptTokens int `json:"prompt_tokens" doc:"tokens of all inputs"`
+	TotalTokens  int `json:"total_tokens" doc:"the same as prompt_tokens"`
 }
 
 // embedding is a vector that is written as a list of numbers, or as base64.

@@ -24,10 +24,10 @@ type errorBody struct {
 }
 
 type errorFields struct {
-	Message string  `json:"message"`
-	Type    string  `json:"type"`
+	Message string  `json:"message" doc:"what went wrong"`
+	Type    string  `json:"type" doc:"kind of the error"`
 	Param   *string `json:"param" doc:"the key of the request that caused the error"`
-	Code    *string `json:"code"`
+	Code    *string `json:"code" doc:"a machine-readable code"`
 }
 
 // Body implements [httpx.Errors].

@@ -28,9 +28,9 @@ type tokenizeRequest struct {
 }
 
 type tokenizeAnswer struct {
-	Count       int      `json:"count"`
+	Count       int      `json:"count" doc:"number of the tokens"`
 	MaxModelLen int      `json:"max_model_len" doc:"the model's context, in tokens"`
-	Tokens      []int    `json:"tokens"`
+	Tokens      []int    `json:"tokens" doc:"their ids"`
 	TokenStrs   []string `json:"token_strs" null:"yes" doc:"the tokens as spelled in the vocabulary; null without return_token_strs"`
 }
 
@@ -46,7 +46,7 @@ type detokenizeAnswer struct {
 
 // tokenizerInfo describes a tokenizer as tokenizer_config.json does.
 type tokenizerInfo struct {
-	Class     string  `json:"tokenizer_class"`
+	Class     string  `json:"tokenizer_class" doc:"class of the tokenizer in the transformers library"`
 	Model     string  `json:"model" doc:"the model's own name"`
 	StartText *string `json:"bos_token" doc:"null if there is none"`
 	EndText   *string `json:"eos_token" doc:"null if there is none"`

@@ -116,33 +116,33 @@ type contentPart struct {
 
 // chatAnswer is an answer that is not streamed.
 type chatAnswer struct {
-	ID      string       `json:"id"`
-	Object  string       `json:"object" enum:"chat.completion"`
+	ID      string       `json:"id" doc:"id of the answer"`
+	Object  string       `json:"object" doc:"always chat.completion" enum:"chat.completion"`
 	Created int64        `json:"created" doc:"seconds since 1970"`
 	Model   string       `json:"model" doc:"the model's name, even if the request used an alias"`
-	Choices []chatChoice `json:"choices"`
+	Choices []chatChoice `json:"choices" doc:"one for each requested choice"`
 	Usage   *usage       `json:"usage,omitempty" doc:"absent if a remote provider omits part of it"`
 }
 
 type chatChoice struct {
-	Index        int           `json:"index"`
+	Index        int           `json:"index" doc:"position of the choice"`
 	Message      chatMessage   `json:"message"`
 	Logprobs     *logprobs     `json:"logprobs,omitempty" doc:"present if logprobs is true"`
-	FinishReason string        `json:"finish_reason" enum:"stop,length,tool_calls,content_filter"`
+	FinishReason string        `json:"finish_reason" doc:"why the answer ends" enum:"stop,length,tool_calls,content_filter"`
 	Guarantee    llm.Guarantee `json:"guarantee,omitempty" enum:"enforced,validated" doc:"for a message with a response_format or tools: enforced if the model could only generate valid messages, validated if the message was checked afterwards"`
 }
 
 type chatMessage struct {
-	Role      string        `json:"role" enum:"assistant"`
+	Role      string        `json:"role" doc:"always assistant" enum:"assistant"`
 	Content   *string       `json:"content" doc:"null if there are only tool_calls"`
 	Refusal   **string      `json:"refusal,omitempty" doc:"always null; present with a response_format or tools"`
-	ToolCalls []callMessage `json:"tool_calls,omitempty"`
+	ToolCalls []callMessage `json:"tool_calls,omitempty" doc:"the calls of tools"`
 }
 
 // chatChunk is an event of a stream.
 type chatChunk struct {
-	ID      string        `json:"id"`
-	Object  string        `json:"object" enum:"chat.completion.chunk"`
+	ID      string        `json:"id" doc:"id of the answer, the same in all events"`
+	Object  string        `json:"object" doc:"always chat.completion.chunk" enum:"chat.completion.chunk"`
 	Created int64         `json:"created" doc:"seconds since 1970"`
 	Model   string        `json:"model" doc:"the model's name, even if the request used an alias"`
 	Choices []chunkChoice `json:"choices" doc:"empty in the chunk that include_usage adds"`
@@ -150,7 +150,7 @@ type chatChunk struct {
 }
 
 type chunkChoice struct {
-	Index        int           `json:"index"`
+	Index        int           `json:"index" doc:"position of the choice"`
 	Delta        delta         `json:"delta"`
 	Logprobs     *logprobs     `json:"logprobs,omitempty"`
 	FinishReason *string       `json:"finish_reason" enum:"stop,length,tool_calls,content_filter" doc:"null in every chunk of a choice except the last"`
@@ -160,18 +160,18 @@ type chunkChoice struct {
 type delta struct {
 	Role      string        `json:"role,omitempty" enum:"assistant" doc:"only in the first chunk of a choice"`
 	Content   **string      `json:"content,omitempty" doc:"null in the first chunk if a call follows"`
-	ToolCalls []callMessage `json:"tool_calls,omitempty"`
+	ToolCalls []callMessage `json:"tool_calls,omitempty" doc:"pieces of calls of tools"`
 }
 
 type logprobs struct {
-	Content []tokenLogprob `json:"content"`
+	Content []tokenLogprob `json:"content" doc:"one for each token of the content"`
 	Refusal *string        `json:"refusal" doc:"always null"`
 }
 
 // tokenLogprob is a token of the answer, topLogprob a likely one at its position.
 type tokenLogprob struct {
 	topLogprob
-	TopLogprobs []topLogprob `json:"top_logprobs"`
+	TopLogprobs []topLogprob `json:"top_logprobs" doc:"the most likely tokens at this position"`
 }
 
 type topLogprob struct {
@@ -181,19 +181,19 @@ type topLogprob struct {
 }
 
 type usage struct {
-	PromptTokens     int `json:"prompt_tokens"`
-	CompletionTokens int `json:"completion_tokens"`
-	TotalTokens      int `json:"total_tokens"`
+	PromptTokens     int `json:"prompt_tokens" doc:"tokens of the prompt"`
+	CompletionTokens int `json:"completion_tokens" doc:"generated tokens"`
+	TotalTokens      int `json:"total_tokens" doc:"prompt_tokens and completion_tokens together"`
 }
 
 type modelList struct {
-	Object string        `json:"object" enum:"list"`
+	Object string        `json:"object" doc:"always list" enum:"list"`
 	Data   []modelObject `json:"data" doc:"the default model is the first"`
 }
 
 type modelObject struct {
 	ID      string `json:"id" doc:"the model's name"`
-	Object  string `json:"object" enum:"model"`
+	Object  string `json:"object" doc:"always model" enum:"model"`
 	Created int64  `json:"created" doc:"seconds since 1970; 0 if unknown"`
-	OwnedBy string `json:"owned_by"`
+	OwnedBy string `json:"owned_by" doc:"family of the model"`
 }

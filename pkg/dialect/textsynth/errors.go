@@ -12,7 +12,7 @@ var Errors httpx.Errors = shape{}
 type shape struct{}
 
 type errorBody struct {
-	Error string `json:"error"`
+	Error string `json:"error" doc:"what went wrong"`
 }
 
 // Body implements [httpx.Errors].

@@ -52,7 +52,7 @@ type completionEnd struct {
 type counts struct {
 	InputTokens  int `json:"input_tokens" doc:"tokens of the prompts"`
 	OutputTokens int `json:"output_tokens" doc:"tokens of all texts"`
-	TotalTokens  int `json:"total_tokens"`
+	TotalTokens  int `json:"total_tokens" doc:"both together"`
 }
 
 // logprobRequest is the body of POST /v1/engines/{engine_id}/logprob.
@@ -78,14 +78,14 @@ type translateRequest struct {
 }
 
 type translateAnswer struct {
-	Translations []translation `json:"translations"`
-	InputTokens  int           `json:"input_tokens"`
+	Translations []translation `json:"translations" doc:"one for each text"`
+	InputTokens  int           `json:"input_tokens" doc:"tokens of the texts"`
 	OutputTokens int           `json:"output_tokens" doc:"tokens of all beams"`
 }
 
 type translation struct {
 	DetectedSourceLang string `json:"detected_source_lang" doc:"the code from the request, or with auto the detected one"`
-	Text               string `json:"text"`
+	Text               string `json:"text" doc:"the translated text"`
 }
 
 // tokenizeRequest is the body of POST /v1/engines/{engine_id}/tokenize.
@@ -95,6 +95,6 @@ type tokenizeRequest struct {
 }
 
 type tokenizeAnswer struct {
-	Tokens       []int    `json:"tokens"`
+	Tokens       []int    `json:"tokens" doc:"the ids of the tokens"`
 	TokenContent [][]byte `json:"token_content,omitzero" doc:"the bytes of each token"`
 }

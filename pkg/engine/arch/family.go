@@ -67,7 +67,9 @@ const (
 var families = map[string]*family{
 	"gpt2": &gpt2, "gptj": &gptj, "gpt_neo": &gptNeo, "gpt_neox": &gptNeoX, "bloom": &bloom, "falcon": &falcon, "opt": &opt,
 	llamaType: &llama, "mistral": &mistral, "ministral": &mistral, "phi3": &phi3, "qwen2": &qwen2, "qwen3": &qwen3, "smollm3": &smollm3,
-	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "granite": &granite, "granitemoehybrid": &granite4,
+	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "granite": &granite, "granitemoehybrid": &granite4, "minicpm": &minicpm,
+	"cohere": &cohere, "cohere2": &cohere2, "phi": &phi, "gpt_bigcode": &gptBigCode, "starcoder2": &starcoder2, "glm": &glm, "glm4": &glm4,
+	"exaone4": &exaone4, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM,
 	xglmType: &xglm, m2m100Type: &m2m100,
 }
@@ -80,7 +82,7 @@ var activations = map[string]transformer.Activation{
 	"gelu_new": transformer.GELU, "gelu_fast": transformer.GELU, "gelu_pytorch_tanh": transformer.GELU,
 	"gelu_python_tanh": transformer.GELU, "gelu_accurate": transformer.GELU,
 	"gelu": transformer.GELUErf, "gelu_python": transformer.GELUErf,
-	"relu": transformer.ReLU, "silu": transformer.SiLU, "swish": transformer.SiLU,
+	"relu": transformer.ReLU, "relu2": transformer.ReLU2, "silu": transformer.SiLU, "swish": transformer.SiLU,
 }
 
 // read returns the spec described by a configuration and the names of its tensors.

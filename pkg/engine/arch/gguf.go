@@ -5,8 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
+	"math"
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
@@ -44,8 +43,7 @@ func (o *opened) readGGUF() error {
 	}
 	t, ok := ggufTypes[kind]
 	if !ok {
-		known := strings.Join(slices.Sorted(maps.Keys(ggufTypes)), ", ")
-		return named(fmt.Errorf("general.architecture: %.40q is not supported, only %s", kind, known))
+		return named(refuse("general.architecture", kind, ggufTypes))
 	}
 	o.Type, o.family = t.kind, t.family
 	c, err := ggufConfig(o.file, kind)
@@ -53,6 +51,9 @@ func (o *opened) readGGUF() error {
 		return named(err)
 	}
 	c.needs("context_length", "embedding_length", "block_count", "attention.head_count", "feed_forward_length", "vocab_size")
+	if n := c.integer("expert_count", 0, 0, math.MaxInt32); n > 0 {
+		c.reject("expert_count", "%d experts: %s are not supported", n, needsExperts)
+	}
 	s, l, err := t.family.read(c)
 	if err != nil {
 		return named(err)

@@ -15,6 +15,10 @@ var ggufTypes = map[string]struct {
 	"qwen3": {"qwen3", &ggufQwen3}, "phi3": {"phi3", &ggufPhi3}, "gemma": {"gemma", &ggufGemma}, "gemma2": {"gemma2", &ggufGemma2},
 	"gemma3": {"gemma3_text", &ggufGemma3}, "smollm3": {"smollm3", &ggufSmolLM3}, "olmo": {"olmo", &ggufOLMo}, "olmo2": {"olmo2", &ggufOLMo2},
 	"granite": {"granite", &ggufGranite}, "stablelm": {"stablelm", &ggufStableLM}, "falcon": {"falcon", &ggufFalcon}, "bloom": {"bloom", &ggufBLOOM},
+	"command-r": {"cohere", &ggufCohere}, "cohere2": {"cohere2", &ggufCohere2}, "phi2": {"phi", &ggufPhi2},
+	"starcoder": {"gpt_bigcode", &ggufStarCoder}, "starcoder2": {"starcoder2", &ggufStarCoder2}, "glm4": {"glm4", &ggufGLM4},
+	"exaone4": {"exaone4", &ggufEXAONE4}, "arcee": {"arcee", &ggufArcee}, "nemotron": {"nemotron", &ggufNemotron},
+	"ernie4_5": {"ernie4_5", &ggufERNIE}, "seed_oss": {"seed_oss", &ggufSeedOSS}, "minicpm": {"minicpm", &ggufMiniCPM},
 }
 
 // Common parts of all architectures; names of keys are without the architecture's prefix.
@@ -27,7 +31,7 @@ var (
 	}
 	ggufEps   = real{"attention.layer_norm_epsilon", 1e-5}
 	ggufFixed = []requiredValue{
-		{"expert_count", "0"}, {"attention.clamp_kqv", "0"}, {"attention.causal", "true"}, {"tensor_data_layout", `"Meta AI original pth"`},
+		{"attention.clamp_kqv", "0"}, {"attention.causal", "true"}, {"tensor_data_layout", `"Meta AI original pth"`},
 	}
 	// ggufFactors lists the factors and bounds that a family without them must not have.
 	ggufFactors = []requiredValue{

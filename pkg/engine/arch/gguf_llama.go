@@ -138,6 +138,18 @@ var ggufGranite = ggufLike(func(f *family) {
 	}
 })
 
+// ggufMiniCPM has Granite's keys. Its first files lack those of the factors, which are those of
+// MiniCPM 2B.
+var ggufMiniCPM = ggufLike(func(f *family) {
+	f.fixed = ggufFixed
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		s.EmbedScale = float32(c.number("embedding_scale", 12, 1e-6, 1e6))
+		s.ResidualScale = float32(c.number("residual_scale", 1.4/math.Sqrt(float64(len(s.Decoder))), 1e-6, 1e6))
+		s.LogitScale = float32(1 / c.number("logit_scale", float64(s.Width)/256, 1e-6, 1e6))
+		setRotary(s, interleaved(ggufHeads(c, s)))
+	}
+})
+
 var ggufStableLM = ggufLike(func(f *family) {
 	f.eps = ggufEps
 	f.spec.Norm = transformer.LayerNorm
@@ -225,6 +237,7 @@ func ggufHeads(c *config, s *transformer.Spec) transformer.Rotary {
 	return ggufRotary(c, a.HeadDim, "rope.freq_base", 10000)
 }
 
+// interleaved makes the pairs of a rotary embedding neighbours, as in GPT-J.
 func interleaved(r transformer.Rotary) transformer.Rotary {
 	r.Interleaved = true
 	return r

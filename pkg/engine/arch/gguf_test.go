@@ -193,7 +193,7 @@ func TestHostileGGUF(t *testing.T) {
 		want   string
 	}{
 		{func(k map[string]any, _ map[string]block) { delete(k, "general.architecture") }, `"general.architecture": no such key`},
-		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "gptj" }, `general.architecture: "gptj" is not supported, only bloom, falcon`},
+		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "gptj" }, `general.architecture: "gptj" is not supported, only arcee, bloom`},
 		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = 7 }, `"general.architecture": uint32 where string`},
 		{func(k map[string]any, _ map[string]block) { delete(k, "llama.block_count") }, "llama.block_count: missing"},
 		{func(k map[string]any, _ map[string]block) { k["llama.block_count"] = 0 }, "llama.block_count: 0 is not in 1..1000"},
@@ -201,7 +201,8 @@ func TestHostileGGUF(t *testing.T) {
 		{func(k map[string]any, _ map[string]block) { k["llama.attention.head_count_kv"] = []int{1} }, "llama.attention.head_count_kv: [1] is not a valid integer"},
 		{func(k map[string]any, _ map[string]block) { k["llama.attention.head_count"] = 3 }, "llama.attention.head_count: 3 does not divide the width, 8"},
 		{func(k map[string]any, _ map[string]block) { k["llama.attention.value_length"] = 8 }, "llama.attention.value_length: 8 is not attention.key_length, 4"},
-		{func(k map[string]any, _ map[string]block) { k["llama.expert_count"] = 8 }, "llama.expert_count: 8 is not supported"},
+		{func(k map[string]any, _ map[string]block) { k["llama.expert_count"] = 8 }, "llama.expert_count: 8 experts: mixtures of experts are not supported"},
+		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "qwen3moe" }, `general.architecture: "qwen3moe" is not supported: it needs mixtures of experts`},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.scaling.type"] = "yarn" }, "llama.rope.scaling.factor: missing"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.dimension_count"] = 6 }, "llama.rope.dimension_count: 6 is not even and at most"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.freq_base"] = math.NaN() }, `key "llama.rope.freq_base"`},

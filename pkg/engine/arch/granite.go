@@ -1,6 +1,10 @@
 package arch
 
-import "glossa/pkg/engine/transformer"
+import (
+	"math"
+
+	"glossa/pkg/engine/transformer"
+)
 
 // granite is IBM's Granite 3: Llama with factors of the embedding, scores, branches and
 // logits.
@@ -19,15 +23,15 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 	f.tensors.decoder.down = linear{names: "layers.%d.shared_mlp.output_linear"}
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		if n := c.integer("num_local_experts", 8, 0, maxDepth); n > 0 {
-			c.reject("num_local_experts", "%d experts: mixtures of experts are not supported", n)
+			c.reject("num_local_experts", "%d experts: %s are not supported", n, needsExperts)
 		}
 		for i, kind := range c.words("layer_types layers_block_type") {
 			if kind != "attention" && kind != fullAttention {
-				c.reject("layer_types", "layer %d is of type %.40q; only attention is supported", i, kind)
+				c.reject("layer_types", "layer %d is of type %.40q: %s are not supported", i, kind, needsStates)
 			}
 		}
 		if !c.has("layer_types layers_block_type") {
-			c.reject("layer_types", "missing: layers would be state-space models, which are not supported")
+			c.reject("layer_types", "missing: layers would be %s, which are not supported", needsStates)
 		}
 		graniteFactors(c, s)
 		r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}})
@@ -41,6 +45,22 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 		if c.flag("attention_bias", false) {
 			l.decoder.qkv.bias, l.decoder.out.bias = always, always
 		}
+	}
+})
+
+// minicpm is Hu et al. 2024 (MiniCPM 1B and 2B, MiniCPM4): Granite with other names of the
+// factors. That of the branches is divided by the root of the depth.
+var minicpm = llamaLike("MiniCPM", func(f *family) {
+	f.context = field{"max_position_embeddings", 2048}
+	f.tied = true
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		if n := c.integer("num_experts", 0, 0, maxDepth); n > 0 {
+			c.reject("num_experts", "%d experts: %s are not supported", n, needsExperts)
+		}
+		s.EmbedScale = float32(c.number("scale_emb", 1, 1e-6, 1e6))
+		s.ResidualScale = float32(c.number("scale_depth", 1, 1e-6, 1e6) / math.Sqrt(float64(len(s.Decoder))))
+		s.LogitScale = float32(c.integer("dim_model_base", 1, 1, maxWidth)) / float32(s.Width)
+		adjustLlama(c, s, l)
 	}
 })
 

@@ -7,9 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
-	"slices"
-	"strings"
 
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
@@ -97,8 +94,7 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 	case kind == "":
 		return nil, nil, errors.New("no model_type")
 	case o.family == nil:
-		known := strings.Join(slices.Sorted(maps.Keys(families)), ", ")
-		return nil, nil, fmt.Errorf("model_type: %.40q is not supported, only %s", kind, known)
+		return nil, nil, refuse("model_type", kind, families)
 	}
 	o.Model, o.config = &Model{Type: kind}, c
 	return o.family.read(c)

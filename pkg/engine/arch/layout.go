@@ -18,6 +18,8 @@ type layout struct {
 	copies    string // tensors that may repeat the embedding, and must then be equal
 	tied      bool
 
+	projectIn, projectOut linear // of a Spec with EmbedWidth
+
 	embedNorm         string
 	norm, encoderNorm string
 	noNormBias        bool // layer norms have no bias
@@ -67,6 +69,10 @@ type builder struct {
 func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*transformer.Weights, error) {
 	b := &builder{source: src, spec: s, layout: l}
 	w := &transformer.Weights{Embed: b.embedding(l)}
+	if s.EmbedWidth > 0 {
+		w.ProjectIn = b.linear(&l.projectIn, 0, s.Width, s.EmbedWidth)
+		w.ProjectOut = b.linear(&l.projectOut, 0, s.EmbedWidth, s.Width)
+	}
 	if s.Position == transformer.Learned {
 		table := b.matrix(l.positions+".weight", s.Context+l.skip, s.Width, false)
 		w.Positions = transformer.Linear{Weight: []transformer.Tensor{table.rows(l.skip, s.Context)}}
@@ -75,7 +81,7 @@ func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*tran
 		w.EmbedNorm = b.norm(l.embedNorm, 0)
 	}
 	if !l.tied {
-		w.Head = b.linear(&l.head, 0, s.Vocab, s.Width)
+		w.Head = b.linear(&l.head, 0, s.Vocab, b.embedWidth())
 	} else if l.head.bias == always {
 		w.Head.Bias = b.biasOf(&l.head, 0, []int{s.Vocab})
 	}
@@ -97,18 +103,26 @@ func (b *builder) embedding(l *layout) transformer.Linear {
 	if !ok && l.tied {
 		name, _ = b.first(l.embed + " " + l.copies)
 	}
-	t := b.matrix(name+".weight", b.spec.Vocab, b.spec.Width, false).rows(0, b.spec.Vocab)
+	t := b.matrix(name+".weight", b.spec.Vocab, b.embedWidth(), false).rows(0, b.spec.Vocab)
 	copies := strings.Fields(l.embed)
 	if l.tied {
 		copies = append(copies, strings.Fields(l.copies)...)
 	}
 	for _, other := range copies {
 		if other != name && b.has(other+".weight") {
-			t.Read = same(t, b.matrix(other+".weight", b.spec.Vocab, b.spec.Width, false).rows(0, b.spec.Vocab))
+			t.Read = same(t, b.matrix(other+".weight", b.spec.Vocab, b.embedWidth(), false).rows(0, b.spec.Vocab))
 			t.ReadStored = nil // reading stored values would skip the comparison
 		}
 	}
 	return transformer.Linear{Weight: []transformer.Tensor{t}}
+}
+
+// embedWidth returns the width of the embedding and of the head.
+func (b *builder) embedWidth() int {
+	if b.spec.EmbedWidth > 0 {
+		return b.spec.EmbedWidth
+	}
+	return b.spec.Width
 }
 
 // same reads a tensor that repeats another one, and fails if they differ.

@@ -316,3 +316,25 @@ func TestDetectUnreadable(t *testing.T) {
 		}
 	}
 }
+
+// Half of each head is rotated where the configuration does not say the share.
+func TestPartialRotaryDefault(t *testing.T) {
+	for _, name := range []string{"phi", "glm", "glm4", "nemotron"} {
+		fsys := bare(t, name)
+		want := openIn(t, fsys, "m")
+		set(t, fsys, "config.json", map[string]any{"rope_parameters": map[string]any{"rope_type": "default", "rope_theta": 1000.0}})
+		if got := openIn(t, fsys, "m"); !reflect.DeepEqual(got.Spec.Rotaries, want.Spec.Rotaries) || got.Spec.Rotaries[0].Dims >= got.Spec.Kinds[0].Attention.HeadDim {
+			t.Errorf("%s: %+v, want %+v", name, got.Spec.Rotaries, want.Spec.Rotaries)
+		}
+	}
+}
+
+// EXAONE 4 32B states the pattern of its layers in letters too, beside layer_types.
+func TestPatternInLetters(t *testing.T) {
+	fsys := bare(t, "exaone4")
+	want := openIn(t, fsys, "m")
+	set(t, fsys, "config.json", map[string]any{"sliding_window_pattern": "LLLG"})
+	if got := openIn(t, fsys, "m"); !reflect.DeepEqual(got.Spec, want.Spec) {
+		t.Errorf("%+v, want %+v", got.Spec, want.Spec)
+	}
+}

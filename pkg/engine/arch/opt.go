@@ -23,12 +23,13 @@ var opt = family{
 	tensors: layout{
 		prefix: "model.", embed: "decoder.embed_tokens", copies: "lm_head", norm: "decoder.final_layer_norm",
 		positions: "decoder.embed_positions", skip: 2,
-		head:    linear{names: "lm_head"},
+		head:      linear{names: "lm_head"},
+		projectIn: linear{names: "decoder.project_in"}, projectOut: linear{names: "decoder.project_out"},
 		decoder: fairseqLayers("decoder.layers.%d."),
 	},
 	adjust: func(c *config, s *transformer.Spec, l *layout) {
 		if w := c.integer("word_embed_proj_dim", s.Width, 1, maxWidth); w != s.Width {
-			c.reject("word_embed_proj_dim", "%d is not hidden_size, %d: projections of the embedding are not supported", w, s.Width)
+			s.EmbedWidth = w // of OPT-350m
 		}
 		if !c.flag("do_layer_norm_before", true) {
 			s.NoLastNorm = true

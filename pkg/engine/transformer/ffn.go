@@ -66,6 +66,8 @@ func newActivation(f *FeedForward) (a activation, err error) {
 		a = simple((*kernel.Kernels).SiLU)
 	case ReLU:
 		a = simple((*kernel.Kernels).ReLU)
+	case ReLU2:
+		a = simple(squaredReLU)
 	case Universal:
 		a = activation{learned: 2, depth: 1, apply: universal}
 	case KANSpline:
@@ -82,6 +84,12 @@ func newActivation(f *FeedForward) (a activation, err error) {
 		return a, fmt.Errorf("activation %q cannot be gated", f.Activation)
 	}
 	return a, nil
+}
+
+// squaredReLU is relu(h)².
+func squaredReLU(k *kernel.Kernels, h []float32) {
+	k.ReLU(h)
+	k.Mul(h, h)
 }
 
 // universal is silu(h)*gate + h*skip.

@@ -31,6 +31,9 @@ func (m formulas) logits(source, tokens []int) (out rows) {
 		if !m.Spec.NoLastNorm {
 			x = m.norm("norm", x)
 		}
+		if m.Spec.EmbedWidth > 0 {
+			x = m.linear("project_out", x)
+		}
 		y := m.linear(head, x)
 		for i := range y {
 			if s := m.Spec.LogitScale; s != 0 {
@@ -56,6 +59,9 @@ func (m formulas) embed(tokens []int) (out rows) {
 	s, width := m.Spec, m.Spec.Width
 	for p, t := range tokens {
 		x := m.row("embedding", t)
+		if s.EmbedWidth > 0 {
+			x = m.linear("project_in", x)
+		}
 		for i := range x {
 			if s.EmbedScale != 0 {
 				x[i] *= float64(s.EmbedScale)
@@ -297,6 +303,8 @@ func (m formulas) activation(at string, a transformer.Activation, v float64, i i
 		return gelu(v)
 	case transformer.GELUErf:
 		return 0.5 * v * (1 + math.Erf(v/math.Sqrt2))
+	case transformer.ReLU2:
+		return max(v, 0) * max(v, 0)
 	case transformer.ReLU:
 		return max(v, 0)
 	case transformer.SiLU:

@@ -40,6 +40,7 @@ type Pass struct {
 	heads  []float32 // (tokens, Heads*HeadDim)
 	h, g   []float32 // (tokens, FeedForward.Width)
 	cross  []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
+	narrow []float32 // (tokens, EmbedWidth), what projections read or write
 	angles []angles  // of each table of Rotaries
 	logits []float32 // (outputs, Vocab)
 }
@@ -217,6 +218,7 @@ func (p *Pass) grow(layers []layer) {
 	}
 	fit(&p.qkv, n*qkv)
 	fit(&p.heads, n*heads)
+	fit(&p.narrow, n*m.EmbedWidth)
 	fit(&p.h, n*h)
 	fit(&p.g, n*g)
 	if len(m.encoder) > 0 {
@@ -260,9 +262,9 @@ func (p *Pass) computeAngles(r *Rotary, to *angles) {
 // embed writes x = embedding·EmbedScale + position, or its norm.
 func (p *Pass) embed(sp span, tokens []int) {
 	m, w := p.m, p.m.Width
-	for j, t := range tokens {
+	p.lookUp(sp, tokens)
+	for j := range tokens {
 		x := p.x[(sp.row+j)*w : (sp.row+j+1)*w]
-		m.embed.row(x, t)
 		if m.EmbedScale != 0 {
 			m.kernels.Scale(x, m.EmbedScale)
 		}
@@ -270,6 +272,22 @@ func (p *Pass) embed(sp span, tokens []int) {
 		if m.EmbedNorm {
 			m.normalise(x, x, m.embedNorm)
 		}
+	}
+}
+
+// lookUp writes x = embedding, or its projection.
+func (p *Pass) lookUp(sp span, tokens []int) {
+	m, x, width := p.m, p.x[sp.row*p.m.Width:], p.m.embedWidth()
+	if m.EmbedWidth > 0 {
+		x = p.narrow
+	}
+	for j, t := range tokens {
+		m.embed.row(x[j*width:(j+1)*width], t)
+	}
+	if m.EmbedWidth > 0 {
+		w := p.workers[0]
+		w.count = 1 // the others do not work yet
+		w.apply(&m.projectIn, p.x[sp.row*m.Width:], p.narrow, len(tokens))
 	}
 }
 
@@ -317,7 +335,13 @@ func (w *worker) project() {
 			to += width
 		}
 	}
-	first, last := w.apply(&m.head, w.logits, w.norm[:to], w.outputs)
+	in := w.norm[:to]
+	if m.EmbedWidth > 0 {
+		in = w.narrow[:w.outputs*m.EmbedWidth]
+		w.apply(&m.projectOut, in, w.norm[:to], w.outputs)
+		w.barrier.wait()
+	}
+	first, last := w.apply(&m.head, w.logits, in, w.outputs)
 	if m.LogitScale == 0 && m.LogitSoftCap == 0 || first == last {
 		return
 	}

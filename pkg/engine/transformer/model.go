@@ -19,11 +19,13 @@ type Model struct {
 	Spec
 
 	kernels     *kernel.Kernels
-	embed       *linear   // (Vocab, Width), looked up by row; may be the head
+	embed       *linear   // (Vocab, Width or EmbedWidth), looked up by row; may be the head
+	projectIn   linear    // (Width, EmbedWidth), of EmbedWidth
+	projectOut  linear    // (EmbedWidth, Width), of EmbedWidth
 	embedNorm   norm      // of EmbedNorm
 	positions   []float32 // (Context, Width), row-major, of Position Learned
 	frequencies []float32 // (Width/2), of Position Sinusoidal
-	head        linear    // (Vocab, Width)
+	head        linear    // (Vocab, Width or EmbedWidth)
 
 	decoder, encoder         []layer
 	decoderNorm, encoderNorm norm

@@ -36,10 +36,13 @@ func (s *Spec) parts(w *Weights, m *Model) []part {
 	l := &partList{spec: s}
 	m.embed = &m.head
 	if w.Head.Weight == nil { // the head is the embedding
-		l.add(part{name: "embedding", head: true, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: &m.head})
+		l.add(part{name: "embedding", head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: &m.head})
 	} else {
 		m.embed = &linear{}
-		l.add(part{name: "embedding", head: true, usage: lookedUp, rows: s.Vocab, cols: s.Width, from: &w.Embed.Weight, matrix: m.embed})
+		l.add(part{name: "embedding", head: true, usage: lookedUp, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: m.embed})
+	}
+	if s.EmbedWidth > 0 {
+		l.linear("project_in", &w.ProjectIn, &m.projectIn, s.Width, s.EmbedWidth)
 	}
 	if s.Position == Learned {
 		l.add(part{name: "positions", usage: plain, rows: s.Context, cols: s.Width, from: &w.Positions.Weight, values: &m.positions})
@@ -56,8 +59,11 @@ func (s *Spec) parts(w *Weights, m *Model) []part {
 	if !s.NoLastNorm {
 		l.norm("norm", &w.DecoderNorm, &m.decoderNorm, s.Width)
 	}
+	if s.EmbedWidth > 0 {
+		l.linear("project_out", &w.ProjectOut, &m.projectOut, s.EmbedWidth, s.Width)
+	}
 	if w.Head.Weight != nil {
-		l.add(part{name: "head", head: true, rows: s.Vocab, cols: s.Width, from: &w.Head.Weight, matrix: &m.head})
+		l.add(part{name: "head", head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Head.Weight, matrix: &m.head})
 	}
 	l.vector("head.bias", &w.Head.Bias, &m.head.bias, s.Vocab)
 	return l.parts

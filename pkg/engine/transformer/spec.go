@@ -16,6 +16,10 @@ type Spec struct {
 	Context int `json:"context"` // positions that a sequence can have
 	Width   int `json:"width"`   // of the residual stream
 
+	// EmbedWidth is the width of the embedding and of the head, if projections lie between
+	// them and the residual stream (OPT-350m). 0: it is Width. Decoders only.
+	EmbedWidth int `json:"embed_width,omitempty"`
+
 	// Kinds are the kinds of layers, each of which some layer has. Decoder and Encoder
 	// give each layer's index in Kinds; a decoder-only model has no Encoder.
 	Kinds   []Kind `json:"kinds"`
@@ -142,6 +146,14 @@ type Rotary struct {
 	Original int       `json:"original,omitempty"`
 }
 
+// embedWidth returns the width of the embedding and of the head.
+func (s *Spec) embedWidth() int {
+	if s.EmbedWidth > 0 {
+		return s.EmbedWidth
+	}
+	return s.Width
+}
+
 // Frequencies returns base^(-2j/dims) for each pair of dims dimensions, computed in
 // float32 as the published models were: angles are large, and rounding shows.
 func Frequencies(base float64, dims int) []float32 {
@@ -171,6 +183,7 @@ const (
 	GELU      Activation = "gelu_tanh" // 0.5x(1+tanh(√(2/π)(x+0.044715x³)))
 	GELUErf   Activation = "gelu"      // 0.5x(1+erf(x/√2))
 	ReLU      Activation = "relu"
+	ReLU2     Activation = "relu2" // relu(x)² (So et al. 2021)
 	SiLU      Activation = "silu"
 	Universal Activation = "universal"
 	KANSpline Activation = "kan_spline"

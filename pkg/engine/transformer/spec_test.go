@@ -65,7 +65,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 		seen[fmt.Sprint("norm ", s.Norm)]++
 		for name, said := range map[string]bool{
 			"encoder": s.Encoder != nil, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm,
-			"no last norm": s.NoLastNorm, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0,
+			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0,
 		} {
 			if said {
 				seen[name]++
@@ -88,7 +88,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 3+3+7+5+5+6+4+12 {
+	if len(seen) != 3+3+8+5+5+7+4+12 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {

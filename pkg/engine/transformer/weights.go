@@ -8,10 +8,12 @@ import (
 // Weights describe where [New] reads the parameters of a model. Nothing is read earlier.
 // A zero Linear, Vector or Norm means that the model does not have it.
 type Weights struct {
-	Embed     Linear // (Vocab, Width)
-	EmbedNorm Norm   // of a Spec with EmbedNorm
-	Positions Linear // (Context, Width), of Position Learned
-	Head      Linear // (Vocab, Width), with or without bias; zero: Embed is the head too
+	Embed      Linear // (Vocab, Width), or (Vocab, EmbedWidth)
+	ProjectIn  Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
+	EmbedNorm  Norm   // of a Spec with EmbedNorm
+	Positions  Linear // (Context, Width), of Position Learned
+	ProjectOut Linear // (EmbedWidth, Width), of a Spec with EmbedWidth
+	Head       Linear // as Embed, with or without bias; zero: Embed is the head too
 
 	Decoder, Encoder         []Layer
 	DecoderNorm, EncoderNorm Norm // after the last layer, unless NoLastNorm
@@ -144,9 +146,14 @@ func (w *Weights) bytes(spec *Spec, f Format, counts func(usage) bool) (total in
 	return total
 }
 
+// CacheBytes returns the memory of the cache of a sequence, see [Model.CacheBytes].
+func (w *Weights) CacheBytes(spec *Spec, capacity int) int64 {
+	return newModel(spec, w).CacheBytes(capacity)
+}
+
 // Elements returns the number of values of all weights.
 func (w *Weights) Elements() (n int64) {
-	for _, l := range []Linear{w.Embed, w.Positions, w.Head} {
+	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.ProjectOut, w.Head} {
 		n += l.elements()
 	}
 	n += w.EmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()

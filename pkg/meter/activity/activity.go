@@ -36,7 +36,7 @@ type Config struct {
 
 // A Model is a model whose weights are in memory.
 type Model struct {
-	Name  string `json:"name"`
+	Name  string `json:"name" doc:"name of the model"`
 	Bytes int64  `json:"bytes" doc:"of its weights"`
 	InUse int    `json:"in_use" doc:"requests that hold it"`
 }
@@ -142,10 +142,10 @@ func (a *Activity) spread(from, to time.Time, tokens int64) {
 // An interval is a part of the report.
 type interval struct {
 	At       int64   `json:"at" doc:"when it began, Unix time in seconds"`
-	Requests int64   `json:"requests"`
+	Requests int64   `json:"requests" doc:"requests that ended"`
 	Errors   int64   `json:"errors" doc:"requests that failed"`
-	Input    int64   `json:"input_tokens"`
-	Output   int64   `json:"output_tokens"`
+	Input    int64   `json:"input_tokens" doc:"tokens of their prompts"`
+	Output   int64   `json:"output_tokens" doc:"generated tokens"`
 	Running  int     `json:"running" doc:"the most generations that were seen to run"`
 	Waiting  int     `json:"waiting" doc:"the most generations that were seen to wait for a worker"`
 	Median   float64 `json:"first_token_ms,omitzero" doc:"the median time to the first token"`
@@ -154,13 +154,13 @@ type interval struct {
 
 // failures are the failed requests with an error code.
 type failures struct {
-	Code  llm.Code `json:"code"`
-	Count int64    `json:"count"`
+	Code  llm.Code `json:"code" doc:"code of the error"`
+	Count int64    `json:"count" doc:"how often it occurred"`
 }
 
 // generations are the generations now.
 type generations struct {
-	Running int `json:"running"`
+	Running int `json:"running" doc:"generations that run"`
 	Waiting int `json:"waiting" doc:"for a worker"`
 	Workers int `json:"workers" doc:"generations that can run at once"`
 }
@@ -176,7 +176,7 @@ type memory struct {
 type recent struct {
 	Since       int64       `json:"since" doc:"when the measurements began, Unix time in seconds"`
 	Now         int64       `json:"now" doc:"Unix time in seconds"`
-	Seconds     int         `json:"interval_seconds"`
+	Seconds     int         `json:"interval_seconds" doc:"length of an interval"`
 	Generations generations `json:"generations"`
 	Memory      memory      `json:"memory"`
 	Errors      []failures  `json:"errors" doc:"of all intervals, the most frequent first"`

@@ -26,17 +26,17 @@ type report struct {
 
 // limited is a principal with limits.
 type limited struct {
-	Principal string   `json:"principal"`
+	Principal string   `json:"principal" doc:"who has the limit"`
 	Requests  string   `json:"requests,omitempty" doc:"such as 10/s or 600/m"`
-	Tokens    []tokens `json:"tokens"`
+	Tokens    []tokens `json:"tokens" doc:"the limits of tokens"`
 }
 
 // tokens is a budget of one period.
 type tokens struct {
-	Period string    `json:"period" enum:"day,month"`
-	Limit  int64     `json:"limit"`
+	Period string    `json:"period" doc:"day or month" enum:"day,month"`
+	Limit  int64     `json:"limit" doc:"tokens in a period"`
 	Left   int64     `json:"left" doc:"tokens that no process has leased; some of the leased ones may be unused"`
-	Resets time.Time `json:"resets"`
+	Resets time.Time `json:"resets" doc:"when the next period begins"`
 }
 
 // usageRequest is the query string of GET /usage.

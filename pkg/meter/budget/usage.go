@@ -13,12 +13,12 @@ import (
 // A Usage is the usage of one model by one principal in one UTC day, or in a month if
 // Day is a month.
 type Usage struct {
-	Day       string `json:"day"`       // 2026-11-22; 2026-11
-	Principal string `json:"principal"` // "": no credentials were required
-	Model     string `json:"model"`
-	Requests  int64  `json:"requests"`
-	Input     int64  `json:"input_tokens"`
-	Output    int64  `json:"output_tokens"`
+	Day       string `json:"day" doc:"the day in UTC, as 2026-01-31, or the month, as 2026-01"`
+	Principal string `json:"principal" doc:"who sent the requests; empty where no credentials were required"`
+	Model     string `json:"model" doc:"the model that answered"`
+	Requests  int64  `json:"requests" doc:"requests that were answered"`
+	Input     int64  `json:"input_tokens" doc:"tokens of prompts"`
+	Output    int64  `json:"output_tokens" doc:"generated tokens"`
 }
 
 // A Journal stores usage.

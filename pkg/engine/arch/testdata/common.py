@@ -36,7 +36,7 @@ def random_parameters(model, seed, embed=0.7, flip=()):
         for name, p in model.named_parameters():
             if id(p) in tables:
                 value = embed * rng.standard_normal(p.shape)
-            elif p.dim() == 2:
+            elif p.dim() == 2 and "_norm" not in name:
                 conv = ".c_" in name  # GPT-2's are (in, out)
                 fan = p.shape[0] if conv else p.shape[1]
                 gain = 1.6 if any(k in name for k in ("q_proj", "k_proj", "qkv_proj", "c_attn", "query_key_value")) else 1.2

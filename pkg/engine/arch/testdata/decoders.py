@@ -51,7 +51,7 @@ def check_sensitive(model, ids):
     which mistakes one is found out. The biases of keys do not change a softmax unless
     they are rotated."""
     want, _ = forward(model, ids)
-    rotated = model.config.model_type not in ("gpt2", "gpt_neo", "xglm", "opt", "bloom", "falcon", "smollm3")
+    rotated = model.config.model_type not in ("gpt2", "gpt_neo", "xglm", "opt", "bloom", "falcon", "smollm3", "cohere2")
     with torch.no_grad():
         for name, p in model.named_parameters():
             if name.endswith("k_proj.bias") and not rotated:

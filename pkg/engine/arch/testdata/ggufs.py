@@ -1,12 +1,15 @@
 """GGUF files of the same weights, as llama.cpp's converter lays them out, and goldens of
 what transformers reads from them."""
 
+import json
+
 import gguf
 import numpy as np
 import torch
 from gguf import GGMLQuantizationType as Type
 from gguf import quants
-from transformers import AutoModelForCausalLM, LlamaConfig, LlamaForCausalLM
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM, GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 import common
@@ -31,7 +34,7 @@ def regrouped(w, heads):
     return w.reshape(heads, 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
 
 
-PERMUTED = ("llama", "mistral", "granite", "smollm3", "olmo")
+PERMUTED = ("llama", "mistral", "granite", "smollm3", "olmo", "arcee", "internlm3", "minicpm")
 
 
 def grouped(w, queries, keys):
@@ -45,7 +48,7 @@ def transform(config, name, w):
         return permuted(w, config.num_attention_heads)
     if config.model_type in PERMUTED and ".k_proj." in name:
         return permuted(w, config.num_key_value_heads)
-    if config.model_type.startswith("gemma") and name.endswith("norm.weight"):
+    if (config.model_type.startswith("gemma") or config.model_type == "nemotron") and name.endswith("norm.weight"):
         return w + 1
     if config.model_type == "falcon" and ".query_key_value." in name:
         newer = config.new_decoder_architecture
@@ -202,9 +205,22 @@ def read(path, model):
     return read
 
 
-def convert(source, name, arch, kind, tokenizer, texts, extra=None, judged=True):
+def minicpm(source):
+    """The model of a directory of MiniCPM, which Granite's class computes."""
+    config = json.loads((HERE / source / "config.json").read_text())
+    depth, width = config["num_hidden_layers"], config["hidden_size"]
+    config |= {"embedding_multiplier": config["scale_emb"], "residual_multiplier": config["scale_depth"] / depth**0.5,
+               "attention_multiplier": (width / config["num_attention_heads"])**-0.5, "logits_scaling": width / config["dim_model_base"]}
+    config.pop("model_type")
+    model = GraniteForCausalLM(GraniteConfig(**config, attn_implementation="eager"))
+    model.load_state_dict(load_file(HERE / source / "model.safetensors"), strict=not model.config.tie_word_embeddings)
+    model.config.model_type = "minicpm"
+    return model
+
+
+def convert(source, name, arch, kind, tokenizer, texts, extra=None, judged=True, model=None):
     """A GGUF file of a model of this directory, and its golden."""
-    model = AutoModelForCausalLM.from_pretrained(HERE / source, dtype=torch.float32, attn_implementation="eager")
+    model = model or AutoModelForCausalLM.from_pretrained(HERE / source, dtype=torch.float32, attn_implementation="eager")
     values, kinds = {}, {}
     for key, w in (tensors(model.eval(), arch) | (extra(model) if extra else {})).items():
         values[key], kinds[key] = stored(w, kind)
@@ -309,3 +325,18 @@ def modern():
     one("falcon", names.FALCON, judged=False)
     one("falcon-40b", names.FALCON, judged=False)
     one("bloom", names.BLOOM, judged=False)
+    one("cohere", names.COMMAND_R, judged=False)
+    one("cohere-qk", names.COMMAND_R, judged=False)
+    one("cohere2", names.COHERE2, judged=False)
+    one("phi", names.PHI2, judged=False)
+    one("gpt_bigcode", names.STARCODER, judged=False)
+    one("starcoder2", names.STARCODER2, judged=False)
+    one("glm4", names.GLM4, judged=False)
+    one("exaone4", names.EXAONE4, judged=False)
+    one("exaone4-full", names.EXAONE4, lambda model: {"rope_freqs.weight": factors(model)}, judged=False)
+    one("arcee", names.ARCEE, judged=False)
+    one("nemotron", names.NEMOTRON, judged=False)
+    one("ernie4_5", names.ERNIE4_5, judged=False)
+    one("seed_oss", names.SEED_OSS, judged=False)
+    one("internlm3", names.LLAMA, judged=False)
+    convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))

@@ -28,6 +28,8 @@ import common  # noqa: E402
 import decoders  # noqa: E402
 import ggufs  # noqa: E402
 import modern  # noqa: E402
+import others  # noqa: E402
+import sizes  # noqa: E402
 import translators  # noqa: E402
 
 VERSIONS = {
@@ -37,8 +39,8 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100,
-} | modern.GROUPS | {"modern_gguf": ggufs.modern}
-LIMIT = 9_000_000  # bytes of all files
+} | modern.GROUPS | others.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes}
+LIMIT = 14_000_000  # bytes of all files
 
 
 def main(names):

@@ -5,7 +5,8 @@ import numpy as np
 
 MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
-    "stablelm", "falcon", "bloom",
+    "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
+    "ernie4_5", "seed_oss", "internlm3", "minicpm",
 )
 
 
@@ -14,7 +15,9 @@ def add(writer, config):
     ffn = getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
     writer.add_feed_forward_length(ffn)
     add_norm(writer, config)
-    if config.model_type == "bloom":
+    if config.model_type == "gpt_bigcode":
+        writer.add_head_count_kv(1)
+    if config.model_type in ("bloom", "gpt_bigcode"):
         return
     dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     writer.add_head_count_kv(kv_heads(config))
@@ -25,9 +28,12 @@ def add(writer, config):
     add_windows(writer, config)
     if config.model_type == "granite":
         writer.add_attention_scale(config.attention_multiplier)
+    if config.model_type in ("granite", "minicpm"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)
+    if config.model_type in ("cohere", "cohere2"):
+        writer.add_logit_scale(config.logit_scale)
     if config.model_type == "gemma2":
         writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
         writer.add_final_logit_softcapping(config.final_logit_softcapping)
@@ -46,7 +52,8 @@ def add_norm(writer, config):
         if hasattr(config, key):
             writer.add_layer_norm_rms_eps(getattr(config, key))
             return
-    writer.add_layer_norm_eps(getattr(config, "layer_norm_epsilon", None) or getattr(config, "layer_norm_eps", 1e-5))
+    names = ("layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps")
+    writer.add_layer_norm_eps(next((getattr(config, n) for n in names if hasattr(config, n)), 1e-5))
 
 
 def add_rope(writer, config, dim):
@@ -74,7 +81,7 @@ def add_rope(writer, config, dim):
 
 
 def add_windows(writer, config):
-    if config.model_type in ("mistral", "phi3", "gemma2", "gemma3_text", "olmo3") and config.sliding_window:
+    if config.model_type in ("mistral", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4") and config.sliding_window:
         writer.add_sliding_window(config.sliding_window)
-    if config.model_type == "olmo3":
+    if config.model_type in ("olmo3", "exaone4"):
         writer.add_sliding_window_pattern([t == "sliding_attention" for t in config.layer_types])

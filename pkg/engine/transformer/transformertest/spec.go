@@ -51,6 +51,9 @@ func (g *generator) spec() *transformer.Spec {
 		s.Encoder = g.stack(s, encoder, true)
 	}
 	dropUnused(s)
+	if !encoder {
+		s.EmbedWidth = maybe(g, 8, 40)
+	}
 	return s
 }
 
@@ -104,7 +107,7 @@ func (g *generator) kind(s *transformer.Spec, crossed, encoder bool) (k transfor
 		a.Clamp = pick[float32](g, 0.8, 30)
 	}
 	f.Width = pick(g, 7, 40, 64)
-	f.Activation = pick(g, transformer.GELU, transformer.GELUErf, transformer.ReLU, transformer.SiLU, transformer.Universal, transformer.KANSpline)
+	f.Activation = pick(g, transformer.GELU, transformer.GELUErf, transformer.ReLU, transformer.ReLU2, transformer.SiLU, transformer.Universal, transformer.KANSpline)
 	if f.Norms == transformer.NoNorm { // or x, which nothing bounds, would be squared in every layer
 		f.Activation = pick(g, transformer.ReLU, transformer.Universal)
 	}

@@ -27,9 +27,16 @@ type Values struct {
 // New returns a model of an architecture, always the same for a seed.
 func New(spec *transformer.Spec, seed uint64) *Model {
 	b := &builder{Model: &Model{Spec: spec, Values: map[string]Values{}}, r: rand.New(rand.NewPCG(seed, 1))}
-	w := &transformer.Weights{Embed: b.matrix("embedding", spec.Vocab, spec.Width, 1)}
+	width := spec.Width
+	if spec.EmbedWidth > 0 {
+		width = spec.EmbedWidth
+	}
+	w := &transformer.Weights{Embed: b.matrix("embedding", spec.Vocab, width, 1)}
 	if b.r.IntN(2) == 0 {
-		w.Head = b.linear("head", spec.Vocab, spec.Width)
+		w.Head = b.linear("head", spec.Vocab, width)
+	}
+	if spec.EmbedWidth > 0 {
+		w.ProjectIn, w.ProjectOut = b.linear("project_in", spec.Width, width), b.linear("project_out", width, spec.Width)
 	}
 	if spec.Position == transformer.Learned {
 		w.Positions = b.matrix("positions", spec.Context, spec.Width, 0.5)

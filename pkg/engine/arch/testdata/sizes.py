@@ -1,0 +1,137 @@
+"""Writes sizes.json: the configurations of published models, and the names and shapes of
+the tensors that transformers makes for them. It computes no weights."""
+
+import json
+import pathlib
+import re
+
+import torch
+import transformers
+from transformers import AutoConfig, AutoModelForCausalLM
+
+
+def sized(kind, layers, width, heads, ffn, vocab, context, keys=None, tied=False, **rest):
+    config = {
+        "model_type": kind, "num_hidden_layers": layers, "hidden_size": width, "num_attention_heads": heads,
+        "intermediate_size": ffn, "vocab_size": vocab, "max_position_embeddings": context, "tie_word_embeddings": tied,
+        "bos_token_id": 1, "eos_token_id": 2, "torch_dtype": "bfloat16",
+    }
+    return config | ({"num_key_value_heads": keys} if keys else {}) | rest
+
+
+def llama3(factor):
+    return {"rope_theta": 500000.0, "rope_scaling": {
+        "rope_type": "llama3", "factor": factor, "low_freq_factor": 1.0, "high_freq_factor": 4.0, "original_max_position_embeddings": 8192}}
+
+
+GEMMA = {"head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 256}
+GEMMA3 = GEMMA | {"rope_theta": 1e6, "rope_local_base_freq": 10000.0, "sliding_window_pattern": 6}
+GRANITE = {"embedding_multiplier": 12.0, "attention_multiplier": 0.015625, "residual_multiplier": 0.22, "logits_scaling": 8.0}
+
+SUPPORTED = {
+    "SmolLM2-135M": sized("llama", 30, 576, 9, 1536, 49152, 8192, 3, True, rope_theta=1e5),
+    "SmolLM2-360M": sized("llama", 32, 960, 15, 2560, 49152, 8192, 5, True, rope_theta=1e5),
+    "SmolLM2-1.7B": sized("llama", 24, 2048, 32, 8192, 49152, 8192, 32, True, rope_theta=1.3e5),
+    "SmolLM3-3B": sized("smollm3", 36, 2048, 16, 11008, 128256, 65536, 4, True, rope_theta=5e6),
+    "Qwen3-0.6B": sized("qwen3", 28, 1024, 16, 3072, 151936, 40960, 8, True, head_dim=128, rope_theta=1e6),
+    "Qwen3-1.7B": sized("qwen3", 28, 2048, 16, 6144, 151936, 40960, 8, True, head_dim=128, rope_theta=1e6),
+    "Qwen3-4B": sized("qwen3", 36, 2560, 32, 9728, 151936, 40960, 8, True, head_dim=128, rope_theta=1e6),
+    "Qwen2.5-0.5B": sized("qwen2", 24, 896, 14, 4864, 151936, 32768, 2, True, rope_theta=1e6),
+    "DeepSeek-R1-Distill-Qwen-1.5B": sized("qwen2", 28, 1536, 12, 8960, 151936, 131072, 2, rope_theta=10000.0),
+    "Gemma-2-2B": sized("gemma2", 26, 2304, 8, 9216, 256000, 8192, 4, True, sliding_window=4096, **GEMMA),
+    "Gemma-3-270M": sized("gemma3_text", 18, 640, 4, 2048, 262144, 32768, 1, True, sliding_window=512, **GEMMA3),
+    "Gemma-3-1B": sized("gemma3_text", 26, 1152, 4, 6912, 262144, 32768, 1, True, sliding_window=512, **GEMMA3),
+    "Gemma-3-4B, text": sized("gemma3_text", 34, 2560, 8, 10240, 262208, 131072, 4, True, sliding_window=1024,
+                              rope_scaling={"rope_type": "linear", "factor": 8.0}, **GEMMA3),
+    "TinyLlama-1.1B": sized("llama", 22, 2048, 32, 5632, 32000, 2048, 4),
+    "Llama-3.2-1B": sized("llama", 16, 2048, 32, 8192, 128256, 131072, 8, True, head_dim=64, **llama3(32.0)),
+    "Llama-3.2-3B": sized("llama", 28, 3072, 24, 8192, 128256, 131072, 8, True, head_dim=128, **llama3(32.0)),
+    "Llama-3.1-8B": sized("llama", 32, 4096, 32, 14336, 128256, 131072, 8, **llama3(8.0)),
+    "Mistral-7B-v0.3": sized("mistral", 32, 4096, 32, 14336, 32768, 32768, 8, rope_theta=1e6, sliding_window=None),
+    "Mistral-Nemo-12B": sized("mistral", 40, 5120, 32, 14336, 131072, 131072, 8, head_dim=128, rope_theta=1e6, sliding_window=None),
+    "Phi-2": sized("phi", 32, 2560, 32, 10240, 51200, 2048, partial_rotary_factor=0.4),
+    "Phi-3-mini-4k": sized("phi3", 32, 3072, 32, 8192, 32064, 4096, 32, sliding_window=2047),
+    "Phi-4-mini": sized("phi3", 32, 3072, 24, 8192, 200064, 131072, 8, True, sliding_window=262144, partial_rotary_factor=0.75,
+                        original_max_position_embeddings=4096, rope_scaling={
+                            "type": "longrope", "short_factor": [1.0] * 48, "long_factor": [1.0 + j for j in range(48)]}),
+    "Phi-4": sized("phi3", 40, 5120, 40, 17920, 100352, 16384, 10, rope_theta=250000.0, sliding_window=None),
+    "OLMo-2-1B": sized("olmo2", 16, 2048, 16, 8192, 100352, 4096, 16, rope_theta=5e5),
+    "Granite-3.3-2B": sized("granite", 40, 2048, 32, 8192, 49159, 131072, 8, True, rope_theta=1e7, **GRANITE),
+    "Granite-4.0-350M": sized("granitemoehybrid", 28, 1024, 16, 2048, 100352, 32768, 4, True, num_local_experts=0, num_experts_per_tok=0,
+                              shared_intermediate_size=2048, layer_types=["attention"] * 28, position_embedding_type="rope", **GRANITE),
+    "StableLM-2-1.6B": sized("stablelm", 24, 2048, 32, 5632, 100352, 4096, 32, use_qkv_bias=True, partial_rotary_factor=0.25),
+    "EXAONE-4.0-1.2B": sized("exaone4", 30, 2048, 32, 4096, 102400, 65536, 8, True, head_dim=64, sliding_window=None,
+                             layer_types=["full_attention"] * 30, rope_theta=1e6),
+    "ERNIE-4.5-0.3B": sized("ernie4_5", 18, 1024, 16, 3072, 103424, 131072, 2, True, head_dim=128, rope_theta=500000.0),
+    "Command-R7B": sized("cohere2", 32, 4096, 32, 14336, 256000, 132096, 8, True, sliding_window=4096, sliding_window_pattern=4,
+                         logit_scale=0.25, rope_theta=50000.0),
+    "Command-R-35B": sized("cohere", 40, 8192, 64, 22528, 256000, 131072, 64, True, logit_scale=0.0625, rope_theta=8e6),
+    "MiniCPM-2B": sized("minicpm", 40, 2304, 36, 5760, 122753, 4096, 36, True, scale_emb=12, scale_depth=1.4, dim_model_base=256),
+    "MiniCPM4-0.5B": sized("minicpm", 24, 1024, 16, 4096, 73448, 32768, 2, True, scale_emb=12, scale_depth=1.4, dim_model_base=256),
+    "Helium-1-preview-2B": sized("helium", 24, 2560, 20, 7040, 48000, 4096, 20, head_dim=128, rope_theta=100000.0),
+    "InternLM3-8B": sized("internlm3", 48, 4096, 32, 10240, 128512, 32768, 2, head_dim=128, rope_theta=5e7),
+    "Nemotron-Mini-4B": sized("nemotron", 32, 3072, 24, 9216, 256000, 4096, 8, head_dim=128, partial_rotary_factor=0.5),
+    "GLM-4-9B-0414": sized("glm4", 40, 4096, 32, 13696, 151552, 32768, 2, head_dim=128, partial_rotary_factor=0.5),
+    "StarCoder2-3B": sized("starcoder2", 30, 3072, 24, 12288, 49152, 16384, 2, True, sliding_window=4096, rope_theta=999999.4420358813),
+    "TinyStarCoder-164M": {"model_type": "gpt_bigcode", "n_embd": 768, "n_layer": 20, "n_head": 12, "n_inner": 3072, "n_positions": 8192,
+                           "vocab_size": 49152, "multi_query": True},
+    "Falcon-7B": {"model_type": "falcon", "hidden_size": 4544, "num_hidden_layers": 32, "num_attention_heads": 71, "vocab_size": 65024,
+                  "multi_query": True, "parallel_attn": True, "bias": False, "alibi": False},
+    "GPT-2": {"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024, "vocab_size": 50257},
+    "GPT-Neo-125M": {"model_type": "gpt_neo", "hidden_size": 768, "num_layers": 12, "num_heads": 12, "vocab_size": 50257, "window_size": 256,
+                     "max_position_embeddings": 2048, "attention_types": [[["global", "local"], 6]]},
+    "GPT-J-6B": {"model_type": "gptj", "n_embd": 4096, "n_layer": 28, "n_head": 16, "n_positions": 2048, "rotary_dim": 64, "vocab_size": 50400,
+                 "tie_word_embeddings": False},
+    "Pythia-410M": sized("gpt_neox", 24, 1024, 16, 4096, 50304, 2048, rotary_pct=0.25, rotary_emb_base=10000),
+    "OPT-125M": {"model_type": "opt", "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "ffn_dim": 3072, "vocab_size": 50272,
+                 "word_embed_proj_dim": 768, "do_layer_norm_before": True},
+    "OPT-350M": {"model_type": "opt", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "ffn_dim": 4096, "vocab_size": 50272,
+                 "word_embed_proj_dim": 512, "do_layer_norm_before": False},
+    "BLOOM-560M": {"model_type": "bloom", "hidden_size": 1024, "n_layer": 24, "n_head": 16, "vocab_size": 250880, "seq_length": 2048},
+}
+
+REFUSED = {
+    "LFM2-1.2B": {"model_type": "lfm2"},
+    "Qwen3-30B-A3B": {"model_type": "qwen3_moe"},
+    "Qwen3-Next-80B-A3B": {"model_type": "qwen3_next"},
+    "Qwen3.5-0.8B": {"model_type": "qwen3_5"},
+    "Mixtral-8x7B": {"model_type": "mixtral"},
+    "GPT-OSS-20B": {"model_type": "gpt_oss"},
+    "DeepSeek-V3": {"model_type": "deepseek_v3"},
+    "Llama-4-Scout": {"model_type": "llama4"},
+    "Gemma-3-4B": {"model_type": "gemma3"},
+    "Gemma-3n-E2B": {"model_type": "gemma3n"},
+    "Granite-4.0-H-1B": sized("granitemoehybrid", 2, 1536, 12, 4096, 100352, 131072, 4, True, num_local_experts=0, layer_types=["mamba", "attention"]),
+    "Granite-4.0-H-Tiny": sized("granitemoehybrid", 2, 1536, 12, 1024, 100352, 131072, 4, True, num_local_experts=64, layer_types=["mamba", "attention"]),
+    "Mamba-130M": {"model_type": "mamba"},
+    "RWKV-4-169M": {"model_type": "rwkv"},
+    "Apertus-8B": {"model_type": "apertus"},
+    "Hunyuan-0.5B": {"model_type": "hunyuan_v1_dense"},
+    "Flan-T5-Base": {"model_type": "t5"},
+    "BERT-Base": {"model_type": "bert"},
+    "ModernBERT-Base": {"model_type": "modernbert"},
+}
+
+
+def tensors(config):
+    """Names, in which * is the number of a layer, to how many there are and their shape."""
+    config = dict(config)
+    if config["model_type"] == "minicpm":  # is not in transformers; its tensors have Llama's names
+        config["model_type"] = "llama"
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(config.pop("model_type"), **config))
+    found = {}
+    for name, p in model.named_parameters():
+        name = re.sub(r"\.[0-9]+\.", ".*.", name)
+        count, shape = found.get(name, (0, list(p.shape)))
+        assert shape == list(p.shape), name
+        found[name] = (count + 1, shape)
+    return found
+
+
+def sizes():
+    transformers.utils.logging.set_verbosity_error()
+    rows = [{"name": n, "config": c, "tensors": tensors(c)} for n, c in SUPPORTED.items()]
+    rows += [{"name": n, "config": c} for n, c in REFUSED.items()]
+    text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
+    (pathlib.Path(__file__).parent / "sizes.json").write_text(text)

@@ -1,0 +1,56 @@
+package arch
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// What some architectures need that the engine lacks.
+const (
+	needsExperts     = "mixtures of experts"
+	needsConvolution = "short convolutions"
+	needsStates      = "state-space layers"
+	needsDeltas      = "gated delta networks"
+	needsLatents     = "latent attention"
+)
+
+// unsupported maps known values of model_type and of GGUF's general.architecture to the reason
+// for which they are not supported.
+var unsupported = func() map[string]string {
+	all := map[string]string{}
+	for reason, names := range map[string]string{
+		"it needs " + needsExperts: "mixtral qwen2_moe qwen3_moe qwen2moe qwen3moe olmoe granitemoe granitemoeshared phimoe dbrx arctic afmoe axk1 " +
+			"glm4_moe glm4moe ernie4_5_moe ernie4_5-moe hunyuan_v1_moe hunyuan-moe exaone_moe exaone-moe cohere2_moe cohere2moe minimax minimax_m2 " +
+			"minimax-m2 bailing_hybrid bailingmoe dots1 flex_olmo grok jetmoe solar_open smallthinker",
+		"it needs " + needsExperts + " and attention sinks":                          "gpt_oss gpt-oss",
+		"it needs " + needsExperts + " and chunked attention":                        "llama4 llama4_text",
+		"it needs " + needsExperts + " and " + needsLatents:                          "deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 deepseek2 glm4_moe_lite kimi_k25 longcat_flash",
+		"it needs " + needsLatents:                                                   "minicpm3",
+		"it needs " + needsConvolution:                                               "lfm2 lfm2_moe lfm2moe lfm3",
+		"it needs " + needsStates:                                                    "mamba mamba2 falcon_mamba falcon_h1 falcon-h1 bamba zamba zamba2 nemotron_h nemotron_h_moe jamba plamo2 granitehybrid",
+		"it needs " + needsDeltas:                                                    "qwen3_next qwen3next qwen3_5 qwen3_5_text qwen35 qwen3_5_moe qwen35moe kimi_linear kimi-linear olmo_hybrid",
+		"it needs recurrent layers":                                                  "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
+		"it needs embeddings of each layer":                                          "gemma3n gemma3n_text gemma4 gemma4_text",
+		"it is an encoder-decoder; of these only m2m_100 is supported":               "t5 mt5 umt5 longt5 t5gemma bart mbart marian pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",
+		"it is an encoder, which generates no text":                                  "bert roberta xlm-roberta camembert distilbert electra deberta deberta-v2 albert mpnet modernbert modern-bert nomic_bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3 eurobert neo-bert gemma-embedding",
+		"it reads images or sound; GGUF files of its model of text may be supported": "gemma3 mistral3 llava mllama qwen2_vl qwen2vl qwen2_5_vl qwen3_vl qwen3vl phi4_multimodal smolvlm idefics3 paligemma clip",
+		"it needs the activation xIELU":                                              "apertus",
+		"it needs norms of queries and keys after their rotation":                    "hunyuan_v1_dense hunyuan-dense",
+		"it needs scores that are scaled by position":                                "ministral3",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			all[name] = reason
+		}
+	}
+	return all
+}()
+
+// refuse returns the error for a type of model that is not in a table of the supported ones.
+func refuse[T any](key, kind string, known map[string]T) error {
+	if reason, ok := unsupported[kind]; ok {
+		return fmt.Errorf("%s: %q is not supported: %s", key, kind, reason)
+	}
+	return fmt.Errorf("%s: %.40q is not supported, only %s", key, kind, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+}
