@@ -29,6 +29,7 @@ const (
 	httpx         = "pkg/httpx"
 	hub           = "pkg/hub"
 	intercept     = "pkg/intercept"
+	jinja         = "pkg/jinja"
 	local         = "pkg/local"
 	meter         = "pkg/meter"
 	budget        = "pkg/meter/budget"

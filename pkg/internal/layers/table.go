@@ -25,6 +25,7 @@ func Glossa() *Table {
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
 			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm", "pkg/toolcall"}},
 			"pkg/toolcall":                         {Floor: 0},
+			"pkg/jinja":                            {Floor: 0},
 			"pkg/language":                         {Floor: 0},
 			"pkg/memory":                           {Floor: 0},
 			"pkg/deployment":                       {Floor: 0},
