@@ -42,7 +42,7 @@ standard input, it prints one answer. Without MODEL the default model answers;
 	c.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c.complete(args)
-		a, err := p.open(c.checkpoints)
+		a, err := p.open(c.checkpoints, "")
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"slices"
@@ -41,7 +42,7 @@ In bash it needs the package bash-completion.`,
 }
 
 // completeModels completes the first argument with the names of the starters and of the models in
-// the directory of --checkpoints, without opening them.
+// the directory of --checkpoints or the shared one, without opening them.
 func (p *program) completeModels(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -50,7 +51,7 @@ func (p *program) completeModels(c *cobra.Command, args []string, _ string) ([]s
 	dir, err := c.Flags().GetString("checkpoints")
 	if err == nil && dir == "" {
 		if err = p.settings.load(); err == nil {
-			dir = p.settings.get(variable("checkpoints"))
+			dir = cmp.Or(p.settings.get(variable("checkpoints")), p.existingHome())
 		}
 	}
 	if err == nil && dir != "" && !strings.HasPrefix(dir, "s3:") {

@@ -35,7 +35,7 @@ func modelFlags(c *cobra.Command, o *modelsOptions) {
 
 // checkpointsFlag adds the flag that names the directory of models.
 func checkpointsFlag(c *cobra.Command, dir *string) {
-	c.Flags().StringVar(dir, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, in addition to the starters")
+	c.Flags().StringVar(dir, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, in addition to the starters (default the models of glossa pull and glossa run)")
 	withVariables(c.Flags(), "checkpoints")
 	completeDirectory(c, "checkpoints")
 }
@@ -43,13 +43,16 @@ func checkpointsFlag(c *cobra.Command, dir *string) {
 // modelsCommand returns glossa models, which lists the models.
 func (p *program) modelsCommand() *cobra.Command {
 	c := p.modelsListCommand()
-	c.Use, c.Short, c.Args = "models", "List models; add, remove and check their records", subcommand
-	c.Long = `List the models that glossa serve would serve, and report problems. The other
-commands edit and check the records of models in a DynamoDB table.`
+	c.Use, c.Short, c.Args = "models", "List, show and delete models; edit and check their records", subcommand
+	c.Long = `List the models that glossa serve would serve, and report problems. show, ps and
+rm are for the models of this machine; the other commands edit and check the
+records of models in a DynamoDB table.`
 	c.Example = `  glossa models
+  glossa models show novels
   glossa models --checkpoints runs --json
   glossa models check --table-name glossa`
-	c.AddCommand(p.modelsListCommand(), p.modelsAddCommand(), p.modelsRemoveCommand(), p.modelsCheckCommand(), p.modelsInitCommand())
+	c.AddCommand(p.modelsListCommand(), p.modelsShowCommand(), p.modelsPsCommand(), p.modelsRmCommand(),
+		p.modelsAddCommand(), p.modelsRemoveCommand(), p.modelsCheckCommand(), p.modelsInitCommand())
 	return c
 }
 

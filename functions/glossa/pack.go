@@ -17,6 +17,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/fit"
 	"glossa/pkg/publish"
 )
 
@@ -128,7 +129,7 @@ func (o *packOptions) run(ctx context.Context, p *program) (err error) {
 		return err
 	}
 	_, err = fmt.Fprintf(p.stdout, "%s: %s, %d weights in %s of %s: glossa serve --checkpoints %s\n",
-		o.file, m.Name(), m.Weights.Elements(), o.quant, megabytes(size), filepath.Dir(o.file))
+		o.file, m.Name(), m.Weights.Elements(), o.quant, fit.Bytes(size), filepath.Dir(o.file))
 	return err
 }
 
@@ -139,5 +140,5 @@ func (p packProgress) share() float64 { return float64(p.done) / float64(max(1, 
 
 // String formats the progress.
 func (p packProgress) String() string {
-	return fmt.Sprintf("%s of %s", megabytes(p.done), megabytes(p.total))
+	return fmt.Sprintf("%s of %s", fit.Bytes(p.done), fit.Bytes(p.total))
 }

@@ -17,6 +17,7 @@ import (
 	"glossa/pkg/app"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/fit"
 	"glossa/pkg/publish"
 )
 
@@ -104,7 +105,7 @@ func (p *publishOptions) run(ctx context.Context, cfg app.Config, out, notes io.
 		}
 		return err
 	}
-	_, err = fmt.Fprintf(out, "%s: %s of weights in %s\n", p.upload.Name, megabytes(size), strings.TrimSuffix(cfg.Checkpoints, "/"))
+	_, err = fmt.Fprintf(out, "%s: %s of weights in %s\n", p.upload.Name, fit.Bytes(size), strings.TrimSuffix(cfg.Checkpoints, "/"))
 	return err
 }
 

@@ -13,17 +13,20 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/fit"
 	"glossa/pkg/hub"
 )
 
-// defaultCheckpoints is the default directory of models.
-const defaultCheckpoints = "checkpoints"
-
 // pullOptions holds the command line of pull.
 type pullOptions struct {
-	repo, revision   string
+	hub.Reference
 	to               string // the directory of models
+	home             bool   // to is the shared one
+	running          bool   // for glossa run, which chooses the format of safetensors in memory
+	room             int64  // bytes for weights, by which a quantisation is chosen; 0: unknown
 	include, exclude []string
 	tokenFile        string
 	client           hub.Client
@@ -33,25 +36,24 @@ type pullOptions struct {
 func (p *program) pullCommand() *cobra.Command {
 	o := &pullOptions{}
 	c := &cobra.Command{
-		Use: "pull OWNER/NAME", Short: "Download a model from the Hugging Face hub", Args: positional(1, "OWNER/NAME"),
-		Long: `Download a model from the Hugging Face hub into the directory of models. The
-same command resumes after Ctrl-C or power loss, and every file is verified.`,
+		Use: "pull OWNER/NAME[:QUANT]", Short: "Download a model from the Hugging Face hub", Args: positional(1, "OWNER/NAME"),
+		Long: `Download a model from the Hugging Face hub into the directory of models, which
+glossa run, serve, chat and models share. Of several quantisations (GGUF files)
+it downloads QUANT, or the one that fits into this machine's memory. The same
+command resumes after Ctrl-C or power loss, and every file is verified.`,
 		Example: `  glossa pull EleutherAI/pythia-160m
-  glossa pull Qwen/Qwen2.5-0.5B-Instruct-GGUF --include '*q8_0.gguf'
+  glossa pull Qwen/Qwen2.5-0.5B-Instruct-GGUF:Q8_0
   glossa pull meta-llama/Llama-3.2-1B --token-file token.txt`,
 	}
 	f := c.Flags()
-	f.StringVar(&o.revision, "revision", "main", "branch, tag or commit")
-	f.StringVar(&o.to, "to", "", "`directory` of models; the model is stored in its subdirectory NAME (default "+defaultCheckpoints+") [$"+variable("checkpoints")+"]")
-	f.StringArrayVar(&o.include, "include", nil, "download files that match the `pattern`, such as '*Q4_K_M.gguf', instead of the safetensors and their configuration; may be repeated")
+	f.StringVar(&o.to, "to", "", "`directory` of models; the model is stored in its subdirectory NAME (default that of glossa run) [$"+variable("checkpoints")+"]")
+	f.StringArrayVar(&o.include, "include", nil, "download files that match the `pattern`, such as '*Q4_K_M.gguf', instead of choosing; may be repeated")
 	f.StringArrayVar(&o.exclude, "exclude", nil, "skip files that match the `pattern`; may be repeated")
-	f.StringVar(&o.tokenFile, "token-file", "", "`file` that holds the token of an account on the hub (default HF_TOKEN, which is sent only to "+hub.DefaultEndpoint+")")
-	f.StringVar(&o.client.Endpoint, "endpoint", hub.DefaultEndpoint, "`URL` of the hub or of a mirror")
+	o.flags(f)
 	completeDirectory(c, "to")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		o.repo = args[0]
-		if err := hub.CheckRepo(o.repo); err != nil {
-			return usageError{err}
+		if err := o.name(args[0]); err != nil {
+			return err
 		}
 		if err := o.complete(p); err != nil {
 			return err
@@ -61,13 +63,38 @@ same command resumes after Ctrl-C or power loss, and every file is verified.`,
 	return c
 }
 
+// flags adds the flags that glossa run has too.
+func (p *pullOptions) flags(f *pflag.FlagSet) {
+	f.StringVar(&p.Revision, "revision", "", "branch, tag or commit (default main)")
+	f.StringVar(&p.tokenFile, "token-file", "", "`file` that holds the token of an account on the hub (default HF_TOKEN, which is sent only to "+hub.DefaultEndpoint+")")
+	f.StringVar(&p.client.Endpoint, "endpoint", hub.DefaultEndpoint, "`URL` of the hub or of a mirror")
+}
+
+// name parses the name of a model. The revision of a flag prevails over that of a URL.
+func (p *pullOptions) name(text string) error {
+	ref, err := hub.ParseReference(text)
+	if err != nil {
+		return usageError{err}
+	}
+	ref.Revision = cmp.Or(p.Revision, ref.Revision)
+	p.Reference = ref
+	return nil
+}
+
 // complete adds the values of the settings and of the token's file.
 func (p *pullOptions) complete(of *program) error {
 	cfg, err := of.environment()
 	if err != nil {
 		return err
 	}
-	if p.to = cmp.Or(p.to, cfg.Checkpoints, defaultCheckpoints); strings.HasPrefix(p.to, "s3:") {
+	p.home, p.room = p.to == "" && cfg.Checkpoints == "", cfg.Memory
+	if p.to, err = of.modelsDir(p.to, &cfg); err != nil {
+		return err
+	}
+	if strings.HasPrefix(p.to, "s3:") {
+		if p.running {
+			return fmt.Errorf("%s is in S3: name a local directory with --checkpoints", p.to)
+		}
 		return fmt.Errorf("%s is in S3: name a local directory with --to and copy its content", p.to)
 	}
 	if p.tokenFile != "" {
@@ -104,36 +131,53 @@ func readToken(name string) (hub.Token, error) {
 	return token, nil
 }
 
-// run lists, chooses and downloads the files.
+// dir returns the directory of the model.
+func (p *pullOptions) dir() string { return filepath.Join(p.to, path.Base(p.Repo)) }
+
+// run lists, chooses and downloads the files, and says how to use them.
 func (p *pullOptions) run(ctx context.Context, out, notes io.Writer) error {
-	s, err := p.client.List(ctx, p.repo, p.revision)
-	if err != nil {
-		return p.withHint(err)
-	}
-	files, err := s.Choose(p.include, p.exclude)
-	if unchosen, ok := errors.AsType[*hub.UnchosenError](err); ok {
-		return fmt.Errorf("%s: %s", p.repo, unchosen.Sentence(fmt.Sprintf("rerun with --include '%s'", unchosen.Files[0].Path)))
-	}
+	chosen, err := p.download(ctx, out, notes)
 	if err != nil {
 		return err
 	}
-	dir := filepath.Join(p.to, path.Base(p.repo))
-	d, err := p.client.Prepare(ctx, s, files, dir)
-	if err != nil {
+	if !p.home {
+		_, err = fmt.Fprintf(out, "%s is complete: glossa serve --checkpoints %s\n", p.dir(), p.to)
 		return err
+	}
+	name := path.Base(p.Repo)
+	if places, err := arch.Places(os.DirFS(p.to), name); err == nil && len(places) > 1 && chosen != "" {
+		name += ":" + chosen
+	}
+	_, err = fmt.Fprintf(out, "%s is complete: glossa run %s\n", p.dir(), name)
+	return err
+}
+
+// download lists, chooses and downloads the files. It returns the name of the quantisation,
+// "" of safetensors.
+func (p *pullOptions) download(ctx context.Context, out, notes io.Writer) (quant string, err error) {
+	s, err := p.client.List(ctx, p.Repo, p.Revision)
+	if err != nil {
+		return "", p.withHint(err)
+	}
+	quant, files, err := p.choose(s, out)
+	if err != nil {
+		return "", err
+	}
+	d, err := p.client.Prepare(ctx, s, files, p.dir())
+	if err != nil {
+		return "", err
 	}
 	defer d.Close() // all downloaded data is already on the disk
-	fmt.Fprintf(out, "%s at %s is commit %s: %d %s, %s\n", s.Repo, s.Revision, s.Commit, d.Files, plural("file", d.Files), megabytes(d.Total))
-	fmt.Fprintf(out, "to download: %s", megabytes(d.Missing))
+	fmt.Fprintf(out, "%s at %s is commit %s: %d %s, %s\n", s.Repo, s.Revision, s.Commit, d.Files, plural("file", d.Files), fit.Bytes(d.Total))
+	fmt.Fprintf(out, "to download: %s", fit.Bytes(d.Missing))
 	if d.Free >= 0 {
-		fmt.Fprintf(out, "; free on the disk: %s", megabytes(d.Free))
+		fmt.Fprintf(out, "; free on the disk: %s", fit.Bytes(d.Free))
 	}
 	fmt.Fprintln(out)
-	if err := p.fetch(ctx, d, dir, notes); err != nil {
-		return p.withHint(err)
+	if err := p.fetch(ctx, d, p.dir(), notes); err != nil {
+		return "", p.withHint(err)
 	}
-	_, err = fmt.Fprintf(out, "%s is complete: glossa serve --checkpoints %s\n", dir, p.to)
-	return err
+	return quant, nil
 }
 
 // fetch runs the download with a bar. If it fails, fetch prints how much is kept.
@@ -151,7 +195,7 @@ func (p *pullOptions) fetch(ctx context.Context, d *hub.Download, dir string, no
 		return nil
 	}
 	if at := d.Progress(); at.Bytes > 0 {
-		fmt.Fprintf(notes, "%s of %s are kept in %s: run the same command to resume\n", megabytes(at.Bytes), megabytes(at.Total), dir)
+		fmt.Fprintf(notes, "%s of %s are kept in %s: run the same command to resume\n", fit.Bytes(at.Bytes), fit.Bytes(at.Total), dir)
 	}
 	if ctx.Err() != nil && errors.Is(err, context.Cause(ctx)) {
 		return fmt.Errorf("stopped: %w", context.Cause(ctx))
@@ -211,23 +255,10 @@ const maxTimeLeft = 1000 * time.Hour
 
 // String formats the progress.
 func (d download) String() string {
-	s := fmt.Sprintf("%s of %s  %d/%d files", megabytes(d.Bytes), megabytes(d.Total), d.Files, d.AllFiles)
+	s := fmt.Sprintf("%s of %s  %d/%d files", fit.Bytes(d.Bytes), fit.Bytes(d.Total), d.Files, d.AllFiles)
 	if d.rate > 0 {
 		left := time.Duration(min(float64(d.Total-d.Bytes)/d.rate, maxTimeLeft.Seconds()) * float64(time.Second))
-		s += fmt.Sprintf("  %s/s  %s left", megabytes(int64(d.rate)), left.Round(time.Second))
+		s += fmt.Sprintf("  %s/s  %s left", fit.Bytes(int64(d.rate)), left.Round(time.Second))
 	}
 	return s
-}
-
-// megabytes formats a number of bytes in decimal units.
-func megabytes(n int64) string {
-	switch {
-	case n >= 1e9:
-		return fmt.Sprintf("%.1f GB", float64(n)/1e9)
-	case n >= 1e6:
-		return fmt.Sprintf("%.1f MB", float64(n)/1e6)
-	case n >= 1e3:
-		return fmt.Sprintf("%.1f kB", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%d B", n)
 }

@@ -31,19 +31,26 @@ func pullFiles() map[string][]byte {
 // sends 100,000 bytes and waits while the gate is closed.
 type hubServer struct {
 	*httptest.Server
+	files map[string][]byte // of every model of acme
 	token string
 	gate  atomic.Pointer[chan struct{}]
 	sent  chan struct{} // receives a value when the store stops at the gate
 }
 
-func newHubServer(t *testing.T) *hubServer {
+func newHubServer(t *testing.T) *hubServer { return newHubOf(t, pullFiles()) }
+
+// newHubOf returns a hub whose models have the given files.
+func newHubOf(t *testing.T, files map[string][]byte) *hubServer {
+	stored := func(name string) bool {
+		return strings.HasSuffix(name, ".safetensors") || strings.HasSuffix(name, ".gguf")
+	}
 	const commit = "0123456789abcdef0123456789abcdef01234567"
-	h := &hubServer{sent: make(chan struct{}, 1)}
+	h := &hubServer{files: files, sent: make(chan struct{}, 1)}
 	store := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
 			t.Error("the store gets the token")
 		}
-		data := pullFiles()[strings.TrimPrefix(r.URL.Path, "/")]
+		data := h.files[strings.TrimPrefix(r.URL.Path, "/")]
 		if gate := h.gate.Load(); gate != nil {
 			w.Header().Set("Content-Length", fmt.Sprint(len(data)))
 			w.Write(data[:100_000])
@@ -56,26 +63,26 @@ func newHubServer(t *testing.T) *hubServer {
 	}))
 	t.Cleanup(store.Close)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/models/acme/tiny/revision/{revision}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /api/models/acme/{name}/revision/{revision}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"sha":%q}`, commit)
 	})
-	mux.HandleFunc("GET /api/models/acme/tiny/tree/"+commit, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /api/models/acme/{name}/tree/"+commit, func(w http.ResponseWriter, _ *http.Request) {
 		var list []map[string]any
-		for name, data := range pullFiles() {
+		for name, data := range h.files {
 			e := map[string]any{"type": "file", "path": name, "size": len(data)}
 			e["oid"] = fmt.Sprintf("%x", sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(data), data)))
-			if name == "model.safetensors" {
+			if stored(name) {
 				e["lfs"] = map[string]any{"oid": fmt.Sprintf("%x", sha256.Sum256(data)), "size": len(data)}
 			}
 			list = append(list, e)
 		}
 		json.NewEncoder(w).Encode(list)
 	})
-	mux.HandleFunc("GET /acme/tiny/resolve/"+commit+"/{path}", func(w http.ResponseWriter, r *http.Request) {
-		if name := r.PathValue("path"); name == "model.safetensors" {
+	mux.HandleFunc("GET /acme/{name}/resolve/"+commit+"/{path}", func(w http.ResponseWriter, r *http.Request) {
+		if name := r.PathValue("path"); stored(name) {
 			http.Redirect(w, r, store.URL+"/"+name, http.StatusFound)
 		} else {
-			w.Write(pullFiles()[name])
+			w.Write(h.files[name])
 		}
 	})
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -153,6 +160,7 @@ func TestPullRefuses(t *testing.T) {
 		"acme/tiny --endpoint ftp://a":         {1, "not of the form"},
 		"acme/tiny --endpoint " + h.URL:        {1, "; set a token with --token-file FILE\n"},
 		"acme/none --endpoint " + h.URL:        {1, "--token-file"},
+		"acme/tiny:../x":                       {2, "not the name of a quantisation"},
 	} {
 		var out, errs bytes.Buffer
 		status := run(t.Context(), append(append([]string{"pull"}, strings.Fields(args)...), "--to", dir), nil, &out, &errs)

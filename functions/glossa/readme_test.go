@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		main()
 	}
 	file := filepath.Join(os.TempDir(), "glossa-no-such-directory", "config.json")
-	if err := errors.Join(os.Setenv("XDG_CONFIG_HOME", file), os.Setenv("HOME", file)); err != nil {
+	if err := errors.Join(os.Setenv("XDG_CONFIG_HOME", file), os.Setenv("HOME", file), os.Setenv("GLOSSA_HOME", os.DevNull)); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())

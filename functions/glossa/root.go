@@ -27,8 +27,8 @@ func (p *program) root() *cobra.Command {
 from AWS Lambda. It also trains, downloads, measures and publishes models.`,
 		Example: `  glossa serve
   glossa chat novels
-  glossa pull EleutherAI/pythia-160m
-  glossa serve --checkpoints checkpoints`,
+  glossa run Qwen/Qwen3-0.6B
+  glossa serve --checkpoints runs`,
 		Args: subcommand, SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
@@ -52,7 +52,7 @@ from AWS Lambda. It also trains, downloads, measures and publishes models.`,
 			c.AddCommand(sub)
 		}
 	}
-	add(groupUse, p.serveCommand(), p.chatCommand(), p.modelsCommand(), p.pullCommand())
+	add(groupUse, p.runCommand(), p.serveCommand(), p.chatCommand(), p.modelsCommand(), p.pullCommand())
 	add(groupMake, p.trainCommand(), p.packCommand(), p.publishCommand(), p.benchCommand(), p.corpusCommand())
 	add(groupAccounts, p.userCommand(), p.keyCommand())
 	add(groupAbout, p.configCommand(), p.healthCommand(), p.versionCommand(), p.completionCommand(), p.manCommand())

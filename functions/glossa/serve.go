@@ -38,7 +38,7 @@ type serveOptions struct {
 func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.host, "host", "localhost", "`address` to listen on; localhost is 127.0.0.1, reachable only from this machine")
 	f.IntVar(&o.port, "port", 8080, "port to listen on; 0 chooses a free one")
-	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, served in addition to the starters; uploads are stored there")
+	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, served in addition to the starters; uploads are stored there (default the models of glossa pull and glossa run, without uploads)")
 	f.StringVar(&o.table, "table-name", "", tableUsage)
 	f.IntVar(&o.workers, "workers", app.DefaultWorkers, "concurrent generations; further requests wait in a queue")
 	f.StringVar(&o.memory, "memory", "", "memory for the weights of open models, a `size` such as 8GiB; the least recently used is evicted first (default three quarters of the memory)")
@@ -68,9 +68,9 @@ func serveSettings(f *pflag.FlagSet) (names []string) {
 func (p *program) serveCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "serve", Short: "Serve the models over HTTP",
-		Long: `Serve the starter models, and those of a directory or a bucket, over HTTP
-until a signal. Every flag can also be set by its environment variable or in
-the file of settings, see glossa config.`,
+		Long: `Serve the starter models, and those that glossa pull and glossa run downloaded
+or those of --checkpoints, over HTTP until a signal. Every flag can also be set
+by its environment variable or in the file of settings, see glossa config.`,
 		Example: `  glossa serve
   glossa serve --checkpoints runs --port 9000
   glossa serve --host 0.0.0.0 --auth --accounts accounts.json
@@ -115,10 +115,14 @@ func (o *serveOptions) check(s *settings, f *pflag.FlagSet) error {
 
 // configure returns the configuration of a server.
 func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
+	if o.checkpoints == "" {
+		p.makeHome()
+	}
 	if cfg, err = p.configure(o.checkpoints); err != nil {
 		return cfg, err
 	}
-	cfg.Auth, cfg.Uploads, cfg.Accounts = o.auth, true, o.accounts
+	cfg.Auth, cfg.Accounts = o.auth, o.accounts
+	cfg.Uploads = o.checkpoints != "" // clients write only where the operator says
 	cfg.Table, cfg.Listen = o.table, net.JoinHostPort(o.host, strconv.Itoa(o.port))
 	cfg.Workers, cfg.Quant = o.workers, o.quant
 	if cfg.Hosts, err = app.ParseList(o.hosts, httpx.CheckNames); err != nil {
@@ -179,7 +183,7 @@ func (p *program) configure(checkpoints string) (app.Config, error) {
 	}
 	cfg.Starters = starter.Runs()
 	cfg.Auth = false // decided by flags
-	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints)
+	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints, p.existingHome())
 	cfg.Activity = true
 	cfg.Meter = func(queue func() (int, int), known func(string) bool) app.Meter {
 		return prom.New(prom.Config{Queue: queue, Known: known})
@@ -187,12 +191,14 @@ func (p *program) configure(checkpoints string) (app.Config, error) {
 	return cfg, nil
 }
 
-// open returns the app of a command that does not serve.
-func (p *program) open(checkpoints string) (*app.App, error) {
+// open returns the app of a command that does not serve. quant is the format of weights in
+// memory, "" that of the settings.
+func (p *program) open(checkpoints, quant string) (*app.App, error) {
 	cfg, err := p.configure(checkpoints)
 	if err != nil {
 		return nil, err
 	}
+	cfg.Quant = cmp.Or(quant, cfg.Quant)
 	cfg.Accounts = "" // keys are not checked
 	return app.New(cfg)
 }

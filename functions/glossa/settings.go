@@ -15,6 +15,7 @@ import (
 
 	"glossa/pkg/app"
 	"glossa/pkg/cloud"
+	"glossa/pkg/home"
 )
 
 // configVariable names the file of settings.
@@ -39,6 +40,7 @@ func functionsOnly() []string {
 func commandSettings() []setting {
 	return []setting{
 		{"auth", "GLOSSA_AUTH", "true: glossa serve requires a key on all but the public routes"},
+		{"home", home.Variable, homeMeaning},
 		{"host", "GLOSSA_HOST", "address that glossa serve listens on; default localhost"},
 		{"log-format", "GLOSSA_LOG_FORMAT", "form of the log lines of glossa serve: auto, text or json"},
 		{"port", "GLOSSA_PORT", "port that glossa serve listens on; default 8080"},

@@ -1,10 +1,12 @@
 // Package memory divides the memory of a process among weights, requests, the bodies of
 // requests and Go's heap. It refuses to know what a model or a request is.
 //
-// Source: cgroups(7) and proc(5) of Linux; Go's runtime/debug, SetMemoryLimit.
+// Source: cgroups(7) and proc(5) of Linux; sysctl(3) of macOS, hw.memsize;
+// GlobalMemoryStatusEx of Windows; Go's runtime/debug, SetMemoryLimit.
 package memory
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"os"
@@ -51,7 +53,7 @@ type Limits struct {
 // MB, "" outside of Lambda.
 func Detect(lambda string) Limits {
 	bound := boundOf(lambda, os.ReadFile)
-	return Limits{Total: totalOf(bound, os.ReadFile), Bound: bound}
+	return Limits{Total: cmp.Or(totalOf(bound, os.ReadFile), physical()), Bound: bound}
 }
 
 // Weights returns the default bound of the weights of open models, 0 if the total is

@@ -35,6 +35,8 @@ func Glossa() *Table {
 			"pkg/bucket":                           {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/bucket/buckettest":                {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
 			"pkg/hub":             {Floor: 0, May: []string{"pkg/version"}},
+			"pkg/fit":             {Floor: 0},
+			"pkg/home":            {Floor: 0},
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
 			"pkg/internal/layers": {Floor: 0},

@@ -1,0 +1,325 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"glossa/pkg/bucket"
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/fit"
+	"glossa/pkg/hub"
+	"glossa/pkg/starter"
+)
+
+// modelsRmCommand returns glossa models rm.
+func (p *program) modelsRmCommand() *cobra.Command {
+	c := &cobra.Command{
+		Use: "rm NAME...", Short: "Delete the files of downloaded models",
+		Long: `Delete the files of models in the directory of models, after a question. Files
+that do not belong to a model stay. The starter models are part of the program
+and cannot be deleted; glossa models remove edits the records of a table.`,
+		Example:           "  glossa models rm Qwen3-0.6B\n  glossa models rm Llama-3.2-1B-Instruct-GGUF:Q8_0 --yes",
+		ValidArgsFunction: p.completeModels,
+	}
+	var checkpoints string
+	checkpointsFlag(c, &checkpoints)
+	yes := c.Flags().Bool("yes", false, "do not ask")
+	asJSON := jsonFlag(c.Flags())
+	c.RunE = func(c *cobra.Command, names []string) error {
+		if len(names) == 0 {
+			return usagef("missing argument NAME")
+		}
+		dir, err := p.removalDir(checkpoints)
+		if err != nil {
+			return err
+		}
+		plans := []*removal{}
+		for _, name := range names { // all are checked before the first is deleted
+			r, err := planRemoval(dir, name)
+			if err != nil {
+				return err
+			}
+			plans = append(plans, r)
+		}
+		return p.removeFiles(c.Context(), plans, *yes, *asJSON)
+	}
+	return c
+}
+
+// removalDir returns the directory of models.
+func (p *program) removalDir(flag string) (string, error) {
+	cfg, err := p.environment()
+	if err != nil {
+		return "", err
+	}
+	dir, err := p.modelsDir(flag, &cfg)
+	if err == nil && bucket.IsURL(dir) {
+		err = fmt.Errorf("%s is in S3: delete the models with the tools of S3", dir)
+	}
+	return dir, err
+}
+
+// A removal is the files of a model to delete.
+type removal struct {
+	Name  string   `json:"name"`
+	Dir   string   `json:"directory"`
+	Files []string `json:"files"` // relative to Dir, with slashes
+	Size  int64    `json:"bytes"` // of Files
+	Kept  []string `json:"kept"`  // files that do not belong to the model
+
+	whole string // the subdirectory of the model; "": other models are in it
+}
+
+// planRemoval finds the files of a model in a directory of models.
+func planRemoval(dir, name string) (*removal, error) {
+	text := name
+	if cut := len(text) - len(":latest"); cut > 0 && strings.EqualFold(text[cut:], ":latest") {
+		text = text[:cut]
+	}
+	ref, err := hub.ParseReference(text)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	base := path.Base(ref.Repo)
+	root, err := os.OpenRoot(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, absent(dir, name, base)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	r := &removal{Name: base, Dir: dir, Files: []string{}, Kept: []string{}}
+	info, err := root.Lstat(base)
+	switch {
+	case err == nil && info.IsDir():
+		if origin, err := hub.Pulled(filepath.Join(dir, base)); base != ref.Repo && (err != nil || !strings.EqualFold(origin.Repo, ref.Repo)) {
+			return nil, fmt.Errorf("%s does not come from %s: to delete it, name it %s", filepath.Join(dir, base), ref.Repo, base)
+		}
+		err = r.directory(root.FS(), base, ref.Quant)
+	case err == nil && info.Mode()&fs.ModeSymlink != 0: // what it leads to stays
+		r.Files = []string{base}
+	default:
+		err = r.topLevel(root.FS(), base)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(r.Files) == 0 && r.whole == "":
+		return nil, absent(dir, name, base)
+	}
+	for _, file := range r.Files {
+		if info, err := root.Lstat(file); err == nil && info.Mode().IsRegular() {
+			r.Size += info.Size()
+		}
+	}
+	return r, nil
+}
+
+// absent returns the error of a model that is not in the directory.
+func absent(dir, name, base string) error {
+	if slices.Contains(starter.Names(), base) {
+		return fmt.Errorf("%s is a starter model: it is part of the program and cannot be deleted", base)
+	}
+	return fmt.Errorf("there is no model %q in %s", name, dir)
+}
+
+// topLevel finds a model that is one file, or the parts of one, beside the directories.
+func (r *removal) topLevel(fsys fs.FS, base string) error {
+	entries, err := fs.ReadDir(fsys, ".")
+	for _, e := range entries {
+		stem, gguf := strings.CutSuffix(e.Name(), ".gguf")
+		pack, packed := strings.CutSuffix(e.Name(), checkpoint.PackSuffix)
+		if !e.IsDir() && (gguf && (stem == base || partOf.ReplaceAllString(stem, "") == base) || packed && pack == base) {
+			r.Files = append(r.Files, e.Name())
+		}
+	}
+	return err
+}
+
+// partOf matches the end of the name of a part of a split model.
+var partOf = regexp.MustCompile(`-\d{5}-of-\d{5}$`)
+
+// directory finds the files of the models in a subdirectory: of one quantisation, or of the only
+// model in it.
+func (r *removal) directory(fsys fs.FS, dir, quant string) error {
+	places, _ := arch.Places(fsys, dir) // a model that cannot be opened can be deleted
+	if quant != "" {
+		return r.quantisation(fsys, dir, quant, places)
+	}
+	if len(places) > 1 {
+		var names []string
+		for _, place := range places {
+			names = append(names, place.Name)
+		}
+		return fmt.Errorf("%s has several models: name them: %s", dir, strings.Join(names, " "))
+	}
+	origin, err := hub.Pulled(filepath.Join(r.Dir, dir))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	pulled := err == nil
+	if !pulled && len(places) == 0 {
+		if run, err := fs.Sub(fsys, dir); err != nil || !isRun(run) {
+			return fmt.Errorf("%s holds no model that glossa knows: delete it yourself", filepath.Join(r.Dir, dir))
+		}
+	}
+	r.whole = dir
+	return fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+		inner := strings.TrimPrefix(name, dir+"/")
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && strings.HasPrefix(inner, ".pull"):
+			return fs.SkipDir
+		case d.IsDir():
+		case slices.Contains(origin.Files, inner), !pulled && !strings.Contains(inner, "/") && belongs.MatchString(inner):
+			r.Files = append(r.Files, name)
+		default:
+			r.Kept = append(r.Kept, name)
+		}
+		return nil
+	})
+}
+
+// isRun reports whether a directory holds a training run.
+func isRun(fsys fs.FS) bool {
+	_, err := checkpoint.ReadRun(fsys)
+	return err == nil
+}
+
+// belongs matches the files of a model that no pull wrote: those that the engine reads.
+var belongs = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|added_tokens|vocab)\.json$` +
+	`|^merges\.txt$|\.(model|safetensors|gguf)$|\.safetensors\.index\.json$|^chat_template\.jinja$|^metrics\.jsonl$|^checkpoint-[0-9]+\.json$`)
+
+// quantisation finds the files of one of the models in a subdirectory.
+func (r *removal) quantisation(fsys fs.FS, dir, quant string, places []arch.Place) error {
+	r.Name = dir + ":" + quant
+	for _, place := range places {
+		_, name, several := strings.Cut(place.Name, ":")
+		file := place.Path
+		if !several { // the only model of the directory
+			files, err := fs.Glob(fsys, path.Join(dir, "*.gguf"))
+			if err != nil || len(files) == 0 {
+				return fmt.Errorf("%s has no quantisation %q", dir, quant)
+			}
+			file, name = files[0], hub.QuantOf(strings.TrimSuffix(path.Base(files[0]), ".gguf"))
+		}
+		if !strings.EqualFold(name, quant) {
+			continue
+		}
+		if !several {
+			return r.directory(fsys, dir, "")
+		}
+		r.Name = dir + ":" + name
+		stem := partOf.ReplaceAllString(strings.TrimSuffix(file, path.Ext(file)), "")
+		files, err := fs.ReadDir(fsys, dir)
+		for _, e := range files {
+			other := path.Join(dir, e.Name())
+			if partOf.ReplaceAllString(strings.TrimSuffix(other, path.Ext(file)), "") == stem && strings.HasSuffix(other, path.Ext(file)) {
+				r.Files = append(r.Files, other)
+			}
+		}
+		return err
+	}
+	return fmt.Errorf("%s has no quantisation %q", dir, quant)
+}
+
+// removeFiles asks and deletes.
+func (p *program) removeFiles(ctx context.Context, plans []*removal, yes, asJSON bool) error {
+	if !yes {
+		for _, r := range plans {
+			fmt.Fprintf(p.stderr, "%s: %d %s, %s in %s\n", r.Name, len(r.Files), plural("file", len(r.Files)), fit.Bytes(r.Size), r.Dir)
+		}
+		answer, err := readAnswer(ctx, p.stdin, p.stderr, "Delete? [y/N] ")
+		if err != nil {
+			return err
+		}
+		if !strings.EqualFold(answer, "y") && !strings.EqualFold(answer, "yes") {
+			return errors.New("nothing is deleted: answer y, or pass --yes")
+		}
+	}
+	for _, r := range plans {
+		if err := r.remove(); err != nil {
+			return err
+		}
+		if asJSON {
+			continue
+		}
+		fmt.Fprintf(p.stdout, "deleted %s: %s\n", r.Name, fit.Bytes(r.Size))
+		if len(r.Kept) > 0 {
+			fmt.Fprintf(p.stdout, "kept, because they do not belong to a model: %s\n", strings.Join(r.Kept, ", "))
+		}
+	}
+	if asJSON {
+		return printJSON(p.stdout, map[string]any{"deleted": plans})
+	}
+	return nil
+}
+
+// remove deletes the files, and directories that are empty then.
+func (r *removal) remove() error {
+	root, err := os.OpenRoot(r.Dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if r.whole != "" {
+		if err := hub.Idle(filepath.Join(r.Dir, r.whole)); err != nil {
+			return fmt.Errorf("%s: %w", r.whole, err)
+		}
+	}
+	for _, file := range r.Files {
+		if err := root.Remove(file); err != nil {
+			return err
+		}
+	}
+	if r.whole == "" {
+		return nil
+	}
+	if err := hub.Forget(filepath.Join(r.Dir, r.whole)); err != nil {
+		return err
+	}
+	dirs := []string{r.whole}
+	for _, file := range r.Files {
+		for dir := path.Dir(file); dir != r.whole && dir != "."; dir = path.Dir(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) }) // the deepest first
+	for _, dir := range slices.Compact(dirs) {
+		_ = root.Remove(dir) // it stays if it is not empty
+	}
+	return nil
+}
+
+// readAnswer prints a question and reads the answer. Reading cannot be interrupted, so a goroutine
+// does it, which may live until the process ends.
+func readAnswer(ctx context.Context, in io.Reader, notes io.Writer, question string) (string, error) {
+	fmt.Fprint(notes, question)
+	answers := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(io.LimitReader(in, 1<<10)).ReadString('\n') // no answer is a no
+		answers <- strings.TrimSpace(line)
+	}()
+	select {
+	case answer := <-answers:
+		return answer, nil
+	case <-ctx.Done():
+		fmt.Fprintln(notes)
+		return "", context.Cause(ctx)
+	}
+}
