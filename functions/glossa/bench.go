@@ -48,7 +48,7 @@ the highest ones count, those of the measurements themselves included.`,
 	}
 	b := &benchOptions{}
 	f := c.Flags()
-	shapes := f.String("shape", strings.Join(bench.Shapes(), ","), "`names` of built-in shapes, with random weights")
+	shapes := f.String("shape", "", "`names` of built-in shapes, with random weights: "+strings.Join(bench.Shapes(), ", ")+" (default all)")
 	quants := f.String("quant", "", "`names` of weight formats: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
 	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads")
 	batches := f.String("batch", "1", "`numbers` of rows that are computed in one pass")
@@ -63,7 +63,7 @@ the highest ones count, those of the measurements themselves included.`,
 		if b.model = first(args); b.model != "" {
 			*quants = cmp.Or(*quants, "stored")
 		}
-		b.shapes, b.quants = strings.Split(*shapes, ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
+		b.shapes, b.quants = strings.Split(cmp.Or(*shapes, strings.Join(bench.Shapes(), ",")), ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
 		if b.config.Threads, err = numbers("threads", *threads); err != nil {
 			return err
 		}
