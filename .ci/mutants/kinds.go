@@ -4,6 +4,9 @@ package main
 func kinds() []mutant {
 	const random = "^TestRandomArchitectures$"
 	return []mutant{
+		{"patterns: a space before a word is white space", "pkg/tokenizer/hf", "dfaBuilder.follow", "class == b.d.count || b.spaces[class]", "class >= 0", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
+		{"patterns: the longest alternative wins", "pkg/tokenizer/hf", "dfaBuilder.step", "b.follow(pc, class, next)", "b.follow(pc, class, next) && len(*next) == 0", "pkg/tokenizer/hf", "^Test(Families|PatternDFA|PatternMatches)$"},
+		{"patterns: characters beyond the basic plane", "pkg/tokenizer/hf", "patternDFA.search", "!found", "found", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"Mistral: a window of W tokens includes the token itself", kernel, "Queries.keys", "max(0, to-q.Window)", "max(0, to-q.Window-1)", transformer, random},
 		{"encoders: a window reaches both ways", kernel, "Queries.keys", "token + min(to-token, q.Window)", "token + min(to-token, 1)", transformer, random},
 		{"Llama 4: chunks begin at multiples", kernel, "Queries.keys", "(to - 1) / q.Chunk * q.Chunk", "max(0, to-q.Chunk)", transformer, random},

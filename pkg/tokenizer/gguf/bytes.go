@@ -3,6 +3,8 @@ package gguf
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"glossa/pkg/tokenizer"
@@ -13,8 +15,10 @@ import (
 
 // preTokenizer describes a pre-tokenizer of GGUF for byte-level BPE.
 type preTokenizer struct {
-	digits       bool // digits are first cut out, each by itself
+	digits       bool     // digits are first cut out, each by itself
+	patterns     []string // cut out before split
 	split        pretoken.Splitter
+	then         []string // cut out after split
 	ignoreMerges bool
 	addBOS       bool // unless the file says otherwise
 }
@@ -25,12 +29,17 @@ type preTokenizer struct {
 var preTokenizers = func() map[string]preTokenizer {
 	m := map[string]preTokenizer{}
 	for names, pre := range map[string]preTokenizer{
-		"gpt-2 phi-2 mpt olmo roberta-bpe":            {split: pretoken.GPT2},
-		"llama3 llama-v3 llama-bpe falcon3 pixtral":   {split: pretoken.Llama3, ignoreMerges: true, addBOS: true},
-		"dbrx smaug-bpe chatglm-bpe":                  {split: pretoken.Llama3},
-		"qwen2 stablelm2 deepseek-r1-qwen":            {split: pretoken.Qwen2},
-		"gpt-4o":                                      {split: pretoken.O200k},
-		"starcoder refact command-r smollm codeshell": {split: pretoken.GPT2, digits: true},
+		"gpt-2 phi-2 mpt olmo roberta-bpe":               {split: pretoken.GPT2},
+		"llama3 llama-v3 llama-bpe falcon3 pixtral lfm2": {split: pretoken.Llama3, ignoreMerges: true, addBOS: true},
+		"dbrx smaug-bpe chatglm-bpe glm4":                {split: pretoken.Llama3},
+		"qwen2 stablelm2 deepseek-r1-qwen megrez":        {split: pretoken.Qwen2},
+		"gpt-4o llama4": {split: pretoken.O200k},
+		"starcoder refact command-r smollm codeshell exaone minerva-7b": {split: pretoken.GPT2, digits: true},
+		"tekken":                       {patterns: []string{tekken}, ignoreMerges: true, addBOS: true},
+		"deepseek-v3":                  {patterns: []string{`\p{N}{1,3}`, "[一-龥\u3040-ゟ゠-ヿ]+", deepseekWords}},
+		"deepseek-coder":               {patterns: []string{"[\r\n]", `\s?\p{L}+`, `\s?\p{P}+`, "[一-龥ࠀ-一가-\ud7ff]+", `\p{N}`}},
+		"falcon":                       {patterns: []string{"[\\p{P}$+<=>^~|`]+"}, split: pretoken.GPT2, then: []string{"[0-9]+", "[0-9][0-9][0-9]"}},
+		"bloom poro-chat gpt3-finnish": {patterns: []string{" ?[^(\\s|[.,!?…。，、।۔،])]+"}},
 	} {
 		for name := range strings.FieldsSeq(names) {
 			m[name] = pre
@@ -38,6 +47,15 @@ var preTokenizers = func() map[string]preTokenizer {
 	}
 	return m
 }()
+
+// Patterns of pre-tokenizers, as the models' own files have them.
+const (
+	tekken = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` +
+		`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*` +
+		`|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	deepseekWords = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+" +
+		"| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
+)
 
 // newBytes builds a byte-level BPE. Control and unknown tokens are its special tokens.
 // User-defined tokens are read in every text.
@@ -47,7 +65,7 @@ func newBytes(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	}
 	pre, ok := preTokenizers[g.Pre]
 	if !ok {
-		return nil, fmt.Errorf("pre: %.40q is not supported", g.Pre)
+		return nil, fmt.Errorf("pre: %.40q is not supported, only %s", g.Pre, strings.Join(slices.Sorted(maps.Keys(preTokenizers)), ", "))
 	}
 	if len(g.Types) != 0 && len(g.Types) != len(g.Tokens) {
 		return nil, fmt.Errorf("token_type: %d of them for %d tokens", len(g.Types), len(g.Tokens))
@@ -65,7 +83,8 @@ func newBytes(g *Vocabulary) (tokenizer.Tokenizer, error) {
 		merges[i] = [2]string{left, right}
 	}
 	t, err := hf.NewByteLevel(hf.ByteLevel{
-		Vocab: vocab, Merges: merges, Added: added, IgnoreMerges: pre.ignoreMerges, Digits: pre.digits, Split: pre.split,
+		Vocab: vocab, Merges: merges, Added: added, IgnoreMerges: pre.ignoreMerges, Digits: pre.digits,
+		Patterns: pre.patterns, Split: pre.split, Then: pre.then,
 	})
 	if err != nil {
 		return nil, err

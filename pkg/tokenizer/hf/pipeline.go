@@ -164,16 +164,39 @@ type ByteLevel struct {
 	Added        []AddedToken
 	IgnoreMerges bool              // a piece in the vocabulary is one token, whatever the merges
 	Digits       bool              // each digit is a piece of its own
-	Split        pretoken.Splitter // cuts texts into pieces
+	Patterns     []string          // regular expressions whose matches are cut out, one after another
+	Split        pretoken.Splitter // cuts texts into pieces; may be nil after Patterns
+	Then         []string          // as Patterns, after Split
 }
 
 // NewByteLevel builds a tokenizer of bytes, without affixes.
 func NewByteLevel(o ByteLevel) (*Tokenizer, error) {
-	t := &Tokenizer{steps: []preStep{{split: o.Split}}}
+	t := &Tokenizer{}
 	if o.Digits {
-		t.steps = slices.Insert(t.steps, 0, cutAt(matchRune(unicode.IsNumber), isolated, false))
+		t.steps = append(t.steps, cutAt(matchRune(unicode.IsNumber), isolated, false))
+	}
+	if err := t.cutOut(o.Patterns); err != nil {
+		return nil, err
+	}
+	if o.Split != nil {
+		t.steps = append(t.steps, preStep{split: o.Split})
+	}
+	if err := t.cutOut(o.Then); err != nil {
+		return nil, err
 	}
 	return t, t.setBytes(o.Vocab, o.Merges, o.Added, o.IgnoreMerges)
+}
+
+// cutOut adds steps that isolate the matches of patterns.
+func (t *Tokenizer) cutOut(patterns []string) error {
+	for _, source := range patterns {
+		steps, err := readSplit(&fileStep{Pattern: filePattern{Regex: &source}, Behavior: string(isolated)})
+		if err != nil {
+			return err
+		}
+		t.steps = append(t.steps, steps...)
+	}
+	return nil
 }
 
 // SetAffixes sets the ids before and after a text. It must be called before t is used.

@@ -107,11 +107,14 @@ func readSplit(s *fileStep) ([]preStep, error) {
 			return []preStep{cutAt(matchSplitter(split), b, s.Invert)}, nil
 		}
 	}
-	find, err := s.Pattern.matcher()
+	find, err := s.Pattern.compile()
 	if err != nil {
 		return nil, err
 	}
-	return []preStep{cutAt(find, b, s.Invert)}, nil
+	if d := find.covering; d != nil && (b == isolated || b == removed && s.Invert) {
+		return []preStep{{split: d.match}}, nil
+	}
+	return []preStep{cutAt(find.find, b, s.Invert)}, nil
 }
 
 // behavior returns the behavior of the step, or missing if there is none.
@@ -132,16 +135,21 @@ type filePattern struct {
 	String *string `json:"String"`
 }
 
-func (p *filePattern) matcher() (matcher, error) {
+func (p *filePattern) compile() (pattern, error) {
 	switch {
 	case p.Regex != nil:
 		return compilePattern(*p.Regex)
 	case p.String == nil:
-		return nil, errors.New("pattern: it has neither Regex nor String")
+		return pattern{}, errors.New("pattern: it has neither Regex nor String")
 	case *p.String == "":
-		return nil, errors.New("pattern: String is empty")
+		return pattern{}, errors.New("pattern: String is empty")
 	}
-	return matchString(*p.String), nil
+	return pattern{find: matchString(*p.String)}, nil
+}
+
+func (p *filePattern) matcher() (matcher, error) {
+	c, err := p.compile()
+	return c.find, err
 }
 
 func readMetaspace(s *fileStep) ([]preStep, error) {

@@ -10,12 +10,19 @@ import (
 	"unicode/utf8"
 )
 
+// A pattern is a compiled regular expression. One that covers every text with its matches, as
+// those of pre-tokenizers do, has no search: a match begins where the last one ended.
+type pattern struct {
+	covering *patternDFA // nil: find searches
+	find     matcher
+}
+
 // compilePattern compiles a regular expression that means the same in Oniguruma, for which
 // tokenizer.json is written, and in package regexp: alternatives, groups, classes and
-// repetition. It rejects look-around, anchors, flags, back references and parts that repeat
-// the empty text.
-func compilePattern(pattern string) (matcher, error) {
-	p := patternParser{rest: pattern}
+// repetition. It rejects look-around other than (?!\S), anchors, flags, back
+// references and parts that repeat the empty text.
+func compilePattern(source string) (pattern, error) {
+	p := patternParser{rest: source}
 	empty, err := p.alternatives(0)
 	switch {
 	case err == nil && p.rest != "":
@@ -23,20 +30,40 @@ func compilePattern(pattern string) (matcher, error) {
 	case err == nil && empty:
 		err = errors.New("it matches the empty text")
 	}
-	var re *regexp.Regexp
+	var out pattern
 	if err == nil {
-		re, err = regexp.Compile(p.out.String())
+		out, err = p.compile()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("pattern %.200q is not supported: %w", pattern, err)
+		return pattern{}, fmt.Errorf("pattern %.200q is not supported: %w", source, err)
 	}
-	return func(text string, from int) (start, end int) {
+	return out, nil
+}
+
+// compile compiles the pattern that has been read.
+func (p *patternParser) compile() (pattern, error) {
+	d, err := newPatternDFA(p.out.String())
+	switch {
+	case err == nil && d.covers():
+		return pattern{d, matchSplitter(d.match)}, nil
+	case err == nil && d.bounded():
+		return pattern{find: d.find}, nil
+	case p.looks && err == nil:
+		return pattern{}, errors.New(`(?!\S) after parts that may read on without a match`)
+	case p.looks:
+		return pattern{}, err
+	}
+	re, err := regexp.Compile(p.out.String())
+	if err != nil {
+		return pattern{}, err
+	}
+	return pattern{find: func(text string, from int) (start, end int) {
 		at := re.FindStringIndex(text[from:])
 		if at == nil {
 			return -1, -1
 		}
 		return from + at[0], from + at[1]
-	}, nil
+	}}, nil
 }
 
 // maxPatternDepth bounds the nesting of groups.
@@ -44,8 +71,9 @@ const maxPatternDepth = 50
 
 // patternParser rewrites a pattern for package regexp.
 type patternParser struct {
-	rest string
-	out  strings.Builder
+	rest  string
+	out   strings.Builder
+	looks bool // it has (?!\S), written as \b
 }
 
 // alternatives reads alternatives and reports whether they match the empty text.
@@ -91,6 +119,11 @@ func (p *patternParser) take(prefix string) bool {
 func (p *patternParser) atom(depth int) (empty bool, err error) {
 	switch p.rest[0] {
 	case '(':
+		if p.take(`(?!\S)`) {
+			p.looks = true
+			p.out.WriteString(`\b`)
+			return true, nil
+		}
 		p.rest = p.rest[1:]
 		if !p.take("?:") && strings.HasPrefix(p.rest, "?") {
 			return false, fmt.Errorf("group (%.4s", p.rest)
@@ -185,10 +218,32 @@ func (p *patternParser) class() error {
 			p.rest = p.rest[1:]
 			p.out.WriteByte(']')
 			return nil
+		case p.rest[0] == '[' && !strings.HasPrefix(p.rest, "[:") && !strings.HasPrefix(p.rest, "[^"):
+			if err := p.union(); err != nil {
+				return err
+			}
+			continue
 		case p.rest[0] == ']', p.rest[0] == '[', strings.HasPrefix(p.rest, "&&"):
 			return fmt.Errorf("%.2q in a class", p.rest)
 		case p.rest[0] == '-' && !first && !strings.HasPrefix(p.rest, "-]"):
 			return errors.New("- in the middle of a class")
+		}
+		if err := p.member(); err != nil {
+			return err
+		}
+	}
+}
+
+// union reads a class within a class, which adds its members.
+func (p *patternParser) union() error {
+	for p.rest = p.rest[1:]; ; {
+		switch {
+		case p.rest == "":
+			return errors.New("missing ]")
+		case p.take("]"):
+			return nil
+		case p.rest[0] == '[', p.rest[0] == '-', strings.HasPrefix(p.rest, "&&"):
+			return fmt.Errorf("%.2q in a class", p.rest)
 		}
 		if err := p.member(); err != nil {
 			return err

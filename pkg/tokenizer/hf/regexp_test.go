@@ -41,7 +41,8 @@ func TestPatternRefusals(t *testing.T) {
 		`\p{Cn}`:                 `\p{Cn}`,
 		`\pL`:                    `\pL`,
 		`[[:alpha:]]`:            `in a class`,
-		`[a[b]]`:                 `in a class`,
+		`[a[^b]]`:                `in a class`,
+		`[a[b-[c]]]`:             `in a class`,
 		`[a&&b]`:                 `in a class`,
 		`[]a]`:                   `in a class`,
 		`[a-b-c]`:                `- in the middle of a class`,
@@ -73,13 +74,14 @@ func TestPatternMatches(t *testing.T) {
 		{`世{2}`, "世世世", "|世"},
 		{`[^a]`, "\xffa\xfe", "|a|"},
 		{` ?\$`, "a $b", "a|b"},
+		{`[a[b.]c]`, "abcd.", "|||d|"},
 	} {
 		find, err := compilePattern(c.pattern)
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
 		}
-		if got := find.replaceAll(c.text, "|"); got != c.want {
+		if got := find.find.replaceAll(c.text, "|"); got != c.want {
 			t.Errorf("%s in %q: %q, want %q", c.pattern, c.text, got, c.want)
 		}
 	}
@@ -98,7 +100,7 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		joined, i := "", 0
-		for s := range find.spans(text, false) {
+		for s := range find.find.spans(text, false) {
 			if s.start != i || s.end <= s.start {
 				t.Fatalf("%q in %q: span %+v after %d", pattern, text, s, i)
 			}
