@@ -69,11 +69,6 @@ func Glossa() *Table {
 			"pkg/resilience":     {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 
 			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0},
-			"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn", "pkg/partition", "pkg/version"}, Outside: aws},
-			"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},
-			"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
-			"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
-
 			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
 			"pkg/local": {Floor: 3, May: []string{
 				"pkg/llm", "pkg/chat", "pkg/grammar", "pkg/tokenizer", "pkg/engine", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer",
@@ -99,6 +94,7 @@ func Glossa() *Table {
 			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan", "infra/policy"}, Outside: aws},
 		},
 	}
+	maps.Copy(t.Rows, backends(aws))
 	maps.Copy(t.Rows, grammars())
 	maps.Copy(t.Rows, tokenizers())
 	t.guard()
@@ -120,6 +116,16 @@ func (t *Table) guard() {
 		"pkg/llm/llmtest": {"pkg/backend/backendtest"}, "pkg/table/tabletest": {}, "pkg/bucket/buckettest": {}, "pkg/backend/backendtest": {},
 		"pkg/engine/checkpoint/checkpointtest": {}, "pkg/engine/transformer/transformertest": {}, "pkg/host/runtimeapi": {}, "pkg/backend/awsrest/sigv4test": {"pkg/bucket/buckettest"},
 		"pkg/tokenizer/internal/tokenizertest": {"pkg/tokenizer/internal/gguftest"}, "pkg/tokenizer/internal/gguftest": {},
+	}
+}
+
+// backends returns the rows of remote models.
+func backends(aws []string) map[string]Layer {
+	return map[string]Layer{
+		"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn", "pkg/partition", "pkg/version"}, Outside: aws},
+		"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},
+		"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
+		"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
 	}
 }
 
