@@ -40,10 +40,10 @@ func TestBrokenModels(t *testing.T) {
 		want            string
 	}{
 		{"good", words, weights, true, ""},
-		{"unsupported", replaced(`"normalizer": `, `"normalizer":{"type":"Gone"},"x":`), weights, false, "tokenizer.json: tokenizer.json: normalizer: Gone is not supported"},
+		{"unsupported", replaced(`"normalizer": `, `"normalizer":{"type":"Gone"},"x":`), weights, false, "tokenizer.json: normalizer: Gone is not supported"},
 		{"none", "", weights, false, "none: it has no tokenizer: add tokenizer.json, vocab.json with merges.txt, "},
 		{"larger", replaced(`"vocab": {`, `"vocab":{"more":99999,`), weights, false, "larger/tokenizer.json: the tokenizer has 100000 tokens, the model "},
-		{"cut", words[:len(words)/2], weights, false, "cut/tokenizer.json: tokenizer.json: the file is cut off or not JSON"},
+		{"cut", words[:len(words)/2], weights, false, "cut/tokenizer.json: the file is cut off or not JSON"},
 		{"nan", words, nan, true, `tensor "wte.weight": value 4175 is NaN`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -95,8 +95,8 @@ func orphans(fsys fs.FS, dir string) error {
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case name == adapterFile:
-			return fmt.Errorf("%s/%s: adapters are not supported: merge it into its base model", dir, name)
+		case name == adapterFile, strings.HasPrefix(name, "adapter_model."):
+			return fmt.Errorf("%s/%s: adapters are not supported: merge the adapter into its base model", dir, name)
 		case name == "consolidated.safetensors":
 			return fmt.Errorf("%s/%s: this layout is not supported: use the repository's %s and %s", dir, name, weightsFile, configFile)
 		case strings.HasSuffix(name, ".safetensors") && !exists(fsys, path.Join(dir, configFile)):

@@ -20,7 +20,7 @@ func Check(raw []byte, head bool) (size int, err error) {
 		err = f.checkSteps(size)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("tokenizer.json: %w", err)
+		return 0, err
 	}
 	return size, nil
 }
