@@ -165,6 +165,9 @@ func (b behavior) joins(before, s span) bool {
 
 // cutAt returns the step that cuts at matches.
 func cutAt(find matcher, b behavior, invert bool) preStep {
+	if b == isolated {
+		return preStep{keeps: true, cut: find.isolate}
+	}
 	return preStep{keeps: b != removed, cut: func(s segment, yield func(segment) bool) bool {
 		put := func(p span) bool {
 			return p.start == p.end || yield(segment{s.text[p.start:p.end], s.first && p.start == 0})
@@ -184,6 +187,24 @@ func cutAt(find matcher, b behavior, invert bool) preStep {
 		}
 		return put(held)
 	}}
+}
+
+// isolate cuts s before and after each match. It is cutAt without memory for the usual case.
+func (find matcher) isolate(s segment, yield func(segment) bool) bool {
+	for i := 0; i < len(s.text); {
+		start, end := find(s.text, i)
+		if start < 0 {
+			start, end = len(s.text), len(s.text)
+		}
+		if i < start && !yield(segment{s.text[i:start], s.first && i == 0}) {
+			return false
+		}
+		if start < end && !yield(segment{s.text[start:end], s.first && start == 0}) {
+			return false
+		}
+		i = end
+	}
+	return true
 }
 
 // words matches \w+|[^\w\s]+, for the pre-tokenizer Whitespace.
