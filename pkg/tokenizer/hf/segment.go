@@ -153,8 +153,6 @@ func (find matcher) spans(text string, invert bool) iter.Seq[span] {
 // not a match.
 func (b behavior) joins(before, s span) bool {
 	switch b {
-	case contiguous:
-		return s.match == before.match
 	case mergedWithPrevious:
 		return s.match && !before.match
 	case mergedWithNext:
@@ -167,6 +165,9 @@ func (b behavior) joins(before, s span) bool {
 func cutAt(find matcher, b behavior, invert bool) preStep {
 	if b == isolated {
 		return preStep{keeps: true, cut: find.isolate}
+	}
+	if b == contiguous {
+		return preStep{keeps: true, cut: find.runs().isolate}
 	}
 	return preStep{keeps: b != removed, cut: func(s segment, yield func(segment) bool) bool {
 		put := func(p span) bool {
@@ -187,6 +188,21 @@ func cutAt(find matcher, b behavior, invert bool) preStep {
 		}
 		return put(held)
 	}}
+}
+
+// runs finds the longest sequences of adjacent matches.
+func (find matcher) runs() matcher {
+	return func(text string, from int) (start, end int) {
+		start, end = find(text, from)
+		for start >= 0 && end < len(text) {
+			next, after := find(text, end)
+			if next != end {
+				break
+			}
+			end = after
+		}
+		return start, end
+	}
 }
 
 // isolate cuts s before and after each match. It is cutAt without memory for the usual case.
