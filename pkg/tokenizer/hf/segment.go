@@ -153,8 +153,6 @@ func (find matcher) spans(text string, invert bool) iter.Seq[span] {
 // not a match.
 func (b behavior) joins(before, s span) bool {
 	switch b {
-	case contiguous:
-		return s.match == before.match
 	case mergedWithPrevious:
 		return s.match && !before.match
 	case mergedWithNext:
@@ -165,6 +163,12 @@ func (b behavior) joins(before, s span) bool {
 
 // cutAt returns the step that cuts at matches.
 func cutAt(find matcher, b behavior, invert bool) preStep {
+	if b == isolated {
+		return preStep{keeps: true, cut: find.isolate}
+	}
+	if b == contiguous {
+		return preStep{keeps: true, cut: find.runs().isolate}
+	}
 	return preStep{keeps: b != removed, cut: func(s segment, yield func(segment) bool) bool {
 		put := func(p span) bool {
 			return p.start == p.end || yield(segment{s.text[p.start:p.end], s.first && p.start == 0})
@@ -184,6 +188,39 @@ func cutAt(find matcher, b behavior, invert bool) preStep {
 		}
 		return put(held)
 	}}
+}
+
+// runs finds the longest sequences of adjacent matches.
+func (find matcher) runs() matcher {
+	return func(text string, from int) (start, end int) {
+		start, end = find(text, from)
+		for start >= 0 && end < len(text) {
+			next, after := find(text, end)
+			if next != end {
+				break
+			}
+			end = after
+		}
+		return start, end
+	}
+}
+
+// isolate cuts s before and after each match. It is cutAt without memory for the usual case.
+func (find matcher) isolate(s segment, yield func(segment) bool) bool {
+	for i := 0; i < len(s.text); {
+		start, end := find(s.text, i)
+		if start < 0 {
+			start, end = len(s.text), len(s.text)
+		}
+		if i < start && !yield(segment{s.text[i:start], s.first && i == 0}) {
+			return false
+		}
+		if start < end && !yield(segment{s.text[start:end], s.first && start == 0}) {
+			return false
+		}
+		i = end
+	}
+	return true
 }
 
 // words matches \w+|[^\w\s]+, for the pre-tokenizer Whitespace.
