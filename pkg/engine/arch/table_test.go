@@ -127,7 +127,7 @@ func (c *checked) row(name string, bounds map[string]string) string {
 	bound := bounds[name]
 	if limit, err := strconv.ParseFloat(bound, 64); err != nil || c.worst > limit {
 		unit := math.Pow(10, math.Floor(math.Log10(2*c.worst)))
-		bound = fmt.Sprintf("%.0e", math.Ceil(2*c.worst/unit)*unit) // room for other processors
+		bound = fmt.Sprintf("%.0e", min(tolerance, math.Ceil(2*c.worst/unit)*unit)) // room for other processors
 	}
 	var what []string
 	for _, x := range []struct {
