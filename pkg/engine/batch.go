@@ -128,9 +128,14 @@ func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]fl
 	}
 	if hasNaN(m.logits) {
 		// Nobody reads the weights of a packed or mapped file before.
-		return nil, llm.Errorf(llm.Internal, "the model %q computes NaN instead of numbers: its weights, or its file, are damaged", m.lanes.name)
+		return nil, m.lanes.damaged()
 	}
 	return m.logits, nil
+}
+
+// damaged returns the error of a model that computes NaN.
+func (l *lanes) damaged() error {
+	return llm.Errorf(llm.Internal, "the model %q computes NaN instead of numbers: its weights, or its file, are damaged", l.name)
 }
 
 // hasNaN reports whether x has a NaN. It takes less than a nanosecond a value.

@@ -73,7 +73,11 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 			return nil, llm.Usage{}, err
 		}
 		for i, ids := range texts[:n] {
-			out = append(out, llm.Embedding{Tokens: c.describe(ids), Layers: c.pooled(w, seen.texts[i])})
+			layers := c.pooled(w, seen.texts[i])
+			if slices.ContainsFunc(layers, func(l llm.Layer) bool { return slices.ContainsFunc(l.Vectors, hasNaN) }) {
+				return nil, llm.Usage{}, c.lanes.damaged()
+			}
+			out = append(out, llm.Embedding{Tokens: c.describe(ids), Layers: layers})
 		}
 		texts = texts[n:]
 	}

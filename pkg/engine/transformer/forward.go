@@ -130,9 +130,12 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	p.seqs, p.outputs = seqs, outputs
 	fit(&p.logits, outputs*p.m.Vocab)
 	p.show(false, 0)
-	p.run(len(p.m.decoder))
 	for _, s := range seqs {
-		s.Cache.Len += len(s.Tokens)
+		s.Cache.Len = 0 // unless the pass ends: a ring has lost tokens then
+	}
+	p.run(len(p.m.decoder))
+	for i, s := range seqs {
+		s.Cache.Len = p.spans[i].start + len(s.Tokens)
 	}
 	return p.logits, p.m.await.failed()
 }

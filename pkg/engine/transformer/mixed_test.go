@@ -132,6 +132,16 @@ func TestStoredPiecesWithinPanels(t *testing.T) {
 	}
 }
 
+// An embedding that is the head too is not divided: its rows are looked up.
+func TestStoredPiecesOfTheEmbedding(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	spec, w := plain(256, 1, 50)
+	w.Embed.Weight, w.Head = []transformer.Tensor{blocks(t, r, dtype.Q4K, 32, 256), blocks(t, r, dtype.Q6K, 18, 256)}, transformer.Linear{}
+	if got, want := forward(t, spec, w, transformer.Stored), forward(t, spec, w, transformer.F32); !slices.Equal(got, want) {
+		t.Error("the embedding was rounded")
+	}
+}
+
 // Opening a model of K-quants allocates at most 1.1 times the size of its blocks.
 func TestStoredMemory(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))

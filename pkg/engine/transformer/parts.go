@@ -30,6 +30,9 @@ const (
 	plain                   // row-major in float32, whatever the format
 )
 
+// embeddingPart is the name of the embedding, which may also be the head.
+const embeddingPart = "embedding"
+
 // parts lists the tensors of a model, including those that w does not have. m is the result
 // of newModel. In format Stored, pieces of a matrix that have several formats are parts of
 // their own.
@@ -37,10 +40,10 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	l := &partList{spec: s, format: format}
 	m.embed = &m.head
 	if w.Head.Weight == nil { // the head is the embedding
-		l.add(part{name: "embedding", head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: &m.head})
+		l.add(part{name: embeddingPart, head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: &m.head})
 	} else {
 		m.embed = &linear{}
-		l.add(part{name: "embedding", head: true, usage: lookedUp, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: m.embed})
+		l.add(part{name: embeddingPart, head: true, usage: lookedUp, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: m.embed})
 	}
 	if s.EmbedWidth > 0 {
 		l.linear("project_in", &w.ProjectIn, &m.projectIn, s.Width, s.EmbedWidth)

@@ -11,10 +11,11 @@ import (
 // its own format.
 
 // runs returns the pieces of a matrix: neighbouring tensors that share a format. It returns
-// nil if the matrix cannot be divided, because a piece does not begin with a panel.
+// nil if the matrix cannot be divided, because a piece does not begin with a panel, or because
+// its rows are also looked up as embeddings.
 func (p *part) runs() (list [][]Tensor) {
 	from, at := *p.from, 0
-	if p.usage != multiplied || len(from) < 2 || rowsOf(from) != p.rows {
+	if p.usage != multiplied || p.name == embeddingPart || len(from) < 2 || rowsOf(from) != p.rows {
 		return nil
 	}
 	for i := range from {

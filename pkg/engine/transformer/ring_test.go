@@ -31,6 +31,29 @@ func ringed(bounds ...int) *transformertest.Model {
 	return transformertest.New(spec, 3)
 }
 
+// After a pass that panics, nothing of a cache is promised: its rings have lost tokens.
+func TestRingsAfterAPanic(t *testing.T) {
+	m := load(t, ringed(193, 65), kernel.Best(), transformer.F32)
+	ids, c, pass := tokens(640, m.Vocab), m.NewCache(1200), m.NewPass(nil)
+	must(pass.Forward([]transformer.Sequence{{Cache: c, Tokens: ids, Logits: 1}}))
+	pass.Hidden = func(_ bool, layer int, _ []float32) {
+		if layer == 2 {
+			panic("stop")
+		}
+	}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		must(pass.Forward([]transformer.Sequence{{Cache: c, Tokens: ids[:64], Logits: 1}}))
+	}()
+	if c.Len != 0 || m.Prefix(c, 600, 1200).Len != 0 {
+		t.Errorf("%d tokens of the cache remain", c.Len)
+	}
+}
+
 // A long sequence gives the same logits to the bit with rings as without, at once and in
 // pieces of any lengths, by any number of workers.
 func TestRings(t *testing.T) {
