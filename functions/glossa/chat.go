@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -54,14 +55,11 @@ standard input, it prints one answer. Without MODEL the default model answers;
 
 // run asks one question if there is a prompt or a pipe, else it begins a conversation.
 func (c *chatOptions) run(ctx context.Context, streams repl.Streams) error {
+	if err := c.check(streams.In); err != nil {
+		return err
+	}
 	piped := !terminal.Is(streams.In) && !c.interactive
-	conversation := c.prompt == "" && !piped
-	switch {
-	case c.json && conversation:
-		return usagef("--json needs a prompt")
-	case c.interactive && !conversation:
-		return usagef("--interactive takes no prompt")
-	case conversation:
+	if c.prompt == "" && !piped {
 		return repl.Chat(ctx, c.Config, streams)
 	}
 	err := repl.Ask(ctx, c.Config, repl.Question{Text: c.prompt, Pipe: piped, JSON: c.json}, streams)
@@ -69,6 +67,18 @@ func (c *chatOptions) run(ctx context.Context, streams repl.Streams) error {
 		return usageError{err}
 	}
 	return err
+}
+
+// check returns an error if the flags contradict the prompt.
+func (c *chatOptions) check(in io.Reader) error {
+	conversation := c.prompt == "" && (c.interactive || terminal.Is(in))
+	switch {
+	case c.json && conversation:
+		return usagef("--json needs a prompt")
+	case c.interactive && !conversation:
+		return usagef("--interactive takes no prompt")
+	}
+	return nil
 }
 
 // flags adds the flags.

@@ -52,6 +52,11 @@ and cannot be deleted; glossa models remove edits the records of a table.`,
 			if err != nil {
 				return err
 			}
+			for _, other := range plans {
+				if slices.ContainsFunc(r.Files, func(file string) bool { return slices.Contains(other.Files, file) }) || r.whole != "" && r.whole == other.whole {
+					return usagef("%s is named twice", r.Name)
+				}
+			}
 			plans = append(plans, r)
 		}
 		return p.removeFiles(c.Context(), plans, *yes, *asJSON)
@@ -90,8 +95,11 @@ func planRemoval(dir, name string) (*removal, error) {
 		text = text[:cut]
 	}
 	ref, err := hub.ParseReference(text)
-	if err != nil {
-		return nil, usageError{err}
+	if err != nil { // directories that no pull wrote have other names too
+		var there bool
+		if ref, there = inDirectory(dir, text); !there {
+			return nil, usageError{err}
+		}
 	}
 	base := path.Base(ref.Repo)
 	root, err := os.OpenRoot(dir)
@@ -110,6 +118,8 @@ func planRemoval(dir, name string) (*removal, error) {
 			return nil, fmt.Errorf("%s does not come from %s: to delete it, name it %s", filepath.Join(dir, base), ref.Repo, base)
 		}
 		err = r.directory(root.FS(), base, ref.Quant)
+	case ref.Repo != base || ref.Quant != "": // a link or a file is one model without an origin
+		return nil, absent(dir, name, base)
 	case err == nil && info.Mode()&fs.ModeSymlink != 0: // what it leads to stays
 		r.Files = []string{base}
 	default:
@@ -127,6 +137,16 @@ func planRemoval(dir, name string) (*removal, error) {
 		}
 	}
 	return r, nil
+}
+
+// inDirectory returns the name of an entry of a directory that is not one of the hub, such as my--model.
+func inDirectory(dir, text string) (hub.Reference, bool) {
+	base, quant, _ := strings.Cut(text, ":")
+	if base == "" || base[0] == '.' || strings.ContainsAny(base, `/\`) || !filepath.IsLocal(base) {
+		return hub.Reference{}, false
+	}
+	_, err := os.Lstat(filepath.Join(dir, base))
+	return hub.Reference{Repo: base, Quant: quant}, err == nil
 }
 
 // absent returns the error of a model that is not in the directory.
@@ -178,22 +198,33 @@ func (r *removal) directory(fsys fs.FS, dir, quant string) error {
 		}
 	}
 	r.whole = dir
-	return fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
+	weights := false
+	err = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
 		inner := strings.TrimPrefix(name, dir+"/")
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && strings.HasPrefix(inner, ".pull"):
-			return fs.SkipDir
 		case d.IsDir():
+		case strings.HasPrefix(inner, ".pull/"): // Forget deletes it; parts may be most of a model
+			if info, err := d.Info(); err == nil {
+				r.Size += info.Size()
+			}
 		case slices.Contains(origin.Files, inner), !pulled && !strings.Contains(inner, "/") && belongs.MatchString(inner):
 			r.Files = append(r.Files, name)
+			weights = weights || isWeights.MatchString(inner)
 		default:
 			r.Kept = append(r.Kept, name)
 		}
 		return nil
 	})
+	if err == nil && !pulled && !weights { // the files of another program's model
+		err = fmt.Errorf("%s holds no model that glossa knows: delete it yourself", filepath.Join(r.Dir, dir))
+	}
+	return err
 }
+
+// isWeights matches the weights among the files that belong to a model.
+var isWeights = regexp.MustCompile(`\.(safetensors|gguf)$|^checkpoint-[0-9]+\.json$|^metrics\.jsonl$`)
 
 // isRun reports whether a directory holds a training run.
 func isRun(fsys fs.FS) bool {
@@ -211,18 +242,11 @@ func (r *removal) quantisation(fsys fs.FS, dir, quant string, places []arch.Plac
 	for _, place := range places {
 		_, name, several := strings.Cut(place.Name, ":")
 		file := place.Path
-		if !several { // the only model of the directory
-			files, err := fs.Glob(fsys, path.Join(dir, "*.gguf"))
-			if err != nil || len(files) == 0 {
-				return fmt.Errorf("%s has no quantisation %q", dir, quant)
-			}
-			file, name = files[0], hub.QuantOf(strings.TrimSuffix(path.Base(files[0]), ".gguf"))
+		if !several { // one model for the engine; there may be other weights
+			return r.only(fsys, dir, quant)
 		}
 		if !strings.EqualFold(name, quant) {
 			continue
-		}
-		if !several {
-			return r.directory(fsys, dir, "")
 		}
 		r.Name = dir + ":" + name
 		stem := partOf.ReplaceAllString(strings.TrimSuffix(file, path.Ext(file)), "")
@@ -236,6 +260,36 @@ func (r *removal) quantisation(fsys fs.FS, dir, quant string, places []arch.Plac
 		return err
 	}
 	return fmt.Errorf("%s has no quantisation %q", dir, quant)
+}
+
+// only finds the GGUF files of a quantisation in a subdirectory that is one model for the engine:
+// the whole model, unless there are other weights.
+func (r *removal) only(fsys fs.FS, dir, quant string) error {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return err
+	}
+	stems, others := []string{}, false
+	for _, e := range entries {
+		stem, gguf := strings.CutSuffix(e.Name(), ".gguf")
+		stem = partOf.ReplaceAllString(stem, "")
+		switch {
+		case gguf && (strings.EqualFold(stem, quant) || strings.EqualFold(hub.QuantOf(stem), quant)):
+			r.Files, stems = append(r.Files, path.Join(dir, e.Name())), append(stems, stem)
+		case gguf, strings.HasSuffix(e.Name(), checkpoint.PackSuffix):
+			others = true
+		}
+	}
+	switch stems = slices.Compact(stems); {
+	case len(stems) == 0:
+		return fmt.Errorf("%s has no quantisation %q", dir, quant)
+	case len(stems) > 1:
+		return fmt.Errorf("%s has several files in %s: delete them yourself: %s", dir, quant, strings.Join(r.Files, " "))
+	case others:
+		return nil
+	}
+	r.Files = []string{}
+	return r.directory(fsys, dir, "")
 }
 
 // removeFiles asks and deletes.
@@ -277,9 +331,9 @@ func (r *removal) remove() error {
 		return err
 	}
 	defer root.Close()
-	if r.whole != "" {
-		if err := hub.Idle(filepath.Join(r.Dir, r.whole)); err != nil {
-			return fmt.Errorf("%s: %w", r.whole, err)
+	if dir := r.subdirectory(); dir != "" {
+		if err := hub.Idle(filepath.Join(r.Dir, dir)); err != nil {
+			return fmt.Errorf("%s: %w", dir, err)
 		}
 	}
 	for _, file := range r.Files {
@@ -304,6 +358,17 @@ func (r *removal) remove() error {
 		_ = root.Remove(dir) // it stays if it is not empty
 	}
 	return nil
+}
+
+// subdirectory returns the directory of the model in that of all models, "" for a file or a link.
+func (r *removal) subdirectory() string {
+	if r.whole != "" || len(r.Files) == 0 {
+		return r.whole
+	}
+	if dir := path.Dir(r.Files[0]); dir != "." {
+		return dir
+	}
+	return ""
 }
 
 // readAnswer prints a question and reads the answer. Reading cannot be interrupted, so a goroutine

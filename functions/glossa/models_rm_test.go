@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"glossa/pkg/hub"
 )
 
 // place writes files below a directory.
@@ -50,6 +52,10 @@ func TestModelsRm(t *testing.T) {
 		"models/copied/config.json": filesOf(t, "gpt2")["config.json"], "models/copied/model.safetensors": filesOf(t, "gpt2")["model.safetensors"], "models/copied/notes.md": []byte("mine"),
 		"models/two/two-Q8_0.gguf": gguf, "models/two/two-Q4_K_M.gguf": gguf, "models/bare.gguf": gguf, "models/bare-other.gguf": gguf,
 		"models/diary/page.txt": []byte("mine"), "outside/one.gguf": gguf, "models/alone/alone-Q4_0.gguf": gguf,
+		"models/clone/config.json": filesOf(t, "gpt2")["config.json"], "models/clone/m-Q4_0.gguf": gguf, "models/clone/m-Q8_0.gguf": gguf,
+		"models/beside/config.json": filesOf(t, "gpt2")["config.json"], "models/beside/model.safetensors": filesOf(t, "gpt2")["model.safetensors"], "models/beside/b-Q8_0.gguf": gguf,
+		"models/pt/config.json": []byte(`{"model_type":"bert"}`), "models/pt/vocab.json": []byte("{}"), "models/pt/pytorch_model.bin": []byte("mine"),
+		"models/my--model/config.json": filesOf(t, "gpt2")["config.json"], "models/my--model/model.safetensors": filesOf(t, "gpt2")["model.safetensors"],
 	}
 	for name, test := range map[string]struct {
 		args, in string
@@ -57,24 +63,32 @@ func TestModelsRm(t *testing.T) {
 		gone     []string
 		says     string
 	}{
-		"a directory":          {"copied", "y\n", 0, []string{"models/copied/config.json", "models/copied/model.safetensors"}, "kept, because they do not belong to a model: copied/notes.md"},
-		"one quantisation":     {"two:q8_0 --yes", "", 0, []string{"models/two/two-Q8_0.gguf"}, "deleted two:Q8_0: 82.1 kB"},
-		"both":                 {"two:Q8_0 two:Q4_K_M --yes", "", 0, []string{"models/two/two-Q8_0.gguf", "models/two/two-Q4_K_M.gguf"}, "deleted two:Q4_K_M"},
-		"which of two":         {"two --yes", "", 1, nil, "two has several models: name them: two:Q4_K_M two:Q8_0"},
-		"the only one by name": {"alone:q4_0 --yes", "", 0, []string{"models/alone/alone-Q4_0.gguf"}, "deleted alone"},
-		"an absent one":        {"alone:Q8_0 --yes", "", 1, nil, `alone has no quantisation "Q8_0"`},
-		"a file":               {"bare:latest --yes", "", 0, []string{"models/bare.gguf"}, "deleted bare"},
-		"a link":               {"link --yes", "", 0, nil, "deleted link"},
-		"no model":             {"diary --yes", "", 1, nil, "holds no model that glossa knows"},
-		"a starter":            {"novels --yes", "", 1, nil, "novels is a starter model: it is part of the program and cannot be deleted"},
-		"nobody":               {"nobody --yes", "", 1, nil, `there is no model "nobody" in `},
-		"the parent":           {".. --yes", "", 2, nil, "is not OWNER/NAME"},
-		"outside":              {"../outside --yes", "", 2, nil, "is not OWNER/NAME"},
-		"another owner":        {"acme/copied --yes", "", 1, nil, "does not come from acme/copied"},
-		"no":                   {"copied", "n\n", 1, nil, "nothing is deleted"},
-		"no answer":            {"copied", "", 1, nil, "nothing is deleted"},
-		"the second is wrong":  {"copied nobody --yes", "", 1, nil, `there is no model "nobody"`},
-		"no name":              {"--yes", "", 2, nil, "missing argument NAME"},
+		"a directory":             {"copied", "y\n", 0, []string{"models/copied/config.json", "models/copied/model.safetensors"}, "kept, because they do not belong to a model: copied/notes.md"},
+		"one quantisation":        {"two:q8_0 --yes", "", 0, []string{"models/two/two-Q8_0.gguf"}, "deleted two:Q8_0: 82.1 kB"},
+		"both":                    {"two:Q8_0 two:Q4_K_M --yes", "", 0, []string{"models/two/two-Q8_0.gguf", "models/two/two-Q4_K_M.gguf"}, "deleted two:Q4_K_M"},
+		"which of two":            {"two --yes", "", 1, nil, "two has several models: name them: two:Q4_K_M two:Q8_0"},
+		"the only one by name":    {"alone:q4_0 --yes", "", 0, []string{"models/alone/alone-Q4_0.gguf"}, "deleted alone"},
+		"an absent one":           {"alone:Q8_0 --yes", "", 1, nil, `alone has no quantisation "Q8_0"`},
+		"a file":                  {"bare:latest --yes", "", 0, []string{"models/bare.gguf"}, "deleted bare"},
+		"a link":                  {"link --yes", "", 0, nil, "deleted link"},
+		"no model":                {"diary --yes", "", 1, nil, "holds no model that glossa knows"},
+		"a starter":               {"novels --yes", "", 1, nil, "novels is a starter model: it is part of the program and cannot be deleted"},
+		"nobody":                  {"nobody --yes", "", 1, nil, `there is no model "nobody" in `},
+		"beside a configuration":  {"clone:Q4_0 --yes", "", 0, []string{"models/clone/m-Q4_0.gguf"}, "deleted clone:Q4_0"},
+		"beside safetensors":      {"beside:Q8_0 --yes", "", 0, []string{"models/beside/b-Q8_0.gguf"}, "deleted beside:Q8_0"},
+		"another program's":       {"pt --yes", "", 1, nil, "holds no model that glossa knows"},
+		"a file has no variants":  {"bare:Q8_0 --yes", "", 1, nil, `there is no model "bare:Q8_0"`},
+		"a file has no owner":     {"someone/bare --yes", "", 1, nil, `there is no model "someone/bare"`},
+		"a link has no owner":     {"someone/link --yes", "", 1, nil, `there is no model "someone/link"`},
+		"a name that no pull has": {"my--model --yes", "", 0, []string{"models/my--model/config.json", "models/my--model/model.safetensors"}, "deleted my--model"},
+		"twice":                   {"bare bare --yes", "", 2, nil, "bare is named twice"},
+		"the parent":              {".. --yes", "", 2, nil, "is not OWNER/NAME"},
+		"outside":                 {"../outside --yes", "", 2, nil, "is not OWNER/NAME"},
+		"another owner":           {"acme/copied --yes", "", 1, nil, "does not come from acme/copied"},
+		"no":                      {"copied", "n\n", 1, nil, "nothing is deleted"},
+		"no answer":               {"copied", "", 1, nil, "nothing is deleted"},
+		"the second is wrong":     {"copied nobody --yes", "", 1, nil, `there is no model "nobody"`},
+		"no name":                 {"--yes", "", 2, nil, "missing argument NAME"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -115,6 +129,28 @@ func TestModelsRmPulled(t *testing.T) {
 	}
 	if got := filesIn(t, models); !slices.Equal(got, []string{"tiny/mine.safetensors"}) {
 		t.Errorf("left %q", got)
+	}
+}
+
+// Nothing is deleted from a directory into which a pull writes.
+func TestModelsRmWhilePulling(t *testing.T) {
+	models := withHome(t)
+	place(t, models, map[string][]byte{"tiny/tiny-Q8_0.gguf": filesOf(t, "gpt2-gguf")["model.gguf"], "tiny/tiny-Q4_0.gguf": filesOf(t, "gpt2-gguf")["model.gguf"]})
+	client := hub.Client{Endpoint: newHubOf(t, filesOf(t, "gpt2")).URL}
+	s, err := client.List(t.Context(), "acme/tiny", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := client.Prepare(t.Context(), s, s.Files, filepath.Join(models, "tiny"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if status, _, notes := say(t, "", "models", "rm", "tiny:Q8_0", "--yes"); status != 1 || !strings.Contains(notes, "another pull is writing into it") {
+		t.Errorf("status %d, %s", status, notes)
+	}
+	if _, err := os.Stat(filepath.Join(models, "tiny", "tiny-Q8_0.gguf")); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -128,8 +128,12 @@ func (p *pullOptions) fitting(s *hub.Snapshot, out io.Writer) (quant string, fil
 	if failed := printVariants(out, p.Repo, variants, chosen, p.room); failed != nil {
 		return "", nil, failed
 	}
+	if large, ok := errors.AsType[*fit.TooLargeError](err); ok {
+		i := slices.Index(candidates, fit.Candidate{Name: large.Name, Size: large.Need})
+		return "", nil, fmt.Errorf("%s: %w; glossa pull %s:%s downloads it anyway", p.Repo, err, p.Repo, variants[i].Name)
+	}
 	if err != nil {
-		return "", nil, fmt.Errorf("%s: %w; glossa pull %s:%s downloads it anyway", p.Repo, err, p.Repo, variants[0].Name)
+		return "", nil, fmt.Errorf("%s: %w", p.Repo, err)
 	}
 	v := variants[chosen]
 	_, err = fmt.Fprintf(out, "%s is chosen: it %s; %s:QUANT chooses another\n", v.Name, choice.Reason, p.Repo)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"path"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,9 @@ prompt, as an argument or on the standard input, it prints one answer.`,
 			return usagef("--quant: %q must be %s", o.quant, strings.Join(catalog.Quants(), ", "))
 		}
 		o.complete(args)
+		if err := o.check(p.stdin); err != nil { // before a download
+			return err
+		}
 		models, err := o.models(c.Context(), p)
 		if err != nil {
 			return err
@@ -121,7 +125,7 @@ func (o *runOptions) find(ctx context.Context, a *app.App, dir string) (*catalog
 	if cut := len(text) - len(":latest"); cut > 0 && strings.EqualFold(text[cut:], ":latest") {
 		text = text[:cut]
 	}
-	if e, err := a.Catalog().Entry(ctx, text); err == nil && e.Name != "" {
+	if e, err := a.Catalog().Entry(ctx, text); err == nil && e.Name != "" && o.pull.Revision == "" {
 		return &e, nil
 	}
 	ref, err := hub.ParseReference(text)
@@ -136,11 +140,17 @@ func (o *runOptions) find(ctx context.Context, a *app.App, dir string) (*catalog
 	if ref.Repo != base && !strings.EqualFold(ref.Repo, origin.Repo) {
 		return nil, nil
 	}
+	if revision := cmp.Or(o.pull.Revision, ref.Revision); revision != "" && revision != origin.Revision && revision != origin.Commit {
+		return nil, nil
+	}
 	entries, _ := a.Catalog().Entries(ctx)
 	entries = slices.DeleteFunc(entries, func(e catalog.Entry) bool {
 		return e.Run == nil || e.Name != base && !strings.HasPrefix(e.Name, base+":")
 	})
-	quant := cmp.Or(ref.Quant, hub.QuantOf(strings.TrimSuffix(path.Base(ref.File), ".gguf")))
+	quant := ref.Quant
+	if file, gguf := strings.CutSuffix(path.Base(ref.File), ".gguf"); gguf {
+		quant = partOf.ReplaceAllString(file, "")
+	}
 	e, err := o.among(entries, base, quant, filepath.Join(dir, base), origin.Partial)
 	if e == nil && err == nil && !origin.Partial {
 		err = refused(ctx, a, base, quant)
@@ -185,22 +195,35 @@ func (o *runOptions) among(entries []catalog.Entry, base, quant, dir string, par
 			list[i] = fit.Candidate{Name: cmp.Or(hub.QuantOf(name), name), Size: e.Run.Sizes["stored"]}
 		}
 		choice, err := fit.Choose(list, o.pull.room)
-		if err != nil {
-			choice.Index = 0 // the format in memory is chosen afterwards
+		if err != nil { // the format in memory is chosen afterwards
+			choice.Index = slices.IndexFunc(entries, func(e catalog.Entry) bool {
+				return !slices.ContainsFunc(entries, func(other catalog.Entry) bool { return least(other) < least(e) })
+			})
 		}
 		return &entries[choice.Index], nil
 	}
+	var alike []*catalog.Entry // in the quantisation; the hub and the directory may name a file differently
 	for i := range entries {
-		if strings.EqualFold(entries[i].Name, base+":"+quant) {
+		stem := partOf.ReplaceAllString(strings.TrimSuffix(path.Base(entries[i].Run.Checkpoint), ".gguf"), "")
+		if strings.EqualFold(entries[i].Name, base+":"+quant) || strings.EqualFold(stem, quant) {
 			return &entries[i], nil
 		}
+		if strings.EqualFold(hub.QuantOf(stem), quant) {
+			alike = append(alike, &entries[i])
+		}
+	}
+	if len(alike) == 1 {
+		return alike[0], nil
 	}
 	files, _ := filepath.Glob(filepath.Join(dir, "*.gguf"))
+	if weights, _ := filepath.Glob(filepath.Join(dir, "model*.safetensors")); len(weights) > 0 {
+		files = nil // the engine reads the safetensors
+	}
 	if len(entries) != 1 || entries[0].Name != base {
 		return nil, nil
 	}
 	for _, file := range files {
-		stem := strings.TrimSuffix(filepath.Base(file), ".gguf")
+		stem := partOf.ReplaceAllString(strings.TrimSuffix(filepath.Base(file), ".gguf"), "")
 		if strings.EqualFold(hub.QuantOf(stem), quant) || strings.EqualFold(stem, quant) {
 			return &entries[0], nil
 		}
@@ -210,6 +233,17 @@ func (o *runOptions) among(entries []catalog.Entry, base, quant, dir string, par
 		return &entries[0], nil
 	}
 	return nil, nil
+}
+
+// least returns the memory of an entry's weights in the smallest format, bytes.
+func least(e catalog.Entry) int64 {
+	size := int64(math.MaxInt64)
+	for _, n := range e.Run.Sizes {
+		if n > 0 {
+			size = min(size, n)
+		}
+	}
+	return size
 }
 
 // hasGGUF reports whether a directory has a GGUF file.

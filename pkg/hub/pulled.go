@@ -36,8 +36,8 @@ func Pulled(dir string) (Origin, error) {
 			o.Files = append(o.Files, name)
 		}
 	}
-	_, err = root.Stat(partsDir)
-	o.Partial = err == nil
+	parts, err := fs.ReadDir(root.FS(), partsDir)
+	o.Partial = err == nil && len(parts) > 0 // a pull that fails early leaves the directory empty
 	return o, nil
 }
 
