@@ -69,6 +69,13 @@ func (f *layout) render(messages []llm.Message, list string, open bool) ([]llm.P
 // turns converts messages to turns.
 func (f *layout) turns(messages []llm.Message) ([]turn, error) {
 	var turns []turn
+	var results []string // of the last turn, if several are one turn
+	flush := func() {
+		if len(results) > 1 {
+			turns[len(turns)-1].content = strings.Join(results, "\n")
+		}
+		results = nil
+	}
 	for i, m := range messages {
 		content, ok := f.content(m)
 		if !ok {
@@ -80,14 +87,16 @@ func (f *layout) turns(messages []llm.Message) ([]turn, error) {
 		case "tool":
 			t = turn{f.tool, f.result + content + f.end}
 			if f.merged && i > 0 && messages[i-1].Role == "tool" {
-				turns[len(turns)-1].content += "\n" + t.content
+				results = append(results, t.content)
 				continue
 			}
 		default:
 			return nil, rejected(i, "the role must be system, user, assistant or tool, not %.40q", m.Role)
 		}
-		turns = append(turns, t)
+		flush()
+		turns, results = append(turns, t), append(results, t.content)
 	}
+	flush()
 	return turns, nil
 }
 

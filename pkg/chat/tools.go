@@ -48,8 +48,12 @@ func inOrder(messages []llm.Message) []llm.Message {
 		if n := slices.IndexFunc(results, func(m llm.Message) bool { return m.Role != "tool" }); n >= 0 {
 			results = results[:n]
 		}
+		at := make(map[string]int, len(calls))
+		for n, c := range slices.Backward(calls) { // of equal ids the first counts
+			at[c.ID] = n
+		}
 		place := func(m llm.Message) int {
-			if n := slices.IndexFunc(calls, func(c llm.Call) bool { return c.ID == m.CallID }); n >= 0 {
+			if n, ok := at[m.CallID]; ok {
 				return n
 			}
 			return len(calls)

@@ -31,7 +31,7 @@ func (f *form) chat(messages []llm.Message, separate bool) (map[string]any, erro
 		}
 	}
 	if n := len(t.list); n > 0 {
-		if m, ok := t.list[n-1].(map[string]any); ok {
+		if m, ok := t.list[n-1].(map[string]any); ok && f.marks != nil {
 			m["content"] = f.marks.mark("messages", m["content"])
 		}
 	}

@@ -191,7 +191,7 @@ func problem(ctx context.Context, err error, texts []string) error {
 	default:
 		e.Message, tells = "the remote model failed", false
 	}
-	if s := presentable(f.message); tells && texts != nil && s != "" && !quotes(f.message, texts) {
+	if s := presentable(f.message); tells && texts != nil && s != "" && len(f.message) <= maxQuoted && !quotes(f.message, texts) {
 		e.Message += ": " + s
 	}
 	return e
@@ -208,6 +208,10 @@ func presentable(s string) string {
 	}
 	return strings.ToValidUTF8(s, "")
 }
+
+// maxQuoted bounds the messages that are compared with the texts, in bytes: it takes time in
+// proportion to both, and a longer message repeats the request.
+const maxQuoted = 1000
 
 // quotes reports whether a message may contain a part of one of the texts: a whole
 // one, or more than 2*part bytes in a row. It cannot recognise escaped text.

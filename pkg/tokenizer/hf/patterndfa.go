@@ -34,6 +34,7 @@ type transition struct {
 const (
 	maxPatternStates  = 4096
 	maxPatternClasses = 250
+	maxPatternInsts   = 2000 // of the program: the largest known pattern has some hundreds
 )
 
 var errPatternSize = errors.New("it is too large")
@@ -47,6 +48,9 @@ func newPatternDFA(pattern string) (*patternDFA, error) {
 	prog, err := syntax.Compile(re.Simplify())
 	if err != nil {
 		return nil, err
+	}
+	if len(prog.Inst) > maxPatternInsts {
+		return nil, errPatternSize
 	}
 	d := &patternDFA{}
 	matches, spaces, err := d.classify(prog)
