@@ -107,7 +107,7 @@ func (r *Reader) tag() bool {
 	end := r.syntax.Arguments.Close
 	value, rest, found := strings.Cut(r.held, end)
 	if !found {
-		keep := ends(r.held, end)
+		keep := max(ends(r.held, end), cutRune(r.held))
 		value, rest = r.held[:len(r.held)-keep], r.held[len(r.held)-keep:]
 	}
 	if r.args.text {
@@ -123,6 +123,19 @@ func (r *Reader) tag() bool {
 	}
 	r.args.phase = beforeArgument
 	return true
+}
+
+// cutRune returns the bytes of an incomplete character at the end of a text.
+func cutRune(text string) int {
+	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
+		if tail := text[len(text)-n:]; utf8.RuneStart(tail[0]) {
+			if utf8.FullRuneInString(tail) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
 }
 
 // escape returns the content of a JSON string.

@@ -64,7 +64,7 @@ var answers = []struct{ family, answer, want string }{
 	{"granite", `<tool_call>[{"name": "f", "arguments": {}}, {"name": "g", "arguments": {"x":null}}]`, `[f {}][g {"x":null}]`},
 	{"command-r", `<|START_ACTION|>[{"tool_name": "f", "parameters": {}}]<|END_ACTION|>`, "[f {}]"},
 	{"deepseek", "é<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\":1}<｜tool▁call▁end｜><｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `é[f {"a":1}][g {}]`},
-	{"qwen-coder", "<tool_call>\n<function=f>\n<parameter=city>\nNew \"York\"\n\n</parameter>\n<parameter=n>\n[1,\"a\"]\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=g>\n</function>\n</tool_call>", `[f {"city":"New \"York\"\n","n":[1,"a"]}][g {}]`},
+	{"qwen-coder", "<tool_call>\n<function=f>\n<parameter=city>\nNew \"Yörk\"\n\n</parameter>\n<parameter=n>\n[1,\"a\"]\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=g>\n</function>\n</tool_call>", `[f {"city":"New \"Yörk\"\n","n":[1,"a"]}][g {}]`},
 	{"glm", "<tool_call>f\n<arg_key>city</arg_key>\n<arg_value></arg_value>\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n</tool_call>", `[f {"city":"","n":2}]`},
 	{"lfm2", `<|tool_call_start|>[f(s="a\"b, c)", n=-1.5e3, ok=True, none=None, list=[True, {"k": False}]), g()]<|tool_call_end|>`, `[f {"s":"a\"b, c)","n":-1.5e3,"ok":true,"none":null,"list":[true, {"k": false}]}][g {}]`},
 	{"lfm2", `<|tool_call_start|>[f(s='a"b\'c\n')]<|tool_call_end|>`, `[f {"s":"a\"b'c\n"}]`},
@@ -111,8 +111,12 @@ func TestReader(t *testing.T) {
 				}
 			}
 		}
-		if got := read(t, s, append(strings.Split(test.answer, ""), "")...); got != test.want {
-			t.Errorf("%s: %q, character by character: %q", test.family, test.answer, got)
+		var bytes []string
+		for i := range len(test.answer) {
+			bytes = append(bytes, test.answer[i:i+1])
+		}
+		if got := read(t, s, append(bytes, "")...); got != test.want {
+			t.Errorf("%s: %q, byte by byte: %q", test.family, test.answer, got)
 		}
 	}
 }

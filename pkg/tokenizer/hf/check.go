@@ -71,7 +71,8 @@ func (m *fileModel) skim(raw []byte) (size int, err error) {
 			if settings.Len() > 1 {
 				settings.WriteByte(',')
 			}
-			fmt.Fprintf(settings, "%q:%s", key, value)
+			name, _ := json.Marshal(key) // strings always marshal
+			fmt.Fprintf(settings, "%s:%s", name, value)
 		}
 		return err
 	})
