@@ -12,6 +12,7 @@ import (
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 	"glossa/pkg/tokenizer"
 )
 
@@ -24,6 +25,10 @@ type Config struct {
 	Queue    *Queue             // shared by all engines of a process; nil: unbounded
 	Turns    *grammar.Turns     // to compile grammars, shared by all engines of a process; nil: unbounded
 	Template chat.Template      // of chats; "": that of the model's files, or else [chat.Concat]
+
+	// Reasoning are the marks around the reasoning of the model's chats; nil: the model does
+	// not reason. A model whose tokenizer cannot spell them does not either.
+	Reasoning *reasoning.Marks
 
 	ParseSpecial bool     // raw prompts may spell special tokens; chats never may
 	Languages    []string // of a translator; nil: all languages of its tokenizer

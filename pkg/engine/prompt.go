@@ -9,6 +9,7 @@ import (
 
 	"glossa/pkg/chat"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 	"glossa/pkg/tokenizer"
 )
 
@@ -18,8 +19,10 @@ type prompt struct {
 	lead      int   // number of leading ids that are neither echoed nor described
 	input     int   // tokens that count as the prompt: 0 if ids stands for an empty one
 	truncated bool
-	text      string      // with Echo
-	tokens    []llm.Token // with Echo, if tokens are requested
+	chat      bool
+	begin     reasoning.State // of the answer to a chat
+	text      string          // with Echo
+	tokens    []llm.Token     // with Echo, if tokens are requested
 }
 
 // checkPrompts rejects text prompts that cannot fit the context, by their bytes alone.
@@ -69,11 +72,14 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	if s.truncate != nil {
 		to = tokenizer.Collector{Keep: e.context + 1}
 	}
-	lead, err := e.promptTokens(ctx, &to, p, s.tools)
+	lead, tail, err := e.promptTokens(ctx, &to, p, s.tools)
 	if err != nil {
 		return nil, e.tooLong("the prompt has", err)
 	}
-	out := &prompt{lead: len(lead), ids: to.IDs()}
+	out := &prompt{lead: len(lead), ids: to.IDs(), chat: p.Messages != nil}
+	if e.thinker != nil {
+		out.begin = e.thinker.marks.After(tail)
+	}
 	if s.truncate != nil {
 		out.cut(e.room(len(out.ids), max(0, e.context-len(lead)), s))
 	}
@@ -103,31 +109,46 @@ func (p *prompt) fill(lead []int, empty int) {
 
 // promptTokens adds the tokens of p, a chat with tools if there are any, to the
 // collector. It returns the tokens that the model needs before them: none for a chat
-// template, which writes its own, and none for prompts of tokens, which are complete.
-func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, tools []llm.Tool) (lead []int, err error) {
+// template, which writes its own, and none for prompts of tokens, which are complete. tail is
+// the end of a text prompt.
+func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, tools []llm.Tool) (lead []int, tail string, err error) {
 	parts, lead := p.Parts, e.start
 	switch {
 	case p.Messages != nil:
 		if parts, err = e.template.Render(p.Messages, tools); err != nil {
-			return nil, err
+			return nil, "", err
 		}
+		tail = endOf(parts)
 		if e.template != "" && e.template != chat.Concat {
 			lead = nil
 		}
 	case len(tools) > 0:
-		return nil, invalid("tools", "only a chat has tools")
+		return nil, "", invalid("tools", "only a chat has tools")
 	case len(parts) > 0 && parts[0].Tokens != nil:
 		lead = nil
 	default:
 		parts = e.spelled(parts)
 	}
 	if err := e.encode(ctx, to, parts); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if head := to.Head(); len(lead) > 0 && len(head) >= len(lead) && slices.Equal(head[:len(lead)], lead) {
 		lead = nil // the client sent them
 	}
-	return lead, nil
+	return lead, tail, nil
+}
+
+// tailBytes bounds the end of a prompt that is searched for marks of reasoning.
+const tailBytes = 256
+
+// endOf returns the last tailBytes bytes of texts, or more.
+func endOf(parts []llm.Part) (tail string) {
+	for _, part := range slices.Backward(parts) {
+		if tail = part.Text + tail; len(tail) > tailBytes {
+			break
+		}
+	}
+	return tail
 }
 
 // spelled returns the parts of a raw prompt. Special tokens are parsed in them if the
@@ -150,12 +171,16 @@ func (e *Engine) room(n, context int, s *settings) int {
 	if keep := *s.truncate; keep > 0 {
 		n = min(n, keep)
 	}
-	if n+s.minTokens() <= context {
+	least := s.minTokens()
+	if s.constraint != nil && e.thinker != nil {
+		least += e.thinker.cost()
+	}
+	if n+least <= context {
 		return n
 	}
 	answer := min(max(1, s.maxTokens), context/2)
 	if s.constraint != nil {
-		answer = max(answer, s.minTokens())
+		answer = max(answer, least)
 	}
 	return max(0, context-answer)
 }
