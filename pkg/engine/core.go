@@ -23,7 +23,7 @@ type Config struct {
 	Team     *transformer.Team  // computes passes, shared by all engines of a process; nil: the caller alone
 	Queue    *Queue             // shared by all engines of a process; nil: unbounded
 	Turns    *grammar.Turns     // to compile grammars, shared by all engines of a process; nil: unbounded
-	Template chat.Template      // of chats; "": that of the model's files, or else [chat.Concat]
+	Template *chat.Template     // of chats; nil: that of the model's files, or else [chat.Concat]
 
 	ParseSpecial bool     // raw prompts may spell special tokens; chats never may
 	Languages    []string // of a translator; nil: all languages of its tokenizer

@@ -108,10 +108,10 @@ func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p ll
 	parts, lead := p.Parts, e.start
 	switch {
 	case p.Messages != nil:
-		if parts, err = e.template.Render(p.Messages, tools); err != nil {
+		if parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: tools, Open: true}); err != nil {
 			return nil, err
 		}
-		if e.template != "" && e.template != chat.Concat {
+		if !e.template.Raw() {
 			lead = nil
 		}
 	case len(tools) > 0:

@@ -15,13 +15,9 @@ var (
 
 // Render implements [llm.Renderer]. A chat template itself writes the tokens that begin a
 // text.
-func (e *Engine) Render(messages []llm.Message, tools []llm.Tool, open bool) (parts []llm.Part, start bool, err error) {
-	render := e.template.Transcript
-	if open {
-		render = e.template.Render
-	}
-	parts, err = render(messages, tools)
-	return parts, e.template == "" || e.template == chat.Concat, err
+func (e *Engine) Render(ctx context.Context, p llm.Prompt, params *llm.Params, open bool) (parts []llm.Part, start bool, err error) {
+	parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: params.Tools, Open: open})
+	return parts, e.template.Raw(), err
 }
 
 // TokenizerJSON implements [llm.TokenizerFile]. It waits for a worker, since it may read
