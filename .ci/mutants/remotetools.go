@@ -25,6 +25,6 @@ func remoteTools() []mutant {
 		{"images: the server fetches", dialect, "imageURL.image", `scheme == "http" || scheme == "https"`, `scheme == "ftp"`, dialect, "^TestBadImages$"},
 		{"images: of any size", dialect, "imageURL.image", "base64.StdEncoding.DecodedLen(len(data)) > maxImage+2", "len(data) < 0", dialect, "^TestBadImages$"},
 		{"images: the data is another type", dialect, "imageURL.image", "got != kind", `got == ""`, dialect, "^TestBadImages$"},
-		{"images: a model in the process ignores them", "pkg/chat", "Template.render", "!llm.Texts(m.Parts)", "false", "pkg/chat", "^TestImages$"},
+		{"images: a model in the process ignores them", "pkg/chat", "readTurns", "!llm.Texts(m.Parts)", "false", "pkg/chat", "^TestImages$"},
 	}
 }

@@ -143,7 +143,12 @@ func (m *shownModel) read(run *catalog.Run) {
 		return
 	}
 	defer opened.Close()
-	m.Template = opened.ChatTemplate
+	switch {
+	case opened.Chat.Name != "":
+		m.Template = opened.Chat.Name
+	case !opened.Chat.Empty():
+		m.Template = "the model's own"
+	}
 	if source, err := opened.TokenizerSource(); err == nil && source != nil {
 		m.Tokenizer = source.Kind
 	}

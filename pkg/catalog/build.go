@@ -133,6 +133,10 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 		b.problem(fmt.Sprintf("model %s of %s", rec.Name, from), fmt.Errorf("not served: its name is taken by %s", by))
 		return
 	}
+	if run != nil && run.Chat != nil && rec.ChatTemplate == "" {
+		b.problems = append(b.problems, Unread{Model: rec.Name, Err: run.Chat})
+		return
+	}
 	b.fixed[m.String()], b.at[m] = fixed, len(b.entries)
 	b.entries = append(b.entries, *rec.entry(run))
 }

@@ -208,7 +208,7 @@ func (it *item) readRemote(family string) {
 		}
 		return
 	}
-	if err := chat.Template(s.ChatTemplate).Check(); err != nil {
+	if err := chat.Check(s.ChatTemplate); err != nil {
 		it.wrong("/schema/chat_template", "%v", err)
 	}
 	if family == SageMaker {
@@ -236,7 +236,7 @@ func (it *item) readLocal() {
 	if l.checkpoint == "" && len(it.mistakes) == 0 {
 		it.wrong("/schema/checkpoint", "it is missing")
 	}
-	if err := chat.Template(l.chatTemplate).Check(); err != nil {
+	if err := chat.Check(l.chatTemplate); err != nil {
 		it.wrong("/schema/chat_template", "%v", err)
 	}
 	if l.quant != "" && !slices.Contains(Quants(), l.quant) {

@@ -56,6 +56,7 @@ type Run struct {
 	Bytes      int64            // of memory that its weights take when it is open
 	Sizes      map[string]int64 // the same by quantisation, for records that name one
 	Context    int              // tokens
+	Chat       error            // why the model's own chat template cannot be used; a record may name another
 	Files      string           // names, sizes and times of a published model's files, in any form
 	Info       *llm.Run         // of a training run
 

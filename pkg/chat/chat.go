@@ -1,154 +1,227 @@
-// Package chat turns the messages of a chat, and the functions that it may call, into a
-// model's prompt format, and describes how the model writes calls. It does not know
-// tokenizers, grammars or wire formats. It marks special tokens in the parts that it
-// returns; client input (contents, names, descriptions, schemas, arguments) is never
-// marked.
+// Package chat turns the messages of a chat, and the tools that it may call, into a model's
+// prompt, by the chat template that the model was trained with, and describes how the model
+// writes calls. It does not know tokenizers, grammars or wire formats.
 //
-// Start with [Template.Render].
+// Start with [Compile] and [Template.Render]. A template is Jinja text: the model's own, or
+// one of this package ([Named]). The prompt tells what the template wrote from what clients
+// wrote, so that a special token counts only where the template wrote it.
 //
-// Sources: seed 002 for [Concat]; Meta's prompt formats of Llama 3 and 3.1, and the chat
-// template of Llama-3.1-8B-Instruct for functions, for [Llama3]; OpenAI's chatml.md of
-// 2023, and the chat templates of Qwen2.5 and Qwen3 (after Nous Research's Hermes 2 Pro)
-// for functions, for [ChatML].
+// # What templates cannot do
+//
+// Many templates take only some chats. [Compile] finds out which, by rendering small chats,
+// and Render writes the others as the template can: without a system message, its text
+// begins the first message of the user; without tools, the system message lists them; without
+// calls, they are the text of the assistant, and their results messages of the user. A chat
+// that the template itself refuses, for example because two users speak in a row, is an error.
+//
+// Sources: apply_chat_template of transformers 5.23 for the variables; the probing is that of
+// llama.cpp's minja; seed 002 for "concat"; Meta's prompt formats of Llama 3 and 3.1, and the
+// chat template of Llama-3.1-8B-Instruct for tools, for "llama3"; OpenAI's chatml.md of 2023,
+// and the chat templates of Qwen2.5 and Qwen3 (after Nous Research's Hermes 2 Pro) for tools,
+// for "chatml".
 package chat
 
 import (
+	"context"
+	"embed"
+	"encoding/json"
 	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
 
+	"glossa/pkg/jinja"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 	"glossa/pkg/toolcall"
 )
 
-// A Template names a way of writing messages as one text. The zero value is
-// [Concat].
-type Template string
-
-const (
-	// Concat joins the contents of all messages with line feeds, ignoring their roles:
-	// the format for base models (seed 002, "Message handling"). A list of the functions
-	// comes before them, and calls are lines of JSON.
-	Concat Template = "concat"
-
-	// Llama3 writes <|begin_of_text|>, then each message as
-	//
-	//	<|start_header_id|>ROLE<|end_header_id|>\n\nCONTENT<|eot_id|>
-	//
-	// with trimmed content, and the header of the assistant's answer. The role tool is
-	// written as ipython, Llama's name for it. Unlike templates published with some
-	// weights, and like Meta's own code, it adds no system message with today's date: an
-	// answer should not depend on the day.
-	//
-	// Functions are Llama 3.1's JSON based calls, listed in the system message (the
-	// published template has them there or in the first user message, by a switch).
-	// There is no line "Environment: ipython": it promises Llama's built-in tools.
-	Llama3 Template = "llama3"
-
-	// ChatML writes each message as
-	//
-	//	<|im_start|>ROLE\nCONTENT<|im_end|>\n
-	//
-	// with unchanged content, and the header of the assistant's answer. It adds no system
-	// message, unless to list functions. Results of functions are messages of the user,
-	// adjacent ones joined in one message.
-	ChatML Template = "chatml"
-)
-
-// Check returns an error unless t is a template that Render knows.
-func (t Template) Check() error {
-	switch t {
-	case "", Concat, Llama3, ChatML:
-		return nil
-	}
-	return fmt.Errorf("unknown chat template %q (known: %s, %s, %s)", string(t), Concat, Llama3, ChatML)
+// Source holds the chat templates of a model as its files have them.
+type Source struct {
+	Name      string            `json:"name,omitempty"`      // of one of this package's templates, instead of Templates
+	Templates map[string]string `json:"templates,omitempty"` // Jinja text by name: default, tool_use
+	Tokens    map[string]string `json:"tokens,omitempty"`    // spellings of special tokens by variable: bos_token, eos_token
 }
 
-// Ends returns the special tokens, as text, that end an answer of this template, in
-// addition to those that end any text of the model.
-func (t Template) Ends() []string {
-	if f, ok := t.layout(); ok {
-		return []string{f.close}
+// Empty reports whether there is no template.
+func (s Source) Empty() bool { return s.Name == "" && len(s.Templates) == 0 }
+
+// The names of templates in a [Source].
+const (
+	DefaultTemplate = "default"
+	ToolsTemplate   = "tool_use" // used for chats with tools, if there is one
+)
+
+// The templates of this package.
+const (
+	// Concat joins the contents of all messages by line feeds, whatever their roles: the format
+	// for base models (seed 002, "Message handling"). A list of the tools comes first, and
+	// calls are lines of JSON.
+	Concat = "concat"
+
+	// Llama3 is that of Llama 3 and its successors, but no message names the date.
+	Llama3 = "llama3"
+
+	// ChatML is that of Qwen and many others, without a system message of its own.
+	ChatML = "chatml"
+)
+
+//go:embed templates
+var templates embed.FS
+
+// marksOf are the special tokens that the templates of this package write.
+func marksOf(name string) []string {
+	switch name {
+	case Llama3:
+		return []string{"<|begin_of_text|>", "<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"}
+	case ChatML:
+		return []string{"<|im_start|>", "<|im_end|>"}
 	}
 	return nil
 }
 
-// Marks returns the special tokens, as text, that Render writes. A tokenizer without one
-// of them would read it as plain text, which contents can spell too.
-func (t Template) Marks() (marks []string) {
-	if f, ok := t.layout(); ok {
-		for _, mark := range []string{f.begin, f.open, f.role, f.close} {
-			if mark != "" {
-				marks = append(marks, mark)
-			}
+// Template writes chats as a model was trained on them. Its methods may be called
+// concurrently.
+type Template struct {
+	name   string                     // of this package's templates; "": the model's own
+	texts  map[string]*jinja.Template // by name
+	marks  []string
+	tokens map[string]string
+	nature nature
+	calls  toolcall.Syntax
+
+	reasoning *reasoning.Marks // nil: the model does not reason
+}
+
+// Chat is what a prompt is rendered from.
+type Chat struct {
+	Messages []llm.Message
+	Tools    []llm.Tool
+	Open     bool            // the beginning of the assistant's answer follows, as for generation
+	Settings json.RawMessage // an object: further variables of the template, such as enable_thinking
+}
+
+// Check returns an error unless text is the name of a template of this package, Jinja text, or
+// empty.
+func Check(text string) error {
+	if text == "" {
+		return nil
+	}
+	_, err := Parse(text, nil)
+	return err
+}
+
+// Parse compiles what an operator configured: the name of a template of this package, or Jinja
+// text, whose special tokens are spelled as in [Source].
+func Parse(text string, tokens map[string]string) (*Template, error) {
+	if isJinja(text) {
+		return Compile(Source{Templates: map[string]string{DefaultTemplate: text}, Tokens: tokens})
+	}
+	return Named(text)
+}
+
+func isJinja(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "{%") }
+
+// Named returns a template of this package.
+func Named(name string) (*Template, error) { return Compile(Source{Name: name}) }
+
+// Compile compiles the templates of a model and finds out what they can write. Its errors say
+// what is wrong, by line and column of a template.
+func Compile(s Source) (*Template, error) {
+	t := &Template{name: s.Name, texts: map[string]*jinja.Template{}, tokens: s.Tokens, marks: marksOf(s.Name)}
+	if s.Name != "" {
+		raw, err := fs.ReadFile(templates, "templates/"+s.Name+".jinja")
+		if err != nil {
+			return nil, fmt.Errorf("unknown chat template %.40q (known: %s, %s, %s, or a text in Jinja)", s.Name, Concat, Llama3, ChatML)
+		}
+		s.Templates = map[string]string{DefaultTemplate: string(raw)}
+	}
+	for name, text := range s.Templates {
+		program, err := jinja.Compile(text, jinja.Options{Name: "chat template " + name})
+		if err != nil {
+			return nil, err
+		}
+		t.texts[name] = program
+		if t.name == "" {
+			t.marks = append(t.marks, spelledMarks(text)...)
 		}
 	}
-	return marks
-}
-
-// Render returns the prompt of messages, with the functions that the answer may call. Its
-// errors name the message or the tool.
-func (t Template) Render(messages []llm.Message, tools []llm.Tool) ([]llm.Part, error) {
-	return t.render(messages, tools, true)
-}
-
-// Transcript is Render without the beginning of the answer, for a chat that has ended.
-func (t Template) Transcript(messages []llm.Message, tools []llm.Tool) ([]llm.Part, error) {
-	return t.render(messages, tools, false)
-}
-
-// render returns the text of messages; if open, the beginning of the answer follows.
-func (t Template) render(messages []llm.Message, tools []llm.Tool, open bool) ([]llm.Part, error) {
-	if err := t.Check(); err != nil {
+	slices.Sort(t.marks)
+	t.marks = slices.Compact(t.marks)
+	if _, ok := t.texts[DefaultTemplate]; !ok {
+		return nil, fmt.Errorf("there is no chat template named %s", DefaultTemplate)
+	}
+	if err := t.probe(); err != nil {
 		return nil, err
 	}
-	for i, m := range messages {
-		if len(m.Calls) > 0 && m.Role != "assistant" {
-			return nil, rejected(i, "only an assistant may call functions")
-		}
-		if !llm.Texts(m.Parts) {
-			return nil, llm.NoImages(i)
-		}
+	t.calls = t.syntax(s)
+	if marks, ok := reasoning.Detect(s.Templates[DefaultTemplate]); ok {
+		t.reasoning = &marks
 	}
-	list, err := t.list(tools)
+	return t, nil
+}
+
+// Name returns the name of a template of this package, "" for another.
+func (t *Template) Name() string { return t.name }
+
+// Marks returns the spellings of special tokens that the template writes, sorted. In a
+// template that is not of this package they are what looks like one.
+func (t *Template) Marks() []string { return t.marks }
+
+// After returns what the template writes after the text of an assistant's message. The special
+// token that it begins with, if there is one, ends an answer.
+func (t *Template) After() string { return t.nature.after }
+
+// Calls returns the syntax of calls.
+func (t *Template) Calls() toolcall.Syntax { return t.calls }
+
+// Reasoning returns the marks around the reasoning of answers, nil if the template names none.
+func (t *Template) Reasoning() *reasoning.Marks { return t.reasoning }
+
+// Reads reports whether the template reads a variable.
+func (t *Template) Reads(name string, tools bool) bool {
+	return t.program(tools).Names().Variable(name)
+}
+
+// Raw reports whether the prompt is that of a base model, which its start tokens precede; any
+// other template writes them itself.
+func (t *Template) Raw() bool { return t.name == Concat }
+
+// Render returns the prompt of a chat. Parts that the template wrote have Special set; what
+// clients wrote has not. Its errors are of type [*llm.Error] and name the message, the tool or
+// the setting.
+func (t *Template) Render(ctx context.Context, c *Chat) ([]llm.Part, error) {
+	turns, err := t.turns(c)
 	if err != nil {
 		return nil, err
 	}
-	messages = inOrder(messages)
-	if f, ok := t.layout(); ok {
-		return f.render(messages, list, open)
+	tools := c.Tools
+	if !t.nature.tools {
+		tools = nil
 	}
-	return concat(messages, list, open), nil
+	vars, err := t.variables(turns, tools, c)
+	if err != nil {
+		return nil, err
+	}
+	now, err := dateOf(c.Settings)
+	if err != nil {
+		return nil, err
+	}
+	out, err := t.program(len(tools) > 0).Execute(ctx, vars, jinja.Limits{Now: now})
+	if err != nil {
+		return nil, renderError(ctx, err)
+	}
+	parts := make([]llm.Part, len(out.Spans))
+	for i, span := range out.Spans {
+		parts[i] = llm.Part{Text: span.Text, Special: span.Trusted}
+	}
+	return parts, nil
 }
 
-// rejected returns an error for message i.
-func rejected(i int, format string, args ...any) error {
-	return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("messages[%d]", i), Message: fmt.Sprintf(format, args...)}
-}
-
-// concat writes the list of functions, if there are any, then the messages. An answer
-// that may be a call begins on a new line.
-func concat(messages []llm.Message, list string, open bool) []llm.Part {
-	var parts []llm.Part
-	lines := toolcall.Lines()
-	if list != "" {
-		parts = plain(parts, list+"\n\n")
+// program returns the template for a chat with or without tools.
+func (t *Template) program(tools bool) *jinja.Template {
+	if program, ok := t.texts[ToolsTemplate]; ok && tools {
+		return program
 	}
-	for i, m := range messages {
-		if i > 0 {
-			parts = plain(parts, "\n")
-		}
-		empty := true
-		for _, p := range m.Parts {
-			p.Special = false // contents never contain special tokens
-			parts = append(parts, p)
-			empty = empty && p.Text == "" && len(p.Tokens) == 0
-		}
-		if len(m.Calls) > 0 && !empty {
-			parts = plain(parts, "\n")
-		}
-		parts = plain(parts, write(&lines, m.Calls))
-	}
-	if list != "" && open {
-		parts = plain(parts, "\n")
-	}
-	return parts
+	return t.texts[DefaultTemplate]
 }

@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 
@@ -8,12 +9,19 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Special tokens that a message spells stay text: only the template's own are marked.
+// What a client wrote is told apart from what the template wrote: a special token that a
+// message spells stays text.
 func ExampleTemplate_Render() {
-	parts, err := chat.ChatML.Render([]llm.Message{
-		{Role: "system", Parts: []llm.Part{{Text: "Be brief."}}},
-		{Role: "user", Parts: []llm.Part{{Text: "Hello<|im_end|>"}}},
-	}, nil)
+	template, err := chat.Compile(chat.Source{
+		Templates: map[string]string{"default": `{{ bos_token }}{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}`},
+		Tokens:    map[string]string{"bos_token": "<s>"},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	parts, err := template.Render(context.Background(), &chat.Chat{
+		Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "Hello<|end|>"}}}},
+	})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -21,21 +29,18 @@ func ExampleTemplate_Render() {
 		fmt.Printf("%-5v %q\n", part.Special, part.Text)
 	}
 	// Output:
-	// true  "<|im_start|>"
-	// false "system\nBe brief."
-	// true  "<|im_end|>"
-	// false "\n"
-	// true  "<|im_start|>"
-	// false "user\nHello<|im_end|>"
-	// true  "<|im_end|>"
-	// false "\n"
-	// true  "<|im_start|>"
-	// false "assistant\n"
+	// true  "<s><|user|>"
+	// false "Hello<|end|>"
+	// true  "<|end|>"
 }
 
 // Calls describes how a model writes calls, for package grammar.
 func ExampleTemplate_Calls() {
-	f := chat.Llama3.Calls()
+	template, err := chat.Named(chat.Llama3)
+	if err != nil {
+		log.Fatal(err)
+	}
+	f := template.Calls()
 	fmt.Println(f.Call + "weather" + f.Middle + `{"city": "Oslo"}` + f.End)
 	// Output:
 	// {"name": "weather", "parameters": {"city": "Oslo"}}

@@ -6,7 +6,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
@@ -61,9 +60,9 @@ func TestTools(t *testing.T) {
 			result("c3", "of no call"), result("c2", "noon"), result("c1", "rain\n"), message("user", "So?"),
 		}, nil},
 	} {
-		for _, template := range []chat.Template{chat.Concat, chat.Llama3, chat.ChatML} {
-			file := filepath.Join("testdata", test.name+"."+string(template)+".golden")
-			parts, err := template.Render(test.messages, test.tools)
+		for _, template := range []string{chat.Concat, chat.Llama3, chat.ChatML} {
+			file := filepath.Join("testdata", test.name+"."+template+".golden")
+			parts, err := render(t, template, test.messages, test.tools)
 			if err != nil {
 				t.Errorf("%s: %v", file, err)
 				continue
@@ -86,14 +85,14 @@ func TestToolsLeaveMessages(t *testing.T) {
 	messages := []llm.Message{
 		called("", llm.Call{ID: "c1", Name: "f"}, llm.Call{ID: "c2", Name: "f"}), result("c2", "2"), result("c1", "1"),
 	}
-	if _, err := chat.ChatML.Render(messages, []llm.Tool{clock}); err != nil || messages[1].CallID != "c2" {
+	if _, err := render(t, chat.ChatML, messages, []llm.Tool{clock}); err != nil || messages[1].CallID != "c2" {
 		t.Errorf("%v, %+v", err, messages)
 	}
 }
 
 func TestToolsRefused(t *testing.T) {
-	for _, template := range []chat.Template{chat.Concat, chat.Llama3, chat.ChatML} {
-		_, err := template.Render(nil, []llm.Tool{clock, {Name: "f", Parameters: json.RawMessage("{")}})
+	for _, template := range []string{chat.Concat, chat.Llama3, chat.ChatML} {
+		_, err := render(t, template, nil, []llm.Tool{clock, {Name: "f", Parameters: json.RawMessage("{")}})
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Invalid || e.Param != "tools" ||
 			e.Message != `the parameters of "f" are not valid JSON` {
 			t.Errorf("%s: %v", template, err)
@@ -101,44 +100,22 @@ func TestToolsRefused(t *testing.T) {
 	}
 }
 
-// In every format the text determines where a call begins, and where its name and its
-// arguments end.
+// A template writes calls as its syntax says: what the model wrote and what it reads are one.
 func TestCalls(t *testing.T) {
-	forms := map[chat.Template]string{
-		"":          `{"name": "f", "arguments": {"a":1}}` + "\n" + `{"name": "g", "arguments": {}}`,
-		chat.Llama3: `{"name": "f", "parameters": {"a":1}}; {"name": "g", "parameters": {}}`,
-		chat.ChatML: "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\":1}}\n</tool_call>\n<tool_call>\n{\"name\": \"g\", \"arguments\": {}}\n</tool_call>",
-	}
-	if forms[chat.Concat] = forms[""]; chat.Template("").Calls() != chat.Concat.Calls() {
-		t.Error("the zero template is not concat")
-	}
-	for template, want := range forms {
-		form := template.Calls()
-		got := form.Call + "f" + form.Middle + `{"a":1}` + form.End + form.Between + form.Call + "g" + form.Middle + "{}" + form.End
-		switch {
-		case got != want:
-			t.Errorf("%s: got %q", template, got)
-		case form.Trigger == "" || !strings.HasPrefix(form.Call, form.Trigger) || form.Call[len(form.Call)-1] != '"':
-			t.Errorf("%s: %+v", template, form)
-		case form.Middle[0] != '"' || form.End[0] != '}':
-			t.Errorf("%s: %+v", template, form)
-		}
-		for field, v := range reflect.ValueOf(form).Fields() {
-			if strings.ContainsFunc(v.String(), func(r rune) bool { return r >= 0x80 }) {
-				t.Errorf("%s: %s is not ASCII", template, field.Name)
-			}
-		}
-		parts, err := template.Render([]llm.Message{called("", llm.Call{Name: "f", Arguments: `{"a":1}`}, llm.Call{Name: "g"})}, nil)
-		if err != nil || !strings.Contains(write(parts), want) {
-			t.Errorf("%s: %q does not have %q, %v", template, write(parts), want, err)
+	for _, name := range []string{chat.Concat, chat.Llama3, chat.ChatML} {
+		form := must(chat.Named(name)).Calls()
+		want := form.Open + form.Call + "f" + form.Middle + `{"a": 1}` + form.End + form.Between + form.Call + "g" + form.Middle + "{}" + form.End + form.Close
+		parts, err := render(t, name, []llm.Message{called("", llm.Call{Name: "f", Arguments: `{"a":1}`}, llm.Call{Name: "g"})}, nil)
+		if text, _ := (llm.Prompt{Parts: parts}).Text(); err != nil || !strings.Contains(text, want) {
+			t.Errorf("%s: %q does not have %q, %v", name, text, want, err)
 		}
 	}
 }
 
 // A name that no function can have stays within its quotes.
 func TestNamesAreQuoted(t *testing.T) {
-	parts, err := chat.Concat.Render([]llm.Message{called("", llm.Call{Name: `a"}\`})}, nil)
-	if want := `{"name": "a\"}\\", "arguments": {}}`; err != nil || write(parts) != want {
+	parts, err := render(t, chat.Concat, []llm.Message{called("", llm.Call{Name: `a"}\`})}, nil)
+	if want := `«{"name": "»a\"}\\«", "arguments": {}}»`; err != nil || write(parts) != want {
 		t.Errorf("got %s, %v", write(parts), err)
 	}
 }

@@ -24,10 +24,10 @@ type Config struct {
 	Team     *transformer.Team  // computes passes, shared by all engines of a process; nil: the caller alone
 	Queue    *Queue             // shared by all engines of a process; nil: unbounded
 	Turns    *grammar.Turns     // to compile grammars, shared by all engines of a process; nil: unbounded
-	Template chat.Template      // of chats; "": that of the model's files, or else [chat.Concat]
+	Template *chat.Template     // of chats; nil: that of the model's files, or else [chat.Concat]
 
-	// Reasoning are the marks around the reasoning of the model's chats; nil: the model does
-	// not reason. A model whose tokenizer cannot spell them does not either.
+	// Reasoning are the marks around the reasoning of answers in chats; nil: those of Template.
+	// If there are none, or the tokenizer cannot spell them, the model does not reason.
 	Reasoning *reasoning.Marks
 
 	ParseSpecial bool     // raw prompts may spell special tokens; chats never may

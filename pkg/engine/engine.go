@@ -24,6 +24,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
@@ -36,7 +37,7 @@ import (
 type Engine struct {
 	*core
 
-	template    chat.Template
+	template    *chat.Template
 	thinker     *thinker         // nil: the model does not reason
 	special     bool             // raw prompts may spell special tokens
 	ends        map[int]bool     // tokens that end a completion
@@ -58,8 +59,8 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 			err = closing
 		}
 	}()
-	template := cmp.Or(cfg.Template, chat.Template(m.ChatTemplate))
-	if err := template.Check(); err != nil {
+	template, err := templateOf(m, cfg)
+	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
 	if m.Translation != nil {
@@ -70,22 +71,49 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}}
-	e.thinker = newThinker(cfg.Reasoning, c.tokenizer, c.tokens)
+	e.thinker = newThinker(cmp.Or(cfg.Reasoning, template.Reasoning()), c.tokenizer, c.tokens)
 	for _, id := range m.End {
 		e.ends[id] = true
 	}
-	var special map[string]int
-	if t, ok := c.tokenizer.(tokenizer.Specials); ok {
-		special = t.SpecialTokens()
-	}
-	for _, mark := range template.Marks() {
-		if _, ok := special[mark]; !ok {
-			return nil, fmt.Errorf("model %q: its tokenizer has no special token %q, which the chat template %s needs", cfg.Name, mark, template)
-		}
-	}
-	for _, end := range template.Ends() {
-		e.ends[special[end]] = true
+	if err := e.endTurns(); err != nil {
+		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
 	e.constraints = &constraintCache{vocabulary: m.Vocabulary(), turns: cfg.Turns}
 	return e, nil
+}
+
+// templateOf returns the chat template of a model.
+func templateOf(m *arch.Model, cfg Config) (*chat.Template, error) {
+	switch {
+	case cfg.Template != nil:
+		return cfg.Template, nil
+	case m.Chat.Empty():
+		return chat.Named(chat.Concat)
+	}
+	return chat.Compile(m.Chat)
+}
+
+// endTurns adds the special token that the chat template writes after an answer to the tokens
+// that end a completion. A template of package chat needs all of its special tokens: spelled
+// in letters, they would be text that clients can write too.
+func (e *Engine) endTurns() error {
+	var special map[string]int
+	if t, ok := e.tokenizer.(tokenizer.Specials); ok {
+		special = t.SpecialTokens()
+	}
+	for _, mark := range e.template.Marks() {
+		if _, ok := special[mark]; !ok && e.template.Name() != "" {
+			return fmt.Errorf("its tokenizer has no special token %q, which the chat template %s needs", mark, e.template.Name())
+		}
+	}
+	after, end := strings.TrimSpace(e.template.After()), ""
+	for mark := range special {
+		if strings.HasPrefix(after, mark) && len(mark) > len(end) {
+			end = mark
+		}
+	}
+	if end != "" {
+		e.ends[special[end]] = true
+	}
+	return nil
 }

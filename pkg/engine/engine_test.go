@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
@@ -415,12 +416,24 @@ type specials struct {
 
 func (s specials) SpecialTokens() map[string]int { return s.ids }
 
+// named returns a template of package chat.
+func named(t testing.TB, name string) *chat.Template {
+	t.Helper()
+	template, err := chat.Named(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return template
+}
+
 func TestNewRefuses(t *testing.T) {
 	for name, change := range map[string]func(*arch.Model, *Config){
-		"no tokenizer":     func(m *arch.Model, _ *Config) { m.Tokenizer = nil },
-		"unknown template": func(_ *arch.Model, c *Config) { c.Template = "vicuna" },
+		"no tokenizer": func(m *arch.Model, _ *Config) { m.Tokenizer = nil },
+		"unusable template": func(m *arch.Model, _ *Config) {
+			m.Chat = chat.Source{Templates: map[string]string{"default": "{{ messages[0].text }}"}}
+		},
 		"no such token": func(m *arch.Model, c *Config) {
-			c.Template, m.Tokenizer = "chatml", specials{m.Tokenizer, map[string]int{"<|im_end|>": 0}}
+			c.Template, m.Tokenizer = named(t, chat.ChatML), specials{m.Tokenizer, map[string]int{"<|im_end|>": 0}}
 		},
 		"translation":   func(m *arch.Model, _ *Config) { m.Translation = &arch.Translation{} },
 		"weights amiss": func(m *arch.Model, _ *Config) { m.Weights.Decoder = m.Weights.Decoder[1:] },

@@ -50,7 +50,7 @@ func secondTurns(t *testing.T, tokens int, question string, open func(Config) *E
 	var engines [2]*Engine
 	for i, memory := range []int64{0, -1} {
 		e := open(Config{PrefixMemory: memory})
-		e.template = chat.ChatML
+		e.template = named(t, chat.ChatML)
 		e.tokenizer = marked{specials{e.tokenizer, map[string]int{"<|im_start|>": 25, "<|im_end|>": 26}}}
 		engines[i] = e
 	}

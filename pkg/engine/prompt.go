@@ -72,7 +72,7 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	if s.truncate != nil {
 		to = tokenizer.Collector{Keep: e.context + 1}
 	}
-	lead, tail, err := e.promptTokens(ctx, &to, p, s.tools)
+	lead, tail, err := e.promptTokens(ctx, &to, p, &chat.Chat{Tools: s.tools, Settings: s.variables})
 	if err != nil {
 		return nil, e.tooLong("the prompt has", err)
 	}
@@ -107,22 +107,22 @@ func (p *prompt) fill(lead []int, empty int) {
 	}
 }
 
-// promptTokens adds the tokens of p, a chat with tools if there are any, to the
+// promptTokens adds the tokens of p, a chat with the tools and settings of c, to the
 // collector. It returns the tokens that the model needs before them: none for a chat
 // template, which writes its own, and none for prompts of tokens, which are complete. tail is
 // the end of a text prompt.
-func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, tools []llm.Tool) (lead []int, tail string, err error) {
+func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, c *chat.Chat) (lead []int, tail string, err error) {
 	parts, lead := p.Parts, e.start
 	switch {
 	case p.Messages != nil:
-		if parts, err = e.template.Render(p.Messages, tools); err != nil {
+		if parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: c.Tools, Settings: c.Settings, Open: true}); err != nil {
 			return nil, "", err
 		}
 		tail = endOf(parts)
-		if e.template != "" && e.template != chat.Concat {
+		if !e.template.Raw() {
 			lead = nil
 		}
-	case len(tools) > 0:
+	case len(c.Tools) > 0:
 		return nil, "", invalid("tools", "only a chat has tools")
 	case len(parts) > 0 && parts[0].Tokens != nil:
 		lead = nil

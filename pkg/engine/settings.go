@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"glossa/pkg/engine/sampler"
 	"glossa/pkg/grammar"
@@ -28,7 +30,8 @@ type settings struct {
 	constraint *grammar.Constraint // of the texts; nil: any text
 	tools      []llm.Tool          // that a chat may call
 
-	maxThinking int // tokens of reasoning; -1: any number
+	maxThinking int             // tokens of reasoning; -1: any number
+	variables   json.RawMessage // of the chat template
 }
 
 // newSettings validates the effective parameters p of a request, except its constraint,
@@ -62,17 +65,23 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 		return nil, doesNotReason("thinking")
 	case e.thinker == nil && p.Effort != nil:
 		return nil, doesNotReason("reasoning_effort")
+	case len(p.TemplateArgs) > 0 && slices.ContainsFunc(req.Prompts, func(p llm.Prompt) bool { return p.Messages == nil }):
+		return nil, invalid("chat_template_kwargs", "only a chat has a template")
 	case len(req.Prompts) == 0:
 		return nil, invalid("prompt", "is required")
 	case s.bestOf > maxRows/len(req.Prompts): // their product may overflow
 		return nil, invalid("n", fmt.Sprintf("must be at most %d, multiplied by the number of prompts", maxRows))
+	}
+	var err error
+	if s.variables, err = e.templateVariables(p); err != nil {
+		return nil, err
 	}
 	for _, stop := range p.Stop {
 		if stop == "" {
 			return nil, invalid("stop", "must not be an empty string")
 		}
 	}
-	err := s.sampler.Check(e.tokens)
+	err = s.sampler.Check(e.tokens)
 	if p, ok := errors.AsType[*sampler.ParamError](err); ok {
 		return nil, invalid(p.Param, p.Message)
 	}

@@ -49,14 +49,14 @@ func TestTokenizerJSON(t *testing.T) {
 // TestRender: the rendered chat is the input of a generation, with or without the
 // beginning of the answer. A template with its own marks needs no start token.
 func TestRender(t *testing.T) {
-	chats := []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "hi"}}}}
-	for template, want := range map[chat.Template]struct {
+	chats := llm.Prompt{Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "hi"}}}}}
+	for template, want := range map[string]struct {
 		open, ended int // parts
 		start       bool
-	}{"": {1, 1, true}, chat.Concat: {1, 1, true}, chat.ChatML: {6, 4, false}} {
-		e := &Engine{template: template}
-		open, start, err := e.Render(chats, nil, true)
-		ended, _, err2 := e.Render(chats, nil, false)
+	}{chat.Concat: {1, 1, true}, chat.ChatML: {3, 3, false}} {
+		e := &Engine{template: named(t, template)}
+		open, start, err := e.Render(t.Context(), chats, &llm.Params{}, true)
+		ended, _, err2 := e.Render(t.Context(), chats, &llm.Params{}, false)
 		if len(open) != want.open || len(ended) != want.ended || start != want.start || err != nil || err2 != nil {
 			t.Errorf("%q: %+v, %+v, %v %v %v", template, open, ended, start, err, err2)
 		}

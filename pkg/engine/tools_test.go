@@ -13,20 +13,20 @@ import (
 	"glossa/pkg/llm"
 )
 
-func testToolGrammar(template chat.Template, tools []llm.Tool, must, one bool) (*grammar.Grammar, error) {
+func testToolGrammar(t *testing.T, template string, tools []llm.Tool, must, one bool) (*grammar.Grammar, error) {
 	var tokens []string
 	for b := range 0x80 {
 		tokens = append(tokens, string(rune(b)))
 	}
 	words := grammar.NewVocabulary(tokens)
-	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: template, ends: map[int]bool{0: true}}
+	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: named(t, template), ends: map[int]bool{0: true}}
 	return e.toolGrammar(grammar.NewCompiler(context.Background()), &llm.Params{Tools: tools, MustCall: &must, OneCall: &one})
 }
 
 func TestToolGrammar(t *testing.T) {
 	good := llm.Tool{Name: "good", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
-	for _, template := range []chat.Template{"", chat.Concat, chat.Llama3, chat.ChatML} {
-		_, err := testToolGrammar(template, []llm.Tool{good, {Name: "bare"}}, false, false)
+	for _, template := range []string{chat.Concat, chat.Llama3, chat.ChatML} {
+		_, err := testToolGrammar(t, template, []llm.Tool{good, {Name: "bare"}}, false, false)
 		if err != nil {
 			t.Errorf("%s: %v", template, err)
 		}
@@ -39,7 +39,7 @@ func TestToolGrammar(t *testing.T) {
 		{[]llm.Tool{good, good}, `there are two functions "good"`},
 		{[]llm.Tool{good, {Name: "bad", Parameters: json.RawMessage(`{"type":"object","properties":{"x":{"type":"strnig"}}}`)}}, `the parameters of "bad": /properties/x`},
 	} {
-		_, err := testToolGrammar(chat.ChatML, test.tools, true, true)
+		_, err := testToolGrammar(t, chat.ChatML, test.tools, true, true)
 		if e := llm.AsError(constraintError("tools", err)); e.Code != llm.Invalid || e.Param != "tools" || !strings.HasPrefix(e.Message, test.want) {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
@@ -53,7 +53,7 @@ func TestToolGrammarsCached(t *testing.T) {
 		tokens = append(tokens, string(rune(b)))
 	}
 	words := grammar.NewVocabulary(tokens)
-	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: chat.Concat, ends: map[int]bool{0: true}}
+	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: named(t, chat.Concat), ends: map[int]bool{0: true}}
 	for range 2 {
 		for _, must := range []bool{false, true} {
 			for _, one := range []bool{false, true} {
@@ -89,10 +89,10 @@ func TestToolGrammarDraws(t *testing.T) {
 	tools := []llm.Tool{{Name: "f"}, {Name: "f2", Parameters: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)}}
 	random := rand.New(rand.NewPCG(1, 2))
 	drawn := [3]int{} // rows without calls, with one, with more
-	for _, template := range []chat.Template{chat.Concat, chat.Llama3, chat.ChatML} {
+	for _, template := range []string{chat.Concat, chat.Llama3, chat.ChatML} {
 		for _, must := range []bool{false, true} {
 			for _, one := range []bool{false, true} {
-				form, err := testToolGrammar(template, tools, must, one)
+				form, err := testToolGrammar(t, template, tools, must, one)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -101,7 +101,7 @@ func TestToolGrammarDraws(t *testing.T) {
 					t.Fatal(err)
 				}
 				for budget := constraint.Min(); budget < constraint.Min()+60; budget++ {
-					row := splitCalls(t, template.Calls(), tools, draw(t, constraint, tokens, budget, random))
+					row := splitCalls(t, named(t, template).Calls(), tools, draw(t, constraint, tokens, budget, random))
 					checkRow(t, row, must, one)
 					drawn[min(len(row.Calls), 2)]++
 				}

@@ -27,7 +27,7 @@ var table = []row{
 	interceptedRow(func(w *wrapped) llm.Translator { return translator{w} }, translate),
 	interceptedRow(func(w *wrapped) llm.Tokenizer { return tokenizer{w} }, tokenize, detokenize),
 	interceptedRow(func(w *wrapped) llm.TokenizerFile { return tokenizerFile{w} }, tokenizerJSON),
-	passedRow(func(r llm.Renderer) llm.Renderer { return renderer{r} }),
+	interceptedRow(func(w *wrapped) llm.Renderer { return renderer{w} }, render),
 	passedRow(func(m llm.Mapper) llm.Mapper { return mapper{m} }),
 }
 
@@ -42,9 +42,26 @@ var (
 		return t.Tokenize(ctx, r.text, r.start)
 	})
 	detokenize    = free("detokenize", llm.Tokenizer.Detokenize)
+	render        = free("render", func(r llm.Renderer, ctx context.Context, q renderRequest) (out rendered, err error) {
+		out.parts, out.start, err = r.Render(ctx, q.prompt, q.params, q.open)
+		return out, err
+	})
 	tokenizerJSON = free("tokenizerjson", func(f llm.TokenizerFile, ctx context.Context, _ struct{}) ([]byte, error) {
 		return f.TokenizerJSON(ctx)
 	})
+)
+
+// renderRequest is the request of Render, rendered its result.
+type (
+	renderRequest struct {
+		prompt llm.Prompt
+		params *llm.Params
+		open   bool
+	}
+	rendered struct {
+		parts []llm.Part
+		start bool
+	}
 )
 
 // tokenizeRequest is the request of Tokenize.
@@ -97,7 +114,7 @@ type (
 	translator    struct{ w *wrapped }
 	tokenizer     struct{ w *wrapped }
 	tokenizerFile struct{ w *wrapped }
-	renderer      struct{ llm.Renderer }
+	renderer      struct{ w *wrapped }
 	mapper        struct{ llm.Mapper }
 )
 
@@ -137,6 +154,12 @@ func (t tokenizer) Tokenize(ctx context.Context, text llm.Part, start bool) ([]l
 func (t tokenizer) Detokenize(ctx context.Context, ids []int) (string, error) {
 	text, _, err := answer[string](ctx, t.w, detokenize, ids)
 	return text, err
+}
+
+// Render implements [llm.Renderer].
+func (r renderer) Render(ctx context.Context, p llm.Prompt, params *llm.Params, open bool) ([]llm.Part, bool, error) {
+	out, _, err := answer[rendered](ctx, r.w, render, renderRequest{p, params, open})
+	return out.parts, out.start, err
 }
 
 // TokenizerJSON implements [llm.TokenizerFile].

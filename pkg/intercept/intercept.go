@@ -160,8 +160,3 @@ type broken struct{ err error }
 func (b broken) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) { yield(llm.Chunk{}, b.err) }
 }
-
-// Render implements [llm.Renderer].
-func (b broken) Render([]llm.Message, []llm.Tool, bool) ([]llm.Part, bool, error) {
-	return nil, false, b.err
-}

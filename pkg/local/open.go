@@ -36,9 +36,15 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 	if err != nil {
 		return nil, clientError(err)
 	}
+	var template *chat.Template
+	if o.ChatTemplate != "" {
+		if template, err = chat.Parse(o.ChatTemplate, m.Chat.Tokens); err != nil {
+			return nil, errors.Join(clientError(err), m.Close())
+		}
+	}
 	return engine.Open(m, engine.Config{
 		Name: o.Name, Kernels: l.cfg.Kernels, Team: l.cfg.Team, Queue: l.cfg.Queue, Turns: l.cfg.Turns,
-		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: chat.Template(o.ChatTemplate),
+		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: template,
 		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
 		TokenizerJSON: l.tokenizerJSON(run, o),
 	})

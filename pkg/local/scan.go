@@ -13,6 +13,7 @@ import (
 
 	"glossa/pkg/bucket"
 	"glossa/pkg/catalog"
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
@@ -111,6 +112,7 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 	run := catalog.Run{
 		ID: m.Name, Type: info.Name, Checkpoint: m.Path, ModTime: info.ModTime, Size: info.Size,
 		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: files,
+		Chat: m.chat,
 	}
 	if trained := info.Run; trained != nil {
 		config, err := checkpoint.ParseRunConfig(trained.Config) // the description has checked it
@@ -134,6 +136,7 @@ type description struct {
 type described struct {
 	arch.Place
 	info arch.Info
+	chat error // of its chat template
 	err  error
 }
 
@@ -193,6 +196,11 @@ func (l *Loader) describe(fsys fs.FS, entry string) (models []described, key str
 		m := described{Place: place}
 		if m.info, m.err = arch.Describe(fsys, place.Path); m.err == nil {
 			m.err = m.info.Tokens
+		}
+		if m.err == nil && !m.info.Chat.Empty() {
+			if _, err := chat.Compile(m.info.Chat); err != nil {
+				m.chat = fmt.Errorf("%s: %w; a record may name another chat_template", place.Path, err)
+			}
 		}
 		if m.err != nil {
 			err = m.err

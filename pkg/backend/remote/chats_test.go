@@ -92,7 +92,7 @@ func TestChats(t *testing.T) {
 		}
 		var list []written
 		for _, c := range chatCases() {
-			list = append(list, write(s, c))
+			list = append(list, write(t, s, c))
 		}
 		if !bytes.Contains(item.Schema, []byte(`"chat":`)) {
 			for _, w := range list[:2] {
@@ -128,7 +128,7 @@ func TestCachedChats(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		list := []written{write(s, chatCases()[0])}
+		list := []written{write(t, s, chatCases()[0])}
 		golden(t, "testdata/cached/"+name+".json", list)
 		if !*update {
 			accepted(t, name+" cached", list)
@@ -165,9 +165,9 @@ func accepted(t *testing.T, record string, list []written) {
 	}
 }
 
-func write(s *schema.Schema, c chatCase) written {
+func write(t *testing.T, s *schema.Schema, c chatCase) written {
 	w := written{Case: c.name}
-	rows, err := New(nil, Model{Schema: s}).rows(&c.req)
+	rows, err := New(nil, Model{Schema: s}).rows(t.Context(), &c.req)
 	if err != nil {
 		w.Error = llm.AsError(err).Error()
 		return w

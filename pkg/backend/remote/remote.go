@@ -14,7 +14,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"sync"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/llm"
 	"glossa/pkg/schema"
 )
@@ -63,6 +65,7 @@ type Model struct {
 type Backend struct {
 	endpoint Endpoint
 	model    Model
+	template func() (*chat.Template, error) // of the record's chat_template
 }
 
 // New returns the backend of a model.
@@ -70,13 +73,13 @@ func New(e Endpoint, m Model) *Backend {
 	if m.Rows <= 0 {
 		m.Rows = 4
 	}
-	return &Backend{e, m}
+	return &Backend{e, m, sync.OnceValues(func() (*chat.Template, error) { return chat.Parse(m.Schema.ChatTemplate, nil) })}
 }
 
 // Generate implements [llm.Backend].
 func (b *Backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		rows, err := b.rows(req)
+		rows, err := b.rows(ctx, req)
 		if err != nil {
 			yield(llm.Chunk{}, err)
 			return

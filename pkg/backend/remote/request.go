@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -21,12 +22,12 @@ type row struct {
 }
 
 // rows returns the rows of a request. It checks all of them before any is sent.
-func (b *Backend) rows(req *llm.Request) ([]row, error) {
+func (b *Backend) rows(ctx context.Context, req *llm.Request) ([]row, error) {
 	n, none := max(1, req.N), req.MaxTokens != nil && *req.MaxTokens == 0
 	rows := make([]row, 0, req.Rows())
 	for p, prompt := range req.Prompts {
 		s := b.schemaOf(req, prompt)
-		keys, err := promptOf(s, prompt)
+		keys, err := b.promptOf(ctx, s, prompt)
 		if err != nil {
 			return nil, err
 		}
@@ -71,14 +72,14 @@ func hasCalls(p llm.Prompt) bool {
 }
 
 // promptOf returns the canonical keys of a prompt.
-func promptOf(s *schema.Schema, p llm.Prompt) (map[string]any, error) {
+func (b *Backend) promptOf(ctx context.Context, s *schema.Schema, p llm.Prompt) (map[string]any, error) {
 	if p.Messages != nil && (s.ChatTemplate == "" || s.Takes("messages")) {
 		return s.Chat(p.Messages)
 	}
 	text, ok := p.Text()
 	if p.Messages != nil {
 		var err error
-		if text, err = render(chat.Template(s.ChatTemplate), p.Messages); err != nil {
+		if text, err = b.render(ctx, p.Messages); err != nil {
 			return nil, err
 		}
 	} else if !ok {
@@ -93,7 +94,11 @@ func promptOf(s *schema.Schema, p llm.Prompt) (map[string]any, error) {
 // render writes a chat as text. The text does not mark special tokens, so contents
 // that spell the tokens between messages, and could thus start a message of another
 // role, are rejected.
-func render(t chat.Template, messages []llm.Message) (string, error) {
+func (b *Backend) render(ctx context.Context, messages []llm.Message) (string, error) {
+	t, err := b.template()
+	if err != nil {
+		return "", err // the catalog has checked it
+	}
 	for i, m := range messages {
 		if len(m.Calls) > 0 || m.CallID != "" {
 			return "", schema.NoCalls(m, i)
@@ -106,14 +111,11 @@ func render(t chat.Template, messages []llm.Message) (string, error) {
 			}
 		}
 	}
-	parts, err := t.Render(messages, nil)
+	parts, err := t.Render(ctx, &chat.Chat{Messages: messages, Open: true})
 	if err != nil {
 		return "", err
 	}
-	text, ok := llm.Prompt{Parts: parts}.Text()
-	if !ok {
-		return "", llm.Errorf(llm.Unsupported, "this model accepts text, not token ids")
-	}
+	text, _ := llm.Prompt{Parts: parts}.Text() // templates write text
 	return text, nil
 }
 

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"context"
 	"encoding/json"
 
 	"glossa/pkg/llm"
@@ -85,7 +86,7 @@ func (t *tokenizeRequest) input() (*input, error) {
 
 // parts returns what is tokenized, and whether the tokens that begin the model's prompts
 // come before it.
-func (t *tokenizeRequest) parts(in *input, model *llm.Model) (parts []llm.Part, start bool, err error) {
+func (t *tokenizeRequest) parts(ctx context.Context, in *input, model *llm.Model) (parts []llm.Part, start bool, err error) {
 	parts, start = []llm.Part{{Text: in.text, Special: true}}, true
 	if in.messages != nil {
 		renderer, err := llm.As[llm.Renderer](model)
@@ -93,7 +94,7 @@ func (t *tokenizeRequest) parts(in *input, model *llm.Model) (parts []llm.Part, 
 			return nil, false, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this server cannot tokenize chats for the model", Err: err}
 		}
 		open := t.AddGenerationPrompt == nil || *t.AddGenerationPrompt
-		if parts, start, err = renderer.Render(in.messages, in.tools, open); err != nil {
+		if parts, start, err = renderer.Render(ctx, llm.Prompt{Messages: in.messages}, &llm.Params{Tools: in.tools}, open); err != nil {
 			return nil, false, err
 		}
 	}

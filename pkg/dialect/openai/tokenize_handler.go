@@ -66,7 +66,7 @@ func answerTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[tokeni
 	if err != nil {
 		return err
 	}
-	parts, start, err := call.In.parts(call.Req, call.Model)
+	parts, start, err := call.In.parts(r.Context(), call.Req, call.Model)
 	if err != nil {
 		return err
 	}

@@ -38,11 +38,11 @@ func (speller) Detokenize(_ context.Context, ids []int) (string, error) {
 	return b.String(), nil
 }
 
-func (speller) Render(messages []llm.Message, tools []llm.Tool, open bool) (parts []llm.Part, start bool, err error) {
-	for _, m := range messages {
+func (speller) Render(_ context.Context, p llm.Prompt, params *llm.Params, open bool) (parts []llm.Part, start bool, err error) {
+	for _, m := range p.Messages {
 		parts = append(parts, llm.Part{Text: "<", Special: true}, llm.Part{Text: m.Role[:1]}, llm.Part{Text: m.Parts[0].Text})
 	}
-	for _, tool := range tools {
+	for _, tool := range params.Tools {
 		parts = append(parts, llm.Part{Text: tool.Name})
 	}
 	if open {

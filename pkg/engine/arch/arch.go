@@ -20,6 +20,7 @@ import (
 	"io/fs"
 	"regexp"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/tokenizer"
 )
@@ -39,9 +40,9 @@ type Model struct {
 	End       []int               // tokens that end a text; may be empty
 	Tokens    int                 // ids from here on only pad the vocabulary
 
-	ChatTemplate string       // the tokenizer's template, if it is "llama3" or "chatml"
-	Translation  *Translation // of an encoder-decoder
-	Run          *Run         // of a packed model trained by Alpha
+	Chat        chat.Source  // the chat templates; empty if there are none
+	Translation *Translation // of an encoder-decoder
+	Run         *Run         // of a packed model trained by Alpha
 
 	trie   func() ([]byte, error)            // the packed vocabulary; nil if there is none
 	source func() (*tokenizer.Source, error) // the files or parts of Tokenizer; nil if there is none

@@ -109,12 +109,9 @@ func (o *opened) readGGUFTokens() error {
 	case len(o.End) > 0:
 		o.Empty = o.End[0]
 	}
-	template, err := o.file.Meta.Text("tokenizer.chat_template")
-	if err != nil && !errors.Is(err, checkpoint.ErrNoKey) {
-		return err
-	}
-	o.ChatTemplate = templateName(template)
-	return nil
+	var err error
+	o.Chat, err = o.readGGUFChat()
+	return err
 }
 
 // readGGUFEnds reads the tokens that end a text, a turn and a message.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
 )
@@ -29,7 +30,6 @@ const (
 	vocabFile       = "vocab.json"
 	mergesFile      = "merges.txt"
 	addedFile       = "added_tokens.json"
-	templateFile    = "chat_template.jinja"
 	wordPieceFile   = "vocab.txt"
 )
 
@@ -235,6 +235,7 @@ type Info struct {
 	// Tokens is why the model cannot read texts: its tokenizer is missing, unsupported or
 	// that of another model. It is nil if none of this is known.
 	Tokens error
+	Chat   chat.Source // as in [Model]; empty if Tokens is not nil
 }
 
 // Describe reads the description of a model for a listing: no weights, and of its tokenizer
@@ -252,6 +253,9 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 		Type: m.Type, Name: m.Name(), Version: m.Version, Context: m.Spec.Context,
 		Parameters: m.Weights.Elements(), Bytes: map[transformer.Format]int64{}, Run: m.Run,
 		Tokens: m.checkTokens(fsys, p),
+	}
+	if i.Tokens == nil {
+		i.Chat, i.Tokens = m.readChat(fsys, p)
 	}
 	for _, f := range transformer.Formats() {
 		i.Bytes[f] = m.Bytes(f)

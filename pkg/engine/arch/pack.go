@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
@@ -38,7 +39,8 @@ type description struct {
 	Empty        int                   `json:"empty"`
 	End          []int                 `json:"end,omitempty"`
 	Tokens       int                   `json:"tokens"`
-	ChatTemplate string                `json:"chat_template,omitempty"`
+	ChatTemplate string                `json:"chat_template,omitempty"` // of older packs: the name of one of package chat's
+	Chat         chat.Source           `json:"chat,omitzero"`
 	Translation  *Translation          `json:"translation,omitempty"`
 }
 
@@ -156,7 +158,7 @@ func types(layout *transformer.Layout) map[string]dtype.Type {
 func (m *Model) meta(format transformer.Format, types map[string]dtype.Type) (map[string]string, error) {
 	d := description{
 		Type: m.Type, Quant: format.String(), Types: types, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
-		ChatTemplate: m.ChatTemplate, Translation: m.Translation,
+		Chat: m.Chat, Translation: m.Translation,
 	}
 	raw, err := json.Marshal(d)
 	if err != nil {

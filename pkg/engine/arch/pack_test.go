@@ -16,6 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
@@ -98,14 +99,15 @@ func TestPack(t *testing.T) {
 func same(t *testing.T, name string, got, want *arch.Model) {
 	t.Helper()
 	type said struct {
-		kind, title, template string
-		spec                  transformer.Spec
-		start, end            []int
-		empty, tokens         int
-		translation           *arch.Translation
+		kind, title   string
+		template      chat.Source
+		spec          transformer.Spec
+		start, end    []int
+		empty, tokens int
+		translation   *arch.Translation
 	}
 	say := func(m *arch.Model) said {
-		s := said{m.Type, m.Name(), m.ChatTemplate, *m.Spec, append([]int{}, m.Start...), append([]int{}, m.End...), m.Empty, m.Tokens, m.Translation}
+		s := said{m.Type, m.Name(), m.Chat, *m.Spec, append([]int{}, m.Start...), append([]int{}, m.End...), m.Empty, m.Tokens, m.Translation}
 		return s
 	}
 	if g, w := say(got), say(want); !reflect.DeepEqual(g, w) {

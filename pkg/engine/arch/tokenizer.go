@@ -43,22 +43,14 @@ func (w *tokenizerReader) read() (err error) {
 	if w.family.adjustTokens != nil {
 		w.family.adjustTokens(w.opened.config, w.Model)
 	}
-	text := w.settings.chatTemplate()
 	if *w.settings.err != nil {
 		return fmt.Errorf("%s: %w", w.in(tokenizerConfig), *w.settings.err)
 	}
 	if *w.opened.config.err != nil {
 		return fmt.Errorf("%s: %w", w.location.config, *w.opened.config.err)
 	}
-	if text == "" && exists(w.fsys, w.in(templateFile)) {
-		raw, err := readFile(w.fsys, w.in(templateFile), maxConfigFile)
-		if err != nil {
-			return err
-		}
-		text = string(raw)
-	}
-	w.ChatTemplate = templateName(text)
-	return nil
+	w.Chat, err = w.readChat(w.fsys, w.location)
+	return err
 }
 
 // start returns the tokens that the model's own tokenizer puts before a text, from its

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -172,28 +173,36 @@ func TestStart(t *testing.T) {
 }
 
 func TestChatTemplate(t *testing.T) {
-	const llama3 = `{{ bos_token }}<|start_header_id|>{{ role }}<|end_header_id|>\n\n{{ content }}<|eot_id|>`
-	const chatml = `<|im_start|>{{ role }}\n{{ content }}<|im_end|>\n`
 	for _, c := range []struct{ config, file, want string }{
-		{`{"chat_template":"` + llama3 + `"}`, "", "llama3"},
-		{`{"chat_template":"` + chatml + `"}`, llama3, "chatml"},
-		{`{"chat_template":[{"name":"rag","template":"` + llama3 + `"},{"name":"default","template":"` + chatml + `"}]}`, "", "chatml"},
-		{`{"chat_template":[{"name":"rag","template":"` + llama3 + `"}]}`, "", ""},
-		{`{"chat_template":"[INST] {{ content }} [/INST]"}`, "", ""},
-		{`{"chat_template":null}`, llama3, "llama3"},
-		{`{}`, chatml, "chatml"},
-		{`{}`, "", ""},
+		{`{"chat_template":"a"}`, "", `{"templates":{"default":"a"}}`},
+		{`{"chat_template":"a"}`, "b", `{"templates":{"default":"b"}}`},
+		{`{"chat_template":[{"name":"rag","template":"a"},{"name":"default","template":"b"},{"name":"tool_use","template":"c"}]}`, "", `{"templates":{"default":"b","tool_use":"c"}}`},
+		{`{"chat_template":[{"name":"rag","template":"a"}]}`, "", `{}`},
+		{`{"chat_template":null,"bos_token":"<s>","eos_token":{"content":"</s>","lstrip":false},"pad_token":null,"add_bos_token":true}`, "a", `{"templates":{"default":"a"},"tokens":{"bos_token":"\u003cs\u003e","eos_token":"\u003c/s\u003e"}}`},
+		{`{}`, "a", `{"templates":{"default":"a"}}`},
+		{`{"bos_token":"<s>"}`, "", `{}`},
 	} {
 		fsys := bare(t, "llama")
 		put(fsys, "tokenizer_config.json", c.config)
 		if c.file != "" {
 			put(fsys, "chat_template.jinja", c.file)
 		}
-		if m := openIn(t, fsys, "m"); m.ChatTemplate != c.want {
-			t.Errorf("%.60s: %q, want %q", c.config, m.ChatTemplate, c.want)
+		got, err := json.Marshal(openIn(t, fsys, "m").Chat)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%.60s: %s, %v, want %s", c.config, got, err, c.want)
+		}
+		if info, err := arch.Describe(fsys, "m"); err != nil || info.Tokens == nil && !reflect.DeepEqual(info.Chat, openIn(t, fsys, "m").Chat) {
+			t.Errorf("%.60s: described as %+v, %v, %v", c.config, info.Chat, info.Tokens, err)
 		}
 	}
 	fsys := bare(t, "llama")
+	put(fsys, "chat_template.json", `{"chat_template":"old"}`)
+	put(fsys, "additional_chat_templates/tool_use.jinja", "tools")
+	put(fsys, "special_tokens_map.json", `{"bos_token":"<b>"}`)
+	if c := openIn(t, fsys, "m").Chat; c.Templates["default"] != "old" || c.Templates["tool_use"] != "tools" || c.Tokens["bos_token"] != "<b>" {
+		t.Errorf("%+v", c)
+	}
+	fsys = bare(t, "llama")
 	put(fsys, "tokenizer_config.json", `{"chat_template":7}`)
 	checkRejected(t, "number", fsys, "m/tokenizer_config.json: chat_template: 7 is neither")
 }

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
@@ -67,7 +68,10 @@ func (o *opened) readPack() error {
 	}
 	m := o.Model
 	m.Type, m.Spec, m.Start, m.Empty, m.End, m.Tokens = d.Type, d.Spec, d.Start, d.Empty, d.End, d.Tokens
-	m.ChatTemplate, m.Translation = d.ChatTemplate, d.Translation
+	m.Chat, m.Translation = d.Chat, d.Translation
+	if d.ChatTemplate != "" {
+		m.Chat = chat.Source{Name: d.ChatTemplate}
+	}
 	m.Version = o.file.Digest()
 	u := &unpacking{file: o.file, types: d.Types, last: []int{0}, used: map[string]bool{}}
 	o.unpacking = u
@@ -116,7 +120,7 @@ func (d *description) check() error {
 	if len(d.Start) > maxEnds || len(d.End) > maxEnds {
 		return fmt.Errorf("%d tokens at the start, %d ends", len(d.Start), len(d.End))
 	}
-	if name := d.ChatTemplate; name != "" && !slices.ContainsFunc(templates, func(t template) bool { return t.name == name }) {
+	if name := d.ChatTemplate; name != "" && name != chat.Llama3 && name != chat.ChatML {
 		return fmt.Errorf("chat_template %.40q is unknown", name)
 	}
 	return d.Translation.check(s)

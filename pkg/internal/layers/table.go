@@ -23,7 +23,7 @@ func Glossa() *Table {
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
-			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm", "pkg/toolcall"}},
+			"pkg/chat":                             {Floor: 0, May: []string{"pkg/reasoning", "pkg/llm", "pkg/toolcall", "pkg/jinja"}},
 			"pkg/toolcall":                         {Floor: 0},
 			"pkg/jinja":                            {Floor: 0},
 			"pkg/reasoning":                        {Floor: 0},
@@ -48,7 +48,7 @@ func Glossa() *Table {
 			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
-				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf", "pkg/tokenizer/hf",
+				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf", "pkg/tokenizer/hf", "pkg/chat",
 			}},
 			"pkg/repl":  {Floor: 1, May: []string{"pkg/llm", "pkg/terminal", "pkg/spelling"}},
 			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},

@@ -1,0 +1,143 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"glossa/pkg/jinja"
+	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
+)
+
+// nature is what a template takes.
+type nature struct {
+	typed         bool // contents are lists of parts
+	system        bool // messages of the system
+	tools         bool // tools
+	calls         bool // calls and their results
+	nullContent   bool // the content of a message that only calls is None, not ""
+	textArguments bool // the arguments of a call are JSON text, not an object
+
+	after string // what follows the text of an assistant's message
+}
+
+// The texts that probes look for in what a template writes.
+const (
+	probeUser   = "ZZUSER"
+	probeSystem = "ZZSYSTEM"
+	probeAnswer = "ZZANSWER"
+	probeTool   = "ZZNAME"
+	probeKey    = "ZZKEY"
+	probeValue  = "ZZVALUE"
+	probeResult = "ZZRESULT"
+	probeCallID = "ZZcall001" // nine characters, which Mistral's templates want
+	probeSteps  = 1_000_000
+	probeOutput = 1 << 20
+)
+
+// probe finds out what the template takes. A template that cannot write one message of a user
+// is an error.
+func (t *Template) probe() error {
+	user := turn{role: "user", text: probeUser}
+	n := &t.nature
+	err := t.shows([]turn{user}, nil, probeUser)
+	if err != nil {
+		n.typed = true
+		if t.shows([]turn{user}, nil, probeUser) != nil {
+			return fmt.Errorf("the chat template cannot write a message of a user: %w", err)
+		}
+	}
+	n.system = t.shows([]turn{{role: "system", text: probeSystem}, user}, nil, probeSystem) == nil
+	tool := llm.Tool{Name: probeTool, Description: "x", Parameters: []byte(`{"type":"object","properties":{"` + probeKey + `":{"type":"string"}}}`)}
+	n.tools = t.shows([]turn{user}, []llm.Tool{tool}, probeTool) == nil
+	chat := []turn{user, probeCall(), {role: "tool", text: probeResult, id: probeCallID, name: probeTool}}
+	for _, form := range []nature{{}, {nullContent: true}, {textArguments: true}, {nullContent: true, textArguments: true}} {
+		n.nullContent, n.textArguments = form.nullContent, form.textArguments
+		if n.calls = t.shows(chat, []llm.Tool{tool}, probeValue, probeResult) == nil; n.calls {
+			break
+		}
+	}
+	if !n.tools || !n.calls { // the list of tools says how to call them
+		n.tools, n.calls, n.nullContent, n.textArguments = false, false, false, false
+	}
+	text, err := t.try([]turn{user, {role: "assistant", text: probeAnswer}, user}, nil)
+	if _, after, ok := strings.Cut(text, probeAnswer); err == nil && ok {
+		n.after, _, _ = strings.Cut(after, probeUser)
+	}
+	return nil
+}
+
+// probeCall returns a message that calls the tool of probes.
+func probeCall() turn {
+	return turn{role: "assistant", calls: []llm.Call{{ID: probeCallID, Name: probeTool, Arguments: `{"` + probeKey + `": "` + probeValue + `"}`}}}
+}
+
+// shows returns an error unless the template writes the texts for a chat.
+func (t *Template) shows(turns []turn, tools []llm.Tool, want ...string) error {
+	text, err := t.try(turns, tools)
+	if err != nil {
+		return err
+	}
+	for _, w := range want {
+		if !strings.Contains(text, w) {
+			return fmt.Errorf("it leaves out %s", w)
+		}
+	}
+	return nil
+}
+
+// try renders a chat of a probe.
+func (t *Template) try(turns []turn, tools []llm.Tool) (string, error) {
+	vars, err := t.variables(turns, tools, &Chat{Open: true})
+	if err != nil {
+		return "", err
+	}
+	out, err := t.program(len(tools) > 0).Execute(context.Background(), vars, jinja.Limits{Steps: probeSteps, Output: probeOutput, Now: fixedDate})
+	return out.String(), err
+}
+
+// syntax returns how the model writes calls.
+func (t *Template) syntax(Source) toolcall.Syntax {
+	switch t.name {
+	case Llama3:
+		return toolcall.Llama3()
+	case ChatML:
+		return toolcall.Hermes()
+	}
+	return toolcall.Lines()
+}
+
+// list returns the text that lists tools for a template that does not.
+func (t *Template) list(tools []llm.Tool) (string, error) {
+	if len(tools) == 0 || t.nature.tools {
+		return "", nil
+	}
+	return listTools(tools)
+}
+
+// listTools lists tools as [Concat] does.
+func listTools(tools []llm.Tool) (string, error) {
+	list, err := toolValues(tools)
+	if err != nil {
+		return "", err
+	}
+	concat, err := jinjaText(Concat)
+	if err != nil {
+		return "", err
+	}
+	out, err := concat.Execute(context.Background(), new(jinja.Dict).Set("tools", list).Set("messages", jinja.List()), jinja.Limits{})
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSpace(out.String()), nil
+}
+
+// jinjaText compiles a template of this package.
+func jinjaText(name string) (*jinja.Template, error) {
+	raw, err := templates.ReadFile("templates/" + name + ".jinja")
+	if err != nil {
+		return nil, err
+	}
+	return jinja.Compile(string(raw), jinja.Options{Name: name})
+}

@@ -1,0 +1,155 @@
+package chat
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
+)
+
+// A turn is a message in the form that a template takes.
+type turn struct {
+	role, text string
+	reasoning  string
+	calls      []llm.Call
+	id, name   string // of a tool's message: the call that it answers, and the tool
+	number     int    // of the message that it comes from
+}
+
+// turns returns the messages of a chat in the form that the template can write.
+func (t *Template) turns(c *Chat) ([]turn, error) {
+	turns, err := readTurns(c.Messages)
+	if err != nil {
+		return nil, err
+	}
+	if !t.nature.calls {
+		turns = t.callsAsText(turns)
+	}
+	if list, err := t.list(c.Tools); err != nil {
+		return nil, err
+	} else if list != "" {
+		if len(turns) == 0 || turns[0].role != "system" {
+			turns = slices.Insert(turns, 0, turn{role: "system"})
+		}
+		turns[0].text = join(turns[0].text, "\n\n", list)
+	}
+	if !t.nature.system {
+		turns = mergeSystem(turns)
+	}
+	return turns, nil
+}
+
+// readTurns converts messages, with the results of tools in the order of the calls that they
+// answer: hardly a template writes the ids of calls.
+func readTurns(messages []llm.Message) ([]turn, error) {
+	turns := make([]turn, len(messages))
+	names := map[string]string{}
+	for i, m := range inOrder(messages) {
+		if len(m.Calls) > 0 && m.Role != "assistant" {
+			return nil, rejected(i, "only an assistant may call functions")
+		}
+		if !llm.Texts(m.Parts) {
+			return nil, llm.NoImages(i)
+		}
+		text, ok := llm.Prompt{Parts: m.Parts}.Text()
+		if !ok {
+			return nil, rejected(i, "token ids could spell the marks between messages: send text")
+		}
+		for _, call := range m.Calls {
+			names[call.ID] = call.Name
+		}
+		turns[i] = turn{role: m.Role, text: text, reasoning: m.Reasoning, calls: m.Calls, number: i}
+		if m.Role == "tool" {
+			turns[i].id, turns[i].name = m.CallID, names[m.CallID]
+		}
+	}
+	return turns, nil
+}
+
+// rejected returns an error for message i.
+func rejected(i int, format string, args ...any) error {
+	return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("messages[%d]", i), Message: fmt.Sprintf(format, args...)}
+}
+
+// inOrder returns messages with the results of tools in the order of the calls they answer.
+func inOrder(messages []llm.Message) []llm.Message {
+	messages = slices.Clone(messages)
+	for i := range messages {
+		calls := messages[i].Calls
+		if len(calls) < 2 {
+			continue
+		}
+		results := messages[i+1:]
+		if n := slices.IndexFunc(results, func(m llm.Message) bool { return m.Role != "tool" }); n >= 0 {
+			results = results[:n]
+		}
+		at := make(map[string]int, len(calls))
+		for n, c := range slices.Backward(calls) { // of equal ids the first counts
+			at[c.ID] = n
+		}
+		place := func(m llm.Message) int {
+			if n, ok := at[m.CallID]; ok {
+				return n
+			}
+			return len(calls)
+		}
+		slices.SortStableFunc(results, func(a, b llm.Message) int { return cmp.Compare(place(a), place(b)) })
+	}
+	return messages
+}
+
+// callsAsText writes calls as the text of the assistant, and adjacent results of tools as one
+// message of the user, for a template that drops or refuses them.
+func (t *Template) callsAsText(turns []turn) []turn {
+	syntax := toolcall.Lines()
+	var out []turn
+	for _, from := range turns {
+		from.text = join(from.text, "\n", write(&syntax, from.calls))
+		from.calls = nil
+		if n := len(out); from.role == "tool" && n > 0 && out[n-1].role == "user" && out[n-1].id != "" {
+			out[n-1].text += "\n" + from.text
+			continue
+		}
+		if from.role == "tool" {
+			from.role, from.id = "user", cmp.Or(from.id, "result")
+		}
+		out = append(out, from)
+	}
+	return out
+}
+
+// write returns calls in a syntax with arguments in JSON.
+func write(s *toolcall.Syntax, calls []llm.Call) string {
+	texts := make([]string, len(calls))
+	for i, c := range calls {
+		name := string(marshal(c.Name))
+		texts[i] = s.Call + name[1:len(name)-1] + s.Middle + cmp.Or(c.Arguments, "{}") + s.End
+	}
+	return strings.Join(texts, s.Between)
+}
+
+// mergeSystem puts the text of the first message, if it is the system's, before the text of the
+// first message of the user that follows it.
+func mergeSystem(turns []turn) []turn {
+	if len(turns) == 0 || turns[0].role != "system" {
+		return turns
+	}
+	system := turns[0]
+	turns = turns[1:]
+	if len(turns) == 0 || turns[0].role != "user" {
+		return slices.Insert(turns, 0, turn{role: "user", text: system.text})
+	}
+	turns[0].text = join(system.text, "\n\n", turns[0].text)
+	return turns
+}
+
+// join joins two texts, with between if neither is empty.
+func join(a, between, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + between + b
+}
