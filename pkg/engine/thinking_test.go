@@ -299,6 +299,11 @@ func TestMaxThinking(t *testing.T) {
 				if most == 0 && rows[0].Reasoning != "" {
 					t.Errorf("%s: reasoning %q", name, rows[0].Reasoning)
 				}
+				if schema == "" {
+					if _, usage := collect(t, m.Engine, m.ask(llm.Params{MaxTokens: new(most + 2), MaxThinking: &most, Temperature: new(1.0), Seed: new(int64(most))})); usage.Output > most+2 {
+						t.Errorf("%s: %+v, at most %d tokens", name, usage, most+2)
+					}
+				}
 				if schema != "" {
 					checkTexts(t, name, schema, rows)
 				}
