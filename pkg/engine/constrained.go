@@ -80,7 +80,7 @@ func (g *generation) tokensLeft(r *row) (n int, why llm.Finish) {
 	}
 	n -= len(r.decided) - r.written
 	if steps := g.pace.steps(); steps < n {
-		n, why = min(n, max(steps, g.leastTokens(r))), llm.FinishDeadline
+		n, why = min(n, max(steps, r.constrained.matcher.Cost())), llm.FinishDeadline
 	}
 	return n, why
 }

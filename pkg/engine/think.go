@@ -74,21 +74,13 @@ func (g *generation) mustClose(r *row) bool {
 		return false
 	}
 	left, bound := g.tokensLeft(r)
-	if left > g.leastTokens(r) {
+	if left > b.cost()+g.constraint.Min() {
 		return false
 	}
 	if r.constrained.limitedBy == "" {
 		r.constrained.limitedBy = bound
 	}
 	return true
-}
-
-// leastTokens returns how many tokens a constrained row needs to end.
-func (g *generation) leastTokens(r *row) int {
-	if r.block.thinking() {
-		return r.block.leastTokens() + g.constraint.Min()
-	}
-	return r.constrained.matcher.Cost()
 }
 
 // sampleThought samples a token of the reasoning. In a constrained row, no token may both end

@@ -128,19 +128,6 @@ func (b *block) openToken() int {
 	return b.open[b.opened]
 }
 
-// leastTokens returns how many tokens the rest of the reasoning and the marks take at least.
-func (b *block) leastTokens() int {
-	switch {
-	case b.reader.State() == reasoning.Before: // forced to open
-		return len(b.forced) + b.cost()
-	case len(b.forced) == 0:
-		return b.cost()
-	case b.reader.State() == reasoning.Inside:
-		return len(b.forced) + len(b.answer)
-	}
-	return len(b.forced)
-}
-
 // take reads a decided token. A constrained answer has the bytes of the vocabulary, and begins
 // directly after Close; begins reports that the next token is its first.
 func (b *block) take(id int, constrained *constrainedRow) (begins bool) {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"glossa/pkg/chat"
+	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
 	"glossa/pkg/reasoning"
 	"glossa/pkg/tokenizer"
@@ -185,6 +186,34 @@ func TestThinkingEveryLength(t *testing.T) {
 					t.Errorf("%d rows have reasoning, %d have none", thought, silent)
 				}
 			})
+		}
+	}
+}
+
+// A grammar may allow the text of the marks. Where they fit they begin reasoning, and the
+// grammar holds for all of the answer.
+func TestThinkingGrammar(t *testing.T) {
+	const source = `root ::= "<think>" [a-z]{5} | [a-z]{12}`
+	g, err := grammar.GBNF(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range thinkingModels(t, 256, "A:") {
+		thought, silent := 0, 0
+		for tokens := 12; tokens < 60; tokens++ {
+			m.bias = map[int]float64{m.tokenizer.Encode("<")[0]: 50}
+			rows, _ := collect(t, m.Engine, m.ask(llm.Params{MaxTokens: &tokens, Grammar: new(source)}))
+			if r := rows[0]; !g.Match(r.Text) || r.Guarantee != llm.Enforced {
+				t.Errorf("%s, %d tokens: %+v", name, tokens, r)
+			}
+			if rows[0].Reasoning != "" {
+				thought++
+			} else {
+				silent++
+			}
+		}
+		if thought == 0 || silent == 0 {
+			t.Errorf("%s: %d rows have reasoning, %d have none", name, thought, silent)
 		}
 	}
 }
@@ -368,8 +397,9 @@ func TestThinkingCutOff(t *testing.T) {
 		if r := rows[0]; r.Text != "" || r.Finish != test.want || (r.Reasoning == "") != (test.want == llm.FinishEOS) {
 			t.Errorf("%+v %+v", r, usage)
 		}
-		rows, _ = collect(t, m.Engine, m.ask(llm.Params{MaxTokens: new(60), Temperature: new(1.0), Schema: []byte(flagSchema)}))
-		checkTexts(t, string(test.want), flagSchema, rows)
+		const schema = `{"enum":["a"]}`
+		rows, _ = collect(t, m.Engine, m.ask(llm.Params{MaxTokens: new(60), Temperature: new(1.0), Seed: new(int64(1)), Schema: []byte(schema)}))
+		checkTexts(t, string(test.want), schema, rows)
 		if finish := rows[0].Finish; finish != test.want {
 			t.Errorf("a schema ends with %s, want %s", finish, test.want)
 		}
