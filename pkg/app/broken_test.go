@@ -33,6 +33,8 @@ func brokenModels(t *testing.T) (dir string, reasons map[string]string) {
 		"unsupported/config.json": config, "unsupported/model.safetensors": weights, "unsupported/tokenizer.json": replaced(`"normalizer": `, `"normalizer":{"type":"Gone"},"x":`),
 		"larger/config.json": config, "larger/model.safetensors": weights, "larger/tokenizer.json": replaced(`"vocab": {`, `"vocab":{"more":99999,`),
 		"nan/config.json": config, "nan/model.safetensors": nan, "nan/tokenizer.json": words,
+		"template/config.json": config, "template/model.safetensors": weights, "template/tokenizer.json": words,
+		"template/chat_template.jinja":   []byte("{{ messages[0].content |\n shout }}"),
 		"unconfigured/model.safetensors": weights, "adapter/adapter_model.safetensors": weights, "meta/consolidated.safetensors": weights,
 	} {
 		files[name] = &fstest.MapFile{Data: data}
@@ -46,6 +48,7 @@ func brokenModels(t *testing.T) (dir string, reasons map[string]string) {
 		"unsupported":  "unsupported/tokenizer.json: normalizer: Gone is not supported",
 		"larger":       "larger/tokenizer.json: the tokenizer has 100000 tokens, the model 261",
 		"nan":          `nan/model.safetensors: tensor "wte.weight": value 4175 is NaN`,
+		"template":     "template: chat template default:2:2: there is no filter named 'shout'; a record may name another chat_template",
 		"unconfigured": "unconfigured: it has model.safetensors, but no config.json",
 		"adapter":      "adapter/adapter_model.safetensors: adapters are not supported",
 		"meta":         "meta/consolidated.safetensors: this layout is not supported",

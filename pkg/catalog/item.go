@@ -3,6 +3,7 @@ package catalog
 import (
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 	"strconv"
@@ -221,6 +222,12 @@ func (it *item) readRemote(family string) {
 	it.remote = s
 }
 
+// IsTemplateFile reports whether the chat_template of a local model names a file beside the
+// model's files.
+func IsTemplateFile(name string) bool {
+	return strings.HasSuffix(name, ".jinja") && fs.ValidPath(name) && !strings.Contains(name, "/")
+}
+
 // readLocal parses the schema of a local model.
 func (it *item) readLocal() {
 	l := &it.local
@@ -236,7 +243,7 @@ func (it *item) readLocal() {
 	if l.checkpoint == "" && len(it.mistakes) == 0 {
 		it.wrong("/schema/checkpoint", "it is missing")
 	}
-	if err := chat.Check(l.chatTemplate); err != nil {
+	if err := chat.Check(l.chatTemplate); err != nil && !IsTemplateFile(l.chatTemplate) {
 		it.wrong("/schema/chat_template", "%v", err)
 	}
 	if l.quant != "" && !slices.Contains(Quants(), l.quant) {

@@ -132,7 +132,7 @@ func (c *core) Bytes() int64 { return c.model.Bytes() }
 
 // Tokenize implements [llm.Tokenizer]. It waits for a worker, since a long text takes
 // seconds.
-func (c *core) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.Token, error) {
+func (c *core) Tokenize(ctx context.Context, parts []llm.Part, start bool) ([]llm.Token, error) {
 	worker, err := c.queue.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -143,7 +143,7 @@ func (c *core) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.T
 		err = to.AddTokens(c.start)
 	}
 	if err == nil {
-		err = c.encode(ctx, &to, []llm.Part{text})
+		err = c.encode(ctx, &to, parts)
 	}
 	n := int64(to.Total())
 	if e, ok := errors.AsType[*tokenizer.LimitError](err); ok {

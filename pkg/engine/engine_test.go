@@ -392,7 +392,7 @@ func (e *endable) Err() error { return e.err }
 
 func TestTokenizer(t *testing.T) {
 	e := larger(t, nil)
-	tokens, err := e.Tokenize(t.Context(), llm.Part{Text: "ab\n?c"}, true)
+	tokens, err := e.Tokenize(t.Context(), []llm.Part{{Text: "ab\n?c"}}, true)
 	if err != nil || len(tokens) != 4 || tokens[2].ID != 0 || tokens[3].Text != "c" {
 		t.Errorf("%+v %v", tokens, err)
 	}
@@ -400,7 +400,7 @@ func TestTokenizer(t *testing.T) {
 		t.Errorf("%q %v", text, err)
 	}
 	e.memory = 1 << 20
-	if _, err := e.Tokenize(t.Context(), llm.Part{Text: strings.Repeat("a", 10_000)}, false); llm.AsError(err).Code != llm.Invalid {
+	if _, err := e.Tokenize(t.Context(), []llm.Part{{Text: strings.Repeat("a", 10_000)}}, false); llm.AsError(err).Code != llm.Invalid {
 		t.Errorf("tokens of more than a MiB: %v", err)
 	}
 	if _, err := e.Detokenize(t.Context(), []int{27}); llm.AsError(err).Code != llm.Invalid {

@@ -197,7 +197,7 @@ func ExampleConfig() {
 			log.Fatal(err)
 		}
 		ctx := llm.WithSender(context.Background(), "a client") // each gets a fair share
-		tokens, err := e.Tokenize(ctx, llm.Part{Text: "The sea"}, true)
+		tokens, err := e.Tokenize(ctx, []llm.Part{{Text: "The sea"}}, true)
 		fmt.Println(name, e.Parameters(), "weights,", len(tokens), "tokens", err)
 	}
 	// Output:

@@ -154,7 +154,7 @@ func TestTokenisingObeysContext(t *testing.T) {
 			_, err := e.encodeScore(ctx, &llm.ScoreRequest{Prompt: llm.Text("a"), Continuation: "b"})
 			return err
 		},
-		"tokens": func() error { _, err := e.Tokenize(ctx, llm.Part{Text: "a"}, false); return err },
+		"tokens": func() error { _, err := e.Tokenize(ctx, []llm.Part{{Text: "a"}}, false); return err },
 		"embedding": func() error {
 			_, _, err := e.Embed(ctx, &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("a")}})
 			return err
@@ -194,12 +194,12 @@ func TestTokenizeWaits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := e.Tokenize(t.Context(), llm.Part{Text: "a"}, false); llm.AsError(err).Code != llm.Overloaded {
+	if _, err := e.Tokenize(t.Context(), []llm.Part{{Text: "a"}}, false); llm.AsError(err).Code != llm.Overloaded {
 		t.Errorf("while the worker is busy: %v", err)
 	}
 	worker.release()
 	for range 2 {
-		if _, err := e.Tokenize(t.Context(), llm.Part{Text: "a"}, false); err != nil {
+		if _, err := e.Tokenize(t.Context(), []llm.Part{{Text: "a"}}, false); err != nil {
 			t.Error(err)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strings"
 
 	"glossa/pkg/chat"
 	"glossa/pkg/llm"
@@ -32,9 +31,8 @@ func (e *Engine) checkPrompts(prompts []llm.Prompt, s *settings) error {
 	}
 	for _, p := range prompts {
 		least := 0
-		for run := range textRuns(e.spelled(p.Parts)) {
-			least += len(run.Tokens)
-			least += tokenizer.AtLeast(e.tokenizer, run.Text, run.Special)
+		for spans, ids := range runs(e.spelled(p.Parts)) {
+			least += len(ids) + tokenizer.AtLeastSpans(e.tokenizer, spans)
 		}
 		if least > e.context {
 			return e.tooLong("the prompt has", &tokenizer.LimitError{AtLeast: least, Max: e.context})
@@ -192,13 +190,14 @@ func (p *prompt) cut(n int) {
 	}
 }
 
-// encode tokenises parts.
+// encode tokenises parts: adjacent texts as one, so that their division makes no difference,
+// but special tokens count only in those with Special set.
 func (c *core) encode(ctx context.Context, to *tokenizer.Collector, parts []llm.Part) (err error) {
-	for run := range textRuns(parts) {
-		if run.Tokens == nil {
-			err = to.Add(ctx, c.tokenizer, run.Text, run.Special)
-		} else if err = c.checkIDs(run.Tokens); err == nil {
-			err = to.AddTokens(run.Tokens)
+	for spans, ids := range runs(parts) {
+		if ids == nil {
+			err = to.AddSpans(ctx, c.tokenizer, spans)
+		} else if err = c.checkIDs(ids); err == nil {
+			err = to.AddTokens(ids)
 		}
 		if err != nil {
 			return err
@@ -207,27 +206,24 @@ func (c *core) encode(ctx context.Context, to *tokenizer.Collector, parts []llm.
 	return nil
 }
 
-// textRuns yields the units of tokenisation. It joins adjacent texts, so that the
-// client's division of the text makes no difference.
-func textRuns(parts []llm.Part) iter.Seq[llm.Part] {
-	return func(yield func(llm.Part) bool) {
+// runs yields the units of tokenisation: adjacent texts, or token ids, which are not nil.
+func runs(parts []llm.Part) iter.Seq2[[]tokenizer.Span, []int] {
+	return func(yield func([]tokenizer.Span, []int) bool) {
 		for i := 0; i < len(parts); {
-			run := parts[i]
-			n := 1
-			for run.Tokens == nil && i+n < len(parts) && parts[i+n].Tokens == nil && parts[i+n].Special == run.Special {
-				n++
-			}
-			if n > 1 {
-				var text strings.Builder
-				for _, part := range parts[i : i+n] {
-					text.WriteString(part.Text)
+			if parts[i].Tokens != nil {
+				if !yield(nil, parts[i].Tokens) {
+					return
 				}
-				run.Text = text.String()
+				i++
+				continue
 			}
-			if !yield(run) {
+			var spans []tokenizer.Span
+			for ; i < len(parts) && parts[i].Tokens == nil; i++ {
+				spans = append(spans, tokenizer.Span{Text: parts[i].Text, Special: parts[i].Special})
+			}
+			if !yield(spans, nil) {
 				return
 			}
-			i += n
 		}
 	}
 }

@@ -250,16 +250,13 @@ func (m thinkingModel) split(t *testing.T, req *llm.Request, state reasoning.Sta
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ids []int
-	for run := range textRuns(parts) {
-		if run.Special {
-			ids = append(ids, m.tokenizer.EncodeSpecial(run.Text)...)
-		} else {
-			ids = append(ids, m.tokenizer.Encode(run.Text)...)
-		}
+	var to tokenizer.Collector
+	to.Max = m.context
+	if err := m.encode(t.Context(), &to, parts); err != nil {
+		t.Fatal(err)
 	}
 	raw := *req
-	raw.Prompts, raw.Tokens = []llm.Prompt{{Parts: []llm.Part{{Tokens: ids}}}}, new(true)
+	raw.Prompts, raw.Tokens = []llm.Prompt{{Parts: []llm.Part{{Tokens: to.IDs()}}}}, new(true)
 	rows, _ := collect(t, m.Engine, &raw)
 	reader, before := reasoning.NewReader(&m.thinker.marks, state), 0
 	for _, tok := range rows[0].Tokens {

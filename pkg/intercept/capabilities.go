@@ -39,7 +39,7 @@ var (
 	embed     = counted("embed", llm.Embedder.Embed, embedBytes)
 	translate = counted("translate", llm.Translator.Translate, translateBytes)
 	tokenize  = free("tokenize", func(t llm.Tokenizer, ctx context.Context, r tokenizeRequest) ([]llm.Token, error) {
-		return t.Tokenize(ctx, r.text, r.start)
+		return t.Tokenize(ctx, r.parts, r.start)
 	})
 	detokenize    = free("detokenize", llm.Tokenizer.Detokenize)
 	render        = free("render", func(r llm.Renderer, ctx context.Context, q renderRequest) (out rendered, err error) {
@@ -66,7 +66,7 @@ type (
 
 // tokenizeRequest is the request of Tokenize.
 type tokenizeRequest struct {
-	text  llm.Part
+	parts []llm.Part
 	start bool
 }
 
@@ -145,8 +145,8 @@ func (t translator) Translate(ctx context.Context, req *llm.TranslateRequest) ([
 }
 
 // Tokenize implements [llm.Tokenizer].
-func (t tokenizer) Tokenize(ctx context.Context, text llm.Part, start bool) ([]llm.Token, error) {
-	tokens, _, err := answer[[]llm.Token](ctx, t.w, tokenize, tokenizeRequest{text, start})
+func (t tokenizer) Tokenize(ctx context.Context, parts []llm.Part, start bool) ([]llm.Token, error) {
+	tokens, _, err := answer[[]llm.Token](ctx, t.w, tokenize, tokenizeRequest{parts, start})
 	return tokens, err
 }
 

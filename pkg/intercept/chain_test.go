@@ -85,7 +85,7 @@ func (w *worker) Rerank(ctx context.Context, _ []string) ([]float64, llm.Usage, 
 	return []float64{1}, used, err
 }
 
-func (w *worker) Tokenize(context.Context, llm.Part, bool) ([]llm.Token, error) {
+func (w *worker) Tokenize(context.Context, []llm.Part, bool) ([]llm.Token, error) {
 	return []llm.Token{{ID: 3}}, w.fails
 }
 
@@ -364,7 +364,7 @@ func TestFree(t *testing.T) {
 	for name, call := range map[string]func(context.Context, *llm.Model) error{
 		"tokenize": func(ctx context.Context, m *llm.Model) error {
 			return use(m, func(t llm.Tokenizer) (int, llm.Usage, error) {
-				tokens, err := t.Tokenize(ctx, llm.Part{Text: "a"}, true)
+				tokens, err := t.Tokenize(ctx, []llm.Part{{Text: "a"}}, true)
 				if err == nil && (len(tokens) != 1 || tokens[0].ID != 3) {
 					err = fmt.Errorf("%v", tokens)
 				}

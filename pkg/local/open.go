@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"path"
 
 	"glossa/pkg/bucket"
@@ -36,11 +38,9 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 	if err != nil {
 		return nil, clientError(err)
 	}
-	var template *chat.Template
-	if o.ChatTemplate != "" {
-		if template, err = chat.Parse(o.ChatTemplate, m.Chat.Tokens); err != nil {
-			return nil, errors.Join(clientError(err), m.Close())
-		}
+	template, err := recordTemplate(run, o.ChatTemplate, m)
+	if err != nil {
+		return nil, errors.Join(clientError(err), m.Close())
 	}
 	return engine.Open(m, engine.Config{
 		Name: o.Name, Kernels: l.cfg.Kernels, Team: l.cfg.Team, Queue: l.cfg.Queue, Turns: l.cfg.Turns,
@@ -48,6 +48,47 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
 		TokenizerJSON: l.tokenizerJSON(run, o),
 	})
+}
+
+// recordTemplate returns the chat template that a record names: one of package chat, a text, or
+// a file beside the model's files. It is nil if the record names none.
+func recordTemplate(run *catalog.Run, text string, m *arch.Model) (*chat.Template, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if !catalog.IsTemplateFile(text) {
+		return chat.Parse(text, m.Chat.Tokens)
+	}
+	name := path.Join(directoryOf(run), text)
+	info, err := fs.Stat(run.FS, name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("chat_template: there is no file %s", name)
+	case err != nil:
+		return nil, fmt.Errorf("chat_template: %w", err)
+	case info.Size() > maxTemplate:
+		return nil, fmt.Errorf("chat_template: %s has %d bytes, at most %d", name, info.Size(), maxTemplate)
+	}
+	raw, err := fs.ReadFile(run.FS, name)
+	if err != nil {
+		return nil, fmt.Errorf("chat_template: %w", err)
+	}
+	template, err := chat.Compile(chat.Source{Templates: map[string]string{chat.DefaultTemplate: string(raw)}, Tokens: m.Chat.Tokens})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return template, nil
+}
+
+// maxTemplate bounds the file of a chat template, in bytes.
+const maxTemplate = 1 << 20
+
+// directoryOf returns the directory of a run's files.
+func directoryOf(run *catalog.Run) string {
+	if info, err := fs.Stat(run.FS, run.Checkpoint); err == nil && info.IsDir() {
+		return run.Checkpoint
+	}
+	return path.Dir(run.Checkpoint)
 }
 
 // read reads the model of a run.

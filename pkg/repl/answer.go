@@ -96,7 +96,7 @@ func (s *session) exceedsContext(ctx context.Context, question string) bool {
 	}
 	used := min(room, s.model.Context/2)
 	for _, m := range s.messages(question) {
-		tokens, err := tokenizer.Tokenize(ctx, m.Parts[0], false)
+		tokens, err := tokenizer.Tokenize(ctx, m.Parts[:1], false)
 		if err != nil {
 			return false // Generate returns the error
 		}

@@ -53,8 +53,8 @@ func (e echo) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chun
 // counting is an echo with llm.Tokenizer.
 type counting struct{ echo }
 
-func (counting) Tokenize(_ context.Context, text llm.Part, _ bool) ([]llm.Token, error) {
-	return make([]llm.Token, len(strings.Fields(text.Text))), nil
+func (counting) Tokenize(_ context.Context, parts []llm.Part, _ bool) ([]llm.Token, error) {
+	return make([]llm.Token, len(strings.Fields(parts[0].Text))), nil
 }
 
 func (counting) Detokenize(context.Context, []int) (string, error) { return "", errors.ErrUnsupported }

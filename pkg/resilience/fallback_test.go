@@ -349,7 +349,7 @@ func TestCannotBeOpened(t *testing.T) {
 		translator, _ := llm.As[llm.Translator](m)
 		_, _, translate := translator.Translate(ctx, &llm.TranslateRequest{})
 		tokenizer, _ := llm.As[llm.Tokenizer](m)
-		_, tokenize := tokenizer.Tokenize(ctx, llm.Part{}, false)
+		_, tokenize := tokenizer.Tokenize(ctx, []llm.Part{{}}, false)
 		_, detokenize := tokenizer.Detokenize(ctx, nil)
 		for _, err := range []error{embed, score, translate, tokenize, detokenize} {
 			if !errors.Is(err, closed) {

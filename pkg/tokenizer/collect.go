@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"glossa/pkg/tokenizer/internal/encode"
 )
@@ -48,27 +49,99 @@ func AtLeast(t Tokenizer, text string, special bool) int {
 	return (weight + per - 1) / per
 }
 
+// AtLeastSpans is [AtLeast] of a text in spans.
+func AtLeastSpans(t Tokenizer, spans []Span) int {
+	text, reads := join(spans)
+	return AtLeast(t, text, reads != nil)
+}
+
 // Add appends the tokens of text, and reads special tokens in it if special is set. It
 // returns the error of ctx soon after ctx is done.
 func (c *Collector) Add(ctx context.Context, t Tokenizer, text string, special bool) error {
+	return c.AddSpans(ctx, t, []Span{{text, special}})
+}
+
+// A Span is a part of a text. Special tokens are read where Special is set.
+type Span struct {
+	Text    string
+	Special bool
+}
+
+// AddSpans appends the tokens of one text that is given in spans: what is between two special
+// tokens is encoded together, whatever spans it is from. A special token is read if all of its
+// spelling lies in spans with Special set; the white space that some tokens take with them may
+// lie in others. It returns the error of ctx soon after ctx is done.
+//
+// A tokenizer of another module, which cannot encode spans as one text, encodes runs of equal
+// Special alone.
+func (c *Collector) AddSpans(ctx context.Context, t Tokenizer, spans []Span) error {
 	o := &c.out
 	o.Limit, o.Keep, o.Stopped = c.limit(), c.Keep, ctx.Err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if least := o.Total() + AtLeast(t, text, special); least > o.Limit {
+	text, special := join(spans)
+	if least := o.Total() + AtLeast(t, text, special != nil); least > o.Limit {
 		return &LimitError{least, c.Max}
 	}
-	switch e, ok := t.(encode.Encoder); {
-	case ok:
-		e.EncodeTo(o, c.tail(e, text, special), special)
-	case special:
-		o.IDs = append(o.IDs, t.EncodeSpecial(text)...)
-	default:
-		o.IDs = append(o.IDs, t.Encode(text)...)
+	if e, ok := t.(encode.Encoder); ok {
+		tail := c.tail(e, text, special != nil)
+		e.EncodeTo(o, tail, special.After(len(text)-len(tail)))
+	} else {
+		for _, run := range runs(spans) {
+			if run.Special {
+				o.IDs = append(o.IDs, t.EncodeSpecial(run.Text)...)
+			} else {
+				o.IDs = append(o.IDs, t.Encode(run.Text)...)
+			}
+		}
 	}
 	o.More(0)
 	return c.failed()
+}
+
+// runs joins adjacent spans of equal Special.
+func runs(spans []Span) (out []Span) {
+	for i := 0; i < len(spans); {
+		n := i + 1
+		for n < len(spans) && spans[n].Special == spans[i].Special {
+			n++
+		}
+		text, _ := join(spans[i:n])
+		out = append(out, Span{text, spans[i].Special})
+		i = n
+	}
+	return out
+}
+
+// join returns the text of spans, and where special tokens are read in it.
+func join(spans []Span) (text string, reads encode.Reads) {
+	if len(spans) == 1 {
+		return spans[0].Text, encode.ReadsIf(spans[0].Special)
+	}
+	var b strings.Builder
+	var ends []int // of runs of equal Special; the first is not special
+	special, any := false, false
+	for _, s := range spans {
+		if s.Special != special && s.Text != "" {
+			ends, special, any = append(ends, b.Len()), s.Special, true
+		}
+		b.WriteString(s.Text)
+	}
+	if !any {
+		return b.String(), nil
+	}
+	ends = append(ends, b.Len())
+	at := 0
+	return b.String(), func(start, end int) bool {
+		if at > 0 && ends[at-1] > start { // another text of the same spans
+			at = 0
+		}
+		for at < len(ends) && ends[at] <= start {
+			at++
+		}
+		return at%2 == 1 && end <= ends[at]
+	}
 }
 
 // AddTokens appends tokens.

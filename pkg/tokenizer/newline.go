@@ -26,11 +26,12 @@ func (t *newlineTokenizer) Encode(text string) []int { return encode.All(t, text
 func (t *newlineTokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
 // EncodeTo implements [encode.Encoder].
-func (t *newlineTokenizer) EncodeTo(o *encode.Output, text string, special bool) {
+func (t *newlineTokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
+	whole := len(text)
 	for text != "" {
 		line, rest, cut := strings.Cut(text, "\n")
 		if line != "" {
-			t.line(o, line, special)
+			t.line(o, line, reads.After(whole-len(text)))
 		}
 		if cut {
 			o.IDs = append(o.IDs, t.id)
@@ -42,11 +43,11 @@ func (t *newlineTokenizer) EncodeTo(o *encode.Output, text string, special bool)
 	}
 }
 
-func (t *newlineTokenizer) line(o *encode.Output, text string, special bool) {
+func (t *newlineTokenizer) line(o *encode.Output, text string, reads encode.Reads) {
 	switch e, ok := t.Tokenizer.(encode.Encoder); {
 	case ok:
-		e.EncodeTo(o, text, special)
-	case special:
+		e.EncodeTo(o, text, reads)
+	case reads != nil && reads(0, len(text)):
 		o.IDs = append(o.IDs, t.Tokenizer.EncodeSpecial(text)...)
 	default:
 		o.IDs = append(o.IDs, t.Tokenizer.Encode(text)...)

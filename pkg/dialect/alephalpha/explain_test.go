@@ -35,8 +35,8 @@ func pieces2(text string) (list []llm.Token) {
 	return list
 }
 
-func (*associative) Tokenize(_ context.Context, part llm.Part, _ bool) ([]llm.Token, error) {
-	return pieces2(part.Text), nil
+func (*associative) Tokenize(_ context.Context, parts []llm.Part, _ bool) ([]llm.Token, error) {
+	return pieces2(parts[0].Text), nil
 }
 
 func (*associative) Detokenize(context.Context, []int) (string, error) { return "", nil }

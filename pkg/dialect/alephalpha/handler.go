@@ -125,7 +125,7 @@ func evaluate(w http.ResponseWriter, r *http.Request, call httpx.Call[evaluateRe
 }
 
 func tokenize(w http.ResponseWriter, r *http.Request, call httpx.Call[tokenizeRequest, llm.Part, opened[llm.Tokenizer]]) error {
-	tokens, err := call.Model.model.Tokenize(r.Context(), call.Req, false)
+	tokens, err := call.Model.model.Tokenize(r.Context(), []llm.Part{call.Req}, false)
 	if err != nil {
 		return err
 	}

@@ -54,11 +54,11 @@ func (m *words) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Ch
 	return m.Script.Generate(ctx, req)
 }
 
-func (m *words) Tokenize(_ context.Context, text llm.Part, start bool) (list []llm.Token, err error) {
+func (m *words) Tokenize(_ context.Context, parts []llm.Part, start bool) (list []llm.Token, err error) {
 	if start {
 		return nil, errors.New("a start token was asked for")
 	}
-	for i, word := range strings.Fields(text.Text) {
+	for i, word := range strings.Fields(parts[0].Text) {
 		t := llm.Token{ID: len(word), Text: word, Piece: word, Logprob: -0.5, Top: []llm.Token{{Text: " dog", Logprob: -0.5}}}
 		if i > 0 {
 			t.Text, t.Piece = " "+word, "Ġ"+word
@@ -82,7 +82,7 @@ func (m *words) Detokenize(_ context.Context, ids []int) (string, error) {
 func (m *words) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	m.embedded = req
 	text, _ := req.Prompts[0].Text()
-	tokens, err := m.Tokenize(ctx, llm.Part{Text: text}, false)
+	tokens, err := m.Tokenize(ctx, []llm.Part{{Text: text}}, false)
 	out := llm.Embedding{Tokens: tokens}
 	for _, index := range req.Layers {
 		if index < 0 {
@@ -103,7 +103,7 @@ func (m *words) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embeddi
 func (m *words) Score(ctx context.Context, req *llm.ScoreRequest) (*llm.Score, llm.Usage, error) {
 	m.scored = req
 	before, _ := req.Prompt.Text()
-	tokens, err := m.Tokenize(ctx, llm.Part{Text: req.Continuation}, false)
+	tokens, err := m.Tokenize(ctx, []llm.Part{{Text: req.Continuation}}, false)
 	if err == nil && len(tokens) == 0 {
 		err = &llm.Error{Code: llm.Invalid, Param: "continuation", Message: "adds no token to the context"}
 	}

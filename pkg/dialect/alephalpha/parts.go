@@ -26,7 +26,7 @@ func splitterOf(ctx context.Context, name string, tokenizer llm.Tokenizer) split
 	switch name {
 	case "token":
 		return func(text string) ([]span, error) {
-			tokens, err := tokenizer.Tokenize(ctx, llm.Part{Text: text}, false)
+			tokens, err := tokenizer.Tokenize(ctx, []llm.Part{{Text: text}}, false)
 			if err != nil {
 				return nil, err
 			}

@@ -121,7 +121,7 @@ func (vectors) Embed(_ context.Context, req *llm.EmbedRequest) ([]llm.Embedding,
 	return out, llm.Usage{Input: 2 * len(out)}, nil
 }
 
-func (vectors) Tokenize(context.Context, llm.Part, bool) ([]llm.Token, error) { return nil, nil }
+func (vectors) Tokenize(context.Context, []llm.Part, bool) ([]llm.Token, error) { return nil, nil }
 
 func (vectors) Detokenize(_ context.Context, ids []int) (string, error) {
 	return strings.Repeat("€", len(ids)), nil

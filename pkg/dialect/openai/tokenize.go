@@ -111,18 +111,6 @@ func (t *tokenizeRequest) parts(ctx context.Context, in *input, model *llm.Model
 	return parts, start, nil
 }
 
-// joined joins adjacent texts that are read alike, so that they are tokenized as one.
-func joined(parts []llm.Part) (out []llm.Part) {
-	for _, p := range parts {
-		if n := len(out); n > 0 && out[n-1].Tokens == nil && p.Tokens == nil && out[n-1].Special == p.Special {
-			out[n-1].Text += p.Text
-			continue
-		}
-		out = append(out, p)
-	}
-	return out
-}
-
 // answer translates the tokens of a model with that context.
 func (t *tokenizeRequest) answer(tokens []llm.Token, context int) tokenizeAnswer {
 	out := tokenizeAnswer{Count: len(tokens), MaxModelLen: context, Tokens: make([]int, len(tokens))}

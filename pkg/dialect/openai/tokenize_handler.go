@@ -70,13 +70,9 @@ func answerTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[tokeni
 	if err != nil {
 		return err
 	}
-	var tokens []llm.Token
-	for i, part := range joined(parts) {
-		more, err := tokenizer.Tokenize(r.Context(), part, start && i == 0)
-		if err != nil {
-			return err
-		}
-		tokens = append(tokens, more...)
+	tokens, err := tokenizer.Tokenize(r.Context(), parts, start)
+	if err != nil {
+		return err
 	}
 	return httpx.JSON(w, http.StatusOK, call.In.answer(tokens, call.Model.Context))
 }

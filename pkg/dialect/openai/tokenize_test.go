@@ -13,16 +13,18 @@ import (
 // and writes a chat as its roles.
 type speller struct{ llmtest.Script }
 
-func (speller) Tokenize(_ context.Context, part llm.Part, start bool) (tokens []llm.Token, err error) {
+func (speller) Tokenize(_ context.Context, parts []llm.Part, start bool) (tokens []llm.Token, err error) {
 	if start {
 		tokens = append(tokens, llm.Token{ID: 1, Piece: "<s>"})
 	}
-	for _, c := range part.Text {
-		piece := string(c)
-		if part.Special {
-			piece = "!" + piece
+	for _, part := range parts {
+		for _, c := range part.Text {
+			piece := string(c)
+			if part.Special {
+				piece = "!" + piece
+			}
+			tokens = append(tokens, llm.Token{ID: int(c), Piece: piece, Text: string(c)})
 		}
-		tokens = append(tokens, llm.Token{ID: int(c), Piece: piece, Text: string(c)})
 	}
 	return tokens, nil
 }

@@ -94,7 +94,7 @@ func answerTranslation(w http.ResponseWriter, r *http.Request, call httpx.Call[t
 
 // answerTokens does not count usage, because it is free (seed 001 §1.6).
 func answerTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[tokenizeRequest, llm.Part, llm.Tokenizer]) error {
-	tokens, err := call.Model.Tokenize(r.Context(), call.Req, false)
+	tokens, err := call.Model.Tokenize(r.Context(), []llm.Part{call.Req}, false)
 	if err != nil {
 		return err
 	}

@@ -105,7 +105,8 @@ type letters struct {
 	err error
 }
 
-func (l letters) Tokenize(_ context.Context, text llm.Part, start bool) ([]llm.Token, error) {
+func (l letters) Tokenize(_ context.Context, parts []llm.Part, start bool) ([]llm.Token, error) {
+	text := parts[0]
 	if start || text.Special || text.Tokens != nil || l.err != nil {
 		return nil, cmp.Or(l.err, fmt.Errorf("asked for %+v, %v", text, start))
 	}

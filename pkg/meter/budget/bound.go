@@ -141,7 +141,7 @@ func (b backend) exact(ctx context.Context, req *llm.Request) (int64, bool) {
 			if room -= len(part.Text); part.Text == "" || room < 0 {
 				continue
 			}
-			tokens, e := tokenizer.Tokenize(ctx, part, false)
+			tokens, e := tokenizer.Tokenize(ctx, []llm.Part{part}, false)
 			if e != nil {
 				err = e
 			}

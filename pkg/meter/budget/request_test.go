@@ -176,8 +176,8 @@ func TestTableThatIsGone(t *testing.T) {
 // A short prompt of many bytes passes if the model can count its tokens.
 type counter struct{ speaker }
 
-func (c counter) Tokenize(_ context.Context, p llm.Part, _ bool) ([]llm.Token, error) {
-	return make([]llm.Token, (len(p.Text)+3)/4), nil
+func (c counter) Tokenize(_ context.Context, p []llm.Part, _ bool) ([]llm.Token, error) {
+	return make([]llm.Token, (len(p[0].Text)+3)/4), nil
 }
 func (counter) Detokenize(context.Context, []int) (string, error) { return "", errors.ErrUnsupported }
 func (c counter) Open(context.Context, string) (*llm.Model, error) {

@@ -63,10 +63,10 @@ func (t *bpeTokenizer) Encode(text string) []int { return encode.All(t, text, fa
 func (t *bpeTokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
 // EncodeTo implements [encode.Encoder].
-func (t *bpeTokenizer) EncodeTo(o *encode.Output, text string, special bool) {
-	n, _ := t.Weigh(text, special)
+func (t *bpeTokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
+	n, _ := t.Weigh(text, reads != nil)
 	symbols := make([]int32, 0, n)
-	t.cutSpecial(text, special, func(part string, id int) bool {
+	t.cutSpecial(text, reads, func(part string, id int) bool {
 		if id >= 0 {
 			symbols = append(symbols, int32(id))
 		}

@@ -58,8 +58,8 @@ func (t *charTokenizer) Encode(text string) []int { return encode.All(t, text, f
 func (t *charTokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
 // EncodeTo implements [encode.Encoder].
-func (t *charTokenizer) EncodeTo(o *encode.Output, text string, special bool) {
-	t.cutSpecial(text, special, func(part string, id int) bool {
+func (t *charTokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
+	t.cutSpecial(text, reads, func(part string, id int) bool {
 		if id >= 0 {
 			o.IDs = append(o.IDs, id)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"glossa/pkg/tokenizer"
 	"glossa/pkg/tokenizer/internal/encode"
@@ -109,23 +110,30 @@ func (v *vocabulary) cut(text string) (before string, id int, rest string) {
 
 // cutSpecial yields the text between special tokens with -1, and the ids of special tokens,
 // until yield returns false. Unless special is set, all of text is ordinary.
-func (v *vocabulary) cutSpecial(text string, special bool, yield func(part string, id int) bool) {
-	if !special {
+func (v *vocabulary) cutSpecial(text string, reads encode.Reads, yield func(part string, id int) bool) {
+	if reads == nil {
 		yield(text, -1)
 		return
 	}
-	for {
-		before, id, rest := v.cut(text)
-		if !yield(before, -1) || id < 0 || !yield("", id) {
+	from := 0
+	for i := 0; ; {
+		before, id, rest := v.cut(text[i:])
+		start, end := i+len(before), len(text)-len(rest)
+		if id >= 0 && !reads(start, end) {
+			_, size := utf8.DecodeRuneInString(text[start:])
+			i = start + size
+			continue
+		}
+		if !yield(text[from:start], -1) || id < 0 || !yield("", id) {
 			return
 		}
-		text = rest
+		from, i = end, end
 	}
 }
 
 // count returns the number of characters of text that c has. A special token counts as one.
 func (v *vocabulary) count(c *chars, text string, special bool) (n int) {
-	v.cutSpecial(text, special, func(part string, id int) bool {
+	v.cutSpecial(text, encode.ReadsIf(special), func(part string, id int) bool {
 		if id >= 0 {
 			n++
 		}

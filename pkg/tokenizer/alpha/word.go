@@ -31,9 +31,9 @@ func (t *wordTokenizer) Encode(text string) []int { return encode.All(t, text, f
 func (t *wordTokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
 // EncodeTo implements [encode.Encoder].
-func (t *wordTokenizer) EncodeTo(o *encode.Output, text string, special bool) {
+func (t *wordTokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
 	newline, hasNewline := t.words["\n"]
-	t.cutSpecial(text, special, func(part string, id int) bool {
+	t.cutSpecial(text, reads, func(part string, id int) bool {
 		if id >= 0 {
 			o.IDs = append(o.IDs, id)
 			return o.More(1)

@@ -106,19 +106,26 @@ func (t *addedTrie) find(text string, i int) (token *AddedToken, start, end int)
 	return nil, len(text), len(text)
 }
 
-// cut yields the text between tokens with -1, and the ids of tokens. Unless special is set,
-// it skips the spellings of special tokens, as upstream does. It also skips a token that
-// must be a word and is part of one.
-func (t *addedTrie) cut(text string, special bool) iter.Seq2[string, int] {
-	return func(yield func(string, int) bool) {
+// A place is the bytes [start, end) of a text.
+type place struct{ start, end int }
+
+// cut yields the places between tokens with -1, and those of tokens with their ids. It skips
+// the spellings of special tokens that are not to be read, as upstream does, and tokens that
+// must be a word and are part of one.
+func (t *addedTrie) cut(text string, reads encode.Reads) iter.Seq2[place, int] {
+	return func(yield func(place, int) bool) {
 		from := 0
-		for i := 0; len(t.nodes) > 0 && (special || t.ordinary); {
+		for i := 0; len(t.nodes) > 0 && (reads != nil || t.ordinary); {
 			token, start, end := t.find(text, i)
 			if token == nil {
 				break
 			}
 			i = end
-			if token.Special && !special || token.SingleWord && !standsAlone(text, start, end) {
+			if token.Special && reads != nil && !reads(start, end) {
+				i = start + 1 // a token that is read may begin within this spelling
+				continue
+			}
+			if token.Special && reads == nil || token.SingleWord && !standsAlone(text, start, end) {
 				continue
 			}
 			if token.LStrip {
@@ -128,13 +135,13 @@ func (t *addedTrie) cut(text string, special bool) iter.Seq2[string, int] {
 				end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
 				i = end
 			}
-			if from < start && !yield(text[from:start], -1) || !yield("", token.ID) {
+			if from < start && !yield(place{from, start}, -1) || !yield(place{start, end}, token.ID) {
 				return
 			}
 			from = end
 		}
 		if from < len(text) {
-			yield(text[from:], -1)
+			yield(place{from, len(text)}, -1)
 		}
 	}
 }

@@ -88,10 +88,10 @@ func (t *Tokenizer) Encode(text string) []int { return encode.All(t, text, false
 func (t *Tokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
 // EncodeTo implements [encode.Encoder].
-func (t *Tokenizer) EncodeTo(o *encode.Output, text string, special bool) {
+func (t *Tokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
 	o.Grow(len(text))
 	first := true
-	for part, id := range t.raw.cut(text, special) {
+	for p, id := range t.raw.cut(text, reads) {
 		if id >= 0 {
 			o.IDs = append(o.IDs, id)
 			first = false
@@ -100,11 +100,13 @@ func (t *Tokenizer) EncodeTo(o *encode.Output, text string, special bool) {
 			}
 			continue
 		}
-		for part, id := range t.normalized.cut(t.normal(part), special) {
+		normal := t.normal(text[p.start:p.end])
+		within := encode.ReadsIf(reads != nil && reads(p.start, p.end)) // normalizing moves places
+		for p, id := range t.normalized.cut(normal, within) {
 			if id >= 0 {
 				o.IDs = append(o.IDs, id)
 			} else {
-				t.encodePart(o, segment{part, first})
+				t.encodePart(o, segment{normal[p.start:p.end], first})
 			}
 			first = false
 			if !o.More(1) {

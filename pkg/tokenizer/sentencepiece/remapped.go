@@ -53,8 +53,8 @@ func (t *remapped) Encode(text string) []int { return encode.All(t, text, false)
 func (t *remapped) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
 // EncodeTo implements [encode.Encoder].
-func (t *remapped) EncodeTo(o *encode.Output, text string, special bool) {
-	encodeBetween(t.trie, o, text, special, func(text string) { t.encode(o, text) })
+func (t *remapped) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
+	encodeBetween(t.trie, o, text, reads, func(text string) { t.encode(o, text) })
 }
 
 func (t *remapped) encode(o *encode.Output, text string) {

@@ -166,8 +166,8 @@ func (t *Tokenizer) Encode(text string) []int { return encode.All(t, text, false
 func (t *Tokenizer) EncodeSpecial(text string) []int { return encode.All(t, text, true) }
 
 // EncodeTo implements [encode.Encoder].
-func (t *Tokenizer) EncodeTo(o *encode.Output, text string, special bool) {
-	encodeBetween(t.trie, o, text, special, func(text string) {
+func (t *Tokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
+	encodeBetween(t.trie, o, text, reads, func(text string) {
 		text = t.normalizer.normalize(text)
 		if text == "" || !o.Worked(0) {
 			return
@@ -179,13 +179,12 @@ func (t *Tokenizer) EncodeTo(o *encode.Output, text string, special bool) {
 	})
 }
 
-// encodeBetween encodes the text between special tokens with encode; unless special is set,
-// all of text.
-func encodeBetween(trie *subword.Trie, o *encode.Output, text string, special bool, encode func(text string)) {
+// encodeBetween encodes the text between the special tokens that are read with encode.
+func encodeBetween(trie *subword.Trie, o *encode.Output, text string, reads encode.Reads, encode func(text string)) {
 	from := 0
-	for i := 0; special && i < len(text); {
+	for i := 0; reads != nil && i < len(text); {
 		id, length := trie.Longest(text[i:])
-		if id < 0 {
+		if id < 0 || !reads(i, i+length) {
 			i++
 			continue
 		}
