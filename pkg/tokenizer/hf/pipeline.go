@@ -101,7 +101,7 @@ func (t *Tokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) 
 			continue
 		}
 		normal := t.normal(text[p.start:p.end])
-		within := encode.ReadsIf(reads != nil && reads(p.start, p.end)) // normalizing moves places
+		within := t.readsAfter(text[p.start:p.end], normal, reads.After(p.start))
 		for p, id := range t.normalized.cut(normal, within) {
 			if id >= 0 {
 				o.IDs = append(o.IDs, id)
