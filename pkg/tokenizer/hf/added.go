@@ -32,6 +32,7 @@ type addedTrie struct {
 	begins   [256]bool  // the bytes that tokens begin with
 	ordinary bool       // some token is not special
 	free     []bool     // by token: it is read whoever wrote it
+	pad      []int      // by token: the bytes of its spelling that the normalizer puts before every text
 }
 
 type trieNode struct {
@@ -39,8 +40,8 @@ type trieNode struct {
 	token int32          // index + 1 of the token that ends here
 }
 
-// add adds a token with its spelling.
-func (t *addedTrie) add(text string, token AddedToken) error {
+// add adds a token with its spelling, of which the first bytes may be a pad.
+func (t *addedTrie) add(text string, pad int, token AddedToken) error {
 	if err := checkLength(token, text); err != nil {
 		return err
 	}
@@ -66,6 +67,7 @@ func (t *addedTrie) add(text string, token AddedToken) error {
 		return fmt.Errorf("added tokens %d and %d are both %.40q", t.tokens[first-1].ID, token.ID, text)
 	}
 	t.tokens = append(t.tokens, token)
+	t.pad = append(t.pad, pad)
 	t.free = append(t.free, !token.Special && !encode.IsMark(token.Content))
 	t.nodes[at].token = int32(len(t.tokens))
 	return nil
@@ -89,7 +91,7 @@ func (t *addedTrie) longest(text string, from int, reads encode.Reads) (token *A
 			break
 		}
 		at = next
-		if k := t.nodes[at].token; k != 0 && (reads.Plain() || t.free[k-1] || reads.At(from, i+1)) {
+		if k := t.nodes[at].token; k != 0 && (reads.Plain() || t.free[k-1] || reads.At(from+t.pad[k-1], i+1)) {
 			token, end = &t.tokens[k-1], i+1
 		}
 	}

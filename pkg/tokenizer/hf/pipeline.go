@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode"
 
 	"glossa/pkg/tokenizer"
@@ -66,12 +67,17 @@ func (t *Tokenizer) addTokens(vocab map[string]int, added []AddedToken) (map[str
 
 func (t *Tokenizer) add(token AddedToken) error {
 	if !token.Normalized {
-		return t.raw.add(token.Content, token)
+		return t.raw.add(token.Content, 0, token)
 	}
 	if err := checkLength(token, token.Content); err != nil {
 		return err
 	}
-	return t.normalized.add(t.normal(token.Content), token)
+	normal, prefix := t.normal(token.Content), t.prefix()
+	pad := 0
+	if len(prefix) < len(normal) && strings.HasPrefix(normal, prefix) {
+		pad = len(prefix)
+	}
+	return t.normalized.add(normal, pad, token)
 }
 
 func (t *Tokenizer) normal(text string) string {

@@ -6,6 +6,14 @@ import (
 	"glossa/pkg/tokenizer/internal/encode"
 )
 
+// prefix returns what the normalizer puts before every text.
+func (t *Tokenizer) prefix() string {
+	if prefix, ok := strings.CutSuffix(t.normal("a"), "a"); ok {
+		return prefix
+	}
+	return ""
+}
+
 // readsAfter returns where added tokens are read in normal, the normalized text.
 func (t *Tokenizer) readsAfter(text, normal string, reads encode.Reads) encode.Reads {
 	if t.normalize == nil || reads.Plain() || len(t.normalized.tokens) == 0 {
@@ -19,10 +27,7 @@ func (t *Tokenizer) readsAfter(text, normal string, reads encode.Reads) encode.R
 		trusted bool
 	}
 	var runs []run
-	prefix, ok := strings.CutSuffix(t.normal("a"), "a") // what goes before every text
-	if !ok {
-		prefix = ""
-	}
+	prefix := t.prefix()
 	reads.Runs(len(text), func(start, end int, trusted bool) {
 		part := t.normal(text[start:end])
 		if start > 0 {

@@ -41,7 +41,7 @@ func (r Reads) Any() bool { return len(r.ends) > 1 }
 // At reports whether the bytes [start, end) are all trusted. Of a plain text none are.
 func (r Reads) At(start, end int) bool {
 	run := r.run(start)
-	return run%2 == 1 && end+r.from <= r.ends[run]
+	return run%2 == 1 && run < len(r.ends) && end+r.from <= r.ends[run]
 }
 
 // run returns the run that start lies in.
