@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,6 +178,10 @@ func TestCases(t *testing.T) {
 		}
 		if len(chat.Tools) > 0 && !template.nature.tools {
 			skipped["its tools and calls are listed by us"]++
+			continue
+		}
+		if !template.nature.calls && slices.ContainsFunc(chat.Messages, func(m llm.Message) bool { return len(m.Calls) > 0 }) {
+			skipped["the template drops calls"]++
 			continue
 		}
 		parts, err := template.Render(t.Context(), &chat)

@@ -151,7 +151,11 @@ func Compile(s Source) (*Template, error) {
 	if err := t.probe(); err != nil {
 		return nil, err
 	}
-	t.calls = t.syntax(s)
+	known := false
+	if t.calls, known = t.detect(s); !known || !t.nature.tools {
+		// Without a form of its own, the list of tools says how to call them.
+		t.calls, t.nature.tools, t.nature.calls, t.nature.results = toolcall.Lines(), false, false, false
+	}
 	return t, nil
 }
 

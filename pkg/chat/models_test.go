@@ -52,7 +52,7 @@ func TestPublished(t *testing.T) {
 			got[name] = "refused: " + err.Error()
 			continue
 		}
-		got[name] = template.nature.String()
+		got[name] = template.calls.Family + "; " + template.nature.String()
 	}
 	if *natures {
 		raw, err := json.MarshalIndent(got, "", "  ")

@@ -7,7 +7,6 @@ import (
 
 	"glossa/pkg/jinja"
 	"glossa/pkg/llm"
-	"glossa/pkg/toolcall"
 )
 
 // nature is what a template takes.
@@ -16,6 +15,7 @@ type nature struct {
 	system        bool // messages of the system
 	tools         bool // tools
 	calls         bool // calls and their results
+	results       bool // results of tools, perhaps without the calls
 	nullContent   bool // the content of a message that only calls is None, not ""
 	textArguments bool // the arguments of a call are JSON text, not an object
 
@@ -27,6 +27,7 @@ const (
 	probeUser   = "ZZUSER"
 	probeSystem = "ZZSYSTEM"
 	probeAnswer = "ZZANSWER"
+	probeListed = "ZZTOOL"
 	probeTool   = "ZZNAME"
 	probeKey    = "ZZKEY"
 	probeValue  = "ZZVALUE"
@@ -49,8 +50,8 @@ func (t *Template) probe() error {
 		}
 	}
 	n.system = t.shows([]turn{{role: "system", text: probeSystem}, user}, nil, probeSystem) == nil
-	tool := llm.Tool{Name: probeTool, Description: "x", Parameters: []byte(`{"type":"object","properties":{"` + probeKey + `":{"type":"string"}}}`)}
-	n.tools = t.shows([]turn{user}, []llm.Tool{tool}, probeTool) == nil
+	tool := probedTool()
+	n.tools = t.shows([]turn{user}, []llm.Tool{tool}, probeListed) == nil
 	chat := []turn{user, probeCall(), {role: "tool", text: probeResult, id: probeCallID, name: probeTool}}
 	for _, form := range []nature{{}, {nullContent: true}, {textArguments: true}, {nullContent: true, textArguments: true}} {
 		n.nullContent, n.textArguments = form.nullContent, form.textArguments
@@ -58,14 +59,20 @@ func (t *Template) probe() error {
 			break
 		}
 	}
-	if !n.tools || !n.calls { // the list of tools says how to call them
-		n.tools, n.calls, n.nullContent, n.textArguments = false, false, false, false
+	n.results = n.calls || t.shows([]turn{user, {role: "assistant", text: probeAnswer}, chat[2]}, []llm.Tool{tool}, probeResult) == nil
+	if !n.calls || !n.tools {
+		n.calls, n.nullContent, n.textArguments = false, false, false
 	}
-	text, err := t.try([]turn{user, {role: "assistant", text: probeAnswer}, user}, nil)
+	text, err := t.try([]turn{user, {role: "assistant", text: probeAnswer}, user}, nil, true)
 	if _, after, ok := strings.Cut(text, probeAnswer); err == nil && ok {
 		n.after, _, _ = strings.Cut(after, probeUser)
 	}
 	return nil
+}
+
+// probedTool returns the tool of probes.
+func probedTool() llm.Tool {
+	return llm.Tool{Name: probeListed, Description: "x", Parameters: []byte(`{"type":"object","properties":{"` + probeKey + `":{"type":"string"}}}`)}
 }
 
 // probeCall returns a message that calls the tool of probes.
@@ -75,7 +82,7 @@ func probeCall() turn {
 
 // shows returns an error unless the template writes the texts for a chat.
 func (t *Template) shows(turns []turn, tools []llm.Tool, want ...string) error {
-	text, err := t.try(turns, tools)
+	text, err := t.try(turns, tools, true)
 	if err != nil {
 		return err
 	}
@@ -88,24 +95,13 @@ func (t *Template) shows(turns []turn, tools []llm.Tool, want ...string) error {
 }
 
 // try renders a chat of a probe.
-func (t *Template) try(turns []turn, tools []llm.Tool) (string, error) {
-	vars, err := t.variables(turns, tools, &Chat{Open: true})
+func (t *Template) try(turns []turn, tools []llm.Tool, open bool) (string, error) {
+	vars, err := t.variables(turns, tools, &Chat{Open: open})
 	if err != nil {
 		return "", err
 	}
 	out, err := t.program(len(tools) > 0).Execute(context.Background(), vars, jinja.Limits{Steps: probeSteps, Output: probeOutput, Now: fixedDate})
 	return out.String(), err
-}
-
-// syntax returns how the model writes calls.
-func (t *Template) syntax(Source) toolcall.Syntax {
-	switch t.name {
-	case Llama3:
-		return toolcall.Llama3()
-	case ChatML:
-		return toolcall.Hermes()
-	}
-	return toolcall.Lines()
 }
 
 // list returns the text that lists tools for a template that does not.

@@ -84,8 +84,9 @@ A call is a line of JSON: {"name": <function name>, "arguments": <object>}` +
 
 func TestToolTemplate(t *testing.T) {
 	template, err := Compile(Source{Templates: map[string]string{
-		DefaultTemplate: "plain {{ messages[-1].content }}", ToolsTemplate: "with {{ tools[0].function.name }}: {{ messages[0].content }}" +
-			"{% for m in messages %}{{ m.tool_calls }}{% if m.role == 'tool' %}{{ m.content }}{% endif %}{% endfor %}",
+		DefaultTemplate: "plain {{ messages[-1].content }}",
+		ToolsTemplate: "with {{ tools[0].function.name }}: {% for m in messages %}{{ m.content }}" +
+			"{% for c in m.tool_calls or [] %}<call>{{ c.function.name }} {{ c.function.arguments | tojson }}</call>{% endfor %}{% endfor %}",
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -102,12 +103,12 @@ func TestForms(t *testing.T) {
 	for name, test := range map[string]struct{ source, want string }{
 		"parts":     {`{% for m in messages %}{% for p in m.content %}[{{ p.text }}]{% endfor %}{% endfor %}`, "[Hi]"},
 		"text":      {`{% for m in messages %}[{{ m.content }}]{% endfor %}`, "[Hi]"},
-		"none":      {`{% for m in messages %}{% if m.content is none %}{% for c in m.tool_calls %}{{ c.function.name ~ c.function.arguments | tojson }}{% endfor %}{% else %}{{ m.content }}{% endif %}{% endfor %}{{ tools }}`, `Hif{"x": 1}r`},
-		"arguments": {`{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.arguments + '!' }}{% endfor %}{% endfor %}{{ tools }}`, `Hi{"x":1}!r`},
+		"none":      {`{% for m in messages %}{% if m.content is none %}{% for c in m.tool_calls %}{{ '<call>' ~ c.function.name ~ ':' ~ c.function.arguments | tojson ~ '</call>' }}{% endfor %}{% else %}{{ m.content }}{% endif %}{% endfor %}{{ tools }}`, `Hi<call>f:{"x": 1}</call>r`},
+		"arguments": {`{% for m in messages %}{{ m.content }}{% for c in m.tool_calls or [] %}{{ '<call>' ~ c.function.name ~ ':' + c.function.arguments + '</call>' }}{% endfor %}{% endfor %}{{ tools }}`, `Hi<call>f:{"x":1}</call>r`},
 	} {
 		template := compile(t, test.source)
 		messages := []llm.Message{text("user", "Hi")}
-		if template.nature.calls {
+		if strings.Contains(test.source, "call") {
 			messages = append(messages, llm.Message{Role: "assistant", Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":1}`}}}, llm.Message{Role: "tool", CallID: "a", Parts: []llm.Part{{Text: "r"}}})
 		}
 		if got := strings.TrimSuffix(rendered(t, template, Chat{Messages: messages}), "None"); got != test.want {

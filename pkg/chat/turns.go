@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/toolcall"
@@ -104,11 +103,14 @@ func inOrder(messages []llm.Message) []llm.Message {
 // callsAsText writes calls as the text of the assistant, and adjacent results of tools as one
 // message of the user, for a template that drops or refuses them.
 func (t *Template) callsAsText(turns []turn) []turn {
-	syntax := toolcall.Lines()
 	var out []turn
 	for _, from := range turns {
-		from.text = join(from.text, "\n", write(&syntax, from.calls))
+		from.text = join(from.text, "\n", write(&t.calls, from.calls))
 		from.calls = nil
+		if t.nature.results {
+			out = append(out, from)
+			continue
+		}
 		if n := len(out); from.role == "tool" && n > 0 && out[n-1].role == "user" && out[n-1].id != "" {
 			out[n-1].text += "\n" + from.text
 			continue
@@ -121,14 +123,13 @@ func (t *Template) callsAsText(turns []turn) []turn {
 	return out
 }
 
-// write returns calls in a syntax with arguments in JSON.
+// write returns calls in a syntax.
 func write(s *toolcall.Syntax, calls []llm.Call) string {
-	texts := make([]string, len(calls))
+	list := make([]toolcall.Call, len(calls))
 	for i, c := range calls {
-		name := string(marshal(c.Name))
-		texts[i] = s.Call + name[1:len(name)-1] + s.Middle + cmp.Or(c.Arguments, "{}") + s.End
+		list[i] = toolcall.Call{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}
 	}
-	return strings.Join(texts, s.Between)
+	return s.Write(list)
 }
 
 // mergeSystem puts the text of the first message, if it is the system's, before the text of the

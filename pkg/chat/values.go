@@ -1,10 +1,8 @@
 package chat
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -122,15 +120,6 @@ func toolValues(tools []llm.Tool) (jinja.Value, error) {
 		list[i] = jinja.Map(new(jinja.Dict).Set("type", jinja.Trusted("function")).Set("function", jinja.Map(f)))
 	}
 	return jinja.List(list...), nil
-}
-
-// marshal returns a string in JSON, without escaping < and >.
-func marshal(s string) []byte {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	_ = e.Encode(s) // strings always encode
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // renderError converts the error of a template for the client.
