@@ -191,11 +191,15 @@ func (p *prompt) cut(n int) {
 }
 
 // encode tokenises parts: adjacent texts as one, so that their division makes no difference,
-// but special tokens count only in those with Special set.
+// but added tokens count only in those with Special set. If no part has it set, all of the
+// text is the client's, without marks to forge: it is encoded as a plain text.
 func (c *core) encode(ctx context.Context, to *tokenizer.Collector, parts []llm.Part) (err error) {
+	marked := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Special })
 	for spans, ids := range runs(parts) {
-		if ids == nil {
+		if ids == nil && marked {
 			err = to.AddSpans(ctx, c.tokenizer, spans)
+		} else if ids == nil {
+			err = to.Add(ctx, c.tokenizer, tokenizer.Join(spans), false)
 		} else if err = c.checkIDs(ids); err == nil {
 			err = to.AddTokens(ids)
 		}
