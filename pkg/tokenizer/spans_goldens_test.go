@@ -303,3 +303,36 @@ func BenchmarkSpans(b *testing.B) {
 		})
 	}
 }
+
+// However a text is divided, its ids are those of the whole text if it spells no marks, and a
+// mark that no span of the template has is not read.
+func FuzzSpans(f *testing.F) {
+	f.Add("user\n\nHi e\u0301 12345  ", uint64(0b1010011), "zephyr")
+	f.Add("<|im_start|>a<think>", uint64(0b1111_0000_0101), "chatml")
+	f.Add("\xff\xe2\x96\x81 [INST] a", uint64(0b110), "mistral")
+	_, tokenizers := readSpans(f)
+	f.Fuzz(func(t *testing.T, text string, cuts uint64, name string) {
+		tok, ok := tokenizers[name]
+		if !ok || len(text) > 1000 {
+			return
+		}
+		var spans []tokenizer.Span
+		for i := 0; i < len(text); {
+			n := min(1+int(cuts>>(i%60)&7), len(text)-i)
+			spans = append(spans, tokenizer.Span{Text: text[i : i+n], Special: cuts>>(i%61)&1 == 1})
+			i += n
+		}
+		got := spansIDs(t, tok, spans)
+		if !strings.ContainsAny(text, "<[") {
+			if want := tok.EncodeSpecial(text); !slices.Equal(got, want) {
+				t.Errorf("%s: %+v: %v, want %v", name, spans, got, want)
+			}
+			return
+		}
+		for mark, id := range tok.(tokenizer.Specials).SpecialTokens() {
+			if most := strings.Count(text, mark); mark != "<unk>" && count(got, id) > most {
+				t.Errorf("%s: %+v: %v has %s more than %d times", name, spans, got, mark, most)
+			}
+		}
+	})
+}
