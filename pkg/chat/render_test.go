@@ -4,17 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
 	"glossa/pkg/llm"
 )
-
-func sorted(list []string) []string {
-	slices.Sort(list)
-	return list
-}
 
 func text(role, content string) llm.Message {
 	return llm.Message{Role: role, Parts: []llm.Part{{Text: content}}}
