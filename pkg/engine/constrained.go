@@ -25,6 +25,10 @@ type constrainedRow struct {
 	limitedBy llm.Finish
 
 	mask sampler.Mask // its bits belong to the row
+
+	marks []int        // see [callSyntax]
+	ends  map[int]bool // tokens that end a completion
+	ended bool         // one of them was the last of the text
 }
 
 // constrain begins to constrain r.
@@ -33,7 +37,7 @@ func (g *generation) constrain(r *row) error {
 	if err != nil {
 		return err
 	}
-	r.constrained = &constrainedRow{matcher: g.constraint.Start(), vocabulary: v}
+	r.constrained = &constrainedRow{matcher: g.constraint.Start(), vocabulary: v, marks: g.engine.calls.marks, ends: g.engine.ends}
 	r.text.decoder = vocabularyDecoder{v}
 	return nil
 }
@@ -72,7 +76,7 @@ func (g *generation) tokensLeft(r *row) (n int, why llm.Finish) {
 
 // constrainedFinish returns why a constrained row has ended, "" if it has not.
 func (g *generation) constrainedFinish(r *row) llm.Finish {
-	if r.constrained.matcher.Complete() {
+	if r.constrained.matcher.Complete() || r.constrained.ended {
 		return cmp.Or(r.constrained.limitedBy, llm.FinishEOS)
 	}
 	if n, why := g.tokensLeft(r); n <= 0 {
@@ -95,7 +99,7 @@ func (g *generation) decideConstrained(r *row, logits []float32) (end int, why l
 	switch {
 	case id < 0:
 		return -1, cmp.Or(r.constrained.limitedBy, bound)
-	case g.engine.ends[id]:
+	case g.engine.ends[id] && r.constrained.matcher.Accepts(): // otherwise it is the last mark of a call
 		return id, cmp.Or(r.constrained.limitedBy, llm.FinishEOS)
 	}
 	r.constrained.accept(r, id)
@@ -112,7 +116,7 @@ func (g *generation) sampleConstrained(r *row, logits []float32) (id int, bound 
 	logits = logits[:g.engine.tokens]
 	left, bound := g.tokensLeft(r)
 	m := h.matcher.Mask(left)
-	h.allow(m, g.engine.ends)
+	h.allow(m)
 	switch {
 	case h.mask.Count > 0:
 	case h.matcher.Accepts() && !m.Cut: // no token spells a continuation
@@ -132,13 +136,13 @@ func (g *generation) sampleConstrained(r *row, logits []float32) (id int, bound 
 }
 
 // allow sets h.mask to m and, if the text may end, the end tokens.
-func (h *constrainedRow) allow(m *grammar.Mask, ends map[int]bool) {
+func (h *constrainedRow) allow(m *grammar.Mask) {
 	h.mask = sampler.Mask{Bits: append(h.mask.Bits[:0], m.Bits...), Count: m.Count, Closers: m.Closers, Pull: m.Pull}
 	if !h.matcher.Accepts() {
 		return
 	}
-	for id := range ends {
-		if id < h.vocabulary.Size() {
+	for id := range h.ends {
+		if id < h.vocabulary.Size() && h.mask.Bits[id/64]>>(id%64)&1 == 0 {
 			h.mask.Bits[id/64] |= 1 << (id % 64)
 			h.mask.Count++
 		}
@@ -163,6 +167,7 @@ func (h *constrainedRow) accept(r *row, id int) {
 	if h.matcher.Free() {
 		r.sampler.Observe(id)
 	}
+	h.ended = h.ends[id] && h.matcher.Accepts()
 	r.decided = append(r.decided, id)
 }
 
@@ -171,12 +176,15 @@ func (h *constrainedRow) accept(r *row, id int) {
 // since the model chooses how it ends. One pass computes them all.
 func (g *generation) force(r *row) {
 	h := r.constrained
+	if h.ended {
+		return
+	}
 	if len(h.rest) == 0 {
 		h.text = h.matcher.Forced()
 		h.rest = h.encode(g.engine.tokenizer, r, h.text)
 	}
 	room := max(1, min(listChunk, g.member.room())/len(g.rows))
-	for len(h.rest) > 0 {
+	for len(h.rest) > 0 && !h.ended {
 		if len(r.decided) >= room {
 			return // the pass has no more room
 		}
@@ -192,19 +200,46 @@ func (g *generation) force(r *row) {
 	}
 }
 
-// encode returns the tokens of text, which comes next, as the end of a longer text: text
-// itself or, for tokenizers that put something before a text and merge it with the
-// beginning of text, text after the previous token. It returns nil if no tokens spell
-// exactly text.
-func (h *constrainedRow) encode(t tokenizer.Tokenizer, r *row, text string) []int {
-	if text == "" {
-		return nil
-	}
+// encode returns the tokens of text, which comes next, up to a part that no tokens spell
+// exactly.
+func (h *constrainedRow) encode(t tokenizer.Tokenizer, r *row, text string) (ids []int) {
 	last := r.last
 	if n := len(r.decided); n > 0 {
 		last = r.decided[n-1]
 	}
-	for _, before := range []string{"", cmp.Or(h.tokenText(last), "x")} {
+	for n := 0; text != ""; text = text[n:] {
+		next := h.mark(text)
+		if n = len(next); n == 0 {
+			n = untilMark(text)
+			next = h.encodeText(t, last, text[:n])
+		}
+		if len(next) == 0 {
+			return ids
+		}
+		ids = append(ids, next...)
+		last = ids[len(ids)-1]
+	}
+	return ids
+}
+
+// mark returns the mark that text begins with, if any.
+func (h *constrainedRow) mark(text string) []int {
+	if n := int(text[0]) - grammar.FirstMark; n >= 0 && n < len(h.marks) {
+		return h.marks[n : n+1]
+	}
+	return nil
+}
+
+// encodeText returns the tokens of text after the token last, as the end of a longer text: text
+// itself or, for tokenizers that put something before a text and merge it with the
+// beginning of text, text after the previous token. It returns nil if no tokens spell
+// exactly text.
+func (h *constrainedRow) encodeText(t tokenizer.Tokenizer, last int, text string) []int {
+	before := h.tokenText(last)
+	if before == "" || isMark(before) {
+		before = "x"
+	}
+	for _, before := range []string{"", before} {
 		ids, rest := t.Encode(before+text), text
 		for i, id := range slices.Backward(ids) {
 			cut, ok := strings.CutSuffix(rest, h.tokenText(id))
