@@ -137,7 +137,7 @@ func checkMarkedRow(t *testing.T, s toolcall.Syntax, row llm.Chunk, must bool) i
 	}
 	for _, call := range row.Calls {
 		var arguments struct{ S *string }
-		if err := json.Unmarshal([]byte(call.Arguments), &arguments); err != nil || arguments.S == nil || call.Name != "f" || !callIDs.MatchString(call.ID) {
+		if err := json.Unmarshal([]byte(call.Arguments), &arguments); err != nil || arguments.S == nil || utf8.RuneCountInString(*arguments.S) > 9 || call.Name != "f" || !callIDs.MatchString(call.ID) {
 			t.Fatalf("%s: %+v: %v", s.Family, call, err)
 		}
 	}
