@@ -9,6 +9,7 @@ import (
 
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 	"glossa/pkg/tokenizer"
 	"glossa/pkg/toolcall"
 )
@@ -36,6 +37,13 @@ func (s specialTokens) SpecialTokens() map[string]int {
 	return ids
 }
 
+func (s specialTokens) EncodeSpecial(text string) []int {
+	if i := slices.Index(s.special, text); i >= 0 {
+		return []int{s.Tokenizer.Size() + i}
+	}
+	return s.Tokenizer.EncodeSpecial(text)
+}
+
 func (s specialTokens) NewDecoder() tokenizer.Decoder {
 	return specialDecoder{s.Tokenizer.NewDecoder(), s.Tokenizer.Size()}
 }
@@ -58,7 +66,7 @@ func ended() toolcall.Syntax {
 }
 
 var callMarks = []string{
-	"<pad>", "[TOOL_CALLS]", "[ARGS]", "<tool_call>", "</tool_call>", "<arg_value>", "</arg_value>", "<|to|>", "<|message|>", "<|call|>",
+	"<pad>", "<think>", "</think>", "[TOOL_CALLS]", "[ARGS]", "<tool_call>", "</tool_call>", "<arg_value>", "</arg_value>", "<|to|>", "<|message|>", "<|call|>",
 }
 
 func TestCallSyntax(t *testing.T) {
@@ -100,9 +108,14 @@ func markedEngine(t *testing.T, words tokenizer.Tokenizer, s toolcall.Syntax) *E
 // clients do not see them: calls are whole with any maximum of tokens.
 func TestMarkedCalls(t *testing.T) {
 	tools := []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{"s":{"type":"string","maxLength":9},"n":{"type":"integer"}},"required":["s"]}`)}}
+	thought := 0 // bytes of reasoning
 	for _, words := range []tokenizer.Tokenizer{characters(t), openTokenizer(t, "gpt2.tokenizer.json"), openTokenizer(t, "llama2.tokenizer.json")} {
 		for _, s := range []toolcall.Syntax{toolcall.Mistral(), toolcall.MistralArgs(), toolcall.GLM(), ended()} {
 			e := markedEngine(t, words, s)
+			e.thinker = newThinker(&reasoning.Marks{Open: "<think>", Close: "</think>"}, e.tokenizer, e.tokens)
+			if e.thinker == nil {
+				t.Fatal("the model does not reason")
+			}
 			texts, called := 0, 0
 			for seed := range int64(24) {
 				must := seed%2 == 0
@@ -118,6 +131,7 @@ func TestMarkedCalls(t *testing.T) {
 				row := rows[0]
 				calls := checkMarkedRow(t, s, row, must)
 				called += calls
+				thought += len(row.Reasoning)
 				if calls == 0 {
 					texts++
 				}
@@ -126,6 +140,9 @@ func TestMarkedCalls(t *testing.T) {
 				t.Errorf("%s: %d texts, %d calls", s.Family, texts, called)
 			}
 		}
+	}
+	if thought == 0 {
+		t.Error("no row reasons")
 	}
 }
 
