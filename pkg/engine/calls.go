@@ -34,7 +34,7 @@ func (r *callReader) push(c *llm.Chunk) {
 		return
 	}
 	piece := r.reader.Push(c.Text, c.Finish != "")
-	c.Text = piece.Text
+	c.Text = strings.ToValidUTF8(piece.Text, "") // without the marks of a call that was cut off
 	for _, call := range piece.Calls {
 		next := llm.Call{Index: call.Index, Name: call.Name, Arguments: call.Arguments}
 		if call.Name != "" {

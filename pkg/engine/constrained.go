@@ -29,6 +29,9 @@ type constrainedRow struct {
 	opener int // the token that is in mask only because it begins to reason, -1 if none is
 
 	mask sampler.Mask // its bits belong to the row
+
+	marks []int // see [callSyntax]
+	ended bool  // the last token ends completions
 }
 
 // constrain begins to constrain r.
@@ -37,7 +40,7 @@ func (g *generation) constrain(r *row) error {
 	if err != nil {
 		return err
 	}
-	r.constrained = &constrainedRow{vocabulary: v}
+	r.constrained = &constrainedRow{vocabulary: v, marks: g.engine.calls.marks}
 	r.constrained.restart(g.constraint)
 	r.text.decoder = vocabularyDecoder{v}
 	return nil
@@ -90,7 +93,7 @@ func (g *generation) constrainedFinish(r *row) llm.Finish {
 	if r.block.thinking() {
 		return "" // there is room for the answer
 	}
-	if r.constrained.matcher.Complete() {
+	if r.constrained.matcher.Complete() || r.constrained.ended {
 		return cmp.Or(r.constrained.limitedBy, llm.FinishEOS)
 	}
 	if n, why := g.tokensLeft(r); n <= 0 {
@@ -115,7 +118,7 @@ func (g *generation) decideConstrained(r *row, logits []float32) (end int, why l
 	switch {
 	case id < 0:
 		return -1, cmp.Or(r.constrained.limitedBy, bound)
-	case g.engine.ends[id]:
+	case g.engine.ends[id] && r.constrained.matcher.Accepts(): // otherwise it is the last mark of a call
 		return id, cmp.Or(r.constrained.limitedBy, llm.FinishEOS)
 	}
 	if id == r.constrained.opener {
@@ -206,6 +209,7 @@ func (g *generation) accept(r *row, id int) {
 	if h.matcher.Free() {
 		r.sampler.Observe(id)
 	}
+	h.ended = g.engine.ends[id] && h.matcher.Accepts()
 	g.take(r, id)
 }
 
@@ -215,12 +219,15 @@ func (g *generation) accept(r *row, id int) {
 func (g *generation) force(r *row) {
 	h := r.constrained
 	h.fresh = false
+	if h.ended {
+		return
+	}
 	if len(h.rest) == 0 {
 		h.text = h.matcher.Forced()
 		h.rest = h.encode(g.engine.tokenizer, r, h.text)
 	}
 	room := max(1, min(listChunk, g.member.room())/len(g.rows))
-	for len(h.rest) > 0 {
+	for len(h.rest) > 0 && !h.ended {
 		if len(r.decided) >= room {
 			return // the pass has no more room
 		}
@@ -236,19 +243,46 @@ func (g *generation) force(r *row) {
 	}
 }
 
-// encode returns the tokens of text, which comes next, as the end of a longer text: text
-// itself or, for tokenizers that put something before a text and merge it with the
-// beginning of text, text after the previous token. It returns nil if no tokens spell
-// exactly text.
-func (h *constrainedRow) encode(t tokenizer.Tokenizer, r *row, text string) []int {
-	if text == "" {
-		return nil
-	}
+// encode returns the tokens of text, which comes next, up to a part that no tokens spell
+// exactly.
+func (h *constrainedRow) encode(t tokenizer.Tokenizer, r *row, text string) (ids []int) {
 	last := r.last
 	if n := len(r.decided); n > 0 {
 		last = r.decided[n-1]
 	}
-	for _, before := range []string{"", cmp.Or(h.tokenText(last), "x")} {
+	for n := 0; text != ""; text = text[n:] {
+		next := h.mark(text)
+		if n = len(next); n == 0 {
+			n = untilMark(text)
+			next = h.encodeText(t, last, text[:n])
+		}
+		if len(next) == 0 {
+			return ids
+		}
+		ids = append(ids, next...)
+		last = ids[len(ids)-1]
+	}
+	return ids
+}
+
+// mark returns the mark that text begins with, if any.
+func (h *constrainedRow) mark(text string) []int {
+	if n := int(text[0]) - grammar.FirstMark; n >= 0 && n < len(h.marks) {
+		return h.marks[n : n+1]
+	}
+	return nil
+}
+
+// encodeText returns the tokens of text after the token last, as the end of a longer text: text
+// itself or, for tokenizers that put something before a text and merge it with the
+// beginning of text, text after the previous token. It returns nil if no tokens spell
+// exactly text.
+func (h *constrainedRow) encodeText(t tokenizer.Tokenizer, last int, text string) []int {
+	before := h.tokenText(last)
+	if before == "" || isMark(before) {
+		before = "x"
+	}
+	for _, before := range []string{"", before} {
 		ids, rest := t.Encode(before+text), text
 		for i, id := range slices.Backward(ids) {
 			cut, ok := strings.CutSuffix(rest, h.tokenText(id))

@@ -41,6 +41,7 @@ type Engine struct {
 	thinker     *thinker         // nil: the model does not reason
 	special     bool             // raw prompts may spell special tokens
 	ends        map[int]bool     // tokens that end a completion
+	calls       callSyntax       // of the template
 	constraints *constraintCache // of constrained texts
 }
 
@@ -78,7 +79,8 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	if err := e.endTurns(); err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
-	e.constraints = &constraintCache{vocabulary: m.Vocabulary(), turns: cfg.Turns}
+	e.calls = newCallSyntax(template.Calls(), c.tokenizer, c.tokens)
+	e.constraints = &constraintCache{vocabulary: e.calls.vocabulary(m.Vocabulary()), turns: cfg.Turns}
 	return e, nil
 }
 

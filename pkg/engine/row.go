@@ -52,7 +52,8 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	r.last = p.ids[len(p.ids)-1]
 	r.block = g.newBlock(p, r)
 	if len(g.tools) > 0 {
-		r.calls = newCallReader(g.engine.template.Calls(), g.tools, rand.Reader)
+		r.calls = newCallReader(g.engine.calls.Syntax, g.tools, rand.Reader)
+		r.text.marks = true
 	}
 	if g.constraint != nil {
 		err = g.constrain(r)
@@ -134,7 +135,7 @@ func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
 	bytes, shown := r.nextBytes(id)
 	var tok llm.Token
 	if g.tokens && shown {
-		tok = g.token(id, r.last, bytes, logits[:g.engine.model.Vocab])
+		tok = g.token(id, r.last, r.text.shown(bytes), logits[:g.engine.model.Vocab])
 	}
 	r.last = id
 	if g.bestOf == 1 {

@@ -13,6 +13,7 @@ type text struct {
 	stops   []string
 	decoder tokenizer.Decoder
 	utf8    tokenizer.UTF8
+	marks   bool // of calls, see [isMark], may come
 
 	held    string // assembled, not released yet
 	out     int    // bytes released
@@ -29,7 +30,11 @@ type pendingToken struct {
 // stop string ended the row.
 func (t *text) push(bytes string, tok llm.Token) (out string, tokens []llm.Token, stopped bool) {
 	start := t.out + len(t.held)
-	t.held += t.utf8.Write(bytes)
+	if t.marks && isMark(bytes) { // it is not UTF-8
+		t.held += t.utf8.Flush() + bytes
+	} else {
+		t.held += t.utf8.Write(bytes)
+	}
 	t.pending = append(t.pending, pendingToken{tok, start, t.out + len(t.held)})
 	if at, found := t.find(); found {
 		t.held = t.held[:at]
@@ -39,6 +44,14 @@ func (t *text) push(bytes string, tok llm.Token) (out string, tokens []llm.Token
 	}
 	out, tokens = t.release(len(t.held) - t.hold())
 	return out, tokens, false
+}
+
+// shown returns what clients see of a token's bytes.
+func (t *text) shown(bytes string) string {
+	if t.marks && isMark(bytes) {
+		return ""
+	}
+	return bytes
 }
 
 // add adds bytes that no token describes.

@@ -15,16 +15,16 @@ func (e *Engine) toolGrammar(c *grammar.Compiler, p *llm.Params) (*grammar.Gramm
 	for i, tool := range p.Tools {
 		list[i] = grammar.Tool{Name: tool.Name, Parameters: tool.Parameters}
 	}
-	syntax := e.template.Calls()
+	syntax := &e.calls.Syntax
 	one := or(p.OneCall, false) || len(e.ends) == 0 // nothing else would end a list of calls
-	calls, err := c.Calls(&syntax, list, true, one, grammar.Generating())
+	calls, err := c.Calls(syntax, list, true, one, grammar.Generating())
 	if err != nil || or(p.MustCall, false) {
 		return calls, err
 	}
 	if _, err := e.constraints.bind(c, calls, "tools"); err != nil {
 		return nil, err // the model could write text, but could never call
 	}
-	return c.Calls(&syntax, list, false, one, grammar.Generating())
+	return c.Calls(syntax, list, false, one, grammar.Generating())
 }
 
 // toolsKey returns the properties of tools that the grammar depends on.

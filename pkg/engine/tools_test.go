@@ -19,7 +19,7 @@ func testToolGrammar(t *testing.T, template string, tools []llm.Tool, must, one 
 		tokens = append(tokens, string(rune(b)))
 	}
 	words := grammar.NewVocabulary(tokens)
-	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: named(t, template), ends: map[int]bool{0: true}}
+	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, calls: callSyntax{Syntax: named(t, template).Calls()}, ends: map[int]bool{0: true}}
 	return e.toolGrammar(grammar.NewCompiler(context.Background()), &llm.Params{Tools: tools, MustCall: &must, OneCall: &one})
 }
 
@@ -53,7 +53,7 @@ func TestToolGrammarsCached(t *testing.T) {
 		tokens = append(tokens, string(rune(b)))
 	}
 	words := grammar.NewVocabulary(tokens)
-	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, template: named(t, chat.Concat), ends: map[int]bool{0: true}}
+	e := &Engine{constraints: &constraintCache{vocabulary: func() (*grammar.Vocabulary, error) { return words, nil }}, calls: callSyntax{Syntax: named(t, chat.Concat).Calls()}, ends: map[int]bool{0: true}}
 	for range 2 {
 		for _, must := range []bool{false, true} {
 			for _, one := range []bool{false, true} {

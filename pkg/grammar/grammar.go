@@ -52,6 +52,13 @@ type (
 	Mask = pushdown.Mask
 )
 
+// Marks are bytes that no text has: [Vocabulary.WithMarks] gives them to tokens, and the texts
+// of a [CallSyntax] may contain them.
+const (
+	FirstMark = pushdown.FirstMark // the first of these bytes
+	MaxMarks  = pushdown.MaxMarks  // how many there are
+)
+
 // Generating returns the limits for text that models generate.
 func Generating() Limits { return automaton.Generating() }
 

@@ -15,7 +15,11 @@ type State struct {
 	// Content marks the states within a JSON string, before a character or the closing
 	// quote: a byte other than '"' begins a character here.
 	Content bool
+	Plain   bool // with Content: the string has no quotes around it, and '"' begins a character too
 }
+
+// Begins reports whether a byte begins a character of a string here.
+func (s *State) Begins(b byte) bool { return s.Content && (b != '"' || s.Plain) }
 
 // An Edge leads from a state to another with a byte b, Lo <= b <= Hi.
 type Edge struct {

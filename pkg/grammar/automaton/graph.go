@@ -155,7 +155,7 @@ func (g *graph) states() ([]CallState, error) {
 	states := make([]CallState, len(first))
 	for i, v := range out.vertices {
 		edges, arcs := out.edgesOf(int32(i)), out.arcsOf(int32(i))
-		states[i] = CallState{State{edges[:len(edges):len(edges)], v.accept, v.content}, arcs[:len(arcs):len(arcs)]}
+		states[i] = CallState{State{Edges: edges[:len(edges):len(edges)], Accept: v.accept, Content: v.content}, arcs[:len(arcs):len(arcs)]}
 	}
 	return states, nil
 }

@@ -10,7 +10,7 @@ import (
 func Text() *DFA { return anyText() }
 
 // Contents returns the automaton of the texts that the JSON strings of d stand for: without
-// quotes, and each character itself where d has its escape.
+// quotes, and each character itself where d has its escape. Their states are not [State.Plain].
 func (budget *Budget) Contents(d *DFA) (*DFA, error) {
 	start := d.Next(0, '"')
 	if start < 0 {
@@ -23,7 +23,7 @@ func (budget *Budget) Contents(d *DFA) (*DFA, error) {
 			}
 		}
 		end := d.Next(s, '"')
-		return end >= 0 && d.States[end].Accept, false
+		return end >= 0 && d.States[end].Accept, d.States[s].Content
 	})
 }
 
@@ -84,12 +84,14 @@ func (d *DFA) advance(at progress, b byte, mark string) progress {
 }
 
 // Until returns the automaton of the texts of d that do not contain mark, each followed by
-// mark. Nothing but d bounds the bytes of the mark: they need not be UTF-8.
+// mark. Nothing but d bounds the bytes of the mark: they need not be UTF-8. If Content marks the
+// beginnings of characters in d, it does so in the result, the mark's characters included:
+// there are [Characters] of them. Its states are [State.Plain].
 func (budget *Budget) Until(d *DFA, mark string) (*DFA, error) {
 	if err := checkMark(mark); err != nil {
 		return nil, err
 	}
-	return explore(budget, progress{}, func(at progress, edge func(lo, hi byte, to progress)) (bool, bool) {
+	until, err := explore(budget, progress{}, func(at progress, edge func(lo, hi byte, to progress)) (bool, bool) {
 		if at.read == len(mark) {
 			return true, false
 		}
@@ -102,8 +104,31 @@ func (budget *Budget) Until(d *DFA, mark string) (*DFA, error) {
 				edge(byte(b), byte(b), to)
 			}
 		}
-		return false, false
+		if at.state < 0 {
+			return false, begins(mark[at.read])
+		}
+		return false, d.States[at.state].Content
 	})
+	if err != nil {
+		return nil, err
+	}
+	for i := range until.States {
+		until.States[i].Plain = true
+	}
+	return until, nil
+}
+
+// begins reports whether a byte begins a character, or is not UTF-8.
+func begins(b byte) bool { return b < 0x80 || b > 0xBF }
+
+// Characters returns the number of characters of a mark.
+func Characters(mark string) (n int) {
+	for i := range len(mark) {
+		if begins(mark[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 // Without returns the automaton of the texts of d that do not contain mark.

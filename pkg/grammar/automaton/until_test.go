@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // marked returns the texts of a few parts, up to n of them.
@@ -25,10 +26,14 @@ func checked(t *testing.T) func(d *DFA, err error) *DFA {
 func TestUntil(t *testing.T) {
 	const mark = "<end>"
 	until, without := checked(t)((*Budget)(nil).Until(Text(), mark)), checked(t)((*Budget)(nil).Without(Text(), mark))
+	counting := checked(t)((*Budget)(nil).Until(checked(t)((*Budget)(nil).Contents(String())), mark))
 	marked(5, func(text string) {
 		before, after, found := strings.Cut(text, mark)
 		if want := found && after == "" && Text().Match(before); until.Match(text) != want {
 			t.Fatalf("until, %q: want %t", text, want)
+		}
+		if want := utf8.RuneCountInString(text); until.Match(text) && begun(counting, text) != want {
+			t.Fatalf("until, %q: %d characters, want %d", text, begun(counting, text), want)
 		}
 		if want := !found && Text().Match(text); without.Match(text) != want {
 			t.Fatalf("without, %q: want %t", text, want)
@@ -102,6 +107,28 @@ func TestLiteralAndStarting(t *testing.T) {
 	for text, want := range map[string][2]bool{"": {}, "a": {}, "ab": {true, true}, "abc": {false, true}, "ab\xff": {false, true}, "b": {}} {
 		if got := [2]bool{Literal("ab").Match(text), Starting("ab").Match(text)}; got != want {
 			t.Errorf("%q: %v, want %v", text, got, want)
+		}
+	}
+}
+
+// begun returns how many characters begin on the path of a text.
+func begun(d *DFA, text string) (n int) {
+	for i, state := 0, int32(0); i < len(text); i++ {
+		if d.States[state].Begins(text[i]) {
+			n++
+		}
+		state = d.Next(state, text[i])
+	}
+	return n
+}
+
+// Marks that are not UTF-8 count as many characters as their path begins.
+func TestCharacters(t *testing.T) {
+	for mark, want := range map[string]int{"\xf5": 1, "</a>\n": 5, "\n\xf6é": 3, "｜": 1} {
+		contents := checked(t)((*Budget)(nil).Contents(String()))
+		until := checked(t)((*Budget)(nil).Until(contents, mark))
+		if got, path := Characters(mark), begun(until, "日\"\n"+mark)-3; got != want || path != want {
+			t.Errorf("%q: %d characters, %d on its path, want %d", mark, got, path, want)
 		}
 	}
 }

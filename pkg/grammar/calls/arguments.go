@@ -139,48 +139,71 @@ func (w *writer) value(p pushdown.Prop) (value, error) {
 	if !w.strings[p.Name] {
 		return value{rule: p.Value}, nil
 	}
-	contents, err := w.contents(p.Value, nil)
-	if err != nil {
+	texts, err := w.texts(p.Value, nil)
+	switch {
+	case err != nil:
 		return value{}, err
-	}
-	union, err := w.budget.Union(contents...)
-	if err != nil {
-		return value{}, err
-	}
-	until, err := w.budget.Until(union, w.syntax.Close)
-	if err != nil {
-		return value{}, err
-	}
-	if until.Empty() {
+	case len(texts) == 0:
 		return value{}, errors.New("this model's calls cannot write such a string")
+	case len(texts) == 1:
+		return value{texts[0], true}, nil
 	}
-	return value{w.rule(pushdown.Rule{Text: &pushdown.Text{DFA: until}}), true}, nil
+	return value{w.rule(pushdown.Rule{Any: texts}), true}, nil
 }
 
-// contents appends the texts of the strings that a rule matches.
-func (w *writer) contents(id pushdown.ID, list []*automaton.DFA) ([]*automaton.DFA, error) {
+// texts appends the rules of the strings that a rule matches, written as they are up to Close.
+func (w *writer) texts(id pushdown.ID, list []pushdown.ID) ([]pushdown.ID, error) {
 	r := w.rules[id]
 	if r.Text == nil && r.Any == nil {
 		return nil, errors.New("must be a string")
 	}
 	for _, one := range r.Any {
 		var err error
-		if list, err = w.contents(one, list); err != nil {
+		if list, err = w.texts(one, list); err != nil {
 			return nil, err
 		}
 	}
 	if r.Text == nil {
 		return list, nil
 	}
-	d := r.Text.DFA
-	if r.Text.Counted {
-		var err error
-		if d, err = w.budget.Lengths(d, r.Text.Min, r.Text.Max); err != nil {
-			return nil, err
-		}
+	d, err := w.until(r.Text)
+	if err != nil || d.Empty() {
+		return list, err
+	}
+	text := pushdown.Text{DFA: d, Counted: r.Text.Counted && r.Text.Max >= 0, Max: -1}
+	if text.Counted {
+		text.Max = r.Text.Max + automaton.Characters(w.syntax.Close)
+	}
+	return append(list, w.rule(pushdown.Rule{Text: &text})), nil
+}
+
+// A stringText is an automaton of strings with the fewest characters that they have.
+type stringText struct {
+	d   *automaton.DFA
+	min int
+}
+
+// until returns the automaton of a text's strings without their quotes, each followed by
+// Close. It does not bound their length, so that many parameters share it.
+func (w *writer) until(t *pushdown.Text) (*automaton.DFA, error) {
+	key := stringText{d: t.DFA}
+	if t.Counted {
+		key.min = t.Min
+	}
+	if d, ok := w.untils[key]; ok {
+		return d, nil
+	}
+	d, err := w.budget.Lengths(t.DFA, key.min, -1)
+	if err != nil {
+		return nil, err
 	}
 	content, err := w.budget.Contents(d)
-	return append(list, content), err
+	if err != nil {
+		return nil, err
+	}
+	until, err := w.budget.Until(content, w.syntax.Close)
+	w.untils[key] = until
+	return until, err
 }
 
 // python returns the rule of the literals in Python that stand for the values of a rule.

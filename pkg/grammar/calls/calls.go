@@ -38,7 +38,7 @@ func CompileWithin(budget *automaton.Budget, syntax *Syntax, tools []Tool, must,
 	if len(tools) == 0 {
 		return nil, errors.New("there is no function to call")
 	}
-	b, seen := builder{budget: budget}, map[string]bool{}
+	b, seen := builder{budget: budget, untils: map[stringText]*automaton.DFA{}}, map[string]bool{}
 	start := b.rule(pushdown.Rule{})
 	for _, tool := range tools {
 		if err := checkName(tool.Name); err != nil {
@@ -81,6 +81,7 @@ type builder struct {
 	rules  []pushdown.Rule
 	states []pushdown.ProcState // of the rule that is being made
 	tools  []pushdown.ID        // the rule of each tool's arguments
+	untils map[stringText]*automaton.DFA
 }
 
 func (b *builder) rule(r pushdown.Rule) pushdown.ID {

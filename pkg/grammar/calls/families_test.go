@@ -2,10 +2,12 @@ package calls
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/pushdown"
@@ -191,11 +193,15 @@ func (g *generator) text(text *pushdown.Text) {
 			e = slices.MinFunc(s.Edges, func(a, b automaton.Edge) int { return g.distance(text.DFA)[a.To] - g.distance(text.DFA)[b.To] })
 		}
 		b := e.Lo + byte(g.random.IntN(int(e.Hi-e.Lo)+1))
-		if quote := text.DFA.Next(state, '"'); text.Counted && s.Content && quote >= 0 && chars >= text.Min {
+		if far := g.distance(text.DFA); s.Plain && text.Counted && chars+1+far[e.To] > text.Max {
+			e = slices.MinFunc(s.Edges, func(a, b automaton.Edge) int { return far[a.To] - far[b.To] })
+			b = e.Lo
+		}
+		if quote := text.DFA.Next(state, '"'); text.Counted && !s.Plain && s.Content && quote >= 0 && chars >= text.Min {
 			if g.random.IntN(2) == 0 || chars == text.Max {
 				b, e.To = '"', quote
 			}
-		} else if text.Counted && s.Content && b == '"' {
+		} else if text.Counted && s.Content && !s.Plain && b == '"' {
 			b = 'x'
 			e.To = text.DFA.Next(state, b)
 		}
@@ -274,5 +280,85 @@ func (g *generator) proc(p *pushdown.Proc) {
 		e := s.Edges[n-len(s.Calls)]
 		g.out.WriteByte(e.Lo + byte(g.random.IntN(int(e.Hi-e.Lo)+1)))
 		state = e.To
+	}
+}
+
+// The longest strings of tagged calls have as many characters as the schema says, with quotes
+// and with the beginnings of marks.
+func TestLongestStrings(t *testing.T) {
+	for _, text := range []string{`"type":"string","maxLength":4`, `"type":"string","minLength":2,"maxLength":4`, `"type":"string","pattern":"^[^z]*$","maxLength":4`} {
+		tool := Tool{Name: "f", Parameters: []byte(`{"type":"object","properties":{"s":{` + text + `}},"required":["s"]}`)}
+		p, err := Compile(families(t)["glm"], []Tool{tool}, true, true, automaton.Generating())
+		if err != nil {
+			t.Fatal(err)
+		}
+		machine, err := pushdown.New(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least := strings.Count(text, "minLength") * 2
+		var try func(s string, more int)
+		try = func(s string, more int) {
+			n := utf8.RuneCountInString(s)
+			call := "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>" + s + "</arg_value>\n</tool_call>"
+			if want := n >= least && n <= 4; machine.Match(call) != want {
+				t.Errorf("%s: %q matches: %t", text, s, !want)
+			}
+			for _, piece := range []string{"a", `"`, "é", "<", "</", "\n"} {
+				if more > 0 {
+					try(s+piece, more-1)
+				}
+			}
+		}
+		try("", 5)
+	}
+}
+
+// Many parameters with long strings are as little work as short ones.
+func TestManyLongStrings(t *testing.T) {
+	for name, s := range families(t) {
+		var work [2]int
+		for i, longest := range []int{10, 100_000} {
+			var tools []Tool
+			for n := range 20 {
+				var properties []string
+				for p := range 30 {
+					properties = append(properties, fmt.Sprintf(`"p%d":{"type":"string","maxLength":%d}`, p, longest-p%5))
+				}
+				tools = append(tools, Tool{Name: fmt.Sprint("f", n), Parameters: []byte(`{"type":"object","properties":{` + strings.Join(properties, ",") + `}}`)})
+			}
+			budget := automaton.NewBudget(t.Context())
+			p, err := CompileWithin(budget, s, tools, true, false, automaton.Generating())
+			if err == nil {
+				_, err = pushdown.NewWithin(budget, p)
+			}
+			if err != nil {
+				t.Fatalf("%s, strings of %d: %v", name, longest, err)
+			}
+			work[i], _ = budget.Spent()
+		}
+		if work[1] > work[0]*11/10 || work[1] > 20_000_000 {
+			t.Errorf("%s: %d steps for long strings, %d for short ones", name, work[1], work[0])
+		}
+	}
+}
+
+// Parameters of equal strings share an automaton, and with it the tables of a vocabulary.
+func TestSharedStrings(t *testing.T) {
+	tool := Tool{Name: "f", Parameters: []byte(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","maxLength":7},"c":{"type":"string","maxLength":9}}}`)}
+	other := tool
+	other.Name = "g"
+	p, err := Compile(families(t)["glm"], []Tool{tool, other}, true, true, automaton.Generating())
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := map[*automaton.DFA]int{}
+	for _, r := range p.Rules {
+		if r.Text != nil && r.Text.DFA.States[0].Plain {
+			of[r.Text.DFA]++
+		}
+	}
+	if n := slices.Collect(maps.Values(of)); !slices.Equal(n, []int{6}) {
+		t.Errorf("the automata have %d rules", n)
 	}
 }

@@ -24,13 +24,17 @@ func matches(p *pushdown.Program, text string) bool {
 func (m matcher) ends(id pushdown.ID, at int) (ends []int) {
 	switch r := m.Rules[id]; {
 	case r.Text != nil:
-		state := int32(0)
+		state, chars := int32(0), 0
 		for ; state >= 0; at++ {
-			if r.Text.DFA.States[state].Accept {
+			s := &r.Text.DFA.States[state]
+			if s.Accept && (!r.Text.Counted || chars >= r.Text.Min && (r.Text.Max < 0 || chars <= r.Text.Max)) {
 				ends = append(ends, at)
 			}
 			if at == len(m.text) {
 				break
+			}
+			if s.Begins(m.text[at]) {
+				chars++
 			}
 			state = r.Text.DFA.Next(state, m.text[at])
 		}

@@ -41,9 +41,9 @@ type Rule struct {
 // with the same texts should share one DFA, since tables are cached by its pointer.
 type Text struct {
 	DFA *automaton.DFA
-	// Counted bounds the characters (Unicode code points) of a JSON string: at most Max
-	// unless that is negative, and at least Min. Min must be 0 unless the DFA is
-	// [automaton.String] or [automaton.Key].
+	// Counted bounds the characters (Unicode code points) of a string, which begin where
+	// [automaton.State.Begins] reports it: at most Max unless that is negative, and at least
+	// Min. Min must be 0 unless the DFA is [automaton.String] or [automaton.Key].
 	Counted  bool
 	Min, Max int
 }

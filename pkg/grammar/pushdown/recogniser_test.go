@@ -66,7 +66,7 @@ func (r *recogniser) ofText(t *Text, at int, found map[int]bool) {
 			return
 		}
 		b := r.text[at]
-		if s.Content && b != '"' {
+		if s.Begins(b) {
 			chars++
 		}
 		if state = t.DFA.Next(state, b); state < 0 {

@@ -61,7 +61,7 @@ func begins(from *automaton.State, to int32, may func(b byte) bool) (chars int32
 		for b := int(e.Lo); e.To == to && b <= int(e.Hi); b++ {
 			if may(byte(b)) {
 				ok = true
-				if !from.Content || b == '"' {
+				if !from.Begins(byte(b)) {
 					chars = 0
 				}
 			}

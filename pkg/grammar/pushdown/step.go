@@ -35,8 +35,8 @@ func (r *run) stepText(u *rule, e element, b byte) {
 	if to < 0 {
 		return
 	}
-	if u.Text.Counted && d.States[e.state].Content {
-		if b == '"' {
+	if s := &d.States[e.state]; u.Text.Counted && s.Content {
+		if !s.Begins(b) {
 			if int(e.reg) < u.Text.Min {
 				return
 			}

@@ -109,7 +109,7 @@ func (v *Vocabulary) equal(d *automaton.DFA, sum uint64) *textIndex {
 }
 
 func equalStates(a, b automaton.State) bool {
-	return a.Accept == b.Accept && a.Content == b.Content && slices.Equal(a.Edges, b.Edges)
+	return a.Accept == b.Accept && a.Content == b.Content && a.Plain == b.Plain && slices.Equal(a.Edges, b.Edges)
 }
 
 // sumOf returns a polynomial hash of a DFA's states and edges.
@@ -123,6 +123,9 @@ func sumOf(d *automaton.DFA) (sum uint64) {
 		}
 		if s.Content {
 			x += 1 << 17
+		}
+		if s.Plain {
+			x += 1 << 18
 		}
 		sum = sum*point + x
 		for _, e := range s.Edges {

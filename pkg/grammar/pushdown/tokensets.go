@@ -116,7 +116,7 @@ func isomorphic(a *automaton.DFA, s int32, b *automaton.DFA, q int32) bool {
 
 // sameLabels reports whether two states are equal except for the targets of their edges.
 func sameLabels(x, y *automaton.State) bool {
-	return x.Accept == y.Accept && x.Content == y.Content &&
+	return x.Accept == y.Accept && x.Content == y.Content && x.Plain == y.Plain &&
 		slices.EqualFunc(x.Edges, y.Edges, func(e, f edge) bool { return e.Lo == f.Lo && e.Hi == f.Hi })
 }
 

@@ -102,7 +102,7 @@ func (k *walkTables) tabulate(t *textIndex) {
 
 // stepTo returns a step in the encoding of walkTables.steps.
 func (t *textIndex) stepTo(from, to int32, b byte) int32 {
-	if to >= 0 && t.d.States[from].Content && b != '"' {
+	if to >= 0 && t.d.States[from].Begins(b) {
 		return 2*to + 1
 	}
 	return 2 * to
