@@ -60,8 +60,9 @@ type ToolChat struct {
 // A ToolCall is a call with its result.
 type ToolCall struct {
 	Name      string
-	Arguments string // JSON, spaced as by Python's json.dumps
+	Arguments string // JSON without spaces
 	Result    string
+	spaced    string // Arguments as Python's json.dumps writes them
 }
 
 // Schema returns the JSON Schema of the tool's parameters.
@@ -119,30 +120,42 @@ func (c *ToolChat) Prompt() string {
 	return b.String() + userMark + c.Ask + answerMark
 }
 
-// Text returns the whole chat in the form of the training text.
-func (c *ToolChat) Text() string {
+// Text returns the chat in the form of the training text: up to the calls or, if answered,
+// with their results and the last answer. A model writes calls without spaces, as grammars
+// have it; the chat template writes calls that were made with spaces.
+func (c *ToolChat) Text(answered bool) string {
 	var b strings.Builder
 	b.WriteString(c.Prompt())
+	if len(c.Calls) == 0 {
+		return b.String() + c.Answer + endMark
+	}
 	for i, call := range c.Calls {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		b.WriteString(`{"name": ` + quoted(call.Name) + `, "arguments": ` + call.Arguments + `}`)
-	}
-	if len(c.Calls) > 0 {
-		b.WriteString(endMark)
-		for _, call := range c.Calls {
-			b.WriteString(resultMark + call.Result)
+		arguments := call.Arguments
+		if answered {
+			arguments = call.spaced
 		}
-		b.WriteString(answerMark)
+		b.WriteString(`{"name": ` + quoted(call.Name) + `, "arguments": ` + arguments + `}`)
 	}
-	return b.String() + c.Answer + endMark
+	b.WriteString(endMark)
+	if !answered {
+		return b.String()
+	}
+	for _, call := range c.Calls {
+		b.WriteString(resultMark + call.Result)
+	}
+	return b.String() + answerMark + c.Answer + endMark
 }
+
+// answeredPct is the percentage of chats with results.
+const answeredPct = 40
 
 // Tools writes chats of about size bytes in all.
 func Tools(seed uint64, size int) string {
 	d := newDice(seed, "tools")
-	return fill(size, func(b *strings.Builder) { b.WriteString(oneToolChat(d, false).Text()) })
+	return fill(size, func(b *strings.Builder) { b.WriteString(oneToolChat(d, false).Text(d.chance(answeredPct))) })
 }
 
 // ToolChats returns n chats. With unseen, tools and parameters have names that the training
@@ -269,13 +282,15 @@ func (w *writer) name(rule string, used []string, unseen bool) string {
 func (m *made) request(d *dice) (ask string, call ToolCall, say string) {
 	values := m.values(d)
 	ask, given := m.sentence(d, "ask", values, nil)
-	var args []string
+	var args []entry
+	var spaced []string
 	for i, p := range m.tool.Parameters {
 		if slices.Contains(given, slotName(i)) {
-			args = append(args, quoted(p.Name)+": "+argument(p.Type, values[slotName(i)]))
+			value := argument(p.Type, values[slotName(i)])
+			args, spaced = append(args, entry{p.Name, value}), append(spaced, quoted(p.Name)+": "+value)
 		}
 	}
-	call = ToolCall{m.tool.Name, "{" + strings.Join(args, ", ") + "}", m.kind.result(d)}
+	call = ToolCall{m.tool.Name, object(args), m.kind.result(d), "{" + strings.Join(spaced, ", ") + "}"}
 	values["r"] = call.Result
 	if d.chance(25) { // as JSON
 		call.Result = "{" + quoted(pick(d, []string{"result", "value", m.kind.rule})) + ": " + quoted(call.Result) + "}"

@@ -89,7 +89,7 @@ func TestToolsTemplateIsThatOfTheText(t *testing.T) {
 				if len(c.Calls) == 0 {
 					continue
 				}
-				want = strings.TrimSuffix(c.Text(), c.Answer+"<|end|>")
+				want = strings.TrimSuffix(c.Text(true), c.Answer+"<|end|>")
 			}
 			parts, err := template.Render(t.Context(), &chat.Chat{Messages: messages(&c, results), Tools: offered(&c), Open: true})
 			if err != nil {
