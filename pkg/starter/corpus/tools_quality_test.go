@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"glossa/pkg/chat"
 	"glossa/pkg/engine"
@@ -182,10 +183,16 @@ func openTools(t *testing.T, dir string) *engine.Engine {
 }
 
 // measureTools asks for the first answer of each chat, and for the last one after the
-// right calls. Chats that exceed the context count as wrong.
+// right calls. Each chat must fit the context.
 func measureTools(t *testing.T, e *engine.Engine, chats []corpus.ToolChat) (s toolsShares) {
 	t.Helper()
-	for _, c := range chats {
+	fitting := slices.DeleteFunc(slices.Clone(chats), func(c corpus.ToolChat) bool {
+		return utf8.RuneCountInString(c.Text(true)) > e.Info().Context
+	})
+	if len(fitting) < len(chats) {
+		t.Errorf("%d of %d chats exceed the context", len(chats)-len(fitting), len(chats))
+	}
+	for _, c := range fitting {
 		got := answer(t, e, &c, false)
 		right, args := sameCalls(got.Calls, c.Calls)
 		switch len(c.Calls) {
