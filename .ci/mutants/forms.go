@@ -98,7 +98,7 @@ func held() []mutant {
 		{"constrained: a text that may end cannot", engine, "constrainedRow.allow", "!h.matcher.Accepts()", "h.matcher.Cost() >= 0", engine, "^TestConstrainedOpenEnd$"},
 		{"constrained: a bound that changed the text is not reported", engine, "generation.sampleConstrained", "h.limitedBy = bound", "_ = bound", engine, "^TestConstrainedFinish$"},
 		{"constrained: forced tokens are not counted", engine, "generation.tokensLeft", "len(r.decided) - r.written", "0 * (len(r.decided) - r.written)", engine, "^TestEveryLength$"},
-		{"constrained: penalties count syntax", engine, "constrainedRow.accept", "h.matcher.Free()", "h.matcher.Cost() >= 0", engine, "^TestConstrainedPenalties$"},
+		{"constrained: penalties count syntax", engine, "generation.accept", "h.matcher.Free()", "h.matcher.Cost() >= 0", engine, "^TestConstrainedPenalties$"},
 		{"constrained: forced text takes the model's choice", engine, "generation.force", "mask.Bits[id/64]>>(id%64)&1 == 0 || h.hasLonger(mask, len(h.text))", "mask.Bits[id/64]>>(id%64)&1 == 0", engine, "^TestForced"},
 		{"deadline: no reserve", engine, "pace.steps", "p.deadline.Sub(p.last) - deadlineReserve", "p.deadline.Sub(p.last) - 0*deadlineReserve", engine, "^TestPace$"},
 		{"constraints: a grammar and a schema of the same text", engine, "constraintCache.get", `param + "\x00"`, `"\x00"`, engine, "^TestConstraintsCached$"},

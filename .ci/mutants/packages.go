@@ -45,6 +45,7 @@ const (
 	table         = "pkg/table"
 	toolcall      = "pkg/toolcall"
 	tokenizer     = "pkg/tokenizer"
+	encode        = "pkg/tokenizer/internal/encode"
 	pretoken      = "pkg/tokenizer/internal/pretoken"
 	sentencepiece = "pkg/tokenizer/sentencepiece"
 	wire          = "pkg/wire"

@@ -233,8 +233,8 @@ func isRun(fsys fs.FS) bool {
 }
 
 // belongs matches the files of a model that no pull wrote: those that the engine reads.
-var belongs = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|added_tokens|vocab)\.json$` +
-	`|^merges\.txt$|\.(model|safetensors|gguf)$|\.safetensors\.index\.json$|^chat_template\.jinja$|^metrics\.jsonl$|^checkpoint-[0-9]+\.json$`)
+var belongs = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|added_tokens|chat_template|vocab)\.json$` +
+	`|^merges\.txt$|\.(model|safetensors|gguf)$|\.safetensors\.index\.json$|^(chat_template|additional_chat_templates/tool_use)\.jinja$|^metrics\.jsonl$|^checkpoint-[0-9]+\.json$`)
 
 // quantisation finds the files of one of the models in a subdirectory.
 func (r *removal) quantisation(fsys fs.FS, dir, quant string, places []arch.Place) error {

@@ -60,6 +60,7 @@ var mapped = []struct {
 			"max_tokens": "9000", "max_completion_tokens": "9000", "maximum_tokens": "9000", "temperature": "0.5", "top_p": "0.5", "top_k": "3", "stop": `["x"]`, "seed": "7",
 			"presence_penalty": "0.5", "frequency_penalty": "0.5", "logit_bias": `{"1":2}`, "n": "2", "logprobs": "true",
 			"top_logprobs": `2,"logprobs":true`, "tools": aTool,
+			"reasoning_effort": `"low"`, "reasoning": `{"effort":"low"}`, "thinking": `{"type":"enabled"}`, "enable_thinking": "true", "thinking_budget": "7", "chat_template_kwargs": `{"x":1}`,
 		},
 	},
 	{

@@ -59,6 +59,18 @@ func (c *suiteCase) chat() (out Chat, tokens map[string]string, why string) {
 	return out, tokens, why
 }
 
+// withDate returns the settings with the date of the suite, if the template reads a date.
+func withDate(t *Template, c *Chat) json.RawMessage {
+	if !t.program(len(c.Tools) > 0).Names().Variable(dateSetting) {
+		return c.Settings
+	}
+	settings := map[string]json.RawMessage{}
+	_ = json.Unmarshal(c.Settings, &settings)
+	settings[dateSetting] = json.RawMessage(`"2026-07-05T12:00:00Z"`)
+	raw, _ := json.Marshal(settings)
+	return raw
+}
+
 func messagesOf(raw []byte) (list []llm.Message, why string) {
 	var messages []map[string]json.RawMessage
 	if json.Unmarshal(raw, &messages) != nil {
@@ -77,6 +89,8 @@ func messagesOf(raw []byte) (list []llm.Message, why string) {
 					out.Parts = []llm.Part{{Text: text}}
 				}
 			case key == "content" && string(raw) == "null": // that of calls
+			case key == "reasoning_content" && isText:
+				out.Reasoning = text
 			case key == "tool_call_id" && isText:
 				out.CallID = text
 			case key == "name" && isText: // that of the call
@@ -173,9 +187,7 @@ func TestCases(t *testing.T) {
 			t.Logf("%s: %v", c.ID, err)
 			continue
 		}
-		if template.program(len(chat.Tools) > 0).Names().Variable(dateSetting) && chat.Settings == nil {
-			chat.Settings = json.RawMessage(`{"strftime_now":"2026-07-05T12:00:00Z"}`)
-		}
+		chat.Settings = withDate(template, &chat)
 		if len(chat.Tools) > 0 && !template.nature.tools {
 			skipped["its tools and calls are listed by us"]++
 			continue
@@ -194,7 +206,7 @@ func TestCases(t *testing.T) {
 			for at < len(got) && at < len(*c.Want) && got[at] == (*c.Want)[at] {
 				at++
 			}
-			t.Errorf("%s: %s\n at %d:\n%q\nwant\n%q", c.ID, template.nature, at, got[max(0, at-30):min(len(got), at+150)], (*c.Want)[max(0, at-30):min(len(*c.Want), at+150)])
+			t.Errorf("%s: %+v\n at %d:\n%q\nwant\n%q", c.ID, template.nature, at, got[max(0, at-30):min(len(got), at+150)], (*c.Want)[max(0, at-30):min(len(*c.Want), at+150)])
 		default:
 			equal++
 		}

@@ -32,6 +32,7 @@ import (
 
 	"glossa/pkg/jinja"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 	"glossa/pkg/toolcall"
 )
 
@@ -88,6 +89,8 @@ type Template struct {
 	tokens map[string]string
 	nature nature
 	calls  toolcall.Syntax
+
+	reasoning *reasoning.Marks // nil: the model does not reason
 }
 
 // Chat is what a prompt is rendered from.
@@ -151,6 +154,9 @@ func Compile(s Source) (*Template, error) {
 	if err := t.probe(); err != nil {
 		return nil, err
 	}
+	if marks, ok := reasoning.Detect(s.Templates[DefaultTemplate]); ok {
+		t.reasoning = &marks
+	}
 	known := false
 	if t.calls, known = t.detect(s); !known || !t.nature.tools {
 		// Without a form of its own, the list of tools says how to call them.
@@ -172,6 +178,14 @@ func (t *Template) After() string { return t.nature.after }
 
 // Calls returns the syntax of calls.
 func (t *Template) Calls() toolcall.Syntax { return t.calls }
+
+// Reasoning returns the marks around the reasoning of answers, nil if the template names none.
+func (t *Template) Reasoning() *reasoning.Marks { return t.reasoning }
+
+// Reads reports whether the template reads a variable.
+func (t *Template) Reads(name string, tools bool) bool {
+	return t.program(tools).Names().Variable(name)
+}
 
 // Raw reports whether the prompt is that of a base model, which its start tokens precede; any
 // other template writes them itself.

@@ -6,13 +6,16 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
 
+// Update is for both packages of tests.
+var Update = flag.Bool("update", false, "rewrite the golden files")
+
 var (
-	data    = flag.String("data", "../../../shared/data", "directory with chat-templates")
-	natures = flag.Bool("natures", false, "rewrite testdata/natures.json")
+	data = flag.String("data", "../../../shared/data", "directory with chat-templates")
 )
 
 // published reads the templates of published models by the name of a case that uses each, or
@@ -41,50 +44,53 @@ func published(t *testing.T) map[string]string {
 	return list
 }
 
-// What the templates of published models take. A change of this file is a change of what their
-// users send to them.
+// The table of README.md says what the templates of published models take. A change of it is a
+// change of what their users send to them.
 func TestPublished(t *testing.T) {
-	const file = "testdata/natures.json"
-	got := map[string]string{}
+	rows := []string{}
 	for name, text := range published(t) {
 		template, err := Compile(Source{Templates: map[string]string{DefaultTemplate: text}, Tokens: map[string]string{"bos_token": "<s>", "eos_token": "</s>"}})
 		if err != nil {
-			got[name] = "refused: " + err.Error()
+			rows = append(rows, fmt.Sprintf("| %s | refused: %s | | | |", name, strings.TrimPrefix(err.Error(), "the chat template cannot write a message of a user: ")))
 			continue
 		}
-		got[name] = template.calls.Family + "; " + template.nature.String()
+		rows = append(rows, row(name, template))
 	}
-	if *natures {
-		raw, err := json.MarshalIndent(got, "", "  ")
-		if err == nil {
-			err = os.WriteFile(file, append(raw, '\n'), 0o666)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	raw, err := os.ReadFile(file)
+	slices.Sort(rows)
+	const begin, end = "<!-- generated: templates -->\n", "\n<!-- end -->"
+	raw, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{}
-	if err := json.Unmarshal(raw, &want); err != nil {
-		t.Fatal(err)
+	before, rest, ok := strings.Cut(string(raw), begin)
+	_, after, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatal("README.md has no place for the table")
 	}
-	for name, n := range got {
-		if n != want[name] {
-			t.Errorf("%s: %s, want %s", name, n, want[name])
+	table := "| template | system message | tools | calls | reasoning |\n|---|---|---|---|---|\n" + strings.Join(rows, "\n")
+	want := before + begin + table + end + after
+	if *Update {
+		if err := os.WriteFile("README.md", []byte(want), 0o666); err != nil {
+			t.Fatal(err)
 		}
+	} else if want != string(raw) {
+		t.Errorf("README.md is out of date: go test ./pkg/chat -run TestPublished -update\n%s", table)
 	}
-	t.Logf("%d templates", len(got))
 }
 
-func (n nature) String() string {
-	var list []string
-	for word, is := range map[string]bool{"typed": n.typed, "system": n.system, "tools": n.tools, "null": n.nullContent, "text arguments": n.textArguments} {
+// row describes a template.
+func row(name string, t *Template) string {
+	word := func(is bool, yes, no string) string {
 		if is {
-			list = append(list, word)
+			return yes
 		}
+		return no
 	}
-	return strings.Join(sorted(list), ", ") + fmt.Sprintf("; then %q", n.after)
+	marks := "none"
+	if m := t.Reasoning(); m != nil {
+		marks = "`" + m.Open + "`"
+	}
+	n := &t.nature
+	calls := t.calls.Family + word(n.tools && !n.calls, ", as text", "")
+	return fmt.Sprintf("| %s | %s | %s | %s | %s |", name, word(n.system, "yes", "in the user's"), word(n.tools, "yes", "listed by us"), calls, marks)
 }

@@ -3,7 +3,6 @@ package chat_test
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,8 +11,6 @@ import (
 	"glossa/pkg/chat"
 	"glossa/pkg/llm"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 var (
 	weather = llm.Tool{
@@ -68,7 +65,7 @@ func TestTools(t *testing.T) {
 				continue
 			}
 			got := write(parts)
-			if *update {
+			if *chat.Update {
 				if err := os.WriteFile(file, []byte(got), 0o666); err != nil {
 					t.Fatal(err)
 				}

@@ -60,7 +60,7 @@ func readTurns(messages []llm.Message) ([]turn, error) {
 		for _, call := range m.Calls {
 			names[call.ID] = call.Name
 		}
-		turns[i] = turn{role: m.Role, text: text, calls: m.Calls, number: i}
+		turns[i] = turn{role: m.Role, text: text, reasoning: m.Reasoning, calls: m.Calls, number: i}
 		if m.Role == "tool" {
 			turns[i].id, turns[i].name = m.CallID, names[m.CallID]
 		}

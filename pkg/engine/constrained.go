@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/engine/sampler"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 	"glossa/pkg/tokenizer"
 )
 
@@ -16,6 +17,7 @@ import (
 type constrainedRow struct {
 	matcher    *grammar.Matcher
 	vocabulary *grammar.Vocabulary
+	fresh      bool // the text has no token yet
 
 	// rest are the remaining tokens of text, which is forced.
 	rest []int
@@ -23,6 +25,8 @@ type constrainedRow struct {
 
 	// limitedBy is the bound that changed the row's text, "" if none has.
 	limitedBy llm.Finish
+
+	opener int // the token that is in mask only because it begins to reason, -1 if none is
 
 	mask sampler.Mask // its bits belong to the row
 }
@@ -33,16 +37,27 @@ func (g *generation) constrain(r *row) error {
 	if err != nil {
 		return err
 	}
-	r.constrained = &constrainedRow{matcher: g.constraint.Start(), vocabulary: v}
+	r.constrained = &constrainedRow{vocabulary: v}
+	r.constrained.restart(g.constraint)
 	r.text.decoder = vocabularyDecoder{v}
 	return nil
 }
 
+// restart begins the text.
+func (h *constrainedRow) restart(c *grammar.Constraint) { h.matcher, h.fresh = c.Start(), true }
+
 // checkRoom rejects a request with a row that has no room for the shortest text.
 func (g *generation) checkRoom() error {
+	if g.constraint == nil {
+		return nil
+	}
 	for _, p := range g.prompts {
-		if room := min(g.maxTokens, g.window-len(p.ids)); g.constraint != nil && room < g.minTokens() {
-			return invalid("max_new_tokens", fmtRoom(g.minTokens(), room))
+		least := g.minTokens()
+		if k := g.engine.thinker; k != nil && p.chat && p.begin == reasoning.Inside {
+			least += k.cost()
+		}
+		if room := min(g.maxTokens, g.window-len(p.ids)); room < least {
+			return invalid("max_new_tokens", fmtRoom(least, room))
 		}
 	}
 	return nil
@@ -72,6 +87,9 @@ func (g *generation) tokensLeft(r *row) (n int, why llm.Finish) {
 
 // constrainedFinish returns why a constrained row has ended, "" if it has not.
 func (g *generation) constrainedFinish(r *row) llm.Finish {
+	if r.block.thinking() {
+		return "" // there is room for the answer
+	}
 	if r.constrained.matcher.Complete() {
 		return cmp.Or(r.constrained.limitedBy, llm.FinishEOS)
 	}
@@ -85,7 +103,9 @@ func (g *generation) constrainedFinish(r *row) llm.Finish {
 // the text forced after it. If the row ends instead, it returns the reason and the token
 // that ended it, -1 if none did.
 func (g *generation) decideConstrained(r *row, logits []float32) (end int, why llm.Finish) {
-	if r.count == 0 || len(r.constrained.rest) > 0 {
+	if r.block.undecided() {
+		r.constrained.fresh = false // the model chooses how to begin
+	} else if r.constrained.fresh || len(r.constrained.rest) > 0 {
 		g.force(r)
 	}
 	if len(r.decided) > 0 {
@@ -98,8 +118,16 @@ func (g *generation) decideConstrained(r *row, logits []float32) (end int, why l
 	case g.engine.ends[id]:
 		return id, cmp.Or(r.constrained.limitedBy, llm.FinishEOS)
 	}
-	r.constrained.accept(r, id)
-	g.force(r)
+	if id == r.constrained.opener {
+		b := r.block
+		b.forced = b.open[b.opened:]
+		g.take(r, id)
+		return -1, ""
+	}
+	g.accept(r, id)
+	if !r.block.undecided() && !r.block.thinking() {
+		g.force(r)
+	}
 	return -1, ""
 }
 
@@ -113,6 +141,10 @@ func (g *generation) sampleConstrained(r *row, logits []float32) (id int, bound 
 	left, bound := g.tokensLeft(r)
 	m := h.matcher.Mask(left)
 	h.allow(m, g.engine.ends)
+	h.opener = -1
+	if id := g.openToken(r, left); id >= 0 && h.add(id) {
+		h.opener = id
+	}
 	switch {
 	case h.mask.Count > 0:
 	case h.matcher.Accepts() && !m.Cut: // no token spells a continuation
@@ -139,8 +171,7 @@ func (h *constrainedRow) allow(m *grammar.Mask, ends map[int]bool) {
 	}
 	for id := range ends {
 		if id < h.vocabulary.Size() {
-			h.mask.Bits[id/64] |= 1 << (id % 64)
-			h.mask.Count++
+			h.add(id)
 		}
 	}
 }
@@ -149,21 +180,33 @@ func (h *constrainedRow) allow(m *grammar.Mask, ends map[int]bool) {
 func (h *constrainedRow) relax(m *grammar.Mask) {
 	h.mask.Closers, h.mask.Pull = nil, 0
 	for i, over := range m.Over {
+		h.mask.Count += bits.OnesCount64(over &^ h.mask.Bits[i])
 		h.mask.Bits[i] |= over
-		h.mask.Count += bits.OnesCount64(over)
 	}
+}
+
+// add allows a token. It reports whether h.mask did not.
+func (h *constrainedRow) add(id int) bool {
+	bit := uint64(1) << (id % 64)
+	if h.mask.Bits[id/64]&bit != 0 {
+		return false
+	}
+	h.mask.Bits[id/64] |= bit
+	h.mask.Count++
+	return true
 }
 
 // accept appends an allowed token to the row. Penalties count it only if it is content:
 // forced syntax is not repetition.
-func (h *constrainedRow) accept(r *row, id int) {
+func (g *generation) accept(r *row, id int) {
+	h := r.constrained
 	if !h.matcher.Take(id) {
 		panic("engine: an allowed token is rejected")
 	}
 	if h.matcher.Free() {
 		r.sampler.Observe(id)
 	}
-	r.decided = append(r.decided, id)
+	g.take(r, id)
 }
 
 // force decides the tokens of the text that must come next, if any, as the tokenizer
@@ -171,6 +214,7 @@ func (h *constrainedRow) accept(r *row, id int) {
 // since the model chooses how it ends. One pass computes them all.
 func (g *generation) force(r *row) {
 	h := r.constrained
+	h.fresh = false
 	if len(h.rest) == 0 {
 		h.text = h.matcher.Forced()
 		h.rest = h.encode(g.engine.tokenizer, r, h.text)
@@ -187,7 +231,7 @@ func (g *generation) force(r *row) {
 			h.rest = nil
 			return
 		}
-		h.accept(r, id)
+		g.accept(r, id)
 		h.text, h.rest = h.text[len(h.tokenText(id)):], h.rest[1:]
 	}
 }

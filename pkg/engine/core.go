@@ -12,6 +12,7 @@ import (
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 	"glossa/pkg/tokenizer"
 )
 
@@ -24,6 +25,10 @@ type Config struct {
 	Queue    *Queue             // shared by all engines of a process; nil: unbounded
 	Turns    *grammar.Turns     // to compile grammars, shared by all engines of a process; nil: unbounded
 	Template *chat.Template     // of chats; nil: that of the model's files, or else [chat.Concat]
+
+	// Reasoning are the marks around the reasoning of answers in chats; nil: those of Template.
+	// If there are none, or the tokenizer cannot spell them, the model does not reason.
+	Reasoning *reasoning.Marks
 
 	ParseSpecial bool     // raw prompts may spell special tokens; chats never may
 	Languages    []string // of a translator; nil: all languages of its tokenizer

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
@@ -17,7 +18,7 @@ import (
 // is the mean over the tokens of the last layer after the last norm.
 func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	return e.embed(ctx, req, len(e.model.Decoder), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
-		lead, err := e.promptTokens(ctx, to, p, nil)
+		lead, _, err := e.promptTokens(ctx, to, p, &chat.Chat{})
 		if err != nil {
 			return nil, err
 		}

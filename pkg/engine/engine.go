@@ -22,6 +22,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,6 +38,7 @@ type Engine struct {
 	*core
 
 	template    *chat.Template
+	thinker     *thinker         // nil: the model does not reason
 	special     bool             // raw prompts may spell special tokens
 	ends        map[int]bool     // tokens that end a completion
 	constraints *constraintCache // of constrained texts
@@ -69,6 +71,7 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}}
+	e.thinker = newThinker(cmp.Or(cfg.Reasoning, template.Reasoning()), c.tokenizer, c.tokens)
 	for _, id := range m.End {
 		e.ends[id] = true
 	}

@@ -8,6 +8,7 @@ import (
 
 	"glossa/pkg/chat"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 	"glossa/pkg/tokenizer"
 )
 
@@ -17,8 +18,10 @@ type prompt struct {
 	lead      int   // number of leading ids that are neither echoed nor described
 	input     int   // tokens that count as the prompt: 0 if ids stands for an empty one
 	truncated bool
-	text      string      // with Echo
-	tokens    []llm.Token // with Echo, if tokens are requested
+	chat      bool
+	begin     reasoning.State // of the answer to a chat
+	text      string          // with Echo
+	tokens    []llm.Token     // with Echo, if tokens are requested
 }
 
 // checkPrompts rejects text prompts that cannot fit the context, by their bytes alone.
@@ -67,11 +70,14 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	if s.truncate != nil {
 		to = tokenizer.Collector{Keep: e.context + 1}
 	}
-	lead, err := e.promptTokens(ctx, &to, p, s.tools)
+	lead, tail, err := e.promptTokens(ctx, &to, p, &chat.Chat{Tools: s.tools, Settings: s.variables})
 	if err != nil {
 		return nil, e.tooLong("the prompt has", err)
 	}
-	out := &prompt{lead: len(lead), ids: to.IDs()}
+	out := &prompt{lead: len(lead), ids: to.IDs(), chat: p.Messages != nil}
+	if e.thinker != nil {
+		out.begin = e.thinker.marks.After(tail)
+	}
 	if s.truncate != nil {
 		out.cut(e.room(len(out.ids), max(0, e.context-len(lead)), s))
 	}
@@ -99,33 +105,48 @@ func (p *prompt) fill(lead []int, empty int) {
 	}
 }
 
-// promptTokens adds the tokens of p, a chat with tools if there are any, to the
+// promptTokens adds the tokens of p, a chat with the tools and settings of c, to the
 // collector. It returns the tokens that the model needs before them: none for a chat
-// template, which writes its own, and none for prompts of tokens, which are complete.
-func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, tools []llm.Tool) (lead []int, err error) {
+// template, which writes its own, and none for prompts of tokens, which are complete. tail is
+// the end of a text prompt.
+func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, c *chat.Chat) (lead []int, tail string, err error) {
 	parts, lead := p.Parts, e.start
 	switch {
 	case p.Messages != nil:
-		if parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: tools, Open: true}); err != nil {
-			return nil, err
+		if parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: c.Tools, Settings: c.Settings, Open: true}); err != nil {
+			return nil, "", err
 		}
+		tail = endOf(parts)
 		if !e.template.Raw() {
 			lead = nil
 		}
-	case len(tools) > 0:
-		return nil, invalid("tools", "only a chat has tools")
+	case len(c.Tools) > 0:
+		return nil, "", invalid("tools", "only a chat has tools")
 	case len(parts) > 0 && parts[0].Tokens != nil:
 		lead = nil
 	default:
 		parts = e.spelled(parts)
 	}
 	if err := e.encode(ctx, to, parts); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	if head := to.Head(); len(lead) > 0 && len(head) >= len(lead) && slices.Equal(head[:len(lead)], lead) {
 		lead = nil // the client sent them
 	}
-	return lead, nil
+	return lead, tail, nil
+}
+
+// tailBytes bounds the end of a prompt that is searched for marks of reasoning.
+const tailBytes = 256
+
+// endOf returns the last tailBytes bytes of texts, or more.
+func endOf(parts []llm.Part) (tail string) {
+	for _, part := range slices.Backward(parts) {
+		if tail = part.Text + tail; len(tail) > tailBytes {
+			break
+		}
+	}
+	return tail
 }
 
 // spelled returns the parts of a raw prompt. Special tokens are parsed in them if the
@@ -148,12 +169,16 @@ func (e *Engine) room(n, context int, s *settings) int {
 	if keep := *s.truncate; keep > 0 {
 		n = min(n, keep)
 	}
-	if n+s.minTokens() <= context {
+	least := s.minTokens()
+	if s.constraint != nil && e.thinker != nil {
+		least += e.thinker.cost()
+	}
+	if n+least <= context {
 		return n
 	}
 	answer := min(max(1, s.maxTokens), context/2)
 	if s.constraint != nil {
-		answer = max(answer, s.minTokens())
+		answer = max(answer, least)
 	}
 	return max(0, context-answer)
 }
@@ -166,11 +191,15 @@ func (p *prompt) cut(n int) {
 }
 
 // encode tokenises parts: adjacent texts as one, so that their division makes no difference,
-// but special tokens count only in those with Special set.
+// but added tokens count only in those with Special set. If no part has it set, all of the
+// text is the client's, without marks to forge: it is encoded as a plain text.
 func (c *core) encode(ctx context.Context, to *tokenizer.Collector, parts []llm.Part) (err error) {
+	marked := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Special })
 	for spans, ids := range runs(parts) {
-		if ids == nil {
+		if ids == nil && marked {
 			err = to.AddSpans(ctx, c.tokenizer, spans)
+		} else if ids == nil {
+			err = to.Add(ctx, c.tokenizer, tokenizer.Join(spans), false)
 		} else if err = c.checkIDs(ids); err == nil {
 			err = to.AddTokens(ids)
 		}

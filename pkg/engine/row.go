@@ -7,6 +7,7 @@ import (
 	"glossa/pkg/engine/sampler"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
+	"glossa/pkg/reasoning"
 )
 
 // A row is one completion in progress.
@@ -16,6 +17,7 @@ type row struct {
 	sampler     *sampler.Sampler
 	constrained *constrainedRow // nil without a constraint
 	calls       *callReader     // nil without tools
+	block       *block          // nil if all tokens are the answer's
 	text        text
 	ids         []int // of the prompt, and of the completion if the cache may be reused
 	last        int   // the newest token, of the prompt or written
@@ -48,6 +50,7 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 		}
 	}
 	r.last = p.ids[len(p.ids)-1]
+	r.block = g.newBlock(p, r)
 	if len(g.tools) > 0 {
 		r.calls = newCallReader(g.engine.template.Calls(), g.tools, rand.Reader)
 	}
@@ -102,13 +105,15 @@ func (g *generation) write(r *row) bool {
 func (g *generation) decide(r *row, logits []float32) (c llm.Chunk, ended bool) {
 	r.decided, r.written = r.decided[:0], 0
 	end, why := -1, llm.Finish("")
-	if r.constrained != nil {
+	if r.block.thinking() {
+		end, why = g.think(r, logits)
+	} else if r.constrained != nil {
 		end, why = g.decideConstrained(r, logits)
 	} else if id := r.sampler.Sample(logits[:g.engine.tokens], r.count); g.engine.ends[id] {
 		end, why = id, llm.FinishEOS
 	} else {
 		r.sampler.Observe(id)
-		r.decided = append(r.decided, id)
+		g.take(r, id)
 	}
 	if why == "" {
 		return c, false
@@ -126,9 +131,9 @@ func (g *generation) decide(r *row, logits []float32) (c llm.Chunk, ended bool) 
 // next writes a row's next decided token, which logits predict, and returns its chunk.
 func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
 	id := r.decided[r.written]
-	bytes := r.text.decoder.Next(id)
+	bytes, shown := r.nextBytes(id)
 	var tok llm.Token
-	if g.tokens {
+	if g.tokens && shown {
 		tok = g.token(id, r.last, bytes, logits[:g.engine.model.Vocab])
 	}
 	r.last = id
@@ -140,9 +145,13 @@ func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
 	r.length++
 	g.usage.Output++
 
-	text, tokens, stopped := r.text.push(bytes, tok)
-	g.addOutput(r, &c, text, tokens)
-	if stopped {
+	answer := []waitingToken{{bytes, tok}}
+	if r.block != nil {
+		count := 0
+		c.Reasoning, answer, count = r.block.next(tok)
+		g.usage.Reasoning += count
+	}
+	if g.pushAnswer(r, &c, answer) {
 		c.Finish = llm.FinishStop
 	} else if r.written == len(r.decided) {
 		if why := g.full(r); why != "" {
@@ -152,12 +161,48 @@ func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
 	return c
 }
 
+// nextBytes returns the bytes of a row's next decided token. shown reports whether it may be
+// part of the answer.
+func (r *row) nextBytes(id int) (bytes string, shown bool) {
+	if r.block == nil {
+		return r.text.decoder.Next(id), true
+	}
+	t := r.block.read[0]
+	return t.bytes, t.answer || t.state == reasoning.Before
+}
+
+// pushAnswer adds tokens of the answer to a row's text and c. stopped reports whether a stop
+// string ended the row.
+func (g *generation) pushAnswer(r *row, c *llm.Chunk, answer []waitingToken) (stopped bool) {
+	var text string
+	var tokens []llm.Token
+	for _, t := range answer {
+		var out string
+		var done []llm.Token
+		out, done, stopped = r.text.push(t.bytes, t.Token)
+		text, tokens = text+out, append(tokens, done...)
+		if stopped {
+			break
+		}
+	}
+	g.addOutput(r, c, text, tokens)
+	return stopped
+}
+
 // end closes a row: c takes the text held back.
 func (g *generation) end(r *row, c *llm.Chunk, why llm.Finish) {
+	if b := r.block; b != nil {
+		reasoned, answer, text := b.end(r.written == len(r.decided))
+		c.Reasoning += reasoned
+		if g.pushAnswer(r, c, answer) {
+			why = llm.FinishStop
+		}
+		r.text.add(text)
+	}
 	text, tokens := r.text.flush()
 	c.Finish = why
 	g.addOutput(r, c, text, tokens)
-	if r.constrained != nil && r.constrained.matcher.Accepts() { // false for grammars with more alternatives than the matcher follows
+	if r.constrained != nil && !r.block.thinking() && r.constrained.matcher.Accepts() { // false for grammars with more alternatives than the matcher follows
 		c.Guarantee = llm.Enforced
 	}
 }

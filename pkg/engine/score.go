@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
 )
@@ -52,9 +53,9 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	}
 	before, after := moveSpaces(req.Prompt, req.Continuation)
 	ids, whole := tokenizer.Collector{Max: e.context}, tokenizer.Collector{Max: e.context}
-	lead, err := e.promptTokens(ctx, &ids, before, nil)
+	lead, _, err := e.promptTokens(ctx, &ids, before, &chat.Chat{})
 	if err == nil {
-		_, err = e.promptTokens(ctx, &whole, after, nil)
+		_, _, err = e.promptTokens(ctx, &whole, after, &chat.Chat{})
 	}
 	if err != nil {
 		return nil, e.tooLong("the context and the continuation have", err)

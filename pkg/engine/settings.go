@@ -1,9 +1,11 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"glossa/pkg/engine/sampler"
 	"glossa/pkg/grammar"
@@ -27,6 +29,9 @@ type settings struct {
 	sampler    sampler.Config
 	constraint *grammar.Constraint // of the texts; nil: any text
 	tools      []llm.Tool          // that a chat may call
+
+	maxThinking int             // tokens of reasoning; -1: any number
+	variables   json.RawMessage // of the chat template
 }
 
 // newSettings validates the effective parameters p of a request, except its constraint,
@@ -36,6 +41,10 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.context), e.context), truncate: p.Truncate, stop: p.Stop,
 		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.tokens),
 		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(p), tools: p.Tools,
+		maxThinking: or(p.MaxThinking, -1),
+	}
+	if !or(p.Thinking, true) {
+		s.maxThinking = 0 // whether or not the template can turn reasoning off
 	}
 	s.score = s.echo && s.tokens
 	s.bestOf = max(s.n, or(p.BestOf, s.n))
@@ -50,17 +59,29 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 		return nil, invalid("best_of", fmt.Sprintf("must be at least n, which is %d", s.n))
 	case or(p.MustCall, false) && len(p.Tools) == 0:
 		return nil, invalid("must_call", "there are no tools to call")
+	case p.MaxThinking != nil && *p.MaxThinking < 0:
+		return nil, invalid("max_thinking_tokens", "must not be negative")
+	case e.thinker == nil && or(p.Thinking, false):
+		return nil, doesNotReason("thinking")
+	case e.thinker == nil && p.Effort != nil:
+		return nil, doesNotReason("reasoning_effort")
+	case len(p.TemplateArgs) > 0 && slices.ContainsFunc(req.Prompts, func(p llm.Prompt) bool { return p.Messages == nil }):
+		return nil, invalid("chat_template_kwargs", "only a chat has a template")
 	case len(req.Prompts) == 0:
 		return nil, invalid("prompt", "is required")
 	case s.bestOf > maxRows/len(req.Prompts): // their product may overflow
 		return nil, invalid("n", fmt.Sprintf("must be at most %d, multiplied by the number of prompts", maxRows))
+	}
+	var err error
+	if s.variables, err = e.templateVariables(p); err != nil {
+		return nil, err
 	}
 	for _, stop := range p.Stop {
 		if stop == "" {
 			return nil, invalid("stop", "must not be an empty string")
 		}
 	}
-	err := s.sampler.Check(e.tokens)
+	err = s.sampler.Check(e.tokens)
 	if p, ok := errors.AsType[*sampler.ParamError](err); ok {
 		return nil, invalid(p.Param, p.Message)
 	}
@@ -92,6 +113,11 @@ func (e *Engine) newSampler(s *settings, i int) (*sampler.Sampler, error) {
 	cfg := s.sampler
 	cfg.Row, cfg.Kernels = i, e.kernels
 	return sampler.New(cfg, e.tokens)
+}
+
+// doesNotReason returns the error of a parameter that asks a model to reason that does not.
+func doesNotReason(param string) error {
+	return &llm.Error{Code: llm.Unsupported, Param: param, Message: "this model does not reason before its answer"}
 }
 
 func invalid(param, message string) error {

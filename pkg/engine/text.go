@@ -41,6 +41,9 @@ func (t *text) push(bytes string, tok llm.Token) (out string, tokens []llm.Token
 	return out, tokens, false
 }
 
+// add adds bytes that no token describes.
+func (t *text) add(bytes string) { t.held += t.utf8.Write(bytes) }
+
 // flush releases the rest of a row that no stop string ended.
 func (t *text) flush() (out string, tokens []llm.Token) {
 	t.held += t.utf8.Write(t.decoder.Flush()) + t.utf8.Flush()

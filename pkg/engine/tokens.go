@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 
 	"glossa/pkg/chat"
 	"glossa/pkg/llm"
@@ -16,7 +17,11 @@ var (
 // Render implements [llm.Renderer]. A chat template itself writes the tokens that begin a
 // text.
 func (e *Engine) Render(ctx context.Context, p llm.Prompt, params *llm.Params, open bool) (parts []llm.Part, start bool, err error) {
-	parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: params.Tools, Open: open})
+	variables, err := e.templateVariables(params)
+	if err != nil {
+		return nil, false, err
+	}
+	parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: params.Tools, Settings: variables, Open: open})
 	return parts, e.template.Raw(), err
 }
 
@@ -39,4 +44,38 @@ func (c *core) TokenizerJSON(ctx context.Context) ([]byte, error) {
 		return c.tokenizerJSON()
 	}
 	return nil, llm.Errorf(llm.Unsupported, "the tokenizer of this model is not a tokenizer.json")
+}
+
+// templateVariables returns the variables of the chat template that parameters set: the
+// client's own, and those for reasoning that the template reads.
+func (e *Engine) templateVariables(p *llm.Params) (json.RawMessage, error) {
+	variables := map[string]any{}
+	thinking := p.Thinking
+	if thinking == nil && p.Effort != nil {
+		thinking = new(true)
+	}
+	if thinking != nil {
+		variables["enable_thinking"], variables["thinking"] = *thinking, *thinking
+	}
+	if p.Effort != nil {
+		variables["reasoning_effort"] = *p.Effort
+	}
+	for name := range variables {
+		if !e.template.Reads(name, len(p.Tools) > 0) {
+			delete(variables, name)
+		}
+	}
+	if len(p.TemplateArgs) > 0 {
+		var own map[string]json.RawMessage
+		if err := json.Unmarshal(p.TemplateArgs, &own); err != nil || own == nil {
+			return nil, invalid("chat_template_kwargs", "must be an object")
+		}
+		for name, value := range own {
+			variables[name] = value
+		}
+	}
+	if len(variables) == 0 {
+		return nil, nil
+	}
+	return json.Marshal(variables)
 }

@@ -48,6 +48,7 @@ type Record struct {
 func (rec *Record) Count(u llm.Usage) {
 	rec.Usage.Input += u.Input
 	rec.Usage.Output += u.Output
+	rec.Usage.Reasoning += u.Reasoning
 	rec.Usage.Truncated = rec.Usage.Truncated || u.Truncated
 	rec.Usage.Partial = rec.Usage.Partial || u.Partial
 }

@@ -12,11 +12,12 @@ import (
 
 // File names that the engine reads in a model's directory.
 var (
-	described = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|vocab)\.json$|^merges\.txt$|^[^/]+\.model$`)
-	weights   = regexp.MustCompile(`^model(-\d{5}-of-\d{5})?\.safetensors$|^model\.safetensors\.index\.json$`)
+	described = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|chat_template|vocab)\.json$|^merges\.txt$|^[^/]+\.model$` +
+		`|^(chat_template|additional_chat_templates/tool_use)\.jinja$`)
+	weights = regexp.MustCompile(`^model(-\d{5}-of-\d{5})?\.safetensors$|^model\.safetensors\.index\.json$`)
 	// Names with other parts, such as model.fp16.safetensors, and other directories are
 	// chosen on request only.
-	readable = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|vocab)\.json$|^merges\.txt$|\.(model|safetensors|gguf)$|\.safetensors\.index\.json$`)
+	readable = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|chat_template|vocab)\.json$|^merges\.txt$|\.(model|safetensors|gguf|jinja)$|\.safetensors\.index\.json$`)
 	// Python pickles, which run code when they are loaded.
 	pickled = regexp.MustCompile(`\.(bin|pt|pth|ckpt|pkl|pickle)$`)
 )

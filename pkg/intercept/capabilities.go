@@ -41,8 +41,8 @@ var (
 	tokenize  = free("tokenize", func(t llm.Tokenizer, ctx context.Context, r tokenizeRequest) ([]llm.Token, error) {
 		return t.Tokenize(ctx, r.parts, r.start)
 	})
-	detokenize    = free("detokenize", llm.Tokenizer.Detokenize)
-	render        = free("render", func(r llm.Renderer, ctx context.Context, q renderRequest) (out rendered, err error) {
+	detokenize = free("detokenize", llm.Tokenizer.Detokenize)
+	render     = free("render", func(r llm.Renderer, ctx context.Context, q renderRequest) (out rendered, err error) {
 		out.parts, out.start, err = r.Render(ctx, q.prompt, q.params, q.open)
 		return out, err
 	})

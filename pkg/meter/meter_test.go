@@ -21,7 +21,7 @@ type scripted struct{ llm.Backend }
 func (s scripted) Unwrap() llm.Backend { return s.Backend }
 
 func (scripted) Tokenize(context.Context, []llm.Part, bool) ([]llm.Token, error) { return nil, nil }
-func (scripted) Detokenize(context.Context, []int) (string, error)             { return "", nil }
+func (scripted) Detokenize(context.Context, []int) (string, error)               { return "", nil }
 
 func (m models) Open(_ context.Context, name string) (*llm.Model, error) {
 	if name != "alias" {

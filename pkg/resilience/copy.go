@@ -12,7 +12,7 @@ import (
 // map entry without key and value.
 const (
 	pieceSize       = 32  // without its chunk
-	chunkSize       = 144 // with its usage
+	chunkSize       = 168 // with its usage
 	tokenSize       = 96
 	callSize        = 56
 	pairSize        = 48
@@ -80,7 +80,7 @@ func copyVectors(vectors [][]float32, size int) ([][]float32, int) {
 
 // copyChunk returns a deep copy of c, and its size in bytes.
 func copyChunk(c llm.Chunk) (llm.Chunk, int, bool) {
-	size := chunkSize + len(c.Text)
+	size := chunkSize + len(c.Reasoning) + len(c.Text)
 	c.Tokens, size = copyTokens(c.Tokens, size)
 	c.Calls = slices.Clone(c.Calls)
 	for _, call := range c.Calls {

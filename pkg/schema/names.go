@@ -56,6 +56,10 @@ func requestKeys() []Key {
 		{"tool_choice", true, "which functions to call, in OpenAI's form", nil},
 		{"must_call", true, "whether the answer must be a call", nil},
 		{"one_call", true, "whether the answer has at most one call", nil},
+		{"thinking", true, "whether the model reasons before its answer", []string{"enable_thinking"}},
+		{"reasoning_effort", true, "how much the model reasons: minimal, low, medium, high, xhigh", nil},
+		{"max_thinking_tokens", true, "the maximum number of tokens of reasoning", []string{"budget_tokens", "thinking_budget"}},
+		{"chat_template_kwargs", true, "variables of the model's chat template, an object", nil},
 
 		{"do_sample", true, "of TGI, for /invoke", nil},
 		{"details", true, "of TGI, for /invoke", nil},
@@ -67,9 +71,11 @@ func requestKeys() []Key {
 func answerKeys() []Key {
 	return []Key{
 		{"generated_text", false, "the text, or its next piece", []string{"completion", "output_text"}},
+		{"reasoning", false, "what the model thought before the text, or its next piece", []string{"reasoning_content"}},
 		{"finish_reason", false, "why the text ended, in the model's own words: see Finish", []string{"stop_reason", "finish", "completion_reason"}},
 		{"input_tokens", false, "tokens of the prompt", []string{"prompt_tokens"}},
 		{"output_tokens", false, "tokens of the text", []string{"completion_tokens"}},
+		{"reasoning_tokens", false, "how many of output_tokens are reasoning", nil},
 		{"generated_tokens", false, "the same, under the name of seed 003", nil},
 		{"tool_calls", false, "calls, in OpenAI's form", nil},
 		{"text", false, "the token's text", nil},

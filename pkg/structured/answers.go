@@ -127,6 +127,7 @@ func (a *answers) count(u *llm.Usage) {
 	if u != nil {
 		a.usage.Input += u.Input
 		a.usage.Output += u.Output
+		a.usage.Reasoning += u.Reasoning
 		a.usage.Truncated = a.usage.Truncated || u.Truncated
 		a.usage.Partial = a.usage.Partial || u.Partial
 	}
@@ -135,7 +136,7 @@ func (a *answers) count(u *llm.Usage) {
 // judge yields a row if it is valid, or exempt from the check; else fault is the reason.
 // An error ends the request.
 func (a *answers) judge(row int, c llm.Chunk) (fault, err error) {
-	out := llm.Chunk{Row: row, Finish: c.Finish}
+	out := llm.Chunk{Row: row, Reasoning: c.Reasoning, Finish: c.Finish}
 	if len(c.Calls) > 0 {
 		out.Text, out.Calls = c.Text, c.Calls
 		return nil, a.give(out)

@@ -52,41 +52,48 @@ func AtLeast(t Tokenizer, text string, special bool) int {
 // AtLeastSpans is [AtLeast] of a text in spans.
 func AtLeastSpans(t Tokenizer, spans []Span) int {
 	text, reads := join(spans)
-	return AtLeast(t, text, reads != nil)
+	return AtLeast(t, text, reads.Any())
 }
 
-// Add appends the tokens of text, and reads special tokens in it if special is set. It
-// returns the error of ctx soon after ctx is done.
+// Add appends the tokens of text as [Tokenizer.Encode] does, or [Tokenizer.EncodeSpecial] if
+// special is set. It returns the error of ctx soon after ctx is done.
 func (c *Collector) Add(ctx context.Context, t Tokenizer, text string, special bool) error {
-	return c.AddSpans(ctx, t, []Span{{text, special}})
+	return c.add(ctx, t, text, encode.ReadsIf(special), []Span{{text, special}})
 }
 
-// A Span is a part of a text. Special tokens are read where Special is set.
+// A Span is a part of a text. Added tokens are read only where Special is set.
 type Span struct {
 	Text    string
 	Special bool
 }
 
-// AddSpans appends the tokens of one text that is given in spans: what is between two special
-// tokens is encoded together, whatever spans it is from. A special token is read if all of its
-// spelling lies in spans with Special set; the white space that some tokens take with them may
-// lie in others. It returns the error of ctx soon after ctx is done.
+// AddSpans appends the tokens of one text in spans: all of it is normalized, cut and merged
+// together, whatever spans it is from. An added token is read only if all of its spelling
+// lies in adjacent spans with Special set, also one that is not special, such as <think> in
+// some vocabularies: other spans are from people who must not forge marks. Added tokens that
+// are white space or one character are read everywhere. The white space that some tokens take
+// with them (lstrip, rstrip) may lie in any span, and a token that must be a word
+// (single_word) has its neighbours in any span.
 //
 // A tokenizer of another module, which cannot encode spans as one text, encodes runs of equal
-// Special alone.
+// Special alone. AddSpans returns the error of ctx soon after ctx is done.
 func (c *Collector) AddSpans(ctx context.Context, t Tokenizer, spans []Span) error {
+	text, reads := join(spans)
+	return c.add(ctx, t, text, reads, spans)
+}
+
+func (c *Collector) add(ctx context.Context, t Tokenizer, text string, reads encode.Reads, spans []Span) error {
 	o := &c.out
 	o.Limit, o.Keep, o.Stopped = c.limit(), c.Keep, ctx.Err
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	text, special := join(spans)
-	if least := o.Total() + AtLeast(t, text, special != nil); least > o.Limit {
+	if least := o.Total() + AtLeast(t, text, reads.Any()); least > o.Limit {
 		return &LimitError{least, c.Max}
 	}
 	if e, ok := t.(encode.Encoder); ok {
-		tail := c.tail(e, text, special != nil)
-		e.EncodeTo(o, tail, special.After(len(text)-len(tail)))
+		tail := c.tail(e, text, reads.Any())
+		e.EncodeTo(o, tail, reads.After(len(text)-len(tail)))
 	} else {
 		for _, run := range runs(spans) {
 			if run.Special {
@@ -107,41 +114,36 @@ func runs(spans []Span) (out []Span) {
 		for n < len(spans) && spans[n].Special == spans[i].Special {
 			n++
 		}
-		text, _ := join(spans[i:n])
-		out = append(out, Span{text, spans[i].Special})
+		out = append(out, Span{Join(spans[i:n]), spans[i].Special})
 		i = n
 	}
 	return out
 }
 
-// join returns the text of spans, and where special tokens are read in it.
-func join(spans []Span) (text string, reads encode.Reads) {
+// Join returns the text of spans.
+func Join(spans []Span) string {
 	if len(spans) == 1 {
-		return spans[0].Text, encode.ReadsIf(spans[0].Special)
+		return spans[0].Text
+	}
+	size := 0
+	for _, s := range spans {
+		size += len(s.Text)
 	}
 	var b strings.Builder
-	var ends []int // of runs of equal Special; the first is not special
-	special, any := false, false
+	b.Grow(size)
 	for _, s := range spans {
-		if s.Special != special && s.Text != "" {
-			ends, special, any = append(ends, b.Len()), s.Special, true
-		}
 		b.WriteString(s.Text)
 	}
-	if !any {
-		return b.String(), nil
+	return b.String()
+}
+
+// join returns the text of spans, and where added tokens are read in it.
+func join(spans []Span) (text string, reads encode.Reads) {
+	var trust encode.ReadsBuilder
+	for _, s := range spans {
+		trust.Add(len(s.Text), s.Special)
 	}
-	ends = append(ends, b.Len())
-	at := 0
-	return b.String(), func(start, end int) bool {
-		if at > 0 && ends[at-1] > start { // another text of the same spans
-			at = 0
-		}
-		for at < len(ends) && ends[at] <= start {
-			at++
-		}
-		return at%2 == 1 && end <= ends[at]
-	}
+	return Join(spans), trust.Reads()
 }
 
 // AddTokens appends tokens.

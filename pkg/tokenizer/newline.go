@@ -47,7 +47,7 @@ func (t *newlineTokenizer) line(o *encode.Output, text string, reads encode.Read
 	switch e, ok := t.Tokenizer.(encode.Encoder); {
 	case ok:
 		e.EncodeTo(o, text, reads)
-	case reads != nil && reads(0, len(text)):
+	case reads.At(0, len(text)):
 		o.IDs = append(o.IDs, t.Tokenizer.EncodeSpecial(text)...)
 	default:
 		o.IDs = append(o.IDs, t.Tokenizer.Encode(text)...)

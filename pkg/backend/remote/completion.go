@@ -14,6 +14,7 @@ type completion struct {
 	tail     tail
 	calls    calls
 	word     string // the provider's finish reason
+	answered bool   // the text has begun
 	filtered bool   // by the provider's guardrail
 	tally
 }
@@ -28,10 +29,16 @@ func (c *completion) add(a answer) error {
 	if v := a.keys["generated_text"]; v != nil && !ok {
 		return &llm.Error{Code: llm.Upstream, Param: "generated_text", Message: "the model's answer has a value there that is not text"}
 	}
+	reasoning, _ := a.keys["reasoning"].(string) // a path may lead to an object where the model wrote none
 	if special, _ := a.keys["special"].(bool); special {
 		text = ""
 	}
+	if c.answered {
+		reasoning = "" // of another block, which no chunk can have after the answer
+	}
+	c.chunk.Reasoning += reasoning
 	c.chunk.Text += c.row.take() + c.tail.push(text)
+	c.answered = c.answered || text != "" || a.keys["tool_calls"] != nil
 	if word, ok := a.keys["finish_reason"].(string); ok && word != "" {
 		c.word = word
 	}
@@ -58,7 +65,7 @@ func (r *row) take() string {
 // ready returns the pending chunk of a streamed row.
 func (c *completion) ready() (llm.Chunk, bool) {
 	out := c.chunk
-	if !c.row.stream || out.Text == "" && out.Calls == nil {
+	if !c.row.stream || out.Reasoning == "" && out.Text == "" && out.Calls == nil {
 		return llm.Chunk{}, false
 	}
 	c.chunk = llm.Chunk{Row: c.row.index}

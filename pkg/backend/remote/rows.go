@@ -22,6 +22,7 @@ type run struct {
 
 	input   []int // tokens of each prompt
 	output  int   // tokens of all rows
+	thought int   // how many of them are reasoning
 	partial bool  // some usage was not reported
 	yielded bool  // a chunk was yielded
 }
@@ -67,7 +68,7 @@ func (r *run) yield(e event, yield func(llm.Chunk, error) bool) bool {
 		r.open--
 		r.count(&e.chunk, r.open == 0)
 	}
-	if e.chunk.Finish == llm.FinishDeadline && e.chunk.Text == "" && e.chunk.Calls == nil && !r.yielded {
+	if e.chunk.Finish == llm.FinishDeadline && e.chunk.Reasoning == "" && e.chunk.Text == "" && e.chunk.Calls == nil && !r.yielded {
 		e = event{err: outOfTime()}
 	}
 	if e.err != nil {
@@ -87,10 +88,11 @@ func (r *run) count(c *llm.Chunk, last bool) {
 	prompt := r.rows[c.Row].prompt
 	r.input[prompt] = max(r.input[prompt], c.Usage.Input)
 	r.output += c.Usage.Output
+	r.thought += c.Usage.Reasoning
 	r.partial = r.partial || c.Usage.Partial
 	c.Usage = nil
 	if last {
-		c.Usage = &llm.Usage{Output: r.output, Partial: r.partial}
+		c.Usage = &llm.Usage{Output: r.output, Reasoning: r.thought, Partial: r.partial}
 		for _, n := range r.input {
 			c.Usage.Input += n
 		}

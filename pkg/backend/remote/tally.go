@@ -11,6 +11,7 @@ import (
 // precedence; the provider's own counts replace missing keys.
 type tally struct {
 	input, output *int // as the record maps them; nil: missing
+	reasoning     *int
 	provider      llm.Usage
 }
 
@@ -20,6 +21,7 @@ func (t *tally) add(a answer) {
 	count(&t.input, a.keys["input_tokens"])
 	count(&t.output, a.keys["generated_tokens"])
 	count(&t.output, a.keys["output_tokens"])
+	count(&t.reasoning, a.keys["reasoning_tokens"])
 	t.provider.Input, t.provider.Output = max(t.provider.Input, a.usage.Input), max(t.provider.Output, a.usage.Output)
 }
 
@@ -38,6 +40,9 @@ func (t *tally) usage() llm.Usage {
 	}
 	if u.Output == 0 && t.output != nil {
 		u.Output = *t.output
+	}
+	if t.reasoning != nil {
+		u.Reasoning = min(*t.reasoning, u.Output)
 	}
 	return u
 }

@@ -35,11 +35,13 @@ var (
 // others. See [answer].
 type answerKeys struct {
 	GeneratedText string     `json:"generated_text,omitempty" doc:"the text"`
+	Reasoning     string     `json:"reasoning,omitempty" doc:"what the model thought before the text"`
 	ToolCalls     []toolCall `json:"tool_calls,omitempty" doc:"the calls of tools"`
 	Tokens        []token    `json:"tokens,omitempty" doc:"present with tokens or logprobs"`
 	FinishReason  string     `json:"finish_reason,omitempty" doc:"eos_token, stop_sequence, length, timeout, content_filtered, or the provider's own value"`
 	Guarantee     string     `json:"guarantee,omitempty" enum:"enforced,validated" doc:"present with a schema, a grammar or tools"`
 	InputTokens   int        `json:"input_tokens,omitempty" doc:"tokens of the prompt"`
 	OutputTokens  int        `json:"output_tokens,omitempty" doc:"generated tokens"`
+	Thought       int        `json:"reasoning_tokens,omitempty" doc:"how many of output_tokens are reasoning"`
 	Others        struct{}   `json:"-"`
 }

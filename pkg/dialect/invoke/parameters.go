@@ -49,6 +49,10 @@ type canonical struct {
 	Tools             []tool             `json:"tools"`
 	MustCall          *bool              `json:"must_call"`
 	OneCall           *bool              `json:"one_call"`
+	Thinking          *bool              `json:"thinking"`
+	ReasoningEffort   *string            `json:"reasoning_effort"`
+	MaxThinkingTokens *int               `json:"max_thinking_tokens"`
+	TemplateArgs      json.RawMessage    `json:"chat_template_kwargs"`
 }
 
 // canonicalTable describes these keys.
@@ -82,6 +86,10 @@ var canonicalTable = wire.For[canonical](
 	wire.Parameter{Name: "tools", Schema: wire.ListOf(wire.AnyObject()), Remote: wire.ByRecord, Note: "functions that a chat may call, in OpenAI's form"},
 	wire.Parameter{Name: "must_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer must be a call"},
 	wire.Parameter{Name: "one_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer has at most one call"},
+	wire.Parameter{Name: "thinking", Absent: "as the model's chat template does", Remote: wire.ByRecord, Note: "whether a chat's answer begins with reasoning"},
+	byRecord("reasoning_effort", "how much the model reasons, in the words of its chat template: low, medium, high"),
+	wire.Parameter{Name: "max_thinking_tokens", Bounds: wire.AtLeast(0), Absent: "no limit", Remote: wire.ByRecord, Note: "after this number of tokens the reasoning is closed, and the answer follows"},
+	wire.Parameter{Name: "chat_template_kwargs", Schema: wire.AnyObject(), Remote: wire.ByRecord, Note: "variables of the model's chat template"},
 )
 
 func byRecord(name, note string) wire.Parameter {

@@ -110,6 +110,8 @@ func generation(body map[string]json.RawMessage, stream bool) (*llm.Request, err
 	switch {
 	case req.Schema != nil && req.Schema[0] != '{':
 		return nil, wire.Invalid("schema", "must be an object")
+	case req.TemplateArgs != nil && req.TemplateArgs[0] != '{':
+		return nil, wire.Invalid("chat_template_kwargs", "must be an object")
 	case req.Schema != nil && req.Grammar != nil:
 		return nil, wire.Invalid("grammar", "cannot be combined with schema")
 	}
@@ -119,6 +121,9 @@ func generation(body map[string]json.RawMessage, stream bool) (*llm.Request, err
 // answer returns the canonical keys of a row, or of a chunk of a row.
 func answer(c llm.Chunk, stream bool) map[string]any {
 	out := map[string]any{"generated_text": c.Text} // in every line, because clients read it from each
+	if c.Reasoning != "" {
+		out["reasoning"] = c.Reasoning
+	}
 	if len(c.Calls) > 0 {
 		out["tool_calls"] = newCalls(c.Calls, stream)
 	}
@@ -133,6 +138,9 @@ func answer(c llm.Chunk, stream bool) map[string]any {
 	}
 	if c.Usage != nil && !c.Usage.Partial {
 		out["input_tokens"], out["output_tokens"] = c.Usage.Input, c.Usage.Output
+		if c.Usage.Reasoning > 0 {
+			out["reasoning_tokens"] = c.Usage.Reasoning
+		}
 	}
 	return out
 }

@@ -18,6 +18,9 @@ func (c *chatRequest) choice(row llm.Chunk, req *llm.Request, model *llm.Model) 
 		Index: row.Row, Message: chatMessage{Role: assistant, ToolCalls: newCalls(row.Calls, false)},
 		FinishReason: chatFinish(model, row.Finish, len(row.Calls) > 0), Guarantee: row.Guarantee,
 	}
+	if !c.hidden() {
+		choice.Message.reasoningText = reasoningText{row.Reasoning, row.Reasoning}
+	}
 	if row.Text != "" || len(row.Calls) == 0 {
 		choice.Message.Content = &row.Text
 	}
@@ -36,15 +39,19 @@ type chatStream struct {
 	head         chatChunk // what all chunks share
 	withLogprobs bool
 	withUsage    bool   // stream_options.include_usage
+	answersOnly  bool   // without reasoning
 	toAlephAlpha bool   // the last chunk of a row has no usage, and the first a text, see [isAlephAlpha]
 	begun        []bool // by row: its role was sent
 	called       []bool // by row: it has calls
 }
 
-// events returns the events of a chunk: the role before the first text or call of a row,
-// then these, then the finish reason of the row, with the usage if it is the last row.
+// events returns the events of a chunk: the role before the first reasoning, text or call of a
+// row, then these, then the finish reason of the row, with the usage if it is the last row.
 func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
-	if c.Text == "" && len(c.Calls) == 0 && len(c.Tokens) == 0 && c.Finish == "" {
+	if s.answersOnly {
+		c.Reasoning = ""
+	}
+	if c.Reasoning == "" && c.Text == "" && len(c.Calls) == 0 && len(c.Tokens) == 0 && c.Finish == "" {
 		return nil
 	}
 	piece := delta{ToolCalls: newCalls(c.Calls, true)}
@@ -54,10 +61,13 @@ func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
 	if !s.begun[c.Row] {
 		s.begun[c.Row] = true
 		first := delta{Role: assistant, Content: new(*string)}
-		if piece.Content != nil || s.toAlephAlpha {
+		if piece.Content != nil || c.Reasoning != "" || s.toAlephAlpha {
 			first.Content = new(new(""))
 		}
 		events = append(events, s.event(chunkChoice{Index: c.Row, Delta: first}))
+	}
+	if c.Reasoning != "" {
+		events = append(events, s.event(chunkChoice{Index: c.Row, Delta: delta{reasoningText: reasoningText{c.Reasoning, c.Reasoning}}}))
 	}
 	s.called[c.Row] = s.called[c.Row] || len(c.Calls) > 0
 	if c.Text != "" || len(c.Calls) > 0 || s.withLogprobs && len(c.Tokens) > 0 {
@@ -123,7 +133,11 @@ func newUsage(u llm.Usage) *usage {
 	if u.Partial {
 		return nil
 	}
-	return &usage{PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output}
+	out := &usage{PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output}
+	if u.Reasoning > 0 {
+		out.Details = &completionDetails{u.Reasoning}
+	}
+	return out
 }
 
 func newLogprobs(tokens []llm.Token) *logprobs {

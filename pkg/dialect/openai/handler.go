@@ -126,11 +126,11 @@ func (cfg Config) answerChat(w http.ResponseWriter, r *http.Request, call httpx.
 		alphaLimits(req)
 	}
 	if in.Stream {
-		return in.renameTool(in.stream(w, r, model, req, answer))
+		return in.rename(in.stream(w, r, model, req, answer))
 	}
 	rows, used, err := httpx.Collect(r, model, req)
 	if err != nil {
-		return in.renameTool(err)
+		return in.rename(err)
 	}
 	for _, row := range rows {
 		answer.Choices = append(answer.Choices, in.choice(row, req, model))
@@ -140,6 +140,9 @@ func (cfg Config) answerChat(w http.ResponseWriter, r *http.Request, call httpx.
 	return httpx.JSON(w, http.StatusOK, answer)
 }
 
+// rename puts the client's keys into an error of a model.
+func (c *chatRequest) rename(err error) error { return c.renameThinking(c.renameTool(err)) }
+
 // stream sends the events of a chat as its chunks come.
 func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.Model, req *llm.Request, answer chatAnswer) error {
 	s := chatStream{
@@ -147,6 +150,7 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 		head:         chatChunk{ID: answer.ID, Object: "chat.completion.chunk", Created: answer.Created, Model: answer.Model},
 		withLogprobs: c.Logprobs,
 		withUsage:    c.withUsage(),
+		answersOnly:  c.hidden(),
 		toAlephAlpha: isAlephAlpha(r.Header),
 		begun:        make([]bool, req.Rows()),
 		called:       make([]bool, req.Rows()),

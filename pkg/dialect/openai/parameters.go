@@ -56,6 +56,7 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 		{Name: "response_format.json_schema.strict", Disposition: wire.NoEffect, Note: alwaysStrict},
 	},
 	toolRows,
+	reasoningRows,
 	[]wire.Parameter{
 		{Name: "tool_choice", Schema: toolChoiceSchema(), Default: "auto", Canonical: "must_call", Remote: wire.ByRecord, Note: "whether functions are called, and which; without tools, only auto or none"},
 		{Name: "parallel_tool_calls", Default: true, Canonical: "one_call", Remote: wire.ByRecord, Note: "whether the answer may have more than one call"},
@@ -71,7 +72,6 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 		{Name: "audio", Disposition: wire.Refused, Note: "answers are plain text"},
 		{Name: "prediction", Disposition: wire.Refused, Note: "predicted outputs are not supported"},
 		{Name: "web_search_options", Disposition: wire.Refused, Note: "web search is not supported"},
-		{Name: "reasoning_effort", Disposition: wire.Refused, Note: "these models do not reason separately from their answer", Neutral: []string{`"none"`}},
 		{Name: "verbosity", Disposition: wire.Refused, Note: "these models have no verbosity setting"},
 		{Name: "store", Disposition: wire.Refused, Note: "completions are not stored", Neutral: []string{`false`}},
 		{Name: "steering_concepts", Disposition: wire.Refused, Note: "steering concepts are not supported", Neutral: []string{`[]`}},
@@ -84,6 +84,9 @@ var messageRows = []wire.Parameter{
 	{Name: "messages", Required: true, Count: wire.AtLeast(1), Noun: "message", Canonical: "prompt", Remote: wire.ByRecord, Note: "the chat so far"},
 	{Name: "messages.role", Required: true, OneOf: []string{"system", "developer", "user", "assistant", "tool"}, Remote: wire.ByRecord, Note: "the author; developer is the newer name for system"},
 	{Name: "messages.content", Schema: contentSchema(), Remote: wire.ByRecord, Note: "the text, or parts of the types text and image_url; required unless there are tool_calls"},
+	{Name: "messages.reasoning_content", Remote: wire.ByGlossa, Note: "what the assistant thought before its content; only for the role assistant; models see it where their chat template writes it"},
+	{Name: "messages.reasoning", Remote: wire.ByGlossa, Note: "the same as reasoning_content"},
+	{Name: "messages.thinking", Remote: wire.ByGlossa, Note: "the same as reasoning_content"},
 	{Name: "messages.tool_calls", Remote: wire.ByRecord, Note: "the calls that the assistant made; only for the role assistant"},
 	{Name: "messages.tool_calls.id", Required: true, NotEmpty: true, Remote: wire.ByRecord, Note: "unique within its message"},
 	{Name: "messages.tool_calls.type", Required: true, OneOf: []string{"function"}, Remote: wire.ByRecord, Note: "the kind of call"},
@@ -99,6 +102,24 @@ var messageRows = []wire.Parameter{
 	{Name: "messages.annotations", Disposition: wire.Refused, Note: "no template writes annotations", Neutral: []string{`[]`}},
 	{Name: "messages.audio", Disposition: wire.Refused, Note: "messages are text only"},
 	{Name: "messages.parsed", Disposition: wire.NoEffect, Note: "SDKs parse it from content"},
+}
+
+// reasoningRows describe the keys of [reasoningKeys].
+var reasoningRows = []wire.Parameter{
+	{Name: "reasoning_effort", OneOf: efforts, Absent: "as the model's chat template does", Remote: wire.ByRecord, Note: "how much the model thinks before its answer; none turns it off, and models whose template has no levels think as they do by default; for models that reason"},
+	{Name: "reasoning", Absent: "as the model's chat template does", Remote: wire.ByRecord, Note: "sent by OpenRouter's clients"},
+	{Name: "reasoning.effort", OneOf: efforts, Remote: wire.ByRecord, Note: "the same as reasoning_effort"},
+	{Name: "reasoning.max_tokens", Bounds: wire.AtLeast(0), Remote: wire.ByRecord, Note: "the same as thinking_budget"},
+	{Name: "reasoning.enabled", Remote: wire.ByRecord, Note: "the same as enable_thinking"},
+	{Name: "reasoning.exclude", Default: false, Note: "whether to leave the reasoning out of the answer"},
+	{Name: "thinking", Absent: "as the model's chat template does", Remote: wire.ByRecord, Note: "sent by DeepSeek's and Z.ai's clients"},
+	{Name: "thinking.type", Required: true, OneOf: []string{"enabled", "disabled", "adaptive"}, Remote: wire.ByRecord, Note: "the same as enable_thinking; adaptive leaves the choice to the model"},
+	{Name: "thinking.budget_tokens", Bounds: wire.AtLeast(0), Remote: wire.ByRecord, Note: "the same as thinking_budget"},
+	{Name: "enable_thinking", Absent: "as the model's chat template does", Remote: wire.ByRecord, Note: "whether the model thinks before its answer; true is rejected by models that do not"},
+	{Name: "thinking_budget", Bounds: wire.AtLeast(0), Absent: "no limit", Canonical: "max_thinking_tokens", Remote: wire.ByRecord, Note: "after this number of tokens the reasoning is closed, and the answer follows; the tokens count towards max_tokens"},
+	{Name: "include_reasoning", Default: true, Note: "whether the answer has reasoning_content and reasoning"},
+	{Name: "chat_template_kwargs", Schema: wire.AnyObject(), Remote: wire.ByRecord, Note: "variables of the model's chat template, such as enable_thinking; those that it does not read are rejected"},
+	{Name: "chat_template", Disposition: wire.Refused, Note: ownTemplate},
 }
 
 // toolRows describe the tools of a chat. Custom tools are refused before their other keys
@@ -171,7 +192,7 @@ var tokenizeTable = wire.For[tokenizeRequest](slices.Concat(
 		{Name: "return_token_strs", Default: false, Remote: wire.NotRemote, Note: "whether to return token_strs, the tokens as spelled in the vocabulary"},
 		{Name: "continue_final_message", Disposition: wire.Refused, Note: "an answer is always a new message", Neutral: []string{`false`}},
 		{Name: "chat_template", Disposition: wire.Refused, Note: ownTemplate},
-		{Name: "chat_template_kwargs", Disposition: wire.Refused, Note: ownTemplate, Neutral: []string{`{}`}},
+		{Name: "chat_template_kwargs", Schema: wire.AnyObject(), Remote: wire.NotRemote, Note: "as in /v1/chat/completions; only with messages"},
 		{Name: "media_io_kwargs", Disposition: wire.Refused, Note: promptsAsText, Neutral: []string{`{}`}},
 		{Name: "mm_processor_kwargs", Disposition: wire.Refused, Note: promptsAsText, Neutral: []string{`{}`}},
 	},

@@ -59,7 +59,7 @@ type tokenizerInfo struct {
 type input struct {
 	text     string
 	messages []llm.Message
-	tools    []llm.Tool
+	params   llm.Params
 }
 
 // input translates the prompt or the chat; every error names the key at fault.
@@ -73,6 +73,8 @@ func (t *tokenizeRequest) input() (*input, error) {
 		return nil, wire.Invalid("tools", "is only accepted with messages")
 	case t.AddGenerationPrompt != nil && !chat:
 		return nil, wire.Invalid("add_generation_prompt", "is only accepted with messages")
+	case len(t.ChatTemplateKwargs) > 0 && string(t.ChatTemplateKwargs) != "{}" && string(t.ChatTemplateKwargs) != "null" && !chat:
+		return nil, wire.Invalid("chat_template_kwargs", "is only accepted with messages")
 	case !chat:
 		return &input{text: *t.Prompt}, nil
 	}
@@ -80,8 +82,13 @@ func (t *tokenizeRequest) input() (*input, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := t.Tools.translate()
-	return &input{messages: chat.Messages, tools: list}, err
+	in := &input{messages: chat.Messages}
+	keys := reasoningKeys{ChatTemplateKwargs: t.ChatTemplateKwargs}
+	if err := keys.reason(&in.params); err != nil {
+		return nil, err
+	}
+	in.params.Tools, err = t.Tools.translate()
+	return in, err
 }
 
 // parts returns what is tokenized, and whether the tokens that begin the model's prompts
@@ -94,7 +101,7 @@ func (t *tokenizeRequest) parts(ctx context.Context, in *input, model *llm.Model
 			return nil, false, &llm.Error{Code: llm.Unsupported, Param: "messages", Message: "this server cannot tokenize chats for the model", Err: err}
 		}
 		open := t.AddGenerationPrompt == nil || *t.AddGenerationPrompt
-		if parts, start, err = renderer.Render(ctx, llm.Prompt{Messages: in.messages}, &llm.Params{Tools: in.tools}, open); err != nil {
+		if parts, start, err = renderer.Render(ctx, llm.Prompt{Messages: in.messages}, &in.params, open); err != nil {
 			return nil, false, err
 		}
 	}

@@ -24,6 +24,9 @@ func (c *chatRequest) request() (*llm.Request, error) {
 	}
 	params := c.params()
 	params.MaxTokens, params.TopK = length, c.TopK
+	if err := c.reason(&params); err != nil {
+		return nil, err
+	}
 	declared, err := c.structure(&params)
 	if err != nil {
 		return nil, err
@@ -150,6 +153,9 @@ func (m *message) turn(path string) (llm.Message, error) {
 		return turn, wire.Invalid(path+".tool_call_id", "is only allowed in a message of the role tool")
 	}
 	var err error
+	if turn.Reasoning, err = m.pastReasoning.text(path, m.Role); err != nil {
+		return turn, err
+	}
 	if turn.Calls, err = m.calls(path); err != nil {
 		return turn, err
 	}

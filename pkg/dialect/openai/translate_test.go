@@ -47,7 +47,7 @@ func TestRequest(t *testing.T) {
 		{`{` + hi + `,"logprobs":true,"top_logprobs":20}`, llm.Request{N: 1, Params: llm.Params{Logprobs: new(20)}}},
 		{`{` + hi + `,"logprobs":false}`, llm.Request{N: 1}},
 		{`{` + hi + `,"user":"u","metadata":{"k":"v"},"safety_identifier":"s","prompt_cache_key":"k","prompt_cache_retention":"24h","parallel_tool_calls":false}`, llm.Request{N: 1}},
-		{`{` + hi + `,"store":false,"service_tier":"auto","response_format":{ "type" : "text" },"modalities":[ "text" ],"tools":[],"tool_choice":"none","reasoning_effort":"none","audio":null}`, llm.Request{N: 1}},
+		{`{` + hi + `,"store":false,"service_tier":"auto","response_format":{ "type" : "text" },"modalities":[ "text" ],"tools":[],"tool_choice":"none","audio":null}`, llm.Request{N: 1}},
 	} {
 		test.want.Prompts, test.want.Defaults = chat, defaults
 		got, err := translate(test.body)

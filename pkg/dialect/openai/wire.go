@@ -37,6 +37,7 @@ type chatRequest struct {
 	ToolChoice          json.RawMessage `json:"tool_choice"` // a string or a toolChoice
 	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
 	sampling
+	reasoningKeys
 	noEffect
 	refused
 }
@@ -79,7 +80,6 @@ type refused struct {
 	Audio            json.RawMessage `json:"audio"`
 	Prediction       json.RawMessage `json:"prediction"`
 	WebSearchOptions json.RawMessage `json:"web_search_options"`
-	ReasoningEffort  json.RawMessage `json:"reasoning_effort"`
 	Verbosity        json.RawMessage `json:"verbosity"`
 	Store            json.RawMessage `json:"store"`
 	ServiceTier      json.RawMessage `json:"service_tier"`
@@ -96,10 +96,11 @@ type messages []message
 // message is a turn. Clients send answers back as they got them, or as their SDK parsed
 // them: the keys after Name are for those.
 type message struct {
-	Role         string          `json:"role"`
-	Content      json.RawMessage `json:"content"` // a string, content parts or null
-	ToolCalls    []toolCall      `json:"tool_calls"`
-	ToolCallID   string          `json:"tool_call_id"`
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"` // a string, content parts or null
+	ToolCalls  []toolCall      `json:"tool_calls"`
+	ToolCallID string          `json:"tool_call_id"`
+	pastReasoning
 	Name         json.RawMessage `json:"name"`
 	FunctionCall json.RawMessage `json:"function_call"`
 	Refusal      json.RawMessage `json:"refusal"`
@@ -134,7 +135,8 @@ type chatChoice struct {
 }
 
 type chatMessage struct {
-	Role      string        `json:"role" doc:"always assistant" enum:"assistant"`
+	Role string `json:"role" doc:"always assistant" enum:"assistant"`
+	reasoningText
 	Content   *string       `json:"content" doc:"null if there are only tool_calls"`
 	Refusal   **string      `json:"refusal,omitempty" doc:"always null; present with a response_format or tools"`
 	ToolCalls []callMessage `json:"tool_calls,omitempty" doc:"the calls of tools"`
@@ -159,9 +161,17 @@ type chunkChoice struct {
 }
 
 type delta struct {
-	Role      string        `json:"role,omitempty" enum:"assistant" doc:"only in the first chunk of a choice"`
+	Role string `json:"role,omitempty" enum:"assistant" doc:"only in the first chunk of a choice"`
+	reasoningText
 	Content   **string      `json:"content,omitempty" doc:"null in the first chunk if a call follows"`
 	ToolCalls []callMessage `json:"tool_calls,omitempty" doc:"pieces of calls of tools"`
+}
+
+// reasoningText is what the model thought before the content, under both names that clients
+// read.
+type reasoningText struct {
+	ReasoningContent string `json:"reasoning_content,omitempty" doc:"what the model thought before the content"`
+	Reasoning        string `json:"reasoning,omitempty" doc:"the same as reasoning_content"`
 }
 
 type logprobs struct {
@@ -185,6 +195,12 @@ type usage struct {
 	PromptTokens     int `json:"prompt_tokens" doc:"tokens of the prompt"`
 	CompletionTokens int `json:"completion_tokens" doc:"generated tokens"`
 	TotalTokens      int `json:"total_tokens" doc:"prompt_tokens and completion_tokens together"`
+
+	Details *completionDetails `json:"completion_tokens_details,omitempty" doc:"present if the model reasoned"`
+}
+
+type completionDetails struct {
+	ReasoningTokens int `json:"reasoning_tokens" doc:"how many of completion_tokens are reasoning"`
 }
 
 type modelList struct {

@@ -23,9 +23,10 @@ func Glossa() *Table {
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
-			"pkg/chat":                             {Floor: 0, May: []string{"pkg/llm", "pkg/toolcall", "pkg/jinja"}},
+			"pkg/chat":                             {Floor: 0, May: []string{"pkg/reasoning", "pkg/llm", "pkg/toolcall", "pkg/jinja"}},
 			"pkg/toolcall":                         {Floor: 0},
 			"pkg/jinja":                            {Floor: 0},
+			"pkg/reasoning":                        {Floor: 0},
 			"pkg/language":                         {Floor: 0},
 			"pkg/memory":                           {Floor: 0},
 			"pkg/deployment":                       {Floor: 0},
@@ -54,7 +55,7 @@ func Glossa() *Table {
 			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire", "pkg/fair"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
-				"pkg/llm", "pkg/fair", "pkg/toolcall", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
+				"pkg/llm", "pkg/fair", "pkg/toolcall", "pkg/reasoning", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
 				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/bench":          {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},

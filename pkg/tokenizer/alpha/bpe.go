@@ -64,7 +64,7 @@ func (t *bpeTokenizer) EncodeSpecial(text string) []int { return encode.All(t, t
 
 // EncodeTo implements [encode.Encoder].
 func (t *bpeTokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
-	n, _ := t.Weigh(text, reads != nil)
+	n, _ := t.Weigh(text, reads.Any())
 	symbols := make([]int32, 0, n)
 	t.cutSpecial(text, reads, func(part string, id int) bool {
 		if id >= 0 {

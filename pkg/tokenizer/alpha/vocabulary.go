@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
-	"unicode/utf8"
 
 	"glossa/pkg/tokenizer"
 	"glossa/pkg/tokenizer/internal/encode"
@@ -92,42 +91,32 @@ func (d pieceDecoder) Next(id int) string { return d.v.text(id) }
 
 func (d pieceDecoder) Flush() string { return "" }
 
-// cut returns text up to the next special token, that token's id, and the rest
-// after it; id is -1 if there is none.
-func (v *vocabulary) cut(text string) (before string, id int, rest string) {
-	if len(v.special) == 0 {
-		return text, -1, ""
-	}
-	for i := range len(text) {
+// cut returns the place and the id of the next special token of text that is read, from a
+// position on: at each place the longest. The id is -1 if there is none.
+func (v *vocabulary) cut(text string, from int, reads encode.Reads) (start, end, id int) {
+	for i := from; i < len(text) && len(v.special) > 0; i++ {
 		for _, s := range v.reserved[text[i]] {
-			if strings.HasPrefix(text[i:], s) {
-				return text[:i], v.special[s], text[i+len(s):]
+			if strings.HasPrefix(text[i:], s) && reads.At(i, i+len(s)) {
+				return i, i + len(s), v.special[s]
 			}
 		}
 	}
-	return text, -1, ""
+	return len(text), len(text), -1
 }
 
-// cutSpecial yields the text between special tokens with -1, and the ids of special tokens,
-// until yield returns false. Unless special is set, all of text is ordinary.
+// cutSpecial yields the text between the special tokens that are read with -1, and the ids of
+// these tokens, until yield returns false.
 func (v *vocabulary) cutSpecial(text string, reads encode.Reads, yield func(part string, id int) bool) {
-	if reads == nil {
+	if !reads.Any() {
 		yield(text, -1)
 		return
 	}
-	from := 0
-	for i := 0; ; {
-		before, id, rest := v.cut(text[i:])
-		start, end := i+len(before), len(text)-len(rest)
-		if id >= 0 && !reads(start, end) {
-			_, size := utf8.DecodeRuneInString(text[start:])
-			i = start + size
-			continue
-		}
+	for from := 0; ; {
+		start, end, id := v.cut(text, from, reads)
 		if !yield(text[from:start], -1) || id < 0 || !yield("", id) {
 			return
 		}
-		from, i = end, end
+		from = end
 	}
 }
 

@@ -31,6 +31,8 @@ type addedTrie struct {
 	nodes    []trieNode // from the root; none if there are no tokens
 	begins   [256]bool  // the bytes that tokens begin with
 	ordinary bool       // some token is not special
+	free     []bool     // by token: it is read whoever wrote it
+	pad      []int      // by token: the bytes of its spelling that the normalizer puts before every text
 }
 
 type trieNode struct {
@@ -38,8 +40,8 @@ type trieNode struct {
 	token int32          // index + 1 of the token that ends here
 }
 
-// add adds a token with its spelling.
-func (t *addedTrie) add(text string, token AddedToken) error {
+// add adds a token with its spelling, of which the first bytes may be a pad.
+func (t *addedTrie) add(text string, pad int, token AddedToken) error {
 	if err := checkLength(token, text); err != nil {
 		return err
 	}
@@ -65,6 +67,8 @@ func (t *addedTrie) add(text string, token AddedToken) error {
 		return fmt.Errorf("added tokens %d and %d are both %.40q", t.tokens[first-1].ID, token.ID, text)
 	}
 	t.tokens = append(t.tokens, token)
+	t.pad = append(t.pad, pad)
+	t.free = append(t.free, !token.Special && !encode.IsMark(token.Content))
 	t.nodes[at].token = int32(len(t.tokens))
 	return nil
 }
@@ -77,30 +81,31 @@ func checkLength(token AddedToken, text string) error {
 	return nil
 }
 
-// longest returns the longest token at the beginning of text and its length, or nil.
-func (t *addedTrie) longest(text string) (token *AddedToken, length int) {
+// longest returns the longest token at a position of text that may be read, and its end, or
+// nil.
+func (t *addedTrie) longest(text string, from int, reads encode.Reads) (token *AddedToken, end int) {
 	at := int32(0)
-	for i := range len(text) {
+	for i := from; i < len(text); i++ {
 		next, ok := t.nodes[at].next[text[i]]
 		if !ok {
 			break
 		}
 		at = next
-		if k := t.nodes[at].token; k != 0 {
-			token, length = &t.tokens[k-1], i+1
+		if k := t.nodes[at].token; k != 0 && (reads.Plain() || t.free[k-1] || reads.At(from+t.pad[k-1], i+1)) {
+			token, end = &t.tokens[k-1], i+1
 		}
 	}
-	return token, length
+	return token, end
 }
 
-// find returns the leftmost longest token from i on and its place, or nil.
-func (t *addedTrie) find(text string, i int) (token *AddedToken, start, end int) {
+// find returns the leftmost longest token from i on that may be read and its place, or nil.
+func (t *addedTrie) find(text string, i int, reads encode.Reads) (token *AddedToken, start, end int) {
 	for ; i < len(text); i++ {
 		if !t.begins[text[i]] {
 			continue
 		}
-		if token, n := t.longest(text[i:]); token != nil {
-			return token, i, i + n
+		if token, end := t.longest(text, i, reads); token != nil {
+			return token, i, end
 		}
 	}
 	return nil, len(text), len(text)
@@ -109,23 +114,19 @@ func (t *addedTrie) find(text string, i int) (token *AddedToken, start, end int)
 // A place is the bytes [start, end) of a text.
 type place struct{ start, end int }
 
-// cut yields the places between tokens with -1, and those of tokens with their ids. It skips
-// the spellings of special tokens that are not to be read, as upstream does, and tokens that
-// must be a word and are part of one.
+// cut yields the places between tokens with -1, and those of tokens with their ids. In a
+// plain text it skips the spellings of special tokens, as upstream does. It also skips tokens
+// that must be a word and are part of one. The white space that a token takes may be anyone's.
 func (t *addedTrie) cut(text string, reads encode.Reads) iter.Seq2[place, int] {
 	return func(yield func(place, int) bool) {
 		from := 0
-		for i := 0; len(t.nodes) > 0 && (reads != nil || t.ordinary); {
-			token, start, end := t.find(text, i)
+		for i := 0; len(t.nodes) > 0 && (!reads.Plain() || t.ordinary); {
+			token, start, end := t.find(text, i, reads)
 			if token == nil {
 				break
 			}
 			i = end
-			if token.Special && reads != nil && !reads(start, end) {
-				i = start + 1 // a token that is read may begin within this spelling
-				continue
-			}
-			if token.Special && reads == nil || token.SingleWord && !standsAlone(text, start, end) {
+			if token.Special && reads.Plain() || token.SingleWord && !standsAlone(text, start, end) {
 				continue
 			}
 			if token.LStrip {

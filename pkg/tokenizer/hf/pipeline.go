@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"unicode"
 
 	"glossa/pkg/tokenizer"
@@ -66,12 +67,17 @@ func (t *Tokenizer) addTokens(vocab map[string]int, added []AddedToken) (map[str
 
 func (t *Tokenizer) add(token AddedToken) error {
 	if !token.Normalized {
-		return t.raw.add(token.Content, token)
+		return t.raw.add(token.Content, 0, token)
 	}
 	if err := checkLength(token, token.Content); err != nil {
 		return err
 	}
-	return t.normalized.add(t.normal(token.Content), token)
+	normal, prefix := t.normal(token.Content), t.prefix()
+	pad := 0
+	if len(prefix) < len(normal) && strings.HasPrefix(normal, prefix) {
+		pad = len(prefix)
+	}
+	return t.normalized.add(normal, pad, token)
 }
 
 func (t *Tokenizer) normal(text string) string {
@@ -101,7 +107,7 @@ func (t *Tokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) 
 			continue
 		}
 		normal := t.normal(text[p.start:p.end])
-		within := encode.ReadsIf(reads != nil && reads(p.start, p.end)) // normalizing moves places
+		within := t.readsAfter(text[p.start:p.end], normal, reads.After(p.start))
 		for p, id := range t.normalized.cut(normal, within) {
 			if id >= 0 {
 				o.IDs = append(o.IDs, id)

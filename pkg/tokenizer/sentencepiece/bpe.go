@@ -72,8 +72,8 @@ type merge struct {
 }
 
 // Cut passes the pieces of text to put, in time n log n for n symbols of bounded length.
-func (m *scoredBPE) Cut(o *encode.Output, text string, put func(subword.Cut)) {
-	w := bpeWork{m: m}
+func (m *scoredBPE) Cut(o *encode.Output, text string, refuse subword.Refuse, put func(subword.Cut)) {
+	w := bpeWork{m: m, refuse: refuse}
 	if !m.words {
 		w.cut(o, text, 0, put)
 		return
@@ -101,7 +101,9 @@ func wordLength(text string) int {
 // bpeWork is the state of cutting a text. Words reuse its memory.
 type bpeWork struct {
 	m       *scoredBPE
+	refuse  subword.Refuse // by place in the whole text; may be nil
 	text    string
+	offset  int // of text in the whole text
 	symbols []symbol
 	queue   []merge        // a binary heap
 	halves  map[string]int // of the text of unused pieces: the length of the left half
@@ -111,6 +113,7 @@ type bpeWork struct {
 // cut passes the pieces of text, which begins at offset, to put. Unused pieces are split as
 // in the whole text.
 func (w *bpeWork) cut(o *encode.Output, text string, offset int, put func(subword.Cut)) {
+	w.offset = offset
 	size := cmp.Or(w.m.window, bpe.WindowSymbols)
 	if len(text) <= size || w.m.unused {
 		w.cuts, _ = w.merge(w.cuts[:0], text, 0, len(text))
@@ -173,7 +176,7 @@ func (w *bpeWork) split(from, size int) (end int) {
 	for from < len(w.text) && len(w.symbols) < size {
 		length := 0
 		if w.m.user != nil {
-			_, length = w.m.user.Longest(w.text[from:])
+			_, length = w.m.user.LongestBut(w.text, from, w.refused())
 		}
 		fixed := length > 0
 		if !fixed {
@@ -191,6 +194,14 @@ func (w *bpeWork) split(from, size int) (end int) {
 		w.symbols[n-1].next = -1
 	}
 	return from
+}
+
+// refused returns refuse for the places of w.text, nil for none.
+func (w *bpeWork) refused() subword.Refuse {
+	if w.refuse == nil {
+		return nil
+	}
+	return func(id, from, to int) bool { return w.refuse(id, from+w.offset, to+w.offset) }
 }
 
 // walk returns the node that text leads to from node, -1 for none.
@@ -216,6 +227,9 @@ func (w *bpeWork) offer(left, right int32) {
 		return
 	}
 	id := w.m.trie.ID(node)
+	if w.refuse != nil && w.m.kinds[id] == subword.KindUser && w.refuse(int(id), int(a.from)+w.offset, int(b.to)+w.offset) {
+		return
+	}
 	w.push(merge{key: uint64(w.m.order[id])<<32 | uint64(uint32(left)), right: right, length: b.to - a.from})
 	if w.m.unused && w.m.kinds[id] == subword.KindUnused {
 		if w.halves == nil {

@@ -82,7 +82,7 @@ func FuzzCharsmap(f *testing.F) {
 			return
 		}
 		n := normalizer{charsmap: m, removeExtra: true, dummyPrefix: true, space: spaceMark}
-		n.normalize(text)
+		n.normalize(text, nil, nil)
 		m.ReplaceClusters(text)
 	})
 }

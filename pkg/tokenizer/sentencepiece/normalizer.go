@@ -1,10 +1,12 @@
 package sentencepiece
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"glossa/pkg/tokenizer/internal/charsmap"
+	"glossa/pkg/tokenizer/internal/encode"
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
@@ -15,6 +17,7 @@ const spaceMark = "\u2581"
 type normalizer struct {
 	charsmap    *charsmap.Map // nil for none
 	user        *subword.Trie // user-defined pieces, which stay unchanged; nil for none
+	marks       []bool        // by id: a user-defined piece that may be a mark of a template
 	dummyPrefix bool          // a space before the text
 	removeExtra bool          // no spaces around the text, and no two within it
 	suffix      bool          // the dummy prefix is after the text
@@ -37,17 +40,35 @@ func (n *normalizer) prepare() {
 	}
 }
 
+// parts returns the normalized text, and which user-defined pieces are not read in it: those
+// that may be marks and are not all trusted. In a plain text all are read.
+func (n *normalizer) parts(text string, reads encode.Reads) (string, subword.Refuse) {
+	if !slices.Contains(n.marks, true) || reads.Plain() || reads.At(0, len(text)) {
+		return n.normalize(text, nil, nil), nil
+	}
+	var trust encode.ReadsBuilder
+	before := n.refuse(reads)
+	text = n.normalize(text, before, func(start, end, size int) { trust.Add(size, reads.At(start, end)) })
+	return text, n.refuse(trust.Reads())
+}
+
+func (n *normalizer) refuse(reads encode.Reads) subword.Refuse {
+	return func(id, from, to int) bool { return n.marks[id] && !reads.At(from, to) }
+}
+
 // normalize returns the normalized text. It is empty if text has only spaces that are
-// removed.
-func (n *normalizer) normalize(text string) string {
-	for n.removeExtra && text != "" {
-		part, length := n.next(text)
+// removed. If moved is not nil, it is called in order with the places of text and the number
+// of bytes that each becomes.
+func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(start, end, size int)) string {
+	at := 0
+	for n.removeExtra && at < len(text) {
+		part, length := n.next(text, at, refuse)
 		if part != " " {
 			break
 		}
-		text = text[length:]
+		at += length
 	}
-	if text == "" {
+	if at == len(text) {
 		return ""
 	}
 	var b strings.Builder
@@ -55,28 +76,31 @@ func (n *normalizer) normalize(text string) string {
 	if n.dummyPrefix && !n.suffix {
 		b.WriteString(n.space)
 	}
+	if moved != nil {
+		moved(0, 0, b.Len())
+	}
 	afterSpace := n.removeExtra
-	for text != "" {
+	for at < len(text) {
 		length := 0
-		for length < len(text) && n.plain[text[length]] {
+		for at+length < len(text) && n.plain[text[at+length]] && (moved == nil || length == 0) {
 			length++
 		}
-		if length > 0 {
-			b.WriteString(text[:length])
-			text = text[length:]
-			afterSpace = false
-			continue
+		part := text[at : at+length]
+		if length == 0 {
+			part, length = n.next(text, at, refuse)
+			if afterSpace {
+				part = strings.TrimLeft(part, " ")
+			}
 		}
-		part, length := n.next(text)
-		text = text[length:]
-		if afterSpace {
-			part = strings.TrimLeft(part, " ")
+		before := b.Len()
+		if part != "" {
+			n.write(&b, part)
+			afterSpace = n.removeExtra && part[len(part)-1] == ' '
 		}
-		if part == "" {
-			continue
+		if moved != nil {
+			moved(at, at+length, b.Len()-before)
 		}
-		n.write(&b, part)
-		afterSpace = n.removeExtra && part[len(part)-1] == ' '
+		at += length
 	}
 	result := b.String()
 	for n.removeExtra && strings.HasSuffix(result, n.space) {
@@ -99,14 +123,15 @@ func (n *normalizer) write(b *strings.Builder, part string) {
 	}
 }
 
-// next returns the normalization of the beginning of text, which is not empty, and the
-// length of that beginning: a user-defined piece, the longest part with a rule, or a rune.
-func (n *normalizer) next(text string) (part string, length int) {
+// next returns the normalization of text at a position, which is not its end, and the length
+// of what it normalizes: a user-defined piece, the longest part with a rule, or a rune.
+func (n *normalizer) next(text string, at int, refuse subword.Refuse) (part string, length int) {
 	if n.user != nil {
-		if _, length := n.user.Longest(text); length > 0 {
-			return text[:length], length
+		if _, length := n.user.LongestBut(text, at, refuse); length > 0 {
+			return text[at : at+length], length
 		}
 	}
+	text = text[at:]
 	if n.charsmap != nil {
 		if length, by := n.charsmap.Match(text, true); length > 0 {
 			return by, length

@@ -54,11 +54,11 @@ func (t *remapped) EncodeSpecial(text string) []int { return encode.All(t, text,
 
 // EncodeTo implements [encode.Encoder].
 func (t *remapped) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
-	encodeBetween(t.trie, o, text, reads, func(text string) { t.encode(o, text) })
+	encodeBetween(t.trie, o, text, reads, func(text string, reads encode.Reads) { t.encode(o, text, reads) })
 }
 
-func (t *remapped) encode(o *encode.Output, text string) {
-	text = t.sp.normalizer.normalize(text)
+func (t *remapped) encode(o *encode.Output, text string, reads encode.Reads) {
+	text, refuse := t.sp.normalizer.parts(text, reads)
 	if text == "" || !o.Worked(0) {
 		return
 	}
@@ -78,7 +78,7 @@ func (t *remapped) encode(o *encode.Output, text string) {
 			}
 		},
 	}
-	t.sp.model.Cut(o, text, runs.Add)
+	t.sp.model.Cut(o, text, refuse, runs.Add)
 	runs.Close()
 }
 

@@ -64,9 +64,10 @@ type Tokenizer struct {
 	weights       encode.ByteWeights
 }
 
-// textCutter passes the pieces of a normalized text to put until o has enough.
+// textCutter passes the pieces of a normalized text to put until o has enough. It does not
+// use those that refuse, which may be nil, returns true for.
 type textCutter interface {
-	Cut(o *encode.Output, text string, put func(subword.Cut))
+	Cut(o *encode.Output, text string, refuse subword.Refuse, put func(subword.Cut))
 }
 
 // Options are the settings other than pieces, scores and kinds.
@@ -153,6 +154,10 @@ func (t *Tokenizer) sort(unkSurface string) error {
 		if t.normalizer.user, err = subword.NewTrie(t.pieces, user); err != nil {
 			return err
 		}
+		t.normalizer.marks = make([]bool, len(t.pieces))
+		for _, id := range user {
+			t.normalizer.marks[id] = encode.IsMark(t.pieces[id])
+		}
 	}
 	t.trie, err = subword.NewTrie(t.pieces, special)
 	return err
@@ -167,28 +172,29 @@ func (t *Tokenizer) EncodeSpecial(text string) []int { return encode.All(t, text
 
 // EncodeTo implements [encode.Encoder].
 func (t *Tokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
-	encodeBetween(t.trie, o, text, reads, func(text string) {
-		text = t.normalizer.normalize(text)
+	encodeBetween(t.trie, o, text, reads, func(text string, reads encode.Reads) {
+		text, refuse := t.normalizer.parts(text, reads)
 		if text == "" || !o.Worked(0) {
 			return
 		}
 		o.Grow(len(text))
 		runs := t.unknown.Runs(o, text)
-		t.model.Cut(o, text, runs.Add)
+		t.model.Cut(o, text, refuse, runs.Add)
 		runs.Close()
 	})
 }
 
 // encodeBetween encodes the text between the special tokens that are read with encode.
-func encodeBetween(trie *subword.Trie, o *encode.Output, text string, reads encode.Reads, encode func(text string)) {
+func encodeBetween(trie *subword.Trie, o *encode.Output, text string, reads encode.Reads, encode func(string, encode.Reads)) {
+	refuse := func(_, from, to int) bool { return !reads.At(from, to) }
 	from := 0
-	for i := 0; reads != nil && i < len(text); {
-		id, length := trie.Longest(text[i:])
-		if id < 0 || !reads(i, i+length) {
+	for i := 0; reads.Any() && i < len(text); {
+		id, length := trie.LongestBut(text, i, refuse)
+		if id < 0 {
 			i++
 			continue
 		}
-		encode(text[from:i])
+		encode(text[from:i], reads.After(from))
 		o.IDs = append(o.IDs, id)
 		if !o.More(i + length - from) {
 			return
@@ -196,7 +202,7 @@ func encodeBetween(trie *subword.Trie, o *encode.Output, text string, reads enco
 		i += length
 		from = i
 	}
-	encode(text[from:])
+	encode(text[from:], reads.After(from))
 	o.More(len(text) - from)
 }
 

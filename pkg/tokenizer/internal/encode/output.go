@@ -9,8 +9,8 @@ import (
 
 // Encoder is a capability of a tokenizer: it encodes within bounds.
 type Encoder interface {
-	// EncodeTo appends the ids of text to o until o has enough. Special tokens are read where
-	// reads says so.
+	// EncodeTo appends the ids of text to o until o has enough. Added tokens are read where
+	// reads allows.
 	EncodeTo(o *Output, text string, reads Reads)
 	// Weigh returns a weight of text such that no token stands for more than per of it.
 	// Weights of parts add up. per is 0 if nothing is known.
@@ -35,29 +35,6 @@ const (
 	stopEvery = 1 << 15 // bytes of work between two checks of the context
 	KeepSlack = 1 << 12 // ids that are dropped together
 )
-
-// Reads reports whether a special token spelled in the bytes [start, end) of a text is read;
-// nil reads none. Its calls for one text are in order of end.
-type Reads func(start, end int) bool
-
-// Everywhere is a [Reads] of all special tokens.
-func Everywhere(int, int) bool { return true }
-
-// ReadsIf returns [Everywhere], or nil.
-func ReadsIf(special bool) Reads {
-	if special {
-		return Everywhere
-	}
-	return nil
-}
-
-// After returns r for the text from n on.
-func (r Reads) After(n int) Reads {
-	if r == nil || n == 0 {
-		return r
-	}
-	return func(start, end int) bool { return r(start+n, end+n) }
-}
 
 // All returns all ids of text.
 func All(e Encoder, text string, special bool) []int {

@@ -177,17 +177,25 @@ func (t *Trie) ID(node int32) int32 { return t.units[node].id }
 
 // Longest returns the id and the length of the longest piece at the beginning of text, or
 // -1 and 0.
-func (t *Trie) Longest(text string) (id, length int) {
+func (t *Trie) Longest(text string) (id, length int) { return t.LongestBut(text, 0, nil) }
+
+// Refuse reports whether a piece is not to be used for the bytes [from, to) of a text, which
+// spell it.
+type Refuse func(id, from, to int) bool
+
+// LongestBut is [Trie.Longest] of text[from:] without the pieces that refuse, if it is not nil,
+// returns true for.
+func (t *Trie) LongestBut(text string, from int, refuse Refuse) (id, length int) {
 	id = -1
 	node := int32(0)
-	for i := range len(text) {
+	for i := from; i < len(text); i++ {
 		child, ok := t.Next(node, text[i])
 		if !ok {
 			break
 		}
 		node = child
-		if v := t.units[node].id; v >= 0 {
-			id, length = int(v), i+1
+		if v := t.units[node].id; v >= 0 && (refuse == nil || !refuse(int(v), from, i+1)) {
+			id, length = int(v), i+1-from
 		}
 	}
 	return id, length

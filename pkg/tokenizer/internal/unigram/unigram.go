@@ -114,17 +114,18 @@ func (u *Model) setScores(pieces []string, scores []float64, least float64, o Op
 // length and in that of the longest piece.
 func (u *Model) Encode(o *encode.Output, text string) {
 	runs := u.Unknown.Runs(o, text)
-	u.Cut(o, text, runs.Add)
+	u.Cut(o, text, nil, runs.Add)
 	runs.Close()
 }
 
-// Cut passes the pieces of the best cut of text to put.
-func (u *Model) Cut(o *encode.Output, text string, put func(subword.Cut)) {
+// Cut passes the pieces of the best cut of text to put. User-defined pieces that refuse, which
+// may be nil, returns true for are not used.
+func (u *Model) Cut(o *encode.Output, text string, refuse subword.Refuse, put func(subword.Cut)) {
 	if u.double != nil {
-		cutBest(u, u.double, u.unkScore, math.Inf(1), o, text, put)
+		cutBest(u, u.double, u.unkScore, math.Inf(1), o, text, refuse, put)
 		return
 	}
-	cutBest(u, u.single, float32(u.unkScore), rebase, o, text, put)
+	cutBest(u, u.single, float32(u.unkScore), rebase, o, text, refuse, put)
 }
 
 // rebase is the magnitude from which on a sum is subtracted from all open sums, so that
@@ -154,14 +155,15 @@ type viterbi[F float32 | float64] struct {
 	base     int
 	lasts    []int32 // by position: pathEnd.last where pieces begin, and at the end
 	unkScore F
+	refuse   subword.Refuse // may be nil
 }
 
 // cutBest passes the cut with the highest sum of scores to put. Of equal sums it chooses
 // the first found, which has the longest last piece.
-func cutBest[F float32 | float64](u *Model, scores []F, unkScore, rebase F, o *encode.Output, text string, put func(subword.Cut)) {
+func cutBest[F float32 | float64](u *Model, scores []F, unkScore, rebase F, o *encode.Output, text string, refuse subword.Refuse, put func(subword.Cut)) {
 	var ends [64]pathEnd[F]
 	var lasts [64]int32
-	v := viterbi[F]{u: u, scores: scores, text: text, unkScore: unkScore, ends: ends[:], lasts: lasts[:]}
+	v := viterbi[F]{u: u, scores: scores, text: text, refuse: refuse, unkScore: unkScore, ends: ends[:], lasts: lasts[:]}
 	if len(text) >= len(ends) {
 		v.ends = make([]pathEnd[F], min(len(text)+1, u.longest+subword.MaxChar+cmp.Or(u.Span, viterbiSpan)))
 		v.lasts = make([]int32, len(text)+1)
@@ -213,7 +215,7 @@ func (v *viterbi[F]) extend(from, char int) (last int) {
 		node = child
 		at++
 		id := t.ID(node)
-		if id < 0 {
+		if id < 0 || v.refuse != nil && v.refuse(int(id), from, at) {
 			continue
 		}
 		last = at
