@@ -223,10 +223,12 @@ CORPUS_novels := --seed 1 --bytes 6000000
 CORPUS_abc    := --seed 1 --bytes 2400000
 CORPUS_chords := --seed 1 --bytes 2000000
 CORPUS_forms  := --seed 1 --bytes 5000000
+CORPUS_tools  := --seed 1 --bytes 40000000
 TRAIN_novels  := --seed 1 --tokenizer bpe --vocab 2000 --layers 4 --embd 128 --heads 4 --context 256 --batch 16 --steps 8000 --lr 3e-3
 TRAIN_abc     := --seed 1 --tokenizer char --layers 4 --embd 128 --heads 4 --context 256 --batch 16 --steps 6000 --lr 3e-3
 TRAIN_chords  := --seed 1 --tokenizer word --layers 4 --embd 96 --heads 3 --context 128 --batch 32 --steps 4000 --lr 3e-3
 TRAIN_forms   := --seed 1 --tokenizer char --layers 4 --embd 128 --heads 4 --context 256 --batch 16 --steps 6000 --lr 3e-3
+TRAIN_tools   := --seed 1 --tokenizer char --special '<|user|>,<|answer|>,<|result|>,<|end|>' --layers 4 --embd 128 --heads 4 --context 768 --batch 8 --steps 12000 --lr 3e-3
 STARTERS      := novels abc chords forms
 
 # A stopped run resumes; remove its directory to restart.
@@ -241,6 +243,14 @@ $(STARTERS:%=train-%): train-%: glossa
 	rm -rf pkg/starter/runs/$*
 	mkdir -p pkg/starter/runs/$*
 	cp $(TRAINDIR)/$*/config.json $(TRAINDIR)/$*/metrics.jsonl $(TRAINDIR)/$*/checkpoint-*.json pkg/starter/runs/$*
+
+# The model that calls tools is not part of the program before it meets the bounds of its test.
+.PHONY: train-tools
+train-tools: glossa ## train the model that calls tools, and measure it
+	mkdir -p $(TRAINDIR)
+	bin/glossa corpus tools $(CORPUS_tools) > $(TRAINDIR)/tools.txt
+	bin/glossa train --text $(TRAINDIR)/tools.txt --domain tools $(TRAIN_tools) --out $(TRAINDIR)/tools
+	$(GO) test ./pkg/starter/corpus -run TestToolsAreCalled -v -timeout 60m -args -tools $(abspath $(TRAINDIR))/tools
 
 # The translator is trained with PyTorch, because our trainer supports only decoders.
 .PHONY: train-phrases

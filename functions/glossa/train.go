@@ -38,6 +38,7 @@ has no optimiser state: its optimiser starts anew, with another warm-up.`,
 	f.StringVar(&c.Domain, "domain", "novels", "subject of the text, for listings")
 	f.IntVar(&c.Steps, "steps", 2000, "optimiser steps in all; a larger number continues a run")
 	f.IntVar(&c.VocabSize, "vocab", 0, "maximum size of the vocabulary; 0: 2000 for bpe, all words for word")
+	f.StringSliceVar(&c.Special, "special", nil, "special `tokens` that the text spells, such as <|end|>, separated by commas")
 	f.IntVar(&c.NLayer, "layers", 4, "transformer blocks")
 	f.IntVar(&c.NEmbd, "embd", 128, "width of the model")
 	f.IntVar(&c.NHead, "heads", 0, "attention heads; 0: one for each 32 of --embd")

@@ -25,8 +25,9 @@ type Config struct {
 	RunID  string // default: the directory's name
 
 	// The vocabulary.
-	Tokenizer string // bpe (default), char or word
-	VocabSize int    // upper bound; default 2000 for bpe, all words for word
+	Tokenizer string   // bpe (default), char or word
+	VocabSize int      // upper bound; default 2000 for bpe, all words for word
+	Special   []string // special tokens that the text spells, which VocabSize does not count
 
 	// The model.
 	NLayer        int     // default 4

@@ -77,7 +77,7 @@ func (r *run) open(text string) error {
 		return err
 	}
 	if old == nil {
-		if err := r.newVocabulary(text); err != nil {
+		if r.artifacts, err = vocabulary(&r.config, text); err != nil {
 			return err
 		}
 	} else {
@@ -102,7 +102,7 @@ func (r *run) open(text string) error {
 	if err := r.dir.claim(r.doc, have); err != nil {
 		return err
 	}
-	train, val, err := split(tok.Encode(text), &r.config)
+	train, val, err := split(tok.EncodeSpecial(text), &r.config)
 	if err != nil {
 		return err
 	}
@@ -133,16 +133,6 @@ func (r *run) grow(have *document, old *checkpoint.Alpha) error {
 		r.config.restart = old.Step
 	}
 	return nil
-}
-
-// newVocabulary builds the tokenizer of a new run.
-func (r *run) newVocabulary(text string) error {
-	a, err := alpha.Train(r.config.Tokenizer, text, r.config.VocabSize)
-	if err != nil {
-		return err
-	}
-	r.artifacts, err = json.Marshal(a)
-	return err
 }
 
 // steps runs the remaining steps.

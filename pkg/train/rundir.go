@@ -39,23 +39,24 @@ type document struct {
 // trainConfig holds the settings, other than the model, that a run's losses depend on,
 // with Alpha's names if it has them.
 type trainConfig struct {
-	Iters       int     `json:"iters"`
-	BatchSize   int     `json:"batchSize"`
-	LR          float64 `json:"lr"`
-	MinLR       float64 `json:"minLr"`
-	Warmup      int     `json:"warmup"`
-	Beta1       float64 `json:"beta1"`
-	Beta2       float64 `json:"beta2"`
-	Eps         float64 `json:"eps"`
-	WeightDecay float64 `json:"weightDecay"`
-	GradClip    float64 `json:"gradClip"`
-	Seed        uint64  `json:"seed"`
-	Tokenizer   string  `json:"tokenizer"`
-	MaxVocab    int     `json:"maxVocab"` // 0: no bound
-	ValFraction float64 `json:"valFraction"`
-	TextBytes   int     `json:"textBytes"`
-	TextSHA256  string  `json:"textSHA256"`
-	Restart     int     `json:"restart,omitempty"` // the optimiser began anew after this step
+	Iters       int      `json:"iters"`
+	BatchSize   int      `json:"batchSize"`
+	LR          float64  `json:"lr"`
+	MinLR       float64  `json:"minLr"`
+	Warmup      int      `json:"warmup"`
+	Beta1       float64  `json:"beta1"`
+	Beta2       float64  `json:"beta2"`
+	Eps         float64  `json:"eps"`
+	WeightDecay float64  `json:"weightDecay"`
+	GradClip    float64  `json:"gradClip"`
+	Seed        uint64   `json:"seed"`
+	Tokenizer   string   `json:"tokenizer"`
+	MaxVocab    int      `json:"maxVocab"` // 0: no bound
+	Special     []string `json:"special,omitempty"`
+	ValFraction float64  `json:"valFraction"`
+	TextBytes   int      `json:"textBytes"`
+	TextSHA256  string   `json:"textSHA256"`
+	Restart     int      `json:"restart,omitempty"` // the optimiser began anew after this step
 }
 
 // newDocument describes a run with a vocabulary of the given size.
@@ -67,7 +68,7 @@ func newDocument(c *Config, vocab int, text string) (d document, err error) {
 	d.TrainConfig, err = json.Marshal(trainConfig{
 		Iters: c.Steps, BatchSize: c.BatchSize, LR: c.LR, MinLR: c.MinLR, Warmup: c.Warmup,
 		Beta1: c.Beta1, Beta2: c.Beta2, Eps: c.Eps, WeightDecay: c.WeightDecay, GradClip: c.GradClip,
-		Seed: c.Seed, Tokenizer: c.Tokenizer, MaxVocab: c.VocabSize, ValFraction: c.ValFraction,
+		Seed: c.Seed, Tokenizer: c.Tokenizer, MaxVocab: c.VocabSize, Special: c.Special, ValFraction: c.ValFraction,
 		TextBytes: len(text), TextSHA256: fmt.Sprintf("%x", sha256.Sum256([]byte(text))), Restart: c.restart,
 	})
 	if err != nil {
