@@ -57,7 +57,7 @@ func TestPublished(t *testing.T) {
 		rows = append(rows, row(name, template))
 	}
 	slices.Sort(rows)
-	const begin, end = "<!-- generated: templates -->\n", "\n<!-- end -->"
+	const begin, end = "<!-- templates -->\n", "\n<!-- end of templates -->"
 	raw, err := os.ReadFile("README.md")
 	if err != nil {
 		t.Fatal(err)
