@@ -2,8 +2,6 @@ package chat
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -153,20 +151,7 @@ func toolsOf(raw []byte) (list []llm.Tool, why string) {
 // Chats as clients send them become the prompts that Python renders, for every template that
 // can write them.
 func TestCases(t *testing.T) {
-	var cases []suiteCase
-	texts := map[string]string{}
-	for name, into := range map[string]any{"cases.json": &cases, "templates.json": &texts} {
-		raw, err := os.ReadFile(filepath.Join(*data, "chat-templates", name))
-		if os.IsNotExist(err) {
-			t.Skipf("no chat templates in %s; -data names the directory", *data)
-		}
-		if err == nil {
-			err = json.Unmarshal(raw, into)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	cases, texts := suite(t)
 	equal, skipped := 0, map[string]int{}
 	for _, c := range cases {
 		c := &c

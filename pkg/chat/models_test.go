@@ -18,12 +18,9 @@ var (
 	data = flag.String("data", "../../../shared/data", "directory with chat-templates")
 )
 
-// published reads the templates of published models by the name of a case that uses each, or
-// skips the test.
-func published(t *testing.T) map[string]string {
+// suite reads the cases and the texts of templates by their keys, or skips the test.
+func suite(t *testing.T) (cases []suiteCase, texts map[string]string) {
 	t.Helper()
-	var cases []struct{ ID, Template string }
-	texts := map[string]string{}
 	for name, into := range map[string]any{"cases.json": &cases, "templates.json": &texts} {
 		raw, err := os.ReadFile(filepath.Join(*data, "chat-templates", name))
 		if os.IsNotExist(err) {
@@ -36,6 +33,13 @@ func published(t *testing.T) map[string]string {
 			t.Fatal(err)
 		}
 	}
+	return cases, texts
+}
+
+// published returns the templates of published models by the name of a case that uses each.
+func published(t *testing.T) map[string]string {
+	t.Helper()
+	cases, texts := suite(t)
 	list := map[string]string{}
 	for _, c := range cases {
 		name, _, _ := strings.Cut(c.ID, "#")
