@@ -16,6 +16,7 @@ import (
 	"reflect"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -42,7 +43,11 @@ func buildFor(t testing.TB, functions, family, arch string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "bootstrap")
 	link := "-s -w -X '" + reflect.TypeFor[version.Info]().PkgPath() + ".stamp=" + stamp + "'"
-	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", link, "-o", out, "./"+family)
+	flags, err := os.ReadFile("build.flags")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("go", slices.Concat([]string{"build"}, strings.Fields(string(flags)), []string{"-ldflags", link, "-o", out, "./" + family})...)
 	cmd.Dir = functions
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOARCH="+arch)
 	if text, err := cmd.CombinedOutput(); err != nil {

@@ -52,7 +52,7 @@ type (
 	Mask = pushdown.Mask
 )
 
-// Marks are bytes that no text has: [Vocabulary.WithMarks] gives them to tokens, and the texts
+// Marks are bytes that no text has: WithMarks of a [Vocabulary] gives them to tokens, and the texts
 // of a [CallSyntax] may contain them.
 const (
 	FirstMark = pushdown.FirstMark // the first of these bytes
