@@ -3,6 +3,7 @@ package repl
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"glossa/pkg/terminal"
 )
@@ -73,11 +74,13 @@ func (s *screen) remark(text string) {
 	if s.colour {
 		before, after = "\x1b[2m", "\x1b[0m"
 	}
-	io.WriteString(s.notes, before)
-	w := terminal.NewWrapper(s.notes, func() int { return terminal.Columns(s.notes) })
-	w.WriteString(terminal.Clean(text)) // like other notes, best effort
+	var b strings.Builder // written at once: an editor may draw its prompt meanwhile
+	b.WriteString(before)
+	w := terminal.NewWrapper(&b, func() int { return terminal.Columns(s.notes) })
+	w.WriteString(terminal.Clean(text))
 	w.End()
-	io.WriteString(s.notes, after)
+	b.WriteString(after)
+	io.WriteString(s.notes, b.String()) // like other notes, best effort
 }
 
 // newline ends the line of a prompt.
