@@ -11,8 +11,22 @@ from safetensors.numpy import save_file
 CONTEXT, WIDTH, LAYERS, HEADS = 8192, 16, 1, 2
 MARKS = {"<|im_start|>": True, "<|im_end|>": True, "<tool_call>": False}  # whether it is special; from id 256 on
 END = 257
-TEMPLATE = ("{% for message in messages %}{{ '<|im_start|>' + message.role + '\n' + message.content + '<|im_end|>\n' }}{% endfor %}"
-            "{{ '<|im_start|>assistant\n' }}")
+TEMPLATE = """{% if tools %}<|im_start|>system
+{% for tool in tools %}{{ tool | tojson }}
+{% endfor %}<|im_end|>
+{% endif %}
+{% for message in messages %}
+{% if message.role == 'tool' %}<|im_start|>user
+<tool_response>
+{{ message.content }}
+</tool_response><|im_end|>
+{% else %}<|im_start|>{{ message.role }}
+{{ message.content or '' }}{% for call in message.tool_calls or [] %}<tool_call>
+{"name": "{{ call.function.name }}", "arguments": {{ call.function.arguments | tojson }}}
+</tool_call>{% if not loop.last %}{{ '\n' }}{% endif %}{% endfor %}<|im_end|>
+{% endif %}
+{% endfor %}<|im_start|>assistant
+"""
 
 
 def characters():
