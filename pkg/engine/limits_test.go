@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/transformer"
@@ -239,6 +240,33 @@ func TestWorkerComesBack(t *testing.T) {
 		}()
 		if running, _ := q.Stats(); running != 0 {
 			t.Fatalf("%s: the worker is gone", name)
+		}
+	}
+}
+
+// A chat that is much longer than the context is rejected before its template runs.
+func TestLongChatsAreRejectedFirst(t *testing.T) {
+	e := withTokenizer(t, characters(t), 64, Config{})
+	e.template = named(t, chat.ChatML) // its marks are not in the vocabulary: a prompt of it is longer than its messages
+	for name, test := range map[string]struct {
+		messages int
+		text     string
+		first    bool
+	}{
+		"many":  {chatSlack*64 + 1, "", true},
+		"long":  {1, strings.Repeat("a", chatSlack*64+1), true},
+		"other": {1, strings.Repeat("a", 65), false},
+	} {
+		req := &llm.Request{Prompts: []llm.Prompt{{}}}
+		for range test.messages {
+			req.Prompts[0].Messages = append(req.Prompts[0].Messages, llm.Message{Role: "user", Parts: []llm.Part{{Text: test.text}}})
+		}
+		err := e.checkPrompts(req.Prompts, &settings{})
+		if (err != nil) != test.first || err != nil && llm.AsError(err).Code != llm.TooLong {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, _, err := llm.Collect(e.Generate(t.Context(), req), 1); err == nil || llm.AsError(err).Code != llm.TooLong {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

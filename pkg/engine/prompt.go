@@ -34,11 +34,32 @@ func (e *Engine) checkPrompts(prompts []llm.Prompt, s *settings) error {
 		for spans, ids := range runs(e.spelled(p.Parts)) {
 			least += len(ids) + tokenizer.AtLeastSpans(e.tokenizer, spans)
 		}
-		if least > e.context {
+		limit := e.context
+		if p.Messages != nil {
+			least, limit = e.leastOfChat(p.Messages), chatSlack*e.context
+		}
+		if least > limit {
 			return e.tooLong("the prompt has", &tokenizer.LimitError{AtLeast: least, Max: e.context})
 		}
 	}
 	return nil
+}
+
+// chatSlack is how many times longer than the context the messages of a chat may be before its
+// template runs: templates may leave out a part, such as past reasoning. Without this bound, a
+// chat of many messages takes a kilobyte for each.
+const chatSlack = 4
+
+// leastOfChat returns a lower bound of the tokens of a chat of which the template leaves out
+// nothing: a message has one at least.
+func (e *Engine) leastOfChat(messages []llm.Message) int {
+	var spans []tokenizer.Span
+	for _, m := range messages {
+		for _, part := range m.Parts {
+			spans = append(spans, tokenizer.Span{Text: part.Text})
+		}
+	}
+	return max(len(messages), tokenizer.AtLeastSpans(e.tokenizer, spans))
 }
 
 // tooLong converts a tokenizer's limit error to an error for the client.

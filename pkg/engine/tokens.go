@@ -21,9 +21,24 @@ func (e *Engine) Render(ctx context.Context, p llm.Prompt, params *llm.Params, o
 	if err != nil {
 		return nil, false, err
 	}
+	worker, err := e.queue.acquire(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	defer worker.release()
+	need := int64(len(p.Messages)) * messageBytes
+	if err := e.affords(need, "a chat of fewer messages"); err != nil {
+		return nil, false, err
+	}
+	if err := worker.claim(ctx, need); err != nil {
+		return nil, false, err
+	}
 	parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: params.Tools, Settings: variables, Open: open})
 	return parts, e.template.Raw(), err
 }
+
+// messageBytes is the memory of a message while a template writes it.
+const messageBytes = 2 << 10
 
 // TokenizerJSON implements [llm.TokenizerFile]. It waits for a worker, since it may read
 // and check a file of megabytes.

@@ -54,7 +54,7 @@ func TestRender(t *testing.T) {
 		open, ended int // parts
 		start       bool
 	}{chat.Concat: {1, 1, true}, chat.ChatML: {3, 3, false}} {
-		e := &Engine{template: named(t, template)}
+		e := &Engine{core: &core{memory: 1 << 20}, template: named(t, template)}
 		open, start, err := e.Render(t.Context(), chats, &llm.Params{}, true)
 		ended, _, err2 := e.Render(t.Context(), chats, &llm.Params{}, false)
 		if len(open) != want.open || len(ended) != want.ended || start != want.start || err != nil || err2 != nil {
