@@ -109,7 +109,7 @@ func held() []mutant {
 		{"marks: the shorter of two tokens", engine, "callSyntax.mark", "len(spelling) > len(longest)", "(longest == \"\" || len(spelling) < len(longest))", engine, "^TestCallSyntax$"},
 		{"marks: a token that the model cannot write", engine, "callSyntax.mark", "id < size", "id >= 0", engine, "^TestCallSyntax$"},
 		{"marks: the trigger is a part of a token", engine, "newCallSyntax", "c.Trigger = begin[:1]", "_ = begin[:1]", engine, "^TestCallSyntax$"},
-		{"marks: clients see them in tokens", engine, "text.shown", "t.marks && isMark(bytes)", "false", engine, "^TestMarkedCalls$"},
+		{"marks: clients see them in tokens", engine, "text.shown", "t.calls != nil && isMark(bytes)", "false", engine, "^TestMarkedCalls$"},
 		{"marks: clients see those of a call that was cut off", engine, "callReader.push", "strings.ToValidUTF8(piece.Text, \"\")", "piece.Text", engine, "^TestMarksCutOff$"},
 		{"marks: an end token does not close a call", engine, "generation.decideConstrained", "g.engine.ends[id] && r.constrained.matcher.Accepts()", "g.engine.ends[id]", engine, "^TestMarkedCalls$"},
 		{"marks: text follows an end token", engine, "generation.accept", "g.engine.ends[id] && h.matcher.Accepts()", "false", engine, "^TestEndOfCall$"},
