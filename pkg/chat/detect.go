@@ -23,6 +23,7 @@ func families() []family {
 	granite := toolcall.Granite()
 	granite.Trigger, granite.Open = "<|tool_call|>", "<|tool_call|>[" // as the template of 3.3 says
 	return []family{
+		{toolcall.Harmony(), []string{"<|channel|>commentary", "<|call|>"}},
 		{toolcall.QwenCoder(), []string{"<function=", "<parameter="}},
 		{toolcall.GLM(), []string{"<arg_key>", "<arg_value>"}},
 		{toolcall.DeepSeek(), []string{"<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"}},
@@ -73,12 +74,23 @@ func probeChat(m turn) []turn { return []turn{{role: "user", text: probeUser}, m
 // name, and what follows up to the first argument.
 func (t *Template) writes(s *toolcall.Syntax) bool {
 	text, err := t.closed(probeChat(probeCall()))
-	begin, end := strings.TrimRight(s.Begin(), " \n"), s.Middle
-	if s.Arguments.Style == toolcall.JSON {
-		end += `{"` + probeKey
-	}
 	_, after, ok := strings.Cut(text, probeTool)
-	return err == nil && ok && strings.Contains(text, begin) && strings.Contains(text, s.Call+probeTool) && strings.HasPrefix(after, end)
+	if err != nil || !ok {
+		return false
+	}
+	for i, head := range s.Heads() {
+		begin, call, end := strings.TrimRight(head.Call, " \n"), s.Call, head.Middle
+		if i > 0 {
+			call = head.Call
+		}
+		if s.Arguments.Style == toolcall.JSON {
+			end += `{"` + probeKey
+		}
+		if strings.Contains(text, begin) && strings.Contains(text, call+probeTool) && strings.HasPrefix(after, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // closed renders a chat of a probe that has ended, with the tool of probes.

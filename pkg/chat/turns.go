@@ -27,6 +27,12 @@ func (t *Template) turns(c *Chat) ([]turn, error) {
 	if !t.nature.calls {
 		turns = t.callsAsText(turns)
 	}
+	if t.nature.oneCall {
+		turns = oneCall(turns)
+	}
+	if t.nature.oneText {
+		oneText(turns)
+	}
 	if list, err := t.list(c.Tools); err != nil {
 		return nil, err
 	} else if list != "" {
@@ -98,6 +104,34 @@ func inOrder(messages []llm.Message) []llm.Message {
 		slices.SortStableFunc(results, func(a, b llm.Message) int { return cmp.Compare(place(a), place(b)) })
 	}
 	return messages
+}
+
+// oneCall writes each call of a message, with its results, as a message of its own.
+func oneCall(turns []turn) (out []turn) {
+	for len(turns) > 0 {
+		from := turns[0]
+		turns = turns[1:]
+		for len(from.calls) > 1 {
+			first := from
+			first.calls = from.calls[:1]
+			out = append(out, first)
+			for len(turns) > 0 && turns[0].role == "tool" && turns[0].id == first.calls[0].ID {
+				out, turns = append(out, turns[0]), turns[1:]
+			}
+			from.text, from.reasoning, from.calls = "", "", from.calls[1:]
+		}
+		out = append(out, from)
+	}
+	return out
+}
+
+// oneText makes the text of a message that reasons and calls a part of the reasoning.
+func oneText(turns []turn) {
+	for i := range turns {
+		if m := &turns[i]; len(m.calls) > 0 && m.reasoning != "" {
+			m.reasoning, m.text = join(m.reasoning, "\n\n", m.text), ""
+		}
+	}
 }
 
 // callsAsText writes calls as the text of the assistant, and adjacent results of tools as one

@@ -4,7 +4,7 @@ package toolcall
 func Families() []Syntax {
 	return []Syntax{
 		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
-		QwenCoder(), GLM(), LFM2(), OLMo3(),
+		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(),
 	}
 }
 
@@ -108,5 +108,16 @@ func OLMo3() Syntax {
 		Family: "olmo3", Trigger: "<function_calls>", Anywhere: true,
 		Open: "<function_calls>", Middle: "(", End: ")", Between: "\n", Close: "</function_calls>",
 		Arguments: Arguments{Style: Python, Middle: "=", Between: ", "},
+	}
+}
+
+// Harmony is the form of GPT-OSS: a call is a message to the tool. Text is a message on another
+// channel. Also is how the published template writes calls, and Call how models mostly do (the
+// harmony format in OpenAI's documentation of 2025).
+func Harmony() Syntax {
+	return Syntax{
+		Family: "harmony", Trigger: "<|channel|>commentary to=functions.", Text: "<|channel|>final<|message|>",
+		Call: "<|channel|>commentary to=functions.", Middle: " <|constrain|>json<|message|>", End: "<|call|>",
+		Also: Head{Call: " to=functions.", Middle: "<|channel|>commentary json<|message|>"}, One: true,
 	}
 }
