@@ -105,6 +105,7 @@ type Reader struct {
 	marks  *Marks
 	state  State
 	framed bool   // the answer began with the mark Answer
+	trim   bool   // white space is dropped: nothing else came after Answer, or after End
 	begun  bool   // the reasoning has had a character that is not white space
 	held   string // read but not emitted
 }
@@ -143,7 +144,7 @@ func (r *Reader) End() (out Piece) {
 // was held back.
 func (r *Reader) Stop() (out Piece) {
 	out = r.End()
-	r.state, r.framed = Answer, false
+	r.state, r.framed, r.trim = Answer, false, false
 	return out
 }
 
@@ -174,6 +175,10 @@ func (r *Reader) step(out *Piece) bool {
 // answer emits the answer, without the mark that ends it.
 func (r *Reader) answer(out *Piece) bool {
 	end := r.marks.End
+	if r.trim {
+		r.held = trimLeft(r.held)
+		r.trim = r.held == ""
+	}
 	if !r.framed || end == "" {
 		out.Text += r.held
 		r.held = ""
@@ -181,7 +186,7 @@ func (r *Reader) answer(out *Piece) bool {
 	}
 	if at := strings.Index(r.held, end); at >= 0 {
 		out.Text += trimRight(r.held[:at])
-		r.held, r.framed = trimLeft(r.held[at+len(end):]), false
+		r.held, r.framed, r.trim = r.held[at+len(end):], false, true
 		return r.held != ""
 	}
 	n := len(trimRight(r.held[:len(r.held)-partial(r.held, end)]))
@@ -236,7 +241,7 @@ func (r *Reader) between(*Piece) bool {
 		return false
 	case mark == "":
 	case strings.HasPrefix(r.held, mark):
-		r.held, r.framed = trimLeft(r.held[len(mark):]), true
+		r.held, r.framed, r.trim = r.held[len(mark):], true, true
 	case strings.HasPrefix(mark, r.held):
 		return false
 	}
