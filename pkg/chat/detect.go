@@ -30,10 +30,13 @@ func families() []family {
 		{toolcall.MistralArgs(), []string{"[TOOL_CALLS]", "[ARGS]"}},
 		{toolcall.Mistral(), []string{"[TOOL_CALLS]"}},
 		{toolcall.LFM2(), []string{"<|tool_list_start|>"}},
+		{toolcall.LFM2(), []string{"List of tools: ["}}, // LFM 2.5
 		{toolcall.LFM2(), []string{"<|tool_call_start|>"}},
 		{granite, []string{"<|start_of_role|>", "<|tool_call|>"}},
 		{toolcall.Phi4(), []string{"<|tool|>", "<|/tool|>"}},
 		{toolcall.OLMo3(), []string{"<function_calls>"}},
+		{toolcall.Kimi(), []string{"<|tool_call_begin|>", "<|tool_call_argument_begin|>"}},
+		{toolcall.Cohere2(), []string{"<|START_ACTION|>", "<|START_TEXT|>"}},
 		{toolcall.CommandR(), []string{"<|START_ACTION|>", "tool_name"}},
 		{toolcall.Llama3(), []string{"<|start_header_id|>", `"parameters"`}},
 		{toolcall.Hermes(), []string{"<tool_call>", "arguments"}},
@@ -74,6 +77,7 @@ func probeChat(m turn) []turn { return []turn{{role: "user", text: probeUser}, m
 // name, and what follows up to the first argument.
 func (t *Template) writes(s *toolcall.Syntax) bool {
 	text, err := t.closed(probeChat(probeCall()))
+	text = ids.ReplaceAllString(text, "")
 	_, after, ok := strings.Cut(text, probeTool)
 	if err != nil || !ok {
 		return false

@@ -56,3 +56,27 @@ func TestHarmonyHistory(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// Calls that a template drops are written as the model writes them: the marks are special
+// tokens, and the names and arguments are not.
+func TestCallsAsText(t *testing.T) {
+	template := compile(t, `{% if tools %}<|tool_list_start|>{{ tools | tojson }}{% endif %}{% for m in messages %}{{ m.role }}:{{ m.content }};{% endfor %}`)
+	call := text("assistant", "<|im_end|>")
+	call.Calls = []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":"<|tool_call_end|>"}`}}
+	parts, err := template.Render(t.Context(), &Chat{Messages: []llm.Message{text("user", "Hi"), call}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got strings.Builder
+	for _, p := range parts {
+		if p.Special {
+			got.WriteString("«" + p.Text + "»")
+		} else {
+			got.WriteString(p.Text)
+		}
+	}
+	const want = "«user:»Hi«;assistant:»<|im_end|>\n«<|tool_call_start|>[»f«(»x«=»\"<|tool_call_end|>\"«)]<|tool_call_end|>;»"
+	if got.String() != want {
+		t.Errorf("got\n%s\nwant\n%s", got.String(), want)
+	}
+}

@@ -14,8 +14,9 @@ type turn struct {
 	role, text string
 	reasoning  string
 	calls      []llm.Call
-	id, name   string // of a tool's message: the call that it answers, and the tool
-	number     int    // of the message that it comes from
+	id, name   string          // of a tool's message: the call that it answers, and the tool
+	written    []toolcall.Part // calls that follow the text
+	number     int             // of the message that it comes from
 }
 
 // turns returns the messages of a chat in the form that the template can write.
@@ -139,8 +140,7 @@ func oneText(turns []turn) {
 func (t *Template) callsAsText(turns []turn) []turn {
 	var out []turn
 	for _, from := range turns {
-		from.text = join(from.text, "\n", write(&t.calls, from.calls))
-		from.calls = nil
+		from.written, from.calls = written(&t.calls, from.calls), nil
 		if t.nature.results {
 			out = append(out, from)
 			continue
@@ -157,8 +157,8 @@ func (t *Template) callsAsText(turns []turn) []turn {
 	return out
 }
 
-// write returns calls in a syntax.
-func write(s *toolcall.Syntax, calls []llm.Call) string {
+// written returns calls in a syntax.
+func written(s *toolcall.Syntax, calls []llm.Call) []toolcall.Part {
 	list := make([]toolcall.Call, len(calls))
 	for i, c := range calls {
 		list[i] = toolcall.Call{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}
