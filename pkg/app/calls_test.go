@@ -105,6 +105,8 @@ func callsOpenAI() []call {
 		{"POST", "/tokenize", "", account.Client, `{` + hello + `,"add_generation_prompt":false,"model":"golden"}`, 200},
 		{"POST", "/tokenize", "", account.Client, `{` + hello + `,"model":"translator"}`, 400},
 		{"POST", "/tokenize", "", account.Client, `{"prompt":"a","chat_template":"x"}`, 400},
+		{"POST", "/apply-template", "", account.Client, `{` + hello + `,"model":"golden"}`, 200},
+		{"POST", "/apply-template", "", account.Client, `{` + hello + `,"model":"translator"}`, 400},
 		{"POST", "/detokenize", "", account.Client, `{"tokens":[1,2.0]}`, 200},
 		{"POST", "/detokenize", "", account.Client, `{"tokens":[7]}`, 400},
 		{"GET", "/vllm/golden/tokenizer_info", "/vllm/{id}/tokenizer_info", account.Client, "", 200},

@@ -32,6 +32,7 @@ var asked = []struct {
 	{"POST", "/vllm/MODEL/tokenize", `{"prompt":"a"}`, "tokenize", "tokens", "error.message"},
 	{"POST", "/vllm/MODEL/detokenize", `{"tokens":[1]}`, "tokenize", "prompt", "error.message"},
 	{"POST", "/tokenize", `{"model":"MODEL","prompt":"a"}`, "tokenize", "tokens", "error.message"},
+	{"POST", "/apply-template", `{"model":"MODEL","messages":[{"role":"user","content":"a"}]}`, "render", "prompt", "error.message"},
 	{"POST", "/detokenize", `{"model":"MODEL","tokens":[1]}`, "tokenize", "prompt", "error.message"},
 	{"GET", "/api/inference?query=a&model=MODEL", "", "", "", "error"},
 	{"POST", "/api/generate", `{"prompt":"a","model":"MODEL"}`, "", "text", "error"},
@@ -126,7 +127,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 		family, name string
 		has          []string
 	}{
-		{local, "local", "golden", []string{"", "score", "embed", "tokenize"}},
+		{local, "local", "golden", []string{"", "score", "embed", "tokenize", "render"}},
 		{local, "local", "translator", []string{"embed", "tokenize", "translate"}},
 		{script, "elsewhere", "script", []string{"", "form", "tools"}},
 	} {

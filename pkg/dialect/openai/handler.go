@@ -26,12 +26,14 @@ func Routes(cfg Config) []httpx.Route {
 		cfg.Now = time.Now
 	}
 	chat := httpx.Post(chatTable, (*chatRequest).request, open[chatRequest](cfg), cfg.answerChat)
+	template := httpx.Post(chatTable, (*chatRequest).request, open[chatRequest](cfg), answerPrompt)
 	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
 	routes := append(cfg.tokenRoutes(), []httpx.Route{
 		{Method: "GET", Pattern: "/v1/models", Permission: httpx.Listing, Doc: listDoc, Handle: cfg.list},
 		{Method: "GET", Pattern: "/v1/models/{id...}", Permission: httpx.Listing, Doc: modelDoc, Handle: cfg.model},
 		{Method: "POST", Pattern: "/v1/chat/completions", Permission: httpx.Inference, Streams: true, Doc: chatDoc, Handle: chat},
 		{Method: "POST", Pattern: "/chat/completions", Permission: httpx.Inference, Streams: true, Doc: chatAliasDoc, Handle: chat},
+		{Method: "POST", Pattern: "/apply-template", Permission: httpx.Inference, Doc: templateDoc, Handle: template},
 		{Method: "POST", Pattern: "/v1/completions", Permission: httpx.Inference, Streams: true, Doc: completionDoc, Handle: cfg.completions()},
 		{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Handle: embed},
 	}...)

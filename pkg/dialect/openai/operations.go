@@ -43,6 +43,14 @@ var chatDoc = &httpx.Operation{
 
 var chatAliasDoc = chatDoc.As("chatCompletionAlias", "Continue a chat, as /v1/chat/completions does")
 
+var templateDoc = &httpx.Operation{
+	ID: "applyTemplate", Tag: tag, Summary: "Show the prompt that a chat becomes, in the protocol of llama.cpp's server",
+	Description: "The body is that of a chat completion. Nothing is generated.",
+	Body:        chatTable,
+	Example:     `{"model": "tools", "messages": [{"role": "user", "content": "Hello!"}]}`,
+	Answers:     []httpx.Answer{{Of: promptAnswer{}}},
+}
+
 var completionDoc = &httpx.Operation{
 	ID: "createCompletion", Tag: tag, Summary: "Continue texts",
 	Description: "Unsupported parameters are rejected by name, unless their value has no effect. " +

@@ -117,4 +117,28 @@ func TestTokenize(t *testing.T) {
 	}
 }
 
+// A chat becomes the prompt of its completion, with the pieces that each side wrote.
+func TestApplyTemplate(t *testing.T) {
+	h := muxOf(Routes(Config{Models: append(spellers("m"), testCatalog()...)})...)
+	for _, test := range []struct {
+		body   string
+		status int
+		want   string // or a part of an error
+	}{
+		{`{"model":"m",` + hi + `}`, 200, `{"prompt":"<uhi>","spans":[{"text":"<","template":true},{"text":"uhi","template":false},{"text":">","template":true}]}`},
+		{`{"model":"m",` + hi + `,"tools":[` + clock + `],"stream":true}`, 200, `{"prompt":"<uhitime>","spans":[{"text":"<","template":true},{"text":"uhitime","template":false},{"text":">","template":true}]}`},
+		{`{"model":"m",` + hi + `,"tools":[` + clock + `],"tool_choice":"none"}`, 200, `{"prompt":"<uhi>","spans":[{"text":"<","template":true},{"text":"uhi","template":false},{"text":">","template":true}]}`},
+		{`{"model":"vectors",` + hi + `}`, 400, "this server does not know the chat template of the model"},
+		{`{"model":"nope",` + hi + `}`, 404, "The model 'nope' does not exist"},
+		{`{"model":"m","messages":[]}`, 400, "at least one message is required"},
+		{`{"model":"m",` + hi + `,"chat_template":"x"}`, 400, "chat_template"},
+	} {
+		w := ask(h, "POST", "/apply-template", test.body)
+		got := unescaped(strings.TrimSpace(w.Body.String()))
+		if w.Code != test.status || test.status == 200 && got != test.want || !strings.Contains(got, test.want) {
+			t.Errorf("%s: got %d %s", test.body, w.Code, got)
+		}
+	}
+}
+
 func unescaped(s string) string { return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(s) }
