@@ -17,7 +17,7 @@ class OneItem(CloudTest):
 
     def at_first(self):
         """What is listed once no other test's items are."""
-        eventually(lambda: self.listed()[-len(ROWS):] == [name for name, _, _ in ROWS] and self.listed()[-len(ROWS) - 1] == "phrases")
+        eventually(lambda: self.listed()[-len(ROWS):] == [name for name, _, _ in ROWS] and self.listed()[-len(ROWS) - 1] == "tools")
         return self.listed()
 
     def test_one_item_is_a_model(self):

@@ -6,7 +6,11 @@ const schema = "pkg/schema"
 func remoteTools() []mutant {
 	const dialect = "pkg/dialect/openai"
 	return []mutant{
-		{"remote tools: blocks of text count as calls", remote, "calls.number", "n = len(c.empty)", "n = len(c.empty); if p.Index != nil { n = *p.Index }", remote, "^TestCallNumbers$"},
+		{"remote tools: blocks of text count as calls", remote, "calls.number", "n = len(c.begun)", "n = len(c.begun); if p.Index != nil { n = *p.Index }", remote, "^TestCallNumbers$"},
+		{"remote tools: calls of one number are one call", remote, "calls.number", "p.continues(c.begun[n])", "true", remote, "^TestCallNumbers$"},
+		{"remote tools: each piece with an id is a call", remote, "piece.continues", `p.Function.Name == ""`, `p.Function.Name == "" && p.ID == ""`, remote, "^TestCallNumbers$"},
+		{"remote: the prompts of completions count once", remote, "run.count", "r.input += c.Usage.Input", "r.input = max(r.input, c.Usage.Input)", bedrock, "^TestMetrics$"},
+		{"remote: completions are reserved as one", budget, "backend.clamp", "n * times", "n * min(times, 1)", budget, "^TestBoundOfCompletions$"},
 		{"remote tools: a call without arguments has none", remote, "calls.end", `Arguments: "{}"`, `Arguments: ""`, remote, "^TestCallNumbers$"},
 		{"remote tools: calls without bound", remote, "calls.add", "n >= maxCalls", "n >= 9*maxCalls", remote, "^TestCallNumbers$"},
 		{"remote tools: a chat with images takes the operation of texts", remote, "Backend.schemaOf", "!llm.Texts(m.Parts)", "m.Failed", remote, "^TestChats$"},

@@ -17,6 +17,9 @@ func mutants() []mutant {
 // positions: fairseq's sinusoids, and which pairs rotary embedding turns.
 func positions() []mutant {
 	return []mutant{
+		{"stop strings cut calls", engine, "text.push", "t.stops, searched = nil, len(t.held)", "searched = len(t.held)", engine, "^Test(TextWithCalls|Calls)$"},
+		{"stop strings see the white space before a call", engine, "text.beforeCalls", `strings.TrimRight(t.held[:n], " \t\r\n")`, "t.held[:n]", engine, "^TestTextWithCalls$"},
+		{"stop strings see the beginning of a call's mark", engine, "text.beforeCalls", "n -= beginning(t.held, t.calls.Trigger)", "n -= 0", engine, "^TestTextWithCalls$"},
 		{"fairseq: position p is row p+2", transformer, "Model.addPosition", "pos+sinusoidOffset", "pos", arch, goldens},
 		{"fairseq: half-1 in the denominator", transformer, "sinusoidFrequencies", "len(f)-1", "len(f)", arch, goldens},
 		{"fairseq: sines first, then cosines", transformer, "Model.addPosition", "x[i] += float32(sin); x[n+i] += float32(cos)", "x[i] += float32(cos); x[n+i] += float32(sin)", arch, goldens},

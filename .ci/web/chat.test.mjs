@@ -28,6 +28,13 @@ def grow(light, water):
 
 More at [the encyclopedia](https://example.org/photosynthesis).`
 
+// bare returns the address of a server with base models alone.
+async function bare(t) {
+  const front = await chatServer((await server()).url, { sage: false })
+  t.after(front.stop)
+  return front.url
+}
+
 suite('chat', () => {
   // shown opens the view with the model sage; say sends a message and waits for the answer.
   async function shown(t, options = {}) {
@@ -81,7 +88,7 @@ suite('chat', () => {
   })
 
   test('a model of the server remembers what was said', async (t) => {
-    const page = await open(t, (await server()).url, { hash: 'chat' })
+    const page = await open(t, await bare(t), { hash: 'chat' })
     await picked(page, 'chat-model', 'novels')
     await page.waitForFunction(() => document.querySelector('#view-chat [data-param=temperature]').placeholder)
     for (const [name, value] of [['max_tokens', '8'], ['temperature', '0']]) await page.locator(`#view-chat [data-param=${name}]`).fill(value)
@@ -105,7 +112,7 @@ suite('chat', () => {
   })
 
   test('a server with base models alone offers them, and says so', async (t) => {
-    const plain = await open(t, (await server()).url, { hash: 'chat' })
+    const plain = await open(t, await bare(t), { hash: 'chat' })
     await picked(plain, 'chat-model', 'novels')
     assert.deepEqual(await plain.locator('#chat-model option').allTextContents(), ['novels', 'abc', 'chords', 'forms'])
     assert.match(await plain.locator('.about').textContent(), /novels is a base model: it continues your text instead of answering it/)
@@ -372,7 +379,7 @@ suite('chat', () => {
     await page.locator('#chat-shaded').check()
     await say('x')
     assert.equal(front.bodies[0].logprobs, undefined) // remote models tell none
-    const local = await open(t, (await server()).url, { hash: 'chat' })
+    const local = await open(t, await bare(t), { hash: 'chat' })
     await picked(local, 'chat-model', 'novels')
     await local.locator('#chat-shaded').check()
     await local.locator('#chat-text').fill('The old')

@@ -1,14 +1,15 @@
-// A server in front of another that adds the chat model sage, whose answers a test writes.
+// A server in front of another that adds the chat model sage, whose answers a test writes, and
+// hides the starter that chats.
 import { once } from 'node:events'
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// chatServer returns a server whose member answer(messages, body) returns the text of an
-// answer, or {status, error} to refuse, or {text, finish}, or {text, cut: true} to lose the
+// chatServer returns a server, without sage if so asked, whose member answer(messages, body) returns the text of an
+// answer, or {status, error} to refuse, or {text, thought, calls, finish}, or {text, cut: true} to lose the
 // connection after the text. bodies holds the requests. While held, no answer goes on: step
 // lets n tokens through.
-export async function chatServer(url) {
-  const front = { url: '', answer: () => 'Hello.', bodies: [], left: 0, held: false, quota: 0, waiting: [] }
+export async function chatServer(url, { sage = true } = {}) {
+  const front = { sage, url: '', answer: () => 'Hello.', bodies: [], left: 0, held: false, quota: 0, waiting: [] }
   front.step = (n) => {
     front.quota += n
     for (const go of front.waiting.splice(0)) go()
@@ -26,9 +27,16 @@ export async function chatServer(url) {
   return front
 }
 
-const added = {
-  '/v1/models': (v) => { v.data.push({ id: 'sage', object: 'model', created: 1795132800, owned_by: 'bedrock' }) },
-  '/list_models': (v) => { v.models.push({ model_type: 'Claude', model_name: 'sage', model_family: 'bedrock', streaming: true }) },
+const hidden = 'tools'
+const changes = {
+  '/v1/models': (v, sage) => {
+    v.data = v.data.filter((m) => m.id !== hidden)
+    if (sage) v.data.push({ id: 'sage', object: 'model', created: 1795132800, owned_by: 'bedrock' })
+  },
+  '/list_models': (v, sage) => {
+    v.models = v.models.filter((m) => m.model_name !== hidden)
+    if (sage) v.models.push({ model_type: 'Claude', model_name: 'sage', model_family: 'bedrock', streaming: true })
+  },
 }
 
 async function serve(front, url, request, response) {
@@ -38,11 +46,11 @@ async function serve(front, url, request, response) {
   if (body?.model === 'sage') return chat(front, body, response)
   const answer = await fetch(url + request.url, { method: request.method, headers: { 'Content-Type': 'application/json' }, body: sent || undefined })
   const headers = Object.fromEntries([...answer.headers].filter(([name]) => !['content-length', 'content-encoding', 'transfer-encoding', 'connection'].includes(name)))
-  const change = added[request.url]
+  const change = changes[request.url]
   const bytes = Buffer.from(await answer.arrayBuffer())
   if (!change || answer.status !== 200) return response.writeHead(answer.status, headers).end(bytes)
   const value = JSON.parse(bytes)
-  change(value)
+  change(value, front.sage)
   response.writeHead(200, headers).end(JSON.stringify(value))
 }
 
@@ -59,7 +67,8 @@ async function chat(front, body, response) {
   })
   response.writeHead(200, { 'Content-Type': 'text/event-stream' })
   const event = (choice, more) => response.write(`data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', choices: choice ? [{ index: 0, ...choice }] : [], ...more })}\n\n`)
-  const tokens = answer.text.match(/\s*\S+|\s+$/g) ?? []
+  for (const reasoning_content of answer.thought?.match(/\s*\S+/g) ?? []) event({ delta: { reasoning_content }, finish_reason: null })
+  const tokens = answer.text?.match(/\s*\S+|\s+$/g) ?? []
   for (const content of tokens) {
     while (front.held && front.quota === 0 && !gone) await new Promise((go) => front.waiting.push(go))
     if (gone) return
@@ -71,6 +80,10 @@ async function chat(front, body, response) {
     await sleep(50) // lets the written bytes arrive
     return response.destroy()
   }
-  event({ delta: {}, finish_reason: answer.finish ?? 'stop' }, { usage: { prompt_tokens: 9, completion_tokens: tokens.length, total_tokens: 9 + tokens.length } })
+  for (const [index, { id, name, arguments: text }] of (answer.calls ?? []).entries()) {
+    event({ delta: { tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }, finish_reason: null })
+    for (const part of text.match(/.{1,4}/gs) ?? []) event({ delta: { tool_calls: [{ index, function: { arguments: part } }] }, finish_reason: null })
+  }
+  event({ delta: {}, finish_reason: answer.finish ?? (answer.calls ? 'tool_calls' : 'stop') }, { usage: { prompt_tokens: 9, completion_tokens: tokens.length, total_tokens: 9 + tokens.length } })
   response.end('data: [DONE]\n\n')
 }

@@ -3,7 +3,9 @@ package main
 import (
 	"cmp"
 	"os"
+	"path"
 	"runtime"
+	"strings"
 
 	"glossa/pkg/app"
 	"glossa/pkg/home"
@@ -28,6 +30,26 @@ func (p *program) modelsDir(flag string, cfg *app.Config) (string, error) {
 		return dir, nil
 	}
 	return p.modelsHome()
+}
+
+// modelName returns the name of the subdirectory for a repository's model in a directory of models:
+// NAME, or OWNER--NAME if another owner's model is in NAME. No repository is called so.
+func modelName(dir, repo string) (string, error) {
+	base := path.Base(repo)
+	if base == repo {
+		return base, nil
+	}
+	full := strings.ReplaceAll(repo, "/", "--")
+	for _, name := range []string{full, base} {
+		origin, err := pulled(dir, name)
+		if err != nil {
+			return "", err
+		}
+		if strings.EqualFold(origin.Repo, repo) || name == base && origin.Repo == "" {
+			return name, nil
+		}
+	}
+	return full, nil
 }
 
 // existingHome returns the shared directory of models, "" if there is none yet.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -101,7 +102,10 @@ func planRemoval(dir, name string) (*removal, error) {
 			return nil, usageError{err}
 		}
 	}
-	base := path.Base(ref.Repo)
+	base, err := modelName(dir, ref.Repo)
+	if err != nil {
+		return nil, err
+	}
 	root, err := os.OpenRoot(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, absent(dir, name, base)
@@ -114,11 +118,11 @@ func planRemoval(dir, name string) (*removal, error) {
 	info, err := root.Lstat(base)
 	switch {
 	case err == nil && info.IsDir():
-		if origin, err := hub.Pulled(filepath.Join(dir, base)); base != ref.Repo && (err != nil || !strings.EqualFold(origin.Repo, ref.Repo)) {
+		if origin, err := hub.Pulled(filepath.Join(dir, base)); strings.Contains(ref.Repo, "/") && (err != nil || !strings.EqualFold(origin.Repo, ref.Repo)) {
 			return nil, fmt.Errorf("%s does not come from %s: to delete it, name it %s", filepath.Join(dir, base), ref.Repo, base)
 		}
 		err = r.directory(root.FS(), base, ref.Quant)
-	case ref.Repo != base || ref.Quant != "": // a link or a file is one model without an origin
+	case strings.Contains(ref.Repo, "/") || ref.Quant != "": // a link or a file is one model without an origin
 		return nil, absent(dir, name, base)
 	case err == nil && info.Mode()&fs.ModeSymlink != 0: // what it leads to stays
 		r.Files = []string{base}
@@ -197,6 +201,12 @@ func (r *removal) directory(fsys fs.FS, dir, quant string) error {
 			return fmt.Errorf("%s holds no model that glossa knows: delete it yourself", filepath.Join(r.Dir, dir))
 		}
 	}
+	own := func(name string) bool { return slices.Contains(origin.Files, name) }
+	if !pulled {
+		if own, err = owned(fsys, dir); err != nil {
+			return err
+		}
+	}
 	r.whole = dir
 	weights := false
 	err = fs.WalkDir(fsys, dir, func(name string, d fs.DirEntry, err error) error {
@@ -209,7 +219,7 @@ func (r *removal) directory(fsys fs.FS, dir, quant string) error {
 			if info, err := d.Info(); err == nil {
 				r.Size += info.Size()
 			}
-		case slices.Contains(origin.Files, inner), !pulled && !strings.Contains(inner, "/") && belongs.MatchString(inner):
+		case own(inner):
 			r.Files = append(r.Files, name)
 			weights = weights || isWeights.MatchString(inner)
 		default:
@@ -223,6 +233,40 @@ func (r *removal) directory(fsys fs.FS, dir, quant string) error {
 	return err
 }
 
+// owned returns a function that reports whether a file of a directory that no pull wrote belongs
+// to the model in it. The engine reads one kind of weights: adapters and GGUF files beside others
+// are not the model's.
+func owned(fsys fs.FS, dir string) (func(name string) bool, error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	there := func(name string) bool {
+		return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name })
+	}
+	weights := func(name string) bool { return strings.HasSuffix(name, ".gguf") }
+	switch {
+	case there("model.safetensors"), there("model.safetensors.index.json"):
+		weights = shards.MatchString
+	case !there("config.json"):
+		packs := map[string]bool{}
+		for _, e := range entries {
+			if strings.HasSuffix(e.Name(), checkpoint.PackSuffix) {
+				packs[e.Name()], _ = checkpoint.IsPack(fsys, path.Join(dir, e.Name())) // a file that cannot be read stays
+			}
+		}
+		if slices.Contains(slices.Collect(maps.Values(packs)), true) {
+			weights = func(name string) bool { return packs[name] }
+		}
+	}
+	return func(name string) bool {
+		return belongs.MatchString(name) || weights(name) && !strings.Contains(name, "/")
+	}, nil
+}
+
+// shards matches the files of weights in safetensors.
+var shards = regexp.MustCompile(`^model(-[0-9]{5}-of-[0-9]{5})?\.safetensors$|^model\.safetensors\.index\.json$`)
+
 // isWeights matches the weights among the files that belong to a model.
 var isWeights = regexp.MustCompile(`\.(safetensors|gguf)$|^checkpoint-[0-9]+\.json$|^metrics\.jsonl$`)
 
@@ -232,9 +276,10 @@ func isRun(fsys fs.FS) bool {
 	return err == nil
 }
 
-// belongs matches the files of a model that no pull wrote: those that the engine reads.
+// belongs matches the files of a model that no pull wrote, apart from its weights: those that the
+// engine reads.
 var belongs = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|added_tokens|chat_template|vocab)\.json$` +
-	`|^merges\.txt$|\.(model|safetensors|gguf)$|\.safetensors\.index\.json$|^(chat_template|additional_chat_templates/tool_use)\.jinja$|^metrics\.jsonl$|^checkpoint-[0-9]+\.json$`)
+	`|^merges\.txt$|^[^/]+\.model$|^(chat_template|additional_chat_templates/tool_use)\.jinja$|^metrics\.jsonl$|^checkpoint-[0-9]+\.json$`)
 
 // quantisation finds the files of one of the models in a subdirectory.
 func (r *removal) quantisation(fsys fs.FS, dir, quant string, places []arch.Place) error {
@@ -331,20 +376,18 @@ func (r *removal) remove() error {
 		return err
 	}
 	defer root.Close()
-	if dir := r.subdirectory(); dir != "" {
-		if err := hub.Idle(filepath.Join(r.Dir, dir)); err != nil {
-			return fmt.Errorf("%s: %w", dir, err)
-		}
+	dir := r.subdirectory()
+	if dir == "" {
+		return removeAll(root, r.Files)
 	}
-	for _, file := range r.Files {
-		if err := root.Remove(file); err != nil {
-			return err
-		}
+	lock, err := hub.LockDir(filepath.Join(r.Dir, dir))
+	if err != nil {
+		return fmt.Errorf("%s: %w", dir, err)
 	}
-	if r.whole == "" {
-		return nil
+	if err := removeAll(root, r.Files); err != nil || r.whole == "" {
+		return errors.Join(err, lock.Close())
 	}
-	if err := hub.Forget(filepath.Join(r.Dir, r.whole)); err != nil {
+	if err := lock.Forget(); err != nil {
 		return err
 	}
 	dirs := []string{r.whole}
@@ -356,6 +399,15 @@ func (r *removal) remove() error {
 	slices.SortFunc(dirs, func(a, b string) int { return len(b) - len(a) }) // the deepest first
 	for _, dir := range slices.Compact(dirs) {
 		_ = root.Remove(dir) // it stays if it is not empty
+	}
+	return nil
+}
+
+func removeAll(root *os.Root, files []string) error {
+	for _, file := range files {
+		if err := root.Remove(file); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -55,6 +55,8 @@ func TestModelsRm(t *testing.T) {
 		"models/clone/config.json": filesOf(t, "gpt2")["config.json"], "models/clone/m-Q4_0.gguf": gguf, "models/clone/m-Q8_0.gguf": gguf,
 		"models/beside/config.json": filesOf(t, "gpt2")["config.json"], "models/beside/model.safetensors": filesOf(t, "gpt2")["model.safetensors"], "models/beside/b-Q8_0.gguf": gguf,
 		"models/pt/config.json": []byte(`{"model_type":"bert"}`), "models/pt/vocab.json": []byte("{}"), "models/pt/pytorch_model.bin": []byte("mine"),
+		"models/tuned/config.json": filesOf(t, "gpt2")["config.json"], "models/tuned/model.safetensors": filesOf(t, "gpt2")["model.safetensors"], "models/tuned/adapter_config.json": []byte("{}"),
+		"models/tuned/adapter_model.safetensors": []byte("mine"), "models/tuned/t-Q8_0.gguf": gguf,
 		"models/my--model/config.json": filesOf(t, "gpt2")["config.json"], "models/my--model/model.safetensors": filesOf(t, "gpt2")["model.safetensors"],
 	}
 	for name, test := range map[string]struct {
@@ -76,6 +78,7 @@ func TestModelsRm(t *testing.T) {
 		"nobody":                  {"nobody --yes", "", 1, nil, `there is no model "nobody" in `},
 		"beside a configuration":  {"clone:Q4_0 --yes", "", 0, []string{"models/clone/m-Q4_0.gguf"}, "deleted clone:Q4_0"},
 		"beside safetensors":      {"beside:Q8_0 --yes", "", 0, []string{"models/beside/b-Q8_0.gguf"}, "deleted beside:Q8_0"},
+		"not an adapter":          {"tuned --yes", "", 0, []string{"models/tuned/config.json", "models/tuned/model.safetensors"}, "tuned/adapter_config.json, tuned/adapter_model.safetensors, tuned/t-Q8_0.gguf"},
 		"another program's":       {"pt --yes", "", 1, nil, "holds no model that glossa knows"},
 		"a file has no variants":  {"bare:Q8_0 --yes", "", 1, nil, `there is no model "bare:Q8_0"`},
 		"a file has no owner":     {"someone/bare --yes", "", 1, nil, `there is no model "someone/bare"`},
@@ -151,6 +154,33 @@ func TestModelsRmWhilePulling(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(models, "tiny", "tiny-Q8_0.gguf")); err != nil {
 		t.Error(err)
+	}
+}
+
+// Two owners' models of one name have directories of their own.
+func TestTwoOwners(t *testing.T) {
+	models := withHome(t)
+	h := newHubOf(t, filesOf(t, "gpt2"))
+	for _, repo := range []string{"acme/tiny", "zenith/tiny", "zenith/tiny"} {
+		status, out, notes := say(t, "", "pull", repo, "--endpoint", h.URL)
+		if name := strings.TrimPrefix(repo, "acme/"); status != 0 || !strings.Contains(out, " is complete: glossa run "+name+"\n") {
+			t.Fatalf("%s: status %d, %s%s", repo, status, out, notes)
+		}
+	}
+	h.Close()
+	for _, name := range []string{"acme/tiny", "zenith/tiny", "tiny", "zenith--tiny"} {
+		if status, out, notes := say(t, "", "run", name, "the hen", "--max-tokens", "1", "--endpoint", h.URL); status != 0 || out == "" {
+			t.Errorf("%s: status %d, %q, %s", name, status, out, notes)
+		}
+	}
+	if status, _, notes := say(t, "", "models", "rm", "acme/tiny", "--yes"); status != 0 {
+		t.Error(notes)
+	}
+	if status, out, notes := say(t, "", "run", "zenith/tiny", "the hen", "--max-tokens", "1", "--endpoint", h.URL); status != 0 || out == "" {
+		t.Errorf("status %d, %q, %s", status, out, notes)
+	}
+	if status, _, notes := say(t, "", "models", "rm", "zenith/tiny", "--yes"); status != 0 || len(filesIn(t, models)) > 0 {
+		t.Errorf("status %d, %s, left %q", status, notes, filesIn(t, models))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -58,9 +59,27 @@ file that loads without conversion.
 		if err := o.complete(); err != nil {
 			return err
 		}
+		if err := p.checkSource(args[0]); err != nil {
+			return err
+		}
 		return o.run(c.Context(), p)
 	}
 	return c
+}
+
+// checkSource returns an error if a model to pack does not exist. It names the directory of a
+// downloaded model of that name.
+func (p *program) checkSource(source string) error {
+	_, err := os.Stat(source)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if dir := p.existingHome(); dir != "" && filepath.IsLocal(source) {
+		if _, err := os.Stat(filepath.Join(dir, source)); err == nil {
+			return fmt.Errorf("%s does not exist here: the model of glossa pull is %s", source, filepath.Join(dir, source))
+		}
+	}
+	return fmt.Errorf("%s does not exist: name a training run, a directory of the hub, a GGUF file or a packed model", source)
 }
 
 // complete checks the arguments before anything is read.

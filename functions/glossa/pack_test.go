@@ -71,6 +71,24 @@ func TestPackRun(t *testing.T) {
 	}
 }
 
+// A source that does not exist is named, with the directory of a downloaded model.
+func TestPackOfNothing(t *testing.T) {
+	models := withHome(t)
+	place(t, models, map[string][]byte{"tiny/config.json": []byte("{}")})
+	t.Chdir(t.TempDir())
+	for source, want := range map[string]string{
+		"nothing": "nothing does not exist: name a training run, ",
+		"tiny":    "tiny does not exist here: the model of glossa pull is " + filepath.Join(models, "tiny") + "\n",
+		"../tiny": "../tiny does not exist: name a training run, ",
+	} {
+		for _, args := range [][]string{{"pack", source}, {"publish", source, "--checkpoints", "."}} {
+			if status, _, notes := say(t, "", args...); status != 1 || !strings.Contains(notes, want) {
+				t.Errorf("%q: status %d, %s", args, status, notes)
+			}
+		}
+	}
+}
+
 // Without -o the name consists of the source's name and the format.
 func TestPackNames(t *testing.T) {
 	source, err := filepath.Abs(packSource)

@@ -58,6 +58,9 @@ A packed model is stored as it is.`,
 		if err := o.complete(args[0], cfg.Checkpoints); err != nil {
 			return err
 		}
+		if err := p.checkSource(args[0]); err != nil {
+			return err
+		}
 		return o.run(c.Context(), cfg, p.stdout, p.stderr)
 	}
 	return c

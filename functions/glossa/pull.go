@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -24,6 +23,7 @@ import (
 type pullOptions struct {
 	hub.Reference
 	to               string // the directory of models
+	name             string // of the model's subdirectory
 	home             bool   // to is the shared one
 	running          bool   // for glossa run, which chooses the format of safetensors in memory
 	room             int64  // bytes for weights, by which a quantisation is chosen; 0: unknown
@@ -52,7 +52,7 @@ command resumes after Ctrl-C or power loss, and every file is verified.`,
 	o.flags(f)
 	completeDirectory(c, "to")
 	c.RunE = func(c *cobra.Command, args []string) error {
-		if err := o.name(args[0]); err != nil {
+		if err := o.parse(args[0]); err != nil {
 			return err
 		}
 		if err := o.complete(p); err != nil {
@@ -70,8 +70,8 @@ func (p *pullOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.client.Endpoint, "endpoint", hub.DefaultEndpoint, "`URL` of the hub or of a mirror")
 }
 
-// name parses the name of a model. The revision of a flag prevails over that of a URL.
-func (p *pullOptions) name(text string) error {
+// parse parses the name of a model. The revision of a flag prevails over that of a URL.
+func (p *pullOptions) parse(text string) error {
 	ref, err := hub.ParseReference(text)
 	if err != nil {
 		return usageError{err}
@@ -132,7 +132,7 @@ func readToken(name string) (hub.Token, error) {
 }
 
 // dir returns the directory of the model.
-func (p *pullOptions) dir() string { return filepath.Join(p.to, path.Base(p.Repo)) }
+func (p *pullOptions) dir() string { return filepath.Join(p.to, p.name) }
 
 // run lists, chooses and downloads the files, and says how to use them.
 func (p *pullOptions) run(ctx context.Context, out, notes io.Writer) error {
@@ -144,8 +144,11 @@ func (p *pullOptions) run(ctx context.Context, out, notes io.Writer) error {
 		_, err = fmt.Fprintf(out, "%s is complete: glossa serve --checkpoints %s\n", p.dir(), p.to)
 		return err
 	}
-	name := path.Base(p.Repo)
-	if places, err := arch.Places(os.DirFS(p.to), name); err == nil && len(places) > 1 && chosen != "" {
+	name := p.name
+	if strings.Contains(name, "--") { // of a second owner, whom people name
+		name = p.Repo
+	}
+	if places, err := arch.Places(os.DirFS(p.to), p.name); err == nil && len(places) > 1 && chosen != "" {
 		name += ":" + chosen
 	}
 	_, err = fmt.Fprintf(out, "%s is complete: glossa run %s\n", p.dir(), name)
@@ -161,6 +164,9 @@ func (p *pullOptions) download(ctx context.Context, out, notes io.Writer) (quant
 	}
 	quant, files, err := p.choose(s, out)
 	if err != nil {
+		return "", err
+	}
+	if p.name, err = modelName(p.to, p.Repo); err != nil {
 		return "", err
 	}
 	d, err := p.client.Prepare(ctx, s, files, p.dir())

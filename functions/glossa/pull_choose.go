@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,8 @@ import (
 // those that the user names, else of GGUF files the quantisation that fits, else safetensors.
 func (p *pullOptions) choose(s *hub.Snapshot, out io.Writer) (quant string, files []hub.File, err error) {
 	switch {
+	case p.File != "" && len(p.include) == 0 && len(p.exclude) == 0:
+		return p.file(s)
 	case p.File != "":
 		p.include = append(p.include, p.File)
 		fallthrough
@@ -33,22 +36,39 @@ func (p *pullOptions) choose(s *hub.Snapshot, out io.Writer) (quant string, file
 	return "", files, err
 }
 
+// file returns the file that the user names by its URL, with the other parts of a split model.
+func (p *pullOptions) file(s *hub.Snapshot) (quant string, files []hub.File, err error) {
+	for _, v := range s.Variants() {
+		if slices.ContainsFunc(v.Files, func(f hub.File) bool { return cmp.Or(f.Source, f.Path) == p.File }) {
+			return p.variant(v)
+		}
+	}
+	files, err = s.Choose([]string{p.File}, nil)
+	return "", files, err
+}
+
 // named returns the files of the quantisation that the user names.
 func (p *pullOptions) named(s *hub.Snapshot) (quant string, files []hub.File, err error) {
 	v, err := s.Variant(p.Quant)
 	format := err != nil && len(s.Variants()) == 0 && s.HasSafetensors() && isFormat(p.Quant)
 	switch {
-	case err == nil && p.tooLarge(leastShare(v.Name)*float64(v.Size)):
-		return "", nil, fmt.Errorf("%s:%s has %s, and weights may take %s of this machine's memory: glossa run %s chooses a quantisation that fits",
-			p.Repo, v.Name, fit.Bytes(v.Size), fit.Bytes(p.room), p.Repo)
 	case err == nil:
-		return v.Name, v.Files, nil
+		return p.variant(v)
 	case format && p.running:
 		return p.safetensors(s)
 	case format:
 		return "", nil, fmt.Errorf("%s has only safetensors, which are quantised in memory: pull it without %q, then glossa run %s:%s", p.Repo, ":"+p.Quant, p.Repo, p.Quant)
 	}
 	return "", nil, err
+}
+
+// variant returns the files of a quantisation, and an error if it cannot run on this machine.
+func (p *pullOptions) variant(v hub.Variant) (quant string, files []hub.File, err error) {
+	if p.tooLarge(leastShare(v.Name) * float64(v.Size)) {
+		return "", nil, fmt.Errorf("%s:%s has %s, and weights may take %s of this machine's memory: glossa run %s chooses a quantisation that fits",
+			p.Repo, v.Name, fit.Bytes(v.Size), fit.Bytes(p.room), p.Repo)
+	}
+	return v.Name, v.Files, nil
 }
 
 // Bits of a weight in q4_0, the smallest format in memory, and in the largest of safetensors.
@@ -119,7 +139,14 @@ func (p *pullOptions) fitting(s *hub.Snapshot, out io.Writer) (quant string, fil
 	}
 	choice, err := fit.Choose(candidates, p.room)
 	chosen := choice.Index
-	if err != nil {
+	if large, ok := errors.AsType[*fit.TooLargeError](err); ok {
+		chosen = slices.IndexFunc(candidates, func(c fit.Candidate) bool { // the smallest comes first
+			return fit.Known(c.Name) && leastShare(c.Name)*float64(c.Size) <= float64(large.Room)
+		})
+		if chosen >= 0 {
+			choice.Reason, err = "fits if its weights are loaded in a smaller format", nil
+		}
+	} else if err != nil {
 		chosen = -1
 	}
 	if err == nil && len(variants) == 1 {
@@ -162,8 +189,10 @@ func printVariants(out io.Writer, repo string, list []hub.Variant, chosen int, r
 			mark = "*"
 		}
 		switch {
-		case room > 0 && v.Size > room:
+		case room > 0 && leastShare(v.Name)*float64(v.Size) > float64(room):
 			about = "\tdoes not fit"
+		case room > 0 && v.Size > room:
+			about = "\tfits in a smaller format"
 		case !fit.Known(quantOf(v)):
 			about = "\tnot chosen by itself"
 		}

@@ -31,7 +31,7 @@ func pullFiles() map[string][]byte {
 // sends 100,000 bytes and waits while the gate is closed.
 type hubServer struct {
 	*httptest.Server
-	files map[string][]byte // of every model of acme
+	files map[string][]byte // of every model
 	token string
 	gate  atomic.Pointer[chan struct{}]
 	sent  chan struct{} // receives a value when the store stops at the gate
@@ -63,10 +63,10 @@ func newHubOf(t *testing.T, files map[string][]byte) *hubServer {
 	}))
 	t.Cleanup(store.Close)
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /api/models/acme/{name}/revision/{revision}", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /api/models/{owner}/{name}/revision/{revision}", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, `{"sha":%q}`, commit)
 	})
-	mux.HandleFunc("GET /api/models/acme/{name}/tree/"+commit, func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("GET /api/models/{owner}/{name}/tree/"+commit, func(w http.ResponseWriter, _ *http.Request) {
 		var list []map[string]any
 		for name, data := range h.files {
 			e := map[string]any{"type": "file", "path": name, "size": len(data)}
@@ -78,13 +78,15 @@ func newHubOf(t *testing.T, files map[string][]byte) *hubServer {
 		}
 		json.NewEncoder(w).Encode(list)
 	})
-	mux.HandleFunc("GET /acme/{name}/resolve/"+commit+"/{path}", func(w http.ResponseWriter, r *http.Request) {
-		if name := r.PathValue("path"); stored(name) {
-			http.Redirect(w, r, store.URL+"/"+name, http.StatusFound)
-		} else {
-			w.Write(h.files[name])
-		}
-	})
+	for _, owner := range []string{"acme", "zenith"} {
+		mux.HandleFunc("GET /"+owner+"/{name}/resolve/"+commit+"/{path...}", func(w http.ResponseWriter, r *http.Request) {
+			if name := r.PathValue("path"); stored(name) {
+				http.Redirect(w, r, store.URL+"/"+name, http.StatusFound)
+			} else {
+				w.Write(h.files[name])
+			}
+		})
+	}
 	h.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got := r.Header.Get("Authorization")
 		if want := "Bearer " + h.token; got != "" && got != want {
@@ -172,6 +174,17 @@ func TestPullRefuses(t *testing.T) {
 	var out, errs bytes.Buffer
 	if status := run(t.Context(), []string{"pull", "acme/tiny"}, nil, &out, &errs); status != 1 || !strings.Contains(errs.String(), "HF_TOKEN: ") {
 		t.Errorf("status %d, %s", status, &errs)
+	}
+}
+
+// A URL of one part of a split model names all parts.
+func TestPullSplitByURL(t *testing.T) {
+	models := withHome(t)
+	h := newHubOf(t, map[string][]byte{"Q8_0/m-00001-of-00002.gguf": []byte("first"), "Q8_0/m-00002-of-00002.gguf": []byte("second"), "m-Q4_0.gguf": []byte("other")})
+	status, _, notes := say(t, "", "pull", "https://huggingface.co/acme/split/blob/main/Q8_0/m-00002-of-00002.gguf", "--endpoint", h.URL)
+	files, _ := filepath.Glob(filepath.Join(models, "split", "*.gguf"))
+	if status != 0 || len(files) != 2 || filepath.Base(files[0]) != "m-Q8_0-00001-of-00002.gguf" {
+		t.Errorf("status %d, %q, %s", status, files, notes)
 	}
 }
 

@@ -61,9 +61,9 @@ func replaceSections(t *testing.T, text string) string {
 			made = recordTable(t)
 		case "remotetools":
 			made = remoteToolTable(t)
-		case "quality", "speed", "architectures", "phrases", "forms", "suites", "masks", "gateway", "starts", "sizes", "refused":
+		case "quality", "speed", "architectures", "phrases", "forms", "tools", "suites", "masks", "gateway", "starts", "sizes", "refused":
 			b, err := os.ReadFile(filepath.Join(root, map[string]string{
-				"forms": "pkg/starter/testdata/forms.md", "suites": "pkg/grammar/testdata/suites.md", "masks": "pkg/grammar/testdata/bench.md",
+				"forms": "pkg/starter/testdata/forms.md", "tools": "pkg/starter/testdata/tools.md", "suites": "pkg/grammar/testdata/suites.md", "masks": "pkg/grammar/testdata/bench.md",
 				"gateway": ".ci/peers/gateway/results.md", "starts": "functions/testdata/start.md",
 				"quality": "pkg/starter/testdata/quality.md", "speed": "pkg/starter/testdata/speed.md",
 				"phrases": "pkg/starter/testdata/phrases/quality.md", "architectures": "pkg/engine/arch/testdata/architectures.md",

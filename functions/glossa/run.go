@@ -132,12 +132,15 @@ func (o *runOptions) find(ctx context.Context, a *app.App, dir string) (*catalog
 	if err != nil {
 		return nil, nil // fetch says why it is not the name of a model
 	}
-	base := path.Base(ref.Repo)
+	base, err := modelName(dir, ref.Repo)
+	if err != nil {
+		return nil, err
+	}
 	origin, err := pulled(dir, base)
 	if err != nil {
 		return nil, err
 	}
-	if ref.Repo != base && !strings.EqualFold(ref.Repo, origin.Repo) {
+	if strings.Contains(ref.Repo, "/") && !strings.EqualFold(ref.Repo, origin.Repo) {
 		return nil, nil
 	}
 	if revision := cmp.Or(o.pull.Revision, ref.Revision); revision != "" && revision != origin.Revision && revision != origin.Commit {
@@ -148,8 +151,12 @@ func (o *runOptions) find(ctx context.Context, a *app.App, dir string) (*catalog
 		return e.Run == nil || e.Name != base && !strings.HasPrefix(e.Name, base+":")
 	})
 	quant := ref.Quant
-	if file, gguf := strings.CutSuffix(path.Base(ref.File), ".gguf"); gguf {
-		quant = partOf.ReplaceAllString(file, "")
+	if strings.HasSuffix(ref.File, ".gguf") {
+		name, there := origin.Names[ref.File]
+		if !there {
+			return nil, nil
+		}
+		quant = partOf.ReplaceAllString(strings.TrimSuffix(name, ".gguf"), "")
 	}
 	e, err := o.among(entries, base, quant, filepath.Join(dir, base), origin.Partial)
 	if e == nil && err == nil && !origin.Partial {
@@ -254,7 +261,7 @@ func hasGGUF(dir string) bool {
 
 // fetch downloads the model.
 func (o *runOptions) fetch(ctx context.Context, p *program, a *app.App) error {
-	if err := o.pull.name(o.Model); err != nil {
+	if err := o.pull.parse(o.Model); err != nil {
 		return err
 	}
 	o.pull.to, o.pull.running = o.checkpoints, true
@@ -287,7 +294,7 @@ func (o *runOptions) unknown(ctx context.Context, a *app.App) error {
 
 // unserved returns the error of a download in which no model was found.
 func (o *runOptions) unserved() error {
-	return fmt.Errorf("%s is downloaded, but %s has no model that can be served; glossa models rm %s removes it", o.pull.Repo, o.pull.dir(), path.Base(o.pull.Repo))
+	return fmt.Errorf("%s is downloaded, but %s has no model that can be served; glossa models rm %s removes it", o.pull.Repo, o.pull.dir(), o.pull.name)
 }
 
 // fitted returns the app with the format of weights that fits, and says so if it is not that of

@@ -115,7 +115,7 @@ func TestRunQuantisations(t *testing.T) {
 	t.Setenv("GLOSSA_MEMORY", "100kB")
 	status, out, errs := say(t, "", "pull", "acme/tiny-GGUF", "--endpoint", h.URL)
 	for _, want := range []string{
-		"acme/tiny-GGUF has 3 quantisations; weights may take 100.0 kB of this machine's memory:\n", "\n* Q4_K_M  ", "\n  Q8_0    ", "does not fit\n", "not chosen by itself\n",
+		"acme/tiny-GGUF has 3 quantisations; weights may take 100.0 kB of this machine's memory:\n", "\n* Q4_K_M  ", "\n  Q8_0    ", "fits in a smaller format\n", "not chosen by itself\n",
 		"Q4_K_M is chosen: it is the common balance of quality and size, and fits; acme/tiny-GGUF:QUANT chooses another\n", ": 1 file, ",
 		filepath.Join(models, "tiny-GGUF") + " is complete: glossa run tiny-GGUF\n",
 	} {
@@ -138,6 +138,54 @@ func TestRunQuantisations(t *testing.T) {
 	for _, name := range []string{"acme/tiny-GGUF:q4_k_m", "tiny-GGUF:Q8_0", "acme/tiny-GGUF"} {
 		if status, _, notes := say(t, "the hen", "run", name, "--max-tokens", "1", "--endpoint", h.URL); strings.Contains(notes, "hub: ") {
 			t.Errorf("%s needs the hub: %d, %s", name, status, notes)
+		}
+	}
+}
+
+// A GGUF model of which no file fits as it is stored is loaded in a smaller format, as it is by its
+// quantisation.
+func TestRunFitsGGUF(t *testing.T) {
+	withHome(t)
+	model := filesOf(t, "llama-f32-gguf")["model.gguf"]
+	h := newHubOf(t, map[string][]byte{"tiny-F32.gguf": model, "tiny-BF16.gguf": model})
+	t.Setenv("GLOSSA_MEMORY", strconv.Itoa(len(model)*4/5))
+	for _, name := range []string{"acme/tiny-GGUF", "acme/tiny-GGUF:F32"} {
+		status, out, notes := say(t, "", "run", name, "the hen", "--max-tokens", "1", "--endpoint", h.URL)
+		if status != 0 || out == "" || !strings.Contains(notes, ": they are loaded as ") {
+			t.Errorf("%s: status %d, %q, %s", name, status, out, notes)
+		}
+		if name == "acme/tiny-GGUF" && !strings.Contains(notes, "BF16 is chosen: it fits if its weights are loaded in a smaller format") {
+			t.Errorf("the reason is not in %s", notes)
+		}
+	}
+	t.Setenv("GLOSSA_MEMORY", "1kB")
+	if status, _, notes := say(t, "", "run", "acme/other-GGUF", "the hen", "--endpoint", h.URL); status != 1 || !strings.Contains(notes, "it does not fit into memory: its smallest form, BF16, needs") {
+		t.Errorf("status %d, %s", status, notes)
+	}
+}
+
+// GGUF files in subdirectories of a repository are models like others.
+func TestRunSubdirectory(t *testing.T) {
+	models := withHome(t)
+	model := filesOf(t, "gpt2-gguf")["model.gguf"]
+	h := newHubOf(t, map[string][]byte{"tiny-Q4_0.gguf": model, "BF16/tiny-BF16.gguf": model, "q8/tiny.gguf": model, "q6/tiny.gguf": model})
+	tail := []string{"the hen", "--max-tokens", "1", "--endpoint", h.URL}
+	names := []string{"acme/tiny-GGUF:BF16", "https://huggingface.co/acme/tiny-GGUF/blob/main/q8/tiny.gguf"}
+	for _, name := range names {
+		if status, out, notes := say(t, "", append([]string{"run", name}, tail...)...); status != 0 || out == "" {
+			t.Errorf("%s: status %d, %q, %s", name, status, out, notes)
+		}
+	}
+	if files, _ := filepath.Glob(filepath.Join(models, "tiny-GGUF", "*.gguf")); len(files) != 2 {
+		t.Errorf("%q", files)
+	}
+	if status, _, notes := say(t, "", "run", "https://huggingface.co/acme/tiny-GGUF/blob/main/q6/tiny.gguf", "the hen", "--max-tokens", "1", "--endpoint", h.URL); status != 0 || !strings.Contains(notes, "to download: ") {
+		t.Errorf("another file of the same name: status %d, %s", status, notes)
+	}
+	h.Close()
+	for _, name := range names {
+		if status, out, notes := say(t, "", append([]string{"run", name}, tail...)...); status != 0 || out == "" {
+			t.Errorf("%s needs the hub: status %d, %q, %s", name, status, out, notes)
 		}
 	}
 }

@@ -22,6 +22,9 @@ func (p *program) trainCommand() *cobra.Command {
 		Long: `Train a model on a text and keep the run in a directory. The same command
 resumes a run that Ctrl-C or power loss stopped, with the same losses.
 
+The run has config.json, metrics.jsonl and the newest checkpoint-STEP.json. The
+checkpoint is in Alpha's binary encoding, not in JSON; its name is Alpha's too.
+
 With more --steps it continues a run, also one that is complete. The learning
 rate rises over the warm-up and falls along a cosine to the last step, so from
 there on it follows the schedule of the new number of steps. A complete run

@@ -240,6 +240,9 @@ func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 		Guard:    a.guard,
 		Bodies:   a.bodies,
 	}
+	if a.activity != nil {
+		mux.Begin = a.activity.Begin
+	}
 	mux.Observe, mux.Log = a.observers()
 	return mux.Handler()
 }

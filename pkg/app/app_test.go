@@ -181,6 +181,19 @@ func TestUnknownModelsAreNoLabels(t *testing.T) {
 	}
 }
 
+// A peekingWriter looks at the measurements while an answer is written.
+type peekingWriter struct {
+	*httptest.ResponseRecorder
+	peek        func()
+	most, early int // tokens at the end, and with the last write
+}
+
+func (w *peekingWriter) Write(b []byte) (int, error) {
+	w.peek()
+	w.early = w.most
+	return w.ResponseRecorder.Write(b)
+}
+
 // The activity counts requests of dialects and shows the models in memory. Without the
 // setting there is none: a function is one of many.
 func TestActivity(t *testing.T) {
@@ -213,6 +226,21 @@ func TestActivity(t *testing.T) {
 	}
 	if m := got.Memory.Models; len(m) != 1 || m[0].Name != "golden" || m[0].Bytes <= 0 {
 		t.Errorf("%+v", m)
+	}
+	stream := &peekingWriter{ResponseRecorder: httptest.NewRecorder()}
+	stream.peek = func() {
+		if err := json.Unmarshal([]byte(text(t, ask(h, "GET", "/activity", "", nil))), &got); err != nil {
+			t.Fatal(err)
+		}
+		now := 0
+		for _, i := range got.Intervals {
+			now += i.Output
+		}
+		stream.most = max(stream.most, now-output)
+	}
+	h.ServeHTTP(stream, httptest.NewRequest("POST", "/v1/chat/completions", strings.NewReader(`{"model":"golden","stream":true,"max_tokens":3,"messages":[{"role":"user","content":"a"}]}`)))
+	if stream.peek(); stream.Code != 200 || stream.most != 3 || stream.early < 2 {
+		t.Errorf("status %d, %d tokens, %d before the end", stream.Code, stream.most, stream.early)
 	}
 	a, err := New(Config{Records: fstest.MapFS{}})
 	if err != nil {

@@ -23,16 +23,20 @@ func families() []family {
 	granite := toolcall.Granite()
 	granite.Trigger, granite.Open = "<|tool_call|>", "<|tool_call|>[" // as the template of 3.3 says
 	return []family{
+		{toolcall.Harmony(), []string{"<|channel|>commentary", "<|call|>"}},
 		{toolcall.QwenCoder(), []string{"<function=", "<parameter="}},
 		{toolcall.GLM(), []string{"<arg_key>", "<arg_value>"}},
 		{toolcall.DeepSeek(), []string{"<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"}},
 		{toolcall.MistralArgs(), []string{"[TOOL_CALLS]", "[ARGS]"}},
 		{toolcall.Mistral(), []string{"[TOOL_CALLS]"}},
 		{toolcall.LFM2(), []string{"<|tool_list_start|>"}},
+		{toolcall.LFM2(), []string{"List of tools: ["}}, // LFM 2.5
 		{toolcall.LFM2(), []string{"<|tool_call_start|>"}},
 		{granite, []string{"<|start_of_role|>", "<|tool_call|>"}},
 		{toolcall.Phi4(), []string{"<|tool|>", "<|/tool|>"}},
 		{toolcall.OLMo3(), []string{"<function_calls>"}},
+		{toolcall.Kimi(), []string{"<|tool_call_begin|>", "<|tool_call_argument_begin|>"}},
+		{toolcall.Cohere2(), []string{"<|START_ACTION|>", "<|START_TEXT|>"}},
 		{toolcall.CommandR(), []string{"<|START_ACTION|>", "tool_name"}},
 		{toolcall.Llama3(), []string{"<|start_header_id|>", `"parameters"`}},
 		{toolcall.Hermes(), []string{"<tool_call>", "arguments"}},
@@ -73,12 +77,24 @@ func probeChat(m turn) []turn { return []turn{{role: "user", text: probeUser}, m
 // name, and what follows up to the first argument.
 func (t *Template) writes(s *toolcall.Syntax) bool {
 	text, err := t.closed(probeChat(probeCall()))
-	begin, end := strings.TrimRight(s.Begin(), " \n"), s.Middle
-	if s.Arguments.Style == toolcall.JSON {
-		end += `{"` + probeKey
-	}
+	text = ids.ReplaceAllString(text, "")
 	_, after, ok := strings.Cut(text, probeTool)
-	return err == nil && ok && strings.Contains(text, begin) && strings.Contains(text, s.Call+probeTool) && strings.HasPrefix(after, end)
+	if err != nil || !ok {
+		return false
+	}
+	for i, head := range s.Heads() {
+		begin, call, end := strings.TrimRight(head.Call, " \n"), s.Call, head.Middle
+		if i > 0 {
+			call = head.Call
+		}
+		if s.Arguments.Style == toolcall.JSON {
+			end += `{"` + probeKey
+		}
+		if strings.Contains(text, begin) && strings.Contains(text, call+probeTool) && strings.HasPrefix(after, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // closed renders a chat of a probe that has ended, with the tool of probes.

@@ -18,23 +18,28 @@ type nature struct {
 	results       bool // results of tools, perhaps without the calls
 	nullContent   bool // the content of a message that only calls is None, not ""
 	textArguments bool // the arguments of a call are JSON text, not an object
+	oneCall       bool // a message has one call
+	oneText       bool // a message that calls has a text or reasoning
 
 	after string // what follows the text of an assistant's message
 }
 
 // The texts that probes look for in what a template writes.
 const (
-	probeUser   = "ZZUSER"
-	probeSystem = "ZZSYSTEM"
-	probeAnswer = "ZZANSWER"
-	probeListed = "ZZTOOL"
-	probeTool   = "ZZNAME"
-	probeKey    = "ZZKEY"
-	probeValue  = "ZZVALUE"
-	probeResult = "ZZRESULT"
-	probeCallID = "ZZcall001" // nine characters, which Mistral's templates want
-	probeSteps  = 1_000_000
-	probeOutput = 1 << 20
+	probeUser     = "ZZUSER"
+	probeSystem   = "ZZSYSTEM"
+	probeAnswer   = "ZZANSWER"
+	probeListed   = "ZZTOOL"
+	probeTool     = "ZZNAME"
+	probeKey      = "ZZKEY"
+	probeValue    = "ZZVALUE"
+	probeResult   = "ZZRESULT"
+	probeCallID   = "ZZcall001" // nine characters, which Mistral's templates want
+	probeSecond   = "ZZSECOND"
+	probeSecondID = "ZZcall002"
+	probeThought  = "ZZTHOUGHT"
+	probeSteps    = 1_000_000
+	probeOutput   = 1 << 20
 )
 
 // probe finds out what the template takes. A template that cannot write one message of a user
@@ -63,11 +68,30 @@ func (t *Template) probe() error {
 	if !n.calls || !n.tools {
 		n.calls, n.nullContent, n.textArguments = false, false, false
 	}
+	if n.calls {
+		t.probeCalls()
+	}
 	text, err := t.try([]turn{user, {role: "assistant", text: probeAnswer}, user}, nil, true)
 	if _, after, ok := strings.Cut(text, probeAnswer); err == nil && ok {
 		n.after, _, _ = strings.Cut(after, probeUser)
 	}
 	return nil
+}
+
+// probeCalls finds out what a message that calls takes.
+func (t *Template) probeCalls() {
+	tools := []llm.Tool{probedTool()}
+	user, two, result := turn{role: "user", text: probeUser}, probeCall(), turn{role: "tool", text: probeResult, id: probeCallID, name: probeTool}
+	second, next := two.calls[0], result
+	second.ID, second.Name = probeSecondID, probeSecond
+	next.id, next.name = second.ID, second.Name
+	two.calls = append(two.calls, second)
+	t.nature.oneCall = t.shows([]turn{user, two, result, next}, tools, probeTool, probeSecond) != nil
+	both := probeCall()
+	both.text, both.reasoning = probeAnswer, probeThought
+	_, err := t.try([]turn{user, both, result}, tools, true)
+	both.text = ""
+	t.nature.oneText = err != nil && t.shows([]turn{user, both, result}, tools, probeValue) == nil
 }
 
 // probedTool returns the tool of probes.

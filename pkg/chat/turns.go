@@ -14,8 +14,9 @@ type turn struct {
 	role, text string
 	reasoning  string
 	calls      []llm.Call
-	id, name   string // of a tool's message: the call that it answers, and the tool
-	number     int    // of the message that it comes from
+	id, name   string          // of a tool's message: the call that it answers, and the tool
+	written    []toolcall.Part // calls that follow the text
+	number     int             // of the message that it comes from
 }
 
 // turns returns the messages of a chat in the form that the template can write.
@@ -26,6 +27,12 @@ func (t *Template) turns(c *Chat) ([]turn, error) {
 	}
 	if !t.nature.calls {
 		turns = t.callsAsText(turns)
+	}
+	if t.nature.oneCall {
+		turns = oneCall(turns)
+	}
+	if t.nature.oneText {
+		oneText(turns)
 	}
 	if list, err := t.list(c.Tools); err != nil {
 		return nil, err
@@ -100,13 +107,40 @@ func inOrder(messages []llm.Message) []llm.Message {
 	return messages
 }
 
+// oneCall writes each call of a message, with its results, as a message of its own.
+func oneCall(turns []turn) (out []turn) {
+	for len(turns) > 0 {
+		from := turns[0]
+		turns = turns[1:]
+		for len(from.calls) > 1 {
+			first := from
+			first.calls = from.calls[:1]
+			out = append(out, first)
+			for len(turns) > 0 && turns[0].role == "tool" && turns[0].id == first.calls[0].ID {
+				out, turns = append(out, turns[0]), turns[1:]
+			}
+			from.text, from.reasoning, from.calls = "", "", from.calls[1:]
+		}
+		out = append(out, from)
+	}
+	return out
+}
+
+// oneText makes the text of a message that reasons and calls a part of the reasoning.
+func oneText(turns []turn) {
+	for i := range turns {
+		if m := &turns[i]; len(m.calls) > 0 && m.reasoning != "" {
+			m.reasoning, m.text = join(m.reasoning, "\n\n", m.text), ""
+		}
+	}
+}
+
 // callsAsText writes calls as the text of the assistant, and adjacent results of tools as one
 // message of the user, for a template that drops or refuses them.
 func (t *Template) callsAsText(turns []turn) []turn {
 	var out []turn
 	for _, from := range turns {
-		from.text = join(from.text, "\n", write(&t.calls, from.calls))
-		from.calls = nil
+		from.written, from.calls = written(&t.calls, from.calls), nil
 		if t.nature.results {
 			out = append(out, from)
 			continue
@@ -123,8 +157,8 @@ func (t *Template) callsAsText(turns []turn) []turn {
 	return out
 }
 
-// write returns calls in a syntax.
-func write(s *toolcall.Syntax, calls []llm.Call) string {
+// written returns calls in a syntax.
+func written(s *toolcall.Syntax, calls []llm.Call) []toolcall.Part {
 	list := make([]toolcall.Call, len(calls))
 	for i, c := range calls {
 		list[i] = toolcall.Call{Name: c.Name, Arguments: cmp.Or(c.Arguments, "{}")}

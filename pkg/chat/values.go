@@ -38,14 +38,15 @@ func (t *Template) variables(turns []turn, tools []llm.Tool, c *Chat) (*jinja.Di
 // message returns a turn as the dict that templates read.
 func (t *Template) message(m *turn) (jinja.Value, error) {
 	d := new(jinja.Dict).Set("role", role(m.role))
+	content := content(m)
 	switch {
 	case m.text == "" && len(m.calls) > 0 && t.nature.nullContent:
 		d.Set("content", jinja.None())
 	case t.nature.typed:
-		part := new(jinja.Dict).Set("type", jinja.Trusted("text")).Set("text", jinja.String(m.text))
+		part := new(jinja.Dict).Set("type", jinja.Trusted("text")).Set("text", content)
 		d.Set("content", jinja.List(jinja.Map(part)))
 	default:
-		d.Set("content", jinja.String(m.text))
+		d.Set("content", content)
 	}
 	if m.reasoning != "" {
 		for _, name := range []string{"reasoning_content", "reasoning", "thinking"} {
@@ -69,6 +70,18 @@ func (t *Template) message(m *turn) (jinja.Value, error) {
 		}
 	}
 	return jinja.Map(d.Set("tool_calls", jinja.List(calls...))), nil
+}
+
+// content returns the text of a turn. The marks of calls in it count as the template's text.
+func content(m *turn) jinja.Value {
+	spans := []jinja.Span{{Text: m.text}}
+	if m.text != "" && len(m.written) > 0 {
+		spans = append(spans, jinja.Span{Text: "\n"})
+	}
+	for _, p := range m.written {
+		spans = append(spans, jinja.Span{Text: p.Text, Trusted: p.Own})
+	}
+	return jinja.Text(spans...)
 }
 
 // role returns the name of a role. That of a known one counts as the template's text, since many

@@ -41,8 +41,8 @@ func (e *Engine) constraint(ctx context.Context, p *llm.Params) (*grammar.Constr
 	default:
 		return nil, nil
 	}
-	if len(p.Stop) > 0 {
-		return nil, invalid("stop", "cannot be combined with a schema, a grammar or tools: it could truncate the text")
+	if len(p.Stop) > 0 && len(p.Tools) == 0 { // calls are whole, see [text]
+		return nil, invalid("stop", "cannot be combined with a schema or a grammar: it could truncate the text")
 	}
 	return e.constraints.get(ctx, param, source, compile)
 }

@@ -53,7 +53,7 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	r.block = g.newBlock(p, r)
 	if len(g.tools) > 0 {
 		r.calls = newCallReader(g.engine.calls.Syntax, g.tools, rand.Reader)
-		r.text.marks = true
+		r.text.calls = &g.engine.calls.Syntax
 	}
 	if g.constraint != nil {
 		err = g.constrain(r)
@@ -78,7 +78,7 @@ func (g *generation) full(r *row) llm.Finish {
 // disconnected.
 func (g *generation) write(r *row) bool {
 	logits, vocab := r.logits, g.engine.model.Vocab
-	for r.written < len(r.decided) {
+	for r.written < len(r.decided) && !r.done { // a stop string may end it in the middle
 		if !g.emit(r, g.next(r, logits)) {
 			return false
 		}
@@ -94,7 +94,7 @@ func (g *generation) write(r *row) bool {
 	if g.logprobs >= 0 {
 		ready = 1
 	}
-	for r.written < ready {
+	for r.written < ready && !r.done {
 		if !g.emit(r, g.next(r, logits)) {
 			return false
 		}
@@ -154,6 +154,9 @@ func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
 	}
 	if g.pushAnswer(r, &c, answer) {
 		c.Finish = llm.FinishStop
+		if r.constrained != nil {
+			c.Guarantee = llm.Enforced // a text before calls may be any text
+		}
 	} else if r.written == len(r.decided) {
 		if why := g.full(r); why != "" {
 			g.end(r, &c, why)

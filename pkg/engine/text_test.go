@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
 )
 
 // verbatim is a decoder for tokens whose bytes the test provides.
@@ -15,8 +16,8 @@ func (verbatim) Next(int) string { return "" }
 func (verbatim) Flush() string   { return "" }
 
 // write pushes pieces until a stop string ends the row and returns its chunks.
-func write(stops []string, pieces ...string) (chunks []string, tokens string, stopped bool) {
-	t := text{stops: stops, decoder: verbatim{}}
+func write(calls *toolcall.Syntax, stops []string, pieces ...string) (chunks []string, tokens string, stopped bool) {
+	t := text{stops: stops, calls: calls, decoder: verbatim{}}
 	note := func(out string, toks []llm.Token) {
 		chunks = append(chunks, out)
 		for _, tok := range toks {
@@ -56,9 +57,42 @@ func TestText(t *testing.T) {
 		{"a rune cut off", nil, []string{"a\xe2\x82"}, "a|\uFFFD", "<a\xe2\x82>", false},
 		{"a stop of runes in pieces", []string{"€"}, []string{"a\xe2", "\x82\xac"}, "a|", "<a\xe2>", true},
 	} {
-		chunks, tokens, stopped := write(test.stops, test.pieces...)
+		chunks, tokens, stopped := write(nil, test.stops, test.pieces...)
 		if got := strings.Join(chunks, "|"); got != test.chunks || tokens != test.tokens || stopped != test.stopped {
 			t.Errorf("%s: %q %q %v, want %q %q %v", test.name, got, tokens, stopped, test.chunks, test.tokens, test.stopped)
+		}
+	}
+}
+
+// Stop strings end the text of an answer, not its calls, nor the text before calls because of
+// the marks and the white space between them.
+func TestTextWithCalls(t *testing.T) {
+	hermes, lines := toolcall.Hermes(), toolcall.Lines()
+	const call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"stop\"}}\n</tool_call>"
+	const line = `{"name": "f", "arguments": {"a": "stop"}}`
+	for _, test := range []struct {
+		name    string
+		calls   *toolcall.Syntax
+		stops   []string
+		pieces  []string
+		text    string
+		stopped bool
+	}{
+		{"in a call", &hermes, []string{"stop", "\n", "{"}, []string{call}, call, false},
+		{"in a call of pieces", &hermes, []string{"stop", "\n", "{", "<"}, strings.SplitAfter(call, ""), call, false},
+		{"after a text", &hermes, []string{"\n", "<tool", "l>"}, strings.SplitAfter("So: \n\n"+call, ""), "So: \n\n" + call, false},
+		{"after a text in one piece", &hermes, []string{"\n", "<tool", "l>"}, []string{"So: \n\n" + call}, "So: \n\n" + call, false},
+		{"in the text", &hermes, []string{"o"}, []string{"So: " + call}, "S", true},
+		{"white space in the text", &hermes, []string{"\n"}, strings.SplitAfter("So\nno.", ""), "So", true},
+		{"white space at the end", &hermes, []string{"\n"}, []string{"So", "\n"}, "So", false},
+		{"a beginning of a mark", &hermes, []string{"<t"}, strings.SplitAfter("a <table>", ""), "a ", true},
+		{"a beginning of a mark at the end", &hermes, []string{"<t"}, []string{"a <t"}, "a ", false},
+		{"lines", &lines, []string{"stop", "{"}, strings.SplitAfter(line, ""), line, false},
+		{"a text of lines", &lines, []string{"{"}, strings.SplitAfter(`a {"name": "f"}`, ""), "a ", true},
+	} {
+		chunks, _, stopped := write(test.calls, test.stops, test.pieces...)
+		if got := strings.Join(chunks, ""); got != test.text || stopped != test.stopped {
+			t.Errorf("%s: %q %v, want %q %v", test.name, got, stopped, test.text, test.stopped)
 		}
 	}
 }
@@ -77,12 +111,12 @@ func FuzzText(f *testing.F) {
 			n := min(int(size%5)+1, len(rest))
 			pieces, rest = append(pieces, rest[:n]), rest[n:]
 		}
-		chunks, _, stopped := write([]string{stop1, stop2}, pieces...)
+		chunks, _, stopped := write(nil, []string{stop1, stop2}, pieces...)
 		got := strings.Join(chunks, "")
 		if strings.Contains(got, stop1) || strings.Contains(got, stop2) {
 			t.Fatalf("%q has a stop string", got)
 		}
-		whole, _, _ := write(nil, pieces...)
+		whole, _, _ := write(nil, nil, pieces...)
 		all := strings.Join(whole, "")
 		if !strings.HasPrefix(all, got) {
 			t.Fatalf("%q does not begin %q", got, all)

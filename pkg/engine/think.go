@@ -21,7 +21,8 @@ func (g *generation) newBlock(p *prompt, r *row) *block {
 	b := &block{thinker: k, reader: reasoning.NewReader(&k.marks, begin), decoder: r.text.decoder, limit: g.maxThinking}
 	if len(g.tools) > 0 && len(b.answer) > 0 {
 		own := *k
-		own.answer, b.thinker = nil, &own // a call may come in its place
+		own.answer, own.marks.Direct = k.header, "" // a call may come in its place
+		b.thinker, b.reader = &own, reasoning.NewReader(&own.marks, begin)
 	}
 	return b
 }

@@ -14,6 +14,7 @@ import (
 type thinker struct {
 	marks               reasoning.Marks
 	open, close, answer []int          // the tokens of the marks, as the tokenizer encodes them
+	header              []int          // the tokens that begin calls in place of answer
 	spelled             map[int]string // the special tokens of the marks, which decoders do not write
 
 	// closers are the texts of the tokens that may end a mark Close and go on after it, by id.
@@ -27,6 +28,7 @@ func newThinker(marks *reasoning.Marks, t tokenizer.Tokenizer, tokens int) *thin
 	}
 	k := &thinker{marks: *marks, spelled: map[int]string{}}
 	k.open, k.close, k.answer = k.encode(t, marks.Open), k.encode(t, marks.Close), k.encode(t, marks.Answer)
+	k.header = k.encode(t, marks.Header)
 	r := reasoning.NewReader(marks, reasoning.Before)
 	r.Push(k.text(t, k.open))
 	inside := r.State() == reasoning.Inside
@@ -146,7 +148,11 @@ func (b *block) take(id int, constrained *constrainedRow) (begins bool) {
 	if forced {
 		b.forced = b.forced[1:]
 	}
-	t := readToken{bytes: bytes, piece: b.reader.Push(bytes)}
+	read := bytes
+	if spelling, ok := b.spelled[id]; ok && was == reasoning.Before {
+		read = spelling // and not the byte that calls have for it
+	}
+	t := readToken{bytes: bytes, piece: b.reader.Push(read)}
 	t.state = b.reader.State()
 	t.inside = was == reasoning.Inside || t.state == reasoning.Inside
 	t.answer = t.state == reasoning.Answer && (was == reasoning.Answer || t.piece.Text != "")

@@ -164,7 +164,8 @@ func checkRow(t *testing.T, row llm.Chunk, must, one bool) {
 }
 
 // A chat with tools that must be called ends in calls with complete arguments, with any
-// maximum of tokens and also in a stream. Otherwise it ends in text or calls.
+// maximum of tokens, whatever stop strings are in them, and also in a stream. Otherwise it ends
+// in text or calls.
 func TestCalls(t *testing.T) {
 	e := withTokenizer(t, characters(t), 1024, Config{})
 	tools := []llm.Tool{{Name: "weather", Parameters: json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city","days"]}`)}}
@@ -172,20 +173,23 @@ func TestCalls(t *testing.T) {
 	if fault := llm.AsError(err); fault.Code != llm.Invalid || fault.Param != "tools" {
 		t.Errorf("without a chat: %v", err)
 	}
-	texts, called := 0, 0
+	texts, called, stopped := 0, 0, 0
 	for seed := range int64(30) {
 		must := seed%2 == 0
 		req := &llm.Request{
 			Prompts: []llm.Prompt{{Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "rain?"}}}}}}, N: 2,
-			Params: llm.Params{Tools: tools, MustCall: &must, MaxTokens: new(90 + int(seed)), Seed: &seed, Temperature: new(1.0)},
+			Params: llm.Params{Tools: tools, MustCall: &must, MaxTokens: new(90 + int(seed)), Seed: &seed, Temperature: new(1.0), Stop: []string{`"`, "}"}},
 		}
 		rows, _ := collect(t, e, req)
 		for _, row := range rows {
-			if row.Guarantee != llm.Enforced || must && (row.Text != "" || len(row.Calls) == 0) {
+			if row.Guarantee != llm.Enforced || strings.ContainsAny(row.Text, `"}`) || must && (row.Text != "" || len(row.Calls) == 0) {
 				t.Fatalf("seed %d: %+v", seed, row)
 			}
 			if len(row.Calls) == 0 {
 				texts++
+			}
+			if row.Finish == llm.FinishStop {
+				stopped++
 			}
 			for i, call := range row.Calls {
 				called++
@@ -200,7 +204,7 @@ func TestCalls(t *testing.T) {
 			}
 		}
 	}
-	if texts == 0 || called == 0 {
-		t.Errorf("%d texts, %d calls", texts, called)
+	if texts == 0 || called == 0 || stopped == 0 {
+		t.Errorf("%d texts, %d calls, %d rows stopped", texts, called, stopped)
 	}
 }

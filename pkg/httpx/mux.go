@@ -25,6 +25,8 @@ type Mux struct {
 	Browsers Browsers
 	// Guard, if set, sees each request before its handler and may reject it.
 	Guard func(r *http.Request, route *Route) (*http.Request, error)
+	// Begin, if set, is called with each request's record before its guard and handler.
+	Begin func(*Record)
 	// Observe, if set, is called with each request's record after its answer.
 	Observe func(*Record)
 	// Log receives one line for each request; nil discards them.
@@ -106,6 +108,9 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 		r = r.WithContext(context.WithValue(r.Context(), recordKey{}, rec))
 		if r.Body != nil {
 			r.Body = http.MaxBytesReader(w, r.Body, limit)
+		}
+		if m.Begin != nil {
+			m.Begin(rec)
 		}
 		defer m.finish(rec)
 		defer rec.lease.release()

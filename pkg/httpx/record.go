@@ -36,6 +36,9 @@ type Record struct {
 	Err        *llm.Error
 	Fallbacks  []string // models that failed before another one answered, or before all failed: "name: code"
 
+	// Wrote, if set, is called with each piece of the model's answer, by one goroutine at a time.
+	Wrote func()
+
 	// Header is the header of the answer. Values set before the first byte are sent.
 	Header http.Header
 
@@ -53,10 +56,14 @@ func (rec *Record) Count(u llm.Usage) {
 	rec.Usage.Partial = rec.Usage.Partial || u.Partial
 }
 
-// Began records the time of the first piece of the model's answer. Later calls have no effect.
-func (rec *Record) Began() {
+// Piece records a piece of the model's answer: the time of the first one, and that it was
+// produced now.
+func (rec *Record) Piece() {
 	if rec.FirstText == 0 {
 		rec.FirstText = time.Since(rec.Start)
+	}
+	if rec.Wrote != nil {
+		rec.Wrote()
 	}
 }
 

@@ -31,7 +31,7 @@ const singleFile = "model.safetensors"
 // that match exclude are removed from either. Patterns are those of [path.Match]; one
 // without a slash matches the last element. Names must pass [CheckPath]. An empty
 // choice, or without include one without weights, is an error that lists the available
-// files.
+// files. GGUF files of subdirectories get names in the root, where the engine looks for them.
 func (s *Snapshot) Choose(include, exclude []string) ([]File, error) {
 	for _, pattern := range slices.Concat(include, exclude) {
 		if _, err := path.Match(pattern, ""); err != nil {
@@ -52,6 +52,7 @@ func (s *Snapshot) Choose(include, exclude []string) ([]File, error) {
 	if err := checkPaths(files); err != nil {
 		return nil, fmt.Errorf("hub: %s: %w", s.Repo, err)
 	}
+	files = s.flatten(files)
 	if len(include) > 0 && len(files) > 0 || slices.ContainsFunc(files, func(f File) bool { return weights.MatchString(f.Path) }) {
 		return files, nil
 	}

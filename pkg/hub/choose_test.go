@@ -1,6 +1,7 @@
 package hub
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -51,12 +52,22 @@ func TestChoose(t *testing.T) {
 		"include": {
 			files:   []string{"config.json", "a-Q4_K_M.gguf", "a-Q8_0.gguf", "sub/b-Q4_K_M.gguf", "a-Q4_K_M.gguf.sha", "model.safetensors"},
 			include: []string{"*Q4_K_M.gguf*"},
-			want:    []string{"a-Q4_K_M.gguf", "sub/b-Q4_K_M.gguf"},
+			want:    []string{"a-Q4_K_M.gguf", "b-Q4_K_M.gguf"},
 		},
 		"include by path": {
 			files:   []string{"a.gguf", "sub/a.gguf", "sub/sub/a.gguf", "sub/b.gguf"},
 			include: []string{"sub/*.gguf"}, exclude: []string{"sub/b*"},
-			want: []string{"sub/a.gguf"},
+			want: []string{"a-sub.gguf"},
+		},
+		"subdirectories that name quantisations": {
+			files:   []string{"Q8_0/m-00001-of-00002.gguf", "Q8_0/m-00002-of-00002.gguf", "x/BF16/m.gguf", "F16/n.gguf", "other/n-Q2_K.gguf"},
+			include: []string{"*.gguf"},
+			want:    []string{"m-Q8_0-00001-of-00002.gguf", "m-Q8_0-00002-of-00002.gguf", "m-x-BF16.gguf", "n-F16.gguf", "n-Q2_K.gguf"},
+		},
+		"subdirectories whose names are taken": {
+			files:   []string{"a.gguf", "sub/a.gguf", "A-SUB.gguf", "x/y/b.gguf", "x-y/b.gguf", "z/b.gguf"},
+			include: []string{"*.gguf"},
+			want:    []string{"a.gguf", "sub/a.gguf", "A-SUB.gguf", "x/y/b.gguf", "x-y/b.gguf", "b-z.gguf"},
 		},
 		"include another precision": {
 			files:   []string{"config.json", "model.safetensors", "model.fp16.safetensors", "README.md", "x.py"},
@@ -290,7 +301,7 @@ func TestDiskIsFull(t *testing.T) {
 // Links in the directory cannot lead outside of it.
 func TestLinksOutOfTheDirectory(t *testing.T) {
 	h, dir, outside := newHub(t, tree{
-		"config.json": {data: []byte("{}")}, "model.safetensors": {data: random(100, 1), lfs: true}, "sub/x.gguf": {data: random(10, 2), lfs: true},
+		"config.json": {data: []byte("{}")}, "model.safetensors": {data: random(100, 1), lfs: true}, "sub/x.safetensors": {data: random(10, 2), lfs: true},
 	}), t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, "sub")); err != nil {
 		t.Skipf("no symbolic links here: %v", err)
@@ -299,7 +310,7 @@ func TestLinksOutOfTheDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, err := s.Choose([]string{"*.gguf"}, nil)
+	files, err := s.Choose([]string{"x.safetensors"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -380,4 +391,45 @@ func TestConfigComesLast(t *testing.T) {
 			t.Errorf("%s is fetched again", r.URL.Path)
 		}
 	}
+}
+
+// GGUF files of subdirectories lie in the root, and a second pull finds them there.
+func TestSubdirectories(t *testing.T) {
+	weights := func(seed uint64) content { return content{data: random(100, seed), lfs: true} }
+	h, dir := newHub(t, tree{"BF16/m-00001-of-00002.gguf": weights(1), "BF16/m-00002-of-00002.gguf": weights(2), "m-Q8_0.gguf": weights(3)}), t.TempDir()
+	s, err := h.client().List(t.Context(), "acme/tiny", "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.Variant("bf16")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, missing := range []int64{200, 0} {
+		d, err := h.client().Prepare(t.Context(), s, v.Files, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d.Missing != missing {
+			t.Errorf("%d bytes are missing, want %d", d.Missing, missing)
+		}
+		if err := d.Run(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		d.Close()
+	}
+	for i, name := range []string{"m-BF16-00001-of-00002.gguf", "m-BF16-00002-of-00002.gguf"} {
+		if b, err := os.ReadFile(filepath.Join(dir, name)); err != nil || !bytes.Equal(b, weights(uint64(i+1)).data) {
+			t.Errorf("%s has %d bytes, %v", name, len(b), err)
+		}
+	}
+	q8, err := s.Variant("Q8_0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := h.client().Prepare(t.Context(), s, q8.Files, dir) // the others are of the same commit
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Close()
 }

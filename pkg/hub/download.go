@@ -100,10 +100,8 @@ func (d *Download) open(dir string) (err error) {
 	if err := d.root.MkdirAll(partsDir, 0o755); err != nil {
 		return err
 	}
-	if d.lock, err = d.root.OpenFile(lockName, os.O_RDWR|os.O_CREATE, 0o644); err != nil {
-		return err
-	}
-	return lockFile(d.lock)
+	d.lock, err = openLock(d.root)
+	return err
 }
 
 // Close unlocks the directory. Fetched bytes stay there.
@@ -126,7 +124,7 @@ func (d *Download) sameModel(files []File) error {
 		return fmt.Errorf("it holds %s: pull %s into another directory", m.Repo, s.Repo)
 	}
 	listed, chosen := map[string]string{}, map[string]bool{}
-	for _, f := range s.Files {
+	for _, f := range slices.Concat(s.Files, s.flatten(s.Files)) {
 		listed[f.Path] = f.sum()
 	}
 	for _, f := range files {
@@ -180,7 +178,7 @@ func (d *Download) look(ctx context.Context, f File) error {
 
 // inPlace records that a file is complete and correct.
 func (d *Download) inPlace(f File, info fs.FileInfo) {
-	d.manifest.Files[f.Path] = record{Size: f.Size, Sum: f.sum(), Modified: info.ModTime()}
+	d.manifest.Files[f.Path] = record{Size: f.Size, Sum: f.sum(), Source: f.Source, Modified: info.ModTime()}
 	d.done.Add(f.Size)
 	d.complete.Add(1)
 }

@@ -89,6 +89,7 @@ func (d *Download) openPart(ctx context.Context, f File) (*part, error) {
 func (p *part) note(r record) error {
 	p.d.mu.Lock()
 	defer p.d.mu.Unlock()
+	r.Source = p.Source
 	p.d.manifest.Parts[p.Path] = r
 	return p.d.manifest.write(p.d.root, false)
 }
@@ -147,7 +148,7 @@ func (p *part) request(a *attempt) error {
 			header.Set("If-Range", p.etag) // if it differs, the server sends the whole file
 		}
 	}
-	res, l, err := p.d.get(a, p.d.fileURL(p.d.snapshot.Commit, p.Path), header)
+	res, l, err := p.d.get(a, p.d.fileURL(p.d.snapshot.Commit, p.source()), header)
 	if err != nil {
 		return err
 	}
@@ -196,7 +197,7 @@ func (p *part) place(res *http.Response) error {
 		}
 		return &connectionError{fmt.Errorf("%s has a file of another length", res.Request.URL.Host)}
 	}
-	return p.d.refusal(res, p.Path)
+	return p.d.refusal(res, p.source())
 }
 
 // append appends a body to the part.

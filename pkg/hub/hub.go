@@ -86,7 +86,8 @@ func (t Token) Check() error {
 
 // File is a file of a commit.
 type File struct {
-	Path   string // with slashes, of the repository's root
+	Path   string // with slashes, of the repository's root; of a chosen file, in the directory
+	Source string // its path in the repository, if that differs from Path
 	Size   int64  // bytes
 	SHA256 string // of the content, hexadecimal; "" unless it is in large file storage
 	Blob   string // git's object name: SHA-1 of "blob SIZE\0" and the content, hexadecimal

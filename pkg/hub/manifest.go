@@ -24,7 +24,7 @@ func partName(path string) string { return partsDir + "/" + path + ".part" }
 // maxManifest is the largest size of a manifest, in bytes.
 const maxManifest = 64 << 20
 
-var errLocked = errors.New("another pull is writing into it: wait until it ends")
+var errLocked = errors.New("another pull is writing into it, or its files are being deleted: wait until that ends")
 
 // manifest lists the files fetched into a directory.
 type manifest struct {
@@ -40,6 +40,7 @@ type record struct {
 	Size     int64     `json:"size"`              // when complete, in bytes
 	Sum      string    `json:"sum"`               // as [File.sum]
 	Modified time.Time `json:"modified,omitzero"` // of the file when its sum was checked; zero: unchecked
+	Source   string    `json:"source,omitempty"`  // as [File.Source]
 	ETag     string    `json:"etag,omitempty"`    // strong, of the server that sent the part
 }
 

@@ -74,7 +74,9 @@ func TestVariants(t *testing.T) {
 		"a missing part":              {[]string{"m-Q8_0-00002-of-00002.gguf", "m-Q4_0.gguf"}, "Q4_0"},
 		"two models":                  {[]string{"a-Q8_0.gguf", "b-Q8_0.gguf", "b-Q4_0.gguf"}, "Q4_0 b-Q8_0 a-Q8_0"},
 		"no quantisation in the name": {[]string{"model.gguf"}, "model"},
-		"other directories":           {[]string{"sub/m-Q8_0.gguf", "../m-Q8_0.gguf"}, ""},
+		"other directories":           {[]string{"../m-Q8_0.gguf", "sub/m-Q4_0.gguf", "BF16/m-00002-of-00002.gguf", "BF16/m-00001-of-00002.gguf", "mm/mmproj-F16.gguf"}, "Q4_0 BF16"},
+		"names that are taken":        {[]string{"m.gguf", "m-sub.gguf", "sub/m.gguf", "x/n.gguf", "X/n.gguf"}, "m-sub m"},
+		"beside safetensors":          {[]string{"model.safetensors", "sub/m-Q8_0.gguf"}, ""},
 	} {
 		var names []string
 		for _, v := range snapshot(test.files...).Variants() {

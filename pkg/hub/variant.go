@@ -34,20 +34,20 @@ func QuantOf(name string) string {
 	return strings.ToUpper(found[1])
 }
 
-// Variants returns the GGUF models in the root of s, the smallest first. It leaves out split
-// models of which a part is missing.
+// Variants returns the GGUF models of s, the smallest first: those in its root, and if it has
+// no safetensors, those in subdirectories too. It leaves out split models of which a part is
+// missing.
 func (s *Snapshot) Variants() []Variant {
 	byStem := map[string]*Variant{}
 	parts := map[string]string{} // the number of parts, by stem
 	var list []*Variant
-	for _, f := range s.Files {
-		stem, ok := strings.CutSuffix(f.Path, ".gguf")
-		if !ok || strings.Contains(f.Path, "/") || CheckPath(f.Path) != nil || notModel.MatchString(f.Path) {
+	onlyRoot := s.HasSafetensors()
+	for _, f := range s.flatten(s.Files) {
+		stem, part, ok := cutGGUF(f.Path)
+		if !ok || strings.Contains(f.Path, "/") || f.Source != "" && onlyRoot || CheckPath(f.Path) != nil || notModel.MatchString(f.Path) {
 			continue
 		}
-		number := ggufPart.FindStringSubmatch(stem)
-		if number != nil {
-			stem = strings.TrimSuffix(stem, number[0])
+		if number := ggufPart.FindStringSubmatch(part); number != nil {
 			parts[stem] = number[2]
 		}
 		v := byStem[stem]

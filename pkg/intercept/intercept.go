@@ -72,10 +72,10 @@ type Piece struct {
 	Usage *llm.Usage
 }
 
-// Begins reports whether p contains the first part of the answer.
-func (p *Piece) Begins() bool {
+// Answers reports whether p contains a part of the answer, or of the reasoning before it.
+func (p *Piece) Answers() bool {
 	text, _ := p.Keys["generated_text"].(string)
-	return p.Chunk.Text != "" || len(p.Chunk.Tokens) > 0 || len(p.Chunk.Calls) > 0 || text != "" || p.Keys["tool_calls"] != nil
+	return p.Chunk.Reasoning != "" || p.Chunk.Text != "" || len(p.Chunk.Tokens) > 0 || len(p.Chunk.Calls) > 0 || text != "" || p.Keys["tool_calls"] != nil
 }
 
 // Wrap returns m with i before its backend and its other interceptors.

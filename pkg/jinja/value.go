@@ -58,6 +58,18 @@ func String(s string) Value { return textValue(untrusted(strings.ToValidUTF8(s, 
 // Trusted returns a trusted string, such as the text of a special token.
 func Trusted(s string) Value { return textValue(trusted(strings.ToValidUTF8(s, "\uFFFD"))) }
 
+// Text returns a string of spans, which are UTF-8 or get U+FFFD for what is not.
+func Text(spans ...Span) Value {
+	var b builder
+	for _, s := range spans {
+		b.write(strings.ToValidUTF8(s.Text, "\uFFFD"), s.Trusted)
+	}
+	if len(b.buf) == 0 {
+		return String("")
+	}
+	return textValue(b.text())
+}
+
 // None returns Python's None.
 func None() Value { return Value{kind: KindNone} }
 

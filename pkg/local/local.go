@@ -77,7 +77,7 @@ func (l *Loader) Root(checkpoints string) (catalog.Root, error) {
 	case err != nil:
 		return catalog.Root{}, fmt.Errorf("checkpoints directory: %w", err)
 	case !info.IsDir():
-		return catalog.Root{}, fmt.Errorf("checkpoints directory %s: it is a file", dir)
+		return catalog.Root{}, fmt.Errorf("checkpoints directory %s: it is a file; name the directory that holds it", dir)
 	}
 	return catalog.Root{Name: dir, FS: os.DirFS(dir)}, nil
 }

@@ -53,8 +53,8 @@ func (meter) Intercept(ctx context.Context, call *intercept.Call, next intercept
 			if left {
 				continue
 			}
-			if p.Begins() {
-				rec.Began()
+			if p.Answers() {
+				rec.Piece()
 			}
 			if !yield(p, err) {
 				if !call.Drains {

@@ -108,16 +108,21 @@ func (p pieces) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, err
 	}
 }
 
-// The first piece is the first chunk with a text, a token or a call.
+// The first piece is the first chunk with a text, a token, a call or reasoning, and each is noticed.
 func TestFirstText(t *testing.T) {
 	var early time.Duration
 	for name, c := range map[string]llm.Chunk{
-		"text": {Text: "a"}, "token": {Tokens: []llm.Token{{ID: 1}}}, "call": {Calls: []llm.Call{{Name: "f"}}}, "": {Finish: llm.FinishEOS},
+		"text": {Text: "a"}, "token": {Tokens: []llm.Token{{ID: 1}}}, "call": {Calls: []llm.Call{{Name: "f"}}}, "reasoning": {Reasoning: "a"}, "": {Finish: llm.FinishEOS},
 	} {
 		rec := handle(t, pieces{{}, c, {Text: "more"}}, "alias", func(r *http.Request, m *llm.Model) error {
-			i := 0
+			i, wrote, rec := 0, 0, httpx.RecordOf(r.Context())
+			rec.Wrote = func() { wrote++ }
+			defer func() {
+				if want := 1 + min(len(name), 1); wrote != want {
+					t.Errorf("%s: %d pieces, want %d", name, wrote, want)
+				}
+			}()
 			for range m.Generate(r.Context(), request()) {
-				rec := httpx.RecordOf(r.Context())
 				switch i++; {
 				case i == 1 && rec.FirstText != 0, i == 2 && (rec.FirstText > 0) != (name != ""):
 					t.Errorf("%s: at chunk %d it was %v", name, i, rec.FirstText)

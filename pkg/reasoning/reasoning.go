@@ -21,6 +21,10 @@ type Marks struct {
 	// Answer begins the answer after Close. It may be missing, as before a call; "" never
 	// comes.
 	Answer string
+	// Header is the beginning of Answer that calls have too.
+	Header string
+	// End ends an answer that Answer began; it may be missing.
+	End string
 	// Direct begins an answer without reasoning; it may be missing.
 	Direct string
 }
@@ -29,14 +33,17 @@ type Marks struct {
 // a later mark may also have an earlier one only if the model writes the earlier.
 func families() []Marks {
 	return []Marks{
-		{Open: "<|channel|>analysis<|message|>", Close: "<|end|>", Answer: "<|start|>assistant<|channel|>final<|message|>", Direct: "<|channel|>final<|message|>"}, // GPT-OSS
-		{Open: "<|channel>thought", Close: "<channel|>"},                     // Gemma 4
-		{Open: "<|START_THINKING|>", Close: "<|END_THINKING|>"},              // Command A
-		{Open: "◁think▷", Close: "◁/think▷"},                                 // Kimi
-		{Open: "<seed:think>", Close: "</seed:think>"},                       // Seed-OSS
-		{Open: "[THINK]", Close: "[/THINK]"},                                 // Magistral, Ministral 3
-		{Open: "<think>", Close: "</think>", Answer: "<response>"},           // Qwen3, DeepSeek R1, GLM, SmolLM3, Granite 3.3
-		{Open: "Here is my thought process:", Close: "Here is my response:"}, // Granite 3.2
+		{
+			Open: "<|channel|>analysis<|message|>", Close: "<|end|>", Header: "<|start|>assistant",
+			Answer: "<|start|>assistant<|channel|>final<|message|>", Direct: "<|channel|>final<|message|>",
+		}, // GPT-OSS
+		{Open: "<|channel>thought", Close: "<channel|>"},                               // Gemma 4
+		{Open: "<|START_THINKING|>", Close: "<|END_THINKING|>"},                        // Command A
+		{Open: "◁think▷", Close: "◁/think▷"},                                           // Kimi
+		{Open: "<seed:think>", Close: "</seed:think>"},                                 // Seed-OSS
+		{Open: "[THINK]", Close: "[/THINK]"},                                           // Magistral, Ministral 3
+		{Open: "<think>", Close: "</think>", Answer: "<response>", End: "</response>"}, // Qwen3, DeepSeek R1, GLM, SmolLM3, Granite 3.3
+		{Open: "Here is my thought process:", Close: "Here is my response:"},           // Granite 3.2
 	}
 }
 
@@ -53,7 +60,7 @@ func Detect(template string) (m Marks, ok bool) {
 		// A template that only cuts old reasoning off names Close alone.
 		if strings.Contains(template, m.Open) || strings.Contains(template, m.Close) {
 			if m.Answer != "" && !strings.Contains(template, m.Answer) {
-				m.Answer = ""
+				m.Answer, m.End = "", ""
 			}
 			return m, true
 		}
@@ -95,10 +102,12 @@ type Piece struct{ Reasoning, Text string }
 // be part of a mark. White space around reasoning is dropped; that of an answer without
 // reasoning is kept.
 type Reader struct {
-	marks *Marks
-	state State
-	begun bool   // the reasoning has had a character that is not white space
-	held  string // read but not emitted
+	marks  *Marks
+	state  State
+	framed bool   // the answer began with the mark Answer
+	trim   bool   // white space is dropped: nothing else came after Answer, or after End
+	begun  bool   // the reasoning has had a character that is not white space
+	held   string // read but not emitted
 }
 
 // NewReader returns a reader of an answer that begins in a state.
@@ -135,7 +144,7 @@ func (r *Reader) End() (out Piece) {
 // was held back.
 func (r *Reader) Stop() (out Piece) {
 	out = r.End()
-	r.state = Answer
+	r.state, r.framed, r.trim = Answer, false, false
 	return out
 }
 
@@ -160,8 +169,29 @@ func (r *Reader) step(out *Piece) bool {
 	case Between:
 		return r.between(out)
 	}
-	out.Text += r.held
-	r.held = ""
+	return r.answer(out)
+}
+
+// answer emits the answer, without the mark that ends it.
+func (r *Reader) answer(out *Piece) bool {
+	end := r.marks.End
+	if r.trim {
+		r.held = trimLeft(r.held)
+		r.trim = r.held == ""
+	}
+	if !r.framed || end == "" {
+		out.Text += r.held
+		r.held = ""
+		return false
+	}
+	if at := strings.Index(r.held, end); at >= 0 {
+		out.Text += trimRight(r.held[:at])
+		r.held, r.framed, r.trim = r.held[at+len(end):], false, true
+		return r.held != ""
+	}
+	n := len(trimRight(r.held[:len(r.held)-partial(r.held, end)]))
+	out.Text += r.held[:n]
+	r.held = r.held[n:]
 	return false
 }
 
@@ -211,7 +241,7 @@ func (r *Reader) between(*Piece) bool {
 		return false
 	case mark == "":
 	case strings.HasPrefix(r.held, mark):
-		r.held = trimLeft(r.held[len(mark):])
+		r.held, r.framed, r.trim = r.held[len(mark):], true, true
 	case strings.HasPrefix(mark, r.held):
 		return false
 	}

@@ -24,6 +24,7 @@ func read(m *Marks, begin State, pieces ...string) (out Piece) {
 
 func TestReader(t *testing.T) {
 	harmony := &families()[0]
+	granite, _ := Detect("<think></think><response></response>")
 	for _, test := range []struct {
 		marks           *Marks
 		begin           State
@@ -51,6 +52,11 @@ func TestReader(t *testing.T) {
 		{harmony, Before, "<|channel|>commentary to=x", "", "<|channel|>commentary to=x"},
 		{harmony, Before, "<|channel|>analysis<|message|>a<|end|><|start|>assistant<|channel|>commentary to=x", "a", "<|start|>assistant<|channel|>commentary to=x"},
 		{harmony, Before, "<|channel|>analysis<|message|>a<|end|><|start|>assis", "a", "<|start|>assis"},
+		{&granite, Before, "<think>a</think>\n<response> b </resp </response>\n", "a", "b </resp"},
+		{&granite, Before, "<think>a</think><response>b\n</respon", "a", "b\n</respon"},
+		{&granite, Before, "<think>a</think><response>b\n", "a", "b\n"},
+		{&granite, Before, "<think>a</think>b</response>", "a", "b</response>"},
+		{&granite, Before, "b</response>", "", "b</response>"},
 	} {
 		want := Piece{test.reasoning, test.want}
 		if got := read(test.marks, test.begin, test.text); got != want {

@@ -23,4 +23,5 @@ func Example() {
 	// chords Alpha 128
 	// forms Alpha 256
 	// phrases M2M100 256
+	// tools Qwen3 1024
 }

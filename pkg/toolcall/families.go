@@ -4,7 +4,7 @@ package toolcall
 func Families() []Syntax {
 	return []Syntax{
 		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
-		QwenCoder(), GLM(), LFM2(), OLMo3(),
+		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(),
 	}
 }
 
@@ -108,5 +108,33 @@ func OLMo3() Syntax {
 		Family: "olmo3", Trigger: "<function_calls>", Anywhere: true,
 		Open: "<function_calls>", Middle: "(", End: ")", Between: "\n", Close: "</function_calls>",
 		Arguments: Arguments{Style: Python, Middle: "=", Between: ", "},
+	}
+}
+
+// Harmony is the form of GPT-OSS: a call is a message to the tool. Text is a message on another
+// channel. Also is how the published template writes calls, and Call how models mostly do (the
+// harmony format in OpenAI's documentation of 2025).
+func Harmony() Syntax {
+	return Syntax{
+		Family: "harmony", Trigger: "<|channel|>commentary to=functions.", Text: "<|channel|>final<|message|>",
+		Call: "<|channel|>commentary to=functions.", Middle: " <|constrain|>json<|message|>", End: "<|call|>",
+		Also: Head{Call: " to=functions.", Middle: "<|channel|>commentary json<|message|>"}, One: true,
+	}
+}
+
+// Cohere2 is the form of Cohere's models since 2026: that of Command R, on lines.
+func Cohere2() Syntax {
+	return object(Syntax{
+		Family: "cohere2", Trigger: "<|START_ACTION|>", Text: "<|START_TEXT|>",
+		Open: "<|START_ACTION|>[\n    ", Between: ",\n    ", Close: "\n]<|END_ACTION|>",
+	}, "tool_name", "parameters")
+}
+
+// Kimi is the form of Kimi K2, which numbers its calls: there is the first only.
+func Kimi() Syntax {
+	return Syntax{
+		Family: "kimi", Trigger: "<|tool_calls_section_begin|>", Anywhere: true, Open: "<|tool_calls_section_begin|>",
+		Call: "<|tool_call_begin|>functions.", Middle: ":0<|tool_call_argument_begin|>", End: "<|tool_call_end|>",
+		Close: "<|tool_calls_section_end|>", One: true,
 	}
 }

@@ -27,7 +27,8 @@ type Reader struct {
 	back  string // what was read before a name: text, if none follows
 	held  string // read but not emitted: it may belong to a call
 	stage stage
-	count int // calls begun
+	count int  // calls begun
+	head  Head // of the call that begins
 	name  string
 	args  argumentReader
 }
@@ -37,7 +38,7 @@ type stage uint8
 
 const (
 	inText      stage = iota // text, and perhaps calls after it
-	opening                  // Open and Call, the first bytes of the answer
+	opening                  // a head of the first call, or Text: the first bytes of the answer
 	inName                   // a name and Middle
 	inArguments              // the arguments
 	ending                   // End
@@ -79,7 +80,7 @@ func (r *Reader) step() bool {
 	case inText:
 		return r.text()
 	case opening:
-		return r.expect([]string{r.syntax.Begin()}, func(int) { r.stage, r.back = inName, r.syntax.Begin() })
+		return r.open()
 	case inName:
 		return r.readName()
 	case inArguments:
@@ -144,13 +145,32 @@ func (r *Reader) expect(texts []string, found func(i int)) bool {
 	return r.giveUp()
 }
 
+// open reads what begins the first call, or an answer that is text.
+func (r *Reader) open() bool {
+	heads := r.syntax.Heads()
+	var texts []string
+	for _, head := range heads {
+		texts = append(texts, head.Call)
+	}
+	if r.syntax.Text != "" {
+		texts = append(texts, r.syntax.Text)
+	}
+	return r.expect(texts, func(i int) {
+		if i == len(heads) {
+			r.stage = afterCalls
+			return
+		}
+		r.stage, r.head, r.back = inName, heads[i], heads[i].Call
+	})
+}
+
 // readName reads a name and Middle.
 func (r *Reader) readName() bool {
 	n := 0
 	for n < len(r.held) && IsName(r.held[n]) {
 		n++
 	}
-	middle := r.syntax.Middle
+	middle := r.head.Middle
 	rest := r.held[n:]
 	switch {
 	case strings.HasPrefix(rest, middle) && n > 0:
@@ -190,7 +210,7 @@ func (r *Reader) next() bool {
 		texts = texts[:1]
 	}
 	return r.expect(texts, func(i int) {
-		r.stage, r.back = inName, another
+		r.stage, r.head, r.back = inName, Head{another, r.syntax.Middle}, another
 		if i == 1 {
 			r.stage, r.back = afterCalls, ""
 		}

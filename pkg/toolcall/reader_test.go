@@ -70,6 +70,12 @@ var answers = []struct{ family, answer, want string }{
 	{"lfm2", `<|tool_call_start|>[f(s='a"b\'c\n')]<|tool_call_end|>`, `[f {"s":"a\"b'c\n"}]`},
 	{"olmo3", "<function_calls>f(n=1)\ng()</function_calls>", `[f {"n":1}][g {}]`},
 
+	{"harmony", `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>`, `[f {"a":1}]`},
+	{"harmony", ` to=functions.f<|channel|>commentary json<|message|>{}<|call|>`, "[f {}]"},
+	{"harmony", "<|channel|>final<|message|> It is <|channel|>commentary to=functions.f", " It is <|channel|>commentary to=functions.f"},
+	{"harmony", "<|channel|>fin", "<|channel|>fin"},
+	{"harmony", ` to=functions.f <|constrain|>json<|message|>{}`, ` to=functions.f <|constrain|>json<|message|>{}`},
+
 	// Text.
 	{"lines", "", ""},
 	{"lines", "Hello", "Hello"},

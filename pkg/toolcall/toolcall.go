@@ -29,8 +29,25 @@ type Syntax struct {
 
 	Open, Call, Middle, End, Between, Close string
 
+	// Text begins an answer that is text, and no calls follow it; "": nothing does.
+	Text string
+	// Also is another way to begin the first call, without Open. Without a Call there is none.
+	Also Head
+
 	Arguments Arguments
 	One       bool // an answer has one call
+}
+
+// A Head is what comes before the name of a call, and between the name and the arguments.
+type Head struct{ Call, Middle string }
+
+// Heads returns the ways to begin the first call, with Open.
+func (s *Syntax) Heads() []Head {
+	heads := []Head{{s.Begin(), s.Middle}, s.Also}
+	if s.Also.Call == "" {
+		return heads[:1]
+	}
+	return heads
 }
 
 // Arguments is how the arguments of a call are written. The zero value is an object in JSON;
@@ -64,7 +81,7 @@ func (s *Syntax) Begin() string { return s.Open + s.Call }
 // Marks returns the literal texts of a syntax, without empty ones and repetitions.
 func (s *Syntax) Marks() (marks []string) {
 	a := &s.Arguments
-	for _, mark := range []string{s.Open, s.Call, s.Middle, s.End, s.Between, s.Close, a.Open, a.Middle, a.Close, a.Between} {
+	for _, mark := range []string{s.Open, s.Call, s.Middle, s.End, s.Between, s.Close, s.Text, s.Also.Call, s.Also.Middle, a.Open, a.Middle, a.Close, a.Between} {
 		if mark != "" && !slices.Contains(marks, mark) {
 			marks = append(marks, mark)
 		}

@@ -6,17 +6,50 @@ import (
 	"strings"
 )
 
+// A Part is a part of written calls. Own says that it is the text of the syntax, and not that of
+// a call: a special token counts only there.
+type Part struct {
+	Text string
+	Own  bool
+}
+
 // Write returns calls in the syntax. Arguments that are not an object in JSON are written as
 // they are, in any style.
-func (s *Syntax) Write(calls []Call) string {
+func (s *Syntax) Write(calls []Call) []Part {
 	if len(calls) == 0 {
-		return ""
+		return nil
 	}
-	texts := make([]string, len(calls))
+	w := writer{syntax: &s.Arguments}
+	w.own(s.Open)
 	for i, c := range calls {
-		texts[i] = s.Call + s.name(c.Name) + s.Middle + s.Arguments.write(c.Arguments) + s.End
+		if i > 0 {
+			w.own(s.Between)
+		}
+		w.own(s.Call)
+		w.text(s.name(c.Name))
+		w.own(s.Middle)
+		w.arguments(c.Arguments)
+		w.own(s.End)
 	}
-	return s.Open + strings.Join(texts, s.Between) + s.Close
+	w.own(s.Close)
+	return w.parts
+}
+
+// A writer collects the parts of calls.
+type writer struct {
+	syntax *Arguments
+	parts  []Part
+}
+
+func (w *writer) own(text string)  { w.add(text, true) }
+func (w *writer) text(text string) { w.add(text, false) }
+
+func (w *writer) add(text string, own bool) {
+	if n := len(w.parts); n > 0 && w.parts[n-1].Own == own {
+		w.parts[n-1].Text += text
+	} else if text != "" {
+		w.parts = append(w.parts, Part{text, own})
+	}
 }
 
 // name returns a name as it stands in the syntax: between quotes it keeps within them.
@@ -28,20 +61,24 @@ func (s *Syntax) name(name string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// write returns arguments, which are in JSON, in the style.
-func (a *Arguments) write(object string) string {
-	if a.Style == JSON {
-		return object
-	}
+// arguments writes arguments, which are in JSON, in the style.
+func (w *writer) arguments(object string) {
+	a := w.syntax
 	names, values, ok := members(object)
-	if !ok {
-		return object
+	if a.Style == JSON || !ok {
+		w.text(object)
+		return
 	}
-	texts := make([]string, len(names))
 	for i, name := range names {
-		texts[i] = a.Open + name + a.Middle + a.value(values[i]) + a.Close
+		if i > 0 {
+			w.own(a.Between)
+		}
+		w.own(a.Open)
+		w.text(name)
+		w.own(a.Middle)
+		w.value(values[i])
+		w.own(a.Close)
 	}
-	return strings.Join(texts, a.Between)
 }
 
 // members returns the members of an object in order.
@@ -63,19 +100,20 @@ func members(object string) (names []string, values []json.RawMessage, ok bool) 
 	return names, values, err == nil
 }
 
-// value returns a value in JSON as the style writes it.
-func (a *Arguments) value(raw json.RawMessage) string {
+// value writes a value in JSON in the style.
+func (w *writer) value(raw json.RawMessage) {
 	var text string
 	isText := raw[0] == '"' && json.Unmarshal(raw, &text) == nil
-	switch {
+	switch a := w.syntax; {
 	case isText && a.Style == Tagged:
-		return text
+		w.text(text)
 	case isText:
-		return marshal(text)
+		w.text(marshal(text))
 	case a.Style == Python:
-		return literal(raw)
+		w.text(literal(raw))
+	default:
+		w.text(string(raw))
 	}
-	return string(raw)
 }
 
 // literal returns a value in JSON as a literal of Python.

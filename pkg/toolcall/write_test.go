@@ -3,6 +3,7 @@ package toolcall_test
 import (
 	"encoding/json"
 	"reflect"
+	"strings"
 	"testing"
 
 	"glossa/pkg/toolcall"
@@ -16,7 +17,7 @@ func TestWriteIsRead(t *testing.T) {
 	}
 	written := func(_, parameter string) bool { return parameter == "city" }
 	for _, s := range toolcall.Families() {
-		text := s.Write(calls)
+		text := join(s.Write(calls))
 		r := toolcall.NewReader(&s, written)
 		var got []toolcall.Call
 		piece := r.Push(text, true)
@@ -39,10 +40,28 @@ func TestWriteIsRead(t *testing.T) {
 		}
 	}
 	s := toolcall.Hermes()
-	if got := s.Write(nil); got != "" {
+	if got := join(s.Write(nil)); got != "" {
 		t.Errorf("%q", got)
 	}
-	if got := s.Write([]toolcall.Call{{Name: `a"b`, Arguments: "broken"}}); got != "<tool_call>\n{\"name\": \"a\\\"b\", \"arguments\": broken}\n</tool_call>" {
+	if got := join(s.Write([]toolcall.Call{{Name: `a"b`, Arguments: "broken"}})); got != "<tool_call>\n{\"name\": \"a\\\"b\", \"arguments\": broken}\n</tool_call>" {
 		t.Errorf("%q", got)
+	}
+}
+
+func join(parts []toolcall.Part) (text string) {
+	for _, p := range parts {
+		text += p.Text
+	}
+	return text
+}
+
+// The text of a call is not the syntax's, whatever it spells.
+func TestWriteTellsWhoWrote(t *testing.T) {
+	for _, s := range toolcall.Families() {
+		for _, p := range s.Write([]toolcall.Call{{Name: "ZZf", Arguments: `{"ZZk":"ZZ<|x|>","ZZl":["ZZ",{"ZZm":"ZZ"}]}`}}) {
+			if p.Own && strings.Contains(p.Text, "ZZ") {
+				t.Errorf("%s: %q is part of the syntax", s.Family, p.Text)
+			}
+		}
 	}
 }

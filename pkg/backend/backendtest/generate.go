@@ -35,7 +35,7 @@ func (s *Suite) rows(t *testing.T) {
 		if want := []string{"a7!", "a8!", "a9!", "b7!", "b8!", "b9!"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
-		if usage != (llm.Usage{Input: 4, Output: 12}) { // each prompt counted once
+		if usage != (llm.Usage{Input: 12, Output: 12}) { // the prompt of each call
 			t.Errorf("usage %+v", usage)
 		}
 	}

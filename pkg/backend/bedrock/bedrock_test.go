@@ -72,7 +72,7 @@ func TestMetrics(t *testing.T) {
 	for _, stream := range []bool{false, true} {
 		req := &llm.Request{Prompts: []llm.Prompt{llm.Text("p")}, N: 2, Stream: stream}
 		_, usage, err := llm.Collect(b.Generate(t.Context(), req), 2)
-		if err != nil || usage != (llm.Usage{Input: 5, Output: 6}) {
+		if err != nil || usage != (llm.Usage{Input: 10, Output: 6}) {
 			t.Errorf("stream %v: %+v %v", stream, usage, err)
 		}
 	}

@@ -32,6 +32,21 @@ func TestCallNumbers(t *testing.T) {
 			[]string{`[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]`, `[{"index":0,"id":"a","function":{"name":"f","arguments":"}"}}]`},
 			"[{0 a f {} {0   }}]",
 		},
+		{ // a provider that numbers all calls 0
+			[]string{
+				`[{"index":0,"id":"a","function":{"name":"f","arguments":"{"}}]`, `[{"index":0,"function":{"arguments":"}"}}]`,
+				`[{"index":0,"id":"b","function":{"name":"f","arguments":"["}}]`, `[{"index":0,"id":"b","function":{"name":"f","arguments":"]"}}]`,
+			},
+			"[{0 a f {} {0   }} {1 b f [} {1   ]}]",
+		},
+		{ // and gives no ids
+			[]string{`[{"index":0,"function":{"name":"f","arguments":"{}"}},{"index":0,"function":{"name":"g"}}]`, `[{"index":0,"function":{"arguments":"[]"}}]`},
+			"[{0  f {}} {1  g } {1   []}]",
+		},
+		{ // a new id with each piece, as vLLM gave
+			[]string{`[{"index":0,"id":"a","function":{"name":"f"}}]`, `[{"index":0,"id":"b","function":{"arguments":"{}"}}]`},
+			"[{0 a f } {0   {}}]",
+		},
 		{[]string{`[{"id":"a","function":{"name":"f","arguments":null}}]`}, "[{0 a f } {0   {}}]"},
 		{[]string{`[]`, `null`}, "[]"},
 		{[]string{`[{"index":0,"function":{"arguments":"{}"}}]`}, "tool_calls: the model's answer has a part of a call that has not begun"},

@@ -61,7 +61,8 @@ type Model struct {
 // Each row is one call. Row i of a prompt gets the seed plus i, because rows with the
 // same seed would be equal. Backend itself makes the echo of a text, and rows of no
 // tokens. It removes a stop sequence that the model leaves at the end of its text. Usage
-// comes from the answers or the provider, and is Partial if incomplete.
+// comes from the answers or the provider. It counts the prompt of each call, as providers
+// bill it, and is Partial if incomplete.
 type Backend struct {
 	endpoint Endpoint
 	model    Model
@@ -84,7 +85,7 @@ func (b *Backend) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 			yield(llm.Chunk{}, err)
 			return
 		}
-		r := &run{backend: b, rows: rows, input: make([]int, len(req.Prompts))}
+		r := &run{backend: b, rows: rows}
 		r.do(ctx, yield)
 	}
 }

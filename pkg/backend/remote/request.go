@@ -15,10 +15,11 @@ import (
 // A row is one completion of one prompt.
 type row struct {
 	*call
-	index, prompt int
-	none          bool     // no token is wanted, so there is no call
-	echo          string   // start of the row's text
-	stop          []string // as the client sent them
+	seeded func() (*call, error) // writes the call when the row begins: bodies with images are large
+	index  int
+	none   bool     // no token is wanted, so there is no call
+	echo   string   // start of the row's text
+	stop   []string // as the client sent them
 }
 
 // rows returns the rows of a request. It checks all of them before any is sent.
@@ -39,14 +40,16 @@ func (b *Backend) rows(ctx context.Context, req *llm.Request) ([]row, error) {
 		if len(req.Tools) == 0 && !hasCalls(prompt) {
 			declared = nil // nothing in the chat refers to them
 		}
-		var c *call
+		c, err := body(s, req, keys, declared, 0)
+		if err != nil {
+			return nil, err
+		}
 		for i := range n {
-			if i == 0 || req.Seed != nil {
-				if c, err = body(s, req, keys, declared, i); err != nil {
-					return nil, err
-				}
+			r := row{call: c, index: p*n + i, none: none, echo: echo, stop: req.Stop}
+			if i > 0 && req.Seed != nil {
+				r.seeded = func() (*call, error) { return body(s, req, keys, declared, i) }
 			}
-			rows = append(rows, row{c, p*n + i, p, none, echo, req.Stop})
+			rows = append(rows, r)
 		}
 	}
 	return rows, nil

@@ -20,11 +20,11 @@ type run struct {
 	out     chan event
 	stopped chan struct{} // closed when no one receives from out any more
 
-	input   []int // tokens of each prompt
-	output  int   // tokens of all rows
-	thought int   // how many of them are reasoning
-	partial bool  // some usage was not reported
-	yielded bool  // a chunk was yielded
+	input   int  // tokens of the prompts of all calls, as the provider bills them
+	output  int  // tokens of all rows
+	thought int  // how many of them are reasoning
+	partial bool // some usage was not reported
+	yielded bool // a chunk was yielded
 }
 
 // An event is a chunk, an error or a panic of a worker.
@@ -85,17 +85,13 @@ func outOfTime() error {
 
 // count adds the usage of a row.
 func (r *run) count(c *llm.Chunk, last bool) {
-	prompt := r.rows[c.Row].prompt
-	r.input[prompt] = max(r.input[prompt], c.Usage.Input)
+	r.input += c.Usage.Input
 	r.output += c.Usage.Output
 	r.thought += c.Usage.Reasoning
 	r.partial = r.partial || c.Usage.Partial
 	c.Usage = nil
 	if last {
-		c.Usage = &llm.Usage{Output: r.output, Reasoning: r.thought, Partial: r.partial}
-		for _, n := range r.input {
-			c.Usage.Input += n
-		}
+		c.Usage = &llm.Usage{Input: r.input, Output: r.output, Reasoning: r.thought, Partial: r.partial}
 	}
 }
 
@@ -135,7 +131,14 @@ func (r *run) complete(ctx context.Context, row *row, send func(event) bool) boo
 	if why != "" {
 		return send(event{chunk: c.end(why)})
 	}
-	for a, err := range r.backend.answers(ctx, row.call) {
+	call := row.call
+	if row.seeded != nil {
+		var err error
+		if call, err = row.seeded(); err != nil {
+			return send(event{err: err})
+		}
+	}
+	for a, err := range r.backend.answers(ctx, call) {
 		if err == nil {
 			if !echo(row, send) {
 				return false

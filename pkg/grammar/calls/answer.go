@@ -12,7 +12,14 @@ import (
 func (b *builder) answer(syntax *Syntax, tools []Tool, must, one bool) error {
 	start := b.state()
 	calls := start
-	if !must {
+	switch {
+	case must:
+	case syntax.Text != "":
+		end := b.state()
+		b.states[end].Accept = true
+		at := b.chain(start, syntax.Text)
+		b.states[at].Calls = []pushdown.Call{b.reads(automaton.Text(), end)}
+	default:
 		calls = b.state()
 		if err := b.text(start, calls, syntax); err != nil {
 			return err
@@ -20,9 +27,12 @@ func (b *builder) answer(syntax *Syntax, tools []Tool, must, one bool) error {
 	}
 	opened := b.chain(calls, syntax.Begin())
 	last := b.state() // after the arguments
-	for i, tool := range tools {
-		at := b.chain(opened, tool.Name+syntax.Middle)
-		b.states[at].Calls = []pushdown.Call{{Rule: b.tools[i], Return: last}}
+	for _, head := range syntax.Heads() {
+		named := b.chain(calls, head.Call)
+		for i, tool := range tools {
+			at := b.chain(named, tool.Name+head.Middle)
+			b.states[at].Calls = []pushdown.Call{{Rule: b.tools[i], Return: last}}
+		}
 	}
 	last = b.chain(last, syntax.End)
 	b.states[b.chain(last, syntax.Close)].Accept = true

@@ -53,6 +53,9 @@ func TestFamilies(t *testing.T) {
 		{"glm", "ok <tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>é\\</arg_value>\n<arg_key>days</arg_key>\n<arg_value>7</arg_value>\n</tool_call>\n<tool_call>now\n</tool_call>", "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>1234567890123</arg_value>\n</tool_call>"},
 		{"lfm2", `<|tool_call_start|>[weather(city="Ulm", unit="C", when=None), weather(city="a", when=True), now()]<|tool_call_end|>`, `<|tool_call_start|>[weather(city="Ulm", when=null)]<|tool_call_end|>`},
 		{"lfm2", `<|tool_call_start|>[weather(city="Ulm", when=["a"])]<|tool_call_end|>`, `<|tool_call_start|>[weather(city="Ulm", when=true)]<|tool_call_end|>`},
+		{"harmony", `<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{"city":"Ulm"}<|call|>`, `<|channel|>commentary to=functions.weather<|channel|>commentary json<|message|>{"city":"Ulm"}<|call|>`},
+		{"harmony", ` to=functions.now<|channel|>commentary json<|message|>{}<|call|>`, ` to=functions.weather<|channel|>commentary json<|message|>{}<|call|>`},
+		{"harmony", "<|channel|>final<|message|>", "Hello"},
 		{"olmo3", "<function_calls>weather(city=\"Ulm\", days=20)\nnow()</function_calls>", "<function_calls>weather(city=\"Ulm\", days=21)</function_calls>"},
 	} {
 		p := weatherProgram(t, families(t)[test.family], false, false)

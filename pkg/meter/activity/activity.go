@@ -46,9 +46,14 @@ type Activity struct {
 	cfg   Config
 	since time.Time
 
-	mu   sync.Mutex
-	ring [kept]slot // the interval i is at i % kept
+	mu      sync.Mutex
+	ring    [kept]slot // the interval i is at i % kept
+	running map[*httpx.Record]pieces
 }
+
+// pieces are the pieces of an answer that goes on, by interval. They are counted as tokens until
+// the answer ends, when its tokens are known.
+type pieces map[int64]int64
 
 // A slot is what is kept of an interval.
 type slot struct {
@@ -62,7 +67,9 @@ type slot struct {
 }
 
 // New returns an Activity without observations.
-func New(cfg Config) *Activity { return &Activity{cfg: cfg, since: time.Now()} }
+func New(cfg Config) *Activity {
+	return &Activity{cfg: cfg, since: time.Now(), running: map[*httpx.Record]pieces{}}
+}
 
 // slot returns the slot of a time, nil if it is no longer kept; a.mu is held.
 func (a *Activity) slot(t, now time.Time) *slot {
@@ -77,6 +84,40 @@ func (a *Activity) slot(t, now time.Time) *slot {
 	return s
 }
 
+// Begin counts what a request of a dialect generates, until [Activity.Observe]; it is a Begin
+// hook of an [httpx.Mux].
+func (a *Activity) Begin(rec *httpx.Record) {
+	if rec.Dialect == "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.running[rec] = pieces{}
+	rec.Wrote = func() { a.wrote(rec) }
+}
+
+// wrote counts a piece of an answer that goes on.
+func (a *Activity) wrote(rec *httpx.Record) {
+	now := time.Now()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if counted, ok := a.running[rec]; ok { // otherwise the request has ended
+		s := a.slot(now, now)
+		s.output++
+		counted[s.index]++
+	}
+}
+
+// ended takes back the pieces of an answer; a.mu is held.
+func (a *Activity) ended(rec *httpx.Record) {
+	for index, n := range a.running[rec] {
+		if s := &a.ring[index%kept]; s.index == index {
+			s.output -= n
+		}
+	}
+	delete(a.running, rec)
+}
+
 // Observe counts a request of a dialect; it is an Observe hook of an [httpx.Mux]. Other
 // requests, such as those for the page and for measurements, are not counted.
 func (a *Activity) Observe(rec *httpx.Record) {
@@ -86,6 +127,7 @@ func (a *Activity) Observe(rec *httpx.Record) {
 	end := rec.Start.Add(rec.Duration)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	a.ended(rec)
 	s := a.slot(end, end)
 	s.requests++
 	if rec.Err != nil {
@@ -235,7 +277,7 @@ func quantiles(times []time.Duration) (median, slow float64) {
 
 var activityDoc = &httpx.Operation{
 	ID: "activity", Tag: "Service", Summary: "Get the requests, tokens and generations of the last minutes",
-	Description: "Servers have this route, functions do not. It counts requests of all dialects. Tokens are counted when a request ends, in the intervals in which they were generated.",
+	Description: "Servers have this route, functions do not. It counts requests of all dialects. While an answer is generated, each of its pieces counts as a token. When the request ends, its tokens are counted in the intervals in which they were generated.",
 	Answers:     []httpx.Answer{{Of: recent{}}},
 }
 

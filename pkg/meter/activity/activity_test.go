@@ -82,6 +82,52 @@ func TestTokens(t *testing.T) {
 	})
 }
 
+// An answer that goes on counts by its pieces, and by its tokens when it has ended.
+func TestRunningAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := New(Config{})
+		rec, page := &httpx.Record{Dialect: "openai", Start: time.Now()}, &httpx.Record{Start: time.Now()}
+		a.Begin(rec)
+		a.Begin(page)
+		if page.Wrote != nil {
+			t.Error("a file of the page has an answer")
+		}
+		for range 3 { // seconds 0, 4 and 8
+			rec.Piece()
+			time.Sleep(4 * time.Second)
+		}
+		if _, output := sums(a.report(time.Now())); !slices.Equal(output, []int64{2, 1, 0}) {
+			t.Errorf("of a running answer: %v", output)
+		}
+		rec.Duration, rec.FirstText, rec.Usage.Output = time.Since(rec.Start), time.Nanosecond, 120
+		a.Observe(rec)
+		if _, output := sums(a.report(time.Now())); !slices.Equal(output, []int64{50, 50, 20}) {
+			t.Errorf("of one that has ended: %v", output)
+		}
+		rec.Piece()
+		if _, output := sums(a.report(time.Now())); output[2] != 20 || len(a.running) != 0 {
+			t.Errorf("a late piece counts: %v, %d requests", output, len(a.running))
+		}
+	})
+}
+
+// The pieces of an answer that took longer than five minutes are not taken from later intervals.
+func TestLongRunningAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := New(Config{})
+		rec := &httpx.Record{Dialect: "openai", Start: time.Now()}
+		a.Begin(rec)
+		rec.Piece()
+		time.Sleep(kept * length * time.Second)
+		a.Observe(ended(0, func(rec *httpx.Record) { rec.Usage.Output = 5 }))
+		rec.Duration = time.Since(rec.Start)
+		a.Observe(rec)
+		if _, output := sums(a.report(time.Now())); output[len(output)-1] != 5 {
+			t.Errorf("%v", output)
+		}
+	})
+}
+
 // Intervals fall out of the report after five minutes, also those of an answer that took longer.
 func TestOldIntervals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

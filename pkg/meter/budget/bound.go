@@ -66,13 +66,18 @@ func (b backend) bound(req *llm.Request) bound {
 }
 
 // clamp adds up the tokens of the prompts, each at most the model's context if that is known.
+// A remote provider bills a prompt for each of its completions.
 func (b backend) clamp(req *llm.Request, tokens func(llm.Prompt) int64) (sum int64) {
+	times := int64(1)
+	if !b.info.InProcess {
+		times = min(max(1, int64(req.N)), mostRows)
+	}
 	for _, p := range req.Prompts {
 		n := tokens(p)
 		if b.info.Context > 0 {
 			n = min(n, int64(b.info.Context))
 		}
-		sum += n
+		sum += n * times
 	}
 	return sum
 }

@@ -23,3 +23,13 @@ func TestBoundOfDefaults(t *testing.T) {
 		}
 	}
 }
+
+// A remote provider reads and bills the prompt for each completion, a model in this process
+// reads it once.
+func TestBoundOfCompletions(t *testing.T) {
+	req := &llm.Request{N: 3, Prompts: []llm.Prompt{llm.Text("a"), llm.Text("b")}}
+	local := (backend{info: &llm.ModelInfo{InProcess: true}}).bound(req).input
+	if got := (backend{info: &llm.ModelInfo{}}).bound(req).input; local == 0 || got != 3*local {
+		t.Errorf("%d tokens of remote prompts, %d of local ones", got, local)
+	}
+}

@@ -10,9 +10,13 @@
  * @property {number} count tokens
  */
 
+/** @typedef {{index: number, id?: string, name?: string, arguments?: string}} CallPiece a piece of a call of a tool */
+
 /**
  * @typedef {object} Step the additions of an event
  * @property {Token[]} tokens
+ * @property {string} thought reasoning before the answer
+ * @property {CallPiece[]} calls
  * @property {string|null} finish
  * @property {number|null} used tokens of the whole answer, once the server counted
  */
@@ -26,6 +30,8 @@ export function step(event) {
   const text = choice?.delta?.content ?? choice?.text ?? ''
   return {
     tokens: pieces(text, choice?.logprobs?.content ? chat(choice.logprobs.content) : plain(choice?.logprobs)),
+    thought: choice?.delta?.reasoning_content ?? '',
+    calls: (choice?.delta?.tool_calls ?? []).map((/** @type {any} */ c, /** @type {number} */ i) => ({ index: c.index ?? i, id: c.id, name: c.function?.name, arguments: c.function?.arguments })),
     finish: choice?.finish_reason ?? null, used: event?.usage?.completion_tokens ?? null,
   }
 }

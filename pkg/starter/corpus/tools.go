@@ -47,11 +47,17 @@ type Parameter struct {
 	Optional   bool
 }
 
-// A ToolChat is a generated chat: a request, the calls that it needs, their results and
-// the final answer. Without calls, Answer answers the request.
+// A ToolChat is a generated chat: earlier turns and the one that the model has to write.
 type ToolChat struct {
 	System string
 	Tools  []Tool
+	Before []ToolTurn
+	ToolTurn
+}
+
+// A ToolTurn is a request, the calls that it needs, their results and the final answer.
+// Without calls, Answer answers the request.
+type ToolTurn struct {
 	Ask    string
 	Calls  []ToolCall
 	Answer string
@@ -83,7 +89,7 @@ func (t *Tool) Schema() json.RawMessage {
 		names[i] = r.value
 	}
 	return json.RawMessage(object([]entry{
-		{"type", `"object"`}, {"properties", object(properties)}, {"required", "[" + strings.Join(names, ",") + "]"},
+		{"type", `"object"`}, {"properties", object(properties)}, {"required", "[" + strings.Join(names, ",") + "]"}, {"additionalProperties", "false"},
 	}))
 }
 
@@ -117,6 +123,10 @@ func (c *ToolChat) Prompt() string {
 	for i := range c.Tools {
 		b.WriteString(c.Tools[i].line())
 	}
+	for i := range c.Before {
+		b.WriteString(userMark + c.Before[i].Ask + answerMark)
+		c.Before[i].write(&b, true)
+	}
 	return b.String() + userMark + c.Ask + answerMark
 }
 
@@ -126,10 +136,17 @@ func (c *ToolChat) Prompt() string {
 func (c *ToolChat) Text(answered bool) string {
 	var b strings.Builder
 	b.WriteString(c.Prompt())
-	if len(c.Calls) == 0 {
-		return b.String() + c.Answer + endMark
+	c.write(&b, answered)
+	return b.String()
+}
+
+// write writes what follows the request.
+func (t *ToolTurn) write(b *strings.Builder, answered bool) {
+	if len(t.Calls) == 0 {
+		b.WriteString(t.Answer + endMark)
+		return
 	}
-	for i, call := range c.Calls {
+	for i, call := range t.Calls {
 		if i > 0 {
 			b.WriteString("\n")
 		}
@@ -141,21 +158,21 @@ func (c *ToolChat) Text(answered bool) string {
 	}
 	b.WriteString(endMark)
 	if !answered {
-		return b.String()
+		return
 	}
-	for _, call := range c.Calls {
+	for _, call := range t.Calls {
 		b.WriteString(resultMark + call.Result)
 	}
-	return b.String() + answerMark + c.Answer + endMark
+	b.WriteString(answerMark + t.Answer + endMark)
 }
 
 // answeredPct is the percentage of chats with results.
 const answeredPct = 40
 
-// Tools writes chats of about size bytes in all.
+// Tools writes chats of about size bytes in all, a line feed after each.
 func Tools(seed uint64, size int) string {
 	d := newDice(seed, "tools")
-	return fill(size, func(b *strings.Builder) { b.WriteString(oneToolChat(d, false).Text(d.chance(answeredPct))) })
+	return fill(size, func(b *strings.Builder) { b.WriteString(oneToolChat(d, false).Text(d.chance(answeredPct)) + "\n") })
 }
 
 // ToolChats returns n chats. With unseen, tools and parameters have names that the training
@@ -171,51 +188,71 @@ func ToolChats(seed uint64, n int, unseen bool) []ToolChat {
 
 // Percentages of the kinds of chats.
 const (
-	nonePct    = 9 // no tool fits
-	helloPct   = 3 // nothing is asked for
-	twoPct     = 8 // two requests
-	withoutPct = 2 // no tools at all
+	nonePct    = 9  // no tool fits
+	helloPct   = 3  // nothing is asked for
+	twoPct     = 8  // two requests
+	withoutPct = 5  // no tools at all
+	beforePct  = 20 // one turn or two before
 	systemPct  = 15
+	strangePct = 20 // of names
 )
 
 // oneToolChat draws a chat.
 func oneToolChat(d *dice, unseen bool) *ToolChat {
 	var kinds []*made
-	for n := 1 + d.weighted([]int{30, 30, 25, 15}); len(kinds) < n; {
+	for n := 1 + d.weighted([]int{28, 28, 22, 14, 5, 3}); len(kinds) < n; {
 		kinds = addTool(d, kinds, unseen)
 	}
 	c, w := &ToolChat{}, &writer{g: toolsGrammar(), d: d}
-	for _, m := range kinds {
-		c.Tools = append(c.Tools, m.tool)
-	}
 	if d.chance(systemPct) {
 		c.System = w.expand("system", false)
 	}
-	switch at := d.n(100); {
-	case at < withoutPct:
-		c.Tools = nil
+	if d.chance(withoutPct) {
 		c.Ask, c.Answer = w.expand("hello.ask", false), w.expand("hello.say", false)
-	case at < withoutPct+helloPct:
-		c.Ask, c.Answer = w.expand("hello.ask", false), w.expand("hello.say", false)
-	case at < withoutPct+helloPct+nonePct:
-		other := addTool(d, kinds, unseen)
-		c.Ask, _, _ = other[len(other)-1].request(d)
-		c.Answer = w.expand("none.say", false)
-	default:
-		n := 1
-		if d.chance(twoPct) {
-			n = 2
+		if d.chance(60) {
+			c.Ask, _, _ = kinds[0].request(d)
+			c.Answer = w.expand("none.say", false)
 		}
-		for i := range n {
-			ask, call, say := pick(d, kinds).request(d)
-			if i > 0 {
-				c.Ask += pick(d, []string{" ", " And ", " Then ", "\n"})
-				c.Answer += " "
-			}
-			c.Ask, c.Answer, c.Calls = c.Ask+ask, c.Answer+say, append(c.Calls, call)
+		return c
+	}
+	for _, m := range kinds {
+		c.Tools = append(c.Tools, m.tool)
+	}
+	if d.chance(beforePct) {
+		for range 1 + d.n(2) {
+			c.Before = append(c.Before, toolTurn(d, kinds, unseen))
 		}
 	}
+	c.ToolTurn = toolTurn(d, kinds, unseen)
 	return c
+}
+
+// toolTurn draws a request to tools, and its answer.
+func toolTurn(d *dice, kinds []*made, unseen bool) (t ToolTurn) {
+	w := &writer{g: toolsGrammar(), d: d}
+	switch at := d.n(100); {
+	case at < helloPct:
+		t.Ask, t.Answer = w.expand("hello.ask", false), w.expand("hello.say", false)
+		return t
+	case at < helloPct+nonePct:
+		other := addTool(d, kinds, unseen)
+		t.Ask, _, _ = other[len(other)-1].request(d)
+		t.Answer = w.expand("none.say", false)
+		return t
+	}
+	n := 1
+	if d.chance(twoPct) {
+		n = 2
+	}
+	for i := range n {
+		ask, call, say := pick(d, kinds).request(d)
+		if i > 0 {
+			t.Ask += pick(d, []string{" ", " And ", " Then ", "\n"})
+			t.Answer += " "
+		}
+		t.Ask, t.Answer, t.Calls = t.Ask+ask, t.Answer+say, append(t.Calls, call)
+	}
+	return t
 }
 
 // A made tool is a tool of a chat with its kind.
@@ -231,11 +268,21 @@ func addTool(d *dice, list []*made, unseen bool) []*made {
 		i := d.n(len(toolKinds) + oddShare)
 		m := makeTool(d, toolKinds[min(i, len(toolKinds)-1)], unseen)
 		if !slices.ContainsFunc(list, func(o *made) bool {
-			return o.tool.Name == m.tool.Name || o.kind.rule == m.kind.rule && (o.verb == m.verb || o.thing == m.thing)
+			return o.tool.Name == m.tool.Name || o.resembles(m)
 		}) {
 			return append(slices.Clone(list), m)
 		}
 	}
+}
+
+// resembles reports whether a request could be one to both.
+func (m *made) resembles(o *made) bool {
+	if m.kind.rule == o.kind.rule {
+		return m.verb == o.verb || m.thing == o.thing
+	}
+	return slices.ContainsFunc(alike, func(rules []string) bool {
+		return slices.Contains(rules, m.kind.rule) && slices.Contains(rules, o.kind.rule) && (m.kind.rule == rules[0] || o.kind.rule == rules[0])
+	})
 }
 
 // makeTool draws the names and types of a tool.
@@ -248,18 +295,50 @@ func makeTool(d *dice, kind toolKind, unseen bool) *made {
 	} else {
 		m.tool.Name = w.name(kind.rule+".name", nil, unseen)
 	}
-	if d.chance(92) {
+	strange := !unseen && kind.rule != oddRule && d.chance(strangePct)
+	if strange {
+		m.tool.Name = strangeName(d)
+	}
+	if strange || d.chance(92) {
 		m.tool.About = w.expand(kind.rule+".about", false)
 	}
 	var used []string
 	for i, p := range kind.params {
 		name := w.name(kind.rule+"."+slotName(i), used, unseen)
+		if !unseen && d.chance(strangePct) {
+			name = strangeParameter(d, i)
+		}
 		used = append(used, name)
 		m.tool.Parameters = append(m.tool.Parameters, Parameter{
 			Name: name, Type: pick(d, p.types), Enum: p.enum, Optional: kind.optional && i > 0 && i == len(kind.params)-1,
 		})
 	}
 	return m
+}
+
+// strangeName draws the name of a tool that only its description explains.
+func strangeName(d *dice) string {
+	name := strings.ToLower(syllables(d, 2))
+	switch d.n(4) {
+	case 0:
+		return name + "_" + strings.ToLower(syllables(d, 1))
+	case 1:
+		return pick(d, []string{"do", "run", "use", "call", "get", "my", "tool", "api"}) + "_" + name
+	case 2:
+		return pick(d, []string{"tool", "function", "fn", "action", "f"}) + pick(d, []string{"", "_"}) + string(rune('1'+d.n(9)))
+	}
+	return name
+}
+
+// strangeParameter draws the name of a parameter that only its place explains.
+func strangeParameter(d *dice, i int) string {
+	switch d.n(4) {
+	case 0:
+		return pick(d, []string{"arg", "param", "value", "input", "p", "x", "field"}) + string(rune('1'+i))
+	case 1:
+		return pick(d, []string{"the", "new", "given", "user", "my", "some"}) + "_" + strings.ToLower(syllables(d, 1)) + string(rune('a'+i))
+	}
+	return strings.ToLower(syllables(d, 2)) + string(rune('a'+i))
 }
 
 func slotName(i int) string { return string(rune('a' + i)) }

@@ -123,22 +123,20 @@ func TestToolsGrammarIsWhole(t *testing.T) {
 	}
 }
 
-// The longest chats fit the model's context.
+// The longest chats fit the model's context: a token is a character at least.
 func TestToolChatsFitAContext(t *testing.T) {
-	var sizes []int
+	longest := 0
 	for _, c := range ToolChats(5, 5000, false) {
-		sizes = append(sizes, len([]rune(c.Text(true))))
+		longest = max(longest, len([]rune(c.Text(true))))
 	}
-	slices.Sort(sizes)
-	t.Logf("characters: median %d, 99 %%: %d, longest %d", sizes[2500], sizes[4950], sizes[4999])
-	if sizes[4950] > 768 {
-		t.Errorf("1 in 100 chats has more than %d characters", sizes[4950])
+	if longest > 1400 {
+		t.Errorf("a chat has %d characters", longest)
 	}
 }
 
 // A change of the generator needs another training.
 func TestToolsTextIsTheSameEverywhere(t *testing.T) {
-	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(Tools(1, 100_000))))[:16]; got != "0ae8b7e0809e8ceb" {
+	if got := fmt.Sprintf("%x", sha256.Sum256([]byte(Tools(1, 100_000))))[:16]; got != "3f44b7fb3d00fb4c" {
 		t.Errorf("the first 100 kB of seed 1 hash to %s", got)
 	}
 }

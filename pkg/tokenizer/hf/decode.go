@@ -133,9 +133,9 @@ func readTokenStep(s *fileStep) (tokenStep, error) {
 	case "WordPiece":
 		return readWordPieceDecoder(s), nil
 	case "Replace":
-		find, err := s.Pattern.matcher()
+		find, err := s.Pattern.compile()
 		content := s.Content
-		return func(token string, _ bool) string { return find.replaceAll(token, content) }, err
+		return func(token string, _ bool) string { return find.on(token).replaceAll(token, content) }, err
 	case "Strip":
 		step, err := readStrip(s)
 		return func(token string, _ bool) string {

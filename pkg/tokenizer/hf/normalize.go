@@ -65,9 +65,9 @@ var normalizers = map[string]func(s *fileStep) (func(string) string, error){
 		}, nil
 	},
 	"Replace": func(s *fileStep) (func(string) string, error) {
-		find, err := s.Pattern.matcher()
+		find, err := s.Pattern.compile()
 		content := s.Content
-		return func(text string) string { return find.replaceAll(text, content) }, err
+		return func(text string) string { return find.on(text).replaceAll(text, content) }, err
 	},
 	"Strip":          readStripSpace,
 	"Precompiled":    readPrecompiled,

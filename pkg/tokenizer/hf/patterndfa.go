@@ -30,11 +30,14 @@ type transition struct {
 	ends bool
 }
 
-// Bounds of an automaton: states, and classes of characters.
+// Bounds of an automaton and of the work to build it. The largest known pattern takes less
+// than a tenth of each.
 const (
 	maxPatternStates  = 4096
 	maxPatternClasses = 250
-	maxPatternInsts   = 2000 // of the program: the largest known pattern has some hundreds
+	maxPatternInsts   = 2000    // of the program
+	maxPatternCells   = 1 << 24 // sets of characters times the places where any of them begins or ends
+	maxPatternSteps   = 1 << 24 // of threads over instructions
 )
 
 var errPatternSize = errors.New("it is too large")
@@ -69,6 +72,7 @@ func (d *patternDFA) classify(prog *syntax.Prog) (matches [][]bool, spaces []boo
 		return nil, nil, err
 	}
 	sets := [][]rune{space.Rune} // pairs
+	known := map[*rune]int{}     // repetitions share their sets; nil: the empty one
 	of := make([]int, len(prog.Inst))
 	for i, inst := range prog.Inst {
 		var set []rune
@@ -89,12 +93,19 @@ func (d *patternDFA) classify(prog *syntax.Prog) (matches [][]bool, spaces []boo
 		default:
 			continue
 		}
-		of[i] = len(sets)
-		sets = append(sets, set)
+		var at *rune
+		if len(set) > 0 {
+			at = &set[0]
+		}
+		if of[i] = known[at]; of[i] == 0 {
+			of[i] = len(sets)
+			known[at] = of[i]
+			sets = append(sets, set)
+		}
 	}
-	classOf := d.partition(sets)
-	if d.count > maxPatternClasses {
-		return nil, nil, errPatternSize
+	classOf, err := d.partition(sets)
+	if err != nil {
+		return nil, nil, err
 	}
 	matches = make([][]bool, len(prog.Inst))
 	for i := range prog.Inst {
@@ -106,28 +117,40 @@ func (d *patternDFA) classify(prog *syntax.Prog) (matches [][]bool, spaces []boo
 }
 
 // partition sets the classes, and returns those of each set; the end of a text is in none.
-func (d *patternDFA) partition(sets [][]rune) [][]bool {
+func (d *patternDFA) partition(sets [][]rune) ([][]bool, error) {
 	d.bounds = []rune{0}
 	for _, set := range sets {
 		for i := 0; i < len(set); i += 2 {
 			d.bounds = append(d.bounds, set[i], set[i+1]+1)
 		}
+		if len(d.bounds) > maxPatternCells {
+			return nil, errPatternSize
+		}
 	}
 	slices.Sort(d.bounds)
 	d.bounds = slices.DeleteFunc(slices.Compact(d.bounds), func(r rune) bool { return r > utf8.MaxRune })
-	numbers, members := map[string]int{}, []string{}
-	for _, from := range d.bounds {
-		member := make([]byte, len(sets))
-		for i, set := range sets {
-			if inPairs(set, from) {
-				member[i] = 1
+	if len(d.bounds)*len(sets) > maxPatternCells {
+		return nil, errPatternSize
+	}
+	cells := make([]byte, len(d.bounds)*len(sets)) // (bound, set): whether the run is in the set
+	for i, set := range sets {
+		for j := 0; j < len(set); j += 2 {
+			at, _ := slices.BinarySearch(d.bounds, set[j])
+			for ; at < len(d.bounds) && d.bounds[at] <= set[j+1]; at++ {
+				cells[at*len(sets)+i] = 1
 			}
 		}
+	}
+	numbers, members := map[string]int{}, []string{}
+	for at := range d.bounds {
+		member := cells[at*len(sets):][:len(sets)]
 		n, ok := numbers[string(member)]
 		if !ok {
-			n = len(members)
-			numbers[string(member)] = n
+			if n = len(members); n == maxPatternClasses {
+				return nil, errPatternSize
+			}
 			members = append(members, string(member))
+			numbers[members[n]] = n
 		}
 		d.classes = append(d.classes, uint8(n))
 	}
@@ -148,16 +171,7 @@ func (d *patternDFA) partition(sets [][]rune) [][]bool {
 			list[i][c] = member[i] == 1
 		}
 	}
-	return list
-}
-
-func inPairs(set []rune, r rune) bool {
-	for i := 0; i < len(set); i += 2 {
-		if set[i] <= r && r <= set[i+1] {
-			return true
-		}
-	}
-	return false
+	return list, nil
 }
 
 // search returns the class of a character.
@@ -178,20 +192,23 @@ type dfaBuilder struct {
 
 	states map[string]int32 // by their threads
 	lists  [][]uint32       // the same by number
-	seen   []bool           // of one step, by instruction
+	seen   []uint32         // the last step that has seen it, by instruction, and by instruction after the character
+	steps  uint32
+	work   int // calls of follow
 }
 
 func (b *dfaBuilder) build() error {
 	b.number([]uint32{uint32(b.prog.Start)})
+	b.seen = make([]uint32, 2*len(b.prog.Inst))
 	classes := b.d.count + 1
 	for i := 0; i < len(b.lists); i++ {
-		if i > maxPatternStates {
-			return errPatternSize
-		}
 		for class := range classes {
 			var threads []uint32
-			b.seen = make([]bool, 2*len(b.prog.Inst))
+			b.steps++
 			ends := b.step(b.lists[i], class, &threads)
+			if b.work > maxPatternSteps || i == maxPatternStates {
+				return errPatternSize
+			}
 			b.d.next = append(b.d.next, transition{b.number(threads), ends})
 		}
 	}
@@ -229,10 +246,10 @@ func (b *dfaBuilder) step(threads []uint32, class int, next *[]uint32) (ends boo
 
 // follow runs a thread up to the character, and over it.
 func (b *dfaBuilder) follow(pc uint32, class int, next *[]uint32) (ends bool) {
-	if b.seen[pc] {
+	if b.work++; b.seen[pc] == b.steps {
 		return false
 	}
-	b.seen[pc] = true
+	b.seen[pc] = b.steps
 	inst := &b.prog.Inst[pc]
 	switch inst.Op {
 	case syntax.InstMatch:
@@ -246,8 +263,8 @@ func (b *dfaBuilder) follow(pc uint32, class int, next *[]uint32) (ends bool) {
 	case syntax.InstFail:
 		return false
 	}
-	if after := len(b.prog.Inst) + int(inst.Out); b.matches[pc][class] && !b.seen[after] {
-		b.seen[after] = true
+	if after := len(b.prog.Inst) + int(inst.Out); b.matches[pc][class] && b.seen[after] != b.steps {
+		b.seen[after] = b.steps
 		*next = append(*next, inst.Out)
 	}
 	return false
@@ -272,20 +289,6 @@ func (d *patternDFA) match(text string, i int) (end int) {
 	}
 }
 
-// find is a [matcher].
-func (d *patternDFA) find(text string, from int) (start, end int) {
-	for i := from; i < len(text); {
-		class, n := d.class(text, i)
-		if d.next[class].to >= 0 {
-			if end := d.match(text, i); end >= 0 {
-				return i, end
-			}
-		}
-		i += n
-	}
-	return -1, -1
-}
-
 // class returns the class and the bytes of the character at i. A byte that is not UTF-8 is
 // U+FFFD.
 func (d *patternDFA) class(text string, i int) (class, n int) {
@@ -297,29 +300,6 @@ func (d *patternDFA) class(text string, i int) (class, n int) {
 		return int(d.basic[r]), n
 	}
 	return int(d.search(r)), n
-}
-
-// bounded reports whether a search for a match that fails has read a bounded number of
-// characters: no cycle of states without a match can be reached from the start.
-func (d *patternDFA) bounded() bool {
-	const open, done = 1, 2
-	width := d.count + 1
-	marks := make([]uint8, len(d.next)/width)
-	var visit func(state int32) bool
-	visit = func(state int32) bool {
-		marks[state] = open
-		for _, t := range d.next[int(state)*width:][:width] {
-			if t.to < 0 || t.ends || marks[t.to] == done {
-				continue
-			}
-			if marks[t.to] == open || !visit(t.to) {
-				return false
-			}
-		}
-		marks[state] = done
-		return true
-	}
-	return visit(0)
 }
 
 // covers reports whether a match begins at every character, whatever follows: each character

@@ -125,7 +125,7 @@ func (t *Tokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) 
 // encodePart encodes the text between added tokens, which is not empty.
 func (t *Tokenizer) encodePart(o *encode.Output, part segment) {
 	if len(t.steps) == 1 && t.steps[0].split != nil { // the usual case of byte-level vocabularies
-		split, text := t.steps[0].split, part.text
+		split, text := t.steps[0].splitter(part.text), part.text
 		for i := 0; i < len(text); {
 			end := split(text, i)
 			t.model.Encode(o, text[i:end])

@@ -112,9 +112,19 @@ func readSplit(s *fileStep) ([]preStep, error) {
 		return nil, err
 	}
 	if d := find.covering; d != nil && (b == isolated || b == removed && s.Invert) {
-		return []preStep{{split: d.match}}, nil
+		step := preStep{split: d.match}
+		if find.far != nil {
+			step.on = find.split
+		}
+		return []preStep{step}, nil
 	}
-	return []preStep{cutAt(find.find, b, s.Invert)}, nil
+	step := cutAt(find.find, b, s.Invert)
+	if find.far != nil {
+		step.cut = func(text segment, yield func(segment) bool) bool {
+			return cutAt(find.on(text.text), b, s.Invert).cut(text, yield)
+		}
+	}
+	return []preStep{step}, nil
 }
 
 // behavior returns the behavior of the step, or missing if there is none.
@@ -145,11 +155,6 @@ func (p *filePattern) compile() (pattern, error) {
 		return pattern{}, errors.New("pattern: String is empty")
 	}
 	return pattern{find: matchString(*p.String)}, nil
-}
-
-func (p *filePattern) matcher() (matcher, error) {
-	c, err := p.compile()
-	return c.find, err
 }
 
 func readMetaspace(s *fileStep) ([]preStep, error) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"glossa/pkg/tokenizer/internal/pretoken"
 )
 
 // A pattern is a compiled regular expression. One that covers every text with its matches, as
@@ -15,6 +17,23 @@ import (
 type pattern struct {
 	covering *patternDFA // nil: find searches
 	find     matcher
+	far      *patternDFA // nil, unless find may read far beyond a match
+}
+
+// on returns a matcher for one text. It takes linear time, which find does not if it reads far.
+func (p *pattern) on(text string) matcher {
+	if p.far != nil && len(text) > maxNear {
+		return (&farScan{patternDFA: p.far}).find
+	}
+	return p.find
+}
+
+// split returns the splitter of a covering pattern for one text.
+func (p *pattern) split(text string) pretoken.Splitter {
+	if p.far != nil && len(text) > maxNear {
+		return (&farScan{patternDFA: p.far}).match
+	}
+	return p.covering.match
 }
 
 // compilePattern compiles a regular expression that means the same in Oniguruma, for which
@@ -43,27 +62,19 @@ func compilePattern(source string) (pattern, error) {
 // compile compiles the pattern that has been read.
 func (p *patternParser) compile() (pattern, error) {
 	d, err := newPatternDFA(p.out.String())
-	switch {
-	case err == nil && d.covers():
-		return pattern{d, matchSplitter(d.match)}, nil
-	case err == nil && d.bounded():
-		return pattern{find: d.find}, nil
-	case p.looks && err == nil:
-		return pattern{}, errors.New(`(?!\S) after parts that may read on without a match`)
-	case p.looks:
-		return pattern{}, err
-	}
-	re, err := regexp.Compile(p.out.String())
 	if err != nil {
 		return pattern{}, err
 	}
-	return pattern{find: func(text string, from int) (start, end int) {
-		at := re.FindStringIndex(text[from:])
-		if at == nil {
-			return -1, -1
+	out := pattern{find: d.find}
+	if d.covers() {
+		out.covering, out.find = d, matchSplitter(d.match)
+	}
+	if d.lag() > maxLag {
+		if out.far = d; len(d.next)/(d.count+1) > maxFarStates {
+			return pattern{}, errors.New("it is too large for a pattern that reads far beyond a match")
 		}
-		return from + at[0], from + at[1]
-	}}, nil
+	}
+	return out, nil
 }
 
 // maxPatternDepth bounds the nesting of groups.
@@ -71,9 +82,8 @@ const maxPatternDepth = 50
 
 // patternParser rewrites a pattern for package regexp.
 type patternParser struct {
-	rest  string
-	out   strings.Builder
-	looks bool // it has (?!\S), written as \b
+	rest string
+	out  strings.Builder // with (?!\S) written as \b
 }
 
 // alternatives reads alternatives and reports whether they match the empty text.
@@ -120,7 +130,6 @@ func (p *patternParser) atom(depth int) (empty bool, err error) {
 	switch p.rest[0] {
 	case '(':
 		if p.take(`(?!\S)`) {
-			p.looks = true
 			p.out.WriteString(`\b`)
 			return true, nil
 		}
@@ -146,7 +155,7 @@ func (p *patternParser) atom(depth int) (empty bool, err error) {
 		set, _, err := p.escape()
 		p.out.WriteString("[" + set + "]")
 		return false, err
-	case '^', '$', '*', '+', '?', '{', '}', ']':
+	case '^', '$', '*', '+', '?', '{':
 		return false, fmt.Errorf("%q", p.rest[0])
 	}
 	r, err := p.literal()

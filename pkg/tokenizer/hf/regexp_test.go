@@ -75,13 +75,17 @@ func TestPatternMatches(t *testing.T) {
 		{`[^a]`, "\xffa\xfe", "|a|"},
 		{` ?\$`, "a $b", "a|b"},
 		{`[a[b.]c]`, "abcd.", "|||d|"},
+		{`\[[^\]]]|}`, "[a][b]}]", "|||]"},
+		{`[^\s\S]a|b|[^\p{L}\P{L}]`, "ab", "a|"},
+		{`a+(?!\S)`, "aab aa b aaa", "aab | b |"},
+		{`(?:a|b)*?c(?!\S)|a`, "abc abcx aac", "| |bcx |"},
 	} {
 		find, err := compilePattern(c.pattern)
 		if err != nil {
 			t.Errorf("%v", err)
 			continue
 		}
-		if got := find.find.replaceAll(c.text, "|"); got != c.want {
+		if got := find.on(c.text).replaceAll(c.text, "|"); got != c.want {
 			t.Errorf("%s in %q: %q, want %q", c.pattern, c.text, got, c.want)
 		}
 	}
@@ -100,7 +104,7 @@ func FuzzPattern(f *testing.F) {
 			return
 		}
 		joined, i := "", 0
-		for s := range find.find.spans(text, false) {
+		for s := range find.on(text).spans(text, false) {
 			if s.start != i || s.end <= s.start {
 				t.Fatalf("%q in %q: span %+v after %d", pattern, text, s, i)
 			}

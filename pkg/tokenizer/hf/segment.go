@@ -19,7 +19,8 @@ type segment struct {
 
 // preStep is a pre-tokenizer. It cuts each segment further and may rewrite it.
 type preStep struct {
-	split pretoken.Splitter // cuts without rewriting; may be nil
+	split pretoken.Splitter                   // cuts without rewriting; may be nil
+	on    func(text string) pretoken.Splitter // split for one text, in linear time; nil: split
 	// cut yields the segments of a segment until yield returns false, and returns the last
 	// result of yield.
 	cut func(s segment, yield func(segment) bool) bool
@@ -41,14 +42,23 @@ func (step *preStep) apply(s segment, yield func(segment) bool) bool {
 	if step.split == nil {
 		return step.cut(s, yield)
 	}
+	split := step.splitter(s.text)
 	for i := 0; i < len(s.text); {
-		end := step.split(s.text, i)
+		end := split(s.text, i)
 		if !yield(segment{s.text[i:end], s.first && i == 0}) {
 			return false
 		}
 		i = end
 	}
 	return true
+}
+
+// splitter returns the splitter for a text.
+func (step *preStep) splitter(text string) pretoken.Splitter {
+	if step.on != nil {
+		return step.on(text)
+	}
+	return step.split
 }
 
 // matcher finds the first match in text at from or later. A match is not empty; start is -1

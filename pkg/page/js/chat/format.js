@@ -11,6 +11,7 @@ const kind = 'glossa-conversations'
 const maxTurns = 2000
 const maxText = 1 << 20 // characters of a turn
 const maxTitle = 200 // characters
+const maxCalls = 128 // of a turn
 const idPattern = /^[\w-]{1,64}$/
 
 /**
@@ -46,7 +47,7 @@ export function unpack(value) {
   }
   return {
     id: value.id, title: string(value.title, maxTitle), created: time(value.created), updated: time(value.updated),
-    system: string(value.system, maxText), turns, picked,
+    system: string(value.system, maxText), tools: string(value.tools, maxText), turns, picked,
   }
 }
 
@@ -56,12 +57,27 @@ export function unpack(value) {
  */
 function readTurn(v) {
   if (!identifies(v?.id) || (v.parent !== '' && !identifies(v.parent))) return null
-  if (v.role !== 'user' && v.role !== 'assistant' || typeof v.text !== 'string') return null
+  if (!['user', 'assistant', 'tool'].includes(v.role) || typeof v.text !== 'string') return null
   /** @type {Turn} */
   const turn = { id: v.id, parent: v.parent, role: v.role, text: v.text.slice(0, maxText), at: time(v.at) }
   for (const key of /** @type {const} */ (['model', 'end', 'fault'])) if (typeof v[key] === 'string') turn[key] = v[key].slice(0, 1000)
+  if (typeof v.thought === 'string') turn.thought = v.thought.slice(0, maxText)
+  if (v.role === 'assistant' && Array.isArray(v.calls)) turn.calls = entries(v.calls, 'arguments')
+  if (v.role === 'tool') turn.results = entries(Array.isArray(v.results) ? v.results : [], 'text')
   for (const key of /** @type {const} */ (['tokens', 'rate', 'first'])) if (Number.isFinite(v[key])) turn[key] = v[key]
   return turn
+}
+
+/**
+ * The calls or results of a turn.
+ * @template {'arguments'|'text'} K
+ * @param {any[]} list
+ * @param {K} key of the text of an entry
+ * @returns {({id: string, name: string} & Record<K, string>)[]}
+ */
+function entries(list, key) {
+  return /** @type {any} */ (list.slice(0, maxCalls).filter((e) => typeof e?.id === 'string' && typeof e.name === 'string' && typeof e[key] === 'string')
+    .map((e) => ({ id: e.id.slice(0, maxTitle), name: e.name.slice(0, maxTitle), [key]: e[key].slice(0, maxText) })))
 }
 
 // The name of a member of every object is not an id.
@@ -123,8 +139,13 @@ export function read(text, taken) {
 export function markdown(c) {
   const parts = [`# ${title(c)}`]
   if (c.system.trim()) parts.push('## System', c.system.trim())
-  for (const turn of branch(c)) parts.push(`## ${turn.role === 'user' ? 'You' : turn.model ?? 'Answer'}`, turn.text.trim())
+  for (const turn of branch(c)) parts.push(`## ${turn.role === 'user' ? 'You' : turn.role === 'tool' ? 'Results' : turn.model ?? 'Answer'}`, ...written(turn))
   return parts.join('\n\n') + '\n'
+}
+
+/** @param {Turn} turn */
+function written(turn) {
+  return [turn.text.trim(), ...(turn.calls ?? []).map((c) => `Calls \`${c.name}\` with \`${c.arguments}\``), ...(turn.results ?? []).map((r) => `\`${r.name}\`: ${r.text}`)].filter(Boolean)
 }
 
 /**

@@ -44,6 +44,14 @@ export class Run {
           turn.text += token.text
           meter.count(token.count)
         }
+        if (s.thought) {
+          turn.thought = (turn.thought ?? '') + s.thought
+          meter.count(1)
+        }
+        for (const piece of s.calls) {
+          this.#call(piece)
+          meter.count(1)
+        }
         if (s.used !== null) meter.tokens = s.used
         if (s.finish) turn.end = s.finish
         measure()
@@ -55,5 +63,14 @@ export class Run {
       else turn.fault = error instanceof Error ? error.message : String(error)
     }
     this.done = true
+  }
+
+  /** Adds a piece of a call. @param {import('../tokens.js').CallPiece} piece */
+  #call(piece) {
+    const calls = this.turn.calls ??= []
+    const call = calls[piece.index] ??= { id: '', name: '', arguments: '' }
+    call.id ||= piece.id ?? ''
+    call.name ||= piece.name ?? ''
+    call.arguments += piece.arguments ?? ''
   }
 }

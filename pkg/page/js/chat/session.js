@@ -5,6 +5,7 @@ import { read } from './format.js'
 import { baseTokens } from './models.js'
 import { Run } from './run.js'
 import { browserStorage, Store } from './store.js'
+import { known, run as compute } from './tools.js'
 import { add, alternatives, branch, choose, messages, newConversation } from './tree.js'
 
 /** @typedef {import('./tree.js').Conversation} Conversation */
@@ -21,6 +22,14 @@ import { add, alternatives, branch, choose, messages, newConversation } from './
 const often = 2000 // milliseconds between saves of an answer that is being written
 const topTokens = 5
 
+const maxRounds = 8 // of calls that the page answers itself, after one message
+
+/** The number of turns with results since the last message. @param {Conversation} c @param {Turn} turn */
+function rounds(c, turn) {
+  const turns = branch(c), at = turns.indexOf(turn)
+  return turns.slice(turns.findLastIndex((t, i) => i < at && t.role === 'user') + 1, at).filter((t) => t.role === 'tool').length
+}
+
 export class Session {
   /** The answers of this visit by turn: their tokens are not stored. @type {Map<string, Run>} */
   runs = new Map()
@@ -34,13 +43,15 @@ export class Session {
    * @param {import('../api.js').Api} api
    * @param {Hooks} hooks
    * @param {string} system the prompt of new conversations
+   * @param {string} tools those of new conversations
    */
-  constructor(api, hooks, system) {
+  constructor(api, hooks, system, tools) {
     this.api = api
     this.hooks = hooks
     this.system = system
+    this.tools = tools
     this.store = new Store(browserStorage())
-    this.current = this.store.list()[0] ?? newConversation(system)
+    this.current = this.store.list()[0] ?? newConversation(system, tools)
     const { signal } = this.#left
     addEventListener('storage', (e) => this.#elsewhere(e), { signal })
     addEventListener('pagehide', () => this.#saveAll(), { signal })
@@ -63,7 +74,7 @@ export class Session {
   }
 
   fresh() {
-    if (this.current.turns.length) this.current = newConversation(this.system)
+    if (this.current.turns.length) this.current = newConversation(this.system, this.tools)
     this.hooks.changed()
   }
 
@@ -84,6 +95,13 @@ export class Session {
     if (this.current.turns.length) this.store.save(this.current)
   }
 
+  /** @param {string} text */
+  setTools(text) {
+    this.tools = this.current.tools = text
+    if (this.current.turns.length) this.store.save(this.current)
+    this.hooks.changed()
+  }
+
   /** @param {Conversation} c @param {string} name */
   rename(c, name) {
     c.title = name
@@ -98,7 +116,7 @@ export class Session {
       this.#busy.get(c.id)?.stop()
       this.store.remove(c.id)
     }
-    if (list.includes(this.current)) this.current = newConversation(this.system)
+    if (list.includes(this.current)) this.current = newConversation(this.system, this.tools)
     this.hooks.changed()
   }
 
@@ -138,6 +156,23 @@ export class Session {
     void this.#answer(this.current, question.id)
   }
 
+  /** Sends the results of the calls of an answer. @param {Turn} turn @param {import('./tree.js').Result[]} results */
+  reply(turn, results) {
+    if (!this.running) this.#reply(this.current, turn.id, results)
+  }
+
+  /** Sends other results in the place of a turn of results. @param {Turn} turn @param {import('./tree.js').Result[]} results */
+  replyAgain(turn, results) {
+    if (!this.running) this.#reply(this.current, turn.parent, results)
+  }
+
+  /** @param {Conversation} c @param {string} parent @param {import('./tree.js').Result[]} results */
+  #reply(c, parent, results) {
+    const turn = add(c, parent, 'tool', '')
+    turn.results = results
+    void this.#answer(c, turn.id)
+  }
+
   /** Asks for another answer. One that failed before its first token is replaced. @param {Turn} turn */
   again(turn) {
     if (this.running) return
@@ -158,7 +193,7 @@ export class Session {
   /** @param {Conversation} c @param {string} parent */
   async #answer(c, parent) {
     const { model, params, shaded, base } = this.hooks.body()
-    const asked = messages(c, parent)
+    const asked = messages(c, parent), declared = known(c.tools), tools = declared.length ? { tools: declared } : {}
     const turn = add(c, parent, 'assistant', '')
     turn.model = model
     const run = new Run(this.api, turn)
@@ -168,7 +203,7 @@ export class Session {
     this.hooks.changed()
     let saved = performance.now()
     await run.write({
-      model, messages: asked, ...(base && { max_tokens: baseTokens }), ...params, stream: true, ...(shaded && { logprobs: true, top_logprobs: topTokens }),
+      model, messages: asked, ...tools, ...(base && { max_tokens: baseTokens }), ...params, stream: true, ...(shaded && { logprobs: true, top_logprobs: topTokens }),
     }, () => {
       this.hooks.progress(c, turn)
       if (performance.now() < saved + often) return
@@ -180,6 +215,8 @@ export class Session {
     this.#save(c)
     this.hooks.changed()
     this.hooks.ended(c, turn)
+    const results = turn.fault === undefined && turn.end === 'tool_calls' && rounds(c, turn) < maxRounds ? compute(turn.calls ?? [], c.tools) : null
+    if (results && this.store.get(c.id) === c && !this.#busy.has(c.id)) this.#reply(c, turn.id, results)
   }
 
   /** Saves a conversation, unless it was removed. @param {Conversation} c */

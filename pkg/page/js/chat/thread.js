@@ -53,10 +53,11 @@ export class Thread {
     this.#conversation = c.id
     turns.forEach((turn, i) => {
       const all = alternatives(c, turn), run = this.session.runs.get(turn.id) ?? null, place = { at: all.indexOf(turn), of: all.length }
-      const key = JSON.stringify([turn.id, place, look, run !== null, turn.role === 'user' || !run || run.done && [turn.text.length, turn.fault]])
+      const key = JSON.stringify([turn.id, place, look, run !== null, i === turns.length - 1, turn.role === 'user' || !run || run.done && [turn.text.length, turn.fault]])
       const was = this.#shown[i]
       if (was?.key === key && was.view.turn === turn) return
       const view = new TurnView(turn, place, run, look, this.hooks, this.list)
+      if (i === turns.length - 1 && turn.calls?.length && (!run || run.done) && turn.fault === undefined) view.ask()
       if (was) was.view.element.replaceWith(view.element)
       else this.turns.append(view.element)
       this.#shown[i] = { key, view }

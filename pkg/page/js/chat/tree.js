@@ -3,12 +3,18 @@
 // the turns that they replace. Pure; it does not know the page or storage.
 import { split } from './thinking.js'
 
+/** @typedef {{id: string, name: string, arguments: string}} Call a call of a tool, with JSON arguments */
+/** @typedef {{id: string, name: string, text: string}} Result what a call gave */
+
 /**
  * @typedef {object} Turn
  * @property {string} id
  * @property {string} parent id of the turn before; '' for a first turn
- * @property {'user'|'assistant'} role
+ * @property {'user'|'assistant'|'tool'} role tool: the results of the calls of the turn before
  * @property {string} text
+ * @property {string} [thought] reasoning before the answer
+ * @property {Call[]} [calls]
+ * @property {Result[]} [results]
  * @property {number} at milliseconds since 1970
  * @property {string} [model] that answered
  * @property {string} [end] why the answer ended: the API's finish_reason, or stopped
@@ -25,11 +31,12 @@ import { split } from './thinking.js'
  * @property {number} created milliseconds since 1970
  * @property {number} updated milliseconds since 1970
  * @property {string} system the system prompt
+ * @property {string} tools the functions that the model may call: a JSON list as the API takes it, or ''
  * @property {Turn[]} turns parents before their children
  * @property {Record<string, string>} picked the chosen child of a turn, where it is not the last
  */
 
-/** @typedef {{role: string, content: string}} Message */
+/** @typedef {{role: string, content: string|null, tool_calls?: object[], tool_call_id?: string}} Message */
 
 const titleWords = 8
 
@@ -40,11 +47,12 @@ export function newId() {
 
 /**
  * @param {string} system
+ * @param {string} tools
  * @returns {Conversation}
  */
-export function newConversation(system) {
+export function newConversation(system, tools = '') {
   const now = Date.now()
-  return { id: newId(), title: '', created: now, updated: now, system, turns: [], picked: {} }
+  return { id: newId(), title: '', created: now, updated: now, system, tools, turns: [], picked: {} }
 }
 
 /**
@@ -82,11 +90,12 @@ export function alternatives(c, turn) {
  * Adds a turn after parent and chooses it.
  * @param {Conversation} c
  * @param {string} parent '' for a first turn
- * @param {'user'|'assistant'} role
+ * @param {Turn['role']} role
  * @param {string} text
  * @returns {Turn}
  */
 export function add(c, parent, role, text) {
+  /** @type {Turn} */
   const turn = { id: newId(), parent, role, text, at: Date.now() }
   c.turns.push(turn)
   choose(c, turn)
@@ -116,11 +125,23 @@ export function messages(c, last) {
   /** @type {Message[]} */
   const list = []
   for (let turn = byId.get(last); turn; turn = byId.get(turn.parent)) {
-    const content = turn.role === 'user' ? turn.text : split(turn.text).answer
-    if (content || turn.role === 'user') list.push({ role: turn.role, content })
+    list.push(...said(turn).reverse())
   }
   if (c.system.trim()) list.push({ role: 'system', content: c.system })
   return list.reverse()
+}
+
+/**
+ * The messages of a turn, in their order.
+ * @param {Turn} turn
+ * @returns {Message[]}
+ */
+function said(turn) {
+  if (turn.role === 'tool') return (turn.results ?? []).map(({ id, text }) => ({ role: 'tool', tool_call_id: id, content: text }))
+  if (turn.role === 'user') return [{ role: 'user', content: turn.text }]
+  const content = split(turn.text).answer
+  if (!turn.calls?.length) return content ? [{ role: 'assistant', content }] : []
+  return [{ role: 'assistant', content: content || null, tool_calls: turn.calls.map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } })) }]
 }
 
 /**

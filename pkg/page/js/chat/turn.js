@@ -5,11 +5,13 @@ import { Markdown } from '../markdown/render.js'
 import { figures } from '../meter.js'
 import { Reading } from '../reading.js'
 import { ending } from '../tokens.js'
+import { CallList, resultForm, resultList } from './calls.js'
 import { fit, sends } from './composer.js'
 import { split } from './thinking.js'
 
 /** @typedef {import('./tree.js').Turn} Turn */
 /** @typedef {import('./run.js').Run} Run */
+/** @typedef {import('./tree.js').Result} Result */
 
 /**
  * @typedef {object} Hooks
@@ -17,6 +19,10 @@ import { split } from './thinking.js'
  * @property {(turn: Turn) => void} again asks for another answer
  * @property {(turn: Turn, by: number) => void} turnTo chooses the alternative so many places on
  * @property {(id: number) => void} code shows a request as code
+ * @property {(id: number) => void} prompt shows the prompt that a request became
+ * @property {(turn: Turn, results: Result[]) => void} reply sends the results of an answer's calls
+ * @property {(turn: Turn, results: Result[]) => void} replyAgain sends other results in the place of a turn's
+ * @property {(turn: Turn) => import('./tree.js').Call[]} calls that a turn of results answers
  */
 
 /** @typedef {{formatted: boolean, shaded: boolean}} Look */
@@ -43,16 +49,18 @@ export class TurnView {
     this.place = place
     this.run = run
     this.hooks = hooks
-    const name = turn.role === 'user' ? 'You' : turn.model ?? 'Answer'
+    const name = turn.role === 'user' ? 'You' : turn.role === 'tool' ? 'Results' : turn.model ?? 'Answer'
     this.body = el('div', { class: 'said' })
     this.thought = el('div', { class: 'plain' })
     this.thinking = el('details', { class: 'thinking' }, el('summary', { text: 'Reasoning' }), this.thought)
+    this.calls = new CallList()
     this.wrong = el('div')
     this.foot = el('div', { class: 'turn-foot' })
     this.figures = el('p', { class: 'figures' })
-    this.article = el('article', { class: 'turn', 'aria-label': turn.role === 'user' ? 'Your message' : `Answer of ${name}` },
-      el('h3', { class: turn.role === 'user' ? 'sr' : 'who', text: name }), this.body, this.wrong, this.foot)
+    this.article = el('article', { class: 'turn', 'aria-label': turn.role === 'user' ? 'Your message' : turn.role === 'tool' ? 'Results of the calls' : `Answer of ${name}` },
+      el('h3', { class: turn.role === 'assistant' ? 'who' : 'sr', text: name }), this.body, this.wrong, this.foot)
     this.element = el('li', { class: turn.role }, this.article)
+    if (turn.role === 'tool') this.body.replaceChildren(resultList(turn.results ?? []))
     const shaded = look.shaded && run !== null && (!run.done || run.tokens.some((t) => t.logprob !== null))
     if (shaded) {
       this.#reading = new Reading(list, () => null)
@@ -60,7 +68,10 @@ export class TurnView {
     } else if (turn.role === 'assistant' && look.formatted) {
       this.#markdown = new Markdown()
       this.body.append(this.#markdown.element)
-    } else this.body.classList.add('plain')
+    } else if (turn.role !== 'tool') {
+      this.text = el('div', { class: 'plain' })
+      this.body.append(this.text)
+    }
     this.update()
     if (!run || run.done) this.finish()
   }
@@ -71,19 +82,23 @@ export class TurnView {
     const busy = run !== null && !run.done
     this.article.setAttribute('aria-busy', String(busy))
     if (this.#reading) for (; this.#shownTokens < (run?.tokens.length ?? 0); this.#shownTokens++) this.#reading.add(/** @type {any} */ (run?.tokens[this.#shownTokens]))
-    else if (this.#markdown) this.#format(this.#markdown)
-    else this.body.textContent = turn.role === 'user' ? turn.text : turn.text.trim()
-    this.body.classList.toggle('waiting', busy && !turn.text)
+    else if (this.#markdown) this.#markdown.set(split(turn.text).answer)
+    else if (this.text) this.text.textContent = turn.role === 'user' ? turn.text : turn.text.trim()
+    this.#think()
+    if (turn.calls?.length) {
+      this.calls.set(turn.calls)
+      if (!this.calls.element.isConnected) this.body.append(this.calls.element)
+    }
+    this.body.classList.toggle('waiting', busy && !turn.text && !turn.thought && !turn.calls)
     if (busy) this.figures.textContent = turn.tokens ? figures(turn.tokens, turn.rate ?? 0, turn.first ?? 0, '') : 'waiting…'
     if (busy && !this.figures.isConnected) this.foot.append(this.figures)
   }
 
-  /** @param {Markdown} markdown */
-  #format(markdown) {
-    const { thought, answer } = split(this.turn.text)
+  /** Shows the reasoning, folded. */
+  #think() {
+    const thought = this.turn.thought ?? (this.#markdown ? split(this.turn.text).thought : '')
     if (thought && !this.thinking.isConnected) this.body.prepend(this.thinking)
-    this.thought.textContent = thought
-    markdown.set(answer)
+    this.thought.textContent = thought.trim()
   }
 
   /** Adds what can be done with the finished turn. */
@@ -92,13 +107,13 @@ export class TurnView {
     const failed = turn.fault !== undefined
     clear(this.foot).append(...this.#pages())
     if (turn.text) this.foot.append(copyButton(() => turn.text))
-    if (turn.role === 'user') {
-      this.editing = button('Edit', () => this.#edit(), { kind: 'quiet' })
+    if (turn.role !== 'assistant') {
+      this.editing = button('Edit', () => turn.role === 'user' ? this.#edit() : this.#editResults(), { kind: 'quiet' })
       this.foot.append(this.editing)
       return
     }
     if (turn.text || !failed) this.foot.append(button('Regenerate', () => hooks.again(turn), { kind: 'quiet' }))
-    if (run?.sent) this.foot.append(button('Show as code', () => hooks.code(run.sent), { kind: 'quiet' }))
+    if (run?.sent) this.foot.append(button('Show as code', () => hooks.code(run.sent), { kind: 'quiet' }), button('Show prompt', () => hooks.prompt(run.sent), { kind: 'quiet' }))
     this.figures.textContent = this.line()
     if (turn.text || !failed) this.foot.append(this.figures)
     clear(this.wrong)
@@ -128,6 +143,25 @@ export class TurnView {
     }
     return [el('span', { class: 'pages', role: 'group', 'aria-label': 'Alternatives' },
       step('‹', 'Previous alternative', -1), el('span', { text: `${at + 1}/${of}` }), step('›', 'Next alternative', 1))]
+  }
+
+  /** Asks for the results of the calls of the finished answer. */
+  ask() {
+    const { turn, hooks } = this
+    this.foot.before(resultForm(turn.calls ?? [], [], (results) => hooks.reply(turn, results)))
+  }
+
+  #editResults() {
+    const { turn, hooks } = this
+    const close = () => {
+      form.replaceWith(this.body)
+      this.article.append(this.foot)
+      this.editing?.focus()
+    }
+    const form = resultForm(hooks.calls(turn), turn.results ?? [], (results) => hooks.replyAgain(turn, results), close)
+    this.foot.remove()
+    this.body.replaceWith(form)
+    form.querySelector('textarea')?.focus()
   }
 
   #edit() {

@@ -8,6 +8,8 @@ import { List } from '../chat/list.js'
 import { note, offered } from '../chat/models.js'
 import { Options } from '../chat/options.js'
 import { Panes } from '../chat/panes.js'
+import { PromptDialog } from '../chat/prompt.js'
+import { known, requests } from '../chat/tools.js'
 import { Session } from '../chat/session.js'
 import { fileName, markdown, write } from '../chat/format.js'
 import { Thread } from '../chat/thread.js'
@@ -44,9 +46,9 @@ class Chat {
     const kept = settings('chat')
     this.session = new Session(app.api, {
       body: () => this.body(), changed: () => this.draw(), progress: (c, turn) => this.thread.progress(c, turn), ended: (c, turn) => this.thread.ended(c, turn),
-    }, textOf(kept.system))
+    }, textOf(kept.system), textOf(kept.tools))
     this.picker = modelPicker(app, { label: 'Model', id: 'chat-model', alone: true, value: textOf(kept.model), accept: (m) => offered(m, app.state.models), onchange: (name) => this.chosen(name) })
-    this.options = new Options({ system: (text) => this.session.setSystem(text), look: () => this.draw() })
+    this.options = new Options({ system: (text) => this.session.setSystem(text), tools: (text) => this.session.setTools(text), look: () => this.draw() })
     this.list = new List({
       fresh: () => this.fresh(), open: (id) => this.open(id), rename: (c, name) => this.session.rename(c, name),
       remove: (c) => { this.session.remove([c]); this.list.say(`Deleted “${title(c)}”.`, true) },
@@ -56,8 +58,11 @@ class Chat {
     this.composer = new Composer({ send: (text) => this.send(text), stop: () => this.session.stop() })
     this.thread = new Thread(this.session, {
       edit: (turn, text) => { this.session.edit(turn, text); this.composer.focus() }, again: (turn) => this.session.again(turn),
-      turnTo: (turn, by) => this.session.turnTo(turn, by), code: (id) => app.code(id),
+      turnTo: (turn, by) => this.session.turnTo(turn, by), code: (id) => app.code(id), prompt: (id) => void this.prompt.show(id),
+      reply: (turn, results) => { this.session.reply(turn, results); this.composer.focus() }, replyAgain: (turn, results) => { this.session.replyAgain(turn, results); this.composer.focus() },
+      calls: (turn) => this.session.current.turns.find((t) => t.id === turn.parent)?.calls ?? [],
     }, this.alternatives)
+    this.prompt = new PromptDialog(app.api)
     this.about = el('p', { class: 'hint about' })
     this.warning = el('p', { class: 'hint bad', role: 'status' })
     this.exporting = this.exports()
@@ -71,7 +76,7 @@ class Chat {
   layout() {
     const [chats, options] = this.panes.panes.map((p) => p.toggle)
     return el('div', { class: 'chatting', on: { keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape') this.session.stop() } } },
-      el('h2', { class: 'sr', text: 'Chat' }), el('div', { class: 'chat-bar' }, chats, this.picker.element, this.exporting, options), this.around)
+      el('h2', { class: 'sr', text: 'Chat' }), this.prompt.element, el('div', { class: 'chat-bar' }, chats, this.picker.element, this.exporting, options), this.around)
   }
 
   exports() {
@@ -147,6 +152,7 @@ class Chat {
     const { session } = this, { current } = session
     this.list.draw(session.list(), current.id)
     if (this.options.system.value !== current.system) this.options.system.value = current.system
+    this.options.showTools(current.tools)
     this.thread.draw(current, this.options.look(), () => this.empty())
     this.composer.set(session.running !== null)
     this.exporting.hidden = current.turns.length === 0
@@ -160,7 +166,8 @@ class Chat {
   /** What an empty conversation shows. */
   empty() {
     const model = this.picker.model()
-    const tries = !model ? [] : model.run ? beginnings(model) : suggestions
+    const calls = known(this.session.current.tools).length > 0
+    const tries = !model ? [] : model.run ? beginnings(model) : calls ? requests : suggestions
     return el('div', { class: 'chat-empty' },
       el('p', { class: 'greeting', text: model ? `Chat with ${model.name}` : this.app.state.models.length ? 'No model here can chat' : 'Chat' }),
       model?.run ? el('p', { class: 'muted', text: 'No model of this server was trained to chat. This one continues what you write.' }) : null,
