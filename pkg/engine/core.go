@@ -61,10 +61,17 @@ type core struct {
 	info          llm.ModelInfo
 }
 
-// Open reads the weights of a model and makes the engine for its kind: an [*Engine], or
-// for an encoder-decoder a [*Translator]. It closes m. Errors name the model and the
-// fault.
+// Open reads the weights of a model and makes the engine for its kind: an [*Engine], for an
+// encoder-decoder a [*Translator], and for a model that embeds texts an [*Encoder]. It closes
+// m. Errors name the model and the fault.
 func Open(m *arch.Model, cfg Config) (llm.Backend, error) {
+	if m.Sentence != nil {
+		e, err := NewEncoder(m, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return e, nil
+	}
 	if m.Translation != nil {
 		t, err := NewTranslator(m, cfg)
 		if err != nil {

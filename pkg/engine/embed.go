@@ -132,10 +132,10 @@ func (l *hiddenLayers) capture(ctx context.Context, m *member, parts [][]int, do
 }
 
 // runDecoder computes the layers of texts.
-func (e *Engine) runDecoder(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) error {
+func (c *core) runDecoder(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) error {
 	caches := make([]*transformer.Cache, len(texts))
 	for i, ids := range texts {
-		caches[i] = e.model.NewCache(len(ids))
+		caches[i] = c.model.NewCache(len(ids))
 	}
 	for {
 		var seqs []transformer.Sequence
@@ -171,6 +171,14 @@ func newEmbedOptions(req *llm.EmbedRequest, depth int) (*embedOptions, error) {
 	}
 	if len(req.Prompts) > maxRows {
 		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxRows))
+	}
+	switch {
+	case req.PromptName != "":
+		return nil, invalid("prompt_name", "this model has no prompts for embeddings by name")
+	case req.Dimensions != 0:
+		return nil, invalid("dimensions", "the embeddings of this model cannot be shortened")
+	case req.Truncate:
+		return nil, invalid("truncate", "this model does not cut prompts of embeddings")
 	}
 	if len(req.Layers) == 0 && len(req.Pooling) > 0 {
 		return nil, invalid("pooling", "is only accepted with layers")

@@ -28,7 +28,7 @@ import (
 // A Model is an opened model: everything except its weights, which [transformer.New]
 // reads.
 type Model struct {
-	Type    string // "gpt2", "gptj", "gpt_neox", "xglm", "llama", "m2m_100" or "alpha"
+	Type    string // model_type of its configuration, or "alpha"
 	Version string // a digest of the description of the weights, or Alpha's own version
 
 	Spec    *transformer.Spec
@@ -42,6 +42,7 @@ type Model struct {
 
 	Chat        chat.Source  // the chat templates; empty if there are none
 	Translation *Translation // of an encoder-decoder
+	Sentence    *Sentence    // of a model whose vectors are embeddings of texts
 	Run         *Run         // of a packed model trained by Alpha
 
 	trie   func() ([]byte, error)            // the packed vocabulary; nil if there is none

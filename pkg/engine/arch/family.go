@@ -13,7 +13,7 @@ type family struct {
 
 	// The members of config.json and their defaults.
 	vocab, context, width field
-	decoder, encoder      dimensions // encoder: of an encoder-decoder
+	decoder, encoder      dimensions // one of them may be empty
 	activation            text
 	eps                   real
 	tied                  bool  // tie_word_embeddings if absent
@@ -27,7 +27,7 @@ type family struct {
 	buffers []string // tensors that are ignored, because they are computed; * is a number
 
 	// adjust applies rules beyond the table to the description. It may be nil. When it is
-	// called, all layers of the decoder have kind 0 and those of the encoder kind 1.
+	// called, all layers of the decoder have kind 0 and those of the encoder the last kind.
 	adjust func(c *config, s *transformer.Spec, l *layout)
 	// detect changes the description by the tensors that the file has. It may be nil.
 	detect func(src *source, s *transformer.Spec, l *layout)
@@ -72,6 +72,8 @@ var families = map[string]*family{
 	"exaone4": &exaone4, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM,
 	xglmType: &xglm, m2m100Type: &m2m100,
+	"bert": &bert, "roberta": &roberta, "xlm-roberta": &xlmRoberta, "camembert": &xlmRoberta, "mpnet": &mpnet, "modernbert": &modernBERT,
+	"nomic_bert": &nomicBERT,
 }
 
 // everywhere lists the members that must have these values in every family.
@@ -98,10 +100,12 @@ func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 		key, _ := c.find(f.activation.names)
 		c.reject(key, "%.40q is not supported", name)
 	}
-	depth := f.decoder.read(c, s.Width, &kind)
-	s.Decoder = addStack(&s, kind, depth)
+	if f.decoder.depth.names != "" {
+		depth := f.decoder.read(c, s.Width, &kind)
+		s.Decoder = addStack(&s, kind, depth)
+	}
 	if f.encoder.depth.names != "" {
-		depth = f.encoder.read(c, s.Width, &kind)
+		depth := f.encoder.read(c, s.Width, &kind)
 		s.Encoder = addStack(&s, kind, depth)
 	}
 	l.tied = c.flag("tie_word_embeddings", f.tied)

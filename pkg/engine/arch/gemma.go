@@ -36,7 +36,6 @@ var gemma3 = gemmaLike("Gemma 3", func(f *family) {
 	sandwich(f)
 	f.context = field{"max_position_embeddings", 131072}
 	f.vocab = field{"vocab_size", 262208}
-	f.fixed = append(f.fixed, requiredValue{"use_bidirectional_attention", "false"})
 	f.kind.Attention.QKNorm = transformer.QKNormHead
 	f.tensors.decoder.qNorm, f.tensors.decoder.kNorm = "layers.%d.self_attn.q_norm", "layers.%d.self_attn.k_norm"
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
@@ -46,9 +45,27 @@ var gemma3 = gemmaLike("Gemma 3", func(f *family) {
 		pattern := c.integer("sliding_window_pattern _sliding_window_pattern", 6, 1, maxDepth)
 		windowed := c.windowed(len(s.Decoder), func(layer int) bool { return (layer+1)%pattern != 0 })
 		setTwoRotaries(c, s, windowed, gemma3Rotary(c, s, fullAttention), gemma3Rotary(c, s, slidingAttention))
+		if c.flag("use_bidirectional_attention", false) {
+			bidirectional(c, s, l, windowed)
+			return
+		}
 		setWindows(c, s, windowed, field{"sliding_window", 4096})
 	}
 })
+
+// bidirectional makes an encoder of a decoder (EmbeddingGemma). The window of the
+// configuration is that of both sides together (transformers, Gemma3TextConfig).
+func bidirectional(c *config, s *transformer.Spec, l *layout, windowed []bool) {
+	size := c.integer("sliding_window", 4096, 1, maxContext)/2 + 1
+	eachLayer(s, func(layer int, k *transformer.Kind) {
+		if windowed[layer] && size < s.Context {
+			k.Attention.Window = size
+		}
+	})
+	s.Encoder, s.Decoder = s.Decoder, nil
+	l.encoder, l.encoderNorm = l.decoder, l.norm
+	l.prefix = "model."
+}
 
 // gemma3Rotary reads the rotary embedding of a type of layers. Before rope_parameters,
 // rope_scaling was for full attention alone.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
@@ -43,6 +44,9 @@ func openHF(fsys fs.FS, p *location) (*Model, error) {
 	if err := o.readTokens(fsys, p); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
+	if err := o.readSentence(fsys, p); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
 	return o.Model, nil
 }
 
@@ -67,6 +71,9 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	src := newSource(o.file, l.prefix)
 	if o.family.detect != nil {
 		o.family.detect(src, s, l)
+	}
+	if name, _, _ := strings.Cut(l.head.names, " "); !src.has(name+".weight") && exists(fsys, p.in(modulesFile)) {
+		l.tied = true // a model that embeds texts needs no head
 	}
 	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {
 		return nil, errors.Join(err, o.Close())
@@ -115,7 +122,7 @@ func (o *opened) readTokens(fsys fs.FS, p *location) error {
 		return err
 	}
 	o.readEnds(generation)
-	if len(o.Spec.Encoder) > 0 {
+	if len(o.Spec.Encoder) > 0 && len(o.Spec.Decoder) > 0 {
 		o.Translation = o.readTranslation(generation)
 	}
 	if *generation.err != nil {

@@ -12,7 +12,7 @@ const (
 	slidingAttention = "sliding_attention"
 )
 
-// windowed reports for each layer of the decoder whether it has a window: by layer_types, or,
+// windowed reports for each layer of a stack whether it has a window: by layer_types, or,
 // if that is absent, by the architecture's rule.
 func (c *config) windowed(depth int, rule func(layer int) bool) []bool {
 	windowed := make([]bool, depth)
@@ -40,15 +40,18 @@ func (c *config) windowed(depth int, rule func(layer int) bool) []bool {
 // everyLayer is the rule of architectures whose layers all have a window.
 func everyLayer(int) bool { return true }
 
-// eachLayer changes the description of every layer of the decoder. Equal descriptions become
-// one kind.
+// eachLayer changes the description of every layer of the decoder, or of the encoder of a
+// model without one. Equal descriptions become one kind.
 func eachLayer(s *transformer.Spec, change func(layer int, k *transformer.Kind)) {
-	before := s.Kinds
+	before, stack := s.Kinds, s.Decoder
+	if len(stack) == 0 {
+		stack = s.Encoder
+	}
 	s.Kinds = nil
-	for i, kind := range s.Decoder {
+	for i, kind := range stack {
 		k := before[kind]
 		change(i, &k)
-		s.Decoder[i] = addKind(s, k)
+		stack[i] = addKind(s, k)
 	}
 }
 

@@ -21,6 +21,8 @@ type layout struct {
 
 	projectIn, projectOut linear // of a Spec with EmbedWidth
 
+	tokenTypes, relative string // of a Spec with TokenTypes and with RelativeBuckets
+
 	embedNorm         string
 	norm, encoderNorm string
 	noNormBias        bool // layer norms have no bias
@@ -81,6 +83,34 @@ func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*tran
 	if s.EmbedNorm {
 		w.EmbedNorm = b.norm(l.embedNorm, 0)
 	}
+	if s.TokenTypes > 0 {
+		w.TokenTypes = b.table(l.tokenTypes, s.TokenTypes, s.Width)
+	}
+	if s.RelativeBuckets > 0 {
+		w.Relative = b.table(l.relative, s.RelativeBuckets, s.Kinds[s.Encoder[0]].Attention.Heads)
+	}
+	b.stacks(w, l)
+	b.unused(buffers)
+	return w, b.err
+}
+
+// table returns a matrix that is looked up by row.
+func (b *builder) table(name string, rows, cols int) transformer.Linear {
+	return transformer.Linear{Weight: []transformer.Tensor{b.matrix(name+".weight", rows, cols, false).rows(0, rows)}}
+}
+
+// stacks looks up the layers, and what follows them.
+func (b *builder) stacks(w *transformer.Weights, l *layout) {
+	s := b.spec
+	if len(s.Encoder) > 0 {
+		if !s.NoLastNorm {
+			w.EncoderNorm = b.norm(l.encoderNorm, 0)
+		}
+		w.Encoder = b.stack(s.Encoder, &l.encoder)
+	}
+	if len(s.Decoder) == 0 {
+		return
+	}
 	if !l.tied {
 		w.Head = b.linear(&l.head, 0, s.Vocab, b.embedWidth())
 	} else if l.head.bias == always {
@@ -90,12 +120,6 @@ func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*tran
 		w.DecoderNorm = b.norm(l.norm, 0)
 	}
 	w.Decoder = b.stack(s.Decoder, &l.decoder)
-	if len(s.Encoder) > 0 {
-		w.EncoderNorm = b.norm(l.encoderNorm, 0)
-		w.Encoder = b.stack(s.Encoder, &l.encoder)
-	}
-	b.unused(buffers)
-	return w, b.err
 }
 
 // embedding returns the table of tokens. Tensors that repeat it must be equal.

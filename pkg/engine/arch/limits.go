@@ -26,7 +26,8 @@ func checkSpec(s *transformer.Spec) error {
 		value, low, max int
 	}{
 		{"vocab", s.Vocab, 1, maxVocab}, {"context", s.Context, 1, maxContext}, {"width", s.Width, 1, maxWidth}, {"embed_width", s.EmbedWidth, 0, maxWidth},
-		{"layers of the decoder", len(s.Decoder), 1, maxDepth}, {"layers of the encoder", len(s.Encoder), 0, maxDepth},
+		{"token_types", s.TokenTypes, 0, maxHeads}, {"relative_buckets", s.RelativeBuckets, 0, maxHeads}, {"relative_distance", s.RelativeDistance, 0, maxContext},
+		{"layers of the decoder", len(s.Decoder), 0, maxDepth}, {"layers of the encoder", len(s.Encoder), 0, maxDepth},
 		{"kinds of layers", len(s.Kinds), 1, len(s.Decoder) + len(s.Encoder)}, {"rotary tables", len(s.Rotaries), 0, len(s.Kinds)},
 	} {
 		if n.value < n.low || n.value > n.max {

@@ -233,7 +233,8 @@ type Info struct {
 	Run                 *Run // of a packed model trained by Alpha
 
 	// Tokens is why the model cannot read texts: its tokenizer is missing, unsupported or
-	// that of another model. It is nil if none of this is known.
+	// that of another model, or it embeds texts in a way that is not supported. It is nil if
+	// none of this is known.
 	Tokens error
 	Chat   chat.Source // as in [Model]; empty if Tokens is not nil
 }
@@ -256,6 +257,13 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	}
 	if i.Tokens == nil {
 		i.Chat, i.Tokens = m.readChat(fsys, p)
+	}
+	if i.Tokens == nil && p.config != "" {
+		i.Tokens = m.readSentence(fsys, p)
+	}
+	if m.Sentence != nil {
+		i.Context = min(i.Context, m.Sentence.MaxTokens)
+		i.Chat = chat.Source{}
 	}
 	for _, f := range transformer.Formats() {
 		i.Bytes[f] = m.Bytes(f)

@@ -48,6 +48,9 @@ type description struct {
 // after each tensor with the bytes written so far and in total; its error stops packing.
 // m stays open.
 func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format, progress func(done, total int64) error) error {
+	if m.Sentence != nil {
+		return errors.New("a model that embeds texts cannot be packed: serve its directory")
+	}
 	layout, err := transformer.NewLayout(m.Spec, m.Weights, k, format)
 	if err != nil {
 		return err

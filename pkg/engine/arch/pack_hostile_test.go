@@ -173,7 +173,7 @@ func TestPackSaysField(t *testing.T) {
 		{"rotaries.0.magnitude", "rotaries[0].magnitude: -1", -1},
 		{"decoder.1", "decoder[1]: kind 1 of 1", 1},
 		{"logit_soft_cap", "logit_soft_cap: -1", -1},
-		{"decoder", "layers of the decoder: 1001 is not in 1..1000", slices.Repeat([]int{0}, 1001)},
+		{"decoder", "layers of the decoder: 1001 is not in 0..1000", slices.Repeat([]int{0}, 1001)},
 		{"kinds", "kinds of layers: 3 is not in 1..2", slices.Repeat([]any{map[string]any{}}, 3)},
 		{"kinds", "bytes, at most 1048576", slices.Repeat([]any{map[string]any{}}, 1<<20)},
 		{"rotaries", "rotary tables: 2 is not in 0..1", slices.Repeat([]any{map[string]any{}}, 2)},

@@ -26,6 +26,11 @@ func newSource(file *checkpoint.File, prefix string) *source {
 	for i := range file.Tensors {
 		t := &file.Tensors[i]
 		name := strings.TrimPrefix(t.Name, prefix)
+		if stem, old := strings.CutSuffix(name, "LayerNorm.gamma"); old { // BERT as TensorFlow named it
+			name = stem + "LayerNorm.weight"
+		} else if stem, old := strings.CutSuffix(name, "LayerNorm.beta"); old {
+			name = stem + "LayerNorm.bias"
+		}
 		if other, ok := s.names[name]; ok {
 			s.fail(t, "conflicts with tensor %.80q", other)
 		}

@@ -109,6 +109,9 @@ func (d *description) check() error {
 	if d.Tokens < 1 || d.Tokens > s.Vocab || d.Empty < 0 || d.Empty >= s.Vocab {
 		return fmt.Errorf("tokens: %d, and the empty text is token %d, of %d", d.Tokens, d.Empty, s.Vocab)
 	}
+	if len(s.Decoder) == 0 {
+		return errors.New("spec: no layers of a decoder")
+	}
 	if (len(s.Encoder) > 0) != (d.Translation != nil) {
 		return fmt.Errorf("%d layers of an encoder, and translation %v", len(s.Encoder), d.Translation != nil)
 	}

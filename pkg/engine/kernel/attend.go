@@ -41,6 +41,10 @@ type Queries struct {
 	Cap                 Cap
 	Sinks               []float32 // (Heads), or nil: one more score of each softmax, without a value
 	Slopes              []float32 // (Heads), or nil: causal scores decrease by Slopes for each token of distance (ALiBi)
+
+	// Biases, if set, are added to scores that are not causal: (Heads, 2*Seen-1), that of key
+	// j to token i at j-i+Seen-1.
+	Biases [][]float32
 }
 
 // keys returns the keys from, ..., to-1 that a token sees. A causal token sees the last
@@ -87,17 +91,18 @@ const (
 // An Attention is the working memory of Attend, independent of the context. It holds the
 // queries that pass over the keys together. One call at a time may use it.
 type Attention struct {
-	dim     int                 // the largest
-	queries []float32           // (attendRows, Dim), scaled
-	scores  []float32           // (attendTile, attendBlock), then their exponentials
-	sums    []float32           // (attendRows, Dim padded) Σ exp(score-top)*value
-	first   [attendRows]int     // the first key that a row sees
-	seen    [attendRows]int     // the end of the keys that a row sees
-	top     [attendRows]float32 // of the scores
-	total   [attendRows]float32 // Σ exp(score-top)
-	slopes  [attendRows]float32 // of rows, if the queries have slopes
-	factors [attendTile]float32 // exp(top before - top)
-	counts  [attendTile]int     // tokens of the block that a query sees
+	dim     int                   // the largest
+	queries []float32             // (attendRows, Dim), scaled
+	scores  []float32             // (attendTile, attendBlock), then their exponentials
+	sums    []float32             // (attendRows, Dim padded) Σ exp(score-top)*value
+	first   [attendRows]int       // the first key that a row sees
+	seen    [attendRows]int       // the end of the keys that a row sees
+	top     [attendRows]float32   // of the scores
+	total   [attendRows]float32   // Σ exp(score-top)
+	slopes  [attendRows]float32   // of rows, if the queries have slopes
+	biases  [attendRows][]float32 // of rows, by key, if the queries have biases
+	factors [attendTile]float32   // exp(top before - top)
+	counts  [attendTile]int       // tokens of the block that a query sees
 }
 
 // NewAttention returns working memory for heads of at most dim dimensions.
@@ -141,10 +146,10 @@ func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	}
 }
 
-// seesAll reports whether the first token sees all keys before its end, and neither sinks
-// nor slopes.
+// seesAll reports whether the first token sees all keys before its end, without sinks, slopes
+// and biases.
 func (q *Queries) seesAll() bool {
-	if q.Sinks != nil || q.Slopes != nil {
+	if q.Sinks != nil || q.Slopes != nil || q.Biases != nil {
 		return false
 	}
 	if q.Window == 0 && q.Chunk == 0 {
@@ -165,6 +170,9 @@ func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 		}
 		if q.Slopes != nil {
 			a.slopes[i] = q.Slopes[head]
+		}
+		if q.Biases != nil {
+			a.biases[i] = q.Biases[head][q.Seen-1-token:][:q.Seen]
 		}
 		if a.first[i], a.seen[i] = q.keys(token); a.first[i] >= attendBlock { // otherwise the first block clears them
 			clear(a.sums[i*stride : (i+1)*stride])
@@ -220,6 +228,9 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 		k.Bound(scores, q.Cap)
 		if q.Slopes != nil {
 			slope(scores, a.slopes[from+r], at-(a.seen[from+r]-1))
+		}
+		if q.Biases != nil {
+			add(k.isa, scores, a.biases[from+r][at:at+len(scores)])
 		}
 		for i := range max(0, a.first[from+r]-at) { // not seen
 			scores[i] = float32(math.Inf(-1))

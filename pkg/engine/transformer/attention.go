@@ -84,9 +84,26 @@ func (w *worker) fullAttention(l *layer) {
 		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
 		w.storeKV(kv, 0, l, sp, head)
 		q := w.queries(l, l.qkv.rows, sp, head)
-		q.Seen, q.Window, q.Sinks = sp.n, l.Attention.Window, l.headSinks(head)
+		q.Seen, q.Window, q.Sinks, q.Biases = sp.n, l.Attention.Window, l.headSinks(head), w.headBiases(l, sp.n, head)
 		w.m.kernels.Attend(w.attention, q, kv)
 	})
+}
+
+// headBiases returns the relative biases of the queries of a head of keys in a text of n
+// tokens.
+func (w *worker) headBiases(l *layer, n, head int) [][]float32 {
+	if w.m.RelativeBuckets == 0 {
+		return nil
+	}
+	group, each := l.Attention.Heads/l.Attention.KVHeads, 2*n-1
+	fit(&w.bias, group*each)
+	w.biases = w.biases[:0]
+	for i := range group {
+		row := w.bias[i*each : (i+1)*each]
+		w.m.relativeBiases(row, head*group+i)
+		w.biases = append(w.biases, row)
+	}
+	return w.biases
 }
 
 // crossAttention computes a layer's attention to the encoded texts into heads.

@@ -8,8 +8,8 @@ import (
 // Check refuses a description that cannot be computed. The error names the field as packed
 // files spell it. Check trusts no number, but sets no upper bounds.
 func (s *Spec) Check() error {
-	if s.Vocab < 1 || s.Context < 1 || s.Width < 1 || len(s.Decoder) < 1 {
-		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, len(s.Decoder))
+	if layers := len(s.Decoder) + len(s.Encoder); s.Vocab < 1 || s.Context < 1 || s.Width < 1 || layers < 1 {
+		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, layers)
 	}
 	switch {
 	case s.EmbedWidth < 0 || s.EmbedWidth > 0 && len(s.Encoder) > 0:
@@ -30,6 +30,9 @@ func (s *Spec) Check() error {
 		}
 	}
 	if err := s.checkUses(); err != nil {
+		return err
+	}
+	if err := s.checkTables(); err != nil {
 		return err
 	}
 	original := 0
@@ -88,6 +91,26 @@ func (s *Spec) checkUses() error {
 	for i, used := range rotaries {
 		if !used {
 			return fmt.Errorf("rotaries[%d]: no kind of layer uses this table", i)
+		}
+	}
+	return nil
+}
+
+// checkTables refuses tables of encoders that cannot be used.
+func (s *Spec) checkTables() error {
+	switch {
+	case s.TokenTypes < 0 || s.TokenTypes > 0 && len(s.Decoder) > 0:
+		return fmt.Errorf("token_types: %d is negative, or there is a decoder", s.TokenTypes)
+	case s.RelativeBuckets == 0 && s.RelativeDistance == 0:
+		return nil
+	case s.RelativeBuckets < 4 || s.RelativeBuckets%4 != 0 || len(s.Decoder) > 0:
+		return fmt.Errorf("relative_buckets: %d is not a positive multiple of 4, or there is a decoder", s.RelativeBuckets)
+	case s.RelativeDistance <= s.RelativeBuckets/4:
+		return fmt.Errorf("relative_distance: %d is not greater than %d, a quarter of the buckets", s.RelativeDistance, s.RelativeBuckets/4)
+	}
+	for i, kind := range s.Encoder {
+		if first := s.Encoder[0]; s.Kinds[kind].Attention.Heads != s.Kinds[first].Attention.Heads {
+			return fmt.Errorf("encoder[%d]: %d heads share the relative biases of %d", i, s.Kinds[kind].Attention.Heads, s.Kinds[first].Attention.Heads)
 		}
 	}
 	return nil

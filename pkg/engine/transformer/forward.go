@@ -141,7 +141,7 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 }
 
 // Encode runs the encoder over texts of 1 to Context tokens. It fails as [Pass.Forward]
-// does.
+// does. Without a decoder the memories are empty: the result is [Pass.Last].
 func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	m := p.m
 	if err := m.await.enter(); err != nil {
@@ -168,8 +168,16 @@ func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	return out, m.await.failed()
 }
 
+// Last returns the residual stream x (tokens, Width) after the last layer of the last pass,
+// row-major: the tokens of all its texts or sequences. [Model.FinalNorm] completes a row. It
+// is valid until the next call, which may reuse it.
+func (p *Pass) Last() []float32 { return p.x }
+
 // memorise computes the keys and values of each text for each layer of the decoder.
 func (w *worker) memorise(out []*Memory) {
+	if len(w.m.decoder) == 0 {
+		return
+	}
 	in := w.x
 	if !w.m.NoLastNorm {
 		w.normalise(w.m.encoderNorm)
@@ -262,7 +270,7 @@ func (p *Pass) computeAngles(r *Rotary, to *angles) {
 	}
 }
 
-// embed writes x = embedding·EmbedScale + position, or its norm.
+// embed writes x = embedding·EmbedScale + type + position, or its norm.
 func (p *Pass) embed(sp span, tokens []int) {
 	m, w := p.m, p.m.Width
 	p.lookUp(sp, tokens)
@@ -270,6 +278,9 @@ func (p *Pass) embed(sp span, tokens []int) {
 		x := p.x[(sp.row+j)*w : (sp.row+j+1)*w]
 		if m.EmbedScale != 0 {
 			m.kernels.Scale(x, m.EmbedScale)
+		}
+		if m.TokenTypes > 0 {
+			m.kernels.Add(x, m.tokenTypes[:w]) // of the first segment
 		}
 		m.addPosition(x, sp.start+j)
 		if m.EmbedNorm {

@@ -55,6 +55,9 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 	if spec.Position == Sinusoidal {
 		m.frequencies = sinusoidFrequencies(spec.Width)
 	}
+	if spec.RelativeBuckets > 0 {
+		m.buckets = relativeBuckets(spec.RelativeBuckets/2, spec.RelativeDistance)
+	}
 	if spec.Norm == PlainLayerNorm {
 		m.ones = slices.Repeat([]float32{1}, m.widest())
 	}

@@ -1,5 +1,5 @@
-// Package transformer computes the forward passes of transformers with a KV cache,
-// decoder-only and encoder-decoder: tokens in, logits out. An architecture is data,
+// Package transformer computes the forward passes of transformers: decoders with a KV cache,
+// encoder-decoders and encoders. Tokens go in, logits or vectors come out. An architecture is data,
 // a [Spec]; there is one code path for all. The package does not know text, sampling,
 // requests, files and threads; a [Pass] belongs to one goroutine.
 //
@@ -25,6 +25,9 @@ type Model struct {
 	embedNorm   norm      // of EmbedNorm
 	positions   []float32 // (Context, Width), row-major, of Position Learned
 	frequencies []float32 // (Width/2), of Position Sinusoidal
+	tokenTypes  []float32 // (TokenTypes, Width), row-major
+	relative    []float32 // (RelativeBuckets, Heads), row-major
+	buckets     []int     // by distance, of RelativeBuckets
 	head        linear    // (Vocab, Width or EmbedWidth)
 
 	decoder, encoder         []layer

@@ -58,5 +58,7 @@ func (m *Model) work(tokens, layers int) int64 {
 	return m.elements / int64(5*max(1, layers)) * int64(tokens)
 }
 
-// Small reports whether a token is too little work for two workers.
-func (m *Model) Small() bool { return m.work(1, len(m.decoder)) < worthSharing }
+// Small reports whether a token of a decoder is too little work for two workers.
+func (m *Model) Small() bool {
+	return len(m.decoder) > 0 && m.work(1, len(m.decoder)) < worthSharing
+}

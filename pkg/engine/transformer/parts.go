@@ -39,7 +39,7 @@ const embeddingPart = "embedding"
 func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	l := &partList{spec: s, format: format}
 	m.embed = &m.head
-	if w.Head.Weight == nil { // the head is the embedding
+	if w.Head.Weight == nil && len(s.Decoder) > 0 { // the head is the embedding
 		l.add(part{name: embeddingPart, head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: &m.head})
 	} else {
 		m.embed = &linear{}
@@ -54,12 +54,16 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	if s.EmbedNorm {
 		l.norm("embedding_norm", &w.EmbedNorm, &m.embedNorm, s.Width)
 	}
+	l.tables(w, m)
 	l.stack("encoder", w.Encoder, m.encoder, false)
 	if len(w.Encoder) > 0 && !s.NoLastNorm {
 		l.norm("encoder.norm", &w.EncoderNorm, &m.encoderNorm, s.Width)
 	}
 	l.stack("decoder", w.Decoder, m.decoder, len(w.Encoder) > 0)
 	l.stage++
+	if len(s.Decoder) == 0 {
+		return l.parts
+	}
 	if !s.NoLastNorm {
 		l.norm("norm", &w.DecoderNorm, &m.decoderNorm, s.Width)
 	}
@@ -79,6 +83,18 @@ type partList struct {
 	format Format
 	stage  int
 	parts  []part
+}
+
+// tables lists the tables of encoders.
+func (l *partList) tables(w *Weights, m *Model) {
+	s := l.spec
+	if s.TokenTypes > 0 {
+		l.add(part{name: "token_types", usage: plain, rows: s.TokenTypes, cols: s.Width, from: &w.TokenTypes.Weight, values: &m.tokenTypes})
+	}
+	if s.RelativeBuckets > 0 {
+		heads := s.Kinds[s.Encoder[0]].Attention.Heads
+		l.add(part{name: "relative", usage: plain, rows: s.RelativeBuckets, cols: heads, from: &w.Relative.Weight, values: &m.relative})
+	}
 }
 
 func (l *partList) add(p part) {

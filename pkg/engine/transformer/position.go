@@ -17,6 +17,34 @@ func sinusoidFrequencies(width int) []float32 {
 	return f
 }
 
+// relativeBuckets returns the bucket of each distance from 0 to most, for keys on one side of
+// the query: n/2 buckets of one distance, then wider ones (transformers, MPNetEncoder;
+// Raffel et al. 2020). Logarithms are float32, as in the published models.
+func relativeBuckets(n, most int) []int {
+	list, exact := make([]int, most+1), n/2
+	span := float32(math.Log(float64(most) / float64(exact)))
+	for d := range list {
+		if list[d] = d; d >= exact {
+			share := float32(math.Log(float64(float32(d)/float32(exact)))) / span
+			list[d] = min(n-1, exact+int(share*float32(n-exact)))
+		}
+	}
+	return list
+}
+
+// relativeBiases writes the biases of a head of queries to dst (2n-1), by the distance of the
+// key from the query plus n-1.
+func (m *Model) relativeBiases(dst []float32, head int) {
+	n, heads := (len(dst)+1)/2, len(m.relative)/m.RelativeBuckets
+	for d := range n {
+		bucket := m.buckets[min(d, len(m.buckets)-1)]
+		dst[n-1-d] = m.relative[bucket*heads+head]
+		if d > 0 { // the key is after the query
+			dst[n-1+d] = m.relative[(bucket+m.RelativeBuckets/2)*heads+head]
+		}
+	}
+}
+
 // addPosition adds the embedding of a position to x (Width).
 func (m *Model) addPosition(x []float32, pos int) {
 	switch m.Position {

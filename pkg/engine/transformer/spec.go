@@ -21,13 +21,25 @@ type Spec struct {
 	EmbedWidth int `json:"embed_width,omitempty"`
 
 	// Kinds are the kinds of layers, each of which some layer has. Decoder and Encoder
-	// give each layer's index in Kinds; a decoder-only model has no Encoder.
+	// give each layer's index in Kinds; a decoder-only model has no Encoder, and an encoder of
+	// sentences no Decoder.
 	Kinds   []Kind `json:"kinds"`
 	Decoder []int  `json:"decoder"`
 	Encoder []int  `json:"encoder,omitempty"`
 
 	// Rotaries are the tables of rotary position embedding, each of which some kind uses.
 	Rotaries []Rotary `json:"rotaries,omitempty"`
+
+	// TokenTypes is the number of types of tokens, each of which has an embedding that is
+	// added to that of the token: the segments of BERT. Encoders without a decoder only.
+	TokenTypes int `json:"token_types,omitempty"`
+
+	// RelativeBuckets is the number of biases that each head of an encoder adds to scores, by
+	// the distance of the key from the query: half of them for keys after the query. Distances
+	// from RelativeDistance on share the last (Raffel et al. 2020, sec. 2.1; MPNet). Encoders
+	// without a decoder only.
+	RelativeBuckets  int `json:"relative_buckets,omitempty"`
+	RelativeDistance int `json:"relative_distance,omitempty"`
 
 	Position   Position `json:"position"`               // what is added to token embeddings
 	EmbedScale float32  `json:"embed_scale,omitempty"`  // factor of token embeddings, before that

@@ -12,8 +12,10 @@ type Weights struct {
 	ProjectIn  Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
 	EmbedNorm  Norm   // of a Spec with EmbedNorm
 	Positions  Linear // (Context, Width), of Position Learned
+	TokenTypes Linear // (TokenTypes, Width), of a Spec with TokenTypes
+	Relative   Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets
 	ProjectOut Linear // (EmbedWidth, Width), of a Spec with EmbedWidth
-	Head       Linear // as Embed, with or without bias; zero: Embed is the head too
+	Head       Linear // as Embed, with or without bias; zero: Embed is the head too. Decoders only
 
 	Decoder, Encoder         []Layer
 	DecoderNorm, EncoderNorm Norm // after the last layer, unless NoLastNorm
@@ -216,7 +218,7 @@ func (w *Weights) CacheBytes(spec *Spec, capacity int) int64 {
 
 // Elements returns the number of values of all weights.
 func (w *Weights) Elements() (n int64) {
-	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.ProjectOut, w.Head} {
+	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.TokenTypes, w.Relative, w.ProjectOut, w.Head} {
 		n += l.elements()
 	}
 	n += w.EmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()

@@ -21,6 +21,8 @@ type worker struct {
 	scratch   kernel.Queries
 	rooms     []room
 	store     []float32 // keys and values of one head of an encoded text
+	bias      []float32 // relative biases of some heads
+	biases    [][]float32
 }
 
 // share returns the worker's part of n.

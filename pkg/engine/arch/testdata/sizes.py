@@ -7,7 +7,7 @@ import re
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
 
 
 def sized(kind, layers, width, heads, ffn, vocab, context, keys=None, tied=False, **rest):
@@ -90,6 +90,16 @@ SUPPORTED = {
     "BLOOM-560M": {"model_type": "bloom", "hidden_size": 1024, "n_layer": 24, "n_head": 16, "vocab_size": 250880, "seq_length": 2048},
 }
 
+ENCODERS = {
+    "all-MiniLM-L6-v2": sized("bert", 6, 384, 12, 1536, 30522, 512),
+    "bge-base-en-v1.5": sized("bert", 12, 768, 12, 3072, 30522, 512),
+    "bge-m3": sized("xlm-roberta", 24, 1024, 16, 4096, 250002, 8194, pad_token_id=1, type_vocab_size=1, layer_norm_eps=1e-5),
+    "all-mpnet-base-v2": sized("mpnet", 12, 768, 12, 3072, 30527, 514, pad_token_id=1, layer_norm_eps=1e-5),
+    "ModernBERT-base": sized("modernbert", 22, 768, 12, 1152, 50368, 8192, pad_token_id=50283),
+    "nomic-embed-text-v1.5": sized("nomic_bert", 12, 768, 12, 3072, 30528, 2048),
+    "EmbeddingGemma-300M": sized("gemma3_text", 24, 768, 3, 1152, 262144, 2048, 1, True, use_bidirectional_attention=True, sliding_window=512, **GEMMA3),
+}
+
 REFUSED = {
     "LFM2-1.2B": {"model_type": "lfm2"},
     "Qwen3-30B-A3B": {"model_type": "qwen3_moe"},
@@ -108,8 +118,8 @@ REFUSED = {
     "Apertus-8B": {"model_type": "apertus"},
     "Hunyuan-0.5B": {"model_type": "hunyuan_v1_dense"},
     "Flan-T5-Base": {"model_type": "t5"},
-    "BERT-Base": {"model_type": "bert"},
-    "ModernBERT-Base": {"model_type": "modernbert"},
+    "DeBERTa-v3-Base": {"model_type": "deberta-v2"},
+    "DistilBERT-Base": {"model_type": "distilbert"},
 }
 
 
@@ -118,11 +128,16 @@ def tensors(config):
     config = dict(config)
     if config["model_type"] == "minicpm":  # is not in transformers; its tensors have Llama's names
         config["model_type"] = "llama"
+    encoder = config in ENCODERS.values()
     with torch.device("meta"):
-        model = AutoModelForCausalLM.from_config(AutoConfig.for_model(config.pop("model_type"), **config))
+        described = AutoConfig.for_model(config.pop("model_type"), **config)
+        model = (AutoModel if encoder else AutoModelForCausalLM).from_config(described)
     found = {}
     for name, p in model.named_parameters():
-        name = re.sub(r"\.[0-9]+\.", ".*.", name)
+        if name.startswith("pooler."):
+            continue  # of classifiers
+        if ".attn_norm." not in name:  # ModernBERT's first layer has none
+            name = re.sub(r"\.[0-9]+\.", ".*.", name)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name
         found[name] = (count + 1, shape)
@@ -131,7 +146,7 @@ def tensors(config):
 
 def sizes():
     transformers.utils.logging.set_verbosity_error()
-    rows = [{"name": n, "config": c, "tensors": tensors(c)} for n, c in SUPPORTED.items()]
+    rows = [{"name": n, "config": c, "tensors": tensors(c)} for n, c in (SUPPORTED | ENCODERS).items()]
     rows += [{"name": n, "config": c} for n, c in REFUSED.items()]
     text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
     (pathlib.Path(__file__).parent / "sizes.json").write_text(text)

@@ -1,0 +1,30 @@
+package main
+
+// encoders: each way in which an embedding could differ from that of sentence-transformers.
+func encoders() []mutant {
+	const golden, hostile = "^TestEncoderGoldens$", "^TestHostileSentences$"
+	return []mutant{
+		{"encoders: biases are those of their distances", kernel, "Kernels.loadQueries", "q.Biases[head][q.Seen-1-token:]", "q.Biases[head][token-token:]", kernel, "^TestAttendBiases$"},
+		{"encoders: later blocks of keys have their biases", kernel, "Kernels.attendStep", "a.biases[from+r][at:at+len(scores)]", "a.biases[from+r][at-at:len(scores)]", kernel, "^TestAttendBiases$"},
+		{"encoders: each head has its own biases", transformer, "worker.headBiases", "head*group+i", "head*0+i", engine, golden},
+		{"encoders: keys after the query have other biases", transformer, "Model.relativeBiases", "bucket+m.RelativeBuckets/2", "bucket+0*m.RelativeBuckets", engine, golden},
+		{"encoders: far keys share wider buckets", transformer, "relativeBuckets", "min(n-1, exact+int(share*float32(n-exact)))", "min(n-1, exact+int(share*0))", engine, golden},
+		{"BERT: tokens have types", transformer, "Pass.embed", "m.TokenTypes > 0", "m.TokenTypes < 0", engine, golden},
+		{"RoBERTa: positions begin after that of padding", arch, "skipPadding", "l.skip = padding + 1", "l.skip = padding", engine, golden},
+		{"ModernBERT: the first attention has no norm", arch, "modernBERT", "layer == 0", "layer == 1", engine, golden},
+		{"ModernBERT: a side of the window is inclusive", arch, "modernBERT", "k.Attention.Window = side + 1", "k.Attention.Window = side", engine, golden},
+		{"EmbeddingGemma: the window is that of both sides", arch, "bidirectional", `c.integer("sliding_window", 4096, 1, maxContext)/2 + 1`, `c.integer("sliding_window", 4096, 1, maxContext)/1 + 1`, engine, golden},
+		{"BERT: old names of norms", arch, "newSource", `name = stem + "LayerNorm.bias"`, `name = stem + "LayerNorm.beta"`, engine, golden},
+		{"pooling: the tokens of the prompt are left out", engine, "Encoder.newEmbedding", "e.sentence.ExcludePrompt && text != \"\"", "!e.sentence.ExcludePrompt && text != \"\"", engine, golden},
+		{"pooling: weights are positions in the whole text", engine, "poolRows", "float64(skip + r + 1)", "float64(r + 1)", engine, golden},
+		{"pooling: a sum is divided by the root", engine, "poolRows", "math.Sqrt(total)", "math.Sqrt(total*total)", engine, golden},
+		{"pooling: the norm comes after the cut", engine, "embedding.vector", "if unit { normaliseVector(out) }", "", engine, golden},
+		{"pooling: only vectors of length 1 are normalised again", engine, "embedding.vector", "if unit { normaliseVector(out) }", "normaliseVector(out)", engine, golden},
+		{"encoders: letters become small", engine, "Encoder.lower", "!e.sentence.Lowercase", "e.sentence.Lowercase", engine, golden},
+		{"encoders: a cut text keeps its end", engine, "embedding.add", "ids[n-after:]", "ids[w.context-after : w.context]", engine, golden},
+		{"encoders: a long text is refused unless it may be cut", engine, "embedding.add", "!w.truncate", "w.truncate", engine, "^TestEncoder(Refuses|Goldens)$"},
+		{"modules: a path leaves the directory", arch, "sentenceReader.modules", `!fs.ValidPath(path.Join(".", m.Path))`, "false", arch, hostile},
+		{"modules: a matrix takes all the memory", arch, "sentenceReader.dense", "d.In*d.Out > maxDense", "d.In*d.Out < 0", arch, hostile},
+		{"modules: a width does not fit the one before", arch, "sentenceReader.dense", "d.In != width", "d.In < 0", arch, hostile},
+	}
+}
