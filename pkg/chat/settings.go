@@ -70,13 +70,15 @@ func (t *Template) addSettings(vars *jinja.Dict, settings json.RawMessage, tools
 	}
 	names := t.program(tools).Names()
 	for name, value := range object.All() {
+		on, boolean := value.AsBool()
+		off := boolean && !on || value.Kind() == jinja.KindNone
 		switch {
 		case slices.Contains(own, name) || t.tokens[name] != "":
 			return settingError(name, "cannot be replaced")
 		case name == dateSetting && names.Variable(name):
 		case names.Variable(name):
 			vars.Set(name, value)
-		case value.Kind() != jinja.KindNone && value != jinja.Bool(false):
+		case !off:
 			return settingError(name, "this model's chat template does not read it; it reads %s", t.settings(names))
 		}
 	}

@@ -9,14 +9,14 @@ import (
 func (r *run) attribute(v Value, name string, m methods) Value {
 	r.refuseUndefined(v)
 	if strings.HasPrefix(name, "__") && strings.HasSuffix(name, "__") && len(name) > 4 {
-		return Value{ref: &undefined{of: v.typeName(), name: name, unsafe: true}}
+		return absent(&undefined{of: v.typeName(), name: name, unsafe: true})
 	}
 	if call := m.of(v.kind); call != nil {
 		return function(v.typeName()+"."+name, func(r *run, a *arguments) Value { return call(r, v, a) })
 	}
 	switch {
 	case m.unsafeFor(v.kind):
-		return Value{ref: &undefined{of: v.typeName(), name: name, unsafe: true}}
+		return absent(&undefined{of: v.typeName(), name: name, unsafe: true})
 	case m.unsupportedFor(v.kind):
 		r.fail(Unsupported, "%s.%s is not supported", v.typeName(), name)
 	}
@@ -60,7 +60,7 @@ func lacks(v Value, name string) Value {
 	if v.kind == KindNone {
 		of = "None"
 	}
-	return Value{ref: &undefined{of: of, name: name}}
+	return absent(&undefined{of: of, name: name})
 }
 
 // attribute returns an attribute of the name "loop".
@@ -87,14 +87,14 @@ func (l *loop) attribute(r *run, name string) (Value, bool) {
 		return integer(l.depth), true
 	case "previtem":
 		if l.index == 0 {
-			return Value{ref: &undefined{hint: "there is no previous item"}}, true
+			return absent(&undefined{hint: "there is no previous item"}), true
 		}
 		return l.before, true
 	case "nextitem":
 		if v, ok := l.peek(); ok {
 			return v, true
 		}
-		return Value{ref: &undefined{hint: "there is no next item"}}, true
+		return absent(&undefined{hint: "there is no next item"}), true
 	case "cycle":
 		return function("loop.cycle", func(r *run, a *arguments) Value {
 			if len(r.only("loop.cycle", a, 0, len(a.pos))) == 0 {
@@ -242,7 +242,7 @@ func (r *run) slice(v, start, stop, step Value) Value {
 		count = int((first-last-1)/-by) + 1
 	}
 	if of, ok := v.ref.(*rangeOf); ok {
-		return Value{kind: kindRange, ref: &rangeOf{of.start + of.step*first, of.start + of.step*last, of.step * by, int64(count)}}
+		return object(kindRange, &rangeOf{of.start + of.step*first, of.start + of.step*last, of.step * by, int64(count)})
 	}
 	return r.pick(v, int(first), int(by), count)
 }
@@ -254,14 +254,14 @@ func (r *run) pick(v Value, first, by, count int) Value {
 	}
 	from := v.items()
 	if by == 1 {
-		return Value{kind: v.kind, ref: &sequence{from[first : first+count : first+count]}}
+		return object(v.kind, &sequence{from[first : first+count : first+count]})
 	}
 	r.allocItems(count)
 	items := make([]Value, count)
 	for i := range items {
 		items[i] = from[first+i*by]
 	}
-	return Value{kind: v.kind, ref: &sequence{items}}
+	return object(v.kind, &sequence{items})
 }
 
 func (r *run) pickText(t text, first, by, count int) text {

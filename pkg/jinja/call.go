@@ -72,7 +72,7 @@ func (r *run) bind(what string, a *arguments, least int, params ...string) []Val
 	out := make([]Value, len(params))
 	copy(out, a.pos)
 	for i := len(a.pos); i < len(out); i++ {
-		out[i].kind = kindMissing
+		out[i] = missing
 	}
 next:
 	for _, n := range a.named {
@@ -125,7 +125,7 @@ type builtin struct {
 }
 
 func function(name string, call func(r *run, a *arguments) Value) Value {
-	return Value{kind: kindFunction, ref: &builtin{name, call}}
+	return object(kindFunction, &builtin{name, call})
 }
 
 // macro is a macro with the scope of its definition.
@@ -195,7 +195,7 @@ func (r *run) callMacro(m *macro, a *arguments) Value {
 			if d := m.def.defaults[i]; d != nil {
 				inner.bind(slot, d.eval(r))
 			} else {
-				inner.bind(slot, Value{ref: &undefined{hint: "parameter " + quote(m.def.names[i]) + " was not provided"}})
+				inner.bind(slot, absent(&undefined{hint: "parameter " + quote(m.def.names[i]) + " was not provided"}))
 			}
 		}
 	}
@@ -208,7 +208,7 @@ func (r *run) callMacro(m *macro, a *arguments) Value {
 func (r *run) bindMacro(def *macroDef, inner *frame, a *arguments) {
 	used := 0
 	for i, slot := range def.params {
-		v := Value{kind: kindMissing}
+		v := missing
 		if i < len(a.pos) {
 			v = a.pos[i]
 		} else if n, ok := a.take(def.names[i]); ok {
@@ -228,7 +228,7 @@ func (r *run) bindMacro(def *macroDef, inner *frame, a *arguments) {
 		}
 	}
 	if def.usesCaller && !def.explicitCaller {
-		caller := Value{ref: &undefined{hint: "no caller is defined: the macro was not called with {% call %}"}}
+		caller := absent(&undefined{hint: "no caller is defined: the macro was not called with {% call %}"})
 		for i, n := range rest {
 			if n.name == "caller" {
 				caller = n.value

@@ -20,7 +20,7 @@ const few = 8
 
 // Set binds an untrusted key to a value. It returns the dict.
 func (d *Dict) Set(key string, v Value) *Dict {
-	d.put(String(key), v)
+	d.put(String(key), known(v))
 	return d
 }
 

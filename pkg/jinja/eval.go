@@ -5,7 +5,7 @@ func (e *constExpr) eval(*run) Value { return e.value }
 func (e *nameExpr) eval(r *run) Value {
 	v := r.lookup(e.slot)
 	if v.kind == kindMissing {
-		return Value{ref: e.why}
+		return absent(e.why)
 	}
 	return v
 }
@@ -89,7 +89,7 @@ func (e *sliceExpr) eval(r *run) Value {
 	v := e.of.eval(r)
 	var bounds [3]Value
 	for i, b := range []expr{e.start, e.stop, e.step} {
-		bounds[i].kind = KindNone
+		bounds[i] = None()
 		if b != nil {
 			bounds[i] = b.eval(r)
 		}
@@ -179,7 +179,7 @@ func (e *condExpr) eval(r *run) Value {
 		return e.yes.eval(r)
 	}
 	if e.no == nil {
-		return Value{ref: &undefined{hint: "the condition is false and the expression has no else"}}
+		return absent(&undefined{hint: "the condition is false and the expression has no else"})
 	}
 	return e.no.eval(r)
 }

@@ -59,12 +59,12 @@ func (s *filterBlock) exec(r *run) flow {
 }
 
 func (s *macroStmt) exec(r *run) flow {
-	r.frame.bind(s.name, Value{kind: kindMacro, ref: &macro{s.def, r.frame}})
+	r.frame.bind(s.name, object(kindMacro, &macro{s.def, r.frame}))
 	return flowNext
 }
 
 func (s *callStmt) exec(r *run) flow {
-	caller := Value{kind: kindMacro, ref: &macro{s.def, r.frame}}
+	caller := object(kindMacro, &macro{s.def, r.frame})
 	v := s.call.evalWith(r, &caller)
 	r.at = s.at
 	r.write(r.str(v))
@@ -222,7 +222,7 @@ func (s *forStmt) iterate(r *run, over Value, depth int, parent *frame) flow {
 			return textValue(r.capture(func() { s.iterate(r, of, depth, parent) }))
 		}
 	}
-	loopValue := Value{kind: kindLoop, ref: l}
+	loopValue := object(kindLoop, l)
 	finished := false // Jinja runs else unless an iteration reached the end of the body
 	for l.advance() {
 		r.step(1)

@@ -156,7 +156,7 @@ func (p *parser) primary() expr {
 		case "true", "True", "false", "False":
 			return &constExpr{verdict(t.text == "true" || t.text == "True")}
 		case "none", "None":
-			return &constExpr{Value{kind: KindNone, trusted: true}}
+			return &constExpr{noneValue(true)}
 		}
 		p.scan.read(t.text)
 		p.loads[t.text]++
@@ -175,9 +175,7 @@ func (p *parser) primary() expr {
 		if err != nil && f == 0 {
 			p.fail(t.at, "malformed number "+quote(t.text))
 		}
-		v := Float(f)
-		v.trusted = true
-		return &constExpr{v}
+		return &constExpr{floatValue(f, true)}
 	case tokenOperator:
 		defer p.deeper()()
 		switch t.text {

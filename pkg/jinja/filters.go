@@ -102,12 +102,12 @@ func filterList(r *run, v Value, a *arguments) Value {
 
 // generate returns an iterator as a value. Iterators over iterators count as depth.
 func (r *run) generate(next func() (Value, bool)) Value {
-	return Value{kind: kindGenerator, ref: &generator{func() (Value, bool) {
+	return object(kindGenerator, &generator{func() (Value, bool) {
 		r.enter()
 		v, ok := next()
 		r.leave()
 		return v, ok
-	}}}
+	}})
 }
 
 func filterItems(r *run, v Value, a *arguments) Value {
@@ -116,7 +116,7 @@ func filterItems(r *run, v Value, a *arguments) Value {
 	case KindUndefined:
 		return r.generate(func() (Value, bool) { return Value{}, false })
 	case KindDict:
-		return r.generate(r.iterator(Value{kind: kindView, ref: &view{v.dict(), "items"}}))
+		return r.generate(r.iterator(object(kindView, &view{v.dict(), "items"})))
 	}
 	r.fail(Type, "can only get item pairs from a mapping, not from %s", v.typeName())
 	return Value{}
@@ -127,7 +127,7 @@ func filterFirst(r *run, v Value, a *arguments) Value {
 	if first, ok := r.iterator(v)(); ok {
 		return first
 	}
-	return Value{ref: &undefined{hint: "no first item, sequence was empty"}}
+	return absent(&undefined{hint: "no first item, sequence was empty"})
 }
 
 // backwards returns the elements from the last to the first; false if Python cannot reverse the value.
@@ -152,7 +152,7 @@ func filterLast(r *run, v Value, a *arguments) Value {
 		r.fail(Type, "%s object is not reversible", quote(v.typeName()))
 	}
 	if len(items) == 0 {
-		return Value{ref: &undefined{hint: "no last item, sequence was empty"}}
+		return absent(&undefined{hint: "no last item, sequence was empty"})
 	}
 	return items[0]
 }
@@ -225,7 +225,7 @@ func filterMap(r *run, v Value, a *arguments) Value {
 	}
 	next := r.lazy(v)
 	if attribute, ok := a.take("attribute"); ok && len(a.pos) == 0 {
-		def := Value{kind: kindMissing}
+		def := missing
 		for _, n := range a.named {
 			switch n.name {
 			case "default":
@@ -305,7 +305,7 @@ func filterSelect(name string) filterFunc {
 					return item, false
 				}
 				r.step(1)
-				if holds(r.follow(item, path, Value{kind: kindMissing})) == keep {
+				if holds(r.follow(item, path, missing)) == keep {
 					return item, true
 				}
 			}

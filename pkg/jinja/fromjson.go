@@ -86,11 +86,14 @@ func (d *jsonReader) value(depth int) (Value, error) {
 	case rest[0] == '-' || isDecimal(rest[0]):
 		return d.number()
 	}
-	for word, v := range map[string]Value{"null": None(), "true": Bool(true), "false": Bool(false)} {
+	for _, word := range []string{"null", "true", "false"} {
 		if strings.HasPrefix(rest, word) {
 			d.i += len(word)
-			v.trusted = d.t.wholly(from, d.i)
-			return v, nil
+			known := d.t.wholly(from, d.i)
+			if word == "null" {
+				return noneValue(known), nil
+			}
+			return boolean(word == "true", known), nil
 		}
 	}
 	return Value{}, d.unexpected()
@@ -179,7 +182,7 @@ func (d *jsonReader) number() (Value, error) {
 		return floatValue(f, known), nil
 	}
 	if i, err := strconv.ParseInt(literal, 10, 64); err == nil {
-		return Value{kind: KindInt, num: uint64(i), trusted: known}, nil
+		return intValue(i, known), nil
 	}
 	if len(literal) > maxDigits {
 		return Value{}, fmt.Errorf("an integer of the JSON has more than %d digits", maxDigits)

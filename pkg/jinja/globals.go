@@ -24,7 +24,7 @@ func global(name string) Value {
 	case "cycler":
 		return function(name, makeCycler)
 	}
-	return Value{kind: kindMissing}
+	return missing
 }
 
 func raise(r *run, a *arguments) Value {
@@ -56,7 +56,7 @@ func makeRange(r *run, a *arguments) Value {
 	if of.length > maxRange {
 		r.fail(Limit, "range is too long: at most %d elements", maxRange)
 	}
-	return Value{kind: kindRange, ref: of}
+	return object(kindRange, of)
 }
 
 // makeDict is Python's dict.
@@ -97,7 +97,7 @@ func makeNamespace(r *run, a *arguments) Value {
 			r.fail(Forbidden, "a namespace cannot hold the attribute %s: its name begins with an underscore", quote(e.key.str))
 		}
 	}
-	return Value{kind: kindNamespace, ref: &namespace{d}}
+	return object(kindNamespace, &namespace{d})
 }
 
 // joiner is the data of what joiner() returns.
@@ -117,7 +117,7 @@ func makeJoiner(r *run, a *arguments) Value {
 	if sep.kind == kindMissing {
 		sep = Trusted(", ")
 	}
-	return Value{kind: kindJoiner, ref: &joiner{sep: sep}}
+	return object(kindJoiner, &joiner{sep: sep})
 }
 
 func makeCycler(r *run, a *arguments) Value {
@@ -125,7 +125,7 @@ func makeCycler(r *run, a *arguments) Value {
 	if len(items) == 0 {
 		r.fail(Type, "cycler needs an argument")
 	}
-	return Value{kind: kindCycler, ref: &cycler{items: items}}
+	return object(kindCycler, &cycler{items: items})
 }
 
 // callHelper calls a joiner.

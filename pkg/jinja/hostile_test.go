@@ -77,6 +77,32 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// A caller's zero Value is undefined wherever it enters.
+func TestZeroValue(t *testing.T) {
+	var zero jinja.Value
+	if _, ok := zero.AsString(); ok || zero.Kind() != jinja.KindUndefined {
+		t.Errorf("got a string or kind %d, want undefined", zero.Kind())
+	}
+	if _, ok := zero.AsBool(); ok {
+		t.Error("got a boolean, want undefined")
+	}
+	if _, ok := zero.AsList(); ok {
+		t.Error("got a list, want undefined")
+	}
+	if _, ok := zero.AsDict(); ok {
+		t.Error("got a dict, want undefined")
+	}
+	template, err := jinja.Compile("{% for v in [set, trusted] + items %}{{ v is undefined }}[{{ v }}]{% endfor %}", jinja.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	vars := new(jinja.Dict).Set("set", zero).Set("trusted", jinja.Trust(zero)).Set("items", jinja.List(zero, jinja.Trust(jinja.List(zero))))
+	out, err := template.Execute(t.Context(), vars, jinja.Limits{})
+	if got, want := out.String(), "True[]True[]True[]False[[Undefined]]"; err != nil || got != want {
+		t.Errorf("got %q (%v), want %q", got, err, want)
+	}
+}
+
 func TestCompileBounds(t *testing.T) {
 	for name, source := range map[string]string{
 		"brackets":    "{{ " + strings.Repeat("(", 100000) + "1" + strings.Repeat(")", 100000) + " }}",

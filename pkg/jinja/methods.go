@@ -21,7 +21,7 @@ func methodsNamed(name string) methods {
 	case "items", "keys", "values":
 		m.dict = func(r *run, v Value, a *arguments) Value {
 			r.only("dict."+name, a, 0, 0)
-			return Value{kind: kindView, ref: &view{v.dict(), name}}
+			return object(kindView, &view{v.dict(), name})
 		}
 	case "copy":
 		m.dict = func(r *run, v Value, a *arguments) Value {
@@ -101,7 +101,7 @@ func dictGet(r *run, v Value, a *arguments) Value {
 	if len(args) == 2 {
 		return args[1]
 	}
-	return Value{kind: KindNone, trusted: true}
+	return noneValue(true)
 }
 
 func listCount(r *run, v Value, a *arguments) Value {

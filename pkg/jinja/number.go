@@ -65,7 +65,7 @@ func (r *run) add(a, b Value) Value {
 		x, y := a.items(), b.items()
 		r.allocItems(len(x) + len(y))
 		items := make([]Value, 0, len(x)+len(y))
-		return Value{kind: a.kind, ref: &sequence{append(append(items, x...), y...)}}
+		return object(a.kind, &sequence{append(append(items, x...), y...)})
 	case a.kind == KindString || a.kind == KindList || a.kind == kindTuple:
 		r.fail(Type, "can only concatenate %s (not %q) to %s", a.typeName(), b.typeName(), a.typeName())
 	}
@@ -129,7 +129,7 @@ func (r *run) repeat(v, times Value) Value {
 		for range n {
 			items = append(items, from...)
 		}
-		return Value{kind: v.kind, ref: &sequence{items}}
+		return object(v.kind, &sequence{items})
 	}
 	r.operands("*", v, times)
 	return Value{}
@@ -148,12 +148,6 @@ func (r *run) toFloat(v Value) float64 {
 		r.fail(Type, "the integer is too large for a float")
 	}
 	return f
-}
-
-func floatValue(f float64, trusted bool) Value {
-	v := Float(f)
-	v.trusted = trusted
-	return v
 }
 
 // floats is arithmetic on floats, with Python's signs for // and %.
@@ -232,11 +226,11 @@ func (r *run) integers(op string, a, b Value, known bool) Value {
 		i, j := a.int(), b.int()
 		switch op {
 		case "+":
-			return Value{kind: KindInt, num: uint64(i + j), trusted: known}
+			return intValue(i+j, known)
 		case "-":
-			return Value{kind: KindInt, num: uint64(i - j), trusted: known}
+			return intValue(i-j, known)
 		case "*":
-			return Value{kind: KindInt, num: uint64(i * j), trusted: known}
+			return intValue(i*j, known)
 		}
 	}
 	x, y, out := a.big(), b.big(), new(big.Int)

@@ -100,7 +100,7 @@ func filterSort(r *run, v Value, a *arguments) Value {
 	items := r.keys(v, func(item Value) Value {
 		parts := make([]Value, len(paths))
 		for i, path := range paths {
-			parts[i] = r.fold(r.follow(item, path, Value{kind: kindMissing}), exact)
+			parts[i] = r.fold(r.follow(item, path, missing), exact)
 		}
 		return list(parts)
 	})
@@ -121,7 +121,7 @@ func filterDictsort(r *run, v Value, a *arguments) Value {
 		r.fail(Type, "dictsort sorts by 'key' or 'value'")
 	}
 	exact := r.flag(args[0])
-	items := r.keys(Value{kind: kindView, ref: &view{v.dict(), "items"}}, func(pair Value) Value {
+	items := r.keys(object(kindView, &view{v.dict(), "items"}), func(pair Value) Value {
 		return r.fold(pair.items()[btoi(by == "value")], exact)
 	})
 	return list(r.sorted(items, r.flag(args[2])))
@@ -139,7 +139,7 @@ func filterUnique(r *run, v Value, a *arguments) Value {
 			}
 			r.allocItems(2)
 			n := seen.Len()
-			if r.put(seen, r.fold(r.follow(item, path, Value{kind: kindMissing}), exact), None()); seen.Len() > n {
+			if r.put(seen, r.fold(r.follow(item, path, missing), exact), None()); seen.Len() > n {
 				return item, true
 			}
 		}
@@ -183,7 +183,7 @@ func filterSum(r *run, v Value, a *arguments) Value {
 		r.fail(Type, "sum cannot add strings; use the filter join")
 	}
 	r.each(v, func(item Value) bool {
-		total = r.binary("+", total, r.follow(item, path, Value{kind: kindMissing}))
+		total = r.binary("+", total, r.follow(item, path, missing))
 		return true
 	})
 	return total
@@ -195,9 +195,9 @@ func filterExtreme(name string) filterFunc {
 	return func(r *run, v Value, a *arguments) Value {
 		args := r.bind(name, a, 0, "case_sensitive", "attribute")
 		exact, path := r.flag(args[0]), r.path(args[1])
-		best, bestKey := Value{ref: &undefined{hint: "no aggregated item, sequence was empty"}}, Value{kind: kindMissing}
+		best, bestKey := absent(&undefined{hint: "no aggregated item, sequence was empty"}), missing
 		r.each(v, func(item Value) bool {
-			k := r.fold(r.follow(item, path, Value{kind: kindMissing}), exact)
+			k := r.fold(r.follow(item, path, missing), exact)
 			if bestKey.kind == kindMissing || r.compare(op, k, bestKey) {
 				best, bestKey = item, k
 			}

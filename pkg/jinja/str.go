@@ -93,7 +93,7 @@ func (r *run) strip(t text, set Value, left, right bool) text {
 func strStrip(name string) method {
 	return func(r *run, v Value, a *arguments) Value {
 		args := r.only("str."+name, a, 0, 1)
-		set := Value{kind: KindNone}
+		set := None()
 		if len(args) == 1 {
 			set = args[0]
 		}

@@ -149,7 +149,7 @@ func filterJoin(r *run, v Value, a *arguments) Value {
 			b.writeText(sep)
 		}
 		first = false
-		t := r.str(r.follow(item, path, Value{kind: kindMissing}))
+		t := r.str(r.follow(item, path, missing))
 		r.alloc(len(t.s))
 		b.writeText(t)
 		return true

@@ -34,16 +34,40 @@ const (
 )
 
 // A Value is a value of a template: none, a boolean, a number, a string, a list or an ordered dict.
-// The zero Value is undefined. Values are immutable once a template can see them.
+// The zero Value is undefined. Values are immutable and small: passing one copies a pointer.
 //
 // A string knows of each byte whether it is trusted, that is whether it was written by the template's author.
 // A number, a boolean and none know it of their printed form.
 type Value struct {
+	_ [0]func() // forbids ==, which would compare pointers
+	*datum
+}
+
+// A datum is the content of a value. It never changes, because copies of the value share it. Only a caller's zero
+// Value has none: List, Dict.Set and Trust replace it.
+type datum struct {
 	kind    Kind
 	trusted bool
 	num     uint64 // bool, int64 or float64 bits
 	str     string
 	ref     any // string: *mixed or nil; int: *big.Int if it does not fit; other kinds: a pointer to their data
+}
+
+// missing is an argument that was not given, or a name that is not bound.
+var missing = object(kindMissing, nil)
+
+// object returns a value with a reference. It is untrusted.
+func object(kind Kind, ref any) Value { return Value{datum: &datum{kind: kind, ref: ref}} }
+
+// absent returns an undefined value with its reason, which may be nil.
+func absent(why *undefined) Value { return object(KindUndefined, why) }
+
+// known returns v, or an undefined value with a datum if v is the zero Value.
+func known(v Value) Value {
+	if v.datum == nil {
+		return absent(nil)
+	}
+	return v
 }
 
 // mixed is what a string has beside its bytes and the provenance of the first.
@@ -71,30 +95,38 @@ func Text(spans ...Span) Value {
 }
 
 // None returns Python's None.
-func None() Value { return Value{kind: KindNone} }
+func None() Value { return noneValue(false) }
 
 // Bool returns a boolean.
 func Bool(b bool) Value { return boolean(b, false) }
 
 // Int returns an integer.
-func Int(i int64) Value { return Value{kind: KindInt, num: uint64(i)} }
+func Int(i int64) Value { return intValue(i, false) }
 
 // Float returns a float.
-func Float(f float64) Value { return Value{kind: KindFloat, num: math.Float64bits(f)} }
+func Float(f float64) Value { return floatValue(f, false) }
 
 // List returns a list of the values. It keeps the slice.
-func List(items ...Value) Value { return list(items) }
+func List(items ...Value) Value {
+	for i, item := range items {
+		if item.datum == nil {
+			items[i] = known(item)
+		}
+	}
+	return list(items)
+}
 
 // Map returns the dict as a value. The dict must not change afterwards.
 func Map(d *Dict) Value {
 	if d == nil {
 		d = &Dict{}
 	}
-	return Value{kind: KindDict, ref: d}
+	return object(KindDict, d)
 }
 
 // Trust returns a copy of v in which all strings and numbers, at any depth, are trusted.
 func Trust(v Value) Value {
+	v = known(v)
 	switch v.kind {
 	case KindString:
 		return textValue(trusted(v.str))
@@ -104,7 +136,7 @@ func Trust(v Value) Value {
 		for i, item := range from {
 			items[i] = Trust(item)
 		}
-		return Value{kind: v.kind, ref: &sequence{items}}
+		return object(v.kind, &sequence{items})
 	case KindDict:
 		d := &Dict{}
 		for _, e := range v.dict().entries {
@@ -112,19 +144,33 @@ func Trust(v Value) Value {
 		}
 		return Map(d)
 	}
-	v.trusted = true
-	return v
+	d := *v.datum
+	d.trusted = true
+	return Value{datum: &d}
 }
 
 // Kind returns the value's kind.
-func (v Value) Kind() Kind { return v.kind }
+func (v Value) Kind() Kind { return known(v).kind }
 
 // AsString returns the string of a value of KindString.
-func (v Value) AsString() (string, bool) { return v.str, v.kind == KindString }
+func (v Value) AsString() (string, bool) {
+	if v.Kind() != KindString {
+		return "", false
+	}
+	return v.str, true
+}
+
+// AsBool returns the boolean of a value of KindBool.
+func (v Value) AsBool() (b, ok bool) {
+	if v.Kind() != KindBool {
+		return false, false
+	}
+	return v.num != 0, true
+}
 
 // AsList returns the elements of a value of KindList. They must not be changed.
 func (v Value) AsList() ([]Value, bool) {
-	if v.kind != KindList {
+	if v.Kind() != KindList {
 		return nil, false
 	}
 	return v.items(), true
@@ -132,8 +178,10 @@ func (v Value) AsList() ([]Value, bool) {
 
 // AsDict returns the dict of a value of KindDict. It must not be changed.
 func (v Value) AsDict() (*Dict, bool) {
-	d, ok := v.ref.(*Dict)
-	return d, ok && v.kind == KindDict
+	if v.Kind() != KindDict {
+		return nil, false
+	}
+	return v.dict(), true
 }
 
 // sequence is the data of a list or a tuple.
@@ -182,28 +230,38 @@ func (u *undefined) message() string {
 }
 
 func boolean(b, trusted bool) Value {
-	v := Value{kind: KindBool, trusted: trusted}
+	d := &datum{kind: KindBool, trusted: trusted}
 	if b {
-		v.num = 1
+		d.num = 1
 	}
-	return v
+	return Value{datum: d}
+}
+
+func noneValue(trusted bool) Value { return Value{datum: &datum{kind: KindNone, trusted: trusted}} }
+
+func intValue(i int64, trusted bool) Value {
+	return Value{datum: &datum{kind: KindInt, num: uint64(i), trusted: trusted}}
+}
+
+func floatValue(f float64, trusted bool) Value {
+	return Value{datum: &datum{kind: KindFloat, num: math.Float64bits(f), trusted: trusted}}
 }
 
 // verdict returns a boolean that the template computed.
 func verdict(b bool) Value { return boolean(b, true) }
 
 // integer returns an integer that the template computed.
-func integer(i int) Value { return Value{kind: KindInt, num: uint64(i), trusted: true} }
+func integer(i int) Value { return intValue(int64(i), true) }
 
-func list(items []Value) Value  { return Value{kind: KindList, ref: &sequence{items}} }
-func tuple(items []Value) Value { return Value{kind: kindTuple, ref: &sequence{items}} }
+func list(items []Value) Value  { return object(KindList, &sequence{items}) }
+func tuple(items []Value) Value { return object(kindTuple, &sequence{items}) }
 
 func textValue(t text) Value {
-	v := Value{kind: KindString, str: t.s, trusted: t.trusted}
+	d := &datum{kind: KindString, str: t.s, trusted: t.trusted}
 	if len(t.cuts) > 0 {
-		v.ref = &mixed{cuts: t.cuts}
+		d.ref = &mixed{cuts: t.cuts}
 	}
-	return v
+	return Value{datum: d}
 }
 
 // text returns the text of a string.
@@ -222,7 +280,7 @@ func (v Value) markup() bool {
 }
 
 func markupValue(t text) Value {
-	return Value{kind: KindString, str: t.s, trusted: t.trusted, ref: &mixed{cuts: t.cuts, markup: true}}
+	return Value{datum: &datum{kind: KindString, str: t.s, trusted: t.trusted, ref: &mixed{cuts: t.cuts, markup: true}}}
 }
 
 func (v Value) int() int64     { return int64(v.num) }
@@ -250,9 +308,9 @@ func (v Value) wide() bool {
 // bigValue returns b as a value.
 func bigValue(b *big.Int, trusted bool) Value {
 	if b.IsInt64() {
-		return Value{kind: KindInt, num: uint64(b.Int64()), trusted: trusted}
+		return intValue(b.Int64(), trusted)
 	}
-	return Value{kind: KindInt, ref: b, trusted: trusted}
+	return Value{datum: &datum{kind: KindInt, ref: b, trusted: trusted}}
 }
 
 // why returns the reason of an undefined value.
