@@ -55,6 +55,20 @@ func chatCases() []chatCase {
 		{"no calls", llm.Request{Prompts: chat(user), Declared: both}},
 		{"no more calls", llm.Request{Prompts: chat(called[:5]...), Declared: both}},
 		{"two users", llm.Request{Prompts: chat(user, text("user", "Quickly."))}},
+		{"effort", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("low")}}},
+		{"effort in few tokens", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("high"), MaxTokens: new(3000)}}},
+		{"effort in too few tokens", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("high"), MaxTokens: new(1024)}}},
+		{"unknown effort", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("extreme")}}},
+		{"thinking", llm.Request{Prompts: chat(user), Params: llm.Params{Thinking: new(true)}}},
+		{"no thinking", llm.Request{Prompts: chat(user), Params: llm.Params{Thinking: new(false)}}},
+		{"budget", llm.Request{Prompts: chat(user), Params: llm.Params{MaxThinking: new(2000), MaxTokens: new(3000)}}},
+		{"small budget", llm.Request{Prompts: chat(user), Params: llm.Params{MaxThinking: new(9)}}},
+		{"budget of the answer", llm.Request{Prompts: chat(user), Params: llm.Params{MaxThinking: new(3000), MaxTokens: new(3000)}}},
+		{"effort after calls", llm.Request{Prompts: chat(called...), Params: llm.Params{Tools: both, Effort: new("low")}}},
+		{"effort and temperature", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("low"), Temperature: new(0.5)}}},
+		{"effort and a neutral temperature", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("low"), Temperature: new(1.0)}}},
+		{"effort and a call", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("low"), Tools: both, MustCall: new(true)}}},
+		{"variables", llm.Request{Prompts: chat(user), Params: llm.Params{Thinking: new(false), TemplateArgs: json.RawMessage(`{"date_string":"today"}`)}}},
 	}
 }
 

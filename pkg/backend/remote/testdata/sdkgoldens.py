@@ -109,6 +109,7 @@ def nova(body):
 
 def claude(body):
     assert body.pop("anthropic_version") == "bedrock-2023-05-31"
+    body.pop("temperature", None)  # of earlier versions of the SDK
     kind = anthropic.types.message_create_params.MessageCreateParamsNonStreaming
     fits(kind, {"model": "m", **body})
 
@@ -122,6 +123,7 @@ def mistral(body):
 
 
 def chat(body):
+    body.pop("chat_template_kwargs", None)  # of vLLM and SGLang
     kind = openai.types.chat.completion_create_params.CompletionCreateParamsNonStreaming
     fits(kind, {"model": "m", **body})
 
@@ -129,7 +131,9 @@ def chat(body):
 def main():
     subprocess.run(["go", "test", ".", "-run", "^Test(Cached)?Chats$", "-update"], cwd=HERE.parent, check=True, stdout=sys.stderr)
     check = {
-        "bedrock-anthropic": claude, "bedrock-amazon.nova": nova, "bedrock-mistral": mistral,
+        "bedrock-anthropic": claude, "bedrock-anthropic.claude-opus-4-7": claude, "bedrock-anthropic.claude-opus-5": claude,
+        "bedrock-anthropic.claude-sonnet-5": claude, "bedrock-amazon.nova-2": converse, "bedrock-openai": converse, "bedrock-deepseek": converse,
+        "bedrock-amazon.nova": nova, "bedrock-mistral": mistral,
         "bedrock-meta": converse, "bedrock-cohere.command-r": converse, "sagemaker-tgi-chat": chat, "sagemaker-lmi-chat": chat,
     }
     accepted = {}
