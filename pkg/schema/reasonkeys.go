@@ -19,7 +19,7 @@ func (s *Schema) ReasonKeys(body map[string]any) (map[string]any, error) {
 		TopP: valueOf[float64](body, "top_p"), TopK: valueOf[int](body, "top_k"),
 	}
 	if body["thinking"] != nil && p.Thinking == nil {
-		return body, nil
+		return body, s.unsaid(body)
 	}
 	if args, ok := body["chat_template_kwargs"]; ok {
 		p.TemplateArgs, _ = json.Marshal(args) // it was decoded from JSON
@@ -42,7 +42,17 @@ func (s *Schema) ReasonKeys(body map[string]any) (map[string]any, error) {
 	exchange(body, "reasoning_effort", p.Effort, rest.Effort)
 	exchange(body, "max_thinking_tokens", p.MaxThinking, rest.MaxThinking)
 	exchange(body, "max_new_tokens", p.MaxTokens, rest.MaxTokens)
-	return body, nil
+	return body, s.unsaid(body)
+}
+
+// unsaid returns an error if body has a key that only the value of thinking could say.
+func (s *Schema) unsaid(body map[string]any) error {
+	for _, name := range []string{"reasoning_effort", "max_thinking_tokens"} {
+		if body[name] != nil && s.slot(name) == nil && s.reasoner.says(name) {
+			return &llm.Error{Code: llm.Invalid, Param: name, Message: "must be a word or a number of tokens, with thinking true or left out"}
+		}
+	}
+	return nil
 }
 
 // valueOf returns the value of a key, nil if it has another type.
