@@ -153,7 +153,7 @@ func (c *check) request(v any) {
 		}
 	}
 	if v, ok := m["reasoning"]; ok {
-		c.schema.reasoner = c.reasoning("/request/reasoning", v)
+		c.reasoners("/request/reasoning", v)
 	}
 	u := &unmappedDefaults{check: c, taken: taken, params: paramNames()}
 	u.look("/request/defaults", defaults)

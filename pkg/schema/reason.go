@@ -12,6 +12,7 @@ import (
 // A reasoner says how a model is asked to reason: the value of the key thinking. It is
 // request.reasoning of a record.
 type reasoner struct {
+	models     []string // of the ids of its models, parts; nil: all
 	on         *template
 	off        any            // nil: nothing is sent
 	always     bool           // the model cannot answer without reasoning
@@ -22,15 +23,68 @@ type reasoner struct {
 	afterCalls bool           // the model reasons in a chat whose last assistant message has calls
 }
 
+const maxReasoners = 16
+
+// reasoners checks a reasoner, or a list of which all but the last name their models.
+func (c *check) reasoners(pointer string, v any) {
+	if !c.schema.Takes("thinking") {
+		c.wrong(pointer, "the mapping lacks thinking")
+	}
+	list, ok := v.([]any)
+	switch {
+	case !ok:
+		list = []any{v}
+	case len(list) == 0 || len(list) > maxReasoners:
+		c.wrong(pointer, "it has %d elements, not 1 to %d", len(list), maxReasoners)
+		return
+	}
+	for i, v := range list {
+		at := pointer
+		if ok {
+			at = fmt.Sprint(pointer, "/", i)
+		}
+		r := c.reasoning(at, v)
+		switch last := i == len(list)-1; {
+		case r == nil:
+		case last != (r.models == nil):
+			c.wrong(at+"/models", "all elements except the last name their models")
+		case last:
+			c.schema.reasoner = r
+		default:
+			c.schema.others = append(c.schema.others, r)
+		}
+	}
+}
+
+// For returns the schema of the model with this id: a record may ask models to reason in
+// different ways. The first way is used whose models have a name that is part of the id.
+func (s *Schema) For(id string) *Schema {
+	if s == nil || len(s.others) == 0 && s.Alternative == nil {
+		return s
+	}
+	own := *s
+	own.Alternative = s.Alternative.For(id)
+	for _, r := range s.others {
+		if slices.ContainsFunc(r.models, func(part string) bool { return strings.Contains(id, part) }) {
+			own.reasoner = r
+			break
+		}
+	}
+	return &own
+}
+
 // reasoning checks the reasoner at pointer.
 func (c *check) reasoning(pointer string, v any) *reasoner {
-	m, ok := c.object(pointer, v, "on", "off", "always", "efforts", "effort", "min_budget", "excludes", "after_calls")
+	m, ok := c.object(pointer, v, "models", "on", "off", "always", "efforts", "effort", "min_budget", "excludes", "after_calls")
 	if !ok {
 		return nil
 	}
 	r := &reasoner{off: m["off"], afterCalls: true}
 	r.always = c.flag(pointer, m, "always", false)
 	r.afterCalls = c.flag(pointer, m, "after_calls", true)
+	if v, ok := m["models"]; ok {
+		r.models = c.parts(pointer+"/models", v)
+	}
 	if v, ok := m["on"]; ok {
 		r.on = c.template(pointer+"/on", v, "effort", "budget")
 	} else {
@@ -48,10 +102,20 @@ func (c *check) reasoning(pointer string, v any) *reasoner {
 		r.excludes = c.excluded(pointer+"/excludes", v)
 	}
 	c.efforts(pointer, m, r)
-	if !c.schema.Takes("thinking") {
-		c.wrong(pointer, "the mapping lacks thinking")
-	}
 	return r
+}
+
+func (c *check) parts(pointer string, v any) (parts []string) {
+	list, _ := v.([]any)
+	for _, e := range list {
+		if part, ok := e.(string); ok && part != "" {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 || len(parts) != len(list) {
+		c.wrong(pointer, "it is not a list of parts of ids")
+	}
+	return parts
 }
 
 func (c *check) flag(pointer string, m map[string]any, name string, otherwise bool) bool {

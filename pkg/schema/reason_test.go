@@ -42,6 +42,19 @@ func TestReasoningMistakes(t *testing.T) {
 			t.Errorf("%.80s: %v", reasoning, err)
 		}
 	}
+	for list, want := range map[string]string{
+		`[]`:                               "/request/reasoning: it has 0 elements",
+		`[{"on": 1}, {"on": 2}]`:           "/request/reasoning/0/models: all elements except the last name",
+		`[{"on": 1, "models": ["a"]}]`:     "/request/reasoning/0/models: all elements except the last name",
+		`[{"on": 1, "models": ["a", ""]}]`: "/request/reasoning/0/models: it is not a list of parts",
+		`[{"on": 1, "models": "a"}]`:       "/request/reasoning/0/models: it is not a list of parts",
+		`[7]`:                              "/request/reasoning/0: it is a number",
+		`[` + strings.Repeat(`{"on": 1, "models": ["a"]},`, maxReasoners) + `{"on": 1}]`: "/request/reasoning: it has 17 elements",
+	} {
+		if _, err := Parse(reasons(list)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: %v", list, err)
+		}
+	}
 	unmapped := strings.Replace(string(reasons(`{"on": true}`)), `"thinking": "$.think", `, "", 1)
 	if _, err := Parse([]byte(unmapped)); err == nil || !strings.Contains(err.Error(), "/request/reasoning: the mapping lacks thinking") {
 		t.Error(err)
@@ -105,6 +118,23 @@ func TestReason(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s %+v: %s, want %s (%v)", c.record, c.p, got, c.want, err)
 		}
+	}
+}
+
+// The id of a model decides how it is asked to reason.
+func TestReasonFor(t *testing.T) {
+	s, err := Parse(reasons(`[{"models": ["a-1", "b-2"], "on": 1}, {"models": ["b"], "on": 2}, {"on": 3}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id, want := range map[string]string{"us.a-1:0": "1", "b-2": "1", "b-3": "2", "c": "3", "": "3"} {
+		value, _, err := s.For(id).Reason(llm.Params{Thinking: new(true)}, nil)
+		if got, _ := json.Marshal(value); err != nil || string(got) != want {
+			t.Errorf("%s: %s %v, want %s", id, got, err, want)
+		}
+	}
+	if got := (*Schema)(nil).For("a"); got != nil {
+		t.Error(got)
 	}
 }
 

@@ -56,6 +56,7 @@ type fixture struct {
 	Source   []string
 	Models   []string // model names of the record, which pkg/catalog tests
 	Requests []struct {
+		Model   string // its id; default: of the last way to reason
 		Body    map[string]any
 		Request json.RawMessage
 	}
@@ -95,7 +96,7 @@ func testRecord(t *testing.T, sk string, s *Schema, f *fixture) {
 	}
 	shown := map[string]bool{}
 	for _, c := range f.Requests {
-		body, err := s.ReasonKeys(c.Body)
+		body, err := s.For(c.Model).ReasonKeys(c.Body)
 		if got := s.Request(body); err != nil || !same(t, got, c.Request) {
 			b, _ := json.Marshal(got)
 			t.Errorf("%s: %v, %v\n got %s\nwant %s", sk, c.Body, err, b, c.Request)
@@ -168,8 +169,7 @@ func TestRecordsChat(t *testing.T) {
 	all := records(t)
 	claude, converse := `[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]`, `[{"role": "user", "content": [{"text": "Hi"}]}]`
 	for sk, want := range map[string]string{
-		"bedrock-anthropic": claude, "bedrock-anthropic.claude-opus-4-7": claude, "bedrock-anthropic.claude-opus-5": claude, "bedrock-anthropic.claude-sonnet-5": claude,
-		"bedrock-amazon.nova": converse, "bedrock-amazon.nova-2": converse, "bedrock-openai": converse, "bedrock-deepseek": converse,
+		"bedrock-anthropic": claude, "bedrock-amazon.nova": converse, "bedrock-amazon.nova-2": converse, "bedrock-openai": converse, "bedrock-deepseek": converse,
 		"bedrock-mistral": plain, "bedrock-ai21.jamba": plain, "sagemaker-tgi-chat": plain, "sagemaker-lmi-chat": plain,
 	} {
 		body, err := all[sk].Chat(chat)

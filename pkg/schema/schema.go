@@ -33,6 +33,7 @@ type Schema struct {
 	chats    bool           // the record maps chats
 	form     *form          // of chats; nil: as the defaults write a message
 	reasoner *reasoner      // of the key thinking; nil: its value is sent as it is
+	others   []*reasoner    // of the models that they name
 	warnings []Mistake
 }
 

@@ -78,15 +78,15 @@ func converseEvents() []string {
 // Built-in records ask for reasoning, and read it from answers and from their events.
 func TestThinking(t *testing.T) {
 	for _, c := range []struct {
-		record, whole string
-		events        []string
-		asked         string // of the request, without its messages
+		record, id, whole string
+		events            []string
+		asked             string // of the request, without its messages
 	}{
-		{"bedrock-anthropic", claudeThinks, claudeEvents(), `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
-		{"bedrock-anthropic.claude-opus-4-7", claudeThinks, claudeEvents(), `"thinking":{"display":"summarized","type":"adaptive"}`},
-		{"bedrock-amazon.nova-2", converseThinks, converseEvents(), `"reasoningConfig":{"maxReasoningEffort":"low","type":"enabled"}`},
-		{"bedrock-openai", converseThinks, converseEvents(), `"reasoning_effort":"low"`},
-		{"bedrock-deepseek", converseThinks, converseEvents(), ""},
+		{"bedrock-anthropic", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", claudeThinks, claudeEvents(), `"thinking":{"budget_tokens":2048,"type":"enabled"}`},
+		{"bedrock-anthropic", "us.anthropic.claude-opus-4-7", claudeThinks, claudeEvents(), `"thinking":{"display":"summarized","type":"adaptive"}`},
+		{"bedrock-amazon.nova-2", "m", converseThinks, converseEvents(), `"reasoningConfig":{"maxReasoningEffort":"low","type":"enabled"}`},
+		{"bedrock-openai", "m", converseThinks, converseEvents(), `"reasoning_effort":"low"`},
+		{"bedrock-deepseek", "m", converseThinks, converseEvents(), ""},
 	} {
 		service := backendtest.NewService(t, "bedrock", func(_ int, r *backendtest.Request, w *backendtest.Reply) {
 			if !r.Stream {
@@ -97,7 +97,7 @@ func TestThinking(t *testing.T) {
 				w.Event(e)
 			}
 		})
-		b := open("m")(service.URL, remote.Model{Schema: shipped(t, c.record)})
+		b := open(c.id)(service.URL, remote.Model{Schema: shipped(t, c.record)})
 		chat := []llm.Prompt{{Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "The weather in Paris?"}}}}}}
 		for i, stream := range []bool{false, true} {
 			req := &llm.Request{Prompts: chat, Stream: stream, Params: llm.Params{Effort: new("low")}}

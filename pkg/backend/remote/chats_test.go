@@ -150,6 +150,32 @@ func TestCachedChats(t *testing.T) {
 	}
 }
 
+// A record asks older models for reasoning in another way.
+func TestBudgetChats(t *testing.T) {
+	var item struct{ Schema json.RawMessage }
+	raw, err := fs.ReadFile(schemas.Files(), "bedrock-anthropic.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &item)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schema.Parse(item.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []written
+	for _, c := range chatCases() {
+		if c.req.Effort != nil || c.req.Thinking != nil || c.req.MaxThinking != nil {
+			list = append(list, write(t, s.For("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), c))
+		}
+	}
+	golden(t, "testdata/budgets/bedrock-anthropic.json", list)
+	if !*update {
+		accepted(t, "bedrock-anthropic budgets", list)
+	}
+}
+
 // accepted checks that a provider's SDK accepted the requests.
 func accepted(t *testing.T, record string, list []written) {
 	t.Helper()
