@@ -18,7 +18,7 @@ func remoteToolTable(t *testing.T) string {
 	}
 	columns := [][2]string{ // the heading and the case
 		{"calls and results", "calls and results"}, {"images", "images"}, {"`required`", "must call"}, {"a named function", "must call one"},
-		{"one call at most", "one call"}, {"`none` after calls", "no more calls"}, {"an effort", "effort"}, {"a thinking budget", "budget"},
+		{"one call at most", "one call"}, {"`none` after calls", "no more calls"}, {"an effort", "effort"},
 	}
 	made, rule := "| record |", "|---|"
 	for _, c := range columns {
