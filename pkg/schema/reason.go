@@ -1,8 +1,10 @@
 package schema
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -284,12 +286,14 @@ func (s *Schema) ask(p llm.Params, rest *llm.Params) (any, error) {
 
 // words lists the efforts, the least first.
 func words(efforts map[string]any) string {
-	var list []string
-	for _, word := range []string{"minimal", "low", "medium", "high", "xhigh"} {
-		if efforts[word] != nil {
-			list = append(list, word)
+	order := []string{"minimal", "low", "medium", "high", "xhigh"}
+	rank := func(word string) int {
+		if i := slices.Index(order, word); i >= 0 {
+			return i
 		}
+		return len(order)
 	}
+	list := slices.SortedFunc(maps.Keys(efforts), func(a, b string) int { return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
 	return strings.Join(list, ", ")
 }
 

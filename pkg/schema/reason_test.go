@@ -197,6 +197,9 @@ func TestReasonKeys(t *testing.T) {
 			t.Errorf("%s was changed to %s", body, before)
 		}
 	}
+	if got := words(map[string]any{"xhigh": 1, "most": 1, "low": 1, "least": 1}); got != "low, xhigh, least, most" {
+		t.Error(got)
+	}
 	if names := s.Unmapped(map[string]any{"reasoning_effort": "low", "max_thinking_tokens": 1, "seed": 1}); len(names) != 1 || names[0] != "seed" {
 		t.Error(names)
 	}
