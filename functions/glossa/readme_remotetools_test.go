@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// remoteToolTable lists what the built-in records write of chats with tools and images, as
+// remoteToolTable lists what the built-in records write of chats with tools, images and reasoning, as
 // the tests of pkg/backend/remote show it.
 func remoteToolTable(t *testing.T) string {
 	files, err := filepath.Glob("../../pkg/backend/remote/testdata/chats/*.json")
@@ -18,7 +18,7 @@ func remoteToolTable(t *testing.T) string {
 	}
 	columns := [][2]string{ // the heading and the case
 		{"calls and results", "calls and results"}, {"images", "images"}, {"`required`", "must call"}, {"a named function", "must call one"},
-		{"one call at most", "one call"}, {"`none` after calls", "no more calls"},
+		{"one call at most", "one call"}, {"`none` after calls", "no more calls"}, {"an effort", "effort"},
 	}
 	made, rule := "| record |", "|---|"
 	for _, c := range columns {

@@ -103,7 +103,7 @@ func kindOf(v any) string {
 
 // request checks {defaults, mapping, omit_null}.
 func (c *check) request(v any) {
-	m, ok := c.object("/request", v, "defaults", "mapping", "omit_null", "chat")
+	m, ok := c.object("/request", v, "defaults", "mapping", "omit_null", "chat", "reasoning")
 	if !ok {
 		return
 	}
@@ -121,7 +121,7 @@ func (c *check) request(v any) {
 		prune(c.schema.base)
 	}
 	taken := map[any]bool{} // of the defaults, by member
-	c.mapping("/request/mapping", m, func(name string, p path) error {
+	c.mapping("/request/mapping", m, false, func(name string, p path) error {
 		s := slot{name: name, path: p, create: omit && p.definite()}
 		places, ok := p.places(defaults, maxDefaults)
 		if !ok {
@@ -152,6 +152,9 @@ func (c *check) request(v any) {
 			c.wrong("/request/chat/choice", "the mapping lacks tool_choice")
 		}
 	}
+	if v, ok := m["reasoning"]; ok {
+		c.reasoners("/request/reasoning", v)
+	}
 	u := &unmappedDefaults{check: c, taken: taken, params: paramNames()}
 	u.look("/request/defaults", defaults)
 }
@@ -165,8 +168,20 @@ func absent(m map[string]any, name string) string {
 
 const maxKeys = 500 // of a mapping
 
-// mapping checks a mapping and calls each with its keys, in their order.
-func (c *check) mapping(pointer string, holder map[string]any, each func(name string, p path) error) {
+const maxPaths = 8 // of one key
+
+// several returns the elements of a list of paths, if lists are allowed, and else v.
+func several(v any, lists bool) []any {
+	list, ok := v.([]any)
+	if lists && ok && len(list) > 0 && len(list) <= maxPaths {
+		return list
+	}
+	return []any{v}
+}
+
+// mapping checks a mapping and calls each with its keys and paths, in their order. A key has one
+// path or, with lists, several.
+func (c *check) mapping(pointer string, holder map[string]any, lists bool, each func(name string, p path) error) {
 	m, ok := holder["mapping"].(map[string]any)
 	if !ok {
 		c.wrong(pointer, "it is %s, not an object", absent(holder, "mapping"))
@@ -178,17 +193,19 @@ func (c *check) mapping(pointer string, holder map[string]any, each func(name st
 	}
 	for _, name := range c.doc.names(m) {
 		at := pointer + "/" + escape(name)
-		text, ok := m[name].(string)
-		if !ok {
-			c.wrong(at, "it is %s, not a path", kindOf(m[name]))
-			continue
-		}
-		p, err := parsePath(text)
-		if err == nil {
-			err = each(name, p)
-		}
-		if err != nil {
-			c.wrong(at, "the path %q: %v", text, err)
+		for _, v := range several(m[name], lists) {
+			text, ok := v.(string)
+			if !ok {
+				c.wrong(at, "it is %s, not a path", kindOf(v))
+				continue
+			}
+			p, err := parsePath(text)
+			if err == nil {
+				err = each(name, p)
+			}
+			if err != nil {
+				c.wrong(at, "the path %q: %v", text, err)
+			}
 		}
 		if near := nearKey(name); near != "" && m[near] == nil {
 			c.warn(at, "%q is not a canonical key; did you mean %q?", name, near)
@@ -213,7 +230,7 @@ func (c *check) response(pointer string, v any) *Response {
 			c.wrong(pointer+"/regex_sub", "the regular expression %q: %v", pattern, err)
 		}
 	}
-	c.mapping(pointer+"/mapping", m, func(name string, p path) error {
+	c.mapping(pointer+"/mapping", m, true, func(name string, p path) error {
 		f, err := newFinder(p)
 		r.keys = append(r.keys, key{name, f})
 		r.fans = r.fans || slices.ContainsFunc(p, func(s step) bool { return s.kind == members || s.kind == descend })

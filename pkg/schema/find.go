@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/PaesslerAG/jsonpath"
 )
@@ -89,6 +90,27 @@ func (f finder) firstIn(w *walk, in any) (v any, ok bool, err error) {
 	})
 	if w.budget < 0 {
 		return nil, false, errTooMany
+	}
+	return v, ok, nil
+}
+
+// joined returns all texts that f leads to as one; without any, it is [finder.first].
+func (f finder) joined(w *walk) (v any, ok bool, err error) {
+	var all strings.Builder
+	f.walk(w, place{value: w.doc.root}, func(at place) bool {
+		if text, isText := at.value.(string); isText {
+			all.WriteString(text)
+		} else if !ok {
+			v = at.value
+		}
+		ok = true
+		return true
+	})
+	switch {
+	case w.budget < 0:
+		return nil, false, errTooMany
+	case all.Len() > 0:
+		v = all.String()
 	}
 	return v, ok, nil
 }

@@ -20,6 +20,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte(strings.Replace(formed, "MORE", `, "image": "{data}", "system": [{"t": "<{text}>"}], "cache": {"at": ["system", "messages"], "members": {"m": [1]}}`, 1)))
 	f.Add([]byte(`{"request":{"omit_null":true,"defaults":{"a":[{"b":null}]},"mapping":{"x":"$..b","y":"a[-1].b","z":"$.a[*]"}},"response":{"regex_sub":"[^\\W\\d]$","mapping":{"x":"$.*[1:]"}}}`))
+	f.Add(reasons(`[{"models": ["claude"], "on": {"n": ["{budget}"]}, "off": {"n": []}, "efforts": {"low": 1}, "effort": "low"}, {"on": "{effort}", "always": true}]`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		s, err := Parse(raw)
 		if err != nil {
@@ -49,6 +50,19 @@ func FuzzParse(f *testing.F) {
 			t.Fatal("the record was changed")
 		}
 		s.Response.Read(base)
+		for _, id := range []string{"", "us.anthropic.claude-sonnet-4-5"} {
+			for _, keys := range []map[string]any{
+				{"thinking": true}, {"thinking": false}, {"reasoning_effort": "low", "max_new_tokens": 9},
+				{"max_thinking_tokens": 1 << 62, "chat_template_kwargs": map[string]any{"a": 1}},
+			} {
+				if keys, err := s.For(id).ReasonKeys(keys); err == nil {
+					s.Request(keys)
+				}
+			}
+		}
+		if after, _ := json.Marshal(s.Request(nil)); string(after) != string(base) {
+			t.Fatal("the record was changed by reasoning")
+		}
 		image := llm.Message{Role: "user", Parts: []llm.Part{{Text: "{text}"}, {Image: &llm.Image{Type: "image/png", Data: []byte{1}}}}}
 		for _, chat := range [][]llm.Message{talk(), {image, image}} {
 			keys, err := s.Chat(chat)

@@ -56,6 +56,7 @@ type fixture struct {
 	Source   []string
 	Models   []string // model names of the record, which pkg/catalog tests
 	Requests []struct {
+		Model   string // its id; default: of the last way to reason
 		Body    map[string]any
 		Request json.RawMessage
 	}
@@ -95,9 +96,10 @@ func testRecord(t *testing.T, sk string, s *Schema, f *fixture) {
 	}
 	shown := map[string]bool{}
 	for _, c := range f.Requests {
-		if got := s.Request(c.Body); !same(t, got, c.Request) {
+		body, err := s.For(c.Model).ReasonKeys(c.Body)
+		if got := s.Request(body); err != nil || !same(t, got, c.Request) {
 			b, _ := json.Marshal(got)
-			t.Errorf("%s: %v\n got %s\nwant %s", sk, c.Body, b, c.Request)
+			t.Errorf("%s: %v, %v\n got %s\nwant %s", sk, c.Body, err, b, c.Request)
 		}
 		for name := range c.Body {
 			shown[name] = true
@@ -165,10 +167,10 @@ func TestRecordsChat(t *testing.T) {
 	}
 	plain := `[{"role": "system", "content": "Be terse."}, {"role": "user", "content": "Hi"}]`
 	all := records(t)
+	claude, converse := `[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]`, `[{"role": "user", "content": [{"text": "Hi"}]}]`
 	for sk, want := range map[string]string{
-		"bedrock-anthropic":   `[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]`,
-		"bedrock-amazon.nova": `[{"role": "user", "content": [{"text": "Hi"}]}]`,
-		"bedrock-mistral":     plain, "bedrock-ai21.jamba": plain, "sagemaker-tgi-chat": plain, "sagemaker-lmi-chat": plain,
+		"bedrock-anthropic": claude, "bedrock-amazon.nova": converse, "bedrock-amazon.nova-2": converse, "bedrock-openai": converse, "bedrock-deepseek": converse,
+		"bedrock-mistral": plain, "bedrock-ai21.jamba": plain, "sagemaker-tgi-chat": plain, "sagemaker-lmi-chat": plain,
 	} {
 		body, err := all[sk].Chat(chat)
 		if err != nil {

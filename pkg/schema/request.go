@@ -43,7 +43,7 @@ func (s *Schema) put(at slot, body map[string]any, v any) bool {
 // Takes reports whether the record maps a key.
 func (s *Schema) Takes(name string) bool {
 	slot := s.slot(name)
-	return slot != nil && slot.exists
+	return slot != nil && slot.exists || s.reasoner.says(name)
 }
 
 // Silent reports whether the record maps a key with null as default, which leaves its

@@ -24,7 +24,8 @@ type key struct {
 const maxPayload = 16 << 20 // bytes
 
 // Read returns the canonical keys of an answer or of one event: for each the first
-// value that its path leads to. A key without a value is omitted, null is kept,
+// value that its path leads to, or the first of its paths that leads to one. Of reasoning,
+// whose texts may be several, it is all of them. A key without a value is omitted, null is kept,
 // numbers are [json.Number]. Text that is blank after regex_sub is not an event but
 // another line of a stream: the result is nil.
 func (r *Response) Read(payload []byte) (map[string]any, error) {
@@ -47,7 +48,10 @@ func (r *Response) Read(payload []byte) (map[string]any, error) {
 	}
 	w := &walk{doc: doc, budget: maxAnswer}
 	for _, k := range r.keys {
-		v, ok, err := k.find.first(w)
+		if out[k.name] != nil {
+			continue // by another path
+		}
+		v, ok, err := k.read(w)
 		if err != nil {
 			return nil, &llm.Error{Code: llm.Upstream, Param: k.name, Message: "the model's answer cannot be searched", Err: err}
 		}
@@ -66,6 +70,14 @@ func (r *Response) Read(payload []byte) (map[string]any, error) {
 		out["tool_calls"] = calls
 	}
 	return out, nil
+}
+
+// read returns the value of a key.
+func (k key) read(w *walk) (v any, ok bool, err error) {
+	if k.name != "reasoning" {
+		return k.find.first(w)
+	}
+	return k.find.joined(w)
 }
 
 func unreadable(err error) error {

@@ -32,6 +32,8 @@ type Schema struct {
 	turn     path           // to the text of a message
 	chats    bool           // the record maps chats
 	form     *form          // of chats; nil: as the defaults write a message
+	reasoner *reasoner      // of the key thinking; nil: its value is sent as it is
+	others   []*reasoner    // of the models that they name
 	warnings []Mistake
 }
 

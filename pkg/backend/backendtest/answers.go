@@ -64,6 +64,18 @@ func expectCalls(payloads []payload) (calls []llm.Call) {
 	return calls
 }
 
+// expectReasoning returns the reasoning before the text and the calls.
+func expectReasoning(payloads []payload) (reasoning string) {
+	for _, p := range payloads {
+		piece, _ := p.Keys["reasoning"].(string)
+		reasoning += piece
+		if text, _ := p.Keys["generated_text"].(string); text != "" || p.Keys["tool_calls"] != nil {
+			break
+		}
+	}
+	return reasoning
+}
+
 // records plays the fixtures of each shipped record.
 func (s *Suite) records(t *testing.T) {
 	for sk, record := range shipped(t, s.Family) {
@@ -86,7 +98,7 @@ func (s *Suite) records(t *testing.T) {
 				s.plays(t, sk, b, request(with, false), []payload{a})
 			}
 			_, back := s.startWith(t, record, func(_ int, r *Request, w *Reply) {
-				if !r.Stream || with != strings.HasSuffix(r.Path, "/converse-stream") {
+				if !r.Stream || (with || Parse(t, record).API == remote.Converse) != strings.HasSuffix(r.Path, "/converse-stream") {
 					t.Errorf("%s: a stream was asked for, not %s", sk, r.Path)
 				}
 				for _, e := range f.Events {
@@ -131,15 +143,18 @@ func (s *Suite) plays(t *testing.T, sk string, b *remote.Backend, req *llm.Reque
 	if rows[0].Text != text || rows[0].Finish != why {
 		t.Errorf("%s, stream %v: %q %s, want %q %s", sk, stream, rows[0].Text, rows[0].Finish, text, why)
 	}
+	if want := expectReasoning(payloads); rows[0].Reasoning != want {
+		t.Errorf("%s, stream %v: the reasoning %q, want %q", sk, stream, rows[0].Reasoning, want)
+	}
 	if got, want := fmt.Sprint(rows[0].Calls), fmt.Sprint(expectCalls(payloads)); got != want {
 		t.Errorf("%s, stream %v: calls %s, want %s", sk, stream, got, want)
 	}
 	want := llm.Usage{Partial: true}
 	reported := false // the output count, which can be 0
 	for _, p := range payloads {
-		for name, n := range map[string]*int{"input_tokens": &want.Input, "output_tokens": &want.Output, "generated_tokens": &want.Output} {
+		for name, n := range map[string]*int{"input_tokens": &want.Input, "output_tokens": &want.Output, "generated_tokens": &want.Output, "reasoning_tokens": &want.Reasoning} {
 			if v, ok := p.Keys[name].(float64); ok {
-				*n, reported = int(v), reported || name != "input_tokens"
+				*n, reported = int(v), reported || name == "output_tokens" || name == "generated_tokens"
 			}
 		}
 		want.Partial = want.Input == 0 || !reported

@@ -46,6 +46,7 @@ func New(client *awsrest.Client, t Target, m remote.Model) *remote.Backend {
 		}
 		return h
 	}
+	m.Schema = m.Schema.For(t.ID)
 	return remote.New(&endpoint{
 		whole:          client.Operation(header("Accept"), "model", t.ID, "invoke"),
 		stream:         client.Operation(header("X-Amzn-Bedrock-Accept"), "model", t.ID, "invoke-with-response-stream"),

@@ -55,6 +55,20 @@ func chatCases() []chatCase {
 		{"no calls", llm.Request{Prompts: chat(user), Declared: both}},
 		{"no more calls", llm.Request{Prompts: chat(called[:5]...), Declared: both}},
 		{"two users", llm.Request{Prompts: chat(user, text("user", "Quickly."))}},
+		{"effort", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("low")}}},
+		{"effort in few tokens", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("high"), MaxTokens: new(3000)}}},
+		{"effort in too few tokens", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("high"), MaxTokens: new(1024)}}},
+		{"unknown effort", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("extreme")}}},
+		{"thinking", llm.Request{Prompts: chat(user), Params: llm.Params{Thinking: new(true)}}},
+		{"no thinking", llm.Request{Prompts: chat(user), Params: llm.Params{Thinking: new(false)}}},
+		{"budget", llm.Request{Prompts: chat(user), Params: llm.Params{MaxThinking: new(2000), MaxTokens: new(3000)}}},
+		{"small budget", llm.Request{Prompts: chat(user), Params: llm.Params{MaxThinking: new(9)}}},
+		{"budget of the answer", llm.Request{Prompts: chat(user), Params: llm.Params{MaxThinking: new(3000), MaxTokens: new(3000)}}},
+		{"effort after calls", llm.Request{Prompts: chat(called...), Params: llm.Params{Tools: both, Effort: new("low")}}},
+		{"effort and temperature", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("low"), Temperature: new(0.5)}}},
+		{"effort and a neutral temperature", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("low"), Temperature: new(1.0)}}},
+		{"effort and a call", llm.Request{Prompts: chat(user), Params: llm.Params{Effort: new("low"), Tools: both, MustCall: new(true)}}},
+		{"variables", llm.Request{Prompts: chat(user), Params: llm.Params{Thinking: new(false), TemplateArgs: json.RawMessage(`{"date_string":"today"}`)}}},
 	}
 }
 
@@ -133,6 +147,32 @@ func TestCachedChats(t *testing.T) {
 		if !*update {
 			accepted(t, name+" cached", list)
 		}
+	}
+}
+
+// A record asks older models for reasoning in another way.
+func TestBudgetChats(t *testing.T) {
+	var item struct{ Schema json.RawMessage }
+	raw, err := fs.ReadFile(schemas.Files(), "bedrock-anthropic.json")
+	if err == nil {
+		err = json.Unmarshal(raw, &item)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := schema.Parse(item.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []written
+	for _, c := range chatCases() {
+		if c.req.Effort != nil || c.req.Thinking != nil || c.req.MaxThinking != nil {
+			list = append(list, write(t, s.For("us.anthropic.claude-sonnet-4-5-20250929-v1:0"), c))
+		}
+	}
+	golden(t, "testdata/budgets/bedrock-anthropic.json", list)
+	if !*update {
+		accepted(t, "bedrock-anthropic budgets", list)
 	}
 }
 

@@ -131,6 +131,10 @@ func (b *Backend) raw(body map[string]any, stream bool) (*call, error) {
 	if stream && s.Stream == nil {
 		return nil, llm.Errorf(llm.Unsupported, "this model does not stream")
 	}
+	body, err := s.ReasonKeys(body)
+	if err != nil {
+		return nil, err
+	}
 	if _, sent := body["stream"]; sent || stream {
 		body = maps.Clone(body)
 		if body == nil {

@@ -40,14 +40,18 @@ func (b *Backend) rows(ctx context.Context, req *llm.Request) ([]row, error) {
 		if len(req.Tools) == 0 && !hasCalls(prompt) {
 			declared = nil // nothing in the chat refers to them
 		}
-		c, err := body(s, req, keys, declared, 0)
+		w := wish{keys: keys, declared: declared}
+		if w.thinking, w.params, err = s.Reason(req.Params, prompt.Messages); err != nil {
+			return nil, err
+		}
+		c, err := body(s, req, w, 0)
 		if err != nil {
 			return nil, err
 		}
 		for i := range n {
 			r := row{call: c, index: p*n + i, none: none, echo: echo, stop: req.Stop}
 			if i > 0 && req.Seed != nil {
-				r.seeded = func() (*call, error) { return body(s, req, keys, declared, i) }
+				r.seeded = func() (*call, error) { return body(s, req, w, i) }
 			}
 			rows = append(rows, r)
 		}
@@ -142,10 +146,18 @@ func echoOf(p llm.Prompt, echo *bool) (string, error) {
 	return text, nil
 }
 
+// A wish is what a request says for one of its prompts.
+type wish struct {
+	keys     map[string]any // of the prompt
+	params   llm.Params     // without those for reasoning that thinking says
+	thinking any            // the value of this key; nil: not sent
+	declared []llm.Tool
+}
+
 // body returns the call of completion i of a prompt.
-func body(s *schema.Schema, req *llm.Request, keys map[string]any, declared []llm.Tool, i int) (*call, error) {
+func body(s *schema.Schema, req *llm.Request, w wish, i int) (*call, error) {
 	n := max(1, req.N)
-	choice, params, err := s.Choice(req.Params, declared)
+	choice, params, err := s.Choice(w.params, w.declared)
 	if err != nil {
 		return nil, err
 	}
@@ -161,11 +173,14 @@ func body(s *schema.Schema, req *llm.Request, keys map[string]any, declared []ll
 	if params.Echo != nil {
 		params.Echo = new(false) // done here, because most models omit it in streams
 	}
-	body, stream := s.Request(keys), req.Stream && s.Stream != nil
+	body, stream := s.Request(w.keys), req.Stream && s.Stream != nil
 	set := sampler(s, &params, body)
 	set("stream", stream)
 	if choice != nil {
 		set("tool_choice", choice)
+	}
+	if w.thinking != nil {
+		set("thinking", w.thinking)
 	}
 	err = params.Apply(func(name string, v any) bool {
 		// Their format differs between models.
@@ -174,7 +189,7 @@ func body(s *schema.Schema, req *llm.Request, keys map[string]any, declared []ll
 	if err != nil {
 		return nil, err
 	}
-	texts := textsOf(nil, keys)
+	texts := textsOf(nil, w.keys)
 	for _, t := range params.Tools {
 		texts = textsOf(texts, []any{t.Description, t.Parameters})
 	}

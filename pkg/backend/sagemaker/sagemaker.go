@@ -31,6 +31,7 @@ func New(client *awsrest.Client, t Target, m remote.Model) *remote.Backend {
 	if t.InferenceComponent != "" {
 		header["X-Amzn-Sagemaker-Inference-Component"] = []string{t.InferenceComponent}
 	}
+	m.Schema = m.Schema.For(t.Endpoint)
 	return remote.New(&endpoint{
 		whole:  client.Operation(header, "endpoints", t.Endpoint, "invocations"),
 		stream: client.Operation(header, "endpoints", t.Endpoint, "invocations-response-stream"),

@@ -1,5 +1,5 @@
-"""Checks that the models of the providers' own SDKs accept the requests in chats/ and
-cached/, and writes sdk.json: the SHA-256 of each request that was accepted, by record and case. The
+"""Checks that the models of the providers' own SDKs accept the requests in chats/,
+cached/ and budgets/, and writes sdk.json: the SHA-256 of each request that was accepted, by record and case. The
 Go test compares them, so that a changed request is checked again."""
 
 import base64
@@ -109,6 +109,7 @@ def nova(body):
 
 def claude(body):
     assert body.pop("anthropic_version") == "bedrock-2023-05-31"
+    body.pop("temperature", None)  # of earlier versions of the SDK
     kind = anthropic.types.message_create_params.MessageCreateParamsNonStreaming
     fits(kind, {"model": "m", **body})
 
@@ -122,19 +123,21 @@ def mistral(body):
 
 
 def chat(body):
+    body.pop("chat_template_kwargs", None)  # of vLLM and SGLang
     kind = openai.types.chat.completion_create_params.CompletionCreateParamsNonStreaming
     fits(kind, {"model": "m", **body})
 
 
 def main():
-    subprocess.run(["go", "test", ".", "-run", "^Test(Cached)?Chats$", "-update"], cwd=HERE.parent, check=True, stdout=sys.stderr)
+    subprocess.run(["go", "test", ".", "-run", "^Test(Cached|Budget)?Chats$", "-update"], cwd=HERE.parent, check=True, stdout=sys.stderr)
     check = {
-        "bedrock-anthropic": claude, "bedrock-amazon.nova": nova, "bedrock-mistral": mistral,
+        "bedrock-anthropic": claude, "bedrock-amazon.nova-2": converse, "bedrock-openai": converse, "bedrock-deepseek": converse,
+        "bedrock-amazon.nova": nova, "bedrock-mistral": mistral,
         "bedrock-meta": converse, "bedrock-cohere.command-r": converse, "sagemaker-tgi-chat": chat, "sagemaker-lmi-chat": chat,
     }
     accepted = {}
-    for path in sorted((HERE / "chats").glob("*.json")) + sorted((HERE / "cached").glob("*.json")):
-        record = path.stem + (" cached" if path.parent.name == "cached" else "")
+    for path in sorted((HERE / "chats").glob("*.json")) + sorted((HERE / "cached").glob("*.json")) + sorted((HERE / "budgets").glob("*.json")):
+        record = path.stem + ("" if path.parent.name == "chats" else " " + path.parent.name)
         for case in json.loads(path.read_text()):
             if "request" not in case or "prompt" in case["request"]:
                 continue
