@@ -102,7 +102,7 @@ func (r *Ranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Rele
 	var usage llm.Usage
 	for i, p := range req.Pairs {
 		if pairs[i], err = j.join(ctx, p); err != nil {
-			return nil, llm.Usage{}, inDocument(i, len(pairs), err)
+			return nil, llm.Usage{}, inDocument(i, err)
 		}
 		usage.Input += len(pairs[i].ids)
 	}
@@ -134,10 +134,10 @@ func (r *Ranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Rele
 	return out, usage, nil
 }
 
-// inDocument adds the index of the document to an error of one of several.
-func inDocument(i, n int, err error) error {
-	if long, ok := err.(*llm.Error); ok && long.Code == llm.TooLong && n > 1 {
-		long.Message = fmt.Sprintf("document %d: %s", i, long.Message)
+// inDocument adds the index of the document to the error of a pair that is too long.
+func inDocument(i int, err error) error {
+	if long, ok := err.(*llm.Error); ok && long.Code == llm.TooLong {
+		long.Param = fmt.Sprintf("documents[%d]", i)
 	}
 	return err
 }
@@ -293,12 +293,21 @@ type joiner struct {
 	ids     []int  // of query
 }
 
+// limit returns the largest number of tokens of a pair.
+func (j *joiner) limit() int {
+	if most := j.request.MaxPair; most > 0 {
+		return min(most, j.context)
+	}
+	return j.context
+}
+
 // join returns the tokens of a pair.
 func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 	if j.head == nil {
 		return j.joinText(ctx, p)
 	}
-	room := j.context - len(j.ranking.Pair) + 2
+	limit := j.limit()
+	room := max(0, limit-len(j.ranking.Pair)+2)
 	if j.ids == nil || p.Query != j.query {
 		ids, err := j.encodeText(ctx, p.Query)
 		if err != nil {
@@ -317,7 +326,7 @@ func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 	query := j.ids
 	if n := len(query) + len(document); n > room {
 		if !j.request.Truncate {
-			return joined{}, llm.TooManyTokens("the query and the document have", n+j.context-room, j.context)
+			return joined{}, llm.TooManyTokens("the query and the document have", n+limit-room, limit)
 		}
 		n1, n2 := longestFirst(len(query), len(document), room)
 		query, document, out.cut = query[:n1], document[:n2], true
@@ -424,7 +433,7 @@ func (j *joiner) joinText(ctx context.Context, p llm.Pair) (out joined, err erro
 			return out, j.tooLong("the query and the document have", err)
 		}
 		out.ids = to.IDs()
-		over := len(out.ids) - j.context
+		over := len(out.ids) - j.limit()
 		if over <= 0 {
 			return out, nil
 		}
@@ -434,7 +443,7 @@ func (j *joiner) joinText(ctx context.Context, p llm.Pair) (out joined, err erro
 			}
 		}
 		if !j.request.Truncate || len(document) == 0 {
-			return out, llm.TooManyTokens("the query and the document have", len(out.ids), j.context)
+			return out, llm.TooManyTokens("the query and the document have", len(out.ids), j.limit())
 		}
 		document, out.cut = document[:max(0, len(document)-over)], true
 		p.Document = j.text(document)

@@ -135,7 +135,7 @@ func TestRankerLengths(t *testing.T) {
 		req := &llm.RerankRequest{Pairs: []llm.Pair{{Query: "hen", Document: "cow"}, {Query: "hen", Document: long}}}
 		_, _, err := r.Rerank(t.Context(), req)
 		e, ok := errors.AsType[*llm.Error](err)
-		if !ok || e.Code != llm.TooLong || e.Length == nil || e.Length.Limit != r.Info().Context || !strings.HasPrefix(e.Message, "document 1: ") {
+		if !ok || e.Code != llm.TooLong || e.Length == nil || e.Length.Limit != r.Info().Context || e.Param != "documents[1]" {
 			t.Errorf("%s: %v", name, err)
 		}
 		req.Truncate = true
