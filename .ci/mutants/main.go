@@ -98,10 +98,16 @@ func (m *mutant) try(dir string) error {
 		return fmt.Errorf("no test of %s matches %q", m.Tests, m.Run)
 	case err == nil:
 		return fmt.Errorf("no test of %s %q noticed", m.Tests, m.Run)
-	case !strings.Contains(text, "--- FAIL"):
+	case !strings.Contains(text, "--- FAIL") && !panicked(text):
 		return fmt.Errorf("the tests did not run:\n%s", text)
 	}
 	return nil
+}
+
+// panicked reports whether a test began and panicked; one in a bubble of synctest says no
+// "--- FAIL".
+func panicked(out string) bool {
+	return strings.HasPrefix(out, "panic: ") || strings.Contains(out, "\npanic: ")
 }
 
 // overlay writes the broken file and the list that the go command takes.

@@ -99,7 +99,7 @@ test('tokens of streams', () => {
     { token: 'a', logprob: -1, top_logprobs: [{ token: 'a', logprob: -1 }, { token: 'x', logprob: -2 }] }, { token: 'b', logprob: -3, top_logprobs: [] }] } }] }
   assert.deepEqual(step(chat).tokens.map((t) => [t.text, t.logprob, t.top.length]), [['a', -1, 2], ['b', -3, 0]])
   const plain = { choices: [{ text: 'a', finish_reason: 'stop', logprobs: { tokens: ['a'], token_logprobs: [-1], top_logprobs: [{ x: -2, a: -1 }] } }], usage: { completion_tokens: 4 } }
-  assert.deepEqual(step(plain), { tokens: [{ text: 'a', logprob: -1, count: 1, top: [{ text: 'a', logprob: -1 }, { text: 'x', logprob: -2 }] }], finish: 'stop', used: 4 })
+  assert.deepEqual(step(plain), { tokens: [{ text: 'a', logprob: -1, count: 1, top: [{ text: 'a', logprob: -1 }, { text: 'x', logprob: -2 }] }], finish: 'stop', used: 4, calls: [], thought: '' })
   assert.deepEqual(step({ choices: [{ delta: { content: 'ab' } }] }).tokens.map((t) => [t.text, t.logprob]), [['ab', null]])
   const half = { choices: [{ text: 'é', logprobs: { tokens: ['\\xc3', '\\xa9'], token_logprobs: [-1, -2], top_logprobs: [{}, {}] } }] }
   assert.deepEqual(step(half).tokens.map((t) => [t.text, t.logprob, t.count]), [['é', -3, 2]]) // one character of two tokens

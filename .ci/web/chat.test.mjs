@@ -281,7 +281,7 @@ suite('chat', () => {
     await page.locator('#chat-text').press('Enter')
     const alert = assistant.getByRole('alert')
     await alert.waitFor()
-    assert.deepEqual(await assistant.getByRole('button').allTextContents(), ['Try again', 'Show as code']) // there is nothing to copy
+    assert.deepEqual(await assistant.getByRole('button').allTextContents(), ['Try again', 'Show as code', 'Show prompt']) // there is nothing to copy
     assert.match(await alert.locator('p').textContent(), /The weights are asleep\./)
     await shoot(page, 'chat-error')
     front.answer = () => 'Awake.'

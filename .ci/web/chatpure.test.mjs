@@ -67,7 +67,7 @@ suite('conversations', () => {
     const turn = { id: 'a', parent: '', role: 'user', text: 't', at: 1 }
     const hostile = { v: 1, id: 'x', title: 7, created: 'x', updated: Infinity, system: [], picked: { '': 'b', a: 'none' }, turns: [
       turn, turn, { ...turn, id: 'b', role: 'system' }, { ...turn, id: 'c', parent: 'c' }, { ...turn, id: 'd', parent: 'none' }, null, { ...turn, id: '__proto__' }, { ...turn, id: 'e', text: {} }] }
-    assert.deepEqual(unpack(hostile), { id: 'x', title: '', created: 0, updated: 0, system: '', picked: {}, turns: [turn] })
+    assert.deepEqual(unpack(hostile), { id: 'x', title: '', created: 0, updated: 0, system: '', tools: '', picked: {}, turns: [turn] })
     assert.equal(unpack(parsed('{"v":1,"id":"x","turns":[],"__proto__":{"polluted":1}}')).polluted, undefined)
   })
 

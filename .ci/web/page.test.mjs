@@ -32,7 +32,7 @@ async function tour(page) {
   await view(page, 'code')
   await page.locator('#view-code pre').waitFor()
   await view(page, 'chat')
-  await picked(page, 'chat-model', 'novels')
+  await picked(page, 'chat-model', 'tools')
   await page.locator('#chat-text').fill('The old')
   await page.locator('#chat-text').press('Enter')
   await page.locator('.assistant .turn[aria-busy=false]').waitFor()
