@@ -36,7 +36,7 @@ var scoreTable = wire.For[scoreRequest](slices.Concat(
 	[]wire.Parameter{
 		{Name: "model", Absent: firstReranker, Remote: wire.NotRemote, Note: modelNote},
 		{Name: "text_1", Remote: wire.NotRemote, Note: "a text, or as many as in text_2"},
-		{Name: "text_2", Count: wire.AtMost(maxDocuments), Noun: "text", Remote: wire.NotRemote, Note: "the texts to score, up to 2048"},
+		{Name: "text_2", Count: wire.AtMost(maxDocuments), Noun: "text", Remote: wire.NotRemote, Note: "the texts to score"},
 		{Name: "queries", Remote: wire.NotRemote, Note: "another name of text_1"},
 		{Name: "documents", Count: wire.AtMost(maxDocuments), Noun: "text", Remote: wire.NotRemote, Note: "another name of text_2"},
 	},

@@ -83,10 +83,8 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if name, _, _ := strings.Cut(l.head.names, " "); !src.has(name+".weight") && exists(fsys, p.in(modulesFile)) {
 		l.tied = true // a model that embeds texts needs no head
 	}
-	if o.config.classifies() {
-		if err := o.readHead(src, s, l); err != nil {
-			return nil, errors.Join(fmt.Errorf("%s: %w", p.config, err), o.Close())
-		}
+	if err := o.readClassifier(src, s, l); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", p.config, err), o.Close())
 	}
 	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {
 		return nil, errors.Join(err, o.Close())

@@ -55,14 +55,12 @@ var classifiers = map[string]classifier{
 
 var robertaClassifier = classifier{dense: "classifier.dense", out: "classifier.out_proj"}
 
-// classifies reports whether config.json describes a classifier.
-func (c *config) classifies() bool {
-	_, classes, _ := read[[]string](c, "architectures", "list of strings")
-	return len(classes) > 0 && strings.HasSuffix(classes[0], "ForSequenceClassification")
-}
-
-// readHead looks up the classifier of a cross-encoder.
-func (o *opened) readHead(src *source, s *transformer.Spec, l *layout) error {
+// readClassifier looks up the classifier of a cross-encoder, if config.json describes one.
+func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) error {
+	_, classes, _ := read[[]string](o.config, "architectures", "list of strings")
+	if *o.config.err != nil || len(classes) == 0 || !strings.HasSuffix(classes[0], "ForSequenceClassification") {
+		return *o.config.err
+	}
 	names, ok := classifiers[o.Type]
 	if !ok {
 		return fmt.Errorf("architectures: classifiers of %s models are not supported", o.family.title)
