@@ -215,7 +215,7 @@ func order(scores []llm.Relevance, top *int) []int {
 	for i := range places {
 		places[i] = i
 	}
-	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(scores[b].Score, scores[a].Score) })
+	slices.SortFunc(places, func(a, b int) int { return cmp.Or(cmp.Compare(scores[b].Score, scores[a].Score), a-b) })
 	if n := value(top); n > 0 {
 		places = places[:min(n, len(places))]
 	}

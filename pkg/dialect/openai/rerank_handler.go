@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"strings"
 
 	"glossa/pkg/httpx"
@@ -17,14 +16,22 @@ import (
 func (cfg Config) rerankRoutes() (routes []httpx.Route) {
 	rerank := httpx.Post(rerankTable, (*rerankRequest).request, openReranker[rerankRequest](cfg), answerRerank)
 	score := httpx.Post(scoreTable, (*scoreRequest).request, openReranker[scoreRequest](cfg), cfg.answerScore)
-	for pattern, doc := range rerankDocs {
+	for _, each := range []struct {
+		pattern string
+		doc     *httpx.Operation
+	}{
+		{"/rerank", rerankDoc},
+		{"/v1/rerank", rerankDoc.As("rerankV1", "Rank documents, as /rerank does")},
+		{"/v2/rerank", rerankDoc.As("rerankV2", "Rank documents, as /rerank does, without returning them")},
+		{"/score", scoreDoc.As("scoreAlias", "Score pairs of texts, as /v1/score does")},
+		{"/v1/score", scoreDoc},
+	} {
 		handle := rerank
-		if doc.Body == scoreTable {
+		if each.doc.Body == scoreTable {
 			handle = score
 		}
-		routes = append(routes, httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Inference, Doc: doc, Handle: handle})
+		routes = append(routes, httpx.Route{Method: "POST", Pattern: each.pattern, Permission: httpx.Inference, Doc: each.doc, Handle: handle})
 	}
-	slices.SortFunc(routes, func(a, b httpx.Route) int { return strings.Compare(a.Pattern, b.Pattern) })
 	return routes
 }
 

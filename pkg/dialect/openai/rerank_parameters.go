@@ -83,12 +83,3 @@ var scoreDoc = &httpx.Operation{
 	Example:     `{"text_1": "Which animal purrs?", "text_2": ["Dogs bark.", "Cats purr."]}`,
 	Answers:     []httpx.Answer{{Of: scoreAnswer{}}},
 }
-
-// rerankDocs documents the routes of rerankers by their patterns.
-var rerankDocs = map[string]*httpx.Operation{
-	"/rerank":    rerankDoc,
-	"/v1/rerank": rerankDoc.As("rerankV1", "Rank documents, as /rerank does"),
-	"/v2/rerank": rerankDoc.As("rerankV2", "Rank documents, as /rerank does, without returning them"),
-	"/score":     scoreDoc.As("scoreAlias", "Score pairs of texts, as /v1/score does"),
-	"/v1/score":  scoreDoc,
-}

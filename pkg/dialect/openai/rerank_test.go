@@ -88,6 +88,15 @@ func TestRerank(t *testing.T) {
 	}
 }
 
+// A list of models says which of them do not continue texts.
+func TestTasks(t *testing.T) {
+	h, _ := rankers()
+	const want = `"owned_by":"local"},{"id":"embedder","object":"model","created":0,"owned_by":"local","task":"embed"},{"id":"ranker","object":"model","created":0,"owned_by":"local","task":"rerank"}`
+	if got := ask(h, "GET", "/v1/models", "").Body.String(); !strings.Contains(got, want) {
+		t.Error(got)
+	}
+}
+
 // Requests reach the model with all that they ask.
 func TestRerankRequest(t *testing.T) {
 	for body, want := range map[string]llm.RerankRequest{

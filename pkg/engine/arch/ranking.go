@@ -43,17 +43,18 @@ type RankingHead struct {
 // A classifier names the tensors of a family's classifier, without ".weight" and ".bias".
 type classifier struct{ dense, norm, out string }
 
-// classifiers maps a model_type to the classifier of its class ForSequenceClassification.
-var classifiers = map[string]classifier{
-	"bert":        {dense: "pooler.dense", out: "classifier"},
-	"roberta":     robertaClassifier,
-	"xlm-roberta": robertaClassifier,
-	"camembert":   robertaClassifier,
-	"mpnet":       robertaClassifier,
-	"modernbert":  {dense: "head.dense", norm: "head.norm", out: "classifier"},
+// classifierOf returns the classifier of a model_type's class ForSequenceClassification.
+func classifierOf(kind string) (names classifier, ok bool) {
+	switch kind {
+	case "bert":
+		return classifier{dense: "pooler.dense", out: "classifier"}, true
+	case "roberta", "xlm-roberta", "camembert", "mpnet":
+		return classifier{dense: "classifier.dense", out: "classifier.out_proj"}, true
+	case "modernbert":
+		return classifier{dense: "head.dense", norm: "head.norm", out: "classifier"}, true
+	}
+	return names, false
 }
-
-var robertaClassifier = classifier{dense: "classifier.dense", out: "classifier.out_proj"}
 
 // readClassifier looks up the classifier of a cross-encoder, if config.json describes one.
 func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) error {
@@ -61,7 +62,7 @@ func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) err
 	if *o.config.err != nil || len(classes) == 0 || !strings.HasSuffix(classes[0], "ForSequenceClassification") {
 		return *o.config.err
 	}
-	names, ok := classifiers[o.Type]
+	names, ok := classifierOf(o.Type)
 	if !ok {
 		return fmt.Errorf("architectures: classifiers of %s models are not supported", o.family.title)
 	}

@@ -49,6 +49,25 @@ func TestRanking(t *testing.T) {
 	}
 }
 
+// A tokenizer that does not give types to the model has none in pairs, whatever its template has.
+func TestRankingTypes(t *testing.T) {
+	for _, files := range []fstest.MapFS{
+		rankerFiles(t, "bert-saved", "tokenizer_config.json", `"token_type_ids",`, ""),
+		rankerFiles(t, "bert", "tokenizer_config.json", "BertTokenizer", "PreTrainedTokenizerFast"),
+	} {
+		m, err := arch.Open(files, "m")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		for _, part := range m.Ranking.Pair {
+			if part.Type != 0 {
+				t.Errorf("%+v", m.Ranking.Pair)
+			}
+		}
+	}
+}
+
 // A decoder ranks by its module LogitScore, or by the name of its directory.
 func TestLogitScore(t *testing.T) {
 	files := encoderFiles(t, "../rerankers/Qwen3-Reranker")
