@@ -169,3 +169,25 @@ func TestRankerRefusals(t *testing.T) {
 		t.Errorf("%+v", info)
 	}
 }
+
+// A model that computes NaN ends the request with an error.
+func TestRankerNaN(t *testing.T) {
+	m, err := arch.OpenPath("testdata/rerankers/bert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := m.Ranking.Head.Out.Weight.Read
+	m.Ranking.Head.Out.Weight.Read = func(dst []float32, from int) error {
+		err := read(dst, from)
+		dst[0] = float32(math.NaN())
+		return err
+	}
+	r, err := engine.NewRanker(m, engine.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	if _, _, err := r.Rerank(t.Context(), &llm.RerankRequest{Pairs: []llm.Pair{{Query: "a", Document: "b"}}}); err == nil || !strings.Contains(err.Error(), "NaN") {
+		t.Errorf("%v", err)
+	}
+}
