@@ -11,7 +11,7 @@ func cloud() []mutant {
 func interceptors() []mutant {
 	return []mutant{
 		{"interceptors: they do not see scores", intercept, "table", "interceptedRow(func(w *wrapped) llm.Scorer { return scorer{w} }, score)", "passedRow(func(s llm.Scorer) llm.Scorer { return s })", intercept, "^Test(Rows|Counted)$"},
-		{"interceptors: a capability has no row", intercept, "table", "interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed), interceptedRow(func(w *wrapped) llm.Translator { return translator{w} }, translate)", "interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed)", intercept, "^TestEveryCapabilityHasARow$"},
+		{"interceptors: a capability has no row", intercept, "table", "interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed), interceptedRow(func(w *wrapped) llm.Reranker { return reranker{w} }, rerank)", "interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed)", intercept, "^TestEveryCapabilityHasARow$"},
 		{"interceptors: a capability without a row is reachable", intercept, "wrapped.Capability", "return nil", "return w.model", intercept, "^TestCapabilities$"},
 		{"interceptors: the last one runs first", intercept, "Wrap", "append([]Interceptor{i}, w.chain...)", "append(w.chain, i)", intercept, "^Test(Counted|Fallback|Limited)$"},
 		{"interceptors: a model gets capabilities that it does not have", intercept, "openRow", "if _, err := llm.As[C](w.model); err != nil { return nil }", "", intercept, "^TestCapabilities$"},

@@ -28,3 +28,26 @@ func encoders() []mutant {
 		{"modules: a width does not fit the one before", arch, "sentenceReader.dense", "d.In != width", "d.In < 0", arch, hostile},
 	}
 }
+
+// rankings: each way in which a score could differ from that of sentence-transformers, or be that
+// of another document.
+func rankings() []mutant {
+	const golden, hostile, wired, dialect = "^TestRankerGoldens$", "^TestHostileRankings$", "^TestRerank$", "pkg/dialect/openai"
+	return []mutant{
+		{"rankings: tokens of the second text have its type", transformer, "Pass.embed", "j >= first", "j < 0", engine, golden},
+		{"rankings: the last token of a pair has the second type", engine, "joiner.join", "out.second, typed = len(out.ids), true", "out.second, typed = len(out.ids)+1, true", engine, golden},
+		{"rankings: tokenizers without types", arch, "Ranking.readPair", "if !typed { part.Type = 0 }", "", arch, "^TestRankingTypes$"},
+		{"rankings: the longer text is cut first", engine, "longestFirst", "n2 = max(n1, most-n1)", "n2 = most-n1", engine, golden},
+		{"rankings: an odd token belongs to the longer text", engine, "longestFirst", "n2 = n1 + most%2", "n2 = n1", engine, golden},
+		{"rankings: a long pair is refused unless it may be cut", engine, "joiner.join", "!j.request.Truncate", "j.request.Truncate", engine, "^TestRankerLengths$"},
+		{"rankings: another query is encoded", engine, "joiner.join", "j.ids == nil || p.Query != j.query", "j.ids == nil", engine, golden},
+		{"rankings: the score is the sigmoid", engine, "Ranker.relevance", "!r.ranking.Identity", "r.ranking.Identity", engine, golden},
+		{"rankings: the mean of all tokens", engine, "rankingHead.logit", "mode = arch.PoolMean", "mode = arch.PoolFirst", engine, golden},
+		{"rankings: the head of ModernBERT has a GELU", engine, "rankingHead.logit", "if h.gelu { k.GELUErf(x) }", "", engine, golden},
+		{"rankings: no is subtracted from yes", engine, "Ranker.tokenLogits", "logit -= logits[r.ranking.False]", "logit += logits[r.ranking.False]", engine, golden},
+		{"rankings: a classifier of classes is no reranker", arch, "opened.readClassifier", "n != 1", "n < 1", arch, hostile},
+		{"rankings: documents stay as they were sent", dialect, "rerankRequest.documents", "var list []json.RawMessage", "list := []json.RawMessage{q.Documents}", dialect, wired},
+		{"rankings: the most relevant document is the first", dialect, "order", "cmp.Compare(scores[b].Score, scores[a].Score)", "cmp.Compare(scores[a].Score, scores[b].Score)", dialect, wired},
+		{"rankings: a reranker is not the default model", catalog, "builder.done", "e.Task != llm.TaskGenerate", "false", app, "^TestAnswersFitTheDocument$"},
+	}
+}

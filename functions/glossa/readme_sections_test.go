@@ -34,6 +34,10 @@ func replaceSections(t *testing.T, text string) string {
 			made = parameterTable(openai.CompletionParameters())
 		case "embeddings":
 			made = parameterTable(openai.EmbeddingParameters())
+		case "rerank":
+			made = parameterTable(openai.RerankParameters())
+		case "score":
+			made = parameterTable(openai.ScoreParameters())
 		case "lamini":
 			made = parameterTable(lamini.Parameters())
 		case "invoke":

@@ -50,7 +50,11 @@ var asked = []struct {
 	{"POST", "/semantic_embed", `{"model":"MODEL","prompt":"a","representation":"symmetric"}`, "semantic", "embedding", "error"},
 	{"POST", "/batch_semantic_embed", `{"model":"MODEL","prompts":["a"],"representation":"symmetric"}`, "semantic", "embeddings", "error"},
 	{"POST", "/instructable_embed", `{"model":"MODEL","input":"a","instruction":"b"}`, "semantic", "embedding", "error"},
-	{"POST", "/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "results", "error"},
+	{"POST", "/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "results", "error.message"},
+	{"POST", "/v1/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "usage", "error.message"},
+	{"POST", "/v2/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "meta", "error.message"},
+	{"POST", "/v1/score", `{"model":"MODEL","text_1":"a","text_2":"b"}`, "rerank", "data", "error.message"},
+	{"POST", "/score", `{"model":"MODEL","text_1":"a","text_2":"b"}`, "rerank", "data", "error.message"},
 	{"POST", "/steering_concepts", `{"examples":[]}`, "steer", "id", "error"},
 	{"POST", "/v1/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "output", "detail"},
 	{"POST", "/v2/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "outputs", "detail"},
@@ -122,6 +126,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	local := golden(t, Config{})
 	script, _ := scripted(t)
 	addTranslator(t, local)
+	addRanker(t, local)
 	for _, m := range []struct {
 		app          *App
 		family, name string
@@ -129,6 +134,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	}{
 		{local, "local", "golden", []string{"", "score", "embed", "tokenize", "render"}},
 		{local, "local", "translator", []string{"embed", "tokenize", "translate"}},
+		{local, "local", "ranker", []string{"rerank", "tokenize"}},
 		{script, "elsewhere", "script", []string{"", "form", "tools"}},
 	} {
 		h := m.app.Handler()

@@ -148,7 +148,7 @@ func (rec *Record) entry(run *Run) *Entry {
 		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped, Aliases: rec.Aliases,
 	}
 	if run != nil {
-		info.Run = run.Info
+		info.Run, info.Task = run.Info, run.Task
 		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {
 			info.Context = run.Context // a record can only lower it
 		}
@@ -163,10 +163,14 @@ func (rec *Record) entry(run *Run) *Entry {
 // before the names that runs have in their configuration.
 func (b *builder) done() *view {
 	group := func(e Entry) int {
+		g := 2 * rank(e.Family)
 		if b.fixed[e.Family+"/"+e.Name] {
-			return 2*rank(e.Family) + 1
+			g++
 		}
-		return 2 * rank(e.Family)
+		if e.Task != llm.TaskGenerate { // never the default model, if there is another
+			g += 100
+		}
+		return g
 	}
 	slices.SortStableFunc(b.entries, func(x, y Entry) int {
 		if g := cmp.Compare(group(x), group(y)); g != 0 || x.Run == nil || b.fixed[x.Family+"/"+x.Name] {

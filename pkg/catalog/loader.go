@@ -48,6 +48,7 @@ func (rec *Record) options() Options {
 type Run struct {
 	ID         string // the name of its directory or file, without the suffix of a pack
 	Type       string // the architecture; "": Alpha
+	Task       llm.Task
 	Checkpoint string // path in FS
 	Step       int
 	ModTime    time.Time        // of the checkpoint

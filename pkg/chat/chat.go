@@ -128,6 +128,45 @@ func Named(name string) (*Template, error) { return Compile(Source{Name: name}) 
 // Compile compiles the templates of a model and finds out what they can write. Its errors say
 // what is wrong, by line and column of a template.
 func Compile(s Source) (*Template, error) {
+	t, err := parse(&s)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.probe(); err != nil {
+		return nil, err
+	}
+	if marks, ok := reasoning.Detect(s.Templates[DefaultTemplate]); ok {
+		t.reasoning = &marks
+	}
+	known := false
+	if t.calls, known = t.detect(s); !known || !t.nature.tools {
+		// Without a form of its own, the list of tools says how to call them.
+		t.calls, t.nature.tools, t.nature.calls, t.nature.results = toolcall.Lines(), false, false, false
+	}
+	return t, nil
+}
+
+// CompilePairs compiles the template of a reranker, which writes a message of the role query
+// and one of the role document.
+func CompilePairs(s Source) (*Template, error) {
+	t, err := parse(&s)
+	if err != nil {
+		return nil, err
+	}
+	t.nature.system = true
+	pair := []turn{{role: "query", text: probeUser}, {role: "document", text: probeAnswer}}
+	if t.shows(pair, nil, probeUser, probeAnswer) == nil {
+		return t, nil
+	}
+	t.nature.typed = true
+	if err := t.shows(pair, nil, probeUser, probeAnswer); err != nil {
+		return nil, fmt.Errorf("the chat template cannot write a query and a document: %w", err)
+	}
+	return t, nil
+}
+
+// parse parses the templates of s, which then has the text of one that it names.
+func parse(s *Source) (*Template, error) {
 	t := &Template{name: s.Name, texts: map[string]*jinja.Template{}, tokens: s.Tokens, marks: marksOf(s.Name)}
 	if s.Name != "" {
 		raw, err := fs.ReadFile(templates, "templates/"+s.Name+".jinja")
@@ -150,17 +189,6 @@ func Compile(s Source) (*Template, error) {
 	t.marks = slices.Compact(t.marks)
 	if _, ok := t.texts[DefaultTemplate]; !ok {
 		return nil, fmt.Errorf("there is no chat template named %s", DefaultTemplate)
-	}
-	if err := t.probe(); err != nil {
-		return nil, err
-	}
-	if marks, ok := reasoning.Detect(s.Templates[DefaultTemplate]); ok {
-		t.reasoning = &marks
-	}
-	known := false
-	if t.calls, known = t.detect(s); !known || !t.nature.tools {
-		// Without a form of its own, the list of tools says how to call them.
-		t.calls, t.nature.tools, t.nature.calls, t.nature.results = toolcall.Lines(), false, false, false
 	}
 	return t, nil
 }

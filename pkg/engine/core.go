@@ -62,9 +62,16 @@ type core struct {
 }
 
 // Open reads the weights of a model and makes the engine for its kind: an [*Engine], for an
-// encoder-decoder a [*Translator], and for a model that embeds texts an [*Encoder]. It closes
-// m. Errors name the model and the fault.
+// encoder-decoder a [*Translator], for a model that embeds texts an [*Encoder], and for one that
+// ranks documents a [*Ranker]. It closes m. Errors name the model and the fault.
 func Open(m *arch.Model, cfg Config) (llm.Backend, error) {
+	if m.Ranking != nil {
+		r, err := NewRanker(m, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return r, nil
+	}
 	if m.Sentence != nil {
 		e, err := NewEncoder(m, cfg)
 		if err != nil {

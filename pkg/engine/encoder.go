@@ -46,7 +46,7 @@ func NewEncoder(m *arch.Model, cfg Config) (_ *Encoder, err error) {
 		return nil, err
 	}
 	e.context = min(e.context, m.Sentence.MaxTokens)
-	e.info.Context, e.info.Streaming = e.context, false
+	e.info.Context, e.info.Streaming, e.info.Task = e.context, false, llm.TaskEmbed
 	if around := len(m.Sentence.Before) + len(m.Sentence.After); e.context <= around {
 		return nil, fmt.Errorf("model %q: a context of %d tokens, %d of which the tokenizer adds", cfg.Name, e.context, around)
 	}
@@ -67,7 +67,7 @@ func NewEncoder(m *arch.Model, cfg Config) (_ *Encoder, err error) {
 // Generate implements [llm.Backend]. It returns an error.
 func (e *Encoder) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model embeds texts and does not complete them: use embeddings"))
+		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model embeds texts and does not complete them: use /v1/embeddings"))
 	}
 }
 
@@ -171,6 +171,11 @@ func (e *Encoder) lower(text string) string {
 	if !e.sentence.Lowercase {
 		return text
 	}
+	return lower(text)
+}
+
+// lower makes letters small, each by itself as Python does.
+func lower(text string) string {
 	return strings.ToLower(strings.ReplaceAll(text, "\u0130", "i\u0307"))
 }
 
@@ -226,19 +231,24 @@ func (e *Encoder) notEmpty(ids []int) []int {
 
 // bytes returns the memory that texts may take: their tokens and vectors, and the scratch of
 // the longest pass.
-func (e *Encoder) bytes(texts [][]int) (need int64) {
+func (e *Encoder) bytes(texts [][]int) int64 {
+	return e.passBytes(texts) + 4*int64(e.width)*int64(len(texts))
+}
+
+// passBytes returns the memory of texts and of the scratch of the longest pass.
+func (c *core) passBytes(texts [][]int) (need int64) {
 	var all, longest int64 // tokens
 	for _, ids := range texts {
-		need += 4*int64(e.width) + tokenBytes*int64(len(ids))
+		need += tokenBytes * int64(len(ids))
 		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
 	longest = max(longest, min(all, passTokens)) // computed together
-	row := 4 * e.model.Width
-	for i := range e.model.Kinds {
-		a, f := &e.model.Kinds[i].Attention, &e.model.Kinds[i].FeedForward
-		row = max(row, 4*e.model.Width+2*(a.Heads+a.KVHeads)*a.HeadDim+2*f.Width)
+	row := 4 * c.model.Width
+	for i := range c.model.Kinds {
+		a, f := &c.model.Kinds[i].Attention, &c.model.Kinds[i].FeedForward
+		row = max(row, 4*c.model.Width+2*(a.Heads+a.KVHeads)*a.HeadDim+2*f.Width)
 	}
-	return need + e.model.CacheBytes(int(longest)) + 4*longest*int64(row)
+	return need + c.model.CacheBytes(int(longest)) + 4*longest*int64(row)
 }
 
 // run computes the embeddings, several texts in one pass.

@@ -15,7 +15,7 @@
 //
 // The zero [Config] computes with the model's numbers in float32 on one thread. For speed, set
 // Format to quantise the weights and Team to use more threads; the examples show both. For a
-// model of unknown kind, [Open] returns an [Engine], a [Translator] or an [Encoder].
+// model of unknown kind, [Open] returns an [Engine], a [Translator], an [Encoder] or a [Ranker].
 //
 // To choose tokens yourself, use the packages below: transformer computes logits, sampler
 // chooses from them.
@@ -66,6 +66,9 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	}
 	if m.Translation != nil {
 		return nil, fmt.Errorf("model %q: a %s model translates and does not continue texts", cfg.Name, m.Type)
+	}
+	if m.Ranking != nil {
+		return nil, fmt.Errorf("model %q: a %s model with these files ranks documents and does not continue texts", cfg.Name, m.Type)
 	}
 	if m.Sentence != nil || len(m.Spec.Decoder) == 0 {
 		return nil, fmt.Errorf("model %q: a %s model embeds texts and does not continue them", cfg.Name, m.Type)

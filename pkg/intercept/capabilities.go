@@ -24,6 +24,7 @@ var table = []row{
 	openRow(func(w *wrapped) llm.Invoker { return invoker{w} }, invoke),
 	interceptedRow(func(w *wrapped) llm.Scorer { return scorer{w} }, score),
 	interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed),
+	interceptedRow(func(w *wrapped) llm.Reranker { return reranker{w} }, rerank),
 	interceptedRow(func(w *wrapped) llm.Translator { return translator{w} }, translate),
 	interceptedRow(func(w *wrapped) llm.Tokenizer { return tokenizer{w} }, tokenize, detokenize),
 	interceptedRow(func(w *wrapped) llm.TokenizerFile { return tokenizerFile{w} }, tokenizerJSON),
@@ -37,6 +38,7 @@ var (
 	invoke    = &Method{Name: "invoke", run: runInvoke}
 	score     = counted("score", llm.Scorer.Score, scoreBytes)
 	embed     = counted("embed", llm.Embedder.Embed, embedBytes)
+	rerank    = counted("rerank", llm.Reranker.Rerank, rerankBytes)
 	translate = counted("translate", llm.Translator.Translate, translateBytes)
 	tokenize  = free("tokenize", func(t llm.Tokenizer, ctx context.Context, r tokenizeRequest) ([]llm.Token, error) {
 		return t.Tokenize(ctx, r.parts, r.start)
@@ -111,6 +113,7 @@ type (
 	invoker       struct{ w *wrapped }
 	scorer        struct{ w *wrapped }
 	embedder      struct{ w *wrapped }
+	reranker      struct{ w *wrapped }
 	translator    struct{ w *wrapped }
 	tokenizer     struct{ w *wrapped }
 	tokenizerFile struct{ w *wrapped }
@@ -137,6 +140,11 @@ func (s scorer) Score(ctx context.Context, req *llm.ScoreRequest) (*llm.Score, l
 // Embed implements [llm.Embedder].
 func (e embedder) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	return answer[[]llm.Embedding](ctx, e.w, embed, req)
+}
+
+// Rerank implements [llm.Reranker].
+func (r reranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Relevance, llm.Usage, error) {
+	return answer[[]llm.Relevance](ctx, r.w, rerank, req)
 }
 
 // Translate implements [llm.Translator].
@@ -175,6 +183,13 @@ func scoreBytes(req *llm.ScoreRequest) int64 {
 func embedBytes(req *llm.EmbedRequest) (n int64) {
 	for _, p := range req.Prompts {
 		n += promptBytes(p)
+	}
+	return n
+}
+
+func rerankBytes(req *llm.RerankRequest) (n int64) {
+	for _, p := range req.Pairs {
+		n += int64(len(p.Query) + len(p.Document))
 	}
 	return n
 }

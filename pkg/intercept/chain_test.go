@@ -80,7 +80,12 @@ func (w *worker) Translate(ctx context.Context, _ *llm.TranslateRequest) ([]llm.
 	return []llm.Translation{{}}, used, err
 }
 
-func (w *worker) Rerank(ctx context.Context, _ []string) ([]float64, llm.Usage, error) {
+func (w *worker) Rerank(ctx context.Context, _ *llm.RerankRequest) ([]llm.Relevance, llm.Usage, error) {
+	used, err := w.work(ctx)
+	return []llm.Relevance{{}}, used, err
+}
+
+func (w *worker) Summarize(ctx context.Context, _ []string) ([]float64, llm.Usage, error) {
 	used, err := w.work(ctx)
 	return []float64{1}, used, err
 }
@@ -135,7 +140,12 @@ func calls() map[string]func(context.Context, *llm.Model) error {
 			})
 		},
 		"rerank": func(ctx context.Context, m *llm.Model) error {
-			return use(m, func(r intercept.Reranker) ([]float64, llm.Usage, error) { return r.Rerank(ctx, []string{text}) })
+			return use(m, func(r llm.Reranker) ([]llm.Relevance, llm.Usage, error) {
+				return r.Rerank(ctx, &llm.RerankRequest{Pairs: []llm.Pair{{Query: text[:10], Document: text[10:20]}, {Query: "", Document: text[20:]}}})
+			})
+		},
+		"summarize": func(ctx context.Context, m *llm.Model) error {
+			return use(m, func(r intercept.Summarizer) ([]float64, llm.Usage, error) { return r.Summarize(ctx, []string{text}) })
 		},
 	}
 }
@@ -181,7 +191,7 @@ func (h *house) open(_ context.Context, name string) (*llm.Model, resilience.Pol
 	if name == "a" {
 		w, p.Fallbacks = &h.a, []string{"b"}
 	}
-	return intercept.WithReranker(&llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "remote"}, Backend: w}), p, nil
+	return intercept.WithSummarizer(&llm.Model{ModelInfo: llm.ModelInfo{Name: name, Family: "remote"}, Backend: w}), p, nil
 }
 
 // serve runs do in a request of 40 bytes to the model a, and returns the status.
@@ -218,7 +228,7 @@ func (h *house) scrape() string {
 // Every method of the table that uses tokens has a call here, and so has a capability
 // that is added with only its row.
 func TestEveryMethodIsCalled(t *testing.T) {
-	want := append(intercept.Counted(), "rerank")
+	want := append(intercept.Counted(), "summarize")
 	slices.Sort(want)
 	if got := slices.Sorted(maps.Keys(calls())); !slices.Equal(got, want) {
 		t.Errorf("calls of %q, the table has %q", got, want)

@@ -10,28 +10,28 @@ import (
 // These are all parts of a new capability: its interface, a method, a wrapper type, and a
 // row.
 
-// A Reranker is a capability that pkg/llm does not have.
-type Reranker interface {
-	Rerank(ctx context.Context, texts []string) ([]float64, llm.Usage, error)
+// A Summarizer is a capability that pkg/llm does not have.
+type Summarizer interface {
+	Summarize(ctx context.Context, texts []string) ([]float64, llm.Usage, error)
 }
 
-var rerank = counted("rerank", Reranker.Rerank, func(texts []string) (n int64) {
+var summarize = counted("summarize", Summarizer.Summarize, func(texts []string) (n int64) {
 	for _, text := range texts {
 		n += int64(len(text))
 	}
 	return n
 })
 
-type reranker struct{ w *wrapped }
+type summarizer struct{ w *wrapped }
 
-func (r reranker) Rerank(ctx context.Context, texts []string) ([]float64, llm.Usage, error) {
-	return answer[[]float64](ctx, r.w, rerank, texts)
+func (r summarizer) Summarize(ctx context.Context, texts []string) ([]float64, llm.Usage, error) {
+	return answer[[]float64](ctx, r.w, summarize, texts)
 }
 
-// WithReranker returns m behind a table with a row for Reranker.
-func WithReranker(m *llm.Model) *llm.Model {
+// WithSummarizer returns m behind a table with a row for Summarizer.
+func WithSummarizer(m *llm.Model) *llm.Model {
 	w := &wrapped{model: m.Backend, info: &m.ModelInfo, table: slices.Concat(table, []row{
-		interceptedRow(func(w *wrapped) Reranker { return reranker{w} }, rerank),
+		interceptedRow(func(w *wrapped) Summarizer { return summarizer{w} }, summarize),
 	})}
 	return &llm.Model{ModelInfo: m.ModelInfo, Backend: w}
 }

@@ -70,8 +70,8 @@ func TestEveryCapabilityHasARow(t *testing.T) {
 	if missing := without(t, files); len(missing) > 0 {
 		t.Errorf("these capabilities have no row in capabilities.go: %q", missing)
 	}
-	files["reranker.go"] = "package llm\n\ntype Reranker interface { Rerank(ctx context.Context) (Usage, error) }"
-	if missing := without(t, files); !slices.Equal(missing, []string{"Reranker"}) {
+	files["summarizer.go"] = "package llm\n\ntype Summarizer interface { Summarize(ctx context.Context) (Usage, error) }"
+	if missing := without(t, files); !slices.Equal(missing, []string{"Summarizer"}) {
 		t.Errorf("the table lacks %q", missing)
 	}
 }
@@ -124,6 +124,7 @@ type able struct {
 	llm.Invoker
 	llm.Scorer
 	llm.Embedder
+	llm.Reranker
 	llm.Translator
 	llm.Tokenizer
 	llm.TokenizerFile
@@ -131,16 +132,16 @@ type able struct {
 	llm.Mapper
 }
 
-func (able) Rerank(context.Context, []string) ([]float64, llm.Usage, error) {
+func (able) Summarize(context.Context, []string) ([]float64, llm.Usage, error) {
 	return nil, llm.Usage{}, nil
 }
 
 // has returns the capabilities of b.
 func has(b llm.Backend) (names []string) {
 	for name, err := range map[string]error{
-		"invoker": is[llm.Invoker](b), "scorer": is[llm.Scorer](b), "embedder": is[llm.Embedder](b), "translator": is[llm.Translator](b),
+		"invoker": is[llm.Invoker](b), "scorer": is[llm.Scorer](b), "embedder": is[llm.Embedder](b), "translator": is[llm.Translator](b), "reranker": is[llm.Reranker](b),
 		"tokenizer": is[llm.Tokenizer](b), "file": is[llm.TokenizerFile](b), "renderer": is[llm.Renderer](b), "mapper": is[llm.Mapper](b),
-		"backend": is[llm.Backend](b), "reranker": is[Reranker](b), "like a mapper": is[interface {
+		"backend": is[llm.Backend](b), "summarizer": is[Summarizer](b), "like a mapper": is[interface {
 			Unmapped(map[string]any) []string
 		}](b),
 	} {
@@ -169,7 +170,7 @@ func TestCapabilities(t *testing.T) {
 			llm.Mapper
 		}{}, &llm.Model{Backend: able{}},
 	} {
-		want := slices.DeleteFunc(has(b), func(name string) bool { return name == "reranker" })
+		want := slices.DeleteFunc(has(b), func(name string) bool { return name == "summarizer" })
 		m := &llm.Model{Backend: b}
 		for range 3 {
 			m = Wrap(m, nothing{})
@@ -179,12 +180,12 @@ func TestCapabilities(t *testing.T) {
 		}
 	}
 	all := slices.DeleteFunc(has(able{}), func(name string) bool {
-		return slices.Contains([]string{"reranker", "invoker", "mapper", "like a mapper"}, name)
+		return slices.Contains([]string{"summarizer", "invoker", "mapper", "like a mapper"}, name)
 	})
 	if got := has(Wrap(Broken(llm.ModelInfo{}, llm.Errorf(llm.Full, "")), nothing{})); !slices.Equal(got, all) {
 		t.Errorf("a broken model has %q, want %q", got, all)
 	}
-	if got := has(Wrap(WithReranker(&llm.Model{Backend: able{}}), nothing{})); !slices.Contains(got, "reranker") {
+	if got := has(Wrap(WithSummarizer(&llm.Model{Backend: able{}}), nothing{})); !slices.Contains(got, "summarizer") {
 		t.Errorf("with its row: %q", got)
 	}
 }

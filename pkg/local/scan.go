@@ -114,6 +114,12 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: files,
 		Chat: m.chat,
 	}
+	switch {
+	case info.Ranks:
+		run.Task = llm.TaskRerank
+	case info.Embeds:
+		run.Task = llm.TaskEmbed
+	}
 	if trained := info.Run; trained != nil {
 		config, err := checkpoint.ParseRunConfig(trained.Config) // the description has checked it
 		if err != nil {

@@ -48,6 +48,19 @@ type Affixes interface {
 	Affixes() (before, after []int)
 }
 
+// Pairs is a capability of a [Tokenizer]: how the model's own tokenizer joins two texts into
+// one sequence. Pair returns nil if it does not say.
+type Pairs interface {
+	Pair() []PairPart
+}
+
+// A PairPart is a part of two texts that are joined: one of the texts, or a token.
+type PairPart struct {
+	Text int // 1: the first text, 2: the second; 0: the token ID
+	ID   int
+	Type int // of the tokens: the segments of BERT
+}
+
 // Exporter is a capability of a [Tokenizer]: it writes a tokenizer.json of Hugging Face's
 // format that encodes and decodes every text in the same way.
 type Exporter interface {

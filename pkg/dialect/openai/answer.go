@@ -177,7 +177,7 @@ func newLogprob(t llm.Token) topLogprob {
 // newModel translates the description of a model. Models that Alpha trained are owned by
 // it (seed 002), others by their family.
 func newModel(info llm.ModelInfo) modelObject {
-	m := modelObject{ID: info.Name, Object: "model", OwnedBy: info.Family}
+	m := modelObject{ID: info.Name, Object: "model", OwnedBy: info.Family, Task: string(info.Task)}
 	if info.Run != nil {
 		m.OwnedBy = "alpha"
 	}

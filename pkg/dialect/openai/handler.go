@@ -37,6 +37,7 @@ func Routes(cfg Config) []httpx.Route {
 		{Method: "POST", Pattern: "/v1/completions", Permission: httpx.Inference, Streams: true, Doc: completionDoc, Handle: cfg.completions()},
 		{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Handle: embed},
 	}...)
+	routes = append(routes, cfg.rerankRoutes()...)
 	for i := range routes {
 		routes[i].Errors = Errors
 	}

@@ -34,6 +34,10 @@ func TestExamples(t *testing.T) {
 			_, err = in.request()
 		case *tokenizeRequest:
 			_, err = in.input()
+		case *rerankRequest:
+			_, err = in.request()
+		case *scoreRequest:
+			_, err = in.request()
 		}
 		if err != nil {
 			t.Errorf("%s: %v", doc.ID, err)

@@ -213,4 +213,5 @@ type modelObject struct {
 	Object  string `json:"object" doc:"always model" enum:"model"`
 	Created int64  `json:"created" doc:"seconds since 1970; 0 if unknown"`
 	OwnedBy string `json:"owned_by" doc:"family of the model"`
+	Task    string `json:"task,omitempty" doc:"what a model does that does not continue texts: embed them, or rerank documents" enum:"embed,rerank"`
 }

@@ -43,6 +43,7 @@ type Model struct {
 	Chat        chat.Source  // the chat templates; empty if there are none
 	Translation *Translation // of an encoder-decoder
 	Sentence    *Sentence    // of a model whose vectors are embeddings of texts
+	Ranking     *Ranking     // of a model that scores documents for a query
 	Run         *Run         // of a packed model trained by Alpha
 
 	trie   func() ([]byte, error)            // the packed vocabulary; nil if there is none

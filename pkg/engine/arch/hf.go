@@ -44,10 +44,18 @@ func openHF(fsys fs.FS, p *location) (*Model, error) {
 	if err := o.readTokens(fsys, p); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
-	if err := o.readSentence(fsys, p); err != nil {
+	if err := o.readTask(fsys, p); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	return o.Model, nil
+}
+
+// readTask reads what the model does with texts, other than continuing them.
+func (o *opened) readTask(fsys fs.FS, p *location) error {
+	if ranks, err := o.readRanking(fsys, p); ranks || err != nil {
+		return err
+	}
+	return o.readSentence(fsys, p)
 }
 
 func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
@@ -74,6 +82,9 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	}
 	if name, _, _ := strings.Cut(l.head.names, " "); !src.has(name+".weight") && exists(fsys, p.in(modulesFile)) {
 		l.tied = true // a model that embeds texts needs no head
+	}
+	if err := o.readClassifier(src, s, l); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", p.config, err), o.Close())
 	}
 	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {
 		return nil, errors.Join(err, o.Close())

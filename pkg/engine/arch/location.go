@@ -231,6 +231,7 @@ type Info struct {
 	Size                int64                        // of their files, bytes
 	ModTime             time.Time
 	Run                 *Run // of a packed model trained by Alpha
+	Embeds, Ranks       bool // the model embeds texts, or scores documents for a query, and does not continue texts
 
 	// Tokens is why the model cannot read texts: its tokenizer is missing, unsupported or
 	// that of another model, or it embeds texts in a way that is not supported. It is nil if
@@ -259,11 +260,13 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 		i.Chat, i.Tokens = m.readChat(fsys, p)
 	}
 	if i.Tokens == nil && p.config != "" {
-		i.Tokens = m.readSentence(fsys, p)
+		i.Tokens = m.readTask(fsys, p)
 	}
-	if m.Sentence != nil {
-		i.Context = min(i.Context, m.Sentence.MaxTokens)
-		i.Chat = chat.Source{}
+	switch {
+	case m.Ranking != nil:
+		i.Ranks, i.Context, i.Chat = true, min(i.Context, m.Ranking.MaxTokens), chat.Source{}
+	case m.Sentence != nil:
+		i.Embeds, i.Context, i.Chat = true, min(i.Context, m.Sentence.MaxTokens), chat.Source{}
 	}
 	for _, f := range transformer.Formats() {
 		i.Bytes[f] = m.Bytes(f)

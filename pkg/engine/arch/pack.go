@@ -51,6 +51,9 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	if m.Sentence != nil {
 		return errors.New("a model that embeds texts cannot be packed: serve its directory")
 	}
+	if m.Ranking != nil {
+		return errors.New("a model that ranks documents cannot be packed: serve its directory")
+	}
 	layout, err := transformer.NewLayout(m.Spec, m.Weights, k, format)
 	if err != nil {
 		return err

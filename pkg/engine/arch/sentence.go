@@ -128,16 +128,12 @@ func (r *sentenceReader) modules() (width int, err error) {
 		r.out.Pooling = []Pooling{PoolMean}
 		return width, nil
 	}
-	raw, err := readFile(r.fsys, r.in(modulesFile), maxConfigFile)
+	list, err := readModules(r.fsys, r.in(modulesFile))
 	if err != nil {
 		return 0, err
 	}
-	var list []struct{ Path, Type string }
-	if err := json.Unmarshal(raw, &list); err != nil || len(list) > maxModules {
-		return 0, fmt.Errorf("%s: not a list of at most %d modules", r.in(modulesFile), maxModules)
-	}
 	for i, m := range list {
-		kind := m.Type[strings.LastIndex(m.Type, ".")+1:]
+		kind := m.kind()
 		switch {
 		case !fs.ValidPath(path.Join(".", m.Path)):
 			err = fmt.Errorf("the path %.80q leaves the directory", m.Path)
@@ -163,6 +159,24 @@ func (r *sentenceReader) modules() (width int, err error) {
 		return 0, fmt.Errorf("%s: there is no module Pooling: vectors of tokens are not supported", r.in(modulesFile))
 	}
 	return width, nil
+}
+
+// A module is an entry of modules.json.
+type module struct{ Path, Type string }
+
+// kind returns the last part of the name of a module's class.
+func (m *module) kind() string { return m.Type[strings.LastIndex(m.Type, ".")+1:] }
+
+// readModules reads modules.json.
+func readModules(fsys fs.FS, name string) (list []module, err error) {
+	raw, err := readFile(fsys, name, maxConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(raw, &list); err != nil || len(list) > maxModules {
+		return nil, fmt.Errorf("%s: not a list of at most %d modules", name, maxModules)
+	}
+	return list, nil
 }
 
 // pooling reads the settings of the module Pooling, and returns the width of its result.
@@ -248,11 +262,7 @@ func (r *sentenceReader) dense(dir string, width int) (int, error) {
 	}
 	r.closer = closers{r.closer, file}
 	src := newSource(file, "")
-	d.Weight = src.matrix("linear.weight", d.Out, d.In, false).rows(0, d.Out)
-	if c.flag("bias", true) {
-		bias := src.vector("linear.bias", d.Out).rows(0, d.Out)
-		d.Bias = &bias
-	}
+	d.read(src, "linear", c.flag("bias", true))
 	src.unused(nil)
 	r.out.Steps = append(r.out.Steps, Step{Dense: d})
 	return d.Out, src.err

@@ -125,7 +125,7 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	}
 	p.grow(p.m.decoder)
 	for i, s := range seqs {
-		p.embed(p.spans[i], s.Tokens)
+		p.embed(p.spans[i], s.Tokens, len(s.Tokens))
 	}
 	p.seqs, p.outputs = seqs, outputs
 	fit(&p.logits, outputs*p.m.Vocab)
@@ -142,7 +142,12 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 
 // Encode runs the encoder over texts of 1 to Context tokens. It fails as [Pass.Forward]
 // does. Without a decoder the memories are empty: the result is [Pass.Last].
-func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
+func (p *Pass) Encode(texts [][]int) ([]*Memory, error) { return p.EncodePairs(texts, nil) }
+
+// EncodePairs is [Pass.Encode] of texts whose tokens have types: from index second[i] on, text
+// i has tokens of type 1, before it of type 0. If second is nil, all are of type 0. Types
+// matter only to a Spec with TokenTypes.
+func (p *Pass) EncodePairs(texts [][]int, second []int) ([]*Memory, error) {
 	m := p.m
 	if err := m.await.enter(); err != nil {
 		return nil, err
@@ -155,7 +160,11 @@ func (p *Pass) Encode(texts [][]int) ([]*Memory, error) {
 	}
 	p.grow(m.encoder)
 	for i, t := range texts {
-		p.embed(p.spans[i], t)
+		first := len(t)
+		if second != nil {
+			first = second[i]
+		}
+		p.embed(p.spans[i], t, first)
 	}
 	out := make([]*Memory, len(texts))
 	for i, t := range texts {
@@ -270,8 +279,9 @@ func (p *Pass) computeAngles(r *Rotary, to *angles) {
 	}
 }
 
-// embed writes x = embedding·EmbedScale + type + position, or its norm.
-func (p *Pass) embed(sp span, tokens []int) {
+// embed writes x = embedding·EmbedScale + type + position, or its norm. The first tokens are of
+// type 0, the others of type 1.
+func (p *Pass) embed(sp span, tokens []int, first int) {
 	m, w := p.m, p.m.Width
 	p.lookUp(sp, tokens)
 	for j := range tokens {
@@ -280,7 +290,11 @@ func (p *Pass) embed(sp span, tokens []int) {
 			m.kernels.Scale(x, m.EmbedScale)
 		}
 		if m.TokenTypes > 0 {
-			m.kernels.Add(x, m.tokenTypes[:w]) // of the first segment
+			kind := m.tokenTypes[:w]
+			if j >= first {
+				kind = m.tokenTypes[w : 2*w]
+			}
+			m.kernels.Add(x, kind)
 		}
 		m.addPosition(x, sp.start+j)
 		if m.EmbedNorm {

@@ -5,16 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"glossa/pkg/tokenizer"
 )
 
 // templatePart is a part of a template: a special token or the text itself.
 type templatePart struct {
-	SpecialToken *struct {
-		ID string `json:"id"`
-	} `json:"SpecialToken"`
-	Sequence *struct {
-		ID string `json:"id"`
-	} `json:"Sequence"`
+	SpecialToken *templateID `json:"SpecialToken"`
+	Sequence     *templateID `json:"Sequence"`
+}
+
+// templateID names a special token, or a text: A or B.
+type templateID struct {
+	ID   string `json:"id"`
+	Type int    `json:"type_id"`
 }
 
 // templateToken are the ids that a special token of a template stands for.
@@ -78,6 +82,61 @@ func readAffixes(s *fileStep, size int) (before, after []int, err error) {
 		return nil, nil, fmt.Errorf("post_processor: %w", err)
 	}
 	return before, after, nil
+}
+
+// readPair reads post_processor and returns how it joins two texts, whose affixes are valid; nil
+// if it has several steps that add tokens.
+func readPair(s *fileStep, size int) (out []tokenizer.PairPart) {
+	first, second := tokenizer.PairPart{Text: 1}, tokenizer.PairPart{Text: 2}
+	list, _ := flatten(s, maxGrowth, func(s *fileStep) []fileStep { return s.Processors })
+	for i := range list {
+		s := &list[i]
+		if s.Type == "ByteLevel" {
+			continue
+		}
+		if out != nil {
+			return nil
+		}
+		start, end := tokenizer.PairPart{ID: s.CLS.id}, tokenizer.PairPart{ID: s.SEP.id}
+		switch s.Type {
+		case "BertProcessing":
+			second.Type = 1
+			out = []tokenizer.PairPart{start, first, end, second, {ID: s.SEP.id, Type: 1}}
+		case "RobertaProcessing":
+			out = []tokenizer.PairPart{start, first, end, end, second, end}
+		default:
+			if out = s.joins(size); out == nil {
+				return nil
+			}
+		}
+	}
+	return out
+}
+
+// joins reads pair, in which each text must occur once, the first one before the second; nil if
+// it is different.
+func (s *fileStep) joins(size int) (out []tokenizer.PairPart) {
+	texts := ""
+	for _, part := range s.Pair {
+		if part.Sequence != nil {
+			texts += part.Sequence.ID
+			out = append(out, tokenizer.PairPart{Text: len(texts), Type: part.Sequence.Type})
+		} else if part.SpecialToken != nil {
+			for _, id := range s.SpecialTokens[part.SpecialToken.ID].IDs {
+				if id < 0 || id >= size {
+					return nil
+				}
+				out = append(out, tokenizer.PairPart{ID: id, Type: part.SpecialToken.Type})
+			}
+		}
+		if len(out) > maxAffix {
+			return nil
+		}
+	}
+	if texts != "AB" {
+		return nil
+	}
+	return out
 }
 
 // template reads single, in which the text must occur once.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -54,15 +55,16 @@ func (b *Bert) JSON() ([]byte, error) {
 		return nil, errors.New("the vocabulary has no [UNK]")
 	}
 	type object map[string]any
-	token := func(name string) object { return object{"SpecialToken": object{"id": name, "type_id": 0}} }
-	text := object{"Sequence": object{"id": "A", "type_id": 0}}
+	part := func(kind, id string, segment int) object { return object{kind: object{"id": id, "type_id": segment}} }
+	single := []object{part("SpecialToken", "[CLS]", 0), part("Sequence", "A", 0), part("SpecialToken", "[SEP]", 0)}
+	pair := append(slices.Clip(single), part("Sequence", "B", 1), part("SpecialToken", "[SEP]", 1))
 	return json.Marshal(object{
 		"version": "1.0", "added_tokens": added,
 		"normalizer": object{
 			"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": b.Chinese, "strip_accents": b.StripAccents, "lowercase": b.Lowercase,
 		},
 		"pre_tokenizer":  object{"type": "BertPreTokenizer"},
-		"post_processor": object{"type": "TemplateProcessing", "single": []object{token("[CLS]"), text, token("[SEP]")}, "special_tokens": ends},
+		"post_processor": object{"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": ends},
 		"decoder":        object{"type": "WordPiece", "prefix": "##", "cleanup": true},
 		"model": object{
 			"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": b.Vocab,

@@ -183,6 +183,7 @@ type fileStep struct {
 	CleanUp      bool   `json:"cleanup"`
 	// TemplateProcessing, BertProcessing, RobertaProcessing
 	Single        []templatePart           `json:"single"`
+	Pair          []templatePart           `json:"pair"`
 	SpecialTokens map[string]templateToken `json:"special_tokens"`
 	CLS           namedToken               `json:"cls"`
 	SEP           namedToken               `json:"sep"`

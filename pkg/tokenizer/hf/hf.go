@@ -62,7 +62,9 @@ func parse(raw []byte) (*Tokenizer, error) {
 		return nil, err
 	}
 	t.setWeights(shrinkage(f.Normalizer))
-	t.before, t.after, err = readAffixes(f.PostProcessor, len(t.spelling))
+	if t.before, t.after, err = readAffixes(f.PostProcessor, len(t.spelling)); err == nil {
+		t.pair = readPair(f.PostProcessor, len(t.spelling))
+	}
 	return t, err
 }
 

@@ -24,6 +24,7 @@ type Tokenizer struct {
 	model      pieceModel
 	before     []int // affixes, by the post-processor
 	after      []int
+	pair       []tokenizer.PairPart
 	special    map[string]int
 	spelling   []string // by id, as the vocabulary has it
 	decoder    *decoderPlan
@@ -161,6 +162,9 @@ func (t *Tokenizer) SpecialTokens() map[string]int { return maps.Clone(t.special
 func (t *Tokenizer) Affixes() (before, after []int) {
 	return slices.Clone(t.before), slices.Clone(t.after)
 }
+
+// Pair implements [tokenizer.Pairs].
+func (t *Tokenizer) Pair() []tokenizer.PairPart { return slices.Clone(t.pair) }
 
 // NewDecoder implements [tokenizer.Tokenizer].
 func (t *Tokenizer) NewDecoder() tokenizer.Decoder { return t.decoder.start() }

@@ -1,0 +1,145 @@
+package openai
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// rerankRoutes returns the routes of rerankers. One handler answers the clients of Cohere, Jina,
+// vLLM and Text Embeddings Inference, whose requests have different keys and whose answers do
+// not conflict.
+func (cfg Config) rerankRoutes() (routes []httpx.Route) {
+	rerank := httpx.Post(rerankTable, (*rerankRequest).request, openReranker[rerankRequest](cfg), answerRerank)
+	score := httpx.Post(scoreTable, (*scoreRequest).request, openReranker[scoreRequest](cfg), cfg.answerScore)
+	for _, each := range []struct {
+		pattern string
+		doc     *httpx.Operation
+	}{
+		{"/rerank", rerankDoc},
+		{"/v1/rerank", rerankDoc.As("rerankV1", "Rank documents, as /rerank does")},
+		{"/v2/rerank", rerankDoc.As("rerankV2", "Rank documents, as /rerank does, without returning them")},
+		{"/score", scoreDoc.As("scoreAlias", "Score pairs of texts, as /v1/score does")},
+		{"/v1/score", scoreDoc},
+	} {
+		handle := rerank
+		if each.doc.Body == scoreTable {
+			handle = score
+		}
+		routes = append(routes, httpx.Route{Method: "POST", Pattern: each.pattern, Permission: httpx.Inference, Doc: each.doc, Handle: handle})
+	}
+	return routes
+}
+
+// openReranker returns how the model of a request is found: without a name, it is the first one
+// that ranks documents.
+func openReranker[In any, Request interface {
+	*In
+	modelName() string
+}](cfg Config) func(*http.Request, *In) (*llm.Model, error) {
+	return func(r *http.Request, in *In) (*llm.Model, error) {
+		name := Request(in).modelName()
+		if name == "" {
+			names, err := cfg.rerankers(r.Context())
+			if err != nil {
+				return nil, err
+			}
+			if len(names) > 0 {
+				name = names[0]
+			}
+		}
+		model, err := cfg.open(r.Context(), name)
+		if err != nil {
+			return nil, err
+		}
+		if _, missing := llm.As[llm.Reranker](model); missing != nil {
+			return nil, cfg.notReranker(r.Context(), model)
+		}
+		return model, nil
+	}
+}
+
+// rerankers lists the names of the models that rank documents.
+func (cfg Config) rerankers(ctx context.Context) (names []string, err error) {
+	infos, err := cfg.Models.List(ctx)
+	for _, info := range infos {
+		if info.Task == llm.TaskRerank {
+			names = append(names, info.Name)
+		}
+	}
+	return names, err
+}
+
+// notReranker returns the error of a model that does not rank documents.
+func (cfg Config) notReranker(ctx context.Context, model *llm.Model) error {
+	names, err := cfg.rerankers(ctx)
+	if err != nil {
+		return err
+	}
+	does := "continues texts"
+	if model.Task == llm.TaskEmbed {
+		does = "embeds texts (/v1/embeddings)"
+	}
+	others := "none of the models here ranks documents"
+	if len(names) > 0 {
+		others = "these rank documents: " + strings.Join(names[:min(len(names), maxNamed)], ", ")
+	}
+	e := llm.Errorf(llm.Unsupported, "%s %s and has no reranker; %s", model.Name, does, others)
+	e.Param = "model"
+	return e
+}
+
+func answerRerank(w http.ResponseWriter, r *http.Request, call httpx.Call[rerankRequest, *llm.RerankRequest, *llm.Model]) error {
+	scores, used, err := score(r.Context(), call.Model, call.Req)
+	if err != nil {
+		if call.In.Texts != nil {
+			return renameDocuments(err, "texts")
+		}
+		return err
+	}
+	if call.In.Texts != nil {
+		return httpx.JSON(w, http.StatusOK, call.In.textScores(scores))
+	}
+	version := "1"
+	if strings.HasPrefix(r.URL.Path, "/v2/") {
+		version = "2"
+	}
+	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, version, scores, used))
+}
+
+func (cfg Config) answerScore(w http.ResponseWriter, r *http.Request, call httpx.Call[scoreRequest, *llm.RerankRequest, *llm.Model]) error {
+	scores, used, err := score(r.Context(), call.Model, call.Req)
+	if err != nil {
+		_, _, key := call.In.texts()
+		return renameDocuments(err, key)
+	}
+	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, cfg.Now().Unix(), scores, used))
+}
+
+// score computes the scores of a request.
+func score(ctx context.Context, model *llm.Model, req *llm.RerankRequest) ([]llm.Relevance, llm.Usage, error) {
+	reranker, err := llm.As[llm.Reranker](model)
+	if err != nil {
+		return nil, llm.Usage{}, err
+	}
+	return reranker.Rerank(ctx, req)
+}
+
+// renameDocuments puts the client's key into an error about a document.
+func renameDocuments(err error, key string) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	rest, ok := strings.CutPrefix(e.Param, "documents")
+	if !ok {
+		return err
+	}
+	renamed := *e
+	renamed.Param = key + rest
+	return &renamed
+}

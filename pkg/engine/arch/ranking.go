@@ -1,0 +1,277 @@
+package arch
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/tokenizer"
+)
+
+// A Ranking is how a model scores the relevance of a document for a query: a cross-encoder by a
+// classifier with one label, or a decoder by the logits of two tokens.
+type Ranking struct {
+	MaxTokens int  // of a pair, including those that the tokenizer or the template adds; 0: the model's context
+	Lowercase bool // letters become small before the tokenizer reads a text
+	Identity  bool // a score is the logit; otherwise its sigmoid
+
+	Pair []tokenizer.PairPart // how the texts are joined; nil for a decoder
+	Head *RankingHead         // of a cross-encoder; nil for a decoder
+
+	// Of a decoder: the score is the logit of the token True after the prompt, less that of
+	// False, if that is not -1. The prompt is that of the chat template for the roles query
+	// and document if ByTemplate is set, or else that of Qwen3-Reranker.
+	True, False int
+	ByTemplate  bool
+}
+
+// A RankingHead computes a logit of the vectors of a pair's tokens:
+// out(norm(act(dense(pooled)))).
+type RankingHead struct {
+	Mean  bool // pools the mean of all tokens; otherwise the first one
+	Dense *Dense
+	GELU  bool              // follows Dense
+	Norm  *transformer.Norm // (Width), or nil
+	Out   *Dense            // one row
+}
+
+// A classifier names the tensors of a family's classifier, without ".weight" and ".bias".
+type classifier struct{ dense, norm, out string }
+
+// classifierOf returns the classifier of a model_type's class ForSequenceClassification.
+func classifierOf(kind string) (names classifier, ok bool) {
+	switch kind {
+	case "bert":
+		return classifier{dense: "pooler.dense", out: "classifier"}, true
+	case "roberta", "xlm-roberta", "camembert", "mpnet":
+		return classifier{dense: "classifier.dense", out: "classifier.out_proj"}, true
+	case "modernbert":
+		return classifier{dense: "head.dense", norm: "head.norm", out: "classifier"}, true
+	}
+	return names, false
+}
+
+// readClassifier looks up the classifier of a cross-encoder, if config.json describes one.
+func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) error {
+	_, classes, _ := read[[]string](o.config, "architectures", "list of strings")
+	if *o.config.err != nil || len(classes) == 0 || !strings.HasSuffix(classes[0], "ForSequenceClassification") {
+		return *o.config.err
+	}
+	names, ok := classifierOf(o.Type)
+	if !ok {
+		return fmt.Errorf("architectures: classifiers of %s models are not supported", o.family.title)
+	}
+	c, r := o.config, &Ranking{False: -1}
+	if n := c.labels(); n != 1 {
+		c.reject("id2label", "%d labels: of classifiers, only rerankers are supported, which have one", n)
+	}
+	r.Identity = c.identity()
+	bias := true
+	h := &RankingHead{Dense: &Dense{In: s.Width, Out: s.Width, Tanh: true}}
+	if names.norm != "" { // ModernBERT
+		h.Dense.Tanh, h.GELU = false, true
+		bias = c.flag("classifier_bias", false)
+		c.require([]requiredValue{{"classifier_activation", `"gelu"`}})
+		pooling := c.text("classifier_pooling", "cls")
+		if h.Mean = pooling == "mean"; !h.Mean && pooling != "cls" {
+			c.reject("classifier_pooling", "%.40q is not supported, only cls and mean", pooling)
+		}
+		norm := (&builder{source: src, spec: s, layout: l}).norm(names.norm, 0)
+		h.Norm = &norm
+	}
+	if *c.err != nil {
+		return *c.err
+	}
+	h.Dense.read(src, names.dense, bias)
+	h.Out = &Dense{In: s.Width, Out: 1}
+	h.Out.read(src, names.out, true)
+	r.Head, o.Ranking = h, r
+	return src.err
+}
+
+// read looks up the tensors of a matrix.
+func (d *Dense) read(src *source, name string, bias bool) {
+	d.Weight = src.matrix(name+".weight", d.Out, d.In, false).rows(0, d.Out)
+	if bias {
+		b := src.vector(name+".bias", d.Out).rows(0, d.Out)
+		d.Bias = &b
+	}
+}
+
+// labels returns the number of labels of a classifier (transformers, PretrainedConfig).
+func (c *config) labels() int {
+	if _, labels, ok := read[map[string]json.RawMessage](c, "id2label", "object"); ok {
+		return len(labels)
+	}
+	return c.integer("num_labels", 2, 1, maxVocab)
+}
+
+// identity reports whether a classifier's score is its logit. As in sentence-transformers,
+// functions that are not torch's are ignored.
+func (c *config) identity() bool {
+	name := c.text("sbert_ce_default_activation_function", "")
+	if own := c.object("sentence_transformers"); own != nil {
+		name = own.text("activation_fn", name)
+	}
+	if !strings.HasPrefix(name, "torch.") {
+		return false
+	}
+	switch name[strings.LastIndex(name, ".")+1:] {
+	case "Sigmoid":
+		return false
+	case "Identity":
+		return true
+	}
+	c.reject("activation_fn", "%.60q is not supported, only Sigmoid and Identity", name)
+	return false
+}
+
+// readRanking reads how a reranker reads pairs, and returns false if the model is none.
+func (o *opened) readRanking(fsys fs.FS, p *location) (bool, error) {
+	if o.Ranking == nil && len(o.Spec.Decoder) == 0 {
+		return false, nil
+	}
+	logits, err := o.rankingModules(fsys, p)
+	if err == nil && logits == nil && o.namedReranker(p) {
+		logits, err = o.qwenReranker()
+	}
+	if err != nil {
+		return false, err
+	}
+	if o.Ranking == nil && logits == nil {
+		return false, nil
+	}
+	reader := &sentenceReader{opened: o, location: p, fsys: fsys, out: &Sentence{}}
+	if err := reader.limits(0); err != nil {
+		return false, err
+	}
+	if logits != nil {
+		o.Ranking = logits
+		logits.Identity = o.config.identity()
+	}
+	r := o.Ranking
+	r.MaxTokens, r.Lowercase = reader.out.MaxTokens, reader.out.Lowercase
+	if *o.config.err != nil {
+		return false, fmt.Errorf("%s: %w", p.config, *o.config.err)
+	}
+	if o.Tokenizer == nil || r.Head == nil {
+		return true, nil
+	}
+	return true, r.readPair(fsys, p, o)
+}
+
+// namedReranker reports whether a directory is one of Qwen3-Reranker, whose files do not
+// distinguish it from a model that chats.
+func (o *opened) namedReranker(p *location) bool {
+	return o.Type == "qwen3" && o.Ranking == nil && strings.Contains(strings.ToLower(path.Base(p.dir)), "reranker")
+}
+
+// qwenReranker returns how Qwen3-Reranker scores: by its tokens yes and no.
+func (o *opened) qwenReranker() (*Ranking, error) {
+	r := &Ranking{}
+	for word, id := range map[string]*int{"yes": &r.True, "no": &r.False} {
+		if o.Tokenizer == nil {
+			continue
+		}
+		ids := o.Tokenizer.Encode(word)
+		if len(ids) != 1 || ids[0] >= o.Spec.Vocab {
+			return nil, fmt.Errorf("a reranker needs the word %q as a token, but its tokenizer has none", word)
+		}
+		*id = ids[0]
+	}
+	return r, nil
+}
+
+// readPair reads how the tokenizer joins the texts of a pair.
+func (r *Ranking) readPair(fsys fs.FS, p *location, o *opened) error {
+	t, ok := o.Tokenizer.(tokenizer.Pairs)
+	if ok {
+		r.Pair = t.Pair()
+	}
+	if r.Pair == nil {
+		return fmt.Errorf("%s: the tokenizer does not say how it joins two texts", p.dir)
+	}
+	c, err := readConfig(fsys, p.in(tokenizerConfig), maxTokenizerFile)
+	if err != nil {
+		return err
+	}
+	c.require([]requiredValue{{"truncation_side", `"right"`}})
+	_, inputs, listed := read[[]string](c, "model_input_names", "list of strings")
+	if *c.err != nil {
+		return fmt.Errorf("%s: %w", p.in(tokenizerConfig), *c.err)
+	}
+	// Only BERT's tokenizer gives types to the model if its files do not say so (transformers,
+	// model_input_names).
+	types, class := o.Spec.TokenTypes, "PreTrainedTokenizer"
+	if o.Type == "bert" {
+		class = "BertTokenizer"
+	}
+	typed := types > 0 && strings.TrimSuffix(c.text("tokenizer_class", class), "Fast") == "BertTokenizer"
+	if listed {
+		typed = types > 0 && slices.Contains(inputs, "token_type_ids")
+	}
+	for i := range r.Pair {
+		part := &r.Pair[i]
+		if !typed {
+			part.Type = 0
+		}
+		if part.Type < 0 || part.Type > 1 || typed && part.Type >= types || i > 0 && part.Type < r.Pair[i-1].Type {
+			return fmt.Errorf("%s: the tokenizer gives a token of a pair type %d, of %d types", p.dir, part.Type, types)
+		}
+		if part.ID >= o.Spec.Vocab {
+			return fmt.Errorf("%s: the tokenizer adds token %d to a pair, which is not below %d", p.dir, part.ID, o.Spec.Vocab)
+		}
+	}
+	if added := len(r.Pair) - 2; r.MaxTokens < added+2 {
+		return fmt.Errorf("%s: pairs have at most %d tokens, %d of which the tokenizer adds", p.dir, r.MaxTokens, added)
+	}
+	return nil
+}
+
+// rankingModules reads modules.json of a reranker: a Transformer, and for a decoder then a
+// LogitScore. It returns nil if there is none of the latter.
+func (o *opened) rankingModules(fsys fs.FS, p *location) (*Ranking, error) {
+	if !exists(fsys, p.in(modulesFile)) {
+		return nil, nil
+	}
+	list, err := readModules(fsys, p.in(modulesFile))
+	if err != nil {
+		return nil, err
+	}
+	var out *Ranking
+	for i, m := range list {
+		switch kind := m.kind(); {
+		case i == 0 && kind == "Transformer" && m.Path == "":
+		case i == 1 && kind == "LogitScore" && o.Ranking == nil && fs.ValidPath(path.Join(".", m.Path)):
+			if out, err = o.logitScore(fsys, path.Join(p.in(m.Path), configFile)); err != nil {
+				return nil, err
+			}
+		case o.Ranking != nil || out != nil:
+			return nil, fmt.Errorf("%s: module %d, %.80q: it is not supported in a reranker", p.in(modulesFile), i, m.Type)
+		}
+	}
+	return out, nil
+}
+
+// logitScore reads the settings of the module LogitScore.
+func (o *opened) logitScore(fsys fs.FS, name string) (*Ranking, error) {
+	if !exists(fsys, name) {
+		return nil, errors.New(name + ": missing")
+	}
+	c, err := readConfig(fsys, name, maxConfigFile)
+	if err != nil {
+		return nil, err
+	}
+	r := &Ranking{ByTemplate: true, True: c.integer("true_token_id", 0, 0, o.Spec.Vocab-1), False: c.integer("false_token_id", -1, 0, o.Spec.Vocab-1)}
+	c.needs("true_token_id")
+	c.require([]requiredValue{{"module_input_name", `"causal_logits"`}})
+	if *c.err != nil {
+		return nil, fmt.Errorf("%s: %w", name, *c.err)
+	}
+	return r, nil
+}

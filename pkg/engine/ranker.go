@@ -1,0 +1,456 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+	"strings"
+
+	"glossa/pkg/chat"
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
+)
+
+// Ranker is a model in memory that scores documents for a query. It implements [llm.Reranker]
+// and [llm.Tokenizer], and is safe for concurrent use.
+type Ranker struct {
+	*core
+
+	ranking  *arch.Ranking
+	head     *rankingHead   // nil: the logits of two tokens
+	template *chat.Template // of a decoder; nil: that of Qwen3-Reranker
+}
+
+var (
+	_ llm.Backend   = (*Ranker)(nil)
+	_ llm.Tokenizer = (*Ranker)(nil)
+	_ llm.Reranker  = (*Ranker)(nil)
+)
+
+// maxPairs bounds the pairs of a request.
+const maxPairs = 2048
+
+// NewRanker reads the weights of a model that scores documents for a query. It closes m.
+func NewRanker(m *arch.Model, cfg Config) (_ *Ranker, err error) {
+	defer func() {
+		if closing := m.Close(); err == nil {
+			err = closing
+		}
+	}()
+	if m.Ranking == nil {
+		return nil, fmt.Errorf("model %q: the files of the %s model do not say how it ranks documents", cfg.Name, m.Type)
+	}
+	r := &Ranker{ranking: m.Ranking}
+	if m.Ranking.Head == nil && m.Ranking.ByTemplate {
+		if r.template, err = pairTemplate(m); err != nil {
+			return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
+		}
+	}
+	if r.core, err = newCore(m, cfg); err != nil {
+		return nil, err
+	}
+	r.context = min(r.context, m.Ranking.MaxTokens)
+	r.info.Context, r.info.Streaming, r.info.Task = r.context, false, llm.TaskRerank
+	if r.context < len(m.Ranking.Pair) {
+		return nil, fmt.Errorf("model %q: a context of %d tokens is too short for a pair", cfg.Name, r.context)
+	}
+	if h := m.Ranking.Head; h != nil {
+		if r.head, err = newRankingHead(r.kernels, h, m.Spec); err != nil {
+			return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
+		}
+	}
+	return r, nil
+}
+
+// pairTemplate returns the template of a decoder that ranks.
+func pairTemplate(m *arch.Model) (*chat.Template, error) {
+	if m.Chat.Empty() {
+		return nil, errors.New("a reranker with the module LogitScore needs a chat template")
+	}
+	return chat.CompilePairs(m.Chat)
+}
+
+// Generate implements [llm.Backend]. It returns an error.
+func (r *Ranker) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model ranks documents and does not complete texts: use /v1/rerank"))
+	}
+}
+
+// Rerank implements [llm.Reranker]. The score of a pair does not depend, to the bit, on the
+// other pairs.
+func (r *Ranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Relevance, llm.Usage, error) {
+	switch {
+	case len(req.Pairs) == 0:
+		return nil, llm.Usage{}, invalid("documents", "at least one document is required")
+	case len(req.Pairs) > maxPairs:
+		return nil, llm.Usage{}, invalid("documents", fmt.Sprintf("at most %d documents", maxPairs))
+	}
+	worker, err := r.queue.acquire(ctx)
+	if err != nil {
+		return nil, llm.Usage{}, err
+	}
+	defer worker.release()
+	j := &joiner{Ranker: r, request: req}
+	pairs := make([]joined, len(req.Pairs))
+	var usage llm.Usage
+	for i, p := range req.Pairs {
+		if pairs[i], err = j.join(ctx, p); err != nil {
+			return nil, llm.Usage{}, inDocument(i, err)
+		}
+		usage.Input += len(pairs[i].ids)
+	}
+	need := r.bytes(pairs)
+	if err := r.affords(need, "fewer or shorter documents"); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	if err := worker.claim(ctx, need); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	member := r.lanes.join(llm.SenderOf(ctx), worker)
+	defer member.leave()
+	out := make([]llm.Relevance, 0, len(pairs))
+	for rest := pairs; len(rest) > 0; {
+		ids, second := columns(rest)
+		n := together(ids)
+		logits, err := r.logits(ctx, member, ids[:n], second[:n])
+		if err != nil {
+			return nil, llm.Usage{}, err
+		}
+		for i, logit := range logits {
+			if math.IsNaN(logit) {
+				return nil, llm.Usage{}, r.lanes.damaged()
+			}
+			out = append(out, r.relevance(logit, &rest[i]))
+		}
+		rest = rest[n:]
+	}
+	return out, usage, nil
+}
+
+// inDocument adds the index of the document to the error of a pair that is too long.
+func inDocument(i int, err error) error {
+	if long, ok := err.(*llm.Error); ok && long.Code == llm.TooLong {
+		long.Param = fmt.Sprintf("documents[%d]", i)
+	}
+	return err
+}
+
+// relevance returns the score of a logit.
+func (r *Ranker) relevance(logit float64, p *joined) llm.Relevance {
+	score := logit
+	if !r.ranking.Identity {
+		score = 1 / (1 + math.Exp(-logit))
+	}
+	return llm.Relevance{Score: score, Logit: logit, Tokens: len(p.ids), Cut: p.cut}
+}
+
+// columns returns the tokens of pairs, and where their second texts begin.
+func columns(pairs []joined) (ids [][]int, second []int) {
+	for i := range pairs {
+		ids, second = append(ids, pairs[i].ids), append(second, pairs[i].second)
+	}
+	return ids, second
+}
+
+// bytes returns the memory that pairs may take.
+func (r *Ranker) bytes(pairs []joined) int64 {
+	ids, _ := columns(pairs)
+	return r.passBytes(ids) + int64(len(pairs))*64
+}
+
+// logits computes the logits of pairs in one pass.
+func (r *Ranker) logits(ctx context.Context, m *member, ids [][]int, second []int) (out []float64, err error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if r.head == nil {
+		return r.tokenLogits(ctx, m, ids)
+	}
+	width := r.model.Width
+	err = m.runExclusive(ctx, func(p *transformer.Pass) error {
+		_, err := p.EncodePairs(ids, second)
+		x := p.Last()
+		for _, text := range ids {
+			rows := slices.Collect(slices.Chunk(x[:len(text)*width], width))
+			if !r.head.mean {
+				rows = rows[:1]
+			}
+			for _, row := range rows {
+				r.model.FinalNorm(true, row, row)
+			}
+			out = append(out, r.head.logit(r.kernels, rows))
+			x = x[len(text)*width:]
+		}
+		return err
+	})
+	return out, err
+}
+
+// tokenLogits computes the logits of the token True after each text, less those of the token
+// False.
+func (r *Ranker) tokenLogits(ctx context.Context, m *member, texts [][]int) ([]float64, error) {
+	out := make([]float64, 0, len(texts))
+	for _, ids := range texts {
+		cache := r.model.NewCache(len(ids))
+		for at := 0; at < len(ids); at += prefillChunk {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			s := transformer.Sequence{Cache: cache, Tokens: ids[at:min(at+prefillChunk, len(ids))]}
+			if at+prefillChunk >= len(ids) {
+				s.Logits = 1
+			}
+			if err := m.runExclusive(ctx, func(p *transformer.Pass) error {
+				logits, err := p.Forward([]transformer.Sequence{s})
+				if err == nil && s.Logits > 0 {
+					logit := logits[r.ranking.True]
+					if r.ranking.False >= 0 {
+						logit -= logits[r.ranking.False]
+					}
+					out = append(out, float64(logit))
+				}
+				return err
+			}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// rankingHead is an [arch.RankingHead] in memory.
+type rankingHead struct {
+	mean         bool
+	dense, out   *dense
+	gelu         bool      // after dense
+	weight, bias []float32 // of the norm; weight nil: there is none
+	eps          float32
+}
+
+// newRankingHead reads the weights of a head.
+func newRankingHead(k *kernel.Kernels, from *arch.RankingHead, s *transformer.Spec) (h *rankingHead, err error) {
+	h = &rankingHead{mean: from.Mean, eps: s.Eps}
+	if h.dense, err = newDense(k, from.Dense); err != nil {
+		return nil, err
+	}
+	if h.out, err = newDense(k, from.Out); err != nil {
+		return nil, err
+	}
+	h.gelu = from.GELU
+	if from.Norm == nil {
+		return h, nil
+	}
+	if h.weight, err = readVector(from.Norm.Weight); err == nil {
+		h.bias, err = readVector(from.Norm.Bias)
+	}
+	return h, err
+}
+
+// readVector reads a vector; nil if the model does not have it.
+func readVector(v transformer.Vector) (out []float32, err error) {
+	if len(v) == 0 {
+		return nil, nil
+	}
+	out = make([]float32, v[0].Rows)
+	return out, v[0].Read(out, 0)
+}
+
+// logit computes the logit of the vectors that are pooled.
+func (h *rankingHead) logit(k *kernel.Kernels, rows [][]float32) float64 {
+	mode := arch.PoolFirst
+	if h.mean {
+		mode = arch.PoolMean
+	}
+	x := h.dense.apply(k, poolRows(mode, rows, 0))
+	if h.gelu {
+		k.GELUErf(x)
+	}
+	if h.weight != nil {
+		k.LayerNorm(x, x, h.weight, h.bias, h.eps)
+	}
+	return float64(h.out.apply(k, x)[0])
+}
+
+// A joined pair is one text of tokens.
+type joined struct {
+	ids    []int
+	second int // where tokens of type 1 begin
+	cut    bool
+}
+
+// A joiner joins the pairs of a request.
+type joiner struct {
+	*Ranker
+	request *llm.RerankRequest
+	query   string // the last one
+	ids     []int  // of query
+}
+
+// limit returns the largest number of tokens of a pair.
+func (j *joiner) limit() int {
+	if most := j.request.MaxPair; most > 0 {
+		return min(most, j.context)
+	}
+	return j.context
+}
+
+// join returns the tokens of a pair.
+func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
+	if j.head == nil {
+		return j.joinText(ctx, p)
+	}
+	limit := j.limit()
+	room := max(0, limit-len(j.ranking.Pair)+2)
+	if j.ids == nil || p.Query != j.query {
+		ids, err := j.encodeText(ctx, p.Query)
+		if err != nil {
+			return joined{}, err
+		}
+		j.query, j.ids = p.Query, ids
+	}
+	document, err := j.encodeText(ctx, p.Document)
+	if err != nil {
+		return joined{}, err
+	}
+	out := joined{}
+	if most := j.request.MaxDocument; most > 0 && len(document) > most {
+		document, out.cut = document[:most], true
+	}
+	query := j.ids
+	if n := len(query) + len(document); n > room {
+		if !j.request.Truncate {
+			return joined{}, llm.TooManyTokens("the query and the document have", n+limit-room, limit)
+		}
+		n1, n2 := longestFirst(len(query), len(document), room)
+		query, document, out.cut = query[:n1], document[:n2], true
+	}
+	typed := false
+	for _, part := range j.ranking.Pair {
+		if part.Type == 1 && !typed {
+			out.second, typed = len(out.ids), true
+		}
+		switch part.Text {
+		case 1:
+			out.ids = append(out.ids, query...)
+		case 2:
+			out.ids = append(out.ids, document...)
+		default:
+			out.ids = append(out.ids, part.ID)
+		}
+	}
+	if !typed {
+		out.second = len(out.ids)
+	}
+	if len(out.ids) == 0 {
+		out.ids, out.second = []int{j.empty}, 1
+	}
+	return out, nil
+}
+
+// longestFirst returns the numbers of tokens that remain of two texts with n1 and n2 tokens,
+// most together, if they are too many.
+//
+// Source: tokenizers 0.23, TruncationStrategy::LongestFirst.
+func longestFirst(n1, n2, most int) (int, int) {
+	if n1 > n2 {
+		n2, n1 = longestFirst(n2, n1, most)
+		return n1, n2
+	}
+	if n1 > most {
+		n2 = n1
+	} else {
+		n2 = max(n1, most-n1)
+	}
+	if n1+n2 > most {
+		n1 = most / 2
+		n2 = n1 + most%2
+	}
+	return n1, n2
+}
+
+// encodeText returns the tokens of a text, without those of the tokenizer's template. Special
+// tokens in it are text.
+func (r *Ranker) encodeText(ctx context.Context, text string) ([]int, error) {
+	if r.ranking.Lowercase {
+		text = lower(text)
+	}
+	to := tokenizer.Collector{Max: int(max(int64(r.context), r.memory/8))}
+	if err := r.encode(ctx, &to, []llm.Part{{Text: text}}); err != nil {
+		return nil, r.tooLong("the query or a document has", err)
+	}
+	return to.IDs(), nil
+}
+
+// instruction is the default one of Qwen3-Reranker.
+const instruction = "Given a web search query, retrieve relevant passages that answer the query"
+
+// parts returns the prompt of a pair for a decoder.
+//
+// Source: the model card of Qwen3-Reranker.
+func (r *Ranker) parts(ctx context.Context, query, document string) ([]llm.Part, error) {
+	if r.template != nil {
+		say := func(role, text string) llm.Message { return llm.Message{Role: role, Parts: []llm.Part{{Text: text}}} }
+		return r.template.Render(ctx, &chat.Chat{Messages: []llm.Message{say("query", query), say("document", document)}, Open: true})
+	}
+	return []llm.Part{
+		{Special: true, Text: "<|im_start|>system\nJudge whether the Document meets the requirements based on the Query and the Instruct provided. " +
+			"Note that the answer can only be \"yes\" or \"no\".<|im_end|>\n<|im_start|>user\n<Instruct>: " + instruction + "\n<Query>: "},
+		{Text: query}, {Special: true, Text: "\n<Document>: "}, {Text: document},
+		{Special: true, Text: "<|im_end|>\n<|im_start|>assistant\n<think>\n\n</think>\n\n"},
+	}, nil
+}
+
+// joinText returns the tokens of a pair for a decoder. A document that is too long loses its
+// end.
+func (j *joiner) joinText(ctx context.Context, p llm.Pair) (out joined, err error) {
+	if j.ranking.Lowercase {
+		p.Query, p.Document = lower(p.Query), lower(p.Document)
+	}
+	var document []int
+	if most := j.request.MaxDocument; most > 0 {
+		if document, err = j.encodeText(ctx, p.Document); err != nil {
+			return out, err
+		}
+		if len(document) > most {
+			document, out.cut = document[:most], true
+			p.Document = j.text(document)
+		}
+	}
+	for {
+		parts, err := j.parts(ctx, p.Query, p.Document)
+		if err != nil {
+			return out, err
+		}
+		to := tokenizer.Collector{Max: int(max(int64(j.context), j.memory/8))}
+		if err := j.encode(ctx, &to, parts); err != nil {
+			return out, j.tooLong("the query and the document have", err)
+		}
+		out.ids = to.IDs()
+		over := len(out.ids) - j.limit()
+		if over <= 0 {
+			return out, nil
+		}
+		if document == nil {
+			if document, err = j.encodeText(ctx, p.Document); err != nil {
+				return out, err
+			}
+		}
+		if !j.request.Truncate || len(document) == 0 {
+			return out, llm.TooManyTokens("the query and the document have", len(out.ids), j.limit())
+		}
+		document, out.cut = document[:max(0, len(document)-over)], true
+		p.Document = j.text(document)
+	}
+}
+
+// text returns the text of tokens, without a character that is cut at its end.
+func (r *Ranker) text(ids []int) string {
+	return strings.TrimRight(tokenizer.Decode(r.tokenizer, ids), "\ufffd")
+}
