@@ -122,6 +122,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	local := golden(t, Config{})
 	script, _ := scripted(t)
 	addTranslator(t, local)
+	addEncoder(t, local)
 	for _, m := range []struct {
 		app          *App
 		family, name string
@@ -129,6 +130,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	}{
 		{local, "local", "golden", []string{"", "score", "embed", "tokenize", "render"}},
 		{local, "local", "translator", []string{"embed", "tokenize", "translate"}},
+		{local, "local", "encoder", []string{"embed", "semantic", "tokenize"}},
 		{script, "elsewhere", "script", []string{"", "form", "tools"}},
 	} {
 		h := m.app.Handler()

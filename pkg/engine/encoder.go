@@ -134,8 +134,8 @@ func (e *Encoder) newEmbedding(req *llm.EmbedRequest) (*embedding, error) {
 	switch {
 	case len(req.Prompts) == 0:
 		return nil, invalid("prompt", "is required")
-	case len(req.Prompts) > maxRows:
-		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxRows))
+	case len(req.Prompts) > maxTexts:
+		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxTexts))
 	case req.Dimensions < 0 || req.Dimensions > e.width:
 		return nil, invalid("dimensions", fmt.Sprintf("must be between 1 and %d, not %d", e.width, req.Dimensions))
 	}
@@ -143,12 +143,9 @@ func (e *Encoder) newEmbedding(req *llm.EmbedRequest) (*embedding, error) {
 	if w.dimensions == 0 {
 		w.dimensions = e.sentence.Truncate
 	}
-	name := req.PromptName
-	if name == "" {
-		name = e.sentence.Prompt
-	}
-	if name == "" {
-		return w, nil
+	name, err := e.promptName(req)
+	if err != nil || name == "" {
+		return w, err
 	}
 	text, ok := e.sentence.Prompts[name]
 	if !ok {
