@@ -49,7 +49,7 @@ var asked = []struct {
 	{"POST", "/translate", `{"model":"MODEL","source":"a","target_language":"nso"}`, "translate", "translation", "error"},
 	{"POST", "/semantic_embed", `{"model":"MODEL","prompt":"a","representation":"symmetric"}`, "semantic", "embedding", "error"},
 	{"POST", "/batch_semantic_embed", `{"model":"MODEL","prompts":["a"],"representation":"symmetric"}`, "semantic", "embeddings", "error"},
-	{"POST", "/instructable_embed", `{"model":"MODEL","input":"a","instruction":"b"}`, "semantic", "embedding", "error"},
+	{"POST", "/instructable_embed", `{"model":"MODEL","input":"a","instruction":"b"}`, "instructable", "embedding", "error"},
 	{"POST", "/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "results", "error"},
 	{"POST", "/steering_concepts", `{"examples":[]}`, "steer", "id", "error"},
 	{"POST", "/v1/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "output", "detail"},
