@@ -46,6 +46,7 @@ func NewEncoder(m *arch.Model, cfg Config) (_ *Encoder, err error) {
 		return nil, err
 	}
 	e.context = min(e.context, m.Sentence.MaxTokens)
+	e.start, e.end = m.Sentence.Before, m.Sentence.After
 	e.info.Context, e.info.Streaming = e.context, false
 	if around := len(m.Sentence.Before) + len(m.Sentence.After); e.context <= around {
 		return nil, fmt.Errorf("model %q: a context of %d tokens, %d of which the tokenizer adds", cfg.Name, e.context, around)
