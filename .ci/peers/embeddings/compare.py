@@ -160,7 +160,7 @@ def row(shape, threads, tokens, batch, speed):
     peers = {name: s for name, s in speed.items() if not name.startswith("glossa")}
     plain = max(s for name, s in peers.items() if name.endswith("f32"))
     cells = [shape, threads, tokens, batch, *(f"{s:.1f}" for s in speed.values()), f"{tokens * speed['glossa q8_0']:.0f}",
-             f"{speed['glossa f32'] / plain:.2f}", f"{speed['glossa q8_0'] / max(peers.values()):.2f}"]
+             f"{speed['glossa f32'] / plain:.2f}", f"{speed['glossa q8_0'] / max(peers.values()):.2f}", f"{os.getloadavg()[0]:.1f}"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -180,7 +180,7 @@ def main():
     print(f"{datetime.date.today().isoformat()}, {processor()}; torch {torch.__version__}, transformers {transformers.__version__}, "
           f"onnxruntime {onnxruntime.__version__}. Texts a second, medians of {a.rounds} requests in turn, or one that takes longer than {SLOW} s; the ratios are glossa's "
           "f32 to the fastest peer in f32, and glossa's q8_0 to the fastest peer.\n")
-    heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_0", "f32 ratio", "q8_0 ratio"]
+    heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_0", "f32 ratio", "q8_0 ratio", "load"]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
     for shape, threads in itertools.product(a.shapes.split(","), numbers(a.threads)):
         for tokens, batch, speed in measure(a, shape, threads, itertools.product(numbers(a.tokens), numbers(a.batches))):
