@@ -16,7 +16,7 @@ ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULNDB      := https://vuln.go.dev
 
 # ./... omits directories whose names begin with a dot.
-PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases ./.ci/prose ./.ci/release ./.ci/module
+PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/embeddings ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases ./.ci/prose ./.ci/release ./.ci/module
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -97,6 +97,14 @@ bench: ## compare the benchmarks with the last commit's (BENCH=Decode PKG=./pkg/
 .PHONY: bench-peers
 bench-peers: glossa ## compare texts and speed with llama.cpp on the same files (ARGS="--shapes gpt2-124m --threads 1", ARGS=--agree)
 	GO='$(GO)' .ci/peers/run bin/glossa $(ARGS)
+
+EMBEDDINGS := .ci/peers/embeddings/results.md
+.PHONY: bench-embeddings
+bench-embeddings: ## compare the speed of encoders with torch and onnxruntime (ARGS="--shapes minilm-l6 --batches 1,16 --no-onnx")
+	mkdir -p .cache
+	GO='$(GO)' .ci/peers/embeddings/run $(ARGS) > .cache/embeddings.md
+	cat .cache/embeddings.md
+	mv .cache/embeddings.md $(EMBEDDINGS)
 
 # The schemas have no licence and are not in the repository.
 MASKBENCH   ?= ../shared/data/maskbench

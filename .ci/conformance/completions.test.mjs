@@ -1,6 +1,7 @@
 // Completions and embeddings through the official Node SDK, and the AI SDK over the
 // provider that it has for servers like this one.
 import assert from 'node:assert/strict'
+import { fileURLToPath } from 'node:url'
 import { after, before, suite, test } from 'node:test'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { embed, embedMany, generateText, streamText } from 'ai'
@@ -70,6 +71,27 @@ suite('openai: embeddings', () => {
       assert.ok(Math.abs(Math.hypot(...embedding) - 1) < 1e-5)
     })
     assert.deepEqual(packed.usage, plain.usage)
+  })
+
+  test('options of a model that is trained for embeddings', async () => {
+    const encoders = fileURLToPath(new URL('../../pkg/engine/testdata/encoders', import.meta.url))
+    const own = await serve({ args: ['--checkpoints', encoders] })
+    try {
+      const ask = (params) => own.client().embeddings.create({ model: 'bert', input: ['the red hen', 'a cat'], ...params })
+      const [plain, query, named, cut] = await Promise.all([ask(), ask({ input_type: 'query' }), ask({ prompt_name: 'query' }), ask({ dimensions: 8 })])
+      assert.deepEqual(query.data, named.data)
+      assert.notDeepEqual(query.data, plain.data)
+      assert.ok(query.usage.prompt_tokens > plain.usage.prompt_tokens)
+      assert.equal(plain.data[1].embedding.length, 32)
+      const [{ embedding }] = cut.data
+      assert.equal(embedding.length, 8)
+      assert.ok(Math.abs(Math.hypot(...embedding) - 1) < 1e-5)
+      const long = 'the red hen '.repeat(20)
+      await assert.rejects(ask({ input: long }), (e) => e instanceof OpenAI.BadRequestError && e.param === 'input' && /24 tokens/.test(e.message))
+      assert.equal((await ask({ input: long, truncate: true })).usage.prompt_tokens, 24)
+    } finally {
+      await own.stop()
+    }
   })
 })
 

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import os
+import pathlib
 import signal
 import socket
 import subprocess
@@ -12,6 +13,7 @@ import time
 
 GLOSSA = os.environ["GLOSSA"]  # path of the built binary
 STARTERS = ("novels", "abc", "chords", "forms")
+ENCODERS = pathlib.Path(__file__).parents[2] / "pkg/engine/testdata/encoders"
 START_SECONDS = 60
 STOP_SECONDS = 30
 

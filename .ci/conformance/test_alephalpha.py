@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from aleph_alpha_client import (
-    AsyncClient, ChatRequest, Client, CompletionRequest, DetokenizationRequest, EmbeddingRequest, EvaluationRequest, ExplanationRequest, Image,
+    AsyncClient, BatchSemanticEmbeddingRequest, ChatRequest, Client, CompletionRequest, DetokenizationRequest, EmbeddingRequest, EvaluationRequest, ExplanationRequest, Image,
     Message, Prompt, SemanticEmbeddingRequest, SemanticRepresentation, Text, TextControl, TokenizationRequest, Tokens)
 from aleph_alpha_client.chat import ChatStreamChunk, FinishReason, Role, StreamOptions, Usage
 from aleph_alpha_client.chat import ToolCall
@@ -22,7 +22,7 @@ from aleph_alpha_client.prompt import ControlTokenOverlap
 from aleph_alpha_client.translation import TranslationRequest
 
 from alephalpha import LOGITS_OF_AB, PROMPTS, embeddings, golden_run, logprob_of, pool
-from server import STARTERS, Server, ask
+from server import ENCODERS, STARTERS, Server, ask
 
 TRANSLATOR = pathlib.Path(__file__).parents[2] / "functions/testdata/translator"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -33,6 +33,7 @@ def setUpModule():
     root = unittest.enterModuleContext(tempfile.TemporaryDirectory())
     golden_run(root)
     shutil.copytree(TRANSLATOR, pathlib.Path(root, "translator"))
+    shutil.copytree(ENCODERS / "bert", pathlib.Path(root, "encoder"))
     server = unittest.enterModuleContext(Server("--checkpoints", root))
     client = Client(token="not-needed", host=server.url, total_retries=0)
     chat = server.client()
@@ -203,6 +204,41 @@ class Evaluate(unittest.TestCase):
     def test_no_scorer(self):
         with self.assertRaisesRegex(ValueError, "MISSING_CAPABILITY"):
             self.evaluate("phrases", "a", "b")
+
+
+class Semantic(unittest.TestCase):
+    def embed(self, text, representation, **params):
+        request = SemanticEmbeddingRequest(Prompt.from_text(text), representation, **params)
+        return client.semantic_embed(request, "encoder").embedding
+
+    def test_representations_choose_the_prompts(self):
+        query, plain, document = (self.embed("the red hen", r) for r in (
+            SemanticRepresentation.Query, SemanticRepresentation.Symmetric, SemanticRepresentation.Document))
+        self.assertNotEqual(query, plain)
+        self.assertEqual(document, plain)  # this model's documents have no prompt
+        openai = chat.embeddings.create(
+            model="encoder", input="the red hen", extra_body={"prompt_name": "query"}, encoding_format="float").data[0].embedding
+        for a, b in zip(self.embed("the red hen", SemanticRepresentation.Query, normalize=True), openai, strict=True):
+            self.assertAlmostEqual(a, b, 6)
+
+    def test_compressed(self):
+        whole = self.embed("the red hen", SemanticRepresentation.Query)
+        cut = self.embed("the red hen", SemanticRepresentation.Query, compress_to_size=8, normalize=True)
+        length = sum(x * x for x in whole[:8]) ** 0.5
+        for a, b in zip(cut, whole, strict=False):
+            self.assertAlmostEqual(a, b / length, 6)
+        self.assertEqual((len(whole), len(cut)), (32, 8))
+        with self.assertRaisesRegex(ValueError, "compress_to_size"):
+            self.embed("x", SemanticRepresentation.Query, compress_to_size=128)
+
+    def test_batches(self):
+        texts = ["a cat", "the red hen", "hens"] * 50  # of which the client makes two requests
+        request = BatchSemanticEmbeddingRequest([Prompt.from_text(t) for t in texts], SemanticRepresentation.Document)
+        answer = client.batch_semantic_embed(request, "encoder")
+        self.assertEqual(len(answer.embeddings), 150)
+        self.assertEqual(answer.embeddings[1], self.embed("the red hen", SemanticRepresentation.Document))
+        with self.assertRaisesRegex(ValueError, "must not be empty"):
+            client.batch_semantic_embed(BatchSemanticEmbeddingRequest([Prompt.from_text("")], SemanticRepresentation.Query), "encoder")
 
 
 class Embed(unittest.TestCase):
@@ -385,7 +421,7 @@ class Errors(unittest.TestCase):
 
     def test_not_served(self):
         prompt = Prompt.from_text("x")
-        with self.assertRaisesRegex(ValueError, "semantic embeddings are not supported.*MISSING_CAPABILITY"):
+        with self.assertRaisesRegex(ValueError, "not trained for embeddings.*MISSING_CAPABILITY"):
             client.semantic_embed(SemanticEmbeddingRequest(prompt, SemanticRepresentation.Symmetric), "abc")
         with self.assertRaisesRegex(ValueError, "instructable embeddings are not supported.*MISSING_CAPABILITY"):
             client.instructable_embed(InstructableEmbeddingRequest(prompt, "to find it"), "abc")

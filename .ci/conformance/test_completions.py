@@ -7,7 +7,7 @@ import unittest
 import numpy
 import openai
 
-from server import STARTERS, Server
+from server import ENCODERS, STARTERS, Server
 
 PROMPTS = {"novels": "The old lighthouse stood", "abc": "X:1\nT:The Kettle\nM:3/4", "chords": "C-major pop : chorus",
            "forms": "\n\nHilda, a tall weaver"}
@@ -158,3 +158,75 @@ class Embeddings(unittest.TestCase):
             self.assertTrue(caught.exception.param.startswith("input"))
         with self.assertRaises(openai.NotFoundError):
             client.embeddings.create(model="no-such-model", input="x")
+
+
+class Encoder(unittest.TestCase):
+    """A model of sentence-transformers with the prompts query and document."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.client = cls.enterClassContext(Server("--checkpoints", ENCODERS)).client()
+
+    def embed(self, texts, **extra):
+        answer = self.client.embeddings.create(model="bert", input=texts, **extra)
+        return [numpy.asarray(d.embedding, "<f4") for d in answer.data], answer.usage.prompt_tokens
+
+    def test_dimensions_are_cut_and_normalised_again(self):
+        [whole], _ = self.embed("the red hen")
+        [cut], _ = self.embed("the red hen", dimensions=8)
+        self.assertEqual((len(whole), len(cut)), (32, 8))
+        numpy.testing.assert_allclose(cut, whole[:8] / numpy.linalg.norm(whole[:8]), atol=1e-6)
+
+    def test_what_the_vectors_are_for(self):
+        [query], tokens = self.embed("the red hen", extra_body={"prompt_name": "query"})
+        [plain], fewer = self.embed("the red hen")
+        self.assertGreater(tokens, fewer)
+        for name, words, want in (
+                ("input_type", ("query", "search_query"), query), ("task", ("retrieval.query",), query),
+                ("input_type", ("passage", "document", "search_document", "classification"), plain)):
+            for word in words:
+                [got], _ = self.embed("the red hen", extra_body={name: word})
+                numpy.testing.assert_array_equal(got, want, word)
+
+    def test_long_texts_are_refused_or_cut(self):
+        long = "the red hen " * 20
+        with self.assertRaises(openai.BadRequestError) as caught:
+            self.embed(["a cat", long])
+        self.assertIn("maximum context length is 24 tokens. However, your input resulted in at least 25 tokens", str(caught.exception))
+        self.assertEqual(caught.exception.param, "input")
+        for cut in (True, "END"):
+            _, tokens = self.embed([long], extra_body={"truncate": cut})
+            self.assertEqual(tokens, 24)
+
+    def test_token_ids(self):
+        ids = server_tokens(self.client, "the red hen")
+        [want], tokens = self.embed("the red hen")
+        [[got, other], used] = self.embed([ids, ids])
+        self.assertEqual(used, 2 * tokens)
+        numpy.testing.assert_array_equal(got, want)
+        numpy.testing.assert_array_equal(other, want)
+
+    def test_a_batch_is_its_texts_to_the_bit(self):
+        texts = ["a cat", "the red hen", "hens", "the cat the hen the cat"] * 512
+        together, _ = self.embed(texts)
+        for text, vector in list(zip(texts, together))[-4:]:
+            [alone], _ = self.embed(text)
+            self.assertEqual(alone.tobytes(), vector.tobytes())
+
+    def test_refused(self):
+        for param, given in (
+                ("dimensions", {"dimensions": 33}), ("prompt_name", {"extra_body": {"prompt_name": "ask"}}),
+                ("input_type", {"extra_body": {"input_type": "cook"}}), ("truncate", {"extra_body": {"truncate": "START"}})):
+            with self.subTest(param=param), self.assertRaises(openai.BadRequestError) as caught:
+                self.embed("x", **given)
+            self.assertEqual(caught.exception.param, param)
+        for texts in (["x"] * 2049, [[10**6]], "x " * 5_000_000):
+            with self.assertRaises(openai.APIStatusError) as caught:
+                self.embed(texts)
+            self.assertIn(caught.exception.status_code, (400, 413))
+
+
+def server_tokens(client, text):
+    """The ids of a text with the tokens that the tokenizer puts around it."""
+    root = client.base_url.copy_with(raw_path=b"/tokenize")
+    return client.post(str(root), cast_to=object, body={"model": "bert", "prompt": text})["tokens"]

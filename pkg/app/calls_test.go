@@ -2,9 +2,12 @@ package app
 
 import (
 	"bytes"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,18 +29,26 @@ func upload(t testing.TB, name string) string {
 // addTranslator adds a model that translates to the app's checkpoints.
 func addTranslator(t testing.TB, a *App) {
 	t.Helper()
-	dir := filepath.Join(a.cfg.Checkpoints, "translator")
-	if err := os.CopyFS(dir, os.DirFS("../../functions/testdata/translator")); err != nil {
+	addModel(t, a, "translator", "../../functions/testdata/translator")
+}
+
+// addEncoder adds a model that embeds texts.
+func addEncoder(t testing.TB, a *App) {
+	t.Helper()
+	addModel(t, a, "encoder", "../engine/testdata/encoders/bert")
+}
+
+// addModel adds the model of a directory, older than the golden run, which stays the default.
+func addModel(t testing.TB, a *App, name, from string) {
+	t.Helper()
+	dir := filepath.Join(a.cfg.Checkpoints, name)
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, "*"))
-	if err != nil {
+	if err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		return errors.Join(err, os.Chtimes(path, time.Time{}, time.Unix(1739800000, 0)))
+	}); err != nil {
 		t.Fatal(err)
-	}
-	for _, file := range files { // older than the golden run, which stays the default
-		if err := os.Chtimes(file, time.Time{}, time.Unix(1739800000, 0)); err != nil {
-			t.Fatal(err)
-		}
 	}
 }
 
@@ -115,6 +126,15 @@ func callsOpenAI() []call {
 		{"POST", "/v1/score", "", account.Client, `{"text_1":"a","text_2":["b","c"]}`, 200},
 		{"POST", "/score", "", account.Client, `{"queries":["a","b"],"documents":["b","c"]}`, 200},
 		{"POST", "/score", "", account.Client, `{"queries":["a","b"],"documents":["b"]}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":"a","input_type":"query"}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":"a","truncate":true}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":["a","the hen"],"dimensions":4,"input_type":"query","truncate":"END"}`, 200},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":[[2,9,3]],"prompt_name":"document","encoding_format":"base64"}`, 200},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":"a","dimensions":33}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":"a","prompt_name":"ask"}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":"a","truncate":"START"}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":"` + strings.Repeat("hen ", 40) + `"}`, 400},
+		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":"` + strings.Repeat("hen ", 40) + `","truncate":true}`, 200},
 		{"GET", "/tokenizer_info", "", account.Client, "", 400},
 		{"GET", "/tokenizer_info?model=golden", "/tokenizer_info", account.Client, "", 200},
 		{"GET", "/tokenizer_info?model=none", "/tokenizer_info", account.Client, "", 404},
@@ -300,6 +320,9 @@ func callsAlephAlpha() []call {
 		{"GET", "/models/translator/tokenizer", "/models/{name}/tokenizer", account.Client, "", 400},
 		{"GET", "/models/none/tokenizer", "/models/{name}/tokenizer", account.Client, "", 404},
 		{"POST", "/semantic_embed", "", account.Client, aa + `"representation":"symmetric"}`, 400},
+		{"POST", "/semantic_embed", "", account.Client, `{"model":"encoder","prompt":"a","representation":"query","compress_to_size":8,"normalize":true}`, 200},
+		{"POST", "/batch_semantic_embed", "", account.Client, `{"model":"encoder","prompts":["a",[{"type":"token_ids","data":[2,9,3]}]],"representation":"document"}`, 200},
+		{"POST", "/semantic_embed", "", account.Client, `{"model":"encoder","prompt":"a","representation":"query","compress_to_size":128}`, 400},
 		{"POST", "/batch_semantic_embed", "", account.Client, `{"prompts":["a"],"representation":"symmetric"}`, 400},
 		{"POST", "/instructable_embed", "", account.Client, `{"model":"golden","input":"a","instruction":"b"}`, 400},
 		{"POST", "/steering_concepts", "", account.Client, `{"examples":[]}`, 400},

@@ -49,7 +49,7 @@ var asked = []struct {
 	{"POST", "/translate", `{"model":"MODEL","source":"a","target_language":"nso"}`, "translate", "translation", "error"},
 	{"POST", "/semantic_embed", `{"model":"MODEL","prompt":"a","representation":"symmetric"}`, "semantic", "embedding", "error"},
 	{"POST", "/batch_semantic_embed", `{"model":"MODEL","prompts":["a"],"representation":"symmetric"}`, "semantic", "embeddings", "error"},
-	{"POST", "/instructable_embed", `{"model":"MODEL","input":"a","instruction":"b"}`, "semantic", "embedding", "error"},
+	{"POST", "/instructable_embed", `{"model":"MODEL","input":"a","instruction":"b"}`, "instructable", "embedding", "error"},
 	{"POST", "/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "results", "error.message"},
 	{"POST", "/v1/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "usage", "error.message"},
 	{"POST", "/v2/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "meta", "error.message"},
@@ -127,6 +127,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	script, _ := scripted(t)
 	addTranslator(t, local)
 	addRanker(t, local)
+	addEncoder(t, local)
 	for _, m := range []struct {
 		app          *App
 		family, name string
@@ -135,6 +136,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 		{local, "local", "golden", []string{"", "score", "embed", "tokenize", "render"}},
 		{local, "local", "translator", []string{"embed", "tokenize", "translate"}},
 		{local, "local", "ranker", []string{"rerank", "tokenize"}},
+		{local, "local", "encoder", []string{"embed", "semantic", "tokenize"}},
 		{script, "elsewhere", "script", []string{"", "form", "tools"}},
 	} {
 		h := m.app.Handler()

@@ -175,8 +175,7 @@ func TestExamples(t *testing.T) {
 
 // neverServed are the routes that only explain why they are not served.
 var neverServed = map[string]bool{
-	"POST /semantic_embed": true, "POST /batch_semantic_embed": true, "POST /instructable_embed": true,
-	"POST /steering_concepts": true,
+	"POST /instructable_embed": true, "POST /steering_concepts": true,
 }
 
 // refusals lists the statuses that every route of this kind can answer with, in its
@@ -346,6 +345,7 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	a := golden(t, Config{Auth: true, Keys: keys(t)})
 	addTranslator(t, a)
 	addRanker(t, a)
+	addEncoder(t, a)
 	h := a.Handler()
 	doc := load(t, h)
 	answered := map[string]bool{}

@@ -139,9 +139,9 @@ func printable(name string) bool {
 func groups() []string {
 	return []string{
 		"bedrock-ai21", "bedrock-ai21.jamba", "bedrock-amazon", "bedrock-amazon.nova", "bedrock-amazon.nova-2",
-		"bedrock-anthropic", "bedrock-anthropic.claude-instant", "bedrock-anthropic.claude-v2", "bedrock-cohere",
-		"bedrock-cohere.command-r", "bedrock-deepseek", "bedrock-meta", "bedrock-mistral", "bedrock-mistral.mistral-7b",
+		"bedrock-amazon.titan-embed-text", "bedrock-anthropic", "bedrock-anthropic.claude-instant", "bedrock-anthropic.claude-v2", "bedrock-cohere",
+		"bedrock-cohere.command-r", "bedrock-cohere.embed", "bedrock-deepseek", "bedrock-meta", "bedrock-mistral", "bedrock-mistral.mistral-7b",
 		"bedrock-mistral.mistral-large-2402", "bedrock-mistral.mistral-small-2402", "bedrock-mistral.mixtral",
-		"bedrock-openai", "sagemaker-lmi", "sagemaker-lmi-chat", "sagemaker-tgi", "sagemaker-tgi-chat",
+		"bedrock-openai", "sagemaker-lmi", "sagemaker-lmi-chat", "sagemaker-tei", "sagemaker-tgi", "sagemaker-tgi-chat",
 	}
 }

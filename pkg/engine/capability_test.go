@@ -288,7 +288,7 @@ func TestEmbedRefuses(t *testing.T) {
 		"only pooling":    {Prompts: text, Pooling: []llm.Pooling{llm.PoolMax}},
 		"pooling":         {Prompts: text, Layers: []int{0}, Pooling: []llm.Pooling{"sum"}},
 		"too long":        {Prompts: []llm.Prompt{llm.Text(strings.Repeat("1 ", e.model.Context+1))}},
-		"too many texts":  {Prompts: make([]llm.Prompt, 1000)},
+		"too many texts":  {Prompts: make([]llm.Prompt, 2049)},
 		"too much memory": {Prompts: text, Layers: make([]int, 1<<20)},
 	} {
 		e.memory = 1 << 24

@@ -54,7 +54,7 @@ type core struct {
 	queue         *Queue
 	memory        int64 // bytes for a request
 	context       int   // maximum tokens of a text
-	start         []int // tokens that the tokenizer puts before a text
+	start, end    []int // tokens that the tokenizer puts around a text
 	empty         int   // the token that stands for an empty text
 	tokens        int   // ids from here on only pad the vocabulary
 	tokenizerJSON func() ([]byte, error)
@@ -158,6 +158,9 @@ func (c *core) Tokenize(ctx context.Context, parts []llm.Part, start bool) ([]ll
 	}
 	if err == nil {
 		err = c.encode(ctx, &to, parts)
+	}
+	if start && err == nil {
+		err = to.AddTokens(c.end)
 	}
 	n := int64(to.Total())
 	if e, ok := errors.AsType[*tokenizer.LimitError](err); ok {

@@ -34,7 +34,7 @@ func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedd
 func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	encode func(*tokenizer.Collector, llm.Prompt) ([]int, error), run func(context.Context, *member, *hiddenLayers, [][]int) error,
 ) ([]llm.Embedding, llm.Usage, error) {
-	w, err := newEmbedOptions(req, depth)
+	w, err := newEmbedOptions(req, depth, c.model.Width)
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
@@ -165,18 +165,20 @@ type embedOptions struct {
 	sentence bool // the model's own vector
 }
 
-func newEmbedOptions(req *llm.EmbedRequest, depth int) (*embedOptions, error) {
+func newEmbedOptions(req *llm.EmbedRequest, depth, width int) (*embedOptions, error) {
 	if len(req.Prompts) == 0 {
 		return nil, invalid("prompt", "is required")
 	}
-	if len(req.Prompts) > maxRows {
-		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxRows))
+	if len(req.Prompts) > maxTexts {
+		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxTexts))
 	}
 	switch {
 	case req.PromptName != "":
 		return nil, invalid("prompt_name", "this model has no prompts for embeddings by name")
-	case req.Dimensions != 0:
-		return nil, invalid("dimensions", "the embeddings of this model cannot be shortened")
+	case req.Task != "":
+		return nil, llm.Errorf(llm.Unsupported, "this model is not trained for embeddings, so they do not depend on a task such as %s", req.Task)
+	case req.Dimensions != 0 && (req.Dimensions != width || len(req.Layers) > 0):
+		return nil, invalid("dimensions", fmt.Sprintf("the embeddings of this model have %d dimensions and cannot be shortened", width))
 	case req.Truncate:
 		return nil, invalid("truncate", "this model does not cut prompts of embeddings")
 	}

@@ -46,6 +46,7 @@ func NewEncoder(m *arch.Model, cfg Config) (_ *Encoder, err error) {
 		return nil, err
 	}
 	e.context = min(e.context, m.Sentence.MaxTokens)
+	e.start, e.end = m.Sentence.Before, m.Sentence.After
 	e.info.Context, e.info.Streaming, e.info.Task = e.context, false, llm.TaskEmbed
 	if around := len(m.Sentence.Before) + len(m.Sentence.After); e.context <= around {
 		return nil, fmt.Errorf("model %q: a context of %d tokens, %d of which the tokenizer adds", cfg.Name, e.context, around)
@@ -134,8 +135,8 @@ func (e *Encoder) newEmbedding(req *llm.EmbedRequest) (*embedding, error) {
 	switch {
 	case len(req.Prompts) == 0:
 		return nil, invalid("prompt", "is required")
-	case len(req.Prompts) > maxRows:
-		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxRows))
+	case len(req.Prompts) > maxTexts:
+		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxTexts))
 	case req.Dimensions < 0 || req.Dimensions > e.width:
 		return nil, invalid("dimensions", fmt.Sprintf("must be between 1 and %d, not %d", e.width, req.Dimensions))
 	}
@@ -143,12 +144,9 @@ func (e *Encoder) newEmbedding(req *llm.EmbedRequest) (*embedding, error) {
 	if w.dimensions == 0 {
 		w.dimensions = e.sentence.Truncate
 	}
-	name := req.PromptName
-	if name == "" {
-		name = e.sentence.Prompt
-	}
-	if name == "" {
-		return w, nil
+	name, err := e.promptName(req)
+	if err != nil || name == "" {
+		return w, err
 	}
 	text, ok := e.sentence.Prompts[name]
 	if !ok {

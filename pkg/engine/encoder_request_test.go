@@ -45,17 +45,20 @@ func TestEncoderRefuses(t *testing.T) {
 // A text of tokens is complete, so the tokenizer adds nothing to it.
 func TestEncoderTokens(t *testing.T) {
 	e := openEncoder(t, "testdata/encoders/bert", engine.Config{})
-	tokens, err := e.Tokenize(t.Context(), []llm.Part{{Text: "the red hen"}}, false)
+	tokens, err := e.Tokenize(t.Context(), []llm.Part{{Text: "the red hen"}}, true)
 	if err != nil {
 		t.Fatal(err)
 	}
-	ids := []int{2}
+	var ids []int
 	for _, token := range tokens {
 		ids = append(ids, token.ID)
 	}
+	if ids[0] != 2 || ids[len(ids)-1] != 3 {
+		t.Errorf("not the tokens of a whole text: %v", ids)
+	}
 	want, _ := vectorsOf(t, e, embedTexts([]string{"the red hen"}, nil))
-	got, usage := vectorsOf(t, e, &llm.EmbedRequest{Prompts: []llm.Prompt{{Parts: []llm.Part{{Tokens: append(ids, 3)}}}}})
-	if difference(got[0], want[0]) != 0 || usage.Input != len(ids)+1 {
+	got, usage := vectorsOf(t, e, &llm.EmbedRequest{Prompts: []llm.Prompt{{Parts: []llm.Part{{Tokens: ids}}}}})
+	if difference(got[0], want[0]) != 0 || usage.Input != len(ids) {
 		t.Errorf("%d tokens, another vector by %v", usage.Input, difference(got[0], want[0]))
 	}
 }

@@ -15,6 +15,9 @@ import (
 // maxRows bounds the rows of one request.
 const maxRows = 256
 
+// maxTexts bounds the texts of one request for embeddings, as OpenAI does.
+const maxTexts = 2048
+
 // settings are the validated parameters of a request.
 type settings struct {
 	n, bestOf  int // completions of each prompt: returned, decoded

@@ -95,6 +95,10 @@ func (s *Suite) records(t *testing.T) {
 		for with, f := range map[bool]payloads{false: f.payloads, true: f.Alternative} {
 			for _, a := range f.Answers {
 				_, b := s.startWith(t, record, func(_ int, r *Request, w *Reply) { w.Whole(a.text()) })
+				if a.embeds() {
+					embedsOnly(t, sk, b, a)
+					continue
+				}
 				s.plays(t, sk, b, request(with, false), []payload{a})
 			}
 			_, back := s.startWith(t, record, func(_ int, r *Request, w *Reply) {
@@ -109,6 +113,26 @@ func (s *Suite) records(t *testing.T) {
 				s.plays(t, sk, back, request(with, true), f.Events)
 			}
 		}
+	}
+}
+
+// embeds reports whether p has vectors, not a text.
+func (p payload) embeds() bool { return p.Keys["embedding"] != nil || p.Keys["embeddings"] != nil }
+
+// embedsOnly compares the answer of a model that embeds texts with what was played. The model
+// completes none.
+func embedsOnly(t *testing.T, sk string, b *remote.Backend, p payload) {
+	want, err := json.Marshal(p.Keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for keys, err := range b.Invoke(t.Context(), map[string]any{"input": []any{"Hi"}}, false) {
+		if got, fault := json.Marshal(keys); err != nil || fault != nil || string(got) != string(want) {
+			t.Errorf("%s: %s %v %v, want %s", sk, got, err, fault, want)
+		}
+	}
+	if _, _, err := collect(t.Context(), b, request(false, false)); llm.AsError(err).Code != llm.Unsupported {
+		t.Errorf("%s completes a text: %v", sk, err)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestDifferences(t *testing.T) {
 			"/explain", `{"model":"luminous","prompt":"x","target":" y","control_factor":2}`, 400, `control_factor: must be at least 0 and less than 1`,
 		},
 		{
-			"all models have semantic embeddings", "none here was trained for them: they are refused by name, and not made of what there is",
+			"all models have semantic embeddings", "only models that are trained for them do: others refuse them, and their vectors are not made of what there is",
 			"/semantic_embed", `{"model":"luminous","prompt":"x","representation":"symmetric"}`, 400, `"code":"MISSING_CAPABILITY"`,
 		},
 		{

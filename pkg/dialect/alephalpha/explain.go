@@ -70,7 +70,7 @@ type explainInput struct {
 func (e *explainRequest) read() (*explainInput, error) {
 	out := &explainInput{explainRequest: e}
 	var err error
-	if out.prompt, err = readPrompt(e.Prompt); err != nil {
+	if out.prompt, err = readPrompt("prompt", e.Prompt); err != nil {
 		return nil, err
 	}
 	switch {

@@ -257,7 +257,8 @@ func TestService(t *testing.T) {
 		{"GET", "/models/org/m/tokenizer", "", 200, `{"version":"1.0"}`},
 		{"GET", "/models/t/tokenizer", "", 400, `{"error":"this server has no tokenizer for the model","code":"MISSING_CAPABILITY"}`},
 		{"GET", "/models/nope/tokenizer", "", 404, `{"error":"the model 'nope' does not exist","code":"NOT_FOUND"}`},
-		{"POST", "/semantic_embed", `{}`, 400, `{"error":"semantic embeddings are not supported: no model here is trained for the representations symmetric, document and query; /embed has the vectors of a model's layers","code":"MISSING_CAPABILITY"}`},
+		{"POST", "/semantic_embed", `{}`, 400, `{"error":"model: is required","code":"INVALID"}`},
+		{"POST", "/semantic_embed", `{"model":"t","prompt":"x","representation":"query"}`, 400, `{"error":"this model has no embedder","code":"MISSING_CAPABILITY"}`},
 		{"POST", "/steering_concepts", `{}`, 400, `{"error":"steering concepts are not supported","code":"MISSING_CAPABILITY"}`},
 	} {
 		if w := ask(h, test.method, test.target, test.body); w.Code != test.status || strings.TrimSpace(w.Body.String()) != test.want {

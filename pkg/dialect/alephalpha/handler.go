@@ -30,6 +30,8 @@ func Routes(cfg Config) []httpx.Route {
 		{Method: get, Pattern: "/models/{name...}/tokenizer", Permission: httpx.Listing, Doc: tokenizerDoc, Handle: cfg.tokenizer},
 		{Method: post, Pattern: "/complete", Streams: true, Doc: completeDoc, Handle: httpx.Post(completeTable, (*completeRequest).request, open[completeRequest, llm.Backend](cfg), complete)},
 		{Method: post, Pattern: "/embed", Doc: embedDoc, Handle: httpx.Post(embedTable, (*embedRequest).request, open[embedRequest, llm.Embedder](cfg), embed)},
+		{Method: post, Pattern: "/semantic_embed", Doc: semanticDoc, Handle: httpx.Post(semanticTable, (*semanticRequest).request, open[semanticRequest, llm.Embedder](cfg), semanticEmbed)},
+		{Method: post, Pattern: "/batch_semantic_embed", Doc: batchDoc, Handle: httpx.Post(batchTable, (*batchRequest).request, open[batchRequest, llm.Embedder](cfg), batchEmbed)},
 		{Method: post, Pattern: "/evaluate", Doc: evaluateDoc, Handle: httpx.Post(evaluateTable, (*evaluateRequest).request, open[evaluateRequest, llm.Scorer](cfg), evaluate)},
 		{Method: post, Pattern: "/tokenize", Doc: tokenizeDoc, Handle: httpx.Post(tokenizeTable, (*tokenizeRequest).part, open[tokenizeRequest, llm.Tokenizer](cfg), tokenize)},
 		{Method: post, Pattern: "/detokenize", Doc: detokenizeDoc, Handle: httpx.Post(detokenizeTable, (*detokenizeRequest).ids, open[detokenizeRequest, llm.Tokenizer](cfg), detokenize)},

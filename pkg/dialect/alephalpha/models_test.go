@@ -81,6 +81,9 @@ func (m *words) Detokenize(_ context.Context, ids []int) (string, error) {
 
 func (m *words) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	m.embedded = req
+	if req.Task != "" {
+		return nil, llm.Usage{}, llm.Errorf(llm.Unsupported, "this model is not trained for embeddings")
+	}
 	text, _ := req.Prompts[0].Text()
 	tokens, err := m.Tokenize(ctx, []llm.Part{{Text: text}}, false)
 	out := llm.Embedding{Tokens: tokens}

@@ -162,7 +162,8 @@ var queueTable = wire.For[queueRequest](
 func Parameters() []wire.Parameter {
 	return slices.Concat(
 		itemTable.Parameters("prompt."),
-		completeTable.Parameters("/complete "), embedTable.Parameters("/embed "), evaluateTable.Parameters("/evaluate "),
+		completeTable.Parameters("/complete "), embedTable.Parameters("/embed "),
+		semanticTable.Parameters("/semantic_embed "), batchTable.Parameters("/batch_semantic_embed "), evaluateTable.Parameters("/evaluate "),
 		tokenizeTable.Parameters("/tokenize "), detokenizeTable.Parameters("/detokenize "),
 		explainTable.Parameters("/explain "), translateTable.Parameters("/translate "),
 		tokenTable.Parameters("/users/me/token, /get_token "), queueTable.Parameters("/* ?"),

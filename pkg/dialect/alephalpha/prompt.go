@@ -8,26 +8,26 @@ import (
 	"glossa/pkg/wire"
 )
 
-// readPrompt reads a prompt: a string, which may be empty, or items of text and of
+// readPrompt reads the prompt called at: a string, which may be empty, or items of text and of
 // token ids, which are concatenated.
-func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
+func readPrompt(at string, raw json.RawMessage) (llm.Prompt, error) {
 	if raw[0] != '[' {
 		var text string
-		if err := wire.UnmarshalAt("prompt", raw, &text); err != nil {
+		if err := wire.UnmarshalAt(at, raw, &text); err != nil {
 			return llm.Prompt{}, err
 		}
 		return llm.Text(text), nil
 	}
-	if err := checkKinds(raw); err != nil {
+	if err := checkKinds(at, raw); err != nil {
 		return llm.Prompt{}, err
 	}
 	var items []item
-	if err := wire.UnmarshalAt("prompt", raw, &items); err != nil {
+	if err := wire.UnmarshalAt(at, raw, &items); err != nil {
 		return llm.Prompt{}, err
 	}
 	parts := make([]llm.Part, len(items))
 	for i := range items {
-		path := fmt.Sprintf("prompt[%d]", i)
+		path := fmt.Sprintf("%s[%d]", at, i)
 		if err := itemTable.Check(path, &items[i]); err != nil {
 			return llm.Prompt{}, err
 		}
@@ -41,7 +41,7 @@ func readPrompt(raw json.RawMessage) (llm.Prompt, error) {
 
 // checkKinds rejects items that are neither text nor token ids, before their keys are
 // decoded.
-func checkKinds(raw json.RawMessage) error {
+func checkKinds(at string, raw json.RawMessage) error {
 	var kinds []struct {
 		Type string `json:"type"`
 	}
@@ -49,7 +49,7 @@ func checkKinds(raw json.RawMessage) error {
 		return nil // the actual decoding returns a better error
 	}
 	for i, kind := range kinds {
-		path := fmt.Sprintf("prompt[%d]", i)
+		path := fmt.Sprintf("%s[%d]", at, i)
 		switch kind.Type {
 		case "text", "token_ids":
 		case "image":

@@ -76,8 +76,6 @@ func (cfg Config) tokenizer(w http.ResponseWriter, r *http.Request) error {
 
 // notServed lists the current client's paths that no model here can answer, with the reason.
 var notServed = []struct{ path, why string }{
-	{"/semantic_embed", "semantic embeddings are not supported: no model here is trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
-	{"/batch_semantic_embed", "semantic embeddings are not supported: no model here is trained for the representations symmetric, document and query; /embed has the vectors of a model's layers"},
 	{"/instructable_embed", "instructable embeddings are not supported: no model here is trained to follow an instruction in them; /embed has the vectors of a model's layers"},
 	{"/steering_concepts", "steering concepts are not supported"},
 }

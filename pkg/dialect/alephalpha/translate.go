@@ -12,7 +12,7 @@ const cloud = "cloud"
 
 // request translates a request for completions. Every error names the key at fault.
 func (c *completeRequest) request() (*llm.Request, error) {
-	prompt, err := readPrompt(c.Prompt)
+	prompt, err := readPrompt("prompt", c.Prompt)
 	if err != nil {
 		return nil, err
 	}
@@ -61,12 +61,9 @@ func (s *sampling) temperature() float64 {
 
 // request translates a request for embeddings.
 func (e *embedRequest) request() (*llm.EmbedRequest, error) {
-	prompt, err := readPrompt(e.Prompt)
+	prompt, err := notEmptyPrompt("prompt", e.Prompt)
 	if err != nil {
 		return nil, err
-	}
-	if isEmpty(prompt) {
-		return nil, wire.Invalid("prompt", "must not be empty")
 	}
 	req := &llm.EmbedRequest{Prompts: []llm.Prompt{prompt}, Layers: e.Layers}
 	for _, name := range e.Pooling {
@@ -79,7 +76,7 @@ func (e *embedRequest) request() (*llm.EmbedRequest, error) {
 
 // request translates a request for an evaluation.
 func (e *evaluateRequest) request() (*llm.ScoreRequest, error) {
-	prompt, err := readPrompt(e.Prompt)
+	prompt, err := readPrompt("prompt", e.Prompt)
 	return &llm.ScoreRequest{Prompt: prompt, Continuation: valueOr(e.CompletionExpected, "")}, err
 }
 

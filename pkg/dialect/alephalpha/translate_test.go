@@ -27,7 +27,7 @@ func translate[Q any, R any](body []byte, request func(*Q) (R, error)) (out R, e
 
 // tables returns the tables of all requests.
 func tables() []*wire.Table {
-	return []*wire.Table{completeTable, embedTable, evaluateTable, tokenizeTable, detokenizeTable, explainTable, translateTable, tokenTable}
+	return []*wire.Table{completeTable, embedTable, semanticTable, batchTable, evaluateTable, tokenizeTable, detokenizeTable, explainTable, translateTable, tokenTable}
 }
 
 func tableOf(request reflect.Type) *wire.Table {
@@ -209,7 +209,8 @@ func TestBad(t *testing.T) {
 // wires returns the requests by the prefix of their rows in Parameters.
 func wires() map[string]reflect.Type {
 	return map[string]reflect.Type{
-		"/complete ": reflect.TypeFor[completeRequest](), "/embed ": reflect.TypeFor[embedRequest](), "/evaluate ": reflect.TypeFor[evaluateRequest](),
+		"/complete ": reflect.TypeFor[completeRequest](), "/embed ": reflect.TypeFor[embedRequest](), "/semantic_embed ": reflect.TypeFor[semanticRequest](),
+		"/batch_semantic_embed ": reflect.TypeFor[batchRequest](), "/evaluate ": reflect.TypeFor[evaluateRequest](),
 		"/tokenize ": reflect.TypeFor[tokenizeRequest](), "/detokenize ": reflect.TypeFor[detokenizeRequest](),
 		"/explain ": reflect.TypeFor[explainRequest](), "/translate ": reflect.TypeFor[translateRequest](),
 		"/users/me/token, /get_token ": reflect.TypeFor[tokenRequest](), "prompt.": reflect.TypeFor[item](),
@@ -287,6 +288,7 @@ func FuzzRequests(f *testing.F) {
 		`{"model":"m","prompt":"x","maximum_tokens":0,"temperature":1,"top_k":3,"top_p":0.0,"n":2,"best_of":5,"logit_bias":{"5":-1},"stop_sequences":["a"]}`,
 		`{"prompt":[{"type":"text","data":"a","controls":[]},{"type":"token_ids","data":[1,2]}],"minimum_tokens":0,"log_probs":2,"stream":true}`,
 		`{"prompt":"x","layers":[0,-1],"pooling":["mean"],"normalize":true}`, `{"prompt":"","completion_expected":"é"}`,
+		`{"prompt":"x","representation":"query","compress_to_size":8}`, `{"prompts":["x",[{"type":"text","data":"y"}]],"representation":"document","normalize":true}`,
 		`{"prompt":"x","tokens":true,"token_ids":false}`, `{"token_ids":[1,2,null]}`, `{"email":"a","password":null}`,
 	} {
 		f.Add([]byte(seed))
@@ -305,6 +307,10 @@ func FuzzRequests(f *testing.F) {
 		check(err == nil && outOfRange(req), err, req)
 		embed, err := translate(body, (*embedRequest).request)
 		check(err == nil && (len(embed.Layers) == 0 || len(embed.Pooling) > 4 || isEmpty(embed.Prompts[0])), err, embed)
+		semantic, err := translate(body, (*semanticRequest).request)
+		check(err == nil && (semantic.Task == "" || isEmpty(semantic.Prompts[0])), err, semantic)
+		batch, err := translate(body, (*batchRequest).request)
+		check(err == nil && (batch.Task == "" || len(batch.Prompts) == 0 || len(batch.Prompts) > maxBatch || slices.ContainsFunc(batch.Prompts, isEmpty)), err, batch)
 		score, err := translate(body, (*evaluateRequest).request)
 		check(err == nil && score.Continuation == "", err, score)
 		ids, err := translate(body, (*detokenizeRequest).ids)

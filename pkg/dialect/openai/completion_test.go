@@ -101,8 +101,50 @@ func TestBadEmbeddings(t *testing.T) {
 		{`{"model":"vectors","input":["a"` + strings.Repeat(`,"a"`, 2048) + `]}`, "input", "Invalid value for 'input': at most 2048 inputs"},
 		{`"encoding_format":"int8"`, "encoding_format", `Invalid value for 'encoding_format': must be float or base64, not "int8"`},
 		{`"dimensions":0`, "dimensions", "Invalid value for 'dimensions': must be at least 1"},
+		{`"dimensions":3`, "dimensions", "Unsupported parameter 'dimensions': embeddings of this model have 2 dimensions"},
+		{`"truncate":1`, "truncate", "Invalid value for 'truncate': must be a boolean, not number"},
+		{`"truncate":"START"`, "truncate", `Invalid value for 'truncate': must be a boolean, END or NONE, not "START"`},
+		{`"input_type":"image"`, "input_type", "Invalid value for 'input_type': must be "},
+		{`"input_type":"query","task":"passage"`, "task", "Invalid value for 'task': contradicts input_type"},
+		{`"task":"retrieval.query","prompt_name":"x"`, "prompt_name", "Invalid value for 'prompt_name': cannot be combined with input_type or task"},
+		{`"task":"separation"`, "task", "Invalid value for 'task': is not one of the model's"},
+		{`"input_type":"clustering"`, "input_type", "Invalid value for 'input_type': is not one of the model's"},
 		{`"prompt":"a"`, "prompt", "Unrecognized request argument supplied: prompt"},
 	})
+}
+
+// TestEmbeddingOptions: the words of several protocols for the same options.
+func TestEmbeddingOptions(t *testing.T) {
+	for body, want := range map[string]llm.EmbedRequest{
+		``:                                       {},
+		`,"dimensions":7`:                        {Dimensions: 7},
+		`,"truncate":true`:                       {Truncate: true},
+		`,"truncate":false`:                      {},
+		`,"truncate":null`:                       {},
+		`,"truncate":"END"`:                      {Truncate: true},
+		`,"truncate":"end"`:                      {Truncate: true},
+		`,"truncate":"NONE"`:                     {},
+		`,"prompt_name":"s2p"`:                   {PromptName: "s2p"},
+		`,"input_type":"search_query"`:           {Task: llm.EmbedQuery},
+		`,"input_type":"search_document"`:        {Task: llm.EmbedDocument},
+		`,"input_type":"passage"`:                {Task: llm.EmbedDocument},
+		`,"task":"retrieval.passage"`:            {Task: llm.EmbedDocument},
+		`,"task":"text-matching"`:                {Task: llm.EmbedSymmetric},
+		`,"input_type":"query","task":"query"`:   {Task: llm.EmbedQuery},
+		`,"input_type":"classification"`:         {Task: llm.EmbedClassify},
+		`,"input_type":"clustering","user":"ab"`: {Task: llm.EmbedCluster},
+	} {
+		want.Prompts = []llm.Prompt{llm.Text("a")}
+		var in embeddingRequest
+		err := embeddingTable.Decode([]byte(`{"input":"a"`+body+`}`), &in)
+		var got *llm.EmbedRequest
+		if err == nil {
+			got, err = in.request()
+		}
+		if err != nil || !reflect.DeepEqual(*got, want) {
+			t.Errorf("%s: %+v, %v", body, got, err)
+		}
+	}
 }
 
 type refusal struct{ body, param, message string }

@@ -1,10 +1,12 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/wire"
@@ -16,6 +18,10 @@ type embeddingRequest struct {
 	Input          json.RawMessage `json:"input"` // a string, token ids, or a list of either
 	EncodingFormat *string         `json:"encoding_format"`
 	Dimensions     *int            `json:"dimensions"`
+	Truncate       json.RawMessage `json:"truncate"` // a boolean, or a word
+	PromptName     string          `json:"prompt_name"`
+	InputType      string          `json:"input_type"`
+	Task           string          `json:"task"`
 	User           string          `json:"user"`
 }
 
@@ -76,7 +82,49 @@ func (e *embeddingRequest) request() (*llm.EmbedRequest, error) {
 			return nil, wire.Invalid("input", "input %d is an empty string", i)
 		}
 	}
-	return &llm.EmbedRequest{Prompts: list}, nil
+	req := &llm.EmbedRequest{Prompts: list, PromptName: e.PromptName, Task: tasks[cmp.Or(e.InputType, e.Task)]}
+	switch {
+	case e.InputType != "" && e.Task != "" && tasks[e.InputType] != tasks[e.Task]:
+		return nil, wire.Invalid("task", "contradicts input_type")
+	case req.Task != "" && req.PromptName != "":
+		return nil, wire.Invalid("prompt_name", "cannot be combined with input_type or task")
+	case e.Dimensions != nil:
+		req.Dimensions = *e.Dimensions
+	}
+	req.Truncate, err = e.truncates()
+	return req, err
+}
+
+// tasks maps the words of Cohere, Jina, Voyage and NVIDIA for what the vectors are for.
+var tasks = map[string]llm.EmbedTask{
+	"query": llm.EmbedQuery, "search_query": llm.EmbedQuery, "retrieval.query": llm.EmbedQuery,
+	"document": llm.EmbedDocument, "passage": llm.EmbedDocument, "search_document": llm.EmbedDocument, "retrieval.passage": llm.EmbedDocument,
+	"symmetric": llm.EmbedSymmetric, "text-matching": llm.EmbedSymmetric,
+	"classification": llm.EmbedClassify, "clustering": llm.EmbedCluster, "separation": llm.EmbedCluster,
+}
+
+// truncates reports whether a long text is cut at its end. Cohere and NVIDIA write NONE and
+// END, others booleans.
+func (e *embeddingRequest) truncates() (bool, error) {
+	if len(e.Truncate) == 0 || string(e.Truncate) == "null" {
+		return false, nil
+	}
+	if e.Truncate[0] != '"' {
+		var cut bool
+		err := wire.UnmarshalAt("truncate", e.Truncate, &cut)
+		return cut, err
+	}
+	var word string
+	if err := wire.UnmarshalAt("truncate", e.Truncate, &word); err != nil {
+		return false, err
+	}
+	switch strings.ToUpper(word) {
+	case "END":
+		return true, nil
+	case "NONE":
+		return false, nil
+	}
+	return false, wire.Invalid("truncate", "must be a boolean, END or NONE, not %.40q", word)
 }
 
 // answer translates embeddings. All vectors of a model have one length.

@@ -114,6 +114,9 @@ func (vectors) Embed(_ context.Context, req *llm.EmbedRequest) ([]llm.Embedding,
 	if text, _ := req.Prompts[0].Text(); text == "long" {
 		return nil, llm.Usage{}, llm.TooManyTokens("the prompt has", 300, 256)
 	}
+	if req.Task == llm.EmbedCluster {
+		return nil, llm.Usage{}, &llm.Error{Code: llm.Invalid, Param: "task", Message: "is not one of the model's"}
+	}
 	out := make([]llm.Embedding, len(req.Prompts))
 	for i := range out {
 		out[i].Layers = []llm.Layer{{Index: 1, Vectors: [][]float32{{3, 4}}}}

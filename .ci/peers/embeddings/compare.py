@@ -1,0 +1,191 @@
+"""Measures glossa's encoders, torch and onnxruntime on the same random models and tokens, in
+turn, and prints texts a second and the ratios as a table in Markdown.
+
+Texts of one request have the same length, so no peer computes padding, and are tokens, so no
+tokenizer is measured. Torch computes what sentence-transformers calls: the model of
+transformers with the attention that it chooses, then the mean.
+"""
+
+import argparse
+import datetime
+import itertools
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import time
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+import numpy as np
+import onnxruntime
+import tokenizers
+import torch
+import transformers
+from onnxruntime.quantization import QuantType, quantize_dynamic
+
+FIRST, LAST = 1000, 20000
+SLOW = 5  # seconds: a request that takes longer is measured once
+BERT = dict(vocab_size=30522, max_position_embeddings=512)
+SHAPES = {
+    "minilm-l6": lambda: transformers.BertModel(transformers.BertConfig(
+        **BERT, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536), add_pooling_layer=False),
+    "bge-base": lambda: transformers.BertModel(transformers.BertConfig(**BERT), add_pooling_layer=False),
+    "modernbert-base": lambda: transformers.ModernBertModel(transformers.ModernBertConfig(
+        pad_token_id=0, bos_token_id=2, eos_token_id=3, cls_token_id=2, sep_token_id=3)),
+}
+
+
+class Mean(torch.nn.Module):
+    """The vector of a text: the mean of its tokens. There is no padding."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids, mask):
+        return self.model(input_ids=ids, attention_mask=mask).last_hidden_state.mean(1)
+
+
+def make(shape, path):
+    """Writes a random model with a tokenizer, which is not used."""
+    torch.manual_seed(1)
+    model = SHAPES[shape]().eval()
+    model.save_pretrained(path)
+    vocab = {piece: i for i, piece in enumerate(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])}
+    vocab |= {f"w{i}": i for i in range(5, model.config.vocab_size)}
+    t = tokenizers.Tokenizer(tokenizers.models.WordPiece(vocab, unk_token="[UNK]"))
+    t.normalizer, t.pre_tokenizer = tokenizers.normalizers.BertNormalizer(), tokenizers.pre_tokenizers.BertPreTokenizer()
+    t.decoder = tokenizers.decoders.WordPiece()
+    t.post_processor = tokenizers.processors.TemplateProcessing(single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    transformers.PreTrainedTokenizerFast(
+        tokenizer_object=t, unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]", pad_token="[PAD]", mask_token="[MASK]").save_pretrained(path)
+    return Mean(model)
+
+
+def inputs(tokens, batch):
+    ids = np.random.Generator(np.random.PCG64(1)).integers(FIRST, LAST, (batch, tokens))
+    return ids, np.ones_like(ids)
+
+
+def glossa(program, path, quant, threads):
+    p = subprocess.Popen([program, path, quant, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def seconds(tokens, batch):
+        p.stdin.write(f"{tokens} {batch}\n")
+        p.stdin.flush()
+        answer = p.stdout.readline()
+        if not answer:
+            sys.exit(f"{program} ended with {p.wait()}")
+        return int(answer) / 1e9
+
+    return seconds, lambda: (p.stdin.close(), p.wait())
+
+
+def timed(call):
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+def by_torch(model):
+    def seconds(tokens, batch):
+        ids, mask = (torch.from_numpy(x) for x in inputs(tokens, batch))
+        with torch.inference_mode():
+            return timed(lambda: model(ids, mask))
+    return seconds
+
+
+def by_onnx(path, threads):
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads, options.inter_op_num_threads = threads, 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+    def seconds(tokens, batch):
+        ids, mask = inputs(tokens, batch)
+        return timed(lambda: session.run(None, {"ids": ids, "mask": mask}))
+    return seconds
+
+
+def export(model, directory):
+    """Writes the model for onnxruntime, in float32 and with its dynamic int8."""
+    whole, small = str(directory / "f32.onnx"), str(directory / "int8.onnx")
+    ids, mask = (torch.from_numpy(x) for x in inputs(16, 2))
+    batch, tokens = torch.export.Dim("batch", min=1, max=4096), torch.export.Dim("tokens", min=2, max=512)
+    axes = {0: batch, 1: tokens}
+    with torch.inference_mode():
+        torch.onnx.export(model, (ids, mask), whole, input_names=["ids", "mask"], output_names=["vector"],
+                          dynamo=True, dynamic_shapes=(axes, axes), external_data=False, verbose=False)
+    quantize_dynamic(whole, small, weight_type=QuantType.QInt8, extra_options={"DefaultTensorType": 1})
+    return whole, small
+
+
+def processor():
+    text = pathlib.Path("/proc/cpuinfo").read_text(encoding="ascii")
+    found = re.search(r"^model name\s*:\s*(.*)$", text, re.M)
+    return found[1] if found else "unknown processor"
+
+
+def measure(a, shape, threads, points):
+    torch.set_num_threads(threads)
+    directory = pathlib.Path(a.scratch, shape)
+    model = make(shape, directory)
+    contenders, ends = {}, []
+    for quant in ("f32", "q8_0"):
+        contenders[f"glossa {quant}"], end = glossa(a.glossa, str(directory), quant, threads)
+        ends.append(end)
+    contenders["torch f32"] = by_torch(model)
+    if a.onnx:
+        whole, small = export(model, directory)
+        contenders["onnxruntime f32"], contenders["onnxruntime int8"] = by_onnx(whole, threads), by_onnx(small, threads)
+    try:
+        for tokens, batch in points:
+            seen = {name: [] for name in contenders}
+            for turn in range(a.rounds + 1):
+                for name, seconds in contenders.items():
+                    seen[name].append(seconds(tokens, batch))
+                if max(map(min, seen.values())) > SLOW:
+                    break
+            # The first request of several warms up.
+            seen = {name: taken[1:] or taken for name, taken in seen.items()}
+            yield tokens, batch, {name: batch / statistics.median(taken) for name, taken in seen.items()}
+    finally:
+        for end in ends:
+            end()
+
+
+def row(shape, threads, tokens, batch, speed):
+    peers = {name: s for name, s in speed.items() if not name.startswith("glossa")}
+    plain = max(s for name, s in peers.items() if name.endswith("f32"))
+    cells = [shape, threads, tokens, batch, *(f"{s:.1f}" for s in speed.values()), f"{tokens * speed['glossa q8_0']:.0f}",
+             f"{speed['glossa f32'] / plain:.2f}", f"{speed['glossa q8_0'] / max(peers.values()):.2f}", f"{os.getloadavg()[0]:.1f}"]
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--glossa", required=True)
+    p.add_argument("--scratch", required=True)
+    p.add_argument("--shapes", default=",".join(SHAPES))
+    p.add_argument("--threads", default="1,2")
+    p.add_argument("--tokens", default="16,128,512")
+    p.add_argument("--batches", default="1,64")
+    p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--onnx", action=argparse.BooleanOptionalAction, default=True)
+    a = p.parse_args()
+    numbers = lambda text: [int(n) for n in text.split(",")]
+    names = ["glossa f32", "glossa q8_0", "torch f32"] + (["onnxruntime f32", "onnxruntime int8"] if a.onnx else [])
+    print(f"{datetime.date.today().isoformat()}, {processor()}; torch {torch.__version__}, transformers {transformers.__version__}, "
+          f"onnxruntime {onnxruntime.__version__}. Texts a second, medians of {a.rounds} requests in turn, or one that takes longer than {SLOW} s; the ratios are glossa's "
+          "f32 to the fastest peer in f32, and glossa's q8_0 to the fastest peer.\n")
+    heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_0", "f32 ratio", "q8_0 ratio", "load"]
+    print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
+    for shape, threads in itertools.product(a.shapes.split(","), numbers(a.threads)):
+        for tokens, batch, speed in measure(a, shape, threads, itertools.product(numbers(a.tokens), numbers(a.batches))):
+            print(row(shape, threads, tokens, batch, speed), flush=True)
+
+
+if __name__ == "__main__":
+    main()
