@@ -272,7 +272,7 @@ train-phrases: $(GOLDENENV)/done ## train the starter that translates (half an h
 
 # A function has the version of the last commit that changed its sources, or of a tagged
 # commit: another commit does not change its bytes, so its deployment does not change it.
-# build.flags compiles without inlining what computes little: a zip is 0.45 MB smaller.
+# build.flags compiles what computes little without inlining: zips are smaller.
 .PHONY: build
 build: ## build dist/ARCH/FAMILY/bootstrap for each Lambda function, arm64 and amd64
 	@set -eu; stamp=$$($(GO) run ./.ci/release stamp); module=$$($(GO) list -m); echo "functions of $$stamp"; \
