@@ -118,7 +118,7 @@ func callsOpenAI() []call {
 		{"POST", "/v1/embeddings", "", account.Client, `{"input":"aaaaaaaa"}`, 400},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"none","input":"a"}`, 404},
 		{"POST", "/rerank", "", account.Client, `{"query":"a hen","documents":["a dog",{"text":"the hen","id":1}],"top_n":1,"return_documents":true,"max_tokens_per_doc":9,"rank_fields":["text"]}`, 200},
-		{"POST", "/rerank", "", account.Client, `{"query":"a hen","texts":["a dog","the hen"],"return_text":true,"raw_scores":true,"truncate":true,"truncation_direction":"Right"}`, 200},
+		{"POST", "/rerank", "", account.Client, `{"query":"a hen","texts":["a dog","the hen"],"return_text":true,"raw_scores":true,"truncate":true,"truncation_direction":"right"}`, 200},
 		{"POST", "/rerank", "", account.Client, `{"model":"golden","query":"a","documents":["b"]}`, 400},
 		{"POST", "/v1/rerank", "", account.Client, `{"model":"ranker","query":"a","documents":["b"],"use_activation":false,"truncate_prompt_tokens":9}`, 200},
 		{"POST", "/v2/rerank", "", account.Client, `{"model":"none","query":"a","documents":["b"]}`, 404},

@@ -66,7 +66,7 @@ const (
 	ChatML = "chatml"
 )
 
-//go:embed templates
+//go:embed templates lists
 var templates embed.FS
 
 // marksOf are the special tokens that the templates of this package write.
@@ -89,6 +89,7 @@ type Template struct {
 	tokens map[string]string
 	nature nature
 	calls  toolcall.Syntax
+	lists  string // file of the template that lists tools, if its own does not
 
 	reasoning *reasoning.Marks // nil: the model does not reason
 }
@@ -139,9 +140,13 @@ func Compile(s Source) (*Template, error) {
 		t.reasoning = &marks
 	}
 	known := false
-	if t.calls, known = t.detect(s); !known || !t.nature.tools {
+	switch t.calls, known = t.detect(s); {
+	case known && t.nature.calls && !t.nature.tools && t.calls.Family == toolcall.DeepSeek().Family:
+		t.lists = deepSeekList // its template writes calls, and leaves the list to the system message
+	case !known || !t.nature.tools:
 		// Without a form of its own, the list of tools says how to call them.
-		t.calls, t.nature.tools, t.nature.calls, t.nature.results = toolcall.Lines(), false, false, false
+		t.calls, t.lists = toolcall.Lines(), concatList
+		t.nature.tools, t.nature.calls, t.nature.results = false, false, false
 	}
 	return t, nil
 }

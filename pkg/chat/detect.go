@@ -24,6 +24,8 @@ func families() []family {
 	granite.Trigger, granite.Open = "<|tool_call|>", "<|tool_call|>[" // as the template of 3.3 says
 	return []family{
 		{toolcall.Harmony(), []string{"<|channel|>commentary", "<|call|>"}},
+		{toolcall.DSML(), []string{"｜DSML｜", "function_calls>"}},
+		{toolcall.DSML4(), []string{"｜DSML｜", "tool_calls>"}},
 		{toolcall.QwenCoder(), []string{"<function=", "<parameter="}},
 		{toolcall.GLM(), []string{"<arg_key>", "<arg_value>"}},
 		{toolcall.DeepSeek(), []string{"<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"}},

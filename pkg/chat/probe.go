@@ -65,8 +65,8 @@ func (t *Template) probe() error {
 		}
 	}
 	n.results = n.calls || t.shows([]turn{user, {role: "assistant", text: probeAnswer}, chat[2]}, []llm.Tool{tool}, probeResult) == nil
-	if !n.calls || !n.tools {
-		n.calls, n.nullContent, n.textArguments = false, false, false
+	if !n.calls {
+		n.nullContent, n.textArguments = false, false
 	}
 	if n.calls {
 		t.probeCalls()
@@ -133,20 +133,27 @@ func (t *Template) list(tools []llm.Tool) (string, error) {
 	if len(tools) == 0 || t.nature.tools {
 		return "", nil
 	}
-	return listTools(tools)
+	return listTools(t.lists, tools)
 }
 
-// listTools lists tools as [Concat] does.
-func listTools(tools []llm.Tool) (string, error) {
+// The templates that list tools for models whose own do not: as [Concat] does, and as DeepSeek
+// V3.1 was trained.
+const (
+	concatList   = "templates/" + Concat + ".jinja"
+	deepSeekList = "lists/deepseek.jinja"
+)
+
+// listTools lists tools as a template of this package does.
+func listTools(file string, tools []llm.Tool) (string, error) {
 	list, err := toolValues(tools)
 	if err != nil {
 		return "", err
 	}
-	concat, err := jinjaText(Concat)
+	lister, err := jinjaText(file)
 	if err != nil {
 		return "", err
 	}
-	out, err := concat.Execute(context.Background(), new(jinja.Dict).Set("tools", list).Set("messages", jinja.List()), jinja.Limits{})
+	out, err := lister.Execute(context.Background(), new(jinja.Dict).Set("tools", list).Set("messages", jinja.List()), jinja.Limits{})
 	if err != nil {
 		return "", err
 	}
@@ -154,10 +161,10 @@ func listTools(tools []llm.Tool) (string, error) {
 }
 
 // jinjaText compiles a template of this package.
-func jinjaText(name string) (*jinja.Template, error) {
-	raw, err := templates.ReadFile("templates/" + name + ".jinja")
+func jinjaText(file string) (*jinja.Template, error) {
+	raw, err := templates.ReadFile(file)
 	if err != nil {
 		return nil, err
 	}
-	return jinja.Compile(string(raw), jinja.Options{Name: name})
+	return jinja.Compile(string(raw), jinja.Options{Name: file})
 }

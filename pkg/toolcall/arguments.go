@@ -85,16 +85,22 @@ func (r *Reader) beforeArgument() bool {
 
 // key reads the name of a parameter and what separates it from the value.
 func (r *Reader) key() bool {
-	middle := r.syntax.Arguments.Middle
-	name, rest, found := strings.Cut(r.held, middle)
+	a := &r.syntax.Arguments
+	name, rest, found := strings.Cut(r.held, a.Middle)
+	typed := false
+	if a.Typed != "" {
+		if before, after, ok := strings.Cut(r.held, a.Typed); ok && (!found || len(before) < len(name)) {
+			name, rest, found, typed = before, after, true, true
+		}
+	}
 	if !found {
 		return false
 	}
 	raw, _ := json.Marshal(name) // strings always marshal
 	r.emit([]string{"{", ","}[min(r.args.count, 1)] + string(raw) + ":")
 	r.args.count++
-	r.args.phase, r.args.value = inValue, valueReader{python: r.syntax.Arguments.Style == Python}
-	r.args.text = r.syntax.Arguments.Style == Tagged && r.tagged(r.name, name)
+	r.args.phase, r.args.value = inValue, valueReader{python: a.Style == Python}
+	r.args.text = a.Style == Tagged && !typed && (a.Typed != "" || r.tagged(r.name, name))
 	if r.args.text {
 		r.emit(`"`)
 	}

@@ -4,7 +4,7 @@ package toolcall
 func Families() []Syntax {
 	return []Syntax{
 		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
-		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(),
+		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(), DSML(), DSML4(),
 	}
 }
 
@@ -73,6 +73,22 @@ func DeepSeek() Syntax {
 	return Syntax{
 		Family: "deepseek", Trigger: "<｜tool▁calls▁begin｜>", Anywhere: true,
 		Open: "<｜tool▁calls▁begin｜>", Call: "<｜tool▁call▁begin｜>", Middle: "<｜tool▁sep｜>", End: "<｜tool▁call▁end｜>", Close: "<｜tool▁calls▁end｜>",
+	}
+}
+
+// DSML is the form of DeepSeek V3.2: tags that say which values are strings.
+func DSML() Syntax { return dsml("dsml", "<｜DSML｜function_calls>", "</｜DSML｜function_calls>") }
+
+// DSML4 is the form of DeepSeek V4: that of V3.2, in another tag.
+func DSML4() Syntax { return dsml("dsml-4", "<｜DSML｜tool_calls>", "</｜DSML｜tool_calls>") }
+
+func dsml(family, begin, end string) Syntax {
+	return Syntax{
+		Family: family, Trigger: begin, Anywhere: true, Open: begin + "\n", Close: end,
+		Call: `<｜DSML｜invoke name="`, Middle: "\">\n", End: "</｜DSML｜invoke>\n",
+		Arguments: Arguments{
+			Style: Tagged, Open: `<｜DSML｜parameter name="`, Middle: `" string="true">`, Typed: `" string="false">`, Close: "</｜DSML｜parameter>\n",
+		},
 	}
 }
 

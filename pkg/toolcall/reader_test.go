@@ -66,6 +66,8 @@ var answers = []struct{ family, answer, want string }{
 	{"deepseek", "é<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>f<｜tool▁sep｜>{\"a\":1}<｜tool▁call▁end｜><｜tool▁call▁begin｜>g<｜tool▁sep｜>{}<｜tool▁call▁end｜><｜tool▁calls▁end｜>", `é[f {"a":1}][g {}]`},
 	{"qwen-coder", "<tool_call>\n<function=f>\n<parameter=city>\nNew \"Yörk\"\n\n</parameter>\n<parameter=n>\n[1,\"a\"]\n</parameter>\n</function>\n</tool_call>\n<tool_call>\n<function=g>\n</function>\n</tool_call>", `[f {"city":"New \"Yörk\"\n","n":[1,"a"]}][g {}]`},
 	{"glm", "<tool_call>f\n<arg_key>city</arg_key>\n<arg_value></arg_value>\n<arg_key>n</arg_key>\n<arg_value>2</arg_value>\n</tool_call>", `[f {"city":"","n":2}]`},
+	{"dsml", "So:\n\n<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"a\" string=\"true\">\" string=\"false\">\n</｜DSML｜parameter>\n<｜DSML｜parameter name=\"s\" string=\"false\">[\"\\\" string=\\\"true\\\">\"]</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"g\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", `So:[f {"a":"\" string=\"false\">\n","s":["\" string=\"true\">"]}][g {}]`},
+	{"dsml-4", "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"n\" string=\"false\">2</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>", `[f {"n":2}]`},
 	{"lfm2", `<|tool_call_start|>[f(s="a\"b, c)", n=-1.5e3, ok=True, none=None, list=[True, {"k": False}]), g()]<|tool_call_end|>`, `[f {"s":"a\"b, c)","n":-1.5e3,"ok":true,"none":null,"list":[true, {"k": false}]}][g {}]`},
 	{"lfm2", `<|tool_call_start|>[f(s='a"b\'c\n')]<|tool_call_end|>`, `[f {"s":"a\"b'c\n"}]`},
 	{"olmo3", "<function_calls>f(n=1)\ng()</function_calls>", `[f {"n":1}][g {}]`},

@@ -55,11 +55,12 @@ func (s *Syntax) Heads() []Head {
 //
 //	Open, the name of the parameter, Middle, the value, Close
 //
-// with Between between two.
+// with Between between two. Typed, if it is set, replaces Middle before a value that is not
+// written as a string: it tells the types apart.
 type Arguments struct {
 	Style Style
 
-	Open, Middle, Close, Between string
+	Open, Middle, Typed, Close, Between string
 }
 
 // A Style is the notation of arguments.
@@ -81,7 +82,7 @@ func (s *Syntax) Begin() string { return s.Open + s.Call }
 // Marks returns the literal texts of a syntax, without empty ones and repetitions.
 func (s *Syntax) Marks() (marks []string) {
 	a := &s.Arguments
-	for _, mark := range []string{s.Open, s.Call, s.Middle, s.End, s.Between, s.Close, s.Text, s.Also.Call, s.Also.Middle, a.Open, a.Middle, a.Close, a.Between} {
+	for _, mark := range []string{s.Open, s.Call, s.Middle, s.End, s.Between, s.Close, s.Text, s.Also.Call, s.Also.Middle, a.Open, a.Middle, a.Typed, a.Close, a.Between} {
 		if mark != "" && !slices.Contains(marks, mark) {
 			marks = append(marks, mark)
 		}

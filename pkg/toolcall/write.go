@@ -75,7 +75,11 @@ func (w *writer) arguments(object string) {
 		}
 		w.own(a.Open)
 		w.text(name)
-		w.own(a.Middle)
+		if a.Typed != "" && values[i][0] != '"' {
+			w.own(a.Typed)
+		} else {
+			w.own(a.Middle)
+		}
 		w.value(values[i])
 		w.own(a.Close)
 	}

@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -64,7 +65,10 @@ func neutral(values []string) *Schema {
 			s = ListOf(Types("string"))
 			s.MaxItems, s.Items.Enum = new(len(v)), v
 		case string:
-			s.Type, s.Enum = Types("string").Type, append(s.Enum, v)
+			s.Type = Types("string").Type
+			if !slices.ContainsFunc(s.Enum, func(other any) bool { return strings.EqualFold(other.(string), v) }) {
+				s.Enum = append(s.Enum, v) // generated clients have a constant for each, in capitals
+			}
 		case map[string]any:
 			s = Types("object")
 			s.AdditionalProperties = &Additional{}

@@ -59,7 +59,7 @@ func (w *writer) checkParameter(name string) error {
 		if w.syntax.Style == toolcall.Python {
 			ok = ok && (c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9')
 		}
-		ok = ok && c >= ' ' && !strings.ContainsRune("<>", c)
+		ok = ok && c >= ' ' && !strings.ContainsRune("<>", c) && !strings.HasPrefix(w.syntax.Middle, string(c))
 	}
 	if !ok {
 		return fmt.Errorf("this model's calls cannot write a parameter with the name %.70q", name)
@@ -123,7 +123,11 @@ func (w *writer) members(o *pushdown.Object, props []pushdown.Prop, values []val
 
 // key returns the rule of what comes before a value.
 func (w *writer) key(name string, another bool) pushdown.ID {
-	text := w.syntax.Open + name + w.syntax.Middle
+	middle := w.syntax.Middle
+	if w.syntax.Typed != "" && !w.strings[name] {
+		middle = w.syntax.Typed
+	}
+	text := w.syntax.Open + name + middle
 	if another {
 		text = w.syntax.Between + text
 	}

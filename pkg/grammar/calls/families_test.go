@@ -56,6 +56,8 @@ func TestFamilies(t *testing.T) {
 		{"harmony", `<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{"city":"Ulm"}<|call|>`, `<|channel|>commentary to=functions.weather<|channel|>commentary json<|message|>{"city":"Ulm"}<|call|>`},
 		{"harmony", ` to=functions.now<|channel|>commentary json<|message|>{}<|call|>`, ` to=functions.weather<|channel|>commentary json<|message|>{}<|call|>`},
 		{"harmony", "<|channel|>final<|message|>", "Hello"},
+		{"dsml", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n<｜DSML｜parameter name=\"city\" string=\"true\">Ulm</｜DSML｜parameter>\n<｜DSML｜parameter name=\"days\" string=\"false\">7</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"now\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n<｜DSML｜parameter name=\"city\" string=\"false\">Ulm</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"},
+		{"dsml-4", "a<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"now\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>", "<｜DSML｜tool_calls>\n</｜DSML｜tool_calls>"},
 		{"olmo3", "<function_calls>weather(city=\"Ulm\", days=20)\nnow()</function_calls>", "<function_calls>weather(city=\"Ulm\", days=21)</function_calls>"},
 	} {
 		p := weatherProgram(t, families(t)[test.family], false, false)
