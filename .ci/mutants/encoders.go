@@ -34,6 +34,30 @@ func encoders() []mutant {
 	}
 }
 
+// remoteVectors: each way in which a text could get the vector or the score of another, or a call
+// could be counted wrongly.
+func remoteVectors() []mutant {
+	const suite, schema = "^TestBackend$", "pkg/schema"
+	return []mutant{
+		{"remote vectors: each call has its own places", remote, "embedder.Embed", "vectors[i*size : min((i+1)*size, len(vectors))]", "vectors[:min(size, len(vectors))]", bedrock, suite},
+		{"remote vectors: one vector for each text", remote, "readVectors", "len(list) != len(to)", "len(list) < len(to)", bedrock, suite},
+		{"remote vectors: all have the same dimensions", remote, "embedder.Embed", "len(v) != want", "false", bedrock, suite},
+		{"remote vectors: dimensions are those of the request", remote, "embedder.Embed", "req.Dimensions > 0 && len(v) != req.Dimensions", "false", bedrock, suite},
+		{"remote vectors: numbers are finite", remote, "number", "x, err == nil", "x, err == nil || x != 0", bedrock, suite},
+		{"remote vectors: a result belongs to its index", remote, "readScores", "to[i], seen[i] = llm.Relevance{Score: x, Logit: math.NaN()}, true", "to[len(to)-1-i], seen[i] = llm.Relevance{Score: x, Logit: math.NaN()}, true", bedrock, suite},
+		{"remote vectors: a document has one score", remote, "readScores", "!isScore || !isIndex || at < 0 || at >= float64(len(to)) || float64(i) != at || seen[i]", "!isScore || !isIndex || at < 0 || at >= float64(len(to)) || float64(i) != at", bedrock, suite},
+		{"remote vectors: a call has one query", remote, "batches", "pairs[end].Query == pairs[0].Query", "true", bedrock, suite},
+		{"remote vectors: raw scores are logits", remote, "readScores", "if logits { to[i] = llm.Relevance{Score: 1 / (1 + math.Exp(-x)), Logit: x} }", "", bedrock, suite},
+		{"remote vectors: the tokens of all calls count", remote, "Backend.callAll", "used.Input+input", "max(used.Input, input)", bedrock, suite},
+		{"remote vectors: a call without a count", remote, "Backend.callAll", "used.Partial || input == 0", "used.Partial", bedrock, suite},
+		{"remote vectors: the first error is the answer", remote, "Backend.callAll", "err != nil && failed == nil", "err != nil", bedrock, suite},
+		{"remote vectors: tasks have words", schema, "Schema.EmbedKeys", `keys["input_type"] = word`, "_ = word", bedrock, suite},
+		{"remote vectors: long texts are cut if asked", schema, "Schema.EmbedKeys", `keys["truncate"] = s.in.cut`, "", bedrock, suite},
+		{"remote vectors: a model that cuts is not asked to reject", schema, "Schema.RankKeys", "s.in.cuts && !req.Truncate", "false", bedrock, suite},
+		{"remote vectors: keys that are not mapped", schema, "Schema.mapsAll", "len(names) > 0", "false", bedrock, suite},
+	}
+}
+
 // rankings: each way in which a score could differ from that of sentence-transformers, or be that
 // of another document.
 func rankings() []mutant {

@@ -147,6 +147,7 @@ func (rec *Record) entry(run *Run) *Entry {
 		Name: rec.Name, Family: rec.Family, InProcess: run != nil, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
 		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped, Aliases: rec.Aliases,
 	}
+	info.Task = rec.Schema.Task()
 	if run != nil {
 		info.Run, info.Task = run.Info, run.Task
 		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {

@@ -138,10 +138,10 @@ func printable(name string) bool {
 // marks them.
 func groups() []string {
 	return []string{
-		"bedrock-ai21", "bedrock-ai21.jamba", "bedrock-amazon", "bedrock-amazon.nova", "bedrock-amazon.nova-2",
+		"bedrock-ai21", "bedrock-ai21.jamba", "bedrock-amazon", "bedrock-amazon.nova", "bedrock-amazon.nova-2", "bedrock-amazon.rerank",
 		"bedrock-amazon.titan-embed-text", "bedrock-anthropic", "bedrock-anthropic.claude-instant", "bedrock-anthropic.claude-v2", "bedrock-cohere",
-		"bedrock-cohere.command-r", "bedrock-cohere.embed", "bedrock-deepseek", "bedrock-meta", "bedrock-mistral", "bedrock-mistral.mistral-7b",
+		"bedrock-cohere.command-r", "bedrock-cohere.embed", "bedrock-cohere.embed-v4", "bedrock-cohere.rerank", "bedrock-deepseek", "bedrock-meta", "bedrock-mistral", "bedrock-mistral.mistral-7b",
 		"bedrock-mistral.mistral-large-2402", "bedrock-mistral.mistral-small-2402", "bedrock-mistral.mixtral",
-		"bedrock-openai", "sagemaker-lmi", "sagemaker-lmi-chat", "sagemaker-tei", "sagemaker-tgi", "sagemaker-tgi-chat",
+		"bedrock-openai", "sagemaker-lmi", "sagemaker-lmi-chat", "sagemaker-tei", "sagemaker-tei-rerank", "sagemaker-tgi", "sagemaker-tgi-chat",
 	}
 }

@@ -103,7 +103,7 @@ func kindOf(v any) string {
 
 // request checks {defaults, mapping, omit_null}.
 func (c *check) request(v any) {
-	m, ok := c.object("/request", v, "defaults", "mapping", "omit_null", "chat", "reasoning")
+	m, ok := c.object("/request", v, "defaults", "mapping", "omit_null", "chat", "reasoning", "inputs")
 	if !ok {
 		return
 	}
@@ -154,6 +154,9 @@ func (c *check) request(v any) {
 	}
 	if v, ok := m["reasoning"]; ok {
 		c.reasoners("/request/reasoning", v)
+	}
+	if v, ok := m["inputs"]; ok {
+		c.schema.in = c.inputs("/request/inputs", v)
 	}
 	u := &unmappedDefaults{check: c, taken: taken, params: paramNames()}
 	u.look("/request/defaults", defaults)

@@ -35,7 +35,7 @@ func requestKeys() []Key {
 		{"stop", true, "strings that end the text", []string{"stop_sequences"}},
 		{"seed", true, "the same seed gives the same text", []string{"random_seed"}},
 		{"best_of", true, "generates this number of texts and returns the best", nil},
-		{"truncate", true, "keeps only this number of tokens at the end of the prompt", nil},
+		{"truncate", true, "keeps only this number of tokens at the end of the prompt; for embeddings and ranking, in the model's own words what becomes of longer texts", nil},
 		{"return_full_text", true, "whether the text begins with the prompt", []string{"return_prompt"}},
 		{"tokens", true, "whether to return tokens", nil},
 		{"logprobs", true, "returns log-probabilities, with this number of the likeliest tokens", []string{"top_logprobs"}},
@@ -61,6 +61,16 @@ func requestKeys() []Key {
 		{"max_thinking_tokens", true, "the maximum number of tokens of reasoning", []string{"budget_tokens", "thinking_budget"}},
 		{"chat_template_kwargs", true, "variables of the model's chat template, an object", nil},
 
+		{"input", true, "the texts to embed: a list, or one text", nil},
+		{"input_type", true, "what the vectors are for, in the model's own words", nil},
+		{"dimensions", true, "the number of values of a vector", []string{"output_dimension"}},
+		{"normalize", true, "whether vectors have length 1", nil},
+		{"prompt_name", true, "the name of the model's text before each input", nil},
+		{"query", true, "the text for which documents are ranked", nil},
+		{"documents", true, "the texts to rank, a list", nil},
+		{"raw_scores", true, "whether scores are logits", nil},
+		{"max_tokens_per_doc", true, "the model reads at most this number of tokens of a document", nil},
+
 		{"do_sample", true, "of TGI, for /invoke", nil},
 		{"details", true, "of TGI, for /invoke", nil},
 		{"decoder_input_details", true, "of TGI, for /invoke", nil},
@@ -78,6 +88,9 @@ func answerKeys() []Key {
 		{"reasoning_tokens", false, "how many of output_tokens are reasoning", nil},
 		{"generated_tokens", false, "the same, under the name of seed 003", nil},
 		{"tool_calls", false, "calls, in OpenAI's form", nil},
+		{"embedding", false, "the vector of the one text of a call", nil},
+		{"embeddings", false, "the vectors of the texts, a list", nil},
+		{"results", false, "a list of objects with index and relevance_score (or score), one for each document", nil},
 		{"text", false, "the token's text", nil},
 		{"id", false, "the token's id", nil},
 		{"special", false, "whether the token is a special one", nil},
@@ -108,10 +121,8 @@ func nearKey(name string) (near string) {
 		return ""
 	}
 	for _, k := range keys {
-		for _, s := range k.Synonyms {
-			if squeeze(s) == squeeze(name) {
-				near = k.Name
-			}
+		if slices.ContainsFunc(k.Synonyms, func(s string) bool { return squeeze(s) == squeeze(name) }) {
+			return k.Name
 		}
 		off := spelling.Distance(name, k.Name)
 		if squeeze(name) == squeeze(k.Name) || len(k.Name) >= 4 && off == 1 || len(k.Name) >= 9 && off == 2 {

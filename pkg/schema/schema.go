@@ -34,6 +34,7 @@ type Schema struct {
 	form     *form          // of chats; nil: as the defaults write a message
 	reasoner *reasoner      // of the key thinking; nil: its value is sent as it is
 	others   []*reasoner    // of the models that they name
+	in       inputs         // texts to embed or to rank
 	warnings []Mistake
 }
 

@@ -95,8 +95,8 @@ func (s *Suite) records(t *testing.T) {
 		for with, f := range map[bool]payloads{false: f.payloads, true: f.Alternative} {
 			for _, a := range f.Answers {
 				_, b := s.startWith(t, record, func(_ int, r *Request, w *Reply) { w.Whole(a.text()) })
-				if a.embeds() {
-					embedsOnly(t, sk, b, a)
+				if a.isKeys() {
+					invokes(t, sk, b, a)
 					continue
 				}
 				s.plays(t, sk, b, request(with, false), []payload{a})
@@ -116,17 +116,23 @@ func (s *Suite) records(t *testing.T) {
 	}
 }
 
-// embeds reports whether p has vectors, not a text.
-func (p payload) embeds() bool { return p.Keys["embedding"] != nil || p.Keys["embeddings"] != nil }
+// isKeys reports whether p has vectors or scores, not a text.
+func (p payload) isKeys() bool {
+	return p.Keys["embedding"] != nil || p.Keys["embeddings"] != nil || p.Keys["results"] != nil
+}
 
-// embedsOnly compares the answer of a model that embeds texts with what was played. The model
-// completes none.
-func embedsOnly(t *testing.T, sk string, b *remote.Backend, p payload) {
+// invokes compares the answer of a model that embeds texts or ranks them with what was
+// played. The model completes none.
+func invokes(t *testing.T, sk string, b *remote.Backend, p payload) {
 	want, err := json.Marshal(p.Keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for keys, err := range b.Invoke(t.Context(), map[string]any{"input": []any{"Hi"}}, false) {
+	body := map[string]any{"input": []any{"Hi"}}
+	if p.Keys["results"] != nil {
+		body = map[string]any{"query": "Hi", "documents": []any{"Hi"}}
+	}
+	for keys, err := range b.Invoke(t.Context(), body, false) {
 		if got, fault := json.Marshal(keys); err != nil || fault != nil || string(got) != string(want) {
 			t.Errorf("%s: %s %v %v, want %s", sk, got, err, fault, want)
 		}

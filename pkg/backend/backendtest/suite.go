@@ -48,6 +48,7 @@ func (s *Suite) Run(t *testing.T) {
 		{"contract", s.contract}, {"paths", s.paths}, {"records", s.records}, {"rows", s.rows}, {"chat", s.chat},
 		{"params", s.params}, {"stops", s.stops}, {"usage", s.usage}, {"sampling", s.sampling}, {"none", s.none}, {"big", s.big}, {"calls", s.calls}, {"invoke", s.invoke},
 		{"retries", s.retries}, {"faults", s.faults}, {"inside", s.inside}, {"silence", s.silence},
+		{"embeds", s.embeds}, {"embed options", s.embedOptions}, {"bad vectors", s.badVectors}, {"first failure", s.firstFailure}, {"ranks", s.ranks},
 		{"cancelled", s.cancelled}, {"deadline", s.deadline}, {"left", s.left},
 	} {
 		t.Run(test.name, test.run)

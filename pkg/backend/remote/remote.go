@@ -55,7 +55,8 @@ type Model struct {
 	OnUsage func(ctx context.Context, used llm.Usage)
 }
 
-// A Backend is a remote model. It implements [llm.Backend] and [llm.Invoker].
+// A Backend is a remote model. It implements [llm.Backend] and [llm.Invoker], and by its record
+// [llm.Embedder] or [llm.Reranker].
 //
 // Generate sends the request's Params that the record maps; it never sends Defaults.
 // Each row is one call. Row i of a prompt gets the seed plus i, because rows with the

@@ -93,7 +93,7 @@ func (b *Backend) promptOf(ctx context.Context, s *schema.Schema, p llm.Prompt) 
 		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model accepts text, not token ids"}
 	}
 	if !s.Takes("prompt") {
-		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model does not continue text"}
+		return nil, notText(s.Task())
 	}
 	return map[string]any{"prompt": text}, nil
 }

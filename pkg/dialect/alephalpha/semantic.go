@@ -40,32 +40,32 @@ type semanticAnswer struct {
 	head
 	Message      *string `json:"message" doc:"always null"`
 	Embedding    vector  `json:"embedding" doc:"the vector of the prompt"`
-	PromptTokens int     `json:"num_tokens_prompt_total" doc:"tokens of the prompt"`
+	PromptTokens *int    `json:"num_tokens_prompt_total" doc:"tokens of the prompt; null if a remote provider omits them"`
 }
 
 type batchAnswer struct {
 	head
 	Message      *string  `json:"message" doc:"always null"`
 	Embeddings   []vector `json:"embeddings" doc:"the vectors of the prompts, in their order"`
-	PromptTokens int      `json:"num_tokens_prompt_total" doc:"tokens of all prompts"`
+	PromptTokens *int     `json:"num_tokens_prompt_total" doc:"tokens of all prompts; null if a remote provider omits them"`
 }
 
 func semanticRows() []wire.Parameter {
 	return append([]wire.Parameter{
-		{Name: "representation", Required: true, OneOf: []string{string(llm.EmbedSymmetric), string(llm.EmbedDocument), string(llm.EmbedQuery)}, Canonical: "task", Remote: wire.NotRemote, Note: "what the vectors are compared with: symmetric ones with each other, queries with documents; chooses the model's prompt"},
-		{Name: "compress_to_size", Bounds: wire.AtLeast(1), Absent: "the dimensions of the model", Canonical: "dimensions", Remote: wire.NotRemote, Note: "the first values of the vector, normalised again if the model's vectors are"},
-		{Name: "normalize", Default: false, Remote: wire.NotRemote, Note: "whether to scale vectors to length 1"},
+		{Name: "representation", Required: true, OneOf: []string{string(llm.EmbedSymmetric), string(llm.EmbedDocument), string(llm.EmbedQuery)}, Canonical: "task", Remote: "by the record; a model without tasks embeds all alike", Note: "what the vectors are compared with: symmetric ones with each other, queries with documents; chooses the model's prompt"},
+		{Name: "compress_to_size", Bounds: wire.AtLeast(1), Absent: "the dimensions of the model", Canonical: "dimensions", Remote: wire.ByRecord, Note: "the first values of the vector, normalised again if the model's vectors are"},
+		{Name: "normalize", Default: false, Note: "whether to scale vectors to length 1"},
 	}, attentionRows()...)
 }
 
 // semanticTable describes the body of POST /semantic_embed.
 var semanticTable = wire.For[semanticRequest](slices.Concat(targetRows(), []wire.Parameter{
-	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: wire.NotRemote, Note: "as in /complete, but not empty"},
+	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: "texts; token ids are unsupported", Note: "as in /complete, but not empty"},
 }, semanticRows())...)
 
 // batchTable describes the body of POST /batch_semantic_embed.
 var batchTable = wire.For[batchRequest](slices.Concat(targetRows(), []wire.Parameter{
-	{Name: "prompts", Required: true, Count: wire.Between(1, maxBatch), Noun: "prompt", Schema: wire.ListOf(promptSchema()), Canonical: "prompt", Remote: wire.NotRemote, Note: "prompts as in /complete, but not empty"},
+	{Name: "prompts", Required: true, Count: wire.Between(1, maxBatch), Noun: "prompt", Schema: wire.ListOf(promptSchema()), Canonical: "prompt", Remote: "texts; token ids are unsupported", Note: "prompts as in /complete, but not empty"},
 }, semanticRows())...)
 
 // of returns the request for the embeddings of prompts.
@@ -115,12 +115,20 @@ func notEmptyPrompt(path string, raw json.RawMessage) (llm.Prompt, error) {
 	return prompt, err
 }
 
+// known returns the tokens of the prompts, nil if not all of them are known.
+func known(used llm.Usage) *int {
+	if used.Partial {
+		return nil
+	}
+	return &used.Input
+}
+
 func semanticEmbed(w http.ResponseWriter, r *http.Request, call httpx.Call[semanticRequest, *llm.EmbedRequest, opened[llm.Embedder]]) error {
 	made, used, err := call.Model.model.Embed(r.Context(), call.Req)
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, semanticAnswer{head: call.Model.head, Embedding: call.In.vector(&made[0]), PromptTokens: used.Input})
+	return httpx.JSON(w, http.StatusOK, semanticAnswer{head: call.Model.head, Embedding: call.In.vector(&made[0]), PromptTokens: known(used)})
 }
 
 func batchEmbed(w http.ResponseWriter, r *http.Request, call httpx.Call[batchRequest, *llm.EmbedRequest, opened[llm.Embedder]]) error {
@@ -128,7 +136,7 @@ func batchEmbed(w http.ResponseWriter, r *http.Request, call httpx.Call[batchReq
 	if err != nil {
 		return err
 	}
-	answer := batchAnswer{head: call.Model.head, Embeddings: make([]vector, len(made)), PromptTokens: used.Input}
+	answer := batchAnswer{head: call.Model.head, Embeddings: make([]vector, len(made)), PromptTokens: known(used)}
 	for i := range made {
 		answer.Embeddings[i] = call.In.vector(&made[i])
 	}

@@ -19,8 +19,8 @@ var completionTable = wire.For[completionRequest](
 
 // embeddingTable describes the body of POST /v1/embedding.
 var embeddingTable = wire.For[embeddingRequest](
-	wire.Parameter{Name: "model_name", Required: true, Remote: wire.NotRemote, Note: "a name, an alias or family/name"},
-	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Remote: wire.NotRemote, Note: "a list returns a list"},
+	wire.Parameter{Name: "model_name", Required: true, Note: "a name, an alias or family/name"},
+	wire.Parameter{Name: "prompt", Required: true, Count: wire.AtLeast(1), Noun: "prompt", Canonical: "prompt", Note: "a list returns a list"},
 )
 
 // outputType returns the schema of output_type.

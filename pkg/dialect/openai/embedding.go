@@ -29,7 +29,7 @@ type embeddingAnswer struct {
 	Object string            `json:"object" doc:"always list" enum:"list"`
 	Data   []embeddingObject `json:"data" doc:"one for each input"`
 	Model  string            `json:"model" doc:"the model's name, even if the request used an alias"`
-	Usage  embeddingUsage    `json:"usage"`
+	Usage  *embeddingUsage   `json:"usage,omitempty"` // absent if a remote provider omits the count
 }
 
 type embeddingObject struct {
@@ -130,7 +130,10 @@ func (e *embeddingRequest) truncates() (bool, error) {
 // answer translates embeddings. All vectors of a model have one length.
 func (e *embeddingRequest) answer(model string, list []llm.Embedding, used llm.Usage) (*embeddingAnswer, error) {
 	out := &embeddingAnswer{
-		Object: "list", Data: make([]embeddingObject, len(list)), Model: model, Usage: embeddingUsage{used.Input, used.Input},
+		Object: "list", Data: make([]embeddingObject, len(list)), Model: model,
+	}
+	if !used.Partial {
+		out.Usage = &embeddingUsage{used.Input, used.Input}
 	}
 	base64 := e.EncodingFormat != nil && *e.EncodingFormat == "base64"
 	for i, made := range list {

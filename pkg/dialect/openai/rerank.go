@@ -52,7 +52,7 @@ type rerankAnswer struct {
 	Model   string         `json:"model" doc:"the model's name, even if the request used an alias"`
 	Results []rerankResult `json:"results" doc:"the most relevant document first; documents of the same score in their order"`
 	Meta    rerankMeta     `json:"meta"`
-	Usage   rerankUsage    `json:"usage"`
+	Usage   *rerankUsage   `json:"usage,omitempty"` // absent if a remote provider omits the count
 }
 
 type rerankResult struct {
@@ -62,10 +62,10 @@ type rerankResult struct {
 }
 
 type rerankMeta struct {
-	Version  apiVersion   `json:"api_version"`
-	Billed   billedUnits  `json:"billed_units"`
-	Tokens   rerankTokens `json:"tokens"`
-	Warnings []string     `json:"warnings,omitempty" doc:"present if documents were cut"`
+	Version  apiVersion    `json:"api_version"`
+	Billed   billedUnits   `json:"billed_units"`
+	Tokens   *rerankTokens `json:"tokens,omitempty"` // as usage
+	Warnings []string      `json:"warnings,omitempty" doc:"present if documents were cut"`
 }
 
 type apiVersion struct {
@@ -104,6 +104,7 @@ func (q *rerankRequest) request() (*llm.RerankRequest, error) {
 		return nil, err
 	}
 	req := &llm.RerankRequest{Truncate: true, MaxDocument: value(q.MaxTokensPerDoc), MaxPair: max(0, value(q.TruncatePromptTokens))}
+	req.Logits = q.RawScores || isFalse(q.UseActivation)
 	if q.Texts != nil {
 		req.Truncate = q.Truncate
 	}
@@ -228,8 +229,11 @@ func (q *rerankRequest) answer(model, version string, scores []llm.Relevance, us
 		ID: newID("rerank-"), Model: model, Results: []rerankResult{}, Usage: newRerankUsage(used),
 		Meta: rerankMeta{
 			Version: apiVersion{version}, Billed: billedUnits{(len(scores) + 99) / 100},
-			Tokens: rerankTokens{Input: used.Input}, Warnings: cutWarnings(scores),
+			Warnings: cutWarnings(scores),
 		},
+	}
+	if !used.Partial {
+		out.Meta.Tokens = &rerankTokens{Input: used.Input}
 	}
 	docs, _ := q.documents() // they were read before
 	echo := version != "2"   // Cohere's second version returns no documents
@@ -246,16 +250,23 @@ func (q *rerankRequest) answer(model, version string, scores []llm.Relevance, us
 	return out
 }
 
+// isFalse reports whether a client sent false.
+func isFalse(v *bool) bool { return v != nil && !*v }
+
 // finalScore returns the score that a client of vLLM asked for.
 func finalScore(r llm.Relevance, activated *bool) float64 {
-	if activated != nil && !*activated {
+	if isFalse(activated) {
 		return r.Logit
 	}
 	return r.Score
 }
 
-func newRerankUsage(used llm.Usage) rerankUsage {
-	return rerankUsage{Prompt: used.Input, Total: used.Input}
+// newRerankUsage returns nil if not all tokens are known.
+func newRerankUsage(used llm.Usage) *rerankUsage {
+	if used.Partial {
+		return nil
+	}
+	return &rerankUsage{Prompt: used.Input, Total: used.Input}
 }
 
 // maxNamed bounds the documents that a warning names.
@@ -283,8 +294,11 @@ func (q *rerankRequest) textScores(scores []llm.Relevance) []textScore {
 	out := []textScore{}
 	for _, i := range order(scores, q.TopN) {
 		score := textScore{Index: i, Score: scores[i].Logit}
-		if !q.RawScores {
-			score.Score = 1 / (1 + math.Exp(-scores[i].Logit))
+		switch {
+		case math.IsNaN(score.Score): // of a remote provider
+			score.Score = scores[i].Score
+		case !q.RawScores:
+			score.Score = 1 / (1 + math.Exp(-score.Score))
 		}
 		if q.ReturnText {
 			score.Text = &q.Texts[i]
@@ -313,7 +327,7 @@ type scoreAnswer struct {
 	Created int64         `json:"created" doc:"seconds since 1970"`
 	Model   string        `json:"model" doc:"the model's name, even if the request used an alias"`
 	Data    []scoreObject `json:"data" doc:"one for each pair"`
-	Usage   rerankUsage   `json:"usage"`
+	Usage   *rerankUsage  `json:"usage,omitempty"` // absent if a remote provider omits the count
 }
 
 type scoreObject struct {
@@ -348,7 +362,7 @@ func (q *scoreRequest) request() (*llm.RerankRequest, error) {
 	case len(first) != 1 && len(first) != len(second):
 		return nil, wire.Invalid(other, "must be one text or as many as in %s, %d, not %d", key, len(second), len(first))
 	}
-	req := &llm.RerankRequest{Truncate: q.TruncatePromptTokens != nil, MaxPair: max(0, value(q.TruncatePromptTokens))}
+	req := &llm.RerankRequest{Logits: isFalse(q.UseActivation), Truncate: q.TruncatePromptTokens != nil, MaxPair: max(0, value(q.TruncatePromptTokens))}
 	for i, text := range second {
 		req.Pairs = append(req.Pairs, llm.Pair{Query: first[min(i, len(first)-1)], Document: text})
 	}

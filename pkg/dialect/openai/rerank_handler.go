@@ -97,9 +97,9 @@ func answerRerank(w http.ResponseWriter, r *http.Request, call httpx.Call[rerank
 	scores, used, err := score(r.Context(), call.Model, call.Req)
 	if err != nil {
 		if call.In.Texts != nil {
-			return renameDocuments(err, "texts")
+			return renameDocuments(err, "texts", "raw_scores")
 		}
-		return err
+		return renameDocuments(err, "documents", "use_activation")
 	}
 	if call.In.Texts != nil {
 		return httpx.JSON(w, http.StatusOK, call.In.textScores(scores))
@@ -115,7 +115,7 @@ func (cfg Config) answerScore(w http.ResponseWriter, r *http.Request, call httpx
 	scores, used, err := score(r.Context(), call.Model, call.Req)
 	if err != nil {
 		_, _, key := call.In.texts()
-		return renameDocuments(err, key)
+		return renameDocuments(err, key, "use_activation")
 	}
 	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, cfg.Now().Unix(), scores, used))
 }
@@ -129,17 +129,21 @@ func score(ctx context.Context, model *llm.Model, req *llm.RerankRequest) ([]llm
 	return reranker.Rerank(ctx, req)
 }
 
-// renameDocuments puts the client's key into an error about a document.
-func renameDocuments(err error, key string) error {
+// renameDocuments puts the client's keys into an error about a document or about logits.
+func renameDocuments(err error, key, raw string) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
+	}
+	renamed := *e
+	if e.Param == "logits" {
+		renamed.Param = raw
+		return &renamed
 	}
 	rest, ok := strings.CutPrefix(e.Param, "documents")
 	if !ok {
 		return err
 	}
-	renamed := *e
 	renamed.Param = key + rest
 	return &renamed
 }

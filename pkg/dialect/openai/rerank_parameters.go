@@ -10,19 +10,19 @@ import (
 // maxDocuments bounds the documents of a request.
 const maxDocuments = 2048
 
-// rerankTable describes the body of POST /rerank, which no remote model answers.
+// rerankTable describes the body of POST /rerank.
 var rerankTable = wire.For[rerankRequest](slices.Concat(
 	[]wire.Parameter{
-		{Name: "model", Absent: firstReranker, Remote: wire.NotRemote, Note: modelNote},
-		{Name: "query", Required: true, Remote: wire.NotRemote, Note: "the text that the documents are compared with"},
-		{Name: "documents", Schema: documentsSchema(), Remote: wire.NotRemote, Note: "up to 2048 documents: texts, or objects with text, whose other members are returned and not ranked; required without texts"},
-		{Name: "top_n", Bounds: wire.AtLeast(0), Absent: "all", Remote: wire.NotRemote, Note: "the number of results; 0 is all"},
-		{Name: "return_documents", Absent: "true, but false in /v2/rerank", Remote: wire.NotRemote, Note: "whether results contain the documents"},
-		{Name: "max_tokens_per_doc", Bounds: wire.AtLeast(1), Absent: "as many as the model reads", Remote: wire.NotRemote, Note: "longer documents are cut to this number of tokens"},
-		{Name: "texts", Count: wire.AtMost(maxDocuments), Noun: "text", Remote: wire.NotRemote, Note: "the documents in the protocol of Text Embeddings Inference, whose answer is a list"},
-		{Name: "raw_scores", Default: false, Remote: wire.NotRemote, Note: "whether scores are logits; only of texts"},
-		{Name: "return_text", Default: false, Remote: wire.NotRemote, Note: "whether results contain the texts; only of texts"},
-		{Name: "truncate", Default: false, Remote: wire.NotRemote, Note: "whether to cut texts that are too long, instead of rejecting them; documents are always cut, with a warning in meta"},
+		{Name: "model", Absent: firstReranker, Note: modelNote},
+		{Name: "query", Required: true, Note: "the text that the documents are compared with"},
+		{Name: "documents", Schema: documentsSchema(), Note: "up to 2048 documents: texts, or objects with text, whose other members are returned and not ranked; required without texts"},
+		{Name: "top_n", Bounds: wire.AtLeast(0), Absent: "all", Note: "the number of results; 0 is all"},
+		{Name: "return_documents", Absent: "true, but false in /v2/rerank", Note: "whether results contain the documents"},
+		{Name: "max_tokens_per_doc", Bounds: wire.AtLeast(1), Absent: "as many as the model reads", Remote: wire.ByRecord, Note: "longer documents are cut to this number of tokens"},
+		{Name: "texts", Count: wire.AtMost(maxDocuments), Noun: "text", Note: "the documents in the protocol of Text Embeddings Inference, whose answer is a list"},
+		{Name: "raw_scores", Default: false, Remote: wire.ByRecord, Note: "whether scores are logits; only of texts"},
+		{Name: "return_text", Default: false, Note: "whether results contain the texts; only of texts"},
+		{Name: "truncate", Default: false, Remote: "as the model does: some always cut, and false is unsupported", Note: "whether to cut texts that are too long, instead of rejecting them; documents are always cut, with a warning in meta"},
 		{Name: "truncation_direction", Disposition: wire.Refused, Note: "texts are cut at their end", Neutral: []string{`"right"`, `"Right"`}},
 		{Name: "rank_fields", Disposition: wire.Refused, Note: "the key of a document's text is text", Neutral: []string{`["text"]`}},
 		{Name: "max_chunks_per_doc", Disposition: wire.Refused, Note: "a document is read at once, up to max_tokens_per_doc"},
@@ -31,14 +31,14 @@ var rerankTable = wire.For[rerankRequest](slices.Concat(
 	pairRows(),
 )...)
 
-// scoreTable describes the body of POST /v1/score, which no remote model answers.
+// scoreTable describes the body of POST /v1/score.
 var scoreTable = wire.For[scoreRequest](slices.Concat(
 	[]wire.Parameter{
-		{Name: "model", Absent: firstReranker, Remote: wire.NotRemote, Note: modelNote},
-		{Name: "text_1", Remote: wire.NotRemote, Note: "a text, or as many as in text_2"},
-		{Name: "text_2", Count: wire.AtMost(maxDocuments), Noun: "text", Remote: wire.NotRemote, Note: "the texts to score"},
-		{Name: "queries", Remote: wire.NotRemote, Note: "another name of text_1"},
-		{Name: "documents", Count: wire.AtMost(maxDocuments), Noun: "text", Remote: wire.NotRemote, Note: "another name of text_2"},
+		{Name: "model", Absent: firstReranker, Note: modelNote},
+		{Name: "text_1", Note: "a text, or as many as in text_2"},
+		{Name: "text_2", Count: wire.AtMost(maxDocuments), Noun: "text", Note: "the texts to score"},
+		{Name: "queries", Note: "another name of text_1"},
+		{Name: "documents", Count: wire.AtMost(maxDocuments), Noun: "text", Note: "another name of text_2"},
 	},
 	pairRows(),
 )...)
@@ -48,8 +48,8 @@ const firstReranker = "the first model in the list that ranks documents"
 // pairRows describe the keys that both requests have.
 func pairRows() []wire.Parameter {
 	return []wire.Parameter{
-		{Name: "truncate_prompt_tokens", Bounds: wire.AtLeast(-1), Absent: "the model's length", Remote: wire.NotRemote, Note: "cuts each pair to this number of tokens; 0 and -1 are the model's length"},
-		{Name: "use_activation", Default: true, Remote: wire.NotRemote, Note: "false returns the model's logits"},
+		{Name: "truncate_prompt_tokens", Bounds: wire.AtLeast(-1), Absent: "the model's length", Remote: wire.ByRecord, Note: "cuts each pair to this number of tokens; 0 and -1 are the model's length"},
+		{Name: "use_activation", Default: true, Remote: wire.ByRecord, Note: "false returns the model's logits"},
 		{Name: "priority", Disposition: wire.NoEffect, Note: "requests are answered in a fair order"},
 		{Name: "user", Disposition: wire.NoEffect, Note: labelsCaller},
 	}
