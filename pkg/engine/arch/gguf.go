@@ -20,6 +20,9 @@ func openGGUF(fsys fs.FS, p *location) (*Model, error) {
 	if err := o.readGGUFTokens(); err != nil {
 		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", p.weights, err), o.Close())
 	}
+	if err := o.readGGUFTask(); err != nil {
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", p.weights, err), o.Close())
+	}
 	return o.Model, nil
 }
 
@@ -67,6 +70,9 @@ func (o *opened) readGGUF() error {
 		return err
 	}
 	o.Spec, o.Version = s, version(nil, o.file)
+	if err := o.readGGUFClassifier(src, s, l); err != nil {
+		return named(err)
+	}
 	o.Weights, err = build(src, s, l, t.family.buffers)
 	return err
 }

@@ -18,6 +18,7 @@ var ggufTypes = map[string]struct {
 	"command-r": {"cohere", &ggufCohere}, "cohere2": {"cohere2", &ggufCohere2}, "phi2": {"phi", &ggufPhi2},
 	"starcoder": {"gpt_bigcode", &ggufStarCoder}, "starcoder2": {"starcoder2", &ggufStarCoder2}, "glm4": {"glm4", &ggufGLM4},
 	"exaone4": {"exaone4", &ggufEXAONE4}, "arcee": {"arcee", &ggufArcee}, "nemotron": {"nemotron", &ggufNemotron},
+	"bert": {"bert", &ggufBERT}, "nomic-bert": {"nomic_bert", &ggufNomicBERT}, "modern-bert": {"modernbert", &ggufModernBERT},
 	"ernie4_5": {"ernie4_5", &ggufERNIE}, "seed_oss": {"seed_oss", &ggufSeedOSS}, "minicpm": {"minicpm", &ggufMiniCPM},
 }
 

@@ -21,7 +21,9 @@ var ggufQwen2 = ggufLike(func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) { setRotary(s, ggufHeads(c, s)) }
 })
 
+// ggufQwen3: the converter copies the rows of two tokens for a reranker.
 var ggufQwen3 = ggufLike(func(f *family) {
+	f.buffers = append(f.buffers, "cls.output.weight")
 	ggufQKNorm(f, transformer.QKNormHead)
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) { setRotary(s, ggufHeads(c, s)) }
 })

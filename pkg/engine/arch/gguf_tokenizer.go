@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -89,6 +90,9 @@ func (o *opened) readGGUFTokens() error {
 	g := k.read()
 	if err := o.readGGUFEnds(k); err != nil {
 		return err
+	}
+	if len(o.Spec.Decoder) == 0 { // an encoder's texts have both, unless the file says otherwise
+		g.AddBOS, g.AddEOS = cmp.Or(g.AddBOS, new(true)), cmp.Or(g.AddEOS, new(true))
 	}
 	if g.Model != "" && g.Model != "none" && g.Model != "no_vocab" {
 		t, err := gguf.New(g)

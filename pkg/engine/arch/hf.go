@@ -157,7 +157,7 @@ func (o *opened) readEnds(generation *config) {
 		o.End = []int{o.family.eos.absent}
 	}
 	absent := o.family.bos.absent
-	if absent >= vocab || len(o.End) > 0 && !o.config.has("bos_token_id") {
+	if absent < 0 || absent >= vocab || len(o.End) > 0 && !o.config.has("bos_token_id") {
 		absent = firstOf(o.End, 0)
 	}
 	o.Empty = generation.id("bos_token_id", o.config.id("bos_token_id", absent, vocab), vocab)

@@ -259,8 +259,12 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	if i.Tokens == nil {
 		i.Chat, i.Tokens = m.readChat(fsys, p)
 	}
-	if i.Tokens == nil && p.config != "" {
+	switch {
+	case i.Tokens != nil || p.packed:
+	case p.config != "":
 		i.Tokens = m.readTask(fsys, p)
+	default:
+		i.Tokens = m.readGGUFTask()
 	}
 	switch {
 	case m.Ranking != nil:

@@ -40,16 +40,29 @@ var modernBERT = family{
 		dim := s.Kinds[0].Attention.HeadDim
 		full := modernRotary(c, dim, fullAttention, real{"global_rope_theta", 160000})
 		window := modernRotary(c, dim, slidingAttention, real{"local_rope_theta", 10000})
-		setTwoRotaries(c, s, windowed, full, window)
-		eachLayer(s, func(layer int, k *transformer.Kind) {
-			if layer == 0 {
-				k.Attention.Norms = transformer.NoNorm
-			}
-			if windowed[layer] && side+1 < s.Context {
-				k.Attention.Window = side + 1 // a token sees those at a distance up to side
-			}
-		})
+		modernLayers(c, s, func(layer int) bool { return windowed[layer] }, side, full, window)
 	},
+}
+
+// modernLayers sets the rotary embeddings and the windows of ModernBERT's layers. A windowed token
+// sees those at a distance up to side.
+func modernLayers(c *config, s *transformer.Spec, windowed func(layer int) bool, side int, full, window transformer.Rotary) {
+	list := make([]bool, len(s.Encoder))
+	for layer := range list {
+		list[layer] = windowed(layer)
+	}
+	setTwoRotaries(c, s, list, full, window)
+	if *c.err != nil {
+		return
+	}
+	eachLayer(s, func(layer int, k *transformer.Kind) {
+		if layer == 0 {
+			k.Attention.Norms = transformer.NoNorm
+		}
+		if list[layer] && side+1 < s.Context {
+			k.Attention.Window = side + 1
+		}
+	})
 }
 
 // modernRotary reads the rotary embedding of a type of layers. Before rope_parameters, each

@@ -95,7 +95,7 @@ func (s *source) take(name string, shape []int, out span) span {
 	t, _ := s.file.Tensor(full)
 	s.used[full] = true
 	switch {
-	case !slices.Equal(t.Shape, shape):
+	case !slices.Equal(t.Shape, shape) && !(shape[0] == 1 && slices.Equal(t.Shape, shape[1:])): // converters may drop a dimension of 1
 		s.fail(t, "shape %v, but the configuration has %v", t.Shape, shape)
 	case !t.Type.Convertible():
 		s.fail(t, "weights of type %s are not supported", t.Type)

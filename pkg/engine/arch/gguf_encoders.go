@@ -1,0 +1,195 @@
+package arch
+
+import (
+	"errors"
+	"fmt"
+
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/tokenizer"
+)
+
+// ggufBERT is also RoBERTa and XLM-RoBERTa. The converter has removed the positions up to that
+// of padding from their tables.
+var ggufBERT = ggufEncoder(func(f *family) {
+	f.spec.Position, f.tensors.positions = transformer.Learned, "position_embd"
+	e := &f.tensors.encoder
+	allBiases(e, always)
+	e.gate = linear{}
+	e.qkv.names = "blk.%d.attn_q blk.%d.attn_k blk.%d.attn_v"
+	detect := f.detect
+	f.detect = func(src *source, s *transformer.Spec, l *layout) {
+		if detect(src, s, l); src.has("blk.0.attn_qkv.weight") {
+			l.encoder.qkv.names = "blk.%d.attn_qkv"
+		}
+	}
+})
+
+// ggufNomicBERT has a gate, a rotary embedding and no biases.
+var ggufNomicBERT = ggufEncoder(func(f *family) {
+	f.activation = text{"", "silu"}
+	f.kind.FeedForward.Gated = true
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		setRotary(s, ggufRotary(c, s.Kinds[0].Attention.HeadDim, "rope.freq_base", 1000))
+	}
+})
+
+// ggufModernBERT: the key of the window counts the tokens on both sides of a token, and
+// every third layer from the first on has none.
+var ggufModernBERT = ggufEncoder(func(f *family) {
+	f.spec.NoLastNorm, f.kind = false, transformer.Kind{FeedForward: transformer.FeedForward{Gated: true}}
+	f.tensors.encoderNorm = "output_norm"
+	f.buffers = append(f.buffers, "cls.norm.bias")
+	e := &f.tensors.encoder
+	e.attentionPostNorm, e.ffnPostNorm, e.attentionNorm, e.ffnNorm = "", "", "blk.%d.attn_norm", "blk.%d.ffn_norm"
+	e.up, e.gate, e.gateUp = linear{}, linear{}, linear{names: "blk.%d.ffn_up"}
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		every := c.integer("attention.sliding_window_pattern", 3, 1, maxDepth)
+		side := c.integer("attention.sliding_window", 128, 2, maxContext) / 2
+		full := ggufRotary(c, s.Kinds[0].Attention.HeadDim, "rope.freq_base", 160000)
+		modernLayers(c, s, func(layer int) bool { return layer%every != 0 }, side, full, plainRotary(c, full.Dims, "rope.freq_base_swa", 10000))
+	}
+	f.detect = func(src *source, _ *transformer.Spec, l *layout) { l.noNormBias = !src.has("output_norm.bias") }
+})
+
+// ggufEncoder returns a family with the parts of BERT, changed by change.
+func ggufEncoder(change func(f *family)) family {
+	l := ggufLayers("blk.%d.attn_qkv", never)
+	l.attentionNorm, l.ffnNorm, l.attentionPostNorm, l.ffnPostNorm = "", "", "blk.%d.attn_output_norm", "blk.%d.layer_output_norm"
+	f := family{
+		vocab: ggufVocab, context: ggufContext, width: ggufWidth, encoder: ggufDecoder, eps: ggufEps,
+		activation: text{"", "gelu"},
+		fixed:      []requiredValue{{"attention.causal", "false"}, {"attention.max_alibi_bias", "0"}, {"attention.scale", "0"}},
+		spec:       transformer.Spec{EmbedNorm: true, NoLastNorm: true},
+		kind:       postResidual(),
+		tensors:    layout{embed: "token_embd", tokenTypes: "token_types", embedNorm: "token_embd_norm", encoder: l},
+		// Of a classifier, if the model embeds.
+		buffers: []string{"cls.weight", "cls.bias", "cls.norm.weight", "cls.output.weight", "cls.output.bias"},
+		detect: func(src *source, s *transformer.Spec, _ *layout) {
+			if t, ok := src.file.Tensor("token_types.weight"); ok && len(t.Shape) > 0 {
+				s.TokenTypes = 1 // of a table with one row, the file may have a vector
+				if len(t.Shape) == 2 {
+					s.TokenTypes = t.Shape[0]
+				}
+			}
+		},
+	}
+	change(&f)
+	return f
+}
+
+// Values of the key pooling_type.
+const (
+	ggufPoolNone = 0
+	ggufPoolRank = 4
+)
+
+// ggufPoolings are the others.
+var ggufPoolings = map[int64]Pooling{1: PoolMean, 2: PoolFirst, 3: PoolLast}
+
+// ggufPooling returns the key pooling_type. A decoder without it continues texts; an encoder
+// without it has the mean, as a directory without modules has.
+func (o *opened) ggufPooling() (kind int64, err error) {
+	arch, err := o.file.Meta.Text("general.architecture")
+	if err != nil {
+		return 0, err
+	}
+	kind, err = o.file.Meta.Int(arch + ".pooling_type")
+	switch {
+	case errors.Is(err, checkpoint.ErrNoKey) && len(o.Spec.Decoder) == 0:
+		return 1, nil
+	case errors.Is(err, checkpoint.ErrNoKey):
+		return ggufPoolNone, nil
+	case err != nil:
+		return 0, err
+	case kind == ggufPoolNone && len(o.Spec.Decoder) > 0, kind == ggufPoolRank, ggufPoolings[kind] != "":
+		return kind, nil
+	}
+	return 0, fmt.Errorf("%s.pooling_type: %d is not supported, only 1 (mean), 2 (cls), 3 (last) and 4 (rank)", arch, kind)
+}
+
+// readGGUFTask reads what the model does with texts, other than continuing them. The file has
+// no modules: as in llama.cpp, embeddings have length 1, and the score of a reranker is the
+// sigmoid of its logit.
+func (o *opened) readGGUFTask() error {
+	kind, err := o.ggufPooling()
+	if err != nil || kind == ggufPoolNone {
+		return err
+	}
+	if kind == ggufPoolRank {
+		return o.readGGUFRanking()
+	}
+	s := &Sentence{Pooling: []Pooling{ggufPoolings[kind]}, Steps: []Step{{}}, MaxTokens: o.Spec.Context}
+	if t, ok := o.Tokenizer.(tokenizer.Affixes); ok {
+		s.Before, s.After = t.Affixes()
+	}
+	o.Sentence = s
+	return nil
+}
+
+// readGGUFClassifier looks up the classifier of a cross-encoder. RoBERTa's has a tanh after its
+// matrix. ModernBERT's has a GELU and a norm, and pools the mean: the file does not say which
+// pooling the model has, and llama.cpp knows this one only.
+func (o *opened) readGGUFClassifier(src *source, s *transformer.Spec, l *layout) error {
+	if kind, err := o.ggufPooling(); err != nil || kind != ggufPoolRank || len(s.Decoder) > 0 {
+		return err
+	}
+	if !src.has("cls.weight") || !src.has("cls.output.weight") {
+		return errors.New("a reranker needs cls.weight and cls.output.weight: converters leave out the pooler of BERT, without which scores are wrong")
+	}
+	h := &RankingHead{Dense: &Dense{In: s.Width, Out: s.Width, Tanh: true}, Out: &Dense{In: s.Width, Out: 1}}
+	if o.Type == "modernbert" {
+		h.Mean, h.GELU, h.Dense.Tanh = true, true, false
+		norm := (&builder{source: src, spec: s, layout: l}).norm("cls.norm", 0)
+		h.Norm = &norm
+	}
+	h.Dense.read(src, "cls", src.has("cls.bias"))
+	h.Out.read(src, "cls.output", src.has("cls.output.bias"))
+	o.Ranking = &Ranking{Head: h, False: -1}
+	return src.err
+}
+
+// readGGUFRanking reads how a reranker reads pairs.
+func (o *opened) readGGUFRanking() (err error) {
+	switch {
+	case o.Ranking != nil:
+		err = o.ggufPair()
+	case o.Type == "qwen3":
+		o.Ranking, err = o.qwenReranker()
+	default:
+		err = fmt.Errorf("pooling_type: rerankers of %s models are not supported", o.family.title)
+	}
+	if err == nil {
+		o.Ranking.MaxTokens = o.Spec.Context
+	}
+	return err
+}
+
+// ggufPair reads how the tokenizer joins the texts of a pair. Byte-level BPE and Unigram do not
+// say it: RoBERTa has two separators between the texts, and no types of tokens.
+func (o *opened) ggufPair() error {
+	r := o.Ranking
+	if t, ok := o.Tokenizer.(tokenizer.Pairs); ok {
+		r.Pair = t.Pair()
+	}
+	t, ok := o.Tokenizer.(tokenizer.Affixes)
+	if o.Tokenizer == nil || len(r.Pair) > 0 || !ok {
+		return nil
+	}
+	before, after := t.Affixes()
+	between := after
+	if o.Type == "bert" {
+		between = append(after[:len(after):len(after)], after...)
+	}
+	add := func(ids []int) {
+		for _, id := range ids {
+			r.Pair = append(r.Pair, tokenizer.PairPart{ID: id})
+		}
+	}
+	add(before)
+	r.Pair = append(r.Pair, tokenizer.PairPart{Text: 1})
+	add(between)
+	r.Pair = append(r.Pair, tokenizer.PairPart{Text: 2})
+	add(after)
+	return nil
+}
