@@ -11,8 +11,8 @@ func encoders() []mutant {
 		{"encoders: far keys share wider buckets", transformer, "relativeBuckets", "min(n-1, exact+int(share*float32(n-exact)))", "min(n-1, exact+int(share*0))", engine, golden},
 		{"BERT: tokens have types", transformer, "Pass.embed", "m.TokenTypes > 0", "m.TokenTypes < 0", engine, golden},
 		{"RoBERTa: positions begin after that of padding", arch, "skipPadding", "l.skip = padding + 1", "l.skip = padding", engine, golden},
-		{"ModernBERT: the first attention has no norm", arch, "modernBERT", "layer == 0", "layer == 1", engine, golden},
-		{"ModernBERT: a side of the window is inclusive", arch, "modernBERT", "k.Attention.Window = side + 1", "k.Attention.Window = side", engine, golden},
+		{"ModernBERT: the first attention has no norm", arch, "modernLayers", "layer == 0", "layer == 1", engine, golden},
+		{"ModernBERT: a side of the window is inclusive", arch, "modernLayers", "k.Attention.Window = side + 1", "k.Attention.Window = side", engine, golden},
 		{"EmbeddingGemma: the window is that of both sides", arch, "bidirectional", `c.integer("sliding_window", 4096, 1, maxContext)/2 + 1`, `c.integer("sliding_window", 4096, 1, maxContext)/1 + 1`, engine, golden},
 		{"BERT: old names of norms", arch, "newSource", `name = stem + "LayerNorm.bias"`, `name = stem + "LayerNorm.beta"`, engine, golden},
 		{"tasks: a query has its prompt", engine, "Encoder.promptName", "strings.EqualFold(name, want)", "strings.EqualFold(name, want) && false", engine, "^TestEncoderTasks$"},
@@ -31,6 +31,25 @@ func encoders() []mutant {
 		{"modules: a path leaves the directory", arch, "sentenceReader.modules", `!fs.ValidPath(path.Join(".", m.Path))`, "false", arch, hostile},
 		{"modules: a matrix takes all the memory", arch, "sentenceReader.dense", "d.In*d.Out > maxDense", "d.In*d.Out < 0", arch, hostile},
 		{"modules: a width does not fit the one before", arch, "sentenceReader.dense", "d.In != width", "d.In < 0", arch, hostile},
+	}
+}
+
+// encoderFiles: each way in which a file of GGUF could be read as another model.
+func encoderFiles() []mutant {
+	const embeds, ranks, read = "^TestEncoderGGUF$", "^TestRankerGGUF$", "^TestGGUFEncoders$"
+	return []mutant{
+		{"GGUF: an encoder's texts are between tokens", arch, "opened.readGGUFTokens", "cmp.Or(g.AddBOS, new(true))", "cmp.Or(g.AddBOS, new(false))", engine, embeds},
+		{"GGUF: the window of ModernBERT is that of both sides", arch, "ggufModernBERT", `c.integer("attention.sliding_window", 128, 2, maxContext) / 2`, `c.integer("attention.sliding_window", 128, 2, maxContext)`, engine, embeds},
+		{"GGUF: the first layer of ModernBERT has no window", arch, "ggufModernBERT", "layer%every != 0", "(layer+1)%every != 0", engine, embeds},
+		{"GGUF: a gate has a SiLU", arch, "ggufNomicBERT", `text{"", "silu"}`, `text{"", "gelu"}`, engine, embeds},
+		{"GGUF: embeddings have length 1", arch, "opened.readGGUFTask", "Steps: []Step{{}}", "Steps: nil", engine, embeds},
+		{"GGUF: a table of one type is a vector", arch, "ggufEncoder", "s.TokenTypes = t.Shape[0]", "s.TokenTypes = 1", arch, read},
+		{"GGUF: RoBERTa has two separators", arch, "opened.ggufPair", `o.Type == "bert"`, "false", engine, ranks},
+		{"GGUF: ModernBERT ranks by the mean", arch, "opened.readGGUFClassifier", "h.Mean, h.GELU, h.Dense.Tanh = true, true, false", "h.GELU, h.Dense.Tanh = true, false", engine, ranks},
+		{"GGUF: a reranker of BERT without its pooler", arch, "opened.readGGUFClassifier", `!src.has("cls.weight") || !src.has("cls.output.weight")`, `!src.has("cls.output.weight")`, arch, "^TestGGUFEncoders$"},
+		{"GGUF: vectors of tokens", arch, "opened.ggufPooling", "kind == ggufPoolNone && len(o.Spec.Decoder) > 0", "kind == ggufPoolNone", arch, read},
+		{"encoders: no token begins texts", arch, "opened.readEnds", "absent < 0 || absent >= vocab", "absent >= vocab", arch, "^TestEncoderWithoutStart$"},
+		{"modules: files within the directory of Transformer", arch, "location.beside", "cmp.Or(p.modules, p.dir)", "p.dir", arch, "^TestSentenceSubfolder$"},
 	}
 }
 

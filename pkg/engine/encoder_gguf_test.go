@@ -1,7 +1,11 @@
 package engine_test
 
 import (
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +14,7 @@ import (
 
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 )
 
@@ -83,6 +88,86 @@ func TestRankerGGUF(t *testing.T) {
 		}
 		if info, err := arch.Describe(os.DirFS(filepath.Dir(file)), filepath.Base(file)); err != nil || !info.Ranks || info.Embeds || info.Tokens != nil {
 			t.Errorf("%s: %+v, %v", name, info, err)
+		}
+	}
+}
+
+// randomBERT writes a BERT of a usual head, and of a third of MiniLM's depth, with random
+// weights and the tokenizer of a golden one.
+func randomBERT(t *testing.T) string {
+	t.Helper()
+	const width, ffn, vocab, context, layers = 384, 1536, 188, 64, 4
+	rng := rand.New(rand.NewPCG(3, 4))
+	header, data := map[string]any{}, []byte{}
+	tensor := func(name string, scale, around float64, shape ...int) {
+		n := 1
+		for _, d := range shape {
+			n *= d
+		}
+		from := len(data)
+		for range n {
+			data = binary.LittleEndian.AppendUint32(data, math.Float32bits(float32(around+scale*rng.NormFloat64())))
+		}
+		header[name] = map[string]any{"dtype": "F32", "shape": shape, "data_offsets": []int{from, len(data)}}
+	}
+	linear := func(name string, out, in int) {
+		tensor(name+".weight", 1/math.Sqrt(float64(in)), 0, out, in)
+		tensor(name+".bias", 0.1, 0, out)
+	}
+	norm := func(name string) {
+		tensor(name+".weight", 0.2, 1, width)
+		tensor(name+".bias", 0.1, 0, width)
+	}
+	tensor("embeddings.word_embeddings.weight", 1, 0, vocab, width)
+	tensor("embeddings.position_embeddings.weight", 0.3, 0, context, width)
+	tensor("embeddings.token_type_embeddings.weight", 0.3, 0, 2, width)
+	norm("embeddings.LayerNorm")
+	for layer := range layers {
+		at := fmt.Sprintf("encoder.layer.%d.", layer)
+		for _, name := range []string{"attention.self.query", "attention.self.key", "attention.self.value", "attention.output.dense"} {
+			linear(at+name, width, width)
+		}
+		norm(at + "attention.output.LayerNorm")
+		linear(at+"intermediate.dense", ffn, width)
+		linear(at+"output.dense", width, ffn)
+		norm(at + "output.LayerNorm")
+	}
+	head, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	config := fmt.Sprintf(`{"model_type":"bert","hidden_size":%d,"intermediate_size":%d,"vocab_size":%d,"max_position_embeddings":%d,"num_hidden_layers":%d,"num_attention_heads":12}`, width, ffn, vocab, context, layers)
+	tokenizer, err := os.ReadFile("testdata/encoders/bert/tokenizer.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{
+		"config.json": []byte(config), "tokenizer.json": tokenizer,
+		"model.safetensors": slices.Concat(binary.LittleEndian.AppendUint64(nil, uint64(len(head))), head, data),
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// In models of a usual width, quantised weights change embeddings little.
+func TestEncoderQuantised(t *testing.T) {
+	dir := randomBERT(t)
+	texts := []string{"the red hen sees a cat", "seven of them!", "a", strings.Repeat("the cat and the dog ", 8)}
+	want, _ := vectorsOf(t, openEncoder(t, dir, engine.Config{}), embedTexts(texts, nil))
+	if c := cosine(want[0], want[1]); c > 0.9 {
+		t.Fatalf("different texts have the cosine %v", c)
+	}
+	for format, least := range map[transformer.Format]float64{transformer.BF16: 0.9999, transformer.Q8_0: 0.999} {
+		got, _ := vectorsOf(t, openEncoder(t, dir, engine.Config{Format: format}), embedTexts(texts, nil))
+		for i := range want {
+			c := cosine(got[i], want[i])
+			if t.Logf("%v, text %d: cosine %.6f", format, i, c); !(c >= least) {
+				t.Errorf("%v, text %d: cosine %.6f", format, i, c)
+			}
 		}
 	}
 }

@@ -80,7 +80,7 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if o.family.detect != nil {
 		o.family.detect(src, s, l)
 	}
-	if name, _, _ := strings.Cut(l.head.names, " "); !src.has(name+".weight") && exists(fsys, p.in(modulesFile)) {
+	if name, _, _ := strings.Cut(l.head.names, " "); !src.has(name+".weight") && exists(fsys, p.beside(modulesFile)) {
 		l.tied = true // a model that embeds texts needs no head
 	}
 	if err := o.readClassifier(src, s, l); err != nil {

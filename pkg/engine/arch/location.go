@@ -45,10 +45,29 @@ type location struct {
 	config  string // config.json; "" if the weights describe themselves
 	weights string // the file to open
 	packed  bool   // weights is a packed model
+	modules string // the directory of modules.json, if dir is that of its module Transformer; otherwise ""
 }
 
 // in returns the path of a file of the model.
 func (p *location) in(name string) string { return path.Join(p.dir, name) }
+
+// beside returns the path of a file of sentence-transformers that is not of the module
+// Transformer.
+func (p *location) beside(name string) string { return path.Join(cmp.Or(p.modules, p.dir), name) }
+
+// transformerDir returns the directory of the module Transformer of sentence-transformers: dir,
+// unless modules.json names another one within it.
+func transformerDir(fsys fs.FS, dir string) string {
+	name := path.Join(dir, modulesFile)
+	if !exists(fsys, name) {
+		return dir
+	}
+	list, err := readModules(fsys, name)
+	if err != nil || len(list) == 0 || list[0].kind() != "Transformer" || !fs.ValidPath(path.Join(".", list[0].Path)) {
+		return dir // readSentence returns the error
+	}
+	return path.Join(dir, list[0].Path)
+}
 
 var splitName = regexp.MustCompile(`-([0-9]{5})-of-[0-9]{5}\.gguf$`)
 
@@ -69,6 +88,9 @@ func find(fsys fs.FS, dir string) (*location, error) {
 		return &location{dir: path.Dir(dir), weights: dir, packed: packed}, nil
 	}
 	p := &location{dir: dir}
+	if inner := transformerDir(fsys, dir); inner != path.Clean(dir) {
+		p.dir, p.modules, dir = inner, dir, inner
+	}
 	packs, err := packFiles(fsys, dir)
 	switch {
 	case err != nil:
@@ -201,6 +223,7 @@ func Detect(fsys fs.FS, dir string) (bool, error) {
 	if !info.IsDir() {
 		return checkpoint.IsPack(fsys, dir)
 	}
+	dir = transformerDir(fsys, dir)
 	raw, failed := readFile(fsys, path.Join(dir, configFile), maxConfigFile)
 	if failed == nil {
 		var c struct {

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -168,7 +169,7 @@ func (o *opened) readRanking(fsys fs.FS, p *location) (bool, error) {
 // namedReranker reports whether a directory is one of Qwen3-Reranker, whose files do not
 // distinguish it from a model that chats.
 func (o *opened) namedReranker(p *location) bool {
-	return o.Type == "qwen3" && o.Ranking == nil && strings.Contains(strings.ToLower(path.Base(p.dir)), "reranker")
+	return o.Type == "qwen3" && o.Ranking == nil && strings.Contains(strings.ToLower(path.Base(cmp.Or(p.modules, p.dir))), "reranker")
 }
 
 // qwenReranker returns how Qwen3-Reranker scores: by its tokens yes and no.
@@ -236,23 +237,23 @@ func (r *Ranking) readPair(fsys fs.FS, p *location, o *opened) error {
 // rankingModules reads modules.json of a reranker: a Transformer, and for a decoder then a
 // LogitScore. It returns nil if there is none of the latter.
 func (o *opened) rankingModules(fsys fs.FS, p *location) (*Ranking, error) {
-	if !exists(fsys, p.in(modulesFile)) {
+	if !exists(fsys, p.beside(modulesFile)) {
 		return nil, nil
 	}
-	list, err := readModules(fsys, p.in(modulesFile))
+	list, err := readModules(fsys, p.beside(modulesFile))
 	if err != nil {
 		return nil, err
 	}
 	var out *Ranking
 	for i, m := range list {
 		switch kind := m.kind(); {
-		case i == 0 && kind == "Transformer" && m.Path == "":
+		case i == 0 && kind == "Transformer":
 		case i == 1 && kind == "LogitScore" && o.Ranking == nil && fs.ValidPath(path.Join(".", m.Path)):
-			if out, err = o.logitScore(fsys, path.Join(p.in(m.Path), configFile)); err != nil {
+			if out, err = o.logitScore(fsys, path.Join(p.beside(m.Path), configFile)); err != nil {
 				return nil, err
 			}
 		case o.Ranking != nil || out != nil:
-			return nil, fmt.Errorf("%s: module %d, %.80q: it is not supported in a reranker", p.in(modulesFile), i, m.Type)
+			return nil, fmt.Errorf("%s: module %d, %.80q: it is not supported in a reranker", p.beside(modulesFile), i, m.Type)
 		}
 	}
 	return out, nil

@@ -98,7 +98,7 @@ type sentenceReader struct {
 
 // readSentence reads how the model embeds texts, if it does. Weights are not read yet.
 func (o *opened) readSentence(fsys fs.FS, p *location) error {
-	if !exists(fsys, p.in(modulesFile)) && len(o.Spec.Decoder) > 0 {
+	if !exists(fsys, p.beside(modulesFile)) && len(o.Spec.Decoder) > 0 {
 		return nil
 	}
 	r := &sentenceReader{opened: o, location: p, fsys: fsys, out: &Sentence{}}
@@ -124,11 +124,11 @@ func (o *opened) readSentence(fsys fs.FS, p *location) error {
 // modules reads modules.json, and returns the width of an embedding.
 func (r *sentenceReader) modules() (width int, err error) {
 	width = r.Spec.Width
-	if !exists(r.fsys, r.in(modulesFile)) {
+	if !exists(r.fsys, r.beside(modulesFile)) {
 		r.out.Pooling = []Pooling{PoolMean}
 		return width, nil
 	}
-	list, err := readModules(r.fsys, r.in(modulesFile))
+	list, err := readModules(r.fsys, r.beside(modulesFile))
 	if err != nil {
 		return 0, err
 	}
@@ -139,24 +139,22 @@ func (r *sentenceReader) modules() (width int, err error) {
 			err = fmt.Errorf("the path %.80q leaves the directory", m.Path)
 		case (kind == "Transformer") != (i == 0), (kind == "Pooling") != (i == 1):
 			err = errors.New("only Transformer, then Pooling, then other modules are supported")
-		case kind == "Transformer" && m.Path != "":
-			err = fmt.Errorf("the path of Transformer must be empty, not %.80q: move its files into the model's directory", m.Path)
 		case kind == "Transformer", kind == "Dropout":
 		case kind == "Pooling":
-			width, err = r.pooling(r.in(m.Path), width)
+			width, err = r.pooling(r.beside(m.Path), width)
 		case kind == "Dense":
-			width, err = r.dense(r.in(m.Path), width)
+			width, err = r.dense(r.beside(m.Path), width)
 		case kind == "Normalize":
 			r.out.Steps = append(r.out.Steps, Step{})
 		default:
 			err = errors.New("it is not supported, only Transformer, Pooling, Dense, Normalize and Dropout")
 		}
 		if err != nil {
-			return 0, fmt.Errorf("%s: module %d, %.80q: %w", r.in(modulesFile), i, m.Type, err)
+			return 0, fmt.Errorf("%s: module %d, %.80q: %w", r.beside(modulesFile), i, m.Type, err)
 		}
 	}
 	if len(r.out.Pooling) == 0 {
-		return 0, fmt.Errorf("%s: there is no module Pooling: vectors of tokens are not supported", r.in(modulesFile))
+		return 0, fmt.Errorf("%s: there is no module Pooling: vectors of tokens are not supported", r.beside(modulesFile))
 	}
 	return width, nil
 }
@@ -281,7 +279,7 @@ func (c closers) Close() (err error) {
 
 // prompts reads config_sentence_transformers.json.
 func (r *sentenceReader) prompts(width int) error {
-	c, err := readConfig(r.fsys, r.in(promptsFile), maxConfigFile)
+	c, err := readConfig(r.fsys, r.beside(promptsFile), maxConfigFile)
 	if err != nil {
 		return err
 	}
@@ -304,7 +302,7 @@ func (r *sentenceReader) prompts(width int) error {
 		c.reject("default_prompt_name", "prompts has no %.40q", r.out.Prompt)
 	}
 	if *c.err != nil {
-		return fmt.Errorf("%s: %w", r.in(promptsFile), *c.err)
+		return fmt.Errorf("%s: %w", r.beside(promptsFile), *c.err)
 	}
 	return nil
 }

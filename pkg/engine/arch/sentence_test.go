@@ -61,7 +61,7 @@ func TestHostileSentences(t *testing.T) {
 		{"order", "modules.json", "[" + pooling + "," + transformer + "]", "only Transformer, then Pooling"},
 		{"tokens", "modules.json", "[" + transformer + "]", "there is no module Pooling"},
 		{"escape", "modules.json", "[" + transformer + `,{"path":"../../x","type":"a.Pooling"}]`, "leaves the directory"},
-		{"below", "modules.json", `[{"path":"0_Transformer","type":"a.Transformer"},` + pooling + "]", "the path of Transformer must be empty"},
+		{"below", "modules.json", `[{"path":"0_Transformer","type":"a.Transformer"},` + pooling + "]", "m/0_Transformer"},
 		{"module", "modules.json", "[" + transformer + "," + pooling + `,{"path":"2","type":"a.CNN"}]`, "it is not supported, only Transformer"},
 		{"width", "1_Pooling/config.json", `{"word_embedding_dimension":31}`, "word_embedding_dimension: 31, but the model has width 24"},
 		{"mode", "1_Pooling/config.json", `{"pooling_mode":"sum"}`, `pooling_mode: "sum" is not supported`},

@@ -30,9 +30,9 @@ var preTokenizers = func() map[string]preTokenizer {
 	m := map[string]preTokenizer{}
 	for names, pre := range map[string]preTokenizer{
 		"gpt-2 phi-2 mpt olmo roberta-bpe modern-bert trillion granite-docling gigachat a.x-4.0 mellum": {split: pretoken.GPT2},
-		"llama3 llama-v3 llama-bpe falcon3 pixtral lfm2":                                    {split: pretoken.Llama3, ignoreMerges: true, addBOS: true},
-		"dbrx smaug-bpe chatglm-bpe glm4":                                                   {split: pretoken.Llama3},
-		"qwen2 stablelm2 deepseek-r1-qwen megrez kormo hunyuan grok-2":                      {split: pretoken.Qwen2},
+		"llama3 llama-v3 llama-bpe falcon3 pixtral lfm2":                                                {split: pretoken.Llama3, ignoreMerges: true, addBOS: true},
+		"dbrx smaug-bpe chatglm-bpe glm4":                                                               {split: pretoken.Llama3},
+		"qwen2 stablelm2 deepseek-r1-qwen megrez kormo hunyuan grok-2":                                  {split: pretoken.Qwen2},
 		"gpt-4o llama4": {split: pretoken.O200k},
 		"starcoder refact command-r smollm codeshell exaone minerva-7b": {split: pretoken.GPT2, digits: true},
 		"tekken":                       {patterns: []string{tekken}, ignoreMerges: true, addBOS: true},
