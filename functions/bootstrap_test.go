@@ -85,12 +85,12 @@ func golden(t *testing.T) string {
 	return dir
 }
 
-// addTranslator adds testdata/translator to a directory of runs, older than the others.
-func addTranslator(t *testing.T, runs string) {
+// addModel adds a copy of a directory, as a model of that name, to a directory of runs. It is
+// older than the others.
+func addModel(t *testing.T, runs, name, from string) {
 	t.Helper()
-	const name = "translator"
 	dir := filepath.Join(runs, name)
-	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))); err != nil {
+	if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 		t.Fatal(err)
 	}
 	files, err := os.ReadDir(dir)
@@ -102,6 +102,16 @@ func addTranslator(t *testing.T, runs string) {
 		if err := os.Chtimes(filepath.Join(dir, f.Name()), when, when); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+// models returns the directories of the models that the events of families name, by family
+// and name.
+func models() map[string]map[string]string {
+	translator := map[string]string{"translator": "testdata/translator"}
+	return map[string]map[string]string{
+		"textsynth": translator, "alephalpha": translator,
+		"embeddings": {"encoder": "../pkg/engine/testdata/encoders/bert", "ranker": "../pkg/engine/testdata/rerankers/bert"},
 	}
 }
 
@@ -128,7 +138,7 @@ type answer struct {
 
 // volatile matches parts that differ between runs, and last digits that differ between
 // instruction sets.
-var volatile = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"created":\d+|(-?\d+\.\d{5})\d+`)
+var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"created":\d+|(-?\d+\.\d{5})\d+`)
 
 func (a answer) String() string {
 	body := volatile.ReplaceAllStringFunc(a.body, func(s string) string {
@@ -137,10 +147,10 @@ func (a answer) String() string {
 			return `"created":0`
 		case strings.HasPrefix(s, `"id"`):
 			return `"id":"req_ID"`
-		case strings.Contains(s, "cmpl"):
-			return volatile.ReplaceAllString(s, "$1-ID")
+		case strings.Contains(s, "."):
+			return volatile.ReplaceAllString(s, "$2")
 		}
-		return volatile.ReplaceAllString(s, "$2")
+		return volatile.ReplaceAllString(s, "$1-ID")
 	})
 	return fmt.Sprintf("%d %s\n\n%s\n", a.status, a.kind, body)
 }
@@ -150,8 +160,8 @@ func (a answer) String() string {
 func TestEvents(t *testing.T) {
 	for _, family := range app.Families() {
 		runs := golden(t)
-		if family == "textsynth" || family == "alephalpha" {
-			addTranslator(t, runs)
+		for name, from := range models()[family] {
+			addModel(t, runs, name, from)
 		}
 		cfg, environment := app.Config{Checkpoints: runs}, []string(nil)
 		if family == "invoke" {

@@ -15,7 +15,7 @@ import (
 func spent(t *testing.T, w *World, admin string) string {
 	key := w.glossa(t, "key", "create", "spender", "--role", "client", "--table-name", w.Table)
 	asked, tokens := 0, 0
-	for _, family := range []string{"openai", "textsynth", "alephalpha", "lamini", "invoke"} {
+	for _, family := range []string{"openai", "embeddings", "textsynth", "alephalpha", "lamini", "invoke"} {
 		r := w.asks(family, "novels")
 		r.key = key
 		if a := w.ask(t, r); a.status != 200 {
@@ -59,5 +59,5 @@ func spent(t *testing.T, w *World, admin string) string {
 		said = cmp.Or(said, a.message())
 		w.fresh(t)
 	}
-	return fmt.Sprintf("%d tokens of five functions are counted; %s", tokens, said)
+	return fmt.Sprintf("%d tokens of six functions are counted; %s", tokens, said)
 }

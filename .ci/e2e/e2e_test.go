@@ -46,6 +46,7 @@ func TestDeployed(t *testing.T) {
 		}{
 			{"a model is added and removed", added},
 			{"a checkpoint is published", published},
+			{"texts are embedded and ranked", embedded},
 			{"a budget is spent", spent},
 			{"the function is killed in a stream", killed},
 			{"the time of the function is over", outOfTime},

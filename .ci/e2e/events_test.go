@@ -34,27 +34,39 @@ func (w *World) golden(t *testing.T) {
 	w.put("golden/checkpoint-7.json", ck.Bytes())
 }
 
-// translator stores the translation model in the bucket, or deletes it.
-func (w *World) translator(t *testing.T, there bool) {
+// model stores the files of a directory in the bucket as a model, or deletes them.
+func (w *World) model(t *testing.T, name, dir string, there bool) {
 	t.Helper()
-	const dir = root + "/functions/testdata/translator"
-	files, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range files {
-		key := "translator/" + f.Name()
+	dir = filepath.Join(root, dir)
+	if err := filepath.WalkDir(dir, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		below, err := filepath.Rel(dir, file)
+		if err != nil {
+			return err
+		}
+		key := name + "/" + filepath.ToSlash(below)
 		if !there {
 			w.Store.Delete(checkpoints + key)
-			continue
+			return nil
 		}
-		content, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		if err != nil {
-			t.Fatal(err)
+		content, err := os.ReadFile(file)
+		if err == nil {
+			w.put(key, content)
 		}
-		w.put(key, content)
+		return err
+	}); err != nil {
+		t.Fatal(err)
 	}
 }
+
+// Directories of models that the tests store.
+const (
+	translator = "functions/testdata/translator"
+	encoder    = "pkg/engine/testdata/encoders/bert"
+	ranker     = "pkg/engine/testdata/rerankers/bert"
+)
 
 // item writes an item of the table, as the operator.
 func (w *World) item(t *testing.T, text string) {
@@ -81,16 +93,23 @@ func record(t *testing.T, file, name string) string {
 }
 
 // events sends every dialect's events through the API and the function URLs, with the models
-// of their recording: some with a translator, some with remote models.
+// of their recording: some with a translator, with an encoder and a reranker, or with remote
+// models.
 func events(t *testing.T, w *World) {
-	w.translator(t, true)
+	w.model(t, "translator", translator, true)
 	time.Sleep(1100 * time.Millisecond) // S3's times have seconds, and the newest model is the default
 	w.golden(t)
 	key := w.glossa(t, "key", "create", "events", "--role", "admin", "--table-name", w.Table)
 	for _, family := range []string{"textsynth", "alephalpha"} {
 		w.family(t, family, key)
 	}
-	w.translator(t, false)
+	w.model(t, "translator", translator, false)
+	w.model(t, "encoder", encoder, true)
+	w.model(t, "ranker", ranker, true)
+	w.fresh(t)
+	w.family(t, "embeddings", key)
+	w.model(t, "encoder", encoder, false)
+	w.model(t, "ranker", ranker, false)
 	w.fresh(t)
 	for _, family := range []string{"openai", "alpha", "lamini"} {
 		w.family(t, family, key)
@@ -172,7 +191,7 @@ func (w *World) sendEvent(t *testing.T, file, base, key string) string {
 
 // volatile matches parts that differ between runs or deployments, and last digits that
 // differ between instruction sets.
-var volatile = regexp.MustCompile(`(chatcmpl|cmpl)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"(?:created|mtime)":\d+|(-?\d+\.\d{5})\d+`)
+var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"(?:created|mtime)":\d+|(-?\d+\.\d{5})\d+`)
 
 func steady(body string) string {
 	return volatile.ReplaceAllStringFunc(body, func(s string) string {
@@ -182,9 +201,9 @@ func steady(body string) string {
 		case strings.HasPrefix(s, `"`):
 			return s[:strings.IndexByte(s, ':')] + ":0"
 		}
-		if i := strings.IndexByte(s, '-'); strings.Contains(s, "cmpl") {
-			return s[:i] + "-ID"
+		if i := strings.IndexByte(s, '.'); i >= 0 {
+			return s[:i+6]
 		}
-		return s[:strings.IndexByte(s, '.')+6]
+		return s[:strings.IndexByte(s, '-')] + "-ID"
 	})
 }

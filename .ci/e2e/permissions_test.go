@@ -26,6 +26,7 @@ func withdrawn(t *testing.T, w *World, key string) (told []string) {
 		{"openai", "Runs", w.asks("openai", "novels"), 502, `"error":{"message":"`},
 		{"openai", "Bedrock", w.asks("openai", "anthropic.claude-v2"), 502, `"error":{"message":"`},
 		{"openai", "SageMaker", w.asks("openai", "tgi.llama"), 502, `"error":{"message":"`},
+		{"embeddings", "Checkpoints", w.asks("embeddings", "novels"), 502, `S3 denied this server access`},
 		{"textsynth", "Bedrock", w.asks("textsynth", "eu.anthropic.claude-v2"), 502, `{"error":"`},
 		{"lamini", "SageMaker", w.asks("lamini", "tgi.llama"), 502, `{"detail":`},
 		{"alpha", "Checkpoints", w.asks("alpha", "novels"), 502, `{"error":"`},

@@ -116,6 +116,11 @@ func asked(family, model string) []call {
 			{"/v1/completions", with(`{"model": %s, "prompt": "a", "max_tokens": 2}`)},
 			{"/v1/completions", with(`{"model": %s, "prompt": "a", "max_tokens": 2, "stream": true}`)},
 		}
+	case "embeddings":
+		if model != "novels" { // the remote models here do not embed texts
+			return nil
+		}
+		return []call{{"/v1/embeddings", with(`{"model": %s, "input": ["a", "once upon"]}`)}}
 	case "alpha":
 		return []call{
 			{"/api/generate", with(`{"model": %s, "prompt": "a", "max_tokens": 2}`)},

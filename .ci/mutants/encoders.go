@@ -96,6 +96,14 @@ func rankings() []mutant {
 		{"rankings: a classifier of classes is no reranker", arch, "opened.readClassifier", "n != 1", "n < 1", arch, hostile},
 		{"rankings: documents stay as they were sent", dialect, "rerankRequest.documents", "var list []json.RawMessage", "list := []json.RawMessage{q.Documents}", dialect, wired},
 		{"rankings: the most relevant document is the first", dialect, "order", "cmp.Compare(scores[b].Score, scores[a].Score)", "cmp.Compare(scores[a].Score, scores[b].Score)", dialect, wired},
+		{"packs: a classifier keeps its norm", arch, "allHeadParts", "if h.Norm == nil { h.Norm = &transformer.Norm{} }", "if h.Norm == nil { h.Norm = &transformer.Norm{}; return }", engine, "^TestPackedRankers$"},
+		{"packs: a Dense step keeps its bias", arch, "Dense.parts", "d.Bias = t", "", engine, "^TestPackedEncoders$"},
+		{"packs: hostile lengths are refused", arch, "Sentence.check", "s.MaxTokens > spec.Context", "false", engine, "^TestPackedEncoderRefuses$"},
+		{"passes: a client that has gone ends its pass", engine, "member.encode", "return ctx.Err() != nil", "return false", engine, "^TestEncoderStops$"},
+		{"passes: all workers stop after the same layer", transformer, "Pass.work", "p.lastLayer.Load() <= int32(i)", "false", transformer, "^TestStop$"},
+		{"passes: each worker has its own inputs", transformer, "Spec.PassBytes", "max(1, workers)*own", "own", transformer, "^TestPassBytes$"},
+		{"memory: the passes of an encoder count", local, "Loader.run", "run.Bytes += passes", "", local, "^TestEncodersFit$"},
+		{"memory: an encoder that is too large is not listed", catalog, "builder.add", "need > b.memory", "false", local, "^TestEncodersFit$"},
 		{"rankings: a reranker is not the default model", catalog, "builder.done", "e.Task != llm.TaskGenerate", "false", app, "^TestAnswersFitTheDocument$"},
 	}
 }

@@ -46,6 +46,7 @@ func TestPublish(t *testing.T) {
 		for name, args := range map[string][]string{
 			"gpt2": {packSource}, "other": {packSource, "--name", "other", "--quant", "f32"}, "small": {pack, "--checkpoints", place},
 			"gguf": {packSource + "-gguf", "--name", "gguf"}, "chords": {"../../pkg/starter/runs/novels", "--name", "chords"},
+			"bert-modes": {"../../pkg/engine/testdata/encoders/bert-modes"}, "ranker": {"../../pkg/engine/testdata/rerankers/bert", "--name", "ranker"},
 		} {
 			for range 2 {
 				if out, _, err := runPublish(t.Context(), args...); err != nil || !strings.HasPrefix(out, name+": ") || !strings.HasSuffix(out, " in "+place+"\n") {
@@ -60,13 +61,13 @@ func TestPublish(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%v\n%s", err, table)
 		}
-		for _, name := range []string{"gpt2", "other", "small", "gguf", "chords"} {
+		for _, name := range []string{"gpt2", "other", "small", "gguf", "chords", "bert-modes", "ranker"} {
 			if !strings.Contains(table, "\n"+name+" ") {
 				t.Errorf("%s is not among\n%s", name, table)
 			}
 		}
 	}
-	if keys := s3.Keyed(""); len(keys) != 5 || keys[0] != "checkpoints/chords/packed.safetensors" {
+	if keys := s3.Keyed(""); len(keys) != 7 || keys[0] != "checkpoints/bert-modes/packed.safetensors" {
 		t.Error(keys)
 	}
 	data, err := os.ReadFile(pack)

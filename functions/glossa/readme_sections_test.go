@@ -78,6 +78,14 @@ func replaceSections(t *testing.T, text string) string {
 				return old
 			}
 			made = firstTable(string(b))
+		case "first":
+			b, err := os.ReadFile(filepath.Join(root, "functions/testdata/start.md"))
+			_, after, found := strings.Cut(string(b), "\nThe first embedding")
+			if err != nil || !found {
+				t.Error(err, found)
+				return old
+			}
+			made = firstTable(after)
 		default:
 			t.Errorf("nothing generates the section %q", name)
 		}

@@ -38,6 +38,9 @@ const (
 	// briefTimeout is for families that do not stream. The SDK of Lamini's service, one of
 	// them, waits for 90 s; time beyond that would be billed without a waiting client.
 	briefTimeout = 2 * time.Minute
+	// batchTimeout is for embeddings, which do not stream either. A request may have thousands
+	// of texts, and OpenAI's SDKs wait for 10 minutes.
+	batchTimeout = 10 * time.Minute
 )
 
 // A Plan describes a deployment.
@@ -105,8 +108,11 @@ func family(cfg Config, name string) (Family, error) {
 func function(cfg Config, f Family) Function {
 	timeout := briefTimeout
 	streams := slices.ContainsFunc(f.Routes, func(r httpx.Route) bool { return r.Streams })
-	if streams {
+	switch {
+	case streams:
 		timeout = MaxTimeout
+	case f.Name == "embeddings":
+		timeout = batchTimeout
 	}
 	return Function{
 		Family: f.Name, Memory: cfg.Memory[f.Name], Timeout: timeout, Environment: environment(cfg),

@@ -42,6 +42,8 @@ func TestFunctions(t *testing.T) {
 			memory = 512
 		case "lamini":
 			warm, timeout = 0, 2*time.Minute
+		case "embeddings":
+			timeout = 10 * time.Minute
 		case "invoke":
 			most = 9
 		}

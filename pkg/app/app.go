@@ -143,22 +143,25 @@ func (a *App) Models() llm.Models {
 	return a.budgets.Models(meter.Models(resilience.Models(a.catalog, a.openEntry, resilience.Keep(&a.answers))))
 }
 
-// A family is a dialect and the function that serves it, with its routes.
+// A family is a dialect, or a part of one, and the function that serves it, with its routes.
 type family struct {
-	name   string
-	routes func(a *App) []httpx.Route
+	name    string
+	dialect string
+	routes  func(a *App) []httpx.Route
 }
 
-// families is the list of dialects: a new one is a row here, its package, and its function
-// in functions/NAME.
+// families is the list of families: a new dialect is a row here, its package, and its
+// function in functions/NAME. OpenAI's has two, so that a deployment sizes and scales
+// encoders apart from the models that continue texts.
 func families() []family {
 	return []family{
-		{"openai", func(a *App) []httpx.Route { return openai.Routes(openai.Config{Models: a.Models()}) }},
-		{"alpha", (*App).alpha},
-		{"textsynth", func(a *App) []httpx.Route { return textsynth.Routes(textsynth.Config{Models: a.Models()}) }},
-		{"alephalpha", (*App).alephalpha},
-		{"lamini", func(a *App) []httpx.Route { return lamini.Routes(lamini.Config{Models: a.Models()}) }},
-		{"invoke", func(a *App) []httpx.Route {
+		{"openai", "openai", func(a *App) []httpx.Route { return openai.GenerationRoutes(openai.Config{Models: a.Models()}) }},
+		{"embeddings", "openai", func(a *App) []httpx.Route { return openai.EmbeddingRoutes(openai.Config{Models: a.Models()}) }},
+		{"alpha", "alpha", (*App).alpha},
+		{"textsynth", "textsynth", func(a *App) []httpx.Route { return textsynth.Routes(textsynth.Config{Models: a.Models()}) }},
+		{"alephalpha", "alephalpha", (*App).alephalpha},
+		{"lamini", "lamini", func(a *App) []httpx.Route { return lamini.Routes(lamini.Config{Models: a.Models()}) }},
+		{"invoke", "invoke", func(a *App) []httpx.Route {
 			return invoke.Routes(invoke.Config{Models: a.Models(), IgnoreUnmapped: a.cfg.IgnoreUnmapped, EmptyLines: a.cfg.EmptyLines})
 		}},
 	}
@@ -172,11 +175,15 @@ func Families() (names []string) {
 	return names
 }
 
-// dialect returns the routes of a family's dialect.
-func (a *App) dialect(name string) []httpx.Route {
+// own returns the routes of a family without those that it shares, with their dialect.
+func (a *App) own(name string) []httpx.Route {
 	for _, f := range families() {
 		if f.name == name {
-			return f.routes(a)
+			routes := f.routes(a)
+			for i := range routes {
+				routes[i].Dialect = f.dialect
+			}
+			return routes
 		}
 	}
 	panic("app: unknown family " + name) // a bug

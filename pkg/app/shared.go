@@ -26,22 +26,17 @@ func sharings() []sharing {
 	}
 }
 
-// routes returns the routes of a family: its dialect's, including the shared routes
-// that it owns.
+// routes returns the routes of a family, including the shared routes that it owns.
 func (a *App) routes(family string) []httpx.Route {
-	routes := a.dialect(family)
-	for i := range routes {
-		routes[i].Dialect = family
-	}
+	routes := a.own(family)
 	for _, s := range sharings() {
 		at := func(list []httpx.Route) int {
 			return slices.IndexFunc(list, func(r httpx.Route) bool { return r.Method == s.method && r.Pattern == s.pattern })
 		}
 		switch family {
 		case s.owner:
-			guests := a.dialect(s.guest)
+			guests := a.own(s.guest)
 			i, guest := at(routes), guests[at(guests)]
-			guest.Dialect = s.guest
 			routes[i] = httpx.Shared(s.pick, routes[i], guest)
 		case s.guest:
 			i := at(routes)

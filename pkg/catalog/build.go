@@ -14,10 +14,11 @@ import (
 // builder makes a view.
 type builder struct {
 	view
-	roots []scan
-	used  map[place]bool  // runs that records name
-	fixed map[string]bool // by family/name: the model is in a fixed root
-	at    map[model]int   // indexes into entries, until they are sorted
+	memory int64 // of open models; 0: no bound
+	roots  []scan
+	used   map[place]bool  // runs that records name
+	fixed  map[string]bool // by family/name: the model is in a fixed root
+	at     map[model]int   // indexes into entries, until they are sorted
 }
 
 func (b *builder) problem(what string, err error) {
@@ -137,8 +138,19 @@ func (b *builder) add(rec *Record, run *Run, fixed bool) {
 		b.problems = append(b.problems, Unread{Model: rec.Name, Err: run.Chat})
 		return
 	}
+	e := rec.entry(run)
+	// Other models are refused when they are opened, so that their fallbacks can answer.
+	if need := e.bytes(); e.Task != llm.TaskGenerate && b.memory > 0 && need > b.memory {
+		b.problems = append(b.problems, Unread{Model: rec.Name, Err: tooLarge(need, b.memory)})
+		return
+	}
 	b.fixed[m.String()], b.at[m] = fixed, len(b.entries)
-	b.entries = append(b.entries, *rec.entry(run))
+	b.entries = append(b.entries, *e)
+}
+
+// tooLarge returns the error of a model that needs more memory than all models may use.
+func tooLarge(need, limit int64) error {
+	return fmt.Errorf("it needs %s of memory, for its weights and the longest batch, and models may use %s here", size(need), size(limit))
 }
 
 // entry returns the entry of a record; run is nil unless its family is [Local].

@@ -54,7 +54,7 @@ type Run struct {
 	ModTime    time.Time        // of the checkpoint
 	Size       int64            // of the checkpoint, bytes
 	Parameters int64            // 0: not known
-	Bytes      int64            // of memory that its weights take when it is open
+	Bytes      int64            // of memory that it takes when it is open: its weights and, unless it continues texts, its passes
 	Sizes      map[string]int64 // the same by quantisation, for records that name one
 	Context    int              // tokens
 	Chat       error            // why the model's own chat template cannot be used; a record may name another

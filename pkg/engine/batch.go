@@ -153,6 +153,20 @@ func (m *member) runExclusive(ctx context.Context, do func(*transformer.Pass) er
 	return m.serve(ctx)
 }
 
+// encode is runExclusive for a pass of an encoder, which ends after the current layer when ctx
+// ends.
+func (m *member) encode(ctx context.Context, do func(*transformer.Pass) error) error {
+	err := m.runExclusive(ctx, func(p *transformer.Pass) error {
+		p.Stop = func() bool { return ctx.Err() != nil }
+		defer func() { p.Stop = nil }()
+		return do(p)
+	})
+	if errors.Is(err, transformer.ErrStopped) {
+		return ctx.Err()
+	}
+	return err
+}
+
 // serve returns when m's work is computed, or when ctx ends before it began. Another
 // sender may first take its turn with m's worker.
 func (m *member) serve(ctx context.Context) error {

@@ -53,6 +53,7 @@ type core struct {
 	prefixes      *prefixCache
 	queue         *Queue
 	memory        int64 // bytes for a request
+	workers       int   // that compute a pass
 	context       int   // maximum tokens of a text
 	start, end    []int // tokens that the tokenizer puts around a text
 	empty         int   // the token that stands for an empty text
@@ -110,7 +111,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	}
 	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
-		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory,
+		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory, workers: cfg.Team.Size(),
 		lanes: newLanes(cfg.Name, model, cfg.Team), prefixes: newPrefixCache(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, tokenizerJSON: cfg.TokenizerJSON,
 		info: llm.ModelInfo{Name: cfg.Name, Family: "local", InProcess: true, Type: m.Name(), Version: m.Version, Streaming: true, Context: context},

@@ -116,7 +116,7 @@ func (l *hiddenLayers) capture(ctx context.Context, m *member, parts [][]int, do
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return m.runExclusive(ctx, func(p *transformer.Pass) error {
+	return m.encode(ctx, func(p *transformer.Pass) error {
 		p.Hidden = func(_ bool, layer int, x []float32) {
 			for i, part := range parts {
 				n := len(part) * l.width

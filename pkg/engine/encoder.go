@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -233,7 +234,7 @@ func (e *Encoder) bytes(texts [][]int) int64 {
 	return e.passBytes(texts) + 4*int64(e.width)*int64(len(texts))
 }
 
-// passBytes returns the memory of texts and of the scratch of the longest pass.
+// passBytes returns the memory of texts, of the scratch of the longest pass and of its results.
 func (c *core) passBytes(texts [][]int) (need int64) {
 	var all, longest int64 // tokens
 	for _, ids := range texts {
@@ -241,12 +242,26 @@ func (c *core) passBytes(texts [][]int) (need int64) {
 		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
 	longest = max(longest, min(all, passTokens)) // computed together
-	row := 4 * c.model.Width
-	for i := range c.model.Kinds {
-		a, f := &c.model.Kinds[i].Attention, &c.model.Kinds[i].FeedForward
-		row = max(row, 4*c.model.Width+2*(a.Heads+a.KVHeads)*a.HeadDim+2*f.Width)
+	return need + c.model.CacheBytes(int(longest)) + passMemory(&c.model.Spec, int(longest), c.workers)
+}
+
+// passMemory returns the memory of a pass and of its result.
+func passMemory(s *transformer.Spec, tokens, workers int) int64 {
+	return s.PassBytes(tokens, workers) + 4*int64(tokens)*int64(s.Width)
+}
+
+// PassMemory returns the memory that a model which embeds or ranks texts keeps for its passes,
+// in addition to its weights: that of the longest text, or of the longest batch. A request that
+// needs more than cfg.MaxMemory is rejected. context is the model's.
+func PassMemory(s *transformer.Spec, context int, cfg Config) int64 {
+	tokens := passTokens
+	if cfg.Context > 0 {
+		context = min(context, cfg.Context)
 	}
-	return need + c.model.CacheBytes(int(longest)) + 4*longest*int64(row)
+	if len(s.Decoder) == 0 { // which computes a long text in parts
+		tokens = max(tokens, context)
+	}
+	return min(passMemory(s, tokens, cfg.Team.Size()), cmp.Or(cfg.MaxMemory, DefaultMaxMemory))
 }
 
 // run computes the embeddings, several texts in one pass.
@@ -283,13 +298,15 @@ func (w *embedding) encodeTexts(ctx context.Context, m *member, texts [][]int) (
 			x = x[n:]
 		}
 	}
-	err := w.forward(ctx, m, texts, collect)
+	if err := w.forward(ctx, m, texts, collect); err != nil {
+		return nil, err
+	}
 	for _, text := range rows {
 		for row := range slices.Chunk(text, w.model.Width) {
 			w.model.FinalNorm(len(w.model.Encoder) > 0, row, row)
 		}
 	}
-	return rows, err
+	return rows, nil
 }
 
 // forward computes texts, and calls then after each pass with the parts that it computed.
@@ -298,9 +315,11 @@ func (e *Encoder) forward(ctx context.Context, m *member, texts [][]int, then fu
 		return err
 	}
 	if len(e.model.Decoder) == 0 {
-		return m.runExclusive(ctx, func(p *transformer.Pass) error {
+		return m.encode(ctx, func(p *transformer.Pass) error {
 			_, err := p.Encode(texts)
-			then(p, texts)
+			if err == nil {
+				then(p, texts)
+			}
 			return err
 		})
 	}

@@ -174,8 +174,10 @@ func (r *Ranker) logits(ctx context.Context, m *member, ids [][]int, second []in
 		return r.tokenLogits(ctx, m, ids)
 	}
 	width := r.model.Width
-	err = m.runExclusive(ctx, func(p *transformer.Pass) error {
-		_, err := p.EncodePairs(ids, second)
+	err = m.encode(ctx, func(p *transformer.Pass) error {
+		if _, err := p.EncodePairs(ids, second); err != nil {
+			return err
+		}
 		x := p.Last()
 		for _, text := range ids {
 			rows := slices.Collect(slices.Chunk(x[:len(text)*width], width))
@@ -188,7 +190,7 @@ func (r *Ranker) logits(ctx context.Context, m *member, ids [][]int, second []in
 			out = append(out, r.head.logit(r.kernels, rows))
 			x = x[len(text)*width:]
 		}
-		return err
+		return nil
 	})
 	return out, err
 }

@@ -340,7 +340,7 @@ func (w *translation) admit(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	var memories []*transformer.Memory
-	err := w.member.runExclusive(ctx, func(p *transformer.Pass) (err error) {
+	err := w.member.encode(ctx, func(p *transformer.Pass) (err error) {
 		memories, err = p.Encode(texts)
 		return err
 	})

@@ -14,6 +14,7 @@ import (
 	"glossa/pkg/bucket"
 	"glossa/pkg/catalog"
 	"glossa/pkg/chat"
+	"glossa/pkg/engine"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
@@ -119,6 +120,13 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 		run.Task = llm.TaskRerank
 	case info.Embeds:
 		run.Task = llm.TaskEmbed
+	}
+	if run.Task != llm.TaskGenerate {
+		passes := engine.PassMemory(info.Spec, info.Context, engine.Config{Team: l.cfg.Team, MaxMemory: l.cfg.RequestMemory})
+		run.Bytes += passes
+		for quant := range run.Sizes {
+			run.Sizes[quant] += passes
+		}
 	}
 	if trained := info.Run; trained != nil {
 		config, err := checkpoint.ParseRunConfig(trained.Config) // the description has checked it

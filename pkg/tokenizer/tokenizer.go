@@ -56,9 +56,9 @@ type Pairs interface {
 
 // A PairPart is a part of two texts that are joined: one of the texts, or a token.
 type PairPart struct {
-	Text int // 1: the first text, 2: the second; 0: the token ID
-	ID   int
-	Type int // of the tokens: the segments of BERT
+	Text int `json:"text,omitempty"` // 1: the first text, 2: the second; 0: the token ID
+	ID   int `json:"id,omitempty"`
+	Type int `json:"type,omitempty"` // of the tokens: the segments of BERT
 }
 
 // Exporter is a capability of a [Tokenizer]: it writes a tokenizer.json of Hugging Face's

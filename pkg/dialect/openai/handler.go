@@ -20,24 +20,46 @@ type Config struct {
 	Now    func() time.Time // nil: time.Now
 }
 
-// Routes returns the routes of the dialect.
+// Routes returns the routes of the dialect: those of [GenerationRoutes] and of
+// [EmbeddingRoutes].
 func Routes(cfg Config) []httpx.Route {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
+	return append(GenerationRoutes(cfg), EmbeddingRoutes(cfg)...)
+}
+
+// GenerationRoutes returns the routes that continue texts, list models and count tokens.
+func GenerationRoutes(cfg Config) []httpx.Route {
+	cfg = cfg.defaults()
 	chat := httpx.Post(chatTable, (*chatRequest).request, open[chatRequest](cfg), cfg.answerChat)
 	template := httpx.Post(chatTable, (*chatRequest).request, open[chatRequest](cfg), answerPrompt)
-	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
-	routes := append(cfg.tokenRoutes(), []httpx.Route{
+	return withErrors(append(cfg.tokenRoutes(), []httpx.Route{
 		{Method: "GET", Pattern: "/v1/models", Permission: httpx.Listing, Doc: listDoc, Handle: cfg.list},
 		{Method: "GET", Pattern: "/v1/models/{id...}", Permission: httpx.Listing, Doc: modelDoc, Handle: cfg.model},
 		{Method: "POST", Pattern: "/v1/chat/completions", Permission: httpx.Inference, Streams: true, Doc: chatDoc, Handle: chat},
 		{Method: "POST", Pattern: "/chat/completions", Permission: httpx.Inference, Streams: true, Doc: chatAliasDoc, Handle: chat},
 		{Method: "POST", Pattern: "/apply-template", Permission: httpx.Inference, Doc: templateDoc, Handle: template},
 		{Method: "POST", Pattern: "/v1/completions", Permission: httpx.Inference, Streams: true, Doc: completionDoc, Handle: cfg.completions()},
-		{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Handle: embed},
-	}...)
-	routes = append(routes, cfg.rerankRoutes()...)
+	}...))
+}
+
+// EmbeddingRoutes returns the routes that embed and rank texts. They do not stream, and
+// their models are usually encoders, so a deployment can serve them apart.
+func EmbeddingRoutes(cfg Config) []httpx.Route {
+	cfg = cfg.defaults()
+	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
+	return withErrors(append(cfg.rerankRoutes(),
+		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Handle: embed}))
+}
+
+// defaults returns cfg with the clock of the system if it has none.
+func (cfg Config) defaults() Config {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	return cfg
+}
+
+// withErrors returns routes with the dialect's shape of errors.
+func withErrors(routes []httpx.Route) []httpx.Route {
 	for i := range routes {
 		routes[i].Errors = Errors
 	}

@@ -151,8 +151,10 @@ func (m *Model) Name() string {
 	return "Alpha"
 }
 
-// Bytes returns the memory of the weights in a format.
-func (m *Model) Bytes(f transformer.Format) int64 { return m.Weights.Bytes(m.Spec, f) }
+// Bytes returns the memory of the weights in a format, with those after the layers.
+func (m *Model) Bytes(f transformer.Format) int64 {
+	return m.Weights.Bytes(m.Spec, f) + headMemory(m.Sentence, m.Ranking)
+}
 
 // Close closes the files. No weights can be read afterwards.
 func (m *Model) Close() error {

@@ -254,6 +254,7 @@ type Info struct {
 	Size                int64                        // of their files, bytes
 	ModTime             time.Time
 	Run                 *Run // of a packed model trained by Alpha
+	Spec                *transformer.Spec
 	Embeds, Ranks       bool // the model embeds texts, or scores documents for a query, and does not continue texts
 
 	// Tokens is why the model cannot read texts: its tokenizer is missing, unsupported or
@@ -277,7 +278,7 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	i := Info{
 		Type: m.Type, Name: m.Name(), Version: m.Version, Context: m.Spec.Context,
 		Parameters: m.Weights.Elements(), Bytes: map[transformer.Format]int64{}, Run: m.Run,
-		Tokens: m.checkTokens(fsys, p),
+		Spec: m.Spec, Tokens: m.checkTokens(fsys, p),
 	}
 	if i.Tokens == nil {
 		i.Chat, i.Tokens = m.readChat(fsys, p)

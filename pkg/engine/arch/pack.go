@@ -42,18 +42,14 @@ type description struct {
 	ChatTemplate string                `json:"chat_template,omitempty"` // of older packs: the name of one of package chat's
 	Chat         chat.Source           `json:"chat,omitzero"`
 	Translation  *Translation          `json:"translation,omitempty"`
+	Sentence     *Sentence             `json:"sentence,omitempty"`
+	Ranking      *Ranking              `json:"ranking,omitempty"`
 }
 
 // Pack writes a model as a packed file, in a format, to an empty file. progress is called
 // after each tensor with the bytes written so far and in total; its error stops packing.
 // m stays open.
 func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format, progress func(done, total int64) error) error {
-	if m.Sentence != nil {
-		return errors.New("a model that embeds texts cannot be packed: serve its directory")
-	}
-	if m.Ranking != nil {
-		return errors.New("a model that ranks documents cannot be packed: serve its directory")
-	}
 	layout, err := transformer.NewLayout(m.Spec, m.Weights, k, format)
 	if err != nil {
 		return err
@@ -75,6 +71,10 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 		}
 		tensors = append(tensors, checkpoint.PackTensor{Name: t.Name, Type: kind, Shape: t.Shape})
 	}
+	heads := headParts(m.Sentence, m.Ranking)
+	for i := range heads {
+		tensors = append(tensors, heads[i].tensor())
+	}
 	trie, err := m.packedTrie()
 	if err != nil {
 		return err
@@ -89,6 +89,11 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	}
 	if err := writeTensors(w, layout, progress); err != nil {
 		return err
+	}
+	for i := range heads {
+		if err := heads[i].write(w, len(layout.Tensors)+i); err != nil {
+			return err
+		}
 	}
 	if trie != nil { // last: the first answer does not need it
 		if err := w.Write(len(tensors)-1, trie); err != nil {
@@ -137,7 +142,7 @@ func writeTensors(w *checkpoint.PackWriter, layout *transformer.Layout, progress
 // packedTrie returns the vocabulary in its binary form; nil for a model without
 // structured output.
 func (m *Model) packedTrie() ([]byte, error) {
-	if m.Tokenizer == nil || m.Translation != nil {
+	if m.Tokenizer == nil || m.Translation != nil || m.Sentence != nil || m.Ranking != nil {
 		return nil, nil
 	}
 	v, err := m.Vocabulary()()
@@ -164,7 +169,10 @@ func types(layout *transformer.Layout) map[string]dtype.Type {
 func (m *Model) meta(format transformer.Format, types map[string]dtype.Type) (map[string]string, error) {
 	d := description{
 		Type: m.Type, Quant: format.String(), Types: types, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
-		Chat: m.Chat, Translation: m.Translation,
+		Chat: m.Chat, Translation: m.Translation, Sentence: m.Sentence, Ranking: m.Ranking,
+	}
+	if err := d.checkTask(); err != nil {
+		return nil, err
 	}
 	raw, err := json.Marshal(d)
 	if err != nil {

@@ -17,28 +17,29 @@ import (
 // A Ranking is how a model scores the relevance of a document for a query: a cross-encoder by a
 // classifier with one label, or a decoder by the logits of two tokens.
 type Ranking struct {
-	MaxTokens int  // of a pair, including those that the tokenizer or the template adds; 0: the model's context
-	Lowercase bool // letters become small before the tokenizer reads a text
-	Identity  bool // a score is the logit; otherwise its sigmoid
+	MaxTokens int  `json:"max_tokens"`          // of a pair, including those that the tokenizer or the template adds
+	Lowercase bool `json:"lowercase,omitempty"` // letters become small before the tokenizer reads a text
+	Identity  bool `json:"identity,omitempty"`  // a score is the logit; otherwise its sigmoid
 
-	Pair []tokenizer.PairPart // how the texts are joined; nil for a decoder
-	Head *RankingHead         // of a cross-encoder; nil for a decoder
+	Pair []tokenizer.PairPart `json:"pair,omitempty"` // how the texts are joined; nil for a decoder
+	Head *RankingHead         `json:"head,omitempty"` // of a cross-encoder; nil for a decoder
 
 	// Of a decoder: the score is the logit of the token True after the prompt, less that of
 	// False, if that is not -1. The prompt is that of the chat template for the roles query
 	// and document if ByTemplate is set, or else that of Qwen3-Reranker.
-	True, False int
-	ByTemplate  bool
+	True       int  `json:"true"`
+	False      int  `json:"false"`
+	ByTemplate bool `json:"by_template,omitempty"`
 }
 
 // A RankingHead computes a logit of the vectors of a pair's tokens:
 // out(norm(act(dense(pooled)))).
 type RankingHead struct {
-	Mean  bool // pools the mean of all tokens; otherwise the first one
-	Dense *Dense
-	GELU  bool              // follows Dense
-	Norm  *transformer.Norm // (Width), or nil
-	Out   *Dense            // one row
+	Mean  bool              `json:"mean,omitempty"` // pools the mean of all tokens; otherwise the first one
+	Dense *Dense            `json:"dense"`
+	GELU  bool              `json:"gelu,omitempty"` // follows Dense
+	Norm  *transformer.Norm `json:"-"`              // (Width), or nil
+	Out   *Dense            `json:"out"`            // one row
 }
 
 // A classifier names the tensors of a family's classifier, without ".weight" and ".bias".

@@ -19,17 +19,18 @@ import (
 // the files of sentence-transformers describe it. A directory of an encoder without these
 // files has the mean of all tokens, as in sentence-transformers.
 type Sentence struct {
-	Pooling       []Pooling // at least one: their vectors, one after the other
-	ExcludePrompt bool      // the pooling leaves out the tokens of the prompt and those before it
-	Steps         []Step    // after the pooling
+	Pooling       []Pooling `json:"pooling"`                  // at least one: their vectors, one after the other
+	ExcludePrompt bool      `json:"exclude_prompt,omitempty"` // the pooling leaves out the tokens of the prompt and those before it
+	Steps         []Step    `json:"steps,omitempty"`          // after the pooling
 
-	MaxTokens int               // of a text, including those that the tokenizer puts around it; 0: the model's context
-	Lowercase bool              // letters become small before the tokenizer reads a text
-	Prompts   map[string]string // texts before the client's, by name
-	Prompt    string            // the name of the prompt of requests that name none; "": they have no prompt
-	Truncate  int               // dimensions of requests that name none; 0: all
+	MaxTokens int               `json:"max_tokens"`          // of a text, including those that the tokenizer puts around it
+	Lowercase bool              `json:"lowercase,omitempty"` // letters become small before the tokenizer reads a text
+	Prompts   map[string]string `json:"prompts,omitempty"`   // texts before the client's, by name
+	Prompt    string            `json:"prompt,omitempty"`    // the name of the prompt of requests that name none; "": they have no prompt
+	Truncate  int               `json:"truncate,omitempty"`  // dimensions of requests that name none; 0: all
 
-	Before, After []int // tokens that the tokenizer puts around a text
+	Before []int `json:"before,omitempty"` // tokens that the tokenizer puts before a text
+	After  []int `json:"after,omitempty"`  // tokens that the tokenizer puts after a text
 }
 
 // A Pooling combines the vectors of a text's tokens into one.
@@ -60,15 +61,16 @@ var poolings = []struct {
 
 // A Step changes the vector of a text: it normalises it to length 1, unless Dense is set.
 type Step struct {
-	Dense *Dense
+	Dense *Dense `json:"dense,omitempty"`
 }
 
 // A Dense step computes act(W x + b).
 type Dense struct {
-	In, Out int
-	Weight  transformer.Tensor  // (Out, In)
-	Bias    *transformer.Tensor // (Out), or nil
-	Tanh    bool                // the activation; otherwise there is none
+	In     int                 `json:"in"`
+	Out    int                 `json:"out"`
+	Weight transformer.Tensor  `json:"-"`              // (Out, In)
+	Bias   *transformer.Tensor `json:"-"`              // (Out), or nil
+	Tanh   bool                `json:"tanh,omitempty"` // the activation; otherwise there is none
 }
 
 // Files of sentence-transformers.

@@ -102,15 +102,3 @@ func TestHostileSentences(t *testing.T) {
 		})
 	}
 }
-
-// A model that embeds texts has no packed form yet.
-func TestPackRefusesEncoders(t *testing.T) {
-	m, err := arch.Open(encoderFiles(t, "bert"), "m")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer m.Close()
-	if err := arch.Pack(nil, m, nil, 0, nil); err == nil || !strings.Contains(err.Error(), "serve its directory") {
-		t.Errorf("%v", err)
-	}
-}

@@ -68,7 +68,7 @@ func (o *opened) readPack() error {
 	}
 	m := o.Model
 	m.Type, m.Spec, m.Start, m.Empty, m.End, m.Tokens = d.Type, d.Spec, d.Start, d.Empty, d.End, d.Tokens
-	m.Chat, m.Translation = d.Chat, d.Translation
+	m.Chat, m.Translation, m.Sentence, m.Ranking = d.Chat, d.Translation, d.Sentence, d.Ranking
 	if d.ChatTemplate != "" {
 		m.Chat = chat.Source{Name: d.ChatTemplate}
 	}
@@ -76,6 +76,9 @@ func (o *opened) readPack() error {
 	u := &unpacking{file: o.file, types: d.Types, last: []int{0}, used: map[string]bool{}}
 	o.unpacking = u
 	if m.Weights, err = transformer.Unpack(m.Spec, u.find); err != nil {
+		return err
+	}
+	if err := u.heads(m.Sentence, m.Ranking); err != nil {
 		return err
 	}
 	for stage := 1; stage < len(u.last); stage++ { // a stage needs the tensors of the previous ones
@@ -109,11 +112,8 @@ func (d *description) check() error {
 	if d.Tokens < 1 || d.Tokens > s.Vocab || d.Empty < 0 || d.Empty >= s.Vocab {
 		return fmt.Errorf("tokens: %d, and the empty text is token %d, of %d", d.Tokens, d.Empty, s.Vocab)
 	}
-	if len(s.Decoder) == 0 {
-		return errors.New("spec: no layers of a decoder")
-	}
-	if (len(s.Encoder) > 0) != (d.Translation != nil) {
-		return fmt.Errorf("%d layers of an encoder, and translation %v", len(s.Encoder), d.Translation != nil)
+	if err := d.checkTask(); err != nil {
+		return err
 	}
 	for _, id := range slices.Concat(d.Start, d.End) {
 		if id < 0 || id >= s.Vocab {

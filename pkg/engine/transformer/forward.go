@@ -1,7 +1,9 @@
 package transformer
 
 import (
+	"errors"
 	"math"
+	"sync/atomic"
 	"time"
 
 	"glossa/pkg/engine/kernel"
@@ -23,14 +25,19 @@ type Pass struct {
 	// encoder selects the stack. x is valid during the call.
 	Hidden func(encoder bool, layer int, x []float32)
 
+	// Stop, if set, is called before each layer of an encoder. If it returns true, the pass
+	// ends after that layer with [ErrStopped].
+	Stop func() bool
+
 	ShareAll bool // for tests: the team also computes small passes
 
-	m        *Model
-	tokens   int
-	spans    []span
-	seqs     []Sequence
-	outputs  int
-	memories []*Memory // results of the encoder's pass; nil in the decoder's
+	m         *Model
+	tokens    int
+	spans     []span
+	seqs      []Sequence
+	outputs   int
+	memories  []*Memory    // results of the encoder's pass; nil in the decoder's
+	lastLayer atomic.Int32 // of a pass that Stop ends, else allLayers
 
 	team    *Team
 	workers []*worker
@@ -44,6 +51,12 @@ type Pass struct {
 	angles []angles  // of each table of Rotaries
 	logits []float32 // (outputs, Vocab)
 }
+
+// ErrStopped is the error of a pass that [Pass.Stop] ends.
+var ErrStopped = errors.New("the pass was stopped")
+
+// allLayers is the last layer of a pass that is not stopped.
+const allLayers = math.MaxInt32
 
 // angles are the cosines and sines of a table's rotations.
 type angles struct {
@@ -62,6 +75,28 @@ func (m *Model) NewPass(team *Team) *Pass {
 		p.workers = append(p.workers, &worker{Pass: p, index: i, attention: kernel.NewAttention(dim)})
 	}
 	return p
+}
+
+// PassBytes returns the memory of a pass over a number of tokens that workers compute, without
+// caches: the activations of all, and the norms and packed inputs of products of each worker.
+func (s *Spec) PassBytes(tokens, workers int) int64 {
+	var qkv, heads, hidden, ffn, dim int
+	for i := range s.Kinds {
+		a, f := &s.Kinds[i].Attention, &s.Kinds[i].FeedForward
+		qkv = max(qkv, (a.Heads+2*a.KVHeads)*a.HeadDim)
+		heads, dim = max(heads, a.Heads*a.HeadDim), max(dim, a.HeadDim)
+		ffn, hidden = max(ffn, f.Width), max(hidden, f.Width)
+		if f.Gated {
+			hidden = max(hidden, 2*f.Width)
+		}
+	}
+	shared := 2*s.Width + qkv + heads + hidden + s.EmbedWidth
+	for i := range s.Rotaries {
+		shared += 2 * len(s.Rotaries[i].Frequencies)
+	}
+	const packed = 4 // bytes of an input, in bf16
+	own := 4*(s.Width+2*dim) + packed*(s.Width+heads+ffn)
+	return int64(tokens) * int64(4*shared+max(1, workers)*own)
 }
 
 // worthSharing is the number of multiplications between two barriers above which a second
@@ -89,9 +124,17 @@ func (p *Pass) work(index, count int, b *barrier) {
 	w.count, w.barrier = count, b
 	if p.memories != nil {
 		for i := range p.m.encoder {
+			if index == 0 && p.Stop != nil && p.Stop() {
+				p.lastLayer.CompareAndSwap(allLayers, int32(i))
+			}
 			p.m.await.stage(1 + i)
 			w.encode(&p.m.encoder[i])
 			p.show(true, i+1)
+			// All workers read the same answer: the layer ends with a barrier, after which the
+			// first worker can only write a later layer.
+			if p.lastLayer.Load() <= int32(i) {
+				return
+			}
 		}
 		p.m.await.stage(p.m.await.stages - 1)
 		w.memorise(p.memories)
@@ -172,8 +215,12 @@ func (p *Pass) EncodePairs(texts [][]int, second []int) ([]*Memory, error) {
 	}
 	p.show(true, 0)
 	p.memories = out
+	p.lastLayer.Store(allLayers)
 	p.run(len(m.encoder))
 	p.memories = nil
+	if p.lastLayer.Load() != allLayers {
+		return nil, ErrStopped
+	}
 	return out, m.await.failed()
 }
 
