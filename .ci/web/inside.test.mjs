@@ -62,6 +62,7 @@ suite('look inside', () => {
 
   test('likeness', async (t) => {
     const { page, part, ask } = await shown(t)
+    await page.locator('#likeness-lines').fill('The old lighthouse stood over the bay.\nA lighthouse kept watch over the sea.\nThe baker sold warm bread.\nThe train is late.\nThe train is on time.')
     await ask('likeness')
     const cells = (await part('Similarity').locator('.heat td[data-heat]').allTextContents()).map(Number)
     assert.equal(cells.length, 25)

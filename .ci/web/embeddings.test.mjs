@@ -1,0 +1,246 @@
+// The parts of Inspect for encoders: similarity with a map, and ranking. The models are small
+// random ones, so the tests compare the page with the API, not with meaning.
+import assert from 'node:assert/strict'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, suite, test } from 'node:test'
+import { open, picked, server, shoot, view } from './browser.mjs'
+import { serve } from './servers.mjs'
+
+const testdata = new URL('../../pkg/engine/testdata/', import.meta.url).pathname
+
+suite('encoders', () => {
+  let running, dir
+  // encoders serves the starters, an embedder, a reranker, and one that cuts long documents.
+  const encoders = () => running ??= (async () => {
+    dir = await mkdtemp(join(tmpdir(), 'encoders-'))
+    for (const [name, from] of [['embedder', 'encoders/mpnet'], ['ranker', 'rerankers/qwen3'], ['short', 'rerankers/bert-saved']]) {
+      await cp(testdata + from, join(dir, name), { recursive: true })
+    }
+    return serve({ args: ['--checkpoints', dir] })
+  })()
+  after(async () => {
+    await (await running)?.stop()
+    if (dir) await rm(dir, { recursive: true })
+  })
+
+  async function shown(t) {
+    const page = await open(t, (await encoders()).url, { hash: 'inside' })
+    const part = (name) => page.locator('#view-inside').getByRole('region', { name, exact: true })
+    const ask = async (id) => {
+      await page.locator(`#${id}-go`).click()
+      await page.locator(`section:has(#${id}-go) .answer-place:not([aria-busy])`).locator('.to-code, [role=alert]').first().waitFor()
+    }
+    await page.locator('#likeness-model option').first().waitFor({ state: 'attached' })
+    await page.locator('#ranking-model option').first().waitFor({ state: 'attached' })
+    return { page, part, ask }
+  }
+  const api = async (path, body) => {
+    const response = await fetch((await encoders()).url + path, { method: 'POST', body: JSON.stringify(body) })
+    assert.equal(response.status, 200)
+    return response.json()
+  }
+  const options = (page, id) => page.locator(`#${id} option`).allTextContents()
+  // texts reads the visible text of each label, without its number.
+  const labels = (page) => page.locator('.scatter .point').evaluateAll((points) => points.map((p) => p.querySelector('text')?.textContent ?? null))
+
+  test('models are offered for what they do', async (t) => {
+    const { page } = await shown(t)
+    assert.deepEqual(await options(page, 'likeness-model'), ['embedder'])
+    assert.deepEqual((await options(page, 'ranking-model')).toSorted(), ['embedder', 'ranker', 'short'])
+    assert.notEqual(await page.locator('#ranking-model').inputValue(), 'embedder')
+    assert.ok(await page.locator('#likeness-note').isHidden())
+    const others = ['embedder', 'ranker', 'short']
+    for (const id of ['score-model', 'translate-model']) {
+      const list = await options(page, id)
+      assert.deepEqual([list.length > 0, list.filter((m) => others.includes(m))], [true, []], id)
+    }
+    for (const [tab, id] of [['write', 'write-model'], ['chat', 'chat-model'], ['structure', 'structure-model']]) {
+      await view(page, tab)
+      await page.locator(`#${id} option`).first().waitFor({ state: 'attached' })
+      const list = await options(page, id)
+      assert.deepEqual([list.length > 0, list.filter((m) => others.includes(m))], [true, []], id)
+    }
+  })
+
+  test('the list of models says which embed and which rank, and leads to them', async (t) => {
+    const { page } = await shown(t)
+    await view(page, 'models')
+    const row = (name) => page.locator('#models-table tbody tr').filter({ has: page.getByRole('button', { name, exact: true }) })
+    await row('embedder').waitFor()
+    assert.deepEqual(await row('embedder').locator('.chip').allTextContents(), ['embeds texts'])
+    assert.deepEqual(await row('short').locator('.chip').allTextContents(), ['ranks documents'])
+    assert.equal(await row('embedder').getByRole('button', { name: 'Write' }).count(), 0)
+    await row('short').getByRole('button', { name: 'Rank' }).click()
+    await page.waitForFunction(() => document.getElementById('ranking-model').value === 'short')
+    await view(page, 'models')
+    await row('embedder').getByRole('button', { name: 'Compare' }).click()
+    await page.locator('#likeness-go').waitFor()
+    assert.equal(await page.evaluate(() => location.hash), '#inside/similarity/embedder')
+    await page.reload()
+    await page.waitForFunction(() => document.getElementById('likeness-model')?.value === 'embedder')
+  })
+
+  test('a map of points, by pointer and keyboard', async (t) => {
+    const { page, part, ask } = await shown(t)
+    await ask('likeness')
+    const lines = (await page.locator('#likeness-lines').inputValue()).split('\n')
+    const { data } = await api('/v1/embeddings', { model: 'embedder', input: lines })
+    const cells = (await part('Similarity').locator('.heat td[data-heat]').allTextContents()).map(Number)
+    const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0)
+    const cosine = (i, j) => dot(data[i].embedding, data[j].embedding) / Math.sqrt(dot(data[i].embedding, data[i].embedding) * dot(data[j].embedding, data[j].embedding))
+    lines.forEach((_, i) => lines.forEach((_, j) => assert.ok(Math.abs(cells[lines.length * i + j] - cosine(i, j)) < 0.0051, `${i} ${j}`)))
+    const points = page.locator('.scatter .point')
+    assert.equal(await points.count(), lines.length)
+    const reading = page.locator('.map-reading')
+    assert.match(await reading.textContent(), /^Tap or point at/)
+    const nearest = (i) => lines.map((_, j) => j).filter((j) => j !== i).reduce((best, j) => cosine(i, j) > cosine(i, best) ? j : best)
+    const says = (i) => {
+      const near = nearest(i)
+      return `${i + 1} ${lines[i]}Most similar, ${cosine(i, near).toFixed(2)}: ${near + 1} ${lines[near]}`
+    }
+    await points.nth(3).locator('.spot').hover({ force: true })
+    await page.getByText(says(3)).waitFor()
+    assert.equal(await page.locator('.point.on').count(), 1)
+    await page.mouse.move(0, 0)
+    await page.locator('.point.on').waitFor({ state: 'detached' })
+
+    await points.first().focus()
+    assert.equal(await reading.textContent(), says(0))
+    for (const [key, i] of [['ArrowRight', 1], ['ArrowDown', 2], ['ArrowLeft', 1], ['End', 9], ['ArrowRight', 9], ['Home', 0]]) {
+      await page.keyboard.press(key)
+      assert.equal(await reading.textContent(), says(i), key)
+    }
+    await page.keyboard.press('ArrowRight')
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), `2: ${lines[1]} Most similar: ${nearest(1) + 1}, ${cosine(1, nearest(1)).toFixed(2)}.`)
+    assert.equal(await points.evaluateAll((all) => all.filter((p) => p.getAttribute('tabindex') === '0').length), 1)
+  })
+
+  test('labels do not cover each other, wide or narrow, and equal lines keep two labels', async (t) => {
+    const { page, ask } = await shown(t)
+    await page.locator('#likeness-lines').fill(['same', 'same', 'same', ...Array.from({ length: 13 }, (_, i) => `line ${'of a few words '.repeat(i % 4)}${i}`)].join('\n'))
+    await ask('likeness')
+    for (const width of [1280, 360]) {
+      await page.setViewportSize({ width, height: 900 })
+      await page.waitForFunction(() => {
+        const drawing = document.querySelector('.scatter')
+        return Math.abs(drawing.getBoundingClientRect().width - drawing.parentElement.getBoundingClientRect().width) < 1
+      })
+      const boxes = await page.locator('.scatter .point text').evaluateAll((texts) => texts.map((t) => {
+        const { left, right, top, bottom } = t.getBoundingClientRect()
+        return { left, right, top: top + 2, bottom: bottom - 2, text: t.textContent }
+      }))
+      assert.equal(boxes.length, 16)
+      boxes.forEach((a, i) => boxes.slice(i + 1).forEach((b) =>
+        assert.ok(a.right <= b.left + 0.5 || b.right <= a.left + 0.5 || a.bottom <= b.top + 0.5 || b.bottom <= a.top + 0.5, `${width}: “${a.text}” and “${b.text}”`)))
+      const texts = await labels(page)
+      texts.forEach((text, i) => assert.match(text, new RegExp(`^${i + 1}( |$)`)))
+    }
+  })
+
+  test('a ranking is the order of the server, with the lines of the documents', async (t) => {
+    const { page, part, ask } = await shown(t)
+    await picked(page, 'ranking-model', 'ranker')
+    await ask('ranking')
+    const query = await page.locator('#ranking-query').inputValue()
+    const documents = (await page.locator('#ranking-documents').inputValue()).split('\n')
+    const want = await api('/v1/rerank', { model: 'ranker', query, documents })
+    const rows = () => part('Ranking').locator('tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)))
+    const written = ({ index, relevance_score: score }, i) => [String(i + 1), `line ${index + 1} ${documents[index]}`, score.toFixed(3).replace('-', '−')]
+    assert.deepEqual(await rows(), want.results.map(written))
+    const bars = await part('Ranking').locator('.bar-part').evaluateAll((bars) => bars.map((b) => Number(b.getAttribute('width'))))
+    want.results.forEach(({ relevance_score: score }, i) => assert.ok(Math.abs(bars[i] - Math.max(100 * score, 0.5)) < 1e-6))
+
+    await page.locator('#ranking-top').fill('2')
+    await ask('ranking')
+    assert.deepEqual(await rows(), want.results.slice(0, 2).map(written))
+    assert.match(await part('Ranking').textContent(), /4 of 6 documents are left out\./)
+
+    await page.locator('#ranking-top').fill('')
+    const next = page.locator('#view-inside .tries button').nth(1)
+    await next.click()
+    assert.equal(await page.locator('#ranking-query').inputValue(), await next.textContent())
+    const other = await api('/v1/rerank', { model: 'ranker', query: await next.textContent(), documents })
+    await page.waitForFunction((score) => document.querySelector('.ranked tbody .num')?.textContent === score, other.results[0].relevance_score.toFixed(3))
+  })
+
+  test('what cannot be ranked is said in its place', async (t) => {
+    const { page, part, ask } = await shown(t)
+    const alert = part('Ranking').locator('[role=alert]')
+    await picked(page, 'ranking-model', 'ranker')
+    for (const [id, value, pattern] of [['ranking-top', '0', /positive integer/], ['ranking-documents', ' \n', /at least one document/], ['ranking-query', ' ', /Enter a query/]]) {
+      const before = await page.locator(`#${id}`).inputValue()
+      await page.locator(`#${id}`).fill(value)
+      await ask('ranking')
+      assert.match(await alert.textContent(), pattern)
+      await page.locator(`#${id}`).fill(before)
+    }
+    await page.locator('#ranking-documents').fill('word '.repeat(3000))
+    await picked(page, 'ranking-model', 'short')
+    await ask('ranking')
+    assert.match(await part('Ranking').locator('.warned').textContent(), /documents \[0\] were cut to the maximum length/)
+    await page.route('**/v1/rerank', (route) => route.fulfill({ status: 400, contentType: 'application/json', body: '{"error":{"message":"documents[3]: is too long","param":"documents[3]"}}' }))
+    page.expect(/status of 400/)
+    await ask('ranking')
+    assert.match(await alert.textContent(), /documents\[3\]: is too long/i)
+  })
+
+  test('scores below zero and above one have their own scale', async (t) => {
+    const { page, part, ask } = await shown(t)
+    await page.route('**/v1/rerank', (route) => route.fulfill({ contentType: 'application/json',
+      body: JSON.stringify({ results: [{ index: 2, relevance_score: 3 }, { index: 0, relevance_score: 1 }, { index: 1, relevance_score: -1 }] }) }))
+    await ask('ranking')
+    assert.deepEqual(await part('Ranking').locator('.bar-part').evaluateAll((bars) => bars.map((b) => Number(b.getAttribute('width')))), [100, 50, 0.5])
+    assert.match(await part('Ranking').textContent(), /Bars range from −1 to 3\./)
+  })
+
+  test('both requests as programs', async (t) => {
+    const { page, part, ask } = await shown(t)
+    await picked(page, 'ranking-model', 'ranker')
+    await page.locator('#ranking-top').fill('3')
+    await ask('ranking')
+    await part('Ranking').locator('.to-code').click()
+    const pre = page.locator('#code-panel pre')
+    await pre.waitFor()
+    assert.match(await page.locator('#code-request option:checked').textContent(), /^POST \/v1\/rerank · ranker/)
+    for (const [language, pattern] of [['curl', /curl -s '.*\/v1\/rerank'/], ['Python', /urllib/], ['JavaScript', /await fetch/], ['Go', /http\.NewRequest/]]) {
+      await page.locator('.segments').getByText(language, { exact: true }).click()
+      const program = await pre.textContent()
+      assert.match(program, pattern)
+      assert.match(program, /"?top_n"?: 3/)
+    }
+    await view(page, 'inside')
+    await ask('likeness')
+    await part('Similarity').locator('.to-code').click()
+    await page.getByRole('tab', { name: 'OpenAI' }).waitFor()
+    await page.locator('.segments').getByText('Python', { exact: true }).click()
+    assert.match(await pre.textContent(), /client\.embeddings\.create\(\n {4}model="embedder"/)
+  })
+
+  test('a server without encoders compares with another model and says so', async (t) => {
+    const plain = { object: 'list', data: [{ id: 'novels', object: 'model' }] }
+    const context = async (page) => page.route('**/v1/models', (route) => route.fulfill({ contentType: 'application/json', body: JSON.stringify(plain) }))
+    const page = await open(t, (await server()).url, { hash: 'write' })
+    await context(page)
+    await page.goto(`${(await server()).url}/#inside`)
+    await page.reload()
+    await page.locator('#likeness-model option[value=novels]').waitFor({ state: 'attached' })
+    assert.match(await page.locator('#likeness-note').textContent(), /^This server has no embedder\. The vectors of novels are averages/)
+    assert.match(await page.locator('#ranking-note').textContent(), /^This server has no model that ranks documents/)
+    await page.locator('#likeness-go').click()
+    await page.locator('.scatter .point').nth(9).waitFor()
+    await page.locator('#ranking-go').click()
+    await page.getByRole('alert').getByText('This server has no model that ranks documents.').waitFor()
+  })
+
+  test('as it looks', async (t) => {
+    const { page, ask } = await shown(t)
+    await picked(page, 'ranking-model', 'ranker')
+    for (const id of ['likeness', 'ranking']) await ask(id)
+    await shoot(page, 'encoders')
+    await view(page, 'models')
+    await page.getByRole('button', { name: 'embedder', exact: true }).waitFor()
+    await shoot(page, 'models-encoders')
+  })
+})
