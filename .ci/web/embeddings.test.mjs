@@ -1,13 +1,16 @@
 // The parts of Inspect for encoders: similarity with a map, and ranking. The models are small
 // random ones, so the tests compare the page with the API, not with meaning.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
+import { promisify } from 'node:util'
 import { open, picked, server, shoot, view } from './browser.mjs'
 import { serve } from './servers.mjs'
 
+const execute = promisify(execFile)
 const testdata = new URL('../../pkg/engine/testdata/', import.meta.url).pathname
 
 suite('encoders', () => {
@@ -32,7 +35,7 @@ suite('encoders', () => {
       await page.locator(`#${id}-go`).click()
       await page.locator(`section:has(#${id}-go) .answer-place:not([aria-busy])`).locator('.to-code, [role=alert]').first().waitFor()
     }
-    await page.locator('#likeness-model option').first().waitFor({ state: 'attached' })
+    await picked(page, 'likeness-model', 'embedder')
     await page.locator('#ranking-model option').first().waitFor({ state: 'attached' })
     return { page, part, ask }
   }
@@ -47,11 +50,14 @@ suite('encoders', () => {
 
   test('models are offered for what they do', async (t) => {
     const { page } = await shown(t)
-    assert.deepEqual(await options(page, 'likeness-model'), ['embedder'])
-    assert.deepEqual((await options(page, 'ranking-model')).toSorted(), ['embedder', 'ranker', 'short'])
-    assert.notEqual(await page.locator('#ranking-model').inputValue(), 'embedder')
+    const { data } = await (await fetch(`${(await encoders()).url}/v1/models`)).json()
+    const named = (...tasks) => data.filter((m) => tasks.includes(m.task)).map((m) => m.id)
+    assert.deepEqual(await options(page, 'likeness-model'), named('embed'))
+    assert.deepEqual(await options(page, 'ranking-model'), named('embed', 'rerank'))
+    assert.ok(named('rerank').includes(await page.locator('#ranking-model').inputValue()))
     assert.ok(await page.locator('#likeness-note').isHidden())
-    const others = ['embedder', 'ranker', 'short']
+    const others = named('embed', 'rerank')
+    assert.deepEqual(['embedder', 'ranker', 'short'].filter((m) => !others.includes(m)), [])
     for (const id of ['score-model', 'translate-model']) {
       const list = await options(page, id)
       assert.deepEqual([list.length > 0, list.filter((m) => others.includes(m))], [true, []], id)
@@ -204,11 +210,12 @@ suite('encoders', () => {
     const pre = page.locator('#code-panel pre')
     await pre.waitFor()
     assert.match(await page.locator('#code-request option:checked').textContent(), /^POST \/v1\/rerank · ranker/)
-    for (const [language, pattern] of [['curl', /curl -s '.*\/v1\/rerank'/], ['Python', /urllib/], ['JavaScript', /await fetch/], ['Go', /http\.NewRequest/]]) {
+    const query = await page.locator('#ranking-query').inputValue(), documents = (await page.locator('#ranking-documents').inputValue()).split('\n')
+    const { results } = await api('/v1/rerank', { model: 'ranker', query, documents, top_n: 3 })
+    for (const [language, command, flags] of [['curl', 'sh', ['-c']], ['Python', 'python3', ['-c']], ['JavaScript', 'node', ['--input-type=module', '-e']]]) {
       await page.locator('.segments').getByText(language, { exact: true }).click()
-      const program = await pre.textContent()
-      assert.match(program, pattern)
-      assert.match(program, /"?top_n"?: 3/)
+      const { stdout } = await execute(command, [...flags, await pre.textContent()])
+      assert.deepEqual(JSON.parse(stdout).results, results, language)
     }
     await view(page, 'inside')
     await ask('likeness')
@@ -218,20 +225,53 @@ suite('encoders', () => {
     assert.match(await pre.textContent(), /client\.embeddings\.create\(\n {4}model="embedder"/)
   })
 
-  test('a server without encoders compares with another model and says so', async (t) => {
-    const plain = { object: 'list', data: [{ id: 'novels', object: 'model' }] }
-    const context = async (page) => page.route('**/v1/models', (route) => route.fulfill({ contentType: 'application/json', body: JSON.stringify(plain) }))
-    const page = await open(t, (await server()).url, { hash: 'write' })
-    await context(page)
-    await page.goto(`${(await server()).url}/#inside`)
+  // served shows Inspect as if the server had other models.
+  async function served(t, choose) {
+    const { url } = await server()
+    const page = await open(t, url, { hash: 'code' })
+    await page.route('**/v1/models', async (route) => {
+      const response = await route.fetch()
+      const list = await response.json()
+      await route.fulfill({ response, json: { ...list, data: choose(list.data) } })
+    })
+    await page.goto(`${url}/#inside`)
     await page.reload()
-    await page.locator('#likeness-model option[value=novels]').waitFor({ state: 'attached' })
+    await page.locator('#likeness-model option').first().waitFor({ state: 'attached' })
+    return page
+  }
+
+  test('a server without encoders compares with another model and says so', async (t) => {
+    const page = await served(t, (list) => list.filter((m) => !m.task))
+    assert.equal(await page.locator('#likeness-model').inputValue(), 'novels')
     assert.match(await page.locator('#likeness-note').textContent(), /^This server has no embedder\. The vectors of novels are averages/)
     assert.match(await page.locator('#ranking-note').textContent(), /^This server has no model that ranks documents/)
+    await page.locator('#likeness-lines').fill([
+      'The old lighthouse stood over the bay.', 'A lighthouse kept watch over the sea.', 'The baker sold warm bread.', 'The train is late.', 'The train is on time.'].join('\n'))
     await page.locator('#likeness-go').click()
-    await page.locator('.scatter .point').nth(9).waitFor()
+    await page.locator('.scatter .point').nth(4).waitFor()
+    const cells = (await page.locator('.heat td[data-heat]').allTextContents()).map(Number)
+    assert.equal(cells.length, 25)
+    const at = (i, j) => cells[5 * i + j]
+    for (let i = 0; i < 5; i++) for (let j = 0; j < 5; j++) assert.equal(at(i, j), i === j ? 1 : at(j, i))
+    const most = Math.max(...cells.filter((c) => c < 1))
+    assert.match(await page.locator('#view-inside .sum').textContent(),
+      new RegExp(`^Most similar: 4 “The train is late.” and 5 “The train is on time.”, ${most.toFixed(2)}. Least similar: 2 .* and 4 .*, ${Math.min(...cells).toFixed(2)}\\.$`))
+    await page.locator('#likeness-lines').fill('alone')
+    await page.locator('#likeness-go').click()
+    await page.getByRole('alert').getByText('at least two lines').waitFor()
     await page.locator('#ranking-go').click()
     await page.getByRole('alert').getByText('This server has no model that ranks documents.').waitFor()
+  })
+
+  test('a server of an embedder alone offers it nowhere else', async (t) => {
+    const page = await served(t, () => [{ id: 'vectors', object: 'model', owned_by: 'local', task: 'embed' }])
+    assert.deepEqual([await options(page, 'likeness-model'), await options(page, 'ranking-model'), await options(page, 'score-model')], [['vectors'], ['vectors'], ['no suitable model']])
+    assert.match(await page.locator('#ranking-note').textContent(), /^vectors is an embedder: a score is the cosine/)
+    for (const id of ['write', 'chat', 'structure']) {
+      await view(page, id)
+      await page.locator(`#${id}-model option`).first().waitFor({ state: 'attached' })
+      assert.deepEqual(await options(page, `${id}-model`), ['no suitable model'])
+    }
   })
 
   test('as it looks', async (t) => {
