@@ -212,10 +212,26 @@ suite('encoders', () => {
     assert.match(await page.locator('#code-request option:checked').textContent(), /^POST \/v1\/rerank · ranker/)
     const query = await page.locator('#ranking-query').inputValue(), documents = (await page.locator('#ranking-documents').inputValue()).split('\n')
     const { results } = await api('/v1/rerank', { model: 'ranker', query, documents, top_n: 3 })
-    for (const [language, command, flags] of [['curl', 'sh', ['-c']], ['Python', 'python3', ['-c']], ['JavaScript', 'node', ['--input-type=module', '-e']]]) {
+    assert.deepEqual(await page.locator('.dialects button').allTextContents(), ['Aleph Alpha', 'Cohere'])
+    const program = async (dialect, language) => {
+      await page.getByRole('tab', { name: dialect }).click()
       await page.locator('.segments').getByText(language, { exact: true }).click()
-      const { stdout } = await execute(command, [...flags, await pre.textContent()])
-      assert.deepEqual(JSON.parse(stdout).results, results, language)
+      await page.getByRole('group', { name: `Program: ${dialect}, ${language}`, exact: true }).waitFor()
+      return pre.textContent()
+    }
+    for (const [dialect, language, command, ...flags] of [['Cohere', 'curl', 'sh', '-c'], ['Aleph Alpha', 'curl', 'sh', '-c'],
+      ['Aleph Alpha', 'Python', 'python3', '-c'], ['Cohere', 'JavaScript', 'node', '--input-type=module', '-e']]) {
+      const { stdout } = await execute(command, [...flags, await program(dialect, language)])
+      assert.deepEqual(JSON.parse(stdout).results, results, `${dialect}, ${language}`)
+    }
+    const sdk = await program('Cohere', 'Python')
+    assert.match(sdk, /^import cohere$/m)
+    if (process.env.SDKS_PYTHON) {
+      const { stdout } = await execute(process.env.SDKS_PYTHON, ['-c', sdk])
+      assert.deepEqual(stdout.trim().split('\n').map((line) => line.split(' ').map(Number)), results.map((r) => [r.index, r.relevance_score]))
+    } else {
+      t.diagnostic('not run: no Python has Cohere’s SDK; make conformance installs one')
+      assert.notEqual(process.env.CI, 'true')
     }
     await view(page, 'inside')
     await ask('likeness')

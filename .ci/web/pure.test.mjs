@@ -6,7 +6,7 @@ import { suite, test } from 'node:test'
 import { DIALECTS, outputType, readings } from '../../pkg/page/js/dialects.js'
 import { isOutputType, read, schemaOf } from '../../pkg/page/js/requests.js'
 import { goCode, javascriptCode, pythonCode } from '../../pkg/page/js/languages.js'
-import { compact, curl, openaiNode, openaiPython, quote } from '../../pkg/page/js/snippets.js'
+import { coherePython, compact, curl, openaiNode, openaiPython, quote } from '../../pkg/page/js/snippets.js'
 import { jsonFault, typed } from '../../pkg/page/js/typed.js'
 import { cut, fit, high, place, radius } from '../../pkg/page/js/labels.js'
 import { eigen, plane } from '../../pkg/page/js/plane.js'
@@ -29,6 +29,8 @@ suite('requests', () => {
       ['openai', post('/v1/completions', { model: 'm', prompt: ['x', 'y'], ...settings, logprobs: 5 })],
       ['openai', post('/v1/completions', { model: 'm', prompt: 'x', max_tokens: 0, echo: true, logprobs: 1 })],
       ['openai', post('/v1/embeddings', { model: 'm', input: ['a', 'b'] })],
+      ['cohere', post('/v1/rerank', { model: 'm', query: 'q', documents: ['a', 'b'], top_n: 1 })],
+      ['cohere', post('/v1/rerank', { model: 'm', query: 'q', documents: ['a'] })],
       ['textsynth', post('/v1/engines/a%2Fb/logprob', { context: 'a', continuation: 'b' })],
       ['textsynth', post('/v1/engines/m/translate', { text: ['a'], source_lang: 'en', target_lang: 'fr' })],
       ['alephalpha', post('/tokenize', { model: 'm', prompt: 't', tokens: true, token_ids: true })],
@@ -54,7 +56,7 @@ suite('requests', () => {
     const intent = { kind: 'complete', model: 'm', prompts: ['x'], settings: { maxTokens: 1, seed: 1, logprobs: 2, stop: ['a'], presence: 1 } }
     const left = Object.fromEntries(DIALECTS.map((d) => [d.id, d.say(intent, 'local').left]))
     assert.deepEqual(left, { openai: [], textsynth: ['logprobs'], alephalpha: ['seed'], lamini: ['seed', 'logprobs', 'stop', 'presence_penalty'],
-      alpha: ['seed', 'logprobs', 'stop', 'presence_penalty'], invoke: [] })
+      alpha: ['seed', 'logprobs', 'stop', 'presence_penalty'], invoke: [], cohere: undefined })
     assert.deepEqual(say('invoke', intent, 'bedrock').call.body, { model_family: 'bedrock', model_name: 'm',
       body: { prompt: 'x', max_new_tokens: 1, seed: 1, logprobs: 2, stop: ['a'], presence_penalty: 1 } })
     for (const id of ['textsynth', 'alephalpha', 'alpha', 'invoke']) {
@@ -75,9 +77,21 @@ suite('requests', () => {
       'Alpha has no embeddings.', 'Aleph Alpha embeds one text at a time.', 'TextSynth has no embeddings.', 'API layer has no embeddings.'])
   })
 
+  test('rankings, which Cohere has alone, and no other requests of it', () => {
+    const call = post('/v1/rerank', { model: 'm', query: 'q', documents: ['a'], top_n: 1, priority: 2 })
+    const list = readings(call, read(call), 'local')
+    assert.deepEqual(list.filter((r) => r.call).map((r) => [r.id, r.call.path, r.lacks]), [['alephalpha', '/rerank', ['priority']], ['cohere', '/v1/rerank', null]])
+    assert.equal(list.find((r) => r.id === 'textsynth').why, 'TextSynth does not rank documents.')
+    const python = coherePython(call, 'http://h')
+    assert.match(python, /base_url="http:\/\/h",\n[\s\S]*client\.rerank\(\n {4}model="m",\n {4}query="q",\n {4}documents=\["a"\],\n {4}top_n=1,/)
+    assert.equal(coherePython(post('/rerank', {}), 'http://h'), null)
+    const models = { method: 'GET', path: '/v1/models', body: null }
+    assert.ok(!readings(models, read(models), 'local').some((r) => r.id === 'cohere'))
+  })
+
   test('a chat of several messages is no text', () => {
     const intent = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b' }], settings: {} }
-    assert.deepEqual(DIALECTS.filter((d) => 'why' in d.say(intent, 'local')).map((d) => d.id), ['alephalpha', 'textsynth', 'lamini'])
+    assert.deepEqual(DIALECTS.filter((d) => 'why' in d.say(intent, 'local')).map((d) => d.id), ['alephalpha', 'textsynth', 'lamini', 'cohere'])
     assert.equal(say('textsynth', { ...intent, messages: [intent.messages[0]] }).call.body.prompt, 'a')
   })
 })
