@@ -7,9 +7,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, suite, test } from 'node:test'
 import { promisify } from 'node:util'
+import { fixed } from '../../pkg/page/js/scale.js'
 import { open, picked, server, shoot, view } from './browser.mjs'
 import { serve } from './servers.mjs'
 
+const number = (text) => Number(text.replace('−', '-'))
 const execute = promisify(execFile)
 const testdata = new URL('../../pkg/engine/testdata/', import.meta.url).pathname
 
@@ -33,7 +35,7 @@ suite('encoders', () => {
     const part = (name) => page.locator('#view-inside').getByRole('region', { name, exact: true })
     const ask = async (id) => {
       await page.locator(`#${id}-go`).click()
-      await page.locator(`section:has(#${id}-go) .answer-place:not([aria-busy])`).locator('.to-code, [role=alert]').first().waitFor()
+      await page.locator(`section.panel:has(#${id}-go) .answer-place:not([aria-busy])`).locator('.to-code, [role=alert]').first().waitFor()
     }
     await picked(page, 'likeness-model', 'embedder')
     await page.locator('#ranking-model option').first().waitFor({ state: 'attached' })
@@ -93,7 +95,7 @@ suite('encoders', () => {
     await ask('likeness')
     const lines = (await page.locator('#likeness-lines').inputValue()).split('\n')
     const { data } = await api('/v1/embeddings', { model: 'embedder', input: lines })
-    const cells = (await part('Similarity').locator('.heat td[data-heat]').allTextContents()).map(Number)
+    const cells = (await part('Similarity').locator('.heat td[data-heat]').allTextContents()).map(number)
     const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0)
     const cosine = (i, j) => dot(data[i].embedding, data[j].embedding) / Math.sqrt(dot(data[i].embedding, data[i].embedding) * dot(data[j].embedding, data[j].embedding))
     lines.forEach((_, i) => lines.forEach((_, j) => assert.ok(Math.abs(cells[lines.length * i + j] - cosine(i, j)) < 0.0051, `${i} ${j}`)))
@@ -104,7 +106,7 @@ suite('encoders', () => {
     const nearest = (i) => lines.map((_, j) => j).filter((j) => j !== i).reduce((best, j) => cosine(i, j) > cosine(i, best) ? j : best)
     const says = (i) => {
       const near = nearest(i)
-      return `${i + 1} ${lines[i]}Most similar, ${cosine(i, near).toFixed(2)}: ${near + 1} ${lines[near]}`
+      return `${i + 1} ${lines[i]}Most similar, ${fixed(cosine(i, near), 2)}: ${near + 1} ${lines[near]}`
     }
     await points.nth(3).locator('.spot').hover({ force: true })
     await page.getByText(says(3)).waitFor()
@@ -119,7 +121,7 @@ suite('encoders', () => {
       assert.equal(await reading.textContent(), says(i), key)
     }
     await page.keyboard.press('ArrowRight')
-    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), `2: ${lines[1]} Most similar: ${nearest(1) + 1}, ${cosine(1, nearest(1)).toFixed(2)}.`)
+    assert.equal(await page.evaluate(() => document.activeElement.getAttribute('aria-label')), `2: ${lines[1]} Most similar: ${nearest(1) + 1}, ${fixed(cosine(1, nearest(1)), 2)}.`)
     assert.equal(await points.evaluateAll((all) => all.filter((p) => p.getAttribute('tabindex') === '0').length), 1)
   })
 
@@ -153,7 +155,7 @@ suite('encoders', () => {
     const documents = (await page.locator('#ranking-documents').inputValue()).split('\n')
     const want = await api('/v1/rerank', { model: 'ranker', query, documents })
     const rows = () => part('Ranking').locator('tbody tr').evaluateAll((rows) => rows.map((r) => [...r.cells].map((c) => c.textContent)))
-    const written = ({ index, relevance_score: score }, i) => [String(i + 1), `line ${index + 1} ${documents[index]}`, score.toFixed(3).replace('-', '−')]
+    const written = ({ index, relevance_score: score }, i) => [String(i + 1), `line ${index + 1} ${documents[index]}`, fixed(score, 3)]
     assert.deepEqual(await rows(), want.results.map(written))
     const bars = await part('Ranking').locator('.bar-part').evaluateAll((bars) => bars.map((b) => Number(b.getAttribute('width'))))
     want.results.forEach(({ relevance_score: score }, i) => assert.ok(Math.abs(bars[i] - Math.max(100 * score, 0.5)) < 1e-6))
@@ -168,7 +170,7 @@ suite('encoders', () => {
     await next.click()
     assert.equal(await page.locator('#ranking-query').inputValue(), await next.textContent())
     const other = await api('/v1/rerank', { model: 'ranker', query: await next.textContent(), documents })
-    await page.waitForFunction((score) => document.querySelector('.ranked tbody .num')?.textContent === score, other.results[0].relevance_score.toFixed(3))
+    await page.waitForFunction((score) => document.querySelector('.ranked tbody .num')?.textContent === score, fixed(other.results[0].relevance_score, 3))
   })
 
   test('what cannot be ranked is said in its place', async (t) => {
@@ -265,13 +267,13 @@ suite('encoders', () => {
       'The old lighthouse stood over the bay.', 'A lighthouse kept watch over the sea.', 'The baker sold warm bread.', 'The train is late.', 'The train is on time.'].join('\n'))
     await page.locator('#likeness-go').click()
     await page.locator('.scatter .point').nth(4).waitFor()
-    const cells = (await page.locator('.heat td[data-heat]').allTextContents()).map(Number)
+    const cells = (await page.locator('.heat td[data-heat]').allTextContents()).map(number)
     assert.equal(cells.length, 25)
     const at = (i, j) => cells[5 * i + j]
     for (let i = 0; i < 5; i++) for (let j = 0; j < 5; j++) assert.equal(at(i, j), i === j ? 1 : at(j, i))
     const most = Math.max(...cells.filter((c) => c < 1))
     assert.match(await page.locator('#view-inside .sum').textContent(),
-      new RegExp(`^Most similar: 4 “The train is late.” and 5 “The train is on time.”, ${most.toFixed(2)}. Least similar: 2 .* and 4 .*, ${Math.min(...cells).toFixed(2)}\\.$`))
+      new RegExp(`^Most similar: 4 “The train is late.” and 5 “The train is on time.”, ${fixed(most, 2)}. Least similar: 2 .* and 4 .*, ${fixed(Math.min(...cells), 2)}\\.$`))
     await page.locator('#likeness-lines').fill('alone')
     await page.locator('#likeness-go').click()
     await page.getByRole('alert').getByText('at least two lines').waitFor()

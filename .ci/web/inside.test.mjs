@@ -10,7 +10,7 @@ suite('look inside', () => {
     const part = (name) => page.locator('#view-inside').getByRole('region', { name, exact: true })
     // ask presses the button of a part and waits for its answer or its error.
     const ask = async (id) => {
-      const place = page.locator(`section:has(#${id}-go) .answer-place:not([aria-busy])`)
+      const place = page.locator(`section.panel:has(#${id}-go) .answer-place:not([aria-busy])`)
       await page.locator(`#${id}-go`).click()
       await place.locator('.to-code, [role=alert]').first().waitFor()
       return place

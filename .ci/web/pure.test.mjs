@@ -10,6 +10,7 @@ import { coherePython, compact, curl, openaiNode, openaiPython, quote } from '..
 import { jsonFault, typed } from '../../pkg/page/js/typed.js'
 import { cut, fit, high, place, radius } from '../../pkg/page/js/labels.js'
 import { eigen, plane } from '../../pkg/page/js/plane.js'
+import { fixed } from '../../pkg/page/js/scale.js'
 import { cosine, extremes, nearest, similarities } from '../../pkg/page/js/vectors.js'
 
 const post = (path, body) => ({ method: 'POST', path, body })
@@ -208,6 +209,10 @@ function random(seed) {
     return seed / 1073741824 - 1
   }
 }
+
+test('numbers', () => {
+  assert.deepEqual([fixed(-0.5, 2), fixed(-0.001, 2), fixed(0, 3), fixed(12.345, 1), fixed(-3, 0)], ['−0.50', '0.00', '0.000', '12.3', '−3'])
+})
 
 suite('maps', () => {
   const near = (a, b, what) => assert.ok(Math.abs(a - b) < 1e-9, `${what}: ${a}, want ${b}`)

@@ -3,6 +3,7 @@
 // and a line to the point that is most similar.
 import { clear, el, svg } from './dom.js'
 import { fit, high, place, radius } from './labels.js'
+import { fixed } from './scale.js'
 
 /** @typedef {import('./plane.js').Point} Point */
 /** @typedef {{text: string, point: Point, near: number, value: number}} Mark near: the index of the most similar one, value: how similar it is */
@@ -33,7 +34,7 @@ export class Scatter {
 
   /** @param {Mark} mark @param {number} i */
   #point({ text, near, value }, i) {
-    return svg('g', { class: 'point', role: 'img', 'aria-label': `${i + 1}: ${text} Most similar: ${near + 1}, ${value.toFixed(2)}.`, tabindex: i ? -1 : 0, on: {
+    return svg('g', { class: 'point', role: 'img', 'aria-label': `${i + 1}: ${text} Most similar: ${near + 1}, ${fixed(value, 2)}.`, tabindex: i ? -1 : 0, on: {
       pointerenter: () => this.#choose(i), focus: () => this.#choose(i), click: () => this.points[i]?.focus(),
     } })
   }
@@ -81,7 +82,7 @@ export class Scatter {
     this.link.classList.toggle('on', Boolean(mark))
     if (from && to) for (const [name, v] of Object.entries({ x1: from.x, y1: from.y, x2: to.x, y2: to.y })) this.link.setAttribute(name, String(v))
     this.reading.replaceChildren(...mark ? [el('span', {}, el('b', { text: i + 1 }), ` ${mark.text}`),
-      el('span', {}, `Most similar, ${mark.value.toFixed(2)}: `, el('b', { text: mark.near + 1 }), ` ${this.marks[mark.near]?.text}`)] : [invitation])
+      el('span', {}, `Most similar, ${fixed(mark.value, 2)}: `, el('b', { text: mark.near + 1 }), ` ${this.marks[mark.near]?.text}`)] : [invitation])
   }
 
   /** @param {KeyboardEvent} event */

@@ -3,6 +3,7 @@
 import { el, field } from '../dom.js'
 import { modelPicker } from '../picker.js'
 import { runner } from '../runner.js'
+import { fixed } from '../scale.js'
 import { legend, percent, shade, visible } from '../shade.js'
 import { writes } from '../tasks.js'
 import { part } from './part.js'
@@ -112,7 +113,7 @@ function scored(total, whole) {
   })
   const perToken = total.num_tokens ? Math.exp(-total.logprob / total.num_tokens) : 1
   const facts = [
-    ['log-probability', fixed(total.logprob)],
+    ['log-probability', fixed(total.logprob, 3)],
     ['probability', percent(total.logprob)],
     ['perplexity', perToken.toFixed(2)],
     ['most likely continuation', total.is_greedy ? 'yes' : 'no'],
@@ -125,13 +126,10 @@ function scored(total, whole) {
       el('tbody', {}, whole.tokens.slice(from).map((token, i) => {
         const logprob = whole.token_logprobs[from + i]
         return el('tr', {}, el('th', { scope: 'row', class: 'mono', text: visible(token) }),
-          el('td', { class: 'num', text: typeof logprob === 'number' ? fixed(logprob) : '–' }), el('td', { class: 'num', text: chance(logprob) }))
+          el('td', { class: 'num', text: typeof logprob === 'number' ? fixed(logprob, 3) : '–' }), el('td', { class: 'num', text: chance(logprob) }))
       })))),
   ]
 }
-
-/** @param {number} logprob with three digits and a minus as long as a digit */
-const fixed = (logprob) => logprob > -0.0005 ? '0.000' : logprob.toFixed(3).replace('-', '−')
 
 /** @param {number | null | undefined} logprob */
 const chance = (logprob) => logprob === null || logprob === undefined ? 'first token' : percent(logprob)

@@ -6,6 +6,7 @@ import { modelPicker } from '../picker.js'
 import { plane } from '../plane.js'
 import { Problem } from '../api.js'
 import { runner } from '../runner.js'
+import { fixed } from '../scale.js'
 import { Scatter } from '../scatter.js'
 import { compared, embeds } from '../tasks.js'
 import { extremes, nearest, similarities } from '../vectors.js'
@@ -51,11 +52,11 @@ function shown(lines, vectors) {
     return { text, point: points[i] ?? { x: 0, y: 0 }, near, value: matrix[i]?.[near] ?? 0 }
   })
   return [
-    el('p', { class: 'sum', text: `Most similar: ${line(ends.most.pair[0])} and ${line(ends.most.pair[1])}, ${ends.most.value.toFixed(2)}. ` +
-      (lines.length > 2 ? `Least similar: ${line(ends.least.pair[0])} and ${line(ends.least.pair[1])}, ${low.toFixed(2)}.` : '') }),
+    el('p', { class: 'sum', text: `Most similar: ${line(ends.most.pair[0])} and ${line(ends.most.pair[1])}, ${fixed(ends.most.value, 2)}. ` +
+      (lines.length > 2 ? `Least similar: ${line(ends.least.pair[0])} and ${line(ends.least.pair[1])}, ${fixed(low, 2)}.` : '') }),
     new Scatter(marks, 'Map of the lines').element,
     heat(lines, matrix, low),
-    el('p', { class: 'hint', text: `Embeddings have ${vectors[0]?.length} dimensions. The map shows the two principal components, which keep ${percent(share)} of the variance. Shades range from ${low.toFixed(2)} to 1.` }),
+    el('p', { class: 'hint', text: `Embeddings have ${vectors[0]?.length} dimensions. The map shows the two principal components, which keep ${percent(share)} of the variance. Shades range from ${fixed(low, 2)} to 1.` }),
   ]
 }
 
@@ -74,5 +75,5 @@ function heat(lines, matrix, low) {
     el('thead', {}, el('tr', {}, el('td', {}), lines.map((_, i) => el('th', { scope: 'col', text: i + 1, title: lines[i] })))),
     el('tbody', {}, matrix.map((row, i) => el('tr', {},
       el('th', { scope: 'row', title: lines[i] }, el('span', { class: 'nr', text: i + 1 }), el('span', { class: 'line', text: lines[i] })),
-      row.map((value) => el('td', { dataset: { heat: shadeOf(value) }, text: value.toFixed(2) })))))))
+      row.map((value) => el('td', { dataset: { heat: shadeOf(value) }, text: fixed(value, 2) })))))))
 }

@@ -5,6 +5,7 @@ import { bar, button, el, field } from '../dom.js'
 import { modelPicker } from '../picker.js'
 import { Problem } from '../api.js'
 import { runner } from '../runner.js'
+import { fixed } from '../scale.js'
 import { embeds, ranks } from '../tasks.js'
 import { linesOf, part } from './part.js'
 
@@ -56,11 +57,11 @@ function ranked(documents, results, warnings) {
         el('td', { class: 'rank', text: i + 1 }),
         el('th', { scope: 'row' }, el('span', { class: 'chip', title: `Line ${index + 1}` }, el('span', { class: 'sr', text: 'line ' }), index + 1), ` ${documents[index]}`,
           bar((score - low) / (high - low))),
-        el('td', { class: 'num', text: score.toFixed(3).replace('-', '−') })))))),
+        el('td', { class: 'num', text: fixed(score, 3) })))))),
     el('p', { class: 'hint', text: `Bars range from ${round(low)} to ${round(high)}. The number before a document is its line.${left > 0 ? ` ${left} of ${documents.length} documents are left out.` : ''}` }),
     ...warnings.map((warning) => el('p', { class: 'hint warned', text: `Warning: ${warning}.` })),
   ]
 }
 
 /** @param {number} x */
-const round = (x) => x.toFixed(Number.isInteger(x) ? 0 : 2).replace('-', '−')
+const round = (x) => fixed(x, Number.isInteger(x) ? 0 : 2)
