@@ -58,7 +58,7 @@ export function plane(vectors) {
   // Of n vectors the n×n matrix of products has the nonzero eigenvalues of the covariance.
   const { values, vectors: axes } = eigen(centred.map((a) => centred.map((b) => a.reduce((sum, x, i) => sum + x * b[i], 0))))
   const total = values.reduce((sum, x) => sum + Math.max(x, 0), 0)
-  const real = values.map((x) => total > units.length * 1e-12 ? Math.max(x, 0) : 0) // equal vectors differ by rounding
+  const real = values.map((x) => total > units.length * 1e-24 ? Math.max(x, 0) : 0) // equal vectors differ by rounding
   const [xs, ys] = [0, 1].map((k) => upright(axes[k] ?? []).map((x) => x * Math.sqrt(real[k] ?? 0)))
   return {
     points: units.map((_, i) => ({ x: xs[i] ?? 0, y: ys[i] ?? 0 })),
