@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { fileName, markdown, pack, parsed, read, unpack, write } from '../../pkg/page/js/chat/format.js'
 import { chats, note, offered } from '../../pkg/page/js/chat/models.js'
+import { compared, embeds, ranks, use } from '../../pkg/page/js/tasks.js'
 import { Store } from '../../pkg/page/js/chat/store.js'
 import { split } from '../../pkg/page/js/chat/thinking.js'
 import { add, alternatives, branch, choose, contains, messages, newConversation, title } from '../../pkg/page/js/chat/tree.js'
@@ -150,6 +151,13 @@ test('models that chat', () => {
   assert.deepEqual(all.map(chats), [false, false, true, true])
   assert.deepEqual(all.map((m) => offered(m, all)), [false, false, true, true])
   assert.deepEqual([base, translator].map((m) => offered(m, [base, translator])), [true, false])
+  const embedder = { name: 'sentences', task: 'embed', family: 'local', streaming: true, run: null }, ranker = { ...embedder, name: 'ranker', task: 'rerank' }
+  for (const m of [embedder, ranker]) assert.deepEqual([chats(m), offered(m, [base, m]), offered(m, [m])], [false, false, false])
+  assert.deepEqual([embedder, ranker, local].map(embeds), [true, false, false])
+  assert.deepEqual([embedder, ranker, local].map(ranks), [true, true, false])
+  assert.deepEqual([base, embedder, ranker].map((m) => compared(m, [base, embedder, ranker])), [false, true, false])
+  assert.deepEqual([base, ranker].map((m) => compared(m, [base, ranker])), [true, false])
+  assert.deepEqual([embedder, ranker, local].map((m) => use(m)?.part), ['similarity', 'ranking', undefined])
   assert.equal(note([local, translator], local), '')
   assert.match(note(all, local), /^novels is a base model: it continues texts and is offered in Write\.$/)
   assert.match(note([base, { ...base, name: 'abc' }, local], local), /^novels and abc are base models: they/)

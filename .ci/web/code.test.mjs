@@ -11,7 +11,7 @@ import { proxy, serve } from './servers.mjs'
 
 const here = new URL('.', import.meta.url).pathname
 const run = promisify(execFile)
-const python = process.env.OPENAI_PYTHON // one that has OpenAI's SDK
+const python = process.env.SDKS_PYTHON // one that has OpenAI's SDK
 
 const within = '#view-code'
 

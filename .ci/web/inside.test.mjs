@@ -1,4 +1,5 @@
-// The view Look inside: tokens, likelihoods, vectors and translations of the starters.
+// The view Inspect: tokens, likelihoods and translations of the starters. Similarity and Ranking
+// are in embeddings.test.mjs.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { open, picked, server, shoot } from './browser.mjs'
@@ -9,12 +10,12 @@ suite('look inside', () => {
     const part = (name) => page.locator('#view-inside').getByRole('region', { name, exact: true })
     // ask presses the button of a part and waits for its answer or its error.
     const ask = async (id) => {
-      const place = page.locator(`section:has(#${id}-go) .answer-place:not([aria-busy])`)
+      const place = page.locator(`section.panel:has(#${id}-go) .answer-place:not([aria-busy])`)
       await page.locator(`#${id}-go`).click()
       await place.locator('.to-code, [role=alert]').first().waitFor()
       return place
     }
-    for (const id of ['tokens', 'score', 'likeness']) await picked(page, `${id}-model`, 'novels')
+    for (const id of ['tokens', 'score']) await picked(page, `${id}-model`, 'novels')
     await picked(page, 'translate-model', 'phrases')
     return { page, part, ask }
   }
@@ -58,21 +59,6 @@ suite('look inside', () => {
     await page.locator('#score-continuation').fill('The')
     await ask('score')
     assert.match(await part('Likelihood').locator('tbody').textContent(), /first token/)
-  })
-
-  test('likeness', async (t) => {
-    const { page, part, ask } = await shown(t)
-    await ask('likeness')
-    const cells = (await part('Similarity').locator('.heat td[data-heat]').allTextContents()).map(Number)
-    assert.equal(cells.length, 25)
-    const at = (i, j) => cells[5 * i + j]
-    for (let i = 0; i < 5; i++) for (let j = 0; j < 5; j++) assert.equal(at(i, j), i === j ? 1 : at(j, i))
-    const most = Math.max(...cells.filter((c) => c < 1))
-    assert.match(await part('Similarity').locator('.sum').textContent(),
-      new RegExp(`^Most similar: 4 “The train is late.” and 5 “The train is on time.”, ${most.toFixed(2)}. Least similar: 2 .* and 4 .*, ${Math.min(...cells).toFixed(2)}\\.$`))
-    await page.locator('#likeness-lines').fill('alone')
-    await ask('likeness')
-    assert.match(await part('Similarity').locator('[role=alert]').textContent(), /at least two lines/)
   })
 
   test('translations', async (t) => {

@@ -1,14 +1,17 @@
 // The parts of the page that need no browser: requests parsed and translated to other
-// dialects, programs to copy, JSON with its schema, similarities.
+// dialects, programs to copy, JSON with its schema, similarities, maps.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { suite, test } from 'node:test'
 import { DIALECTS, outputType, readings } from '../../pkg/page/js/dialects.js'
 import { isOutputType, read, schemaOf } from '../../pkg/page/js/requests.js'
 import { goCode, javascriptCode, pythonCode } from '../../pkg/page/js/languages.js'
-import { compact, curl, openaiNode, openaiPython, quote } from '../../pkg/page/js/snippets.js'
+import { coherePython, compact, curl, openaiNode, openaiPython, quote } from '../../pkg/page/js/snippets.js'
 import { jsonFault, typed } from '../../pkg/page/js/typed.js'
-import { cosine, extremes, similarities } from '../../pkg/page/js/vectors.js'
+import { cut, fit, high, place, radius } from '../../pkg/page/js/labels.js'
+import { eigen, plane } from '../../pkg/page/js/plane.js'
+import { fixed } from '../../pkg/page/js/scale.js'
+import { cosine, extremes, nearest, similarities } from '../../pkg/page/js/vectors.js'
 
 const post = (path, body) => ({ method: 'POST', path, body })
 const say = (id, intent, family = 'local') => DIALECTS.find((d) => d.id === id).say(intent, family)
@@ -27,6 +30,8 @@ suite('requests', () => {
       ['openai', post('/v1/completions', { model: 'm', prompt: ['x', 'y'], ...settings, logprobs: 5 })],
       ['openai', post('/v1/completions', { model: 'm', prompt: 'x', max_tokens: 0, echo: true, logprobs: 1 })],
       ['openai', post('/v1/embeddings', { model: 'm', input: ['a', 'b'] })],
+      ['cohere', post('/v1/rerank', { model: 'm', query: 'q', documents: ['a', 'b'], top_n: 1 })],
+      ['cohere', post('/v1/rerank', { model: 'm', query: 'q', documents: ['a'] })],
       ['textsynth', post('/v1/engines/a%2Fb/logprob', { context: 'a', continuation: 'b' })],
       ['textsynth', post('/v1/engines/m/translate', { text: ['a'], source_lang: 'en', target_lang: 'fr' })],
       ['alephalpha', post('/tokenize', { model: 'm', prompt: 't', tokens: true, token_ids: true })],
@@ -52,7 +57,7 @@ suite('requests', () => {
     const intent = { kind: 'complete', model: 'm', prompts: ['x'], settings: { maxTokens: 1, seed: 1, logprobs: 2, stop: ['a'], presence: 1 } }
     const left = Object.fromEntries(DIALECTS.map((d) => [d.id, d.say(intent, 'local').left]))
     assert.deepEqual(left, { openai: [], textsynth: ['logprobs'], alephalpha: ['seed'], lamini: ['seed', 'logprobs', 'stop', 'presence_penalty'],
-      alpha: ['seed', 'logprobs', 'stop', 'presence_penalty'], invoke: [] })
+      alpha: ['seed', 'logprobs', 'stop', 'presence_penalty'], invoke: [], cohere: undefined })
     assert.deepEqual(say('invoke', intent, 'bedrock').call.body, { model_family: 'bedrock', model_name: 'm',
       body: { prompt: 'x', max_new_tokens: 1, seed: 1, logprobs: 2, stop: ['a'], presence_penalty: 1 } })
     for (const id of ['textsynth', 'alephalpha', 'alpha', 'invoke']) {
@@ -73,9 +78,21 @@ suite('requests', () => {
       'Alpha has no embeddings.', 'Aleph Alpha embeds one text at a time.', 'TextSynth has no embeddings.', 'API layer has no embeddings.'])
   })
 
+  test('rankings, which Cohere has alone, and no other requests of it', () => {
+    const call = post('/v1/rerank', { model: 'm', query: 'q', documents: ['a'], top_n: 1, priority: 2 })
+    const list = readings(call, read(call), 'local')
+    assert.deepEqual(list.filter((r) => r.call).map((r) => [r.id, r.call.path, r.lacks]), [['alephalpha', '/rerank', ['priority']], ['cohere', '/v1/rerank', null]])
+    assert.equal(list.find((r) => r.id === 'textsynth').why, 'TextSynth does not rank documents.')
+    const python = coherePython(call, 'http://h')
+    assert.match(python, /base_url="http:\/\/h",\n[\s\S]*client\.rerank\(\n {4}model="m",\n {4}query="q",\n {4}documents=\["a"\],\n {4}top_n=1,/)
+    assert.equal(coherePython(post('/rerank', {}), 'http://h'), null)
+    const models = { method: 'GET', path: '/v1/models', body: null }
+    assert.ok(!readings(models, read(models), 'local').some((r) => r.id === 'cohere'))
+  })
+
   test('a chat of several messages is no text', () => {
     const intent = { kind: 'chat', model: 'm', messages: [{ role: 'user', content: 'a' }, { role: 'assistant', content: 'b' }], settings: {} }
-    assert.deepEqual(DIALECTS.filter((d) => 'why' in d.say(intent, 'local')).map((d) => d.id), ['alephalpha', 'textsynth', 'lamini'])
+    assert.deepEqual(DIALECTS.filter((d) => 'why' in d.say(intent, 'local')).map((d) => d.id), ['alephalpha', 'textsynth', 'lamini', 'cohere'])
     assert.equal(say('textsynth', { ...intent, messages: [intent.messages[0]] }).call.body.prompt, 'a')
   })
 })
@@ -181,4 +198,113 @@ test('similarities', () => {
   assert.deepEqual(extremes(matrix).most.pair, [0, 2])
   assert.deepEqual(extremes(matrix).least.pair, [0, 1])
   assert.equal(extremes([[1]]), null)
+  assert.deepEqual([0, 1, 2].map((i) => nearest(matrix, i)), [2, 2, 0])
+  assert.equal(nearest([[1]], 0), 0)
+})
+
+// random returns numbers of the same sequence each time, between -1 and 1.
+function random(seed) {
+  return () => {
+    seed = (seed * 1103515245 + 12345) % 2147483648
+    return seed / 1073741824 - 1
+  }
+}
+
+test('numbers', () => {
+  assert.deepEqual([fixed(-0.5, 2), fixed(-0.001, 2), fixed(0, 3), fixed(12.345, 1), fixed(-3, 0)], ['−0.50', '0.00', '0.000', '12.3', '−3'])
+})
+
+suite('maps', () => {
+  const near = (a, b, what) => assert.ok(Math.abs(a - b) < 1e-9, `${what}: ${a}, want ${b}`)
+  const dot = (a, b) => a.reduce((sum, x, i) => sum + x * b[i], 0)
+
+  test('eigenvectors satisfy their equation and are orthogonal', () => {
+    const known = eigen([[2, 1], [1, 2]])
+    known.values.forEach((value, i) => near(value, [3, 1][i], 'eigenvalue'))
+    for (const n of [1, 2, 5, 16]) {
+      const next = random(n)
+      const half = Array.from({ length: n }, () => Array.from({ length: n }, next))
+      const matrix = half.map((row, i) => row.map((x, j) => x + half[j][i]))
+      const { values, vectors } = eigen(matrix)
+      vectors.forEach((v, k) => {
+        matrix.forEach((row, i) => near(dot(row, v), values[k] * v[i], `n ${n}, vector ${k}`))
+        vectors.forEach((w, l) => near(dot(v, w), k === l ? 1 : 0, `n ${n}, vectors ${k} and ${l}`))
+        if (k) assert.ok(values[k - 1] >= values[k])
+      })
+    }
+  })
+
+  test('a plane keeps the distances of vectors that lie in one, and never mirrors', () => {
+    const angles = [0.1, 0.5, 1.2, 2.8, 4]
+    const vectors = angles.map((a) => [3 * Math.cos(a), 0, 3 * Math.sin(a), 0])
+    const { points, share } = plane(vectors)
+    near(share, 1, 'share')
+    angles.forEach((a, i) => angles.forEach((b, j) =>
+      near(Math.hypot(points[i].x - points[j].x, points[i].y - points[j].y), 2 * Math.abs(Math.sin((a - b) / 2)), 'distance')))
+    for (const axis of ['x', 'y']) {
+      const list = points.map((p) => p[axis])
+      near(list.reduce((a, b) => a + b), 0, 'mean')
+      assert.equal(Math.max(...list), Math.max(...list.map(Math.abs)))
+    }
+    const turned = plane(vectors.map(([a, b, c, d]) => [-c, d, a, b])) // a rotation of the space moves no point
+    turned.points.forEach((p, i) => { near(p.x, points[i].x, 'x'); near(p.y, points[i].y, 'y') })
+    assert.deepEqual(plane(vectors), plane(vectors))
+  })
+
+  test('the share of a map, and vectors without one', () => {
+    const e = (i) => Array.from({ length: 4 }, (_, j) => i === j ? 1 : 0)
+    near(plane([e(0), e(1), e(2), e(3)]).share, 2 / 3, 'of three equal components, two')
+    const two = plane([e(0), e(1)]).points
+    near(two[0].y, 0, 'y'); near(two[1].y, 0, 'y'); near(Math.abs(two[0].x - two[1].x), Math.SQRT2, 'distance')
+    const next = random(3), one = Array.from({ length: 50 }, next)
+    const alike = [1, 3, 0.7, 11, 1e-3, 0.1, 1 / 3].map((factor) => one.map((x) => factor * x)) // equal but for rounding
+    for (const vectors of [alike, [[1, 2], [2, 4], [0.1, 0.2]], [[0, 0], [0, 0]], [[1]]]) {
+      const { points, share } = plane(vectors)
+      assert.equal(share, 1)
+      for (const { x, y } of points) assert.ok(x === 0 && y === 0, `${x} ${y}`)
+    }
+  })
+
+  test('points fit into their room with one scale', () => {
+    const room = { width: 400, height: 200 }
+    assert.deepEqual(fit([{ x: -1, y: 0 }, { x: 1, y: 0 }, { x: 0, y: 0.5 }], room, 20), [{ x: 20, y: 145 }, { x: 380, y: 145 }, { x: 200, y: 55 }])
+    assert.deepEqual(fit([{ x: 3, y: 3 }, { x: 3, y: 3 }], room, 20), [{ x: 200, y: 100 }, { x: 200, y: 100 }])
+  })
+
+  test('texts are cut between words', () => {
+    assert.equal(cut('The cat sleeps on the sofa.', 16), 'The cat sleeps…')
+    assert.equal(cut('Donaudampfschifffahrt', 10), 'Donaudamp…')
+    assert.equal(cut('short', 5), 'short')
+    assert.equal(cut('short', 0), '')
+    assert.equal(cut('😀😀😀😀', 3), '😀😀…')
+  })
+
+  test('labels cover neither each other nor points, and stay inside', () => {
+    const measure = (text, i) => 7 * (text.length + String(i + 1).length + 1)
+    let whole = 0, bare = 0
+    for (let seed = 1; seed <= 60; seed++) {
+      const next = random(seed), n = 2 + seed % 15, room = seed % 2 ? { width: 570, height: 350 } : { width: 300, height: 260 }
+      const dots = Array.from({ length: n }, () => ({ x: room.width * (0.5 + 0.4 * next()), y: room.height * (0.5 + 0.4 * next()) }))
+      if (n > 4) dots[3] = dots[1]
+      const texts = dots.map((_, i) => 'The cat sleeps on the red sofa.'.slice(0, 10 + i))
+      const labels = place(dots, texts, room, measure)
+      labels.forEach((l, i) => {
+        assert.ok(l, `seed ${seed}: label ${i}`)
+        if (l.text === texts[i]) whole++
+        if (!l.text) bare++
+        assert.equal(l.width, measure(l.text, i))
+        assert.ok(l.x >= 0 && l.y >= 0 && l.x + l.width <= room.width && l.y + high <= room.height, `seed ${seed}: label ${i} is outside`)
+        labels.slice(i + 1).forEach((m) => assert.ok(l.x + l.width <= m.x || m.x + m.width <= l.x || l.y + high <= m.y || m.y + high <= l.y, `seed ${seed}: label ${i}`))
+        for (const { x, y } of dots) {
+          assert.ok(Math.hypot(Math.max(l.x - x, 0, x - l.x - l.width), Math.max(l.y - y, 0, y - l.y - high)) >= radius, `seed ${seed}: label ${i} covers a point`)
+        }
+      })
+    }
+    assert.ok(whole > 10 * bare, `${whole} whole, ${bare} bare`)
+  })
+
+  test('a label without room is null, and one alone is next to its point', () => {
+    assert.deepEqual(place([{ x: 5, y: 5 }], ['a'], { width: 10, height: 10 }, () => 50), [null])
+    assert.deepEqual(place([{ x: 50, y: 50 }], ['a text'], { width: 200, height: 100 }, () => 60), [{ text: 'a text', x: 58, y: 41, width: 60, far: false }])
+  })
 })

@@ -1,6 +1,6 @@
 // @ts-check
 // The list next to a token: its probability and its alternatives.
-import { clear, el, svg } from './dom.js'
+import { bar, clear, el } from './dom.js'
 import { percent, visible } from './shade.js'
 
 /** @typedef {import('./tokens.js').Token} Token */
@@ -83,8 +83,7 @@ function row(a, token, choose) {
   const p = Math.exp(a.logprob)
   const inside = [
     el('span', { class: 'mono alt-piece', text: visible(a.text) }),
-    svg('svg', { class: 'bar', viewBox: '0 0 100 6', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
-      svg('rect', { class: 'bar-all', width: 100, height: 6 }), svg('rect', { class: 'bar-part', width: Math.max(p * 100, 0.5), height: 6 })),
+    bar(p),
     el('span', { class: 'share', text: percent(a.logprob) }),
   ]
   if (!choose) return el('span', { class: 'alternative' }, inside)

@@ -1,9 +1,9 @@
 // @ts-check
 // A column of Write: a model and its answer.
 import { Answer } from './answer.js'
-import { writes } from './chat/models.js'
 import { el } from './dom.js'
 import { modelPicker } from './picker.js'
+import { writes } from './tasks.js'
 
 export class Column {
   /**

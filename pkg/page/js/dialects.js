@@ -26,7 +26,7 @@ import { SHARED } from './requests.js'
  * @returns {Reading[]}
  */
 export function readings(call, { intent, dialect, unread }, family) {
-  return DIALECTS.map(({ id, name, say }) => {
+  return DIALECTS.filter(({ only }) => !only || only === intent.kind).map(({ id, name, say }) => {
     if (id === dialect) return { id, name, call, lacks: null, why: '' }
     const said = say(intent, family)
     if ('why' in said) return { id, name, call: null, lacks: null, why: `${name} ${said.why}.` }
@@ -40,10 +40,10 @@ const or = new Intl.ListFormat('en', { type: 'disjunction' })
 
 /** @type {Record<Intent['kind'], string>} */
 const NOUNS = {
-  chat: 'chats', complete: 'completions', score: 'scores', tokens: 'tokens', embed: 'embeddings', translate: 'translations', models: 'lists of models',
+  chat: 'chats', complete: 'completions', score: 'scores', tokens: 'tokens', embed: 'embeddings', rank: 'rankings', translate: 'translations', models: 'lists of models',
 }
 
-/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Translation}[]} */
+/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Translation, only?: Intent['kind']}[]} only: the dialect has no other requests */
 export const DIALECTS = [
   { id: 'openai', name: 'OpenAI', say: openai },
   { id: 'alpha', name: 'Alpha', say: alpha },
@@ -51,6 +51,7 @@ export const DIALECTS = [
   { id: 'textsynth', name: 'TextSynth', say: textsynth },
   { id: 'lamini', name: 'Lamini', say: lamini },
   { id: 'invoke', name: 'API layer', say: invoke },
+  { id: 'cohere', name: 'Cohere', say: (intent) => ranked('/v1/rerank', intent), only: 'rank' },
 ]
 
 /** @param {string} path @param {Record<string, any>} body @param {string[]} [left] @returns {Translation} */
@@ -97,13 +98,20 @@ const noChat = { why: 'has no chats, only single texts' }
 /** @type {Record<Intent['kind'], string>} */
 const LACKS = {
   chat: 'has no chats', complete: 'does not complete texts', score: 'does not score texts', tokens: 'does not return tokens',
-  embed: 'has no embeddings', translate: 'does not translate', models: 'does not list models',
+  embed: 'has no embeddings', rank: 'does not rank documents', translate: 'does not translate', models: 'does not list models',
 }
 /** @param {Intent} intent @returns {Translation} */
 const lacks = (intent) => ({ why: LACKS[intent.kind] })
 
 /** @param {string[]} texts a single one is not a list @returns {string | string[]} */
 const one = (texts) => texts.length === 1 ? texts[0] : texts
+
+/** @param {string} path @param {Intent} intent @returns {Translation} */
+function ranked(path, intent) {
+  if (intent.kind !== 'rank') return lacks(intent)
+  const { model, query, documents, top } = intent
+  return post(path, { model, query, documents, ...(top !== undefined && { top_n: top }) })
+}
 
 /** @param {Intent} intent @returns {Translation} */
 function openai(intent) {
@@ -132,7 +140,7 @@ function openai(intent) {
 
 /** @param {Intent} intent @returns {Translation} */
 function textsynth(intent) {
-  if (intent.kind === 'models' || intent.kind === 'embed') return lacks(intent)
+  if (intent.kind === 'models' || intent.kind === 'embed' || intent.kind === 'rank') return lacks(intent)
   const engine = `/v1/engines/${encodeURIComponent(intent.model)}`
   switch (intent.kind) {
     case 'score': return post(`${engine}/logprob`, { context: intent.context, continuation: intent.continuation })
@@ -153,6 +161,7 @@ function alephalpha(intent) {
     case 'tokens': return post('/tokenize', { model: intent.model, prompt: intent.text, tokens: true, token_ids: true })
     case 'score': return post('/evaluate', { model: intent.model, prompt: intent.context, completion_expected: intent.continuation })
     case 'translate': return lacks(intent)
+    case 'rank': return ranked('/rerank', intent)
     case 'embed':
       if (intent.texts.length !== 1) return { why: 'embeds one text at a time' }
       return post('/embed', { model: intent.model, prompt: intent.texts[0], layers: [-1], pooling: ['mean'] })

@@ -65,6 +65,12 @@ export function svg(tag, props = {}, ...children) {
   return node
 }
 
+/** A bar that shows a share of a whole. @param {number} share 0 to 1 */
+export function bar(share) {
+  return svg('svg', { class: 'bar', viewBox: '0 0 100 6', preserveAspectRatio: 'none', 'aria-hidden': 'true' },
+    svg('rect', { class: 'bar-all', width: 100, height: 6 }), svg('rect', { class: 'bar-part', width: Math.max(share * 100, 0.5), height: 6 }))
+}
+
 /** @param {Element} node */
 export function clear(node) {
   node.replaceChildren()

@@ -48,6 +48,21 @@ export const examples = [
   },
 ]
 
+/** Sentences to compare: two of each subject. */
+export const texts = [
+  'The cat sleeps on the sofa.', 'A kitten is napping on the couch.', 'It will rain tomorrow.', 'The forecast for tomorrow is rain.',
+  'My mother is baking bread.', 'Grandma makes vegetable soup.', 'The train to Paris leaves at nine.', 'When does the plane to Rome depart?',
+  'The doctor works at the hospital.', 'She has a job in a clinic.',
+]
+
+/** Questions that the documents below answer. */
+export const queries = ['Where is the kitten napping?', 'How is the weather tomorrow?', 'When does the train to Paris depart?']
+
+export const documents = [
+  'The train to Paris leaves at nine.', 'My mother is baking bread.', 'The cat sleeps on the sofa.', 'It will be cold and rainy tomorrow.',
+  'The doctor works at the hospital.', 'A ticket to Rome costs fifty euros.',
+]
+
 /**
  * Requests to show before the first one is sent.
  * @type {{name: string, call: import('./requests.js').Call}[]}

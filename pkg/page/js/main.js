@@ -52,11 +52,13 @@ const app = {
     }
     return described
   },
-  go(view) { location.hash = view },
+  go(view) {
+    if (location.hash === `#${view}`) show()
+    else location.hash = view
+  },
   code(id) {
     app.state.codeOf = id ?? null
-    if (location.hash === '#code') show()
-    else location.hash = 'code'
+    app.go('code')
   },
 }
 
@@ -126,7 +128,7 @@ async function describe() {
     const part = parts.get(id)
     if (part && needs) part.tab.hidden = foreign || !(needs in paths)
   }
-  const wanted = location.hash.slice(1)
+  const wanted = location.hash.slice(1).split('/')[0]
   if (wanted && wanted !== current) show()
   const build = '/api/version' in paths ? await api.json('GET', '/api/version', undefined, { background: true }).catch(() => null) : null
   const version = document.getElementById('version')

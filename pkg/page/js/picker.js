@@ -8,18 +8,22 @@ import { keep } from './settings.js'
 
 /**
  * @param {App} app
- * @param {{label?: string, id?: string, accept?: (m: Model) => boolean, value?: string, onchange?: (name: string) => void, alone?: boolean}} [options] alone: other views do not follow the choice
+ * @param {{label?: string, id?: string, accept?: (m: Model) => boolean, value?: string, prefer?: (m: Model) => boolean, onchange?: (name: string) => void, alone?: boolean}} [options]
+ *   value: chosen if it is offered; prefer: chosen first otherwise; alone: other views do not follow the choice
  */
 export function modelPicker(app, options = {}) {
   const select = el('select', { id: options.id, on: { change: () => { if (!options.alone) share(app, select.value); options.onchange?.(select.value) } } })
   const element = field(options.label ?? 'Model', select)
   element.classList.add('picker')
+  let first = options.value
   /** @param {Model[]} models */
   const fill = (models) => {
-    const had = select.value || options.value || app.state.model
+    const had = select.value || first || app.state.model
     const list = models.filter(options.accept ?? (() => true))
     select.replaceChildren(...list.map((m) => el('option', { value: m.name, text: m.name })))
+    const preferred = options.prefer && list.find(options.prefer)
     if (list.some((m) => m.name === had)) select.value = had
+    else if (preferred) select.value = preferred.name
     if (!list.length) select.append(el('option', { value: '', text: 'no suitable model' }))
   }
   return {
@@ -31,6 +35,12 @@ export function modelPicker(app, options = {}) {
     },
     value: () => select.value,
     model: () => app.state.models.find((m) => m.name === select.value) ?? null,
+    /** Chooses a model as soon as it is offered. @param {string} name */
+    want(name) {
+      first = name
+      select.value = ''
+      return this.load()
+    },
     /** @param {string} name */
     set(name) {
       select.value = name

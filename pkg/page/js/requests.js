@@ -23,6 +23,7 @@
  *   | {kind: 'score', model: string, context: string, continuation: string}
  *   | {kind: 'tokens', model: string, text: string}
  *   | {kind: 'embed', model: string, texts: string[]}
+ *   | {kind: 'rank', model: string, query: string, documents: string[], top?: number}
  *   | {kind: 'translate', model: string, texts: string[], source: string, target: string}
  *   | {kind: 'models'}
  * } Intent
@@ -128,6 +129,12 @@ function tokens(body) {
   return { kind: 'tokens', model: body.take('model'), text: body.take('prompt') ?? '' }
 }
 
+/** @param {Body} body @returns {Intent} */
+function rank(body) {
+  const [model, query, documents, top] = [body.take('model'), body.take('query') ?? '', body.take('documents') ?? [], body.take('top_n')]
+  return { kind: 'rank', model, query, documents, ...(top !== undefined && { top }) }
+}
+
 /**
  * The requests that the page sends, by path; the first capture is the engine of TextSynth's.
  * @type {[RegExp, string, (body: Body, engine: string) => Intent][]}
@@ -140,6 +147,7 @@ const READERS = [
   [/^\/v1\/chat\/completions$/, 'openai', chat],
   [/^\/v1\/completions$/, 'openai', complete],
   [/^\/v1\/embeddings$/, 'openai', (b) => ({ kind: 'embed', model: b.take('model'), texts: [b.take('input') ?? []].flat() })],
+  [/^\/v1\/rerank$/, 'cohere', rank],
   [/^\/v1\/engines\/([^/]+)\/logprob$/, 'textsynth', (b, model) =>
     ({ kind: 'score', model, context: b.take('context') ?? '', continuation: b.take('continuation') ?? '' })],
   [/^\/v1\/engines\/([^/]+)\/translate$/, 'textsynth', (b, model) => ({

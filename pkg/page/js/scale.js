@@ -55,3 +55,9 @@ export function figure(v) {
   if (a < 1e-4) return v.toExponential(1).replace('e-', 'e−')
   return a >= 1000 ? v.toLocaleString('en', { maximumFractionDigits: 0 }) : String(Number(v.toPrecision(4)))
 }
+
+/**
+ * A number with so many digits after the point, and a minus as wide as a digit. Zero has no sign.
+ * @param {number} v @param {number} digits
+ */
+export const fixed = (v, digits) => v.toFixed(digits).replace(/^-(?=[0.]*$)/, '').replace('-', '−')

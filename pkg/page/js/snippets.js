@@ -1,5 +1,5 @@
 // @ts-check
-// Requests as programs to copy: curl, and OpenAI's SDKs for Python and Node. Pure. They do
+// Requests as programs to copy: curl, OpenAI's SDKs for Python and Node, and Cohere's for Python. Pure. They do
 // not contain the key, but read it from the environment.
 
 /** @typedef {import('./requests.js').Call} Call */
@@ -107,8 +107,7 @@ function printed(call) {
 export function openaiPython(call, base) {
   if (!METHODS[call.path]) return null
   const { method, whole, piece, streams } = printed(call)
-  const members = Object.entries(call.body ?? {}).map(([key, value]) => `    ${key}=${literal(value, '    ', python)},\n`).join('')
-  const invoked = `client.${method}(${members && `\n${members}`})`
+  const invoked = `client.${method}(${call.body ? keywords(call.body) : ''})`
   const head = `import os
 
 from openai import OpenAI
@@ -121,6 +120,30 @@ client = OpenAI(
   if (method === 'models.list') return `${head}for model in ${invoked}:\n    print(model.id)\n`
   if (!streams) return `${head}answer = ${invoked}\nprint(answer.${whole})\n`
   return `${head}stream = ${invoked}\nfor chunk in stream:\n    if chunk.choices and chunk.${piece}:\n        print(chunk.${piece}, end="", flush=True)\n`
+}
+
+/** Arguments of Python, one a line.
+ * @param {Record<string, any>} body */
+const keywords = (body) => `\n${Object.entries(body).map(([key, value]) => `    ${key}=${literal(value, '    ', python)},\n`).join('')}`
+
+/**
+ * @param {Call} call one of Cohere's; null for others
+ * @param {string} base @returns {string | null}
+ */
+export function coherePython(call, base) {
+  if (call.path !== '/v1/rerank' || !call.body) return null
+  return `import os
+
+import cohere
+
+client = cohere.ClientV2(
+    base_url=${JSON.stringify(base)},
+    api_key=os.environ.get("${KEY}", "not-needed"),
+)
+answer = client.rerank(${keywords(call.body)})
+for result in answer.results:
+    print(result.index, result.relevance_score)
+`
 }
 
 /**

@@ -19,6 +19,7 @@ import { settings, textOf } from './settings.js'
  * @typedef {object} Model
  * @property {string} name
  * @property {string} family local, bedrock, sagemaker; '' if the server did not say
+ * @property {''|'embed'|'rerank'} task what it does that does not write; '': it writes or translates, or the server did not say
  * @property {string} type the provider's word; ''
  * @property {boolean} streaming
  * @property {string} description
@@ -48,7 +49,7 @@ import { settings, textOf } from './settings.js'
  * @property {State} state
  * @property {(again?: boolean) => Promise<Model[]>} models
  * @property {() => Promise<any>} openapi the server's description of itself
- * @property {(view: string) => void} go
+ * @property {(view: string) => void} go shows a view, and in it what follows a slash
  * @property {(id?: number) => void} code shows a request as code
  */
 
@@ -73,13 +74,13 @@ export async function loadModels(api) {
   ])
   /** @type {any[]} */
   const data = list?.data ?? []
-  return data.map(({ id: name }) => {
+  return data.map(({ id: name, task = '' }) => {
     /** @type {Run|null} */
     const run = find(runs, (r) => r.name === name)
     const kind = find(kinds?.models, (k) => k.model_name === name)
     const detail = find(details, (d) => d.name === name)
     return {
-      name, family: kind?.model_family ?? (run ? 'local' : ''), type: kind?.model_type ?? '', streaming: kind?.streaming ?? true,
+      name, task, family: kind?.model_family ?? (run ? 'local' : ''), type: kind?.model_type ?? '', streaming: kind?.streaming ?? true,
       description: detail?.description ?? '', context: run?.modelConfig?.blockSize ?? detail?.max_context_size ?? 0,
       parameters: run ? parameters(run.modelConfig) : 0, tokenizer: run?.trainConfig?.tokenizer ?? '', run,
     }

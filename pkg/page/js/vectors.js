@@ -18,6 +18,12 @@ export function cosine(a, b) {
 /** @param {number[][]} vectors @returns {number[][]} the cosine of each with each */
 export const similarities = (vectors) => vectors.map((a) => vectors.map((b) => cosine(a, b)))
 
+/** The index of the vector that is most similar to vector i; i if it is alone. @param {number[][]} matrix of similarities @param {number} i */
+export function nearest(matrix, i) {
+  const row = matrix[i] ?? []
+  return row.reduce((best, value, j) => j !== i && (best === i || value > row[best]) ? j : best, i)
+}
+
 /**
  * The most and the least similar pair of vectors; null without a pair.
  * @param {number[][]} matrix of similarities

@@ -1,13 +1,11 @@
 // @ts-check
 // Which models can chat. Pure.
+import { writes } from '../tasks.js'
 
 /** @typedef {import('../state.js').Model} Model */
 
 /** Whether a model was trained on conversations, as far as the server says. @param {Model} m */
 export const chats = (m) => writes(m) && !m.run
-
-/** Whether a model writes text; local models that do not stream translate. @param {Model} m */
-export const writes = (m) => m.streaming || m.family !== 'local'
 
 /**
  * Whether Chat offers a model. Base models are offered only where no model chats.

@@ -7,7 +7,7 @@ import { highlight } from '../highlight.js'
 import { goCode, javascriptCode, pythonCode } from '../languages.js'
 import { read } from '../requests.js'
 import { keep, settings, textOf } from '../settings.js'
-import { curl, KEY, openaiNode, openaiPython } from '../snippets.js'
+import { coherePython, curl, KEY, openaiNode, openaiPython } from '../snippets.js'
 
 /** @typedef {import('../state.js').App} App */
 /** @typedef {import('../requests.js').Call} Call */
@@ -26,12 +26,15 @@ const LANGUAGES = {
 }
 
 /**
- * OpenAI's SDKs, which stand in for a language's own library.
- * @type {Record<string, {code: (call: Call, base: string) => string|null, run: string}>}
+ * The SDKs that stand in for a language's own library, by dialect.
+ * @type {Record<string, Record<string, {code: (call: Call, base: string) => string|null, run: string}>>}
  */
 const SDKS = {
-  Python: { code: openaiPython, run: 'pip install openai, then python3 program.py' },
-  JavaScript: { code: openaiNode, run: 'npm install openai, then node program.mjs' },
+  openai: {
+    Python: { code: openaiPython, run: 'pip install openai, then python3 program.py' },
+    JavaScript: { code: openaiNode, run: 'npm install openai, then node program.mjs' },
+  },
+  cohere: { Python: { code: coherePython, run: 'pip install cohere, then python3 program.py' } },
 }
 
 const part = 'code' // of the settings
@@ -166,7 +169,7 @@ class Code {
     const { app, chosen: { language } } = this
     const base = app.api.url('').replace(/\/$/, '')
     const plain = LANGUAGES[language]
-    const sdk = of?.id === 'openai' ? SDKS[language] : undefined
+    const sdk = SDKS[of?.id ?? '']?.[language]
     const program = sdk?.code(call, base)
     const run = program ? sdk?.run : plain?.run
     this.note.className = of?.lacks ? 'note lacks' : 'note'

@@ -1,11 +1,14 @@
 // @ts-check
-// How a model sees texts: tokens, likelihoods, vectors, translations.
+// How a model sees texts: tokens, likelihoods, vectors, ranks, translations.
 import { el, field } from '../dom.js'
 import { modelPicker } from '../picker.js'
 import { runner } from '../runner.js'
+import { fixed } from '../scale.js'
 import { legend, percent, shade, visible } from '../shade.js'
+import { writes } from '../tasks.js'
 import { part } from './part.js'
 import { likeness } from './likeness.js'
+import { ranking } from './ranking.js'
 import { translation } from './translation.js'
 
 /** @typedef {import('../state.js').App} App */
@@ -17,13 +20,28 @@ import { translation } from './translation.js'
  * @returns {import('../state.js').Mounted}
  */
 export function mount(root, app) {
-  const parts = [tokens(app), score(app), likeness(app), translation(app)]
+  const columns = [[tokens(app), likeness(app)], [score(app), ranking(app), translation(app)]], parts = columns.flat()
   root.append(
     el('h2', { text: 'Inspect' }),
-    el('p', { class: 'lead', text: 'See a text as a model does: its tokens, how likely they are, and which texts are similar.' }),
-    el('div', { class: 'inside-parts' }, [[0, 2], [1, 3]].map((column) => el('div', { class: 'stack' }, column.map((i) => parts[i]?.element)))))
+    el('p', { class: 'lead', text: 'See a text as a model does: its tokens, how likely they are, which texts are similar, and which answer a query.' }),
+    el('div', { class: 'inside-parts' }, columns.map((column) => el('div', { class: 'stack' }, column.map((p) => p.element)))))
   for (const part of parts) part.load().catch(() => {}) // the frame says that the server does not answer
-  return { hide: () => { for (const part of parts) part.stop() } }
+  return {
+    show() { // the address may name a part and a model: #inside/similarity/NAME
+      const [, id, model] = location.hash.split('/')
+      if (model) parts.find((p) => p.id === id)?.use(decoded(model))
+    },
+    hide: () => { for (const part of parts) part.stop() },
+  }
+}
+
+/** @param {string} text of an address */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
 }
 
 /** @param {App} app @returns {Part} */
@@ -47,10 +65,7 @@ function tokens(app) {
     ]
   }, { id: 'tokens-go' })
   run.onEnter(text)
-  return {
-    element: part('Tokens', 'A tokenizer splits a text into pieces and gives each piece a number.', field('Text', text), picker, run),
-    load: picker.load, stop: run.stop,
-  }
+  return part({ id: 'tokens', title: 'Tokens', what: 'A tokenizer splits a text into pieces and gives each piece a number.', picker, run }, field('Text', text))
 }
 
 /**
@@ -67,7 +82,7 @@ function readBack(text, back) {
 function score(app) {
   const context = el('textarea', { id: 'score-context', rows: 2, value: 'The old lighthouse' })
   const continuation = el('textarea', { id: 'score-continuation', rows: 2, value: ' stood at the edge of the bay' })
-  const picker = modelPicker(app, { id: 'score-model', value: 'novels', accept: (m) => m.type !== 'M2M100' })
+  const picker = modelPicker(app, { id: 'score-model', value: 'novels', accept: writes })
   const run = runner(app, 'Score', async (signal) => {
     const [model, before, after] = [picker.value(), context.value, continuation.value]
     const [total, whole] = await Promise.all([
@@ -78,11 +93,8 @@ function score(app) {
   }, { id: 'score-go' })
   run.onEnter(context)
   run.onEnter(continuation)
-  return {
-    element: part('Likelihood', 'How likely a continuation of a text is.',
-      el('div', { class: 'pair' }, field('Text', context), field('Continuation', continuation)), picker, run),
-    load: picker.load, stop: run.stop,
-  }
+  return part({ id: 'likelihood', title: 'Likelihood', what: 'How likely a continuation of a text is.', picker, run },
+    el('div', { class: 'pair' }, field('Text', context), field('Continuation', continuation)))
 }
 
 /**
@@ -101,7 +113,7 @@ function scored(total, whole) {
   })
   const perToken = total.num_tokens ? Math.exp(-total.logprob / total.num_tokens) : 1
   const facts = [
-    ['log-probability', fixed(total.logprob)],
+    ['log-probability', fixed(total.logprob, 3)],
     ['probability', percent(total.logprob)],
     ['perplexity', perToken.toFixed(2)],
     ['most likely continuation', total.is_greedy ? 'yes' : 'no'],
@@ -114,13 +126,10 @@ function scored(total, whole) {
       el('tbody', {}, whole.tokens.slice(from).map((token, i) => {
         const logprob = whole.token_logprobs[from + i]
         return el('tr', {}, el('th', { scope: 'row', class: 'mono', text: visible(token) }),
-          el('td', { class: 'num', text: typeof logprob === 'number' ? fixed(logprob) : '–' }), el('td', { class: 'num', text: chance(logprob) }))
+          el('td', { class: 'num', text: typeof logprob === 'number' ? fixed(logprob, 3) : '–' }), el('td', { class: 'num', text: chance(logprob) }))
       })))),
   ]
 }
-
-/** @param {number} logprob with three digits and a minus as long as a digit */
-const fixed = (logprob) => logprob > -0.0005 ? '0.000' : logprob.toFixed(3).replace('-', '−')
 
 /** @param {number | null | undefined} logprob */
 const chance = (logprob) => logprob === null || logprob === undefined ? 'first token' : percent(logprob)

@@ -5,6 +5,7 @@ import { Curves } from '../curves.js'
 import { button, clear, el, field, problem, svg } from '../dom.js'
 import { figure } from '../scale.js'
 import { short } from '../state.js'
+import { use } from '../tasks.js'
 
 /** @typedef {import('../state.js').App} App */
 /** @typedef {import('../state.js').Model} Model */
@@ -106,15 +107,16 @@ class Models {
    */
   row(m, i) {
     const choose = el('button', { type: 'button', id: `model-${i}`, class: 'quiet name', 'aria-pressed': String(m.name === this.chosen), text: m.name, on: { click: () => this.choose(m) } })
-    const run = m.run
+    const run = m.run, other = use(m)
     const cells = [
       m.family + (m.type && m.type !== 'Alpha' ? ` · ${m.type}` : '') || '–', m.parameters ? short(m.parameters) : '–', run ? figure(run.step) : '–',
       m.context ? figure(m.context) : '–', m.tokenizer || '–', typeof run?.lastLoss === 'number' ? run.lastLoss.toFixed(3) : '–',
     ]
     return el('tr', { class: m.name === this.chosen ? 'chosen' : undefined },
-      el('th', { scope: 'row' }, choose, m.description ? el('p', { class: 'hint', text: m.description }) : null),
+      el('th', { scope: 'row' }, choose, other && el('span', { class: 'chip', text: other.chip }), m.description ? el('p', { class: 'hint', text: m.description }) : null),
       cells.map((text, j) => el('td', { class: j > 0 && j !== 4 ? 'num' : undefined, dataset: { label: columns[j + 1] } }, text)),
-      el('td', { class: 'act' }, m.streaming ? button('Write', () => { this.app.state.model = m.name; this.app.go('write') }, { kind: 'quiet', title: `Write with ${m.name}` }) : null))
+      el('td', { class: 'act' }, other ? button(other.verb, () => this.app.go(`inside/${other.part}/${encodeURIComponent(m.name)}`), { kind: 'quiet', title: other.title })
+        : m.streaming ? button('Write', () => { this.app.state.model = m.name; this.app.go('write') }, { kind: 'quiet', title: `Write with ${m.name}` }) : null))
   }
 
   /** @param {Model} m */

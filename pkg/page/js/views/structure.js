@@ -4,6 +4,7 @@ import { copyButton, el, field } from '../dom.js'
 import { modelPicker } from '../picker.js'
 import { Problem } from '../api.js'
 import { runner } from '../runner.js'
+import { writes } from '../tasks.js'
 import { jsonFault, typed } from '../typed.js'
 import { isOutputType, schemaOf } from '../requests.js'
 import { examples } from '../examples.js'
@@ -31,7 +32,7 @@ export function mount(root, app) {
   const form = el('textarea', { class: 'mono', rows: 11, spellcheck: 'false', id: 'structure-form' })
   const prompt = el('textarea', { rows: 5, id: 'structure-prompt' })
   const limit = el('input', { type: 'number', min: '1', inputmode: 'numeric', placeholder: 'auto' })
-  const picker = modelPicker(app, { id: 'structure-model', value: 'forms', onchange: () => { limit.max = String(picker.model()?.context || '') } })
+  const picker = modelPicker(app, { id: 'structure-model', value: 'forms', accept: writes, onchange: () => { limit.max = String(picker.model()?.context || '') } })
   const kinds = kindChoice()
   const start = el('select', { id: 'structure-example', on: { change: () => use(Number(start.value)) } },
     examples.map((example, i) => el('option', { value: String(i), text: example.name })))

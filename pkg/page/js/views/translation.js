@@ -4,7 +4,7 @@ import { el, field } from '../dom.js'
 import { modelPicker } from '../picker.js'
 import { Problem } from '../api.js'
 import { runner } from '../runner.js'
-import { part } from './part.js'
+import { linesOf, part } from './part.js'
 
 /** @typedef {import('../state.js').App} App */
 
@@ -21,9 +21,9 @@ export function translation(app) {
   const options = (/** @type {string[]} */ codes) => codes.map((code) => el('option', { value: code, text: code === 'auto' ? 'Detect' : language(code) }))
   const source = el('select', { id: 'translate-source', value: 'auto' }, options(['auto', ...LANGUAGES]))
   const target = el('select', { id: 'translate-target', value: 'fr' }, options(LANGUAGES))
-  const picker = modelPicker(app, { id: 'translate-model', value: 'phrases', accept: (m) => !m.run })
+  const picker = modelPicker(app, { id: 'translate-model', value: 'phrases', accept: (m) => !m.run && !m.task })
   const run = runner(app, 'Translate', async (signal) => {
-    const lines = text.value.split('\n').map((line) => line.trim()).filter(Boolean)
+    const lines = linesOf(text)
     if (lines.length === 0) throw new Problem('broken', 'Enter a text to translate.')
     const answer = await app.api.json('POST', `/v1/engines/${encodeURIComponent(picker.value())}/translate`,
       { text: lines, source_lang: source.value, target_lang: target.value }, { signal })
@@ -33,9 +33,6 @@ export function translation(app) {
         el('td', { class: 'muted', text: lines[i] }), el('td', { class: 'muted', text: language(t.detected_source_lang) }), el('td', { lang: target.value, class: 'translated', text: t.text }))))))]
   }, { id: 'translate-go' })
   run.onEnter(text)
-  return {
-    element: part('Translation', 'The starter model “phrases” translates everyday sentences between English and French.',
-      field('Text, one sentence per line', text), el('div', { class: 'pair' }, field('From', source), field('To', target)), picker, run),
-    load: picker.load, stop: run.stop,
-  }
+  return part({ id: 'translation', title: 'Translation', what: 'The starter model “phrases” translates everyday sentences between English and French.', picker, run },
+    field('Text, one sentence per line', text), el('div', { class: 'pair' }, field('From', source), field('To', target)))
 }

@@ -2,7 +2,6 @@
 // Write: continues a text, by one model or by two side by side.
 import { Alternatives } from '../alternatives.js'
 import { beginnings } from '../beginnings.js'
-import { writes } from '../chat/models.js'
 import { Column } from '../column.js'
 import { bodyOf } from '../described.js'
 import { button, clear, el } from '../dom.js'
@@ -11,6 +10,7 @@ import { recall, remember } from '../remember.js'
 import { sampling } from '../sampling.js'
 import { keep, settings } from '../settings.js'
 import { legend } from '../shade.js'
+import { writes } from '../tasks.js'
 
 /** @typedef {import('../state.js').App} App */
 /** @typedef {import('../state.js').Model} Model */
