@@ -20,6 +20,7 @@ import (
 	"glossa/pkg/dialect/invoke"
 	"glossa/pkg/dialect/lamini"
 	"glossa/pkg/dialect/openai"
+	"glossa/pkg/dialect/responses"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/kernel"
@@ -154,6 +155,7 @@ type family struct {
 func families() []family {
 	return []family{
 		{"openai", func(a *App) []httpx.Route { return openai.Routes(openai.Config{Models: a.Models()}) }},
+		{"responses", func(a *App) []httpx.Route { return responses.Routes(responses.Config{Models: a.Models()}) }},
 		{"alpha", (*App).alpha},
 		{"textsynth", func(a *App) []httpx.Route { return textsynth.Routes(textsynth.Config{Models: a.Models()}) }},
 		{"alephalpha", (*App).alephalpha},
