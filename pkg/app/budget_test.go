@@ -46,6 +46,7 @@ func limited(t *testing.T, store account.Store, name string, role account.Role, 
 // paths has a request for a few tokens in each dialect.
 var paths = map[string]string{
 	"/v1/chat/completions":           `{"model":"golden","max_tokens":2,"messages":[{"role":"user","content":"a"}]}`,
+	"/v1/responses":                  `{"model":"golden","input":"a","max_output_tokens":2}`,
 	"/v1/engines/golden/completions": `{"prompt":"a","max_tokens":2}`,
 	"/v1/engines/golden/logprob":     `{"context":"a","continuation":"b"}`,
 	"/complete":                      `{"model":"golden","prompt":"a","maximum_tokens":2}`,

@@ -1,8 +1,11 @@
 package responses
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"net/http"
+	"strings"
 	"time"
 
 	"glossa/pkg/httpx"
@@ -41,20 +44,48 @@ func (cfg Config) create(w http.ResponseWriter, r *http.Request, call httpx.Call
 	if in.Stream {
 		return gen.rename(a.stream(w, r, model))
 	}
-	rows, used, err := httpx.Collect(r, model, gen.Request)
+	rows, _, err := httpx.Collect(r, follower{model, a}, gen.Request)
 	if err != nil {
 		return gen.rename(err)
-	}
-	rows[0].Usage = &used
-	if err := a.add(rows[0]); err != nil {
-		return err
 	}
 	httpx.Guarantee(w, rows)
 	return httpx.JSON(w, http.StatusOK, a.response)
 }
 
-// rename puts the client's keys into an error of a model.
+// A follower passes the chunks of a model on, in their order, to an answer that is not
+// streamed.
+type follower struct {
+	llm.Backend
+	a *answer
+}
+
+// Generate implements [llm.Backend].
+func (f follower) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for chunk, err := range f.Backend.Generate(ctx, req) {
+			if err == nil {
+				err = f.a.add(chunk)
+				f.a.take()
+			}
+			if err != nil {
+				yield(llm.Chunk{}, err)
+				return
+			}
+			if !yield(chunk, nil) {
+				return
+			}
+		}
+	}
+}
+
+// rename puts the client's keys into an error of a model. The messages of a model are not the
+// items of the input.
 func (g *generation) rename(err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok && strings.HasPrefix(e.Param, "messages") {
+		renamed := *e
+		renamed.Param = "input"
+		return &renamed
+	}
 	return openaiapi.RenameTool(err, g.indices, "")
 }
 

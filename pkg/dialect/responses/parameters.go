@@ -33,7 +33,7 @@ var createTable = wire.For[createRequest](
 	wire.Parameter{Name: "stream", Default: false, Note: "whether to stream the answer as server-sent events"},
 	wire.Parameter{Name: "stream_options", Note: "has no key with an effect"},
 	wire.Parameter{Name: "stream_options.include_obfuscation", Disposition: wire.Refused, Note: "events are not padded", Neutral: []string{`false`}},
-	wire.Parameter{Name: "tools", Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Schema: wire.ListOf(toolTable.Schema()), Remote: wire.ByRecord, Note: "the functions and custom tools that the answer may call; hosted tools are refused by name"},
+	wire.Parameter{Name: "tools", Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Schema: wire.ListOf(toolTable.Schema()), Remote: wire.ByRecord, Note: "the functions and custom tools that the answer may call; hosted tools, such as web_search, are rejected"},
 	wire.Parameter{Name: "tool_choice", Schema: choiceSchema(), Default: "auto", Canonical: "must_call", Remote: wire.ByRecord, Note: "whether tools are called, and which"},
 	wire.Parameter{Name: "parallel_tool_calls", Default: true, Canonical: "one_call", Remote: wire.ByRecord, Note: "whether the answer may have more than one call"},
 	wire.Parameter{Name: "text", Absent: "text", Canonical: "schema", Remote: wire.Checked, Note: "the format of the answer"},

@@ -161,8 +161,8 @@ type outputDetails struct {
 // item is an item of the output. Which keys it has depends on its type.
 type item struct {
 	ID        string  `json:"id" doc:"the same in all events"`
-	Type      string  `json:"type" enum:"message,reasoning,function_call,custom_tool_call"`
-	Status    string  `json:"status" enum:"in_progress,completed,incomplete"`
+	Type      string  `json:"type" enum:"message,reasoning,function_call,custom_tool_call" doc:"the kind of item"`
+	Status    string  `json:"status" enum:"in_progress,completed,incomplete" doc:"incomplete if a limit or a filter ended it"`
 	Role      string  `json:"role,omitempty" enum:"assistant" doc:"of a message"`
 	Summary   *[]part `json:"summary,omitempty" doc:"of reasoning: the reasoning, if the request has reasoning.summary, else empty"`
 	Content   *[]part `json:"content,omitempty" doc:"of a message and of reasoning"`
@@ -174,10 +174,10 @@ type item struct {
 
 // part is a part of a message or of reasoning.
 type part struct {
-	Type        string                    `json:"type" enum:"output_text,reasoning_text,summary_text"`
-	Text        string                    `json:"text"`
+	Type        string                    `json:"type" enum:"output_text,reasoning_text,summary_text" doc:"the kind of part"`
+	Text        string                    `json:"text" doc:"the text"`
 	Annotations *[]object                 `json:"annotations,omitempty" doc:"of output_text: always empty"`
-	Logprobs    *[]openaiapi.TokenLogprob `json:"logprobs,omitempty" doc:"of output_text: one for each token, if they were asked for"`
+	Logprobs    *[]openaiapi.TokenLogprob `json:"logprobs,omitempty" doc:"of output_text: one for each token, if they were requested"`
 }
 
 // event is an event of a stream. Which keys it has depends on its type.
@@ -185,7 +185,7 @@ type event struct {
 	Type           string                    `json:"type" doc:"also the name of the server-sent event"`
 	SequenceNumber int                       `json:"sequence_number" doc:"counted from 0"`
 	Response       *response                 `json:"response,omitempty" doc:"of response.created, in_progress, completed, incomplete and failed"`
-	ItemID         string                    `json:"item_id,omitempty"`
+	ItemID         string                    `json:"item_id,omitempty" doc:"id of the item that the event is about"`
 	OutputIndex    *int                      `json:"output_index,omitempty" doc:"position of the item in the output"`
 	ContentIndex   *int                      `json:"content_index,omitempty" doc:"position of the part in the item"`
 	SummaryIndex   *int                      `json:"summary_index,omitempty" doc:"position of the part in the summary"`
@@ -196,7 +196,7 @@ type event struct {
 	Name           string                    `json:"name,omitempty" doc:"the function"`
 	Arguments      *string                   `json:"arguments,omitempty" doc:"the whole arguments"`
 	Input          *string                   `json:"input,omitempty" doc:"the whole input"`
-	Logprobs       *[]openaiapi.TokenLogprob `json:"logprobs,omitempty" doc:"of output_text: the tokens of the piece or of the text, if they were asked for"`
+	Logprobs       *[]openaiapi.TokenLogprob `json:"logprobs,omitempty" doc:"of output_text: the tokens of the piece or of the text, if they were requested"`
 }
 
 // tools are the tools of the client, as sent.
