@@ -5,7 +5,7 @@ func responsesAPI() []mutant {
 	const dialect = "pkg/dialect/responses"
 	return []mutant{
 		{"responses: each call is a message of its own", dialect, "conversation.call", "return false", "return true", dialect, "^Test(Messages|Merged)$"},
-		{"responses: a summary doubles the reasoning", dialect, "conversation.reasoning", "if !content {", "if content = false; !content {", dialect, "^TestMessages$"},
+		{"responses: a summary doubles the reasoning", dialect, "conversation.reasoning", "!content", "!content || true", dialect, "^TestMessages$"},
 		{"responses: an output answers any kind of call", dialect, "conversation.output", `kind+"_output" != it.Type`, "false", dialect, "^TestBadInput$"},
 		{"responses: a custom tool's arguments are its input", dialect, "customInput", "in.Input == nil", "in.Input != nil", dialect, "^Test(Messages|RoundTrip|Codex)$"},
 		{"responses: a cut answer is complete", dialect, "answer.finish", "a.Status, a.IncompleteDetails = incomplete, &incompleteDetails{\"max_output_tokens\"}", "", dialect, "^TestGolden$"},

@@ -83,7 +83,7 @@ func testModels() llm.Fixed {
 		model("call-length", play(llm.FinishLength, llm.Chunk{Calls: []llm.Call{{ID: "call_a", Name: "weather", Arguments: `{"city":""}`}}})),
 		model("filtered", play(llm.FinishFiltered)), model("partial", partial),
 		model("thinks", play(llm.FinishLength, llm.Chunk{Reasoning: "Hm"})),
-		model("after", play(llm.FinishEOS, llm.Chunk{Calls: []llm.Call{{ID: "call_a", Name: "time", Arguments: "{}"}}}, llm.Chunk{Text: "Done."})),
+		model("after", play(llm.FinishEOS, llm.Chunk{Tokens: []llm.Token{{Text: "{}", Logprob: -1}}, Calls: []llm.Call{{ID: "call_a", Name: "time", Arguments: "{}"}}}, llm.Chunk{Text: "Done."})),
 		model("breaks", chunks{list: []llm.Chunk{{Text: "Once"}}, err: llm.Errorf(llm.Upstream, "the model <x> failed")}),
 		model("bug", chunks{list: []llm.Chunk{{Text: "Once"}}, err: fmt.Errorf("a secret of ours")}),
 		model("reopens", chunks{list: []llm.Chunk{{Calls: []llm.Call{{Name: "time"}}}, {Calls: []llm.Call{{Index: 1, Arguments: "{}"}}}}}),
