@@ -105,7 +105,7 @@ var toolTable = wire.For[tool](
 	wire.Parameter{Name: "type", Required: true, OneOf: toolTypes, Note: "the kind of tool"},
 	wire.Parameter{Name: "name", Required: true, Schema: openaiapi.NameSchema(), Note: "1 to 64 letters, digits, _ and -; unique"},
 	wire.Parameter{Name: "description", Note: "tells the model what the tool does"},
-	wire.Parameter{Name: "parameters", Schema: wire.AnyOf(wire.AnyObject(), wire.Types("null")), Absent: "no arguments", Note: "of a function: a JSON Schema of the arguments"},
+	wire.Parameter{Name: "parameters", Schema: wire.AnyObject(), Absent: "no arguments", Note: "of a function: a JSON Schema of the arguments"},
 	wire.Parameter{Name: "strict", Disposition: wire.NoEffect, Note: "arguments always follow the schema"},
 	wire.Parameter{Name: "format", Note: "of a custom tool: the format of its input"},
 	wire.Parameter{Name: "format.type", Required: true, OneOf: []string{"text"}, Note: "the input is any text; grammars are not supported"},
