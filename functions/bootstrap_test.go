@@ -138,17 +138,19 @@ type answer struct {
 
 // volatile matches parts that differ between runs, and last digits that differ between
 // instruction sets.
-var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score)-[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"created":\d+|(-?\d+\.\d{5})\d+`)
+var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score)-[0-9a-f]{24}|(resp|msg)_[0-9a-f]{24}|"id":"req_[0-9a-f]{24}"|"(created|created_at|completed_at)":\d+|(-?\d+\.\d{5})\d+`)
 
 func (a answer) String() string {
 	body := volatile.ReplaceAllStringFunc(a.body, func(s string) string {
 		switch {
-		case strings.HasPrefix(s, `"created"`):
-			return `"created":0`
+		case strings.HasPrefix(s, `"c`):
+			return volatile.ReplaceAllString(s, `"$3":0`)
 		case strings.HasPrefix(s, `"id"`):
 			return `"id":"req_ID"`
+		case strings.Contains(s, "_"):
+			return volatile.ReplaceAllString(s, "${2}_ID")
 		case strings.Contains(s, "."):
-			return volatile.ReplaceAllString(s, "$2")
+			return volatile.ReplaceAllString(s, "$4")
 		}
 		return volatile.ReplaceAllString(s, "$1-ID")
 	})

@@ -121,6 +121,14 @@ func asked(family, model string) []call {
 			return nil
 		}
 		return []call{{"/v1/embeddings", with(`{"model": %s, "input": ["a", "once upon"]}`)}}
+	case "responses":
+		if model != "novels" {
+			return nil // their records take no chats
+		}
+		return []call{
+			{"/v1/responses", with(`{"model": %s, "input": "a", "max_output_tokens": 2}`)},
+			{"/v1/responses", with(`{"model": %s, "input": "a", "max_output_tokens": 2, "stream": true}`)},
+		}
 	case "alpha":
 		return []call{
 			{"/api/generate", with(`{"model": %s, "prompt": "a", "max_tokens": 2}`)},
@@ -155,7 +163,7 @@ func everywhere(t *testing.T, w *World, key string) {
 					r.method = "GET"
 				}
 				a := w.ask(t, r)
-				if a.status != 200 || a.err != nil || strings.Contains(a.body, `"error"`) || len(a.body) < 2 {
+				if a.status != 200 || a.err != nil || strings.Contains(strings.ReplaceAll(a.body, `"error":null`, ""), `"error"`) || len(a.body) < 2 {
 					t.Errorf("%s of %s: %s", c.path, model, a)
 				}
 			}

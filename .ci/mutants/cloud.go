@@ -4,7 +4,7 @@ import "slices"
 
 // cloud: remote models, what they cost, and the table that many processes share.
 func cloud() []mutant {
-	return slices.Concat(interceptors(), budgets(), charges(), lines(), fallbacks(), kept(), providers(), remoteTools(), reasoned(), records(), dialects())
+	return slices.Concat(interceptors(), budgets(), charges(), lines(), fallbacks(), kept(), providers(), remoteTools(), responsesAPI(), reasoned(), records(), dialects())
 }
 
 // interceptors: every call of every capability is counted, limited and logged.

@@ -16,6 +16,7 @@ import (
 	"glossa/pkg/dialect/invoke"
 	"glossa/pkg/dialect/lamini"
 	"glossa/pkg/dialect/openai"
+	"glossa/pkg/dialect/responses"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/wire"
 )
@@ -38,6 +39,8 @@ func replaceSections(t *testing.T, text string) string {
 			made = parameterTable(openai.RerankParameters())
 		case "score":
 			made = parameterTable(openai.ScoreParameters())
+		case "responses":
+			made = parameterTable(responses.Parameters())
 		case "lamini":
 			made = parameterTable(lamini.Parameters())
 		case "invoke":

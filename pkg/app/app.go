@@ -20,6 +20,7 @@ import (
 	"glossa/pkg/dialect/invoke"
 	"glossa/pkg/dialect/lamini"
 	"glossa/pkg/dialect/openai"
+	"glossa/pkg/dialect/responses"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/kernel"
@@ -157,6 +158,7 @@ func families() []family {
 	return []family{
 		{"openai", "openai", func(a *App) []httpx.Route { return openai.GenerationRoutes(openai.Config{Models: a.Models()}) }},
 		{"embeddings", "openai", func(a *App) []httpx.Route { return openai.EmbeddingRoutes(openai.Config{Models: a.Models()}) }},
+		{"responses", "responses", func(a *App) []httpx.Route { return responses.Routes(responses.Config{Models: a.Models()}) }},
 		{"alpha", "alpha", (*App).alpha},
 		{"textsynth", "textsynth", func(a *App) []httpx.Route { return textsynth.Routes(textsynth.Config{Models: a.Models()}) }},
 		{"alephalpha", "alephalpha", (*App).alephalpha},

@@ -101,6 +101,13 @@ func callsOpenAI() []call {
 		{"POST", chat, "", account.Client, `{"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"required",` + hello + `}`, 400}, // "a" and "b" spell no call
 		{"POST", chat, "", account.Client, `{"tools":[{"type":"function","function":{"name":"f"}}],"tool_choice":"none","response_format":{"type":"text"},` + hello + `}`, 200},
 		{"POST", chat, "", account.Client, `{"response_format":{"type":"json_object"},` + hello + `}`, 400},
+		{"POST", "/v1/responses", "", account.Client, `{"input":"a","max_output_tokens":2,"top_logprobs":1,"metadata":{"k":"v"},"text":{"format":{"type":"text"}},"reasoning":{"summary":"auto"}}`, 200},
+		{"POST", "/v1/responses", "", account.Client, `{"model":"golden","input":[{"role":"user","content":[{"type":"input_text","text":"a"}]}],"stream":true,"include":["message.output_text.logprobs"]}`, 200},
+		{"POST", "/v1/responses", "", account.Client, `{"input":"a","tools":[{"type":"function","name":"f"}],"tool_choice":"none","store":true}`, 200},
+		{"POST", "/v1/responses", "", account.Client, `{"input":[]}`, 400},
+		{"POST", "/v1/responses", "", account.Client, `{"input":"a","tools":[{"type":"web_search"}]}`, 400},
+		{"POST", "/v1/responses", "", account.Client, `{"model":"none","input":"a"}`, 404},
+		{"POST", "/v1/responses/input_tokens", "", account.Client, `{"model":"golden","input":"a"}`, 200},
 		{"POST", complete, "", account.Client, `{"model":"golden"}`, 200},
 		{"POST", complete, "", account.Client, `{"model":"golden","prompt":["a","b"],"n":2,"best_of":3,"max_tokens":1,"logprobs":2,"echo":true,"stop":"b","user":"u"}`, 200},
 		{"POST", complete, "", account.Client, `{"model":"golden","prompt":[[1,2],[2]],"max_tokens":0,"logprobs":0,"echo":true,"temperature":0,"top_p":0.5}`, 200},

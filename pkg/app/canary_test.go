@@ -138,6 +138,8 @@ func dialectOf(path, body string) string {
 		return "lamini"
 	case strings.HasPrefix(path, "/v1/engines"):
 		return "textsynth"
+	case strings.HasPrefix(path, "/v1/responses"):
+		return "responses"
 	case strings.HasPrefix(path, "/v1"), strings.HasPrefix(path, "/vllm"), path == "/chat/completions":
 		return "openai"
 	case strings.HasPrefix(path, "/api"):

@@ -27,6 +27,8 @@ var asked = []struct {
 	{"POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}]}`, "", "choices", "error.message"},
 	{"POST", "/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"maximum_tokens":1}`, "", "choices", "error.message"},
 	{"POST", "/v1/completions", `{"model":"MODEL","prompt":"a"}`, "", "choices", "error.message"},
+	{"POST", "/v1/responses", `{"model":"MODEL","input":"a"}`, "", "output", "error.message"},
+	{"POST", "/v1/responses/input_tokens", `{"model":"MODEL","input":"a"}`, "render", "input_tokens", "error.message"},
 	{"POST", "/v1/embeddings", `{"model":"MODEL","input":"a"}`, "embed", "data", "error.message"},
 	{"POST", "/vllm/MODEL/v1/completions", `{"model":"MODEL","prompt":"a"}`, "", "choices", "error.message"},
 	{"POST", "/vllm/MODEL/tokenize", `{"prompt":"a"}`, "tokenize", "tokens", "error.message"},
@@ -156,6 +158,11 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 			}
 		}
 	}
+}
+
+// isChat reports whether a request that is asked reaches the model as a chat.
+func isChat(path, body string) bool {
+	return strings.Contains(body, "messages") || strings.HasPrefix(path, "/v1/responses")
 }
 
 // has reports whether JSON has a member, of a member.

@@ -265,6 +265,9 @@ func lines(schema *openapi3.SchemaRef, body string) error {
 func events(schema *openapi3.SchemaRef, body string) error {
 	n := 0
 	for frame := range strings.SplitSeq(body, "\n\n") {
+		if _, rest, named := strings.Cut(frame, "\ndata: "); named && strings.HasPrefix(frame, "event: ") {
+			frame = "data: " + rest
+		}
 		data, ok := strings.CutPrefix(frame, "data: ")
 		switch {
 		case frame == "" || data == "[DONE]":

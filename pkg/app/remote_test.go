@@ -161,7 +161,7 @@ func TestAnyDialectOverRemoteModels(t *testing.T) {
 				t.Errorf("%s: %s: %v", m.name, c.path, err)
 			}
 			can, member, status := c.needs == "" || c.needs == "form" || c.needs == "tools" && m.tools, c.answer, 200
-			if c.path == "/invoke" && c.needs == "form" || strings.Contains(c.body, "messages") && !m.chats {
+			if c.path == "/invoke" && c.needs == "form" || isChat(c.path, c.body) && !m.chats {
 				can = false // its record maps no schema, or no chat
 			}
 			if !can {

@@ -19,6 +19,12 @@ var (
 	Plain    = Framing{"text/plain; charset=utf-8", "", ""}
 )
 
+// Named returns the framing of server-sent events with a name.
+func (f Framing) Named(event string) Framing {
+	f.Prefix = "event: " + event + "\n" + f.Prefix
+	return f
+}
+
 // Frame returns v as JSON in one frame.
 func (f Framing) Frame(v any) ([]byte, error) {
 	var b bytes.Buffer
@@ -62,6 +68,15 @@ func NewStream(w http.ResponseWriter, framing Framing) *Stream {
 func (s *Stream) Send(v any) error {
 	s.buf.Reset()
 	if err := s.framing.encode(&s.buf, s.enc, v); err != nil {
+		return err
+	}
+	return s.flush()
+}
+
+// Event is [Stream.Send] of a named server-sent event.
+func (s *Stream) Event(name string, v any) error {
+	s.buf.Reset()
+	if err := s.framing.Named(name).encode(&s.buf, s.enc, v); err != nil {
 		return err
 	}
 	return s.flush()

@@ -1,12 +1,8 @@
 package openai
 
 import (
-	"fmt"
-	"math"
-	"strings"
-	"unicode/utf8"
-
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 )
 
 // assistant is the role of every answer.
@@ -141,37 +137,7 @@ func newUsage(u llm.Usage) *usage {
 }
 
 func newLogprobs(tokens []llm.Token) *logprobs {
-	list := make([]tokenLogprob, len(tokens))
-	for i, t := range tokens {
-		list[i] = tokenLogprob{newLogprob(t), make([]topLogprob, len(t.Top))}
-		for j, top := range t.Top {
-			list[i].TopLogprobs[j] = newLogprob(top)
-		}
-	}
-	return &logprobs{Content: list}
-}
-
-// newLogprob translates a token. Bytes that are not UTF-8 are written as OpenAI does,
-// "bytes:\xe2\x82"; a special token is spelt out and has no bytes.
-func newLogprob(t llm.Token) topLogprob {
-	out := topLogprob{Token: t.Text, Logprob: t.Logprob}
-	if math.IsInf(t.Logprob, -1) {
-		out.Logprob = -9999 // OpenAI's number for very unlikely; JSON has no infinity
-	}
-	if t.Text == "" {
-		out.Token = t.Piece
-		return out
-	}
-	out.Bytes = make([]int, len(t.Text))
-	var escaped strings.Builder
-	for i := range len(t.Text) {
-		out.Bytes[i] = int(t.Text[i])
-		fmt.Fprintf(&escaped, `\x%02x`, t.Text[i])
-	}
-	if !utf8.ValidString(t.Text) {
-		out.Token = "bytes:" + escaped.String()
-	}
-	return out
+	return &logprobs{Content: openaiapi.TokenLogprobs(tokens)}
 }
 
 // newModel translates the description of a model. Models that Alpha trained are owned by

@@ -9,6 +9,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 )
 
 func muxOf(routes ...httpx.Route) http.Handler {
@@ -158,7 +159,7 @@ func TestErrorCodes(t *testing.T) {
 			message = "Incorrect API key provided: m"
 		}
 		status, body := Errors.Body(&llm.Error{Code: code, Message: "m"})
-		fields := body.(errorBody).Error
+		fields := body.(openaiapi.ErrorBody).Error
 		word := "null"
 		if fields.Code != nil {
 			word = *fields.Code
@@ -182,8 +183,8 @@ func TestWords(t *testing.T) {
 		{llm.Errorf(llm.TooLong, "the model takes less"), "This model's maximum context length is exceeded: the model takes less"},
 		{llm.Errorf(llm.Unauthenticated, "the key expired on 2026-01-01"), "Incorrect API key provided: the key expired on 2026-01-01"},
 	} {
-		if _, body := Errors.Body(test.err); body.(errorBody).Error.Message != test.want {
-			t.Errorf("%v: got %s", test.err, body.(errorBody).Error.Message)
+		if _, body := Errors.Body(test.err); body.(openaiapi.ErrorBody).Error.Message != test.want {
+			t.Errorf("%v: got %s", test.err, body.(openaiapi.ErrorBody).Error.Message)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -45,15 +46,12 @@ func (m *message) calls(path string) ([]llm.Call, error) {
 	for i, c := range m.ToolCalls {
 		path := fmt.Sprintf("%s.tool_calls[%d]", path, i)
 		call := llm.Call{Index: i, ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments}
-		if call.Arguments == "" {
-			call.Arguments = "{}" // as some models write a call without arguments
-		}
-		var arguments map[string]json.RawMessage
-		switch err := json.Unmarshal([]byte(call.Arguments), &arguments); {
-		case seen[call.ID]:
+		if seen[call.ID] {
 			return nil, wire.Invalid(path+".id", "another call of this message has the same id")
-		case err != nil || arguments == nil:
-			return nil, wire.Invalid(path+".function.arguments", "must be a JSON object, as a string")
+		}
+		var err error
+		if call.Arguments, err = openaiapi.Arguments(path+".function.arguments", call.Arguments); err != nil {
+			return nil, err
 		}
 		seen[call.ID] = true
 		list = append(list, call)
@@ -72,7 +70,7 @@ func newCalls(calls []llm.Call, stream bool) (list []callMessage) {
 		if c.Name != "" { // a first piece
 			out.Type = "function"
 			if out.ID == "" {
-				out.ID = newID("call_")
+				out.ID = openaiapi.NewID("call_")
 			}
 		}
 		list = append(list, out)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 )
 
 // completions translates the rows of a completion, whole or as they come.
@@ -88,14 +89,14 @@ func (s *completions) logprobs(row int, tokens []llm.Token) *completionLogprobs 
 	n := len(tokens)
 	out := &completionLogprobs{make([]int, n), make([]*float64, n), make([]string, n), make([]map[string]float64, n)}
 	for i, t := range tokens {
-		own := newLogprob(t)
+		own := openaiapi.NewLogprob(t)
 		out.Tokens[i], out.TextOffset[i], out.TopLogprobs[i] = own.Token, s.offset(row, t.Text), map[string]float64{}
 		if math.IsNaN(t.Logprob) {
 			continue
 		}
 		out.TokenLogprobs[i] = &own.Logprob
 		for _, top := range append(t.Top[:len(t.Top):len(t.Top)], t) {
-			might := newLogprob(top)
+			might := openaiapi.NewLogprob(top)
 			if _, ok := out.TopLogprobs[i][might.Token]; !ok { // of two that are spelt alike, the likelier
 				out.TopLogprobs[i][might.Token] = might.Logprob
 			}

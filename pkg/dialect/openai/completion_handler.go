@@ -5,6 +5,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 )
 
 // completions returns the handler of completions.
@@ -13,7 +14,7 @@ func (cfg Config) completions() httpx.Handler {
 }
 
 func (cfg Config) answerCompletion(w http.ResponseWriter, r *http.Request, call httpx.Call[completionRequest, *llm.Request, *llm.Model]) error {
-	head := completionAnswer{ID: newID("cmpl-"), Object: "text_completion", Created: cfg.Now().Unix(), Model: call.Model.Name}
+	head := completionAnswer{ID: openaiapi.NewID("cmpl-"), Object: "text_completion", Created: cfg.Now().Unix(), Model: call.Model.Name}
 	out, err := call.In.newCompletions(r.Context(), call.Model, call.Req, head)
 	if err != nil {
 		return err

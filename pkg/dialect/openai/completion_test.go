@@ -11,6 +11,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -158,7 +159,7 @@ func refusals(t *testing.T, target, plain string, list []refusal) {
 			body = `{` + plain + `,` + body + `}`
 		}
 		w := ask(h, "POST", target, body)
-		var got errorBody
+		var got openaiapi.ErrorBody
 		err := json.Unmarshal(w.Body.Bytes(), &got)
 		if err != nil || w.Code != http.StatusBadRequest || got.Error.Param == nil || *got.Error.Param != test.param || !strings.HasPrefix(got.Error.Message, test.message) {
 			t.Errorf("%.100s: got %d %s", body, w.Code, w.Body)

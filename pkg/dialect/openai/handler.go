@@ -2,15 +2,13 @@ package openai
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
-	"errors"
 	"net/http"
 	"strings"
 	"time"
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -92,7 +90,7 @@ func (cfg Config) model(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if name == "" {
-		return noModel(name, nil) // to open "" is to ask for the default
+		return openaiapi.NoModel(name, nil) // to open "" is to ask for the default
 	}
 	model, err := cfg.open(r.Context(), name)
 	if err != nil {
@@ -125,26 +123,16 @@ func (cfg Config) openNamed(r *http.Request, sent string) (*llm.Model, error) {
 }
 
 func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
-	model, err := cfg.Models.Open(ctx, name)
-	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
-		return nil, noModel(name, err)
-	}
-	return model, err
-}
-
-func noModel(name string, cause error) error {
-	e := llm.Errorf(llm.NotFound, "The model '%.200s' does not exist", name)
-	e.Param, e.Err = "model", cause
-	return e
+	return openaiapi.Open(ctx, cfg.Models, name)
 }
 
 func (cfg Config) answerChat(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *llm.Model]) error {
 	in, req, model := call.In, call.Req, call.Model
-	answer := chatAnswer{ID: newID("chatcmpl-"), Object: "chat.completion", Created: cfg.Now().Unix(), Model: model.Name}
+	answer := chatAnswer{ID: openaiapi.NewID("chatcmpl-"), Object: "chat.completion", Created: cfg.Now().Unix(), Model: model.Name}
 	if err := in.hosted(&model.ModelInfo); err != nil {
 		return err
 	}
-	if err := checkImages(model, req); err != nil {
+	if err := openaiapi.CheckImages("messages", model, req); err != nil {
 		return err
 	}
 	if model.Run != nil {
@@ -201,11 +189,4 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 // cannot distinguish clients: seed 002 has clients on both paths.
 func isAlephAlpha(header http.Header) bool {
 	return strings.HasPrefix(header.Get("User-Agent"), "Aleph-Alpha-Python-Client-")
-}
-
-// newID returns the id of an answer, in the form of seed 002, or of a call.
-func newID(kind string) string {
-	var b [12]byte
-	rand.Read(b[:])
-	return kind + hex.EncodeToString(b[:])
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 )
 
 // pixel is the smallest PNG.
@@ -39,7 +40,7 @@ func TestImages(t *testing.T) {
 // never fetches anything.
 func TestBadImages(t *testing.T) {
 	const url = "messages[0].content[1].image_url.url"
-	large := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, maxImage-7)...))
+	large := base64.StdEncoding.EncodeToString(append([]byte("\x89PNG\r\n\x1a\n"), make([]byte, openaiapi.MaxImage-7)...))
 	for _, test := range []struct{ body, param, message string }{
 		{show("https://example.com/a.png"), url, "does not fetch"},
 		{show("HTTP://169.254.169.254/latest/meta-data"), url, "does not fetch"},
@@ -52,8 +53,8 @@ func TestBadImages(t *testing.T) {
 		{show("data:image/png;base64,"), url, "not valid base64"},
 		{show("data:image/png;base64,%%%"), url, "not valid base64"},
 		{show("data:image/jpeg;base64," + pixel), url, "not of the type image/jpeg"},
-		{show("data:image/png;base64," + large), url, "must not exceed 3750000 bytes"},                           // by a byte
-		{show("data:image/png;base64," + strings.Repeat("%", 2*maxImage)), url, "must not exceed 3750000 bytes"}, // not decoded
+		{show("data:image/png;base64," + large), url, "must not exceed 3750000 bytes"},                                     // by a byte
+		{show("data:image/png;base64," + strings.Repeat("%", 2*openaiapi.MaxImage)), url, "must not exceed 3750000 bytes"}, // not decoded
 		{strings.Replace(show("data:image/png;base64,"+pixel), `"user"`, `"system"`, 1), "messages[0].content[1]", "of the role user"},
 		{`{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "messages[0].content[0].image_url", "is required"},
 		{`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]}`, "messages[0].content[0].image_url.url", "is required"},
@@ -74,18 +75,18 @@ func TestImagesOfLocalModels(t *testing.T) {
 		t.Fatal(err)
 	}
 	local := &llm.Model{ModelInfo: llm.ModelInfo{Name: "novels", InProcess: true}}
-	if e := llm.AsError(checkImages(local, req)); e.Code != llm.Unsupported || e.Param != "messages[0]" || e.Message != `the model "novels" reads text only, not images` {
+	if e := llm.AsError(openaiapi.CheckImages("messages", local, req)); e.Code != llm.Unsupported || e.Param != "messages[0]" || e.Message != `the model "novels" reads text only, not images` {
 		t.Errorf("%+v", e)
 	}
 	remote := &llm.Model{ModelInfo: llm.ModelInfo{Name: "claude"}}
-	if err := checkImages(remote, req); err != nil {
+	if err := openaiapi.CheckImages("messages", remote, req); err != nil {
 		t.Error(err)
 	}
 	many := &req.Prompts[0].Messages[0]
-	for range maxImages {
+	for range openaiapi.MaxImages {
 		many.Parts = append(many.Parts, many.Parts[1])
 	}
-	if err := checkImages(remote, req); err == nil || !strings.Contains(err.Error(), "at most 20 images") {
+	if err := openaiapi.CheckImages("messages", remote, req); err == nil || !strings.Contains(err.Error(), "at most 20 images") {
 		t.Error(err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -16,8 +17,6 @@ const (
 	maxTextStops   = 32   // of a completion: OpenAI's 4 are too few for the tasks of lm-evaluation-harness
 	maxTopLogprobs = 20   // OpenAI's for chats
 	maxInputs      = 2048 // OpenAI's
-	maxTools       = 128  // OpenAI's
-	maxName        = 64   // bytes of a function's name, OpenAI's
 )
 
 const (
@@ -126,11 +125,11 @@ var reasoningRows = []wire.Parameter{
 // toolRows describe the tools of a chat. Custom tools are refused before their other keys
 // are checked.
 var toolRows = []wire.Parameter{
-	{Name: "tools", Count: wire.AtMost(maxTools), Noun: "tool", Remote: wire.ByRecord, Note: "the functions that the answer may call"},
+	{Name: "tools", Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Remote: wire.ByRecord, Note: "the functions that the answer may call"},
 	{Name: "tools.custom", Disposition: wire.Refused, Note: "custom tools are not supported"},
 	{Name: "tools.type", Required: true, OneOf: []string{"function"}, Remote: wire.ByRecord, Note: "the kind of tool"},
 	{Name: "tools.function", Required: true, Remote: wire.ByRecord, Note: "the function"},
-	{Name: "tools.function.name", Required: true, Schema: nameSchema(), Remote: wire.ByRecord, Note: "1 to 64 letters, digits, _ and -; unique"},
+	{Name: "tools.function.name", Required: true, Schema: openaiapi.NameSchema(), Remote: wire.ByRecord, Note: "1 to 64 letters, digits, _ and -; unique"},
 	{Name: "tools.function.description", Remote: wire.ByRecord, Note: "tells the model what the function does"},
 	{Name: "tools.function.parameters", Schema: wire.AnyObject(), Absent: "no arguments", Remote: wire.ByRecord, Note: "a JSON Schema of the arguments"},
 	{Name: "tools.function.strict", Disposition: wire.NoEffect, Note: alwaysStrict},

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -226,7 +227,7 @@ func order(scores []llm.Relevance, top *int) []int {
 // answer translates the scores of documents for the protocols whose answers are objects.
 func (q *rerankRequest) answer(model, version string, scores []llm.Relevance, used llm.Usage) rerankAnswer {
 	out := rerankAnswer{
-		ID: newID("rerank-"), Model: model, Results: []rerankResult{}, Usage: newRerankUsage(used),
+		ID: openaiapi.NewID("rerank-"), Model: model, Results: []rerankResult{}, Usage: newRerankUsage(used),
 		Meta: rerankMeta{
 			Version: apiVersion{version}, Billed: billedUnits{(len(scores) + 99) / 100},
 			Warnings: cutWarnings(scores),
@@ -371,7 +372,7 @@ func (q *scoreRequest) request() (*llm.RerankRequest, error) {
 
 // answer translates the scores of pairs.
 func (q *scoreRequest) answer(model string, created int64, scores []llm.Relevance, used llm.Usage) scoreAnswer {
-	out := scoreAnswer{ID: newID("score-"), Object: "list", Created: created, Model: model, Usage: newRerankUsage(used)}
+	out := scoreAnswer{ID: openaiapi.NewID("score-"), Object: "list", Created: created, Model: model, Usage: newRerankUsage(used)}
 	for i, r := range scores {
 		out.Data = append(out.Data, scoreObject{Index: i, Object: "score", Score: finalScore(r, q.UseActivation)})
 	}

@@ -1,10 +1,6 @@
 package openai
 
-import (
-	"fmt"
-
-	"glossa/pkg/wire"
-)
+import "glossa/pkg/wire"
 
 // The schemas of keys that are decoded by hand.
 
@@ -40,13 +36,6 @@ func toolChoiceSchema() *wire.Schema {
 	word := wire.Types("string")
 	word.Enum = []any{"none", "auto", "required"}
 	return wire.AnyOf(word, toolChoiceTable.Schema())
-}
-
-// nameSchema describes the name of a function.
-func nameSchema() *wire.Schema {
-	s := wire.Types("string")
-	s.Pattern = fmt.Sprintf("^[a-zA-Z0-9_-]{1,%d}$", maxName)
-	return s
 }
 
 // promptSchema describes a text or token ids, or a list of either; most limits the

@@ -6,6 +6,7 @@ import (
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 )
 
 // promptAnswer is the text that a chat becomes. llama.cpp's server answers POST
@@ -23,7 +24,7 @@ type promptSpan struct {
 
 // answerPrompt renders a chat as a completion would.
 func answerPrompt(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *llm.Model]) error {
-	if err := checkImages(call.Model, call.Req); err != nil {
+	if err := openaiapi.CheckImages("messages", call.Model, call.Req); err != nil {
 		return err
 	}
 	renderer, err := llm.As[llm.Renderer](call.Model)

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -37,6 +37,11 @@ type function struct {
 	Strict      *bool           `json:"strict"`
 }
 
+// tool returns the function as it was sent.
+func (f *function) tool() llm.Tool {
+	return llm.Tool{Name: f.Name, Description: f.Description, Parameters: f.Parameters}
+}
+
 // toolChoice is a tool_choice that is an object.
 type toolChoice struct {
 	Type         string        `json:"type"`
@@ -57,12 +62,6 @@ type allowedTool struct {
 	Type     string       `json:"type"`
 	Function functionName `json:"function"`
 }
-
-// The schemas of a json_object and of a function without parameters.
-const (
-	anyObject   = `{"type":"object"}`
-	noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
-)
 
 // structure puts the keys that give an answer its structure into params. It returns all
 // tools if the answer may not call some of them.
@@ -106,19 +105,11 @@ func (f *responseFormat) schema() (json.RawMessage, error) {
 	case f.Type == "text":
 		return nil, nil
 	case f.Type == "json_object":
-		return json.RawMessage(anyObject), nil
+		return json.RawMessage(openaiapi.AnyObject), nil
 	case f.JSONSchema == nil:
 		return nil, wire.Invalid(path, "is required")
 	}
-	return object(path+".schema", f.JSONSchema.Schema)
-}
-
-// object returns JSON that is at path and must be an object.
-func object(path string, raw json.RawMessage) (json.RawMessage, error) {
-	if raw[0] != '{' {
-		return nil, wire.Invalid(path, "must be an object")
-	}
-	return raw, nil
+	return openaiapi.Object(path+".schema", f.JSONSchema.Schema)
 }
 
 // translate translates all tools, those that are not offered too.
@@ -127,7 +118,7 @@ func (list tools) translate() ([]llm.Tool, error) {
 	for i := range list {
 		path := fmt.Sprintf("tools[%d].function", i)
 		var err error
-		if out[i], err = list[i].Function.translate(path); err != nil {
+		if out[i], err = openaiapi.Tool(path, list[i].Function.tool()); err != nil {
 			return nil, err
 		}
 		name := out[i].Name
@@ -137,22 +128,6 @@ func (list tools) translate() ([]llm.Tool, error) {
 		seen[name] = true
 	}
 	return out, nil
-}
-
-// translate translates the function that is at path.
-func (f *function) translate(path string) (llm.Tool, error) {
-	out := llm.Tool{Name: f.Name, Description: f.Description, Parameters: f.Parameters}
-	invalid := func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
-	}
-	if len(out.Name) > maxName || strings.ContainsFunc(out.Name, invalid) {
-		return out, wire.Invalid(path+".name", "must be 1 to %d letters, digits, _ or -, not %.80q", maxName, out.Name)
-	}
-	if len(out.Parameters) == 0 || string(out.Parameters) == "null" {
-		out.Parameters = json.RawMessage(noArguments)
-	}
-	_, err := object(path+".parameters", out.Parameters)
-	return out, err
 }
 
 // offered returns the indices of the tools that may be called, and whether one must be.

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 )
 
 // Tools as clients send them.
@@ -24,8 +25,8 @@ const (
 // TestStructure: response_format and tools reach the request, with schemas as they were sent.
 func TestStructure(t *testing.T) {
 	w := llm.Tool{Name: "weather", Description: "of a city", Parameters: json.RawMessage(`{ "type":"object", "b":1, "a":2 }`)}
-	c := llm.Tool{Name: "time", Parameters: json.RawMessage(noArguments)}
-	s := llm.Tool{Name: "spell", Parameters: json.RawMessage(noArguments)}
+	c := llm.Tool{Name: "time", Parameters: json.RawMessage(openaiapi.NoArguments)}
+	s := llm.Tool{Name: "spell", Parameters: json.RawMessage(openaiapi.NoArguments)}
 	const two, three = `"tools":[` + weather + `,` + clock + `]`, `"tools":[` + weather + `,` + clock + `,` + spell + `]`
 	allowed := func(mode, names string) string {
 		return `"tool_choice":{"type":"allowed_tools","allowed_tools":{"mode":"` + mode + `","tools":[` + names + `]}},` + three

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -221,7 +222,7 @@ func (p *contentPart) part(path, role string) (llm.Part, error) {
 	if role != "user" {
 		return llm.Part{}, wire.Invalid(path, "images are only allowed in a message of the role user")
 	}
-	image, err := p.ImageURL.image(path)
+	image, err := openaiapi.Image(path+".image_url.url", p.ImageURL.URL)
 	return llm.Part{Image: image}, err
 }
 

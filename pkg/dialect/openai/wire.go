@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -116,6 +117,12 @@ type contentPart struct {
 	ImageURL *imageURL `json:"image_url"`
 }
 
+// imageURL is an image in a message.
+type imageURL struct {
+	URL    string `json:"url"`
+	Detail string `json:"detail"`
+}
+
 // chatAnswer is an answer that is not streamed.
 type chatAnswer struct {
 	ID      string       `json:"id" doc:"id of the answer"`
@@ -175,20 +182,8 @@ type reasoningText struct {
 }
 
 type logprobs struct {
-	Content []tokenLogprob `json:"content" doc:"one for each token of the content"`
-	Refusal *string        `json:"refusal" doc:"always null"`
-}
-
-// tokenLogprob is a token of the answer, topLogprob a likely one at its position.
-type tokenLogprob struct {
-	topLogprob
-	TopLogprobs []topLogprob `json:"top_logprobs" doc:"the most likely tokens at this position"`
-}
-
-type topLogprob struct {
-	Token   string  `json:"token" doc:"the text; bytes that are not UTF-8 are written as in bytes:\\xe2\\x82"`
-	Logprob float64 `json:"logprob" doc:"the natural logarithm of the probability; -9999 if it is impossible"`
-	Bytes   []int   `json:"bytes" null:"yes" doc:"null for special tokens"`
+	Content []openaiapi.TokenLogprob `json:"content" doc:"one for each token of the content"`
+	Refusal *string                  `json:"refusal" doc:"always null"`
 }
 
 type usage struct {

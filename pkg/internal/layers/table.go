@@ -4,7 +4,7 @@ import "maps"
 
 // Glossa returns the table of this repository.
 func Glossa() *Table {
-	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/chat"}}
+	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/chat", "pkg/openaiapi"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
 		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/terminal", "pkg/repl", "pkg/llm/llmtest", "pkg/table/tabletest",
@@ -78,6 +78,7 @@ func Glossa() *Table {
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
 			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/fair", "pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer/alpha", "pkg/bucket", "pkg/deployment"}},
 
+			"pkg/openaiapi": {Floor: 2, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx"}},
 			"pkg/openapi":   {Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx"}},
 			"pkg/dialect/*": dialect,
 			"pkg/page":      {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},

@@ -1,4 +1,4 @@
-package openai
+package openaiapi
 
 import (
 	"encoding/base64"
@@ -11,26 +11,19 @@ import (
 	"glossa/pkg/wire"
 )
 
-// imageURL is an image in a message.
-type imageURL struct {
-	URL    string `json:"url"`
-	Detail string `json:"detail"`
-}
-
 // Limits of images. Source: Amazon Bedrock API Reference, Message: at most 20 images, each
 // of 3.75 MB.
 const (
-	maxImages = 20 // of a request
-	maxImage  = 3_750_000
+	MaxImages = 20 // of a request
+	MaxImage  = 3_750_000
 )
 
 // imageTypes are the media types that all providers read.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
-// image decodes the image at path, which must be in the URL itself.
-func (u *imageURL) image(path string) (*llm.Image, error) {
-	path += ".image_url.url"
-	scheme, rest, _ := strings.Cut(u.URL, ":")
+// Image decodes the image of a URL at path, which must be in the URL itself.
+func Image(path, url string) (*llm.Image, error) {
+	scheme, rest, _ := strings.Cut(url, ":")
 	switch scheme = strings.ToLower(scheme); {
 	case scheme == "http" || scheme == "https":
 		return nil, wire.Invalid(path, "the server does not fetch images: send the image itself, as data:image/png;base64,...")
@@ -47,24 +40,24 @@ func (u *imageURL) image(path string) (*llm.Image, error) {
 		return nil, wire.Invalid(path, "must be base64: data:image/png;base64,...")
 	case !slices.Contains(imageTypes, kind):
 		return nil, wire.Invalid(path, "must be one of %s, not %.40q", strings.Join(imageTypes, ", "), kind)
-	case base64.StdEncoding.DecodedLen(len(data)) > maxImage+2: // of which padding may be 2
-		return nil, wire.Invalid(path, "the image must not exceed %d bytes", maxImage)
+	case base64.StdEncoding.DecodedLen(len(data)) > MaxImage+2: // of which padding may be 2
+		return nil, wire.Invalid(path, "the image must not exceed %d bytes", MaxImage)
 	}
 	b, err := base64.StdEncoding.DecodeString(data)
 	switch got := http.DetectContentType(b); {
 	case err != nil || len(b) == 0:
 		return nil, wire.Invalid(path, "the image is not valid base64")
-	case len(b) > maxImage:
-		return nil, wire.Invalid(path, "the image must not exceed %d bytes", maxImage)
+	case len(b) > MaxImage:
+		return nil, wire.Invalid(path, "the image must not exceed %d bytes", MaxImage)
 	case got != kind:
 		return nil, wire.Invalid(path, "the data is not of the type %s", kind)
 	}
 	return &llm.Image{Type: kind, Data: b}, nil
 }
 
-// checkImages returns an error if a chat has too many images, or the model is one of this
+// CheckImages returns an error if a chat, sent under the key, has too many images, or the model is one of this
 // server's own, which read text only.
-func checkImages(model *llm.Model, req *llm.Request) error {
+func CheckImages(key string, model *llm.Model, req *llm.Request) error {
 	n := 0
 	for i, m := range req.Prompts[0].Messages {
 		for _, p := range m.Parts {
@@ -76,8 +69,8 @@ func checkImages(model *llm.Model, req *llm.Request) error {
 				e.Message = fmt.Sprintf("the model %q reads text only, not images", model.Name)
 				return e
 			}
-			if n++; n > maxImages {
-				return wire.Invalid("messages", "at most %d images are allowed", maxImages)
+			if n++; n > MaxImages {
+				return wire.Invalid(key, "at most %d images are allowed", MaxImages)
 			}
 		}
 	}

@@ -1,0 +1,209 @@
+package responses
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
+)
+
+// Config configures the dialect.
+type Config struct {
+	Models llm.Models
+	Now    func() time.Time // nil: time.Now
+}
+
+// Routes returns the routes of the dialect.
+func Routes(cfg Config) []httpx.Route {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	create := httpx.Post(createTable, (*createRequest).request, cfg.open, cfg.create)
+	return []httpx.Route{
+		{Method: "POST", Pattern: "/v1/responses", Permission: httpx.Inference, Streams: true, Errors: Errors, Doc: createDoc, Handle: create},
+		{Method: "POST", Pattern: "/v1/responses/input_tokens", Permission: httpx.Inference, Errors: Errors, Doc: countDoc, Handle: httpx.Post(createTable, (*createRequest).request, cfg.open, count)},
+	}
+}
+
+func (cfg Config) open(r *http.Request, in *createRequest) (*llm.Model, error) {
+	return openaiapi.Open(r.Context(), cfg.Models, in.Model)
+}
+
+func (cfg Config) create(w http.ResponseWriter, r *http.Request, call httpx.Call[createRequest, *generation, *llm.Model]) error {
+	in, gen, model := call.In, call.Req, call.Model
+	if err := openaiapi.CheckImages("input", model, gen.Request); err != nil {
+		return err
+	}
+	a := &answer{response: in.newResponse(model, cfg.Now()), gen: gen, now: cfg.Now}
+	if in.Stream {
+		return gen.rename(a.stream(w, r, model))
+	}
+	rows, _, err := httpx.Collect(r, follower{model, a}, gen.Request)
+	if err != nil {
+		return gen.rename(err)
+	}
+	httpx.Guarantee(w, rows)
+	return httpx.JSON(w, http.StatusOK, a.response)
+}
+
+// A follower passes the chunks of a model on, in their order, to an answer that is not
+// streamed.
+type follower struct {
+	llm.Backend
+	a *answer
+}
+
+// Generate implements [llm.Backend].
+func (f follower) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for chunk, err := range f.Backend.Generate(ctx, req) {
+			if err == nil {
+				err = f.a.add(chunk)
+				f.a.take()
+			}
+			if err != nil {
+				yield(llm.Chunk{}, err)
+				return
+			}
+			if !yield(chunk, nil) {
+				return
+			}
+		}
+	}
+}
+
+// rename puts the client's keys into an error of a model. The messages of a model are not the
+// items of the input.
+func (g *generation) rename(err error) error {
+	if e, ok := errors.AsType[*llm.Error](err); ok && strings.HasPrefix(e.Param, "messages") {
+		renamed := *e
+		renamed.Param = "input"
+		return &renamed
+	}
+	return openaiapi.RenameTool(err, g.indices, "")
+}
+
+// stream sends the events of an answer as its chunks come.
+func (a *answer) stream(w http.ResponseWriter, r *http.Request, model *llm.Model) error {
+	out, begun := httpx.NewStream(w, httpx.SSE), false
+	send := func() error {
+		for _, e := range a.take() {
+			if err := out.Event(e.Type, e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	for chunk, err := range model.Generate(r.Context(), a.gen.Request) {
+		if err == nil && !begun {
+			begun = true
+			a.begin()
+		}
+		if err == nil {
+			err = a.add(chunk)
+		}
+		if err != nil {
+			if !begun {
+				return err
+			}
+			return a.abort(send, err)
+		}
+		if err := send(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// abort ends a stream that has begun with an error, which it returns for the log.
+func (a *answer) abort(send func() error, cause error) error {
+	cause = a.gen.rename(cause)
+	a.fail(cause)
+	if err := send(); err != nil {
+		return err
+	}
+	e := *llm.AsError(cause)
+	e.Err = sent{e.Err}
+	return &e
+}
+
+// sent is the cause of an error that an event of the stream already told.
+type sent struct{ cause error }
+
+func (s sent) Error() string {
+	if s.cause == nil {
+		return "sent as response.failed"
+	}
+	return s.cause.Error()
+}
+
+func (s sent) Unwrap() error { return s.cause }
+
+// Errors gives errors the shape that OpenAI's clients read. In a stream the event
+// response.failed tells them; other errors, as of a handler that panics, are an event error.
+var Errors httpx.Errors = shape{}
+
+type shape struct{}
+
+// Body implements [httpx.Errors].
+func (shape) Body(e *llm.Error) (int, any) { return openaiapi.Errors.Body(e) }
+
+// errorEvent is the event of an error.
+type errorEvent struct {
+	Type    string  `json:"type"`
+	Code    *string `json:"code"`
+	Message string  `json:"message"`
+	Param   *string `json:"param"`
+}
+
+// InBand implements [httpx.Errors].
+func (s shape) InBand(e *llm.Error) []byte {
+	if _, ok := errors.AsType[sent](e.Err); ok {
+		return nil
+	}
+	_, body := s.Body(e)
+	fields := body.(openaiapi.ErrorBody).Error
+	frame, _ := httpx.SSE.Named("error").Frame(errorEvent{"error", fields.Code, fields.Message, fields.Param}) // strings cannot fail
+	return frame
+}
+
+// inputTokens is the answer to POST /v1/responses/input_tokens.
+type inputTokens struct {
+	Object      string `json:"object" doc:"always response.input_tokens" enum:"response.input_tokens"`
+	InputTokens int    `json:"input_tokens" doc:"tokens of the prompt"`
+}
+
+// count counts the tokens of the prompt that a request would make.
+func count(w http.ResponseWriter, r *http.Request, call httpx.Call[createRequest, *generation, *llm.Model]) error {
+	gen, model := call.Req, call.Model
+	if err := openaiapi.CheckImages("input", model, gen.Request); err != nil {
+		return err
+	}
+	renderer, err := llm.As[llm.Renderer](model)
+	if err != nil {
+		return uncounted(err)
+	}
+	tokenizer, err := llm.As[llm.Tokenizer](model)
+	if err != nil {
+		return uncounted(err)
+	}
+	parts, start, err := renderer.Render(r.Context(), gen.Prompts[0], &gen.Params, true)
+	if err != nil {
+		return gen.rename(err)
+	}
+	tokens, err := tokenizer.Tokenize(r.Context(), parts, start)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, inputTokens{"response.input_tokens", len(tokens)})
+}
+
+func uncounted(cause error) error {
+	return &llm.Error{Code: llm.Unsupported, Param: "model", Message: "this server cannot count the tokens of the model's prompts", Err: cause}
+}

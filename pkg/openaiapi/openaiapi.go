@@ -1,0 +1,29 @@
+// Package openaiapi holds what OpenAI's two protocols for answers, chat completions and
+// responses, have in common: errors, ids, tools, images and log-probabilities. It does not
+// know either protocol's requests or answers.
+//
+// Source: OpenAI's published API reference, and what its SDKs rely on.
+package openaiapi
+
+import (
+	"context"
+	"errors"
+
+	"glossa/pkg/llm"
+)
+
+// Open opens a model by its name, with OpenAI's error for an unknown one.
+func Open(ctx context.Context, models llm.Models, name string) (*llm.Model, error) {
+	model, err := models.Open(ctx, name)
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
+		return nil, NoModel(name, err)
+	}
+	return model, err
+}
+
+// NoModel returns OpenAI's error for an unknown model.
+func NoModel(name string, cause error) error {
+	e := llm.Errorf(llm.NotFound, "The model '%.200s' does not exist", name)
+	e.Param, e.Err = "model", cause
+	return e
+}
