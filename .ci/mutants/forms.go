@@ -83,6 +83,8 @@ func meanings() []mutant {
 		{"calls: text that is not UTF-8", automaton, "leads", "0x80, 0x9F", "0x80, 0xBF", automaton, "^TestText$"},
 		{"calls: a text that no call ends with its mark", automaton, "Budget.Until", "to.state >= 0 || to.ends", "to.state >= 0", automaton, "^TestUntil"},
 		{"calls: contents without escapes", automaton, "DFA.character", `b != '\\'`, "true", automaton, "^TestContents$"},
+		{"calls: an undeclared argument", calls, "builder.declared", "o.Extra = nil", "o.Lead = nil", calls, "^TestDeclared"},
+		{"calls: only declared arguments where the schema allows others", calls, "declaresAll", `"additionalProperties"`, `"additional"`, calls, "^TestDeclared"},
 		{"calls: an optional argument must come", calls, "writer.members", "props[i].Required", "true", calls, "^Test"},
 		{"calls: a required argument may be left out", calls, "writer.members", "!required && p.n >= o.Min", "(required || !required) && p.n >= o.Min", calls, "^Test"},
 		{"calls: one argument more", calls, "writer.members", "p.n >= o.Max", "p.n > o.Max", calls, "^Test"},

@@ -21,8 +21,10 @@ type Syntax = toolcall.Syntax
 
 // A Tool is a function that can be called.
 type Tool struct {
-	Name       string
-	Parameters []byte // JSON Schema of the object of its arguments; none: any object
+	Name string
+	// Parameters is the JSON Schema of the object of its arguments; none: any object. A schema
+	// with properties that does not mention additionalProperties allows no others.
+	Parameters []byte
 }
 
 // Compile returns the program of answers that may call tools. An answer is text in UTF-8 (see
@@ -107,6 +109,11 @@ func (b *builder) arguments(syntax *toolcall.Arguments, schema []byte, limits au
 		b.rule(shift(&p.Rules[i], by))
 	}
 	objects := b.objects(p.Start+by, nil, map[pushdown.ID]bool{})
+	if declaresAll(schema) {
+		for i, id := range objects {
+			objects[i] = b.declared(id)
+		}
+	}
 	if syntax.Style != toolcall.JSON {
 		w := writer{builder: b, syntax: syntax, strings: toolcall.Strings(schema), known: map[pushdown.ID]pushdown.ID{}}
 		for i, id := range objects {

@@ -367,3 +367,47 @@ func TestSharedStrings(t *testing.T) {
 		t.Errorf("the automata have %d rules", n)
 	}
 }
+
+// A schema that lists parameters and says nothing of others allows none in any syntax; one
+// that speaks of others allows them.
+func TestDeclaredArguments(t *testing.T) {
+	const declared = `"type":"object","properties":{"n":{"type":"integer"}}`
+	for _, test := range []struct {
+		schema  string
+		yes, no []string
+	}{
+		{`{` + declared + `}`, []string{`{}`, `{"n":1}`}, []string{`{"x":1}`, `{"n":1,"x":1}`}},
+		{`{"type":"object","properties":{}}`, []string{`{}`}, []string{`{"x":1}`}},
+		{`{` + declared + `,"additionalProperties":true}`, []string{`{"n":1}`, `{"x":1}`}, nil},
+		{`{` + declared + `,"additionalProperties":{"type":"string"}}`, []string{`{"x":"a"}`}, []string{`{"x":1}`}},
+		{`{` + declared + `,"patternProperties":{"^x":{"type":"integer"}}}`, []string{`{"x":1}`}, nil},
+		{`{` + declared + `,"propertyNames":{"maxLength":1}}`, []string{`{"x":1}`}, []string{`{"xx":1}`}},
+		{`{"type":"object"}`, []string{`{}`, `{"x":1}`}, nil},
+		// Of nested objects the schema's word holds.
+		{`{"properties":{"o":{"type":"object","properties":{"n":{"type":"integer"}}}}}`, []string{`{"o":{"x":1}}`}, []string{`{"x":1}`}},
+		{`{"properties":{"o":{"$ref":"#"}}}`, []string{`{"o":{"x":1}}`}, []string{`{"x":1}`}},
+		// Required parameters that are not declared are needed.
+		{`{` + declared + `,"required":["x"]}`, []string{`{"x":1}`}, []string{`{}`}},
+		{`{` + declared + `,"minProperties":2}`, []string{`{"n":1,"x":1}`}, []string{`{"n":1}`}},
+		// Each alternative has its own.
+		{`{` + declared + `,"anyOf":[{"required":["n"]},{"properties":{"m":{"type":"integer"}},"required":["m"]}]}`,
+			[]string{`{"n":1}`, `{"m":1}`, `{"n":1,"m":1}`}, []string{`{}`, `{"n":1,"x":1}`}},
+	} {
+		p, err := Compile(braces, []Tool{{Name: "f", Parameters: []byte(test.schema)}}, true, true, automaton.Generating())
+		if err != nil {
+			t.Fatalf("%s: %v", test.schema, err)
+		}
+		check(t, p)
+		written := func(arguments string) bool { return matches(p, `{"name": "f", "args": `+arguments+`}`) }
+		for _, arguments := range test.yes {
+			if !written(arguments) {
+				t.Errorf("%s: %s does not match", test.schema, arguments)
+			}
+		}
+		for _, arguments := range test.no {
+			if written(arguments) {
+				t.Errorf("%s: %s matches", test.schema, arguments)
+			}
+		}
+	}
+}
