@@ -85,6 +85,7 @@ func meanings() []mutant {
 		{"calls: contents without escapes", automaton, "DFA.character", `b != '\\'`, "true", automaton, "^TestContents$"},
 		{"calls: an undeclared argument", calls, "builder.declared", "o.Extra = nil", "o.Lead = nil", calls, "^TestDeclared"},
 		{"calls: only declared arguments where the schema allows others", calls, "declaresAll", `"additionalProperties"`, `"additional"`, calls, "^TestDeclared"},
+		{"calls: the first letter is the name", toolcall, "Reader.readName", `rest == "" && n > 0`, "false", toolcall, "NamesWithoutMiddle"},
 		{"calls: an optional argument must come", calls, "writer.members", "props[i].Required", "true", calls, "^Test"},
 		{"calls: a required argument may be left out", calls, "writer.members", "!required && p.n >= o.Min", "(required || !required) && p.n >= o.Min", calls, "^Test"},
 		{"calls: one argument more", calls, "writer.members", "p.n >= o.Max", "p.n > o.Max", calls, "^Test"},

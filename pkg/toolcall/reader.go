@@ -173,6 +173,8 @@ func (r *Reader) readName() bool {
 	middle := r.head.Middle
 	rest := r.held[n:]
 	switch {
+	case rest == "" && n > 0: // the name may go on
+		return false
 	case strings.HasPrefix(rest, middle) && n > 0:
 		r.begin(r.held[:n])
 		r.held = rest[len(middle):]

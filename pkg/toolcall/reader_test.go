@@ -213,3 +213,26 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+// A name that the arguments follow at once ends with its last letter, in whatever pieces it
+// comes.
+func TestReaderOfNamesWithoutMiddle(t *testing.T) {
+	s := toolcall.GLM()
+	s.Middle, s.Arguments.Middle, s.Arguments.Close, s.Between = "", "</arg_key><arg_value>", "</arg_value>", ""
+	const text = "<tool_call>forecast<arg_key>city</arg_key><arg_value>Oslo</arg_value></tool_call><tool_call>now</tool_call>"
+	for size := 1; size < len(text); size++ {
+		r := toolcall.NewReader(&s, func(_, _ string) bool { return true })
+		var out string
+		for at := 0; at < len(text); at += size {
+			end := min(at+size, len(text))
+			piece := r.Push(text[at:end], end == len(text))
+			out += piece.Text
+			for _, c := range piece.Calls {
+				out += c.Name + c.Arguments
+			}
+		}
+		if want := `forecast{"city":"Oslo"}now{}`; strings.ReplaceAll(out, " ", "") != want {
+			t.Errorf("pieces of %d bytes: %s", size, out)
+		}
+	}
+}
