@@ -11,8 +11,8 @@ import (
 // corpusCommand returns glossa corpus, which writes the training text of a starter model.
 func (p *program) corpusCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "corpus novels|abc|chords|forms|tools", Short: "Write the training text of a starter model", Args: positional(1, "NAME"),
-		Example: "  glossa corpus novels --bytes 6000000 > novels.txt", ValidArgs: []string{"novels", "abc", "chords", "forms", "tools"},
+		Use: "corpus novels|abc|chords|forms|tools|sentences", Short: "Write the training text of a starter model", Args: positional(1, "NAME"),
+		Example: "  glossa corpus novels --bytes 6000000 > novels.txt", ValidArgs: []string{"novels", "abc", "chords", "forms", "tools", "sentences"},
 	}
 	seed := c.Flags().Uint64("seed", 1, "the same seed gives the same text")
 	size := c.Flags().Int("bytes", 1_000_000, "approximate size in bytes; the last passage is complete")

@@ -3,8 +3,8 @@
 // Its grammars and word lists generate every text: the same name, seed and size give the
 // same bytes on every platform. Three domains are those of seed 002: short stories, tunes
 // in ABC notation (abcnotation.com, standard 2.1) and functional chord progressions. The
-// fourth is sentences with the forms that they fill in, in JSON (RFC 8259), and the fifth
-// chats that call tools. The package knows nothing of tokenizers, models or training. Its tests check whether a text follows
+// fourth is sentences with the forms that they fill in, in JSON (RFC 8259), the fifth
+// chats that call tools, and the sixth pairs of sentences that mean the same. The package knows nothing of tokenizers, models or training. Its tests check whether a text follows
 // the rules, and measure the starter models with these checks.
 package corpus
 
@@ -16,7 +16,7 @@ import (
 )
 
 // Text writes about size bytes of the training text of one starter model:
-// "novels", "abc", "chords", "forms" or "tools". The text ends after a whole piece, so that it
+// "novels", "abc", "chords", "forms", "tools" or "sentences". The text ends after a whole piece, so that it
 // is at most one piece longer than size.
 func Text(name string, seed uint64, size int) (string, error) {
 	switch name {
@@ -30,6 +30,8 @@ func Text(name string, seed uint64, size int) (string, error) {
 		return Forms(seed, size), nil
 	case "tools":
 		return Tools(seed, size), nil
+	case "sentences":
+		return Sentences(seed, size), nil
 	}
 	return "", fmt.Errorf("corpus: no training text is called %q", name)
 }

@@ -132,6 +132,10 @@ type writer struct {
 	g     *grammar
 	d     *dice
 	bound map[string]string // the text of {rule} in this piece
+
+	// paraphrase, if not nil, remembers the alternative of {rule} instead of its text, so
+	// that the choices in it are made anew each time.
+	paraphrase *meaning
 }
 
 // expand writes one alternative of the rule to a string.
@@ -142,8 +146,8 @@ func (w *writer) expand(name string, bound bool) string {
 	rule, capital := w.g.find(name)
 	text, ok := w.bound[rule]
 	if !ok || !bound {
-		text = w.sequence(pick(w.d, w.g.rules[rule]))
-		if bound {
+		text = w.sequence(w.alternative(rule, bound))
+		if bound && w.paraphrase == nil {
 			w.bound[rule] = text
 		}
 	}
@@ -151,6 +155,14 @@ func (w *writer) expand(name string, bound bool) string {
 		text = capitalised(text)
 	}
 	return text
+}
+
+// alternative draws one of a rule, or returns the one that the meaning of a pair has.
+func (w *writer) alternative(rule string, bound bool) sequence {
+	if !bound || w.paraphrase == nil {
+		return pick(w.d, w.g.rules[rule])
+	}
+	return w.g.rules[rule][w.paraphrase.choose(rule, func() int { return w.d.n(len(w.g.rules[rule])) })]
 }
 
 func (w *writer) sequence(seq sequence) string {
