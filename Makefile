@@ -232,6 +232,7 @@ CORPUS_abc    := --seed 1 --bytes 2400000
 CORPUS_chords := --seed 1 --bytes 2000000
 CORPUS_forms  := --seed 1 --bytes 5000000
 CORPUS_tools  := --seed 1 --bytes 150000000
+CORPUS_sentences := --seed 1 --bytes 150000000
 TRAIN_novels  := --seed 1 --tokenizer bpe --vocab 2000 --layers 4 --embd 128 --heads 4 --context 256 --batch 16 --steps 8000 --lr 3e-3
 TRAIN_abc     := --seed 1 --tokenizer char --layers 4 --embd 128 --heads 4 --context 256 --batch 16 --steps 6000 --lr 3e-3
 TRAIN_chords  := --seed 1 --tokenizer word --layers 4 --embd 96 --heads 3 --context 128 --batch 32 --steps 4000 --lr 3e-3
@@ -267,6 +268,14 @@ train-phrases: $(GOLDENENV)/done ## train the starter that translates (half an h
 	$(GO) run ./.ci/phrases -pairs 700000 > $(TRAINDIR)/phrases.tsv
 	$(GOLDENENV)/bin/python .ci/phrases/train.py --pairs $(TRAINDIR)/phrases.tsv --out pkg/starter/runs/phrases --minutes 26
 	$(GOLDENENV)/bin/python .ci/phrases/evaluate.py --pairs $(TRAINDIR)/phrases.tsv --model pkg/starter/runs/phrases --out pkg/starter/testdata/phrases
+
+.PHONY: train-sentences
+train-sentences: glossa $(GOLDENENV)/done ## train the starter that embeds sentences, and measure it (half an hour)
+	mkdir -p $(TRAINDIR)
+	bin/glossa corpus sentences $(CORPUS_sentences) > $(TRAINDIR)/sentences.txt
+	$(GOLDENENV)/bin/python .ci/sentences/train.py --text $(TRAINDIR)/sentences.txt --out pkg/starter/runs/sentences
+	$(GOLDENENV)/bin/python .ci/sentences/evaluate.py --model pkg/starter/runs/sentences --out pkg/starter/testdata/sentences.json
+	$(GO) test ./pkg/starter/corpus -run TestSentencesFind -args -update
 
 # --- Lambda functions ---
 
@@ -364,7 +373,7 @@ bootstrap: build .cache/cdk/installed ## prepare an account and region for the C
 
 .PHONY: e2e
 e2e: synth glossa .ci/conformance/node_modules/installed-lock.json ## run the deployment on this machine, with its permissions and limits (needs node)
-	$(GO) test -tags e2e -count=1 -timeout 5m ./.ci/e2e
+	$(GO) test -tags e2e -count=1 -timeout 8m ./.ci/e2e
 	cat .cache/e2e/report.txt
 
 .PHONY: diff

@@ -20,8 +20,8 @@ suite('ai', () => {
   const tools = {
     get_weather: tool({ description: 'Get the weather in a city.', inputSchema: City, execute: ({ city }) => { made.push(city); return `rain in ${city}` } }),
   }
-  // Responses are not stored: each step sends the items before it.
-  const options = () => ({ model: openai('tools'), tools, temperature: 0, stopWhen: stepCountIs(3), providerOptions: { openai: { store: false } } })
+  // By default a conversation refers to stored messages; with store false it has all of them.
+  const options = (store) => ({ model: openai('tools'), tools, temperature: 0, stopWhen: stepCountIs(3), providerOptions: { openai: { store } } })
 
   test('a text', async () => {
     const { text, usage, finishReason } = await generateText({ model: openai('novels'), temperature: 0, maxOutputTokens: 8, prompt: 'The old lighthouse' })
@@ -29,13 +29,19 @@ suite('ai', () => {
     assert.deepEqual([usage.inputTokens, usage.outputTokens, finishReason], [3, 8, 'length'])
   })
 
-  test('generateText runs the tool and answers', async () => {
-    made.length = 0
-    const { text, steps } = await generateText({ ...options(), prompt: 'What is the weather in London?' })
-    assert.deepEqual(made, ['London'])
-    assert.deepEqual(steps.map((s) => s.finishReason), ['tool-calls', 'stop'])
-    assert.match(text, /rain in London/)
-  })
+  for (const store of [undefined, false]) {
+    test(`generateText runs the tool and answers, with store ${store}`, async () => {
+      made.length = 0
+      const { text, steps, response } = await generateText({ ...options(store), prompt: 'What is the weather in London?' })
+      assert.deepEqual(made, ['London'])
+      assert.deepEqual(steps.map((s) => s.finishReason), ['tool-calls', 'stop'])
+      assert.match(text, /rain in London/)
+      const messages = [{ role: 'user', content: 'What is the weather in London?' }, ...response.messages, { role: 'user', content: 'What is the weather in Oslo?' }]
+      const next = await generateText({ ...options(store), messages })
+      assert.match(next.text, /rain in Oslo/)
+      assert.equal(next.steps[0].request.body.input.some((item) => item.type === 'item_reference'), store !== false)
+    })
+  }
 
   test('streamText', async () => {
     made.length = 0
@@ -48,6 +54,21 @@ suite('ai', () => {
 })
 
 suite('openai', () => {
+  test('a stored response', async () => {
+    const client = server.client()
+    const first = await client.responses.create({ model: 'novels', temperature: 0, max_output_tokens: 8, input: 'The old lighthouse' })
+    const next = await client.responses.create({ model: 'novels', temperature: 0, max_output_tokens: 8, input: 'Then', previous_response_id: first.id })
+    assert.ok(next.usage.input_tokens > first.usage.input_tokens + first.usage.output_tokens)
+    assert.deepEqual((await client.responses.retrieve(next.id)).output, next.output)
+    const items = []
+    for await (const item of client.responses.inputItems.list(next.id, { limit: 1 })) items.push(item)
+    assert.deepEqual(items.map((i) => i.role), ['user', 'assistant', 'user'])
+    assert.deepEqual(items[1], first.output[0])
+    await assert.rejects(client.responses.cancel(next.id), /Cannot cancel a response that has ended/)
+    await client.responses.delete(next.id)
+    await assert.rejects(client.responses.retrieve(next.id), { status: 404 })
+  })
+
   test('stream', async () => {
     let joined = '', last
     for await (const event of await server.client().responses.create({ model: 'novels', temperature: 0, max_output_tokens: 8, input: 'The old lighthouse', stream: true })) {

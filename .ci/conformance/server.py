@@ -35,7 +35,7 @@ class Server:
         self.env = {k: os.environ[k] for k in keep if k in os.environ} | (env or {})
 
     def __enter__(self):
-        self.log = tempfile.TemporaryFile("w+b")
+        self.log, self.killed = tempfile.TemporaryFile("w+b"), False
         self.process = subprocess.Popen(
             self.command, env=self.env, stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
         try:
@@ -58,7 +58,16 @@ class Server:
             time.sleep(0.02)
         raise RuntimeError(f"{self.command} does not answer:\n{self.output()}")
 
+    def kill(self):
+        """Ends the server without a chance to clean up, as when its machine fails."""
+        self.process.kill()
+        self.process.wait()
+        self.killed = True
+
     def __exit__(self, *_):
+        if self.killed:
+            self.log.close()
+            return
         self.process.send_signal(signal.SIGTERM)
         try:
             code = self.process.wait(STOP_SECONDS)

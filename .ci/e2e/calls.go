@@ -23,6 +23,10 @@ func accesses(service, region string, r *http.Request, body []byte) ([]Access, e
 		return bedrockAccess(region, r)
 	case "sagemaker":
 		return sagemakerAccess(region, r)
+	case "secretsmanager", "ssm":
+		return secretAccess(service, region, r, body)
+	case "lambda":
+		return lambdaAccess(r)
 	}
 	return nil, fmt.Errorf("the service %s is not known here", service)
 }
@@ -178,6 +182,38 @@ func sagemakerAccess(region string, r *http.Request) ([]Access, error) {
 		list = append(list, Access{"sagemaker:InvokeEndpoint", arnOf("sagemaker", region, account, "inference-component/"+component), nil})
 	}
 	return list, nil
+}
+
+// secretAccess parses the reading of a secret, whose ARN has a suffix of its own, or of a
+// parameter. Source: Service Authorization Reference, "Actions, resources, and condition keys"
+// for AWS Secrets Manager and AWS Systems Manager.
+func secretAccess(service, region string, r *http.Request, body []byte) ([]Access, error) {
+	var in struct {
+		SecretID string `json:"SecretId"`
+		Name     string
+	}
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil, err
+	}
+	switch target := r.Header.Get("X-Amz-Target"); {
+	case service == "secretsmanager" && target == "secretsmanager.GetSecretValue":
+		return []Access{{"secretsmanager:GetSecretValue", arnOf(service, region, account, "secret:"+in.SecretID+"-AbCdEf"), nil}}, nil
+	case service == "ssm" && target == "AmazonSSM.GetParameter":
+		return []Access{{"ssm:GetParameter", arnOf(service, region, account, "parameter/"+strings.TrimPrefix(in.Name, "/")), nil}}, nil
+	default:
+		return nil, fmt.Errorf("the target %q", target)
+	}
+}
+
+// lambdaAccess parses the invocation of a function. Source: AWS Lambda API Reference, Invoke.
+func lambdaAccess(r *http.Request) ([]Access, error) {
+	path, _ := url.PathUnescape(r.URL.EscapedPath())
+	name, ok := strings.CutPrefix(path, "/2015-03-31/functions/")
+	name, whole := strings.CutSuffix(name, "/invocations")
+	if !ok || !whole || r.Method != http.MethodPost || !strings.HasPrefix(name, "arn:") {
+		return nil, fmt.Errorf("the path %s", r.URL.Path)
+	}
+	return []Access{{"lambda:InvokeFunction", name, nil}}, nil
 }
 
 // refuse answers with an error in a service's format.

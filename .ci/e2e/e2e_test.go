@@ -47,6 +47,8 @@ func TestDeployed(t *testing.T) {
 			{"a model is added and removed", added},
 			{"a checkpoint is published", published},
 			{"texts are embedded and ranked", embedded},
+			{"a response is stored", storedResponses},
+			{"a batch survives kills and throttling", batches},
 			{"a budget is spent", spent},
 			{"the function is killed in a stream", killed},
 			{"the time of the function is over", outOfTime},

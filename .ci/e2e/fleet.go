@@ -57,7 +57,7 @@ func newFleet(ctx context.Context, fn *Resource, family, binary string, by *Prin
 		return nil, fmt.Errorf("function %s: %v", family, fn.Properties)
 	}
 	f.options = runtimeapi.Options{
-		Binary: binary, Name: fn.ref(), Timeout: f.Timeout, MemoryMB: f.Memory, Stdout: log, Stderr: log,
+		Binary: binary, Name: fn.ref(), ARN: arnOf("lambda", region, account, "function:"+fn.ref()+":live"), Timeout: f.Timeout, MemoryMB: f.Memory, Stdout: log, Stderr: log,
 		// Only the address of AWS differs from a deployed function. Templates cannot set
 		// Lambda's own variables.
 		Env: []string{

@@ -71,8 +71,10 @@ func (w *World) printed(t *testing.T, family string) {
 // unneeded lists permissions that this test does not use, with the reason.
 var unneeded = map[string]string{
 	"alpha Publish: s3:AbortMultipartUpload":                   "no model here is so large that it is stored in parts, and none such fails",
-	"embeddings Bedrock: bedrock:InvokeModel":                  "no remote model here embeds or ranks texts",
-	"embeddings SageMaker: sagemaker:InvokeEndpoint":           "no remote model here embeds or ranks texts",
+	"batches Batches: s3:AbortMultipartUpload":                 "no file here is so large that it is stored in parts, and none such fails",
+	"messages Bedrock: bedrock:InvokeModel":                    "no remote model here takes chats",
+	"messages Bedrock: bedrock:InvokeModelWithResponseStream":  "no remote model here takes chats",
+	"messages SageMaker: sagemaker:InvokeEndpoint":             "no remote model here takes chats",
 	"responses Bedrock: bedrock:InvokeModel":                   "no remote model here takes chats",
 	"responses Bedrock: bedrock:InvokeModelWithResponseStream": "no remote model here takes chats",
 	"responses SageMaker: sagemaker:InvokeEndpoint":            "no remote model here takes chats",

@@ -233,6 +233,8 @@ func (r *Resource) attribute(name string) (string, error) {
 		return arn("iam", ":"+account, "role/"+r.ref()), nil
 	case "AWS::Logs::LogGroup Arn":
 		return arn("logs", here, "log-group:"+r.ref()+":*"), nil
+	case "AWS::Events::Rule Arn":
+		return arn("events", here, "rule/"+r.ref()), nil
 	case "AWS::Lambda::Version Version":
 		return "1", nil
 	case "AWS::Lambda::Url FunctionUrl":

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,13 +67,20 @@ func strangers(t *testing.T, w *World) {
 	}
 }
 
+// Remote models of Bedrock and SageMaker that embed or rank texts.
+const (
+	titan, amazonRanker, teiEncoder = "amazon.titan-embed-text-v2:0", "amazon.rerank-v1:0", "tei.minilm"
+)
+
 // remote adds models of Bedrock, one with an inference profile, and of SageMaker.
 func remote(t *testing.T, w *World) {
 	for _, m := range [][3]string{
 		{"anthropic.claude-v2", "bedrock", "Claude"}, {"eu.anthropic.claude-v2", "bedrock", "Claude"}, {"tgi.llama", "sagemaker", "Llama"},
+		{titan, "bedrock", "Titan"}, {amazonRanker, "bedrock", "Rerank"}, {teiEncoder, "sagemaker", "BERT"},
 	} {
 		w.glossa(t, "models", "add", "--name", m[0], "--family", m[1], "--type", m[2], "--with-record", "--table-name", w.Table)
 	}
+	addUpstreams(t, w)
 	w.fresh(t)
 }
 
@@ -117,12 +125,29 @@ func asked(family, model string) []call {
 			{"/v1/completions", with(`{"model": %s, "prompt": "a", "max_tokens": 2, "stream": true}`)},
 		}
 	case "embeddings":
-		if model != "novels" { // the remote models here do not embed texts
-			return nil
+		switch model {
+		case "novels", titan, teiEncoder, farVectors[0], farVectors[1]:
+			return []call{{"/v1/embeddings", with(`{"model": %s, "input": ["a", "once upon"]}`)}}
+		case amazonRanker:
+			return []call{{"/v1/rerank", with(`{"model": %s, "query": "a", "documents": ["a", "once upon"]}`)}}
 		}
-		return []call{{"/v1/embeddings", with(`{"model": %s, "input": ["a", "once upon"]}`)}}
+		return nil // they write
+	case "ollama":
+		switch model {
+		case "novels", titan, teiEncoder, farVectors[0], farVectors[1]:
+			return []call{{"/api/embed", with(`{"model": %s, "input": ["a", "once upon"]}`)}}
+		}
+		return nil // they do not embed texts
+	case "messages":
+		if model != "novels" && !slices.Contains(farChats, model) {
+			return nil // their records take no chats
+		}
+		return []call{
+			{"/v1/messages", with(`{"model": %s, "messages": [{"role": "user", "content": "a"}], "max_tokens": 2}`)},
+			{"/v1/messages", with(`{"model": %s, "messages": [{"role": "user", "content": "a"}], "max_tokens": 2, "stream": true}`)},
+		}
 	case "responses":
-		if model != "novels" {
+		if model != "novels" && !slices.Contains(farChats, model) {
 			return nil // their records take no chats
 		}
 		return []call{
@@ -145,7 +170,7 @@ func asked(family, model string) []call {
 	case "lamini":
 		return []call{{"/v2/completions", with(`{"model_name": %s, "prompt": "a", "max_new_tokens": 2}`)}}
 	case "invoke":
-		of := map[string]string{"novels": "local", "tgi.llama": "sagemaker"}[model]
+		of := map[string]string{"novels": "local", "tgi.llama": "sagemaker", farChats[0]: "openai", farChats[1]: "openai"}[model]
 		body := fmt.Sprintf(`{"model_family": %q, "model_name": %s, "body": {"prompt": "a", "max_new_tokens": 2}}`, cmp.Or(of, "bedrock"), quoted)
 		return []call{{"/invoke", body}, {"/invoke_stream", body}}
 	}
@@ -153,10 +178,14 @@ func asked(family, model string) []call {
 }
 
 // everywhere calls a local model, one of Bedrock, one with an inference profile and one of
-// SageMaker, in all dialects.
+// SageMaker, in all dialects, and remote models that embed or rank.
 func everywhere(t *testing.T, w *World, key string) {
 	for family := range w.Fleets {
-		for _, model := range []string{"novels", "anthropic.claude-v2", "eu.anthropic.claude-v2", "tgi.llama"} {
+		models := append([]string{"novels", "anthropic.claude-v2", "eu.anthropic.claude-v2", "tgi.llama"}, farChats...)
+		if family == "embeddings" || family == "ollama" {
+			models = append(append(models, titan, amazonRanker, teiEncoder), farVectors...)
+		}
+		for _, model := range models {
 			for _, c := range asked(family, model) {
 				r := request{method: "POST", url: w.url(family, c.path), key: key, body: c.body}
 				if c.body == "" {

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,7 @@ type World struct {
 	Operator *Principal
 	Client   *http.Client
 	Edge     *Edge
+	Queue    *Queue
 	Models   *models
 	faults   []string // results of the injected faults
 	secrets  []string // must not be printed
@@ -75,8 +78,11 @@ func deploy(t *testing.T, name string) *World {
 	var s3 *url.URL
 	w.Store, s3 = startS3(t, buckets[0])
 	w.Models = startModels(t)
+	queue, lambda := startLambda(t, func(arn string) (*Fleet, error) { return w.Edge.api.fleetOf(arn) })
+	w.Queue = queue
 	w.Proxy = NewProxy(map[string]*url.URL{
 		"dynamodb": dynamo, "s3": s3, "bedrock": parseURL(t, w.Models.bedrock), "sagemaker": parseURL(t, w.Models.sagemaker),
+		"secretsmanager": parseURL(t, w.Models.secrets), "ssm": parseURL(t, w.Models.secrets), "lambda": parseURL(t, lambda),
 	}, bucketPolicy(t, s, buckets[0]))
 	t.Cleanup(w.Proxy.Close)
 	w.Proxy.Add(w.Operator)
@@ -133,6 +139,7 @@ func (w *World) startFunctions(t *testing.T) {
 	w.Edge, w.Client = edge, edge.Client()
 	t.Cleanup(func() {
 		w.Client.CloseIdleConnections()
+		w.Queue.Close()
 		edge.Close()
 		for _, f := range w.Fleets {
 			if err := f.Close(); err != nil {
@@ -158,10 +165,18 @@ func rolePolicy(t *testing.T, s *Stacks, fn *Resource) (list []Statement) {
 		}
 		list = append(list, more...)
 	}
-	for _, kind := range []string{"AWS::IAM::Policy", "AWS::IAM::ManagedPolicy"} {
-		if len(s.Of(kind)) > 0 {
-			t.Fatalf("a %s is not known here", kind)
+	for _, policy := range s.Of("AWS::IAM::Policy") {
+		if !slices.Contains(policy.List("Roles"), any(role.ref())) {
+			continue
 		}
+		more, err := ParsePolicy(policy.Get("PolicyDocument"))
+		if err != nil {
+			t.Fatalf("%s: %v", policy.name, err)
+		}
+		list = append(list, more...)
+	}
+	if len(s.Of("AWS::IAM::ManagedPolicy")) > 0 {
+		t.Fatal("a managed policy is not known here")
 	}
 	return list
 }
@@ -295,15 +310,23 @@ func until(t *testing.T, limit time.Duration, so func() bool) time.Duration {
 // models holds the fakes of Bedrock and SageMaker.
 type models struct {
 	bedrock, sagemaker string
+	upstream, secrets  string        // an endpoint that speaks OpenAI's API, and where its key is
 	gate               chan struct{} // releases the second token of a slow answer
 }
 
-// startModels starts the fakes. They repeat the prompt. A prompt with "slowly" gets its answer
-// in two halves, the second when the test releases it.
+// startModels starts the fakes. They repeat the prompt, embed texts or rank documents. A prompt
+// with "slowly" gets its answer in two halves, the second when the test releases it.
 func startModels(t *testing.T) *models {
 	m := &models{gate: make(chan struct{})}
 	m.bedrock = backendtest.NewService(t, "bedrock", func(i int, r *backendtest.Request, w *backendtest.Reply) {
-		if !strings.Contains(fmt.Sprint(r.Body), "slowly") || !r.Stream {
+		switch {
+		case r.Body["inputText"] != nil: // Titan
+			w.Whole(`{"embedding": [0.6, 0.8], "inputTextTokenCount": 3}`)
+			return
+		case r.Body["documents"] != nil: // Amazon Rerank
+			w.Whole(`{"results": [{"index": 1, "relevance_score": 0.75}, {"index": 0, "relevance_score": 0.25}]}`)
+			return
+		case !strings.Contains(fmt.Sprint(r.Body), "slowly") || !r.Stream:
 			backendtest.Claude(i, r, w)
 			return
 		}
@@ -315,7 +338,16 @@ func startModels(t *testing.T) *models {
 		}
 		w.Event(`{"completion":" two","stop_reason":"stop_sequence","stop":"\n\nHuman:"}`)
 	}).URL
-	m.sagemaker = backendtest.NewService(t, "sagemaker", backendtest.TGI).URL
+	m.sagemaker = backendtest.NewService(t, "sagemaker", func(i int, r *backendtest.Request, w *backendtest.Reply) {
+		if list, ok := r.Body["inputs"].([]any); ok { // Text Embeddings Inference
+			vectors, _ := json.Marshal(slices.Repeat([][]float32{{0.6, 0.8}}, len(list)))
+			w.Whole(string(vectors))
+			return
+		}
+		backendtest.TGI(i, r, w)
+	}).URL
+	m.upstream = startUpstream(t, "the-key-of-the-endpoint")
+	m.secrets = startSecrets(t, "the-key-of-the-endpoint")
 	return m
 }
 

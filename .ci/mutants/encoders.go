@@ -27,6 +27,7 @@ func encoders() []mutant {
 		{"pooling: only vectors of length 1 are normalised again", engine, "embedding.vector", "if unit { normaliseVector(out) }", "normaliseVector(out)", engine, golden},
 		{"encoders: letters become small", engine, "Encoder.lower", "!e.sentence.Lowercase", "e.sentence.Lowercase", engine, golden},
 		{"encoders: a cut text keeps its end", engine, "embedding.add", "ids[n-after:]", "ids[w.context-after : w.context]", engine, golden},
+		{"encoders: a changed module is noticed", arch, "Files", "modules || e.Name() == modulesFile", "modules && e.Name() == modulesFile", local, "^TestModuleChanged$"},
 		{"encoders: a long text is refused unless it may be cut", engine, "embedding.add", "!w.truncate", "w.truncate", engine, "^TestEncoder(Refuses|Goldens)$"},
 		{"modules: a path leaves the directory", arch, "sentenceReader.modules", `!fs.ValidPath(path.Join(".", m.Path))`, "false", arch, hostile},
 		{"modules: a matrix takes all the memory", arch, "sentenceReader.dense", "d.In*d.Out > maxDense", "d.In*d.Out < 0", arch, hostile},
@@ -59,7 +60,7 @@ func remoteVectors() []mutant {
 	const suite, schema = "^TestBackend$", "pkg/schema"
 	return []mutant{
 		{"remote vectors: each call has its own places", remote, "embedder.Embed", "vectors[i*size : min((i+1)*size, len(vectors))]", "vectors[:min(size, len(vectors))]", bedrock, suite},
-		{"remote vectors: one vector for each text", remote, "readVectors", "len(list) != len(to)", "len(list) < len(to)", bedrock, suite},
+		{"remote vectors: one vector for each text", remote, "readVectors", "len(list) != len(to)", "len(list) > len(to)", bedrock, suite},
 		{"remote vectors: all have the same dimensions", remote, "embedder.Embed", "len(v) != want", "false", bedrock, suite},
 		{"remote vectors: dimensions are those of the request", remote, "embedder.Embed", "req.Dimensions > 0 && len(v) != req.Dimensions", "false", bedrock, suite},
 		{"remote vectors: numbers are finite", remote, "number", "x, err == nil", "x, err == nil || x != 0", bedrock, suite},

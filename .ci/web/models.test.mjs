@@ -42,7 +42,7 @@ suite('models', () => {
     const rows = await page.locator('#models-table tbody tr').evaluateAll((rows) => rows.map((r) =>
       [r.querySelector('button').textContent, ...[...r.cells].slice(1, 7).map((c) => c.textContent)]))
     const runs = await (await fetch(`${(await server()).url}/api/models`)).json()
-    assert.deepEqual(rows.map((r) => r[0]), ['novels', 'abc', 'chords', 'forms', 'phrases', 'tools'])
+    assert.deepEqual(rows.map((r) => r[0]), ['novels', 'abc', 'chords', 'forms', 'phrases', 'tools', 'sentences'])
     for (const [name, family, size, step, context, tokenizer, loss] of rows) {
       assert.ok(family.startsWith('local'), family)
       const run = runs.find((r) => r.name === name)

@@ -157,7 +157,7 @@ suite('tools by hand', () => {
     assert.match(await page.locator('.assistant .markdown').textContent(), /^Four\.$/)
     await said(page, 'sure?')
     assert.deepEqual(front.bodies[1].messages[1], { role: 'assistant', content: 'Four.' })
-    await page.reload()
+    await page.reload({ waitUntil: 'networkidle' })
     assert.equal(await thinking.first().locator('.plain').textContent(), 'Two and two.')
   })
 })

@@ -37,19 +37,20 @@ func roles() []string {
 func (p *program) keyCreateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it once", Args: positional(1, "NAME"),
-		Example: "  glossa key create ci --role client --expires 90d --accounts accounts.json",
+		Example: "  glossa key create ci --expires 90d --models 'novels,gpt-*' --usd-per-day 5",
 	}
 	source := accountsFlags(c)
 	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
 	life := lifetime(365 * day)
 	c.Flags().Var(&life, "expires", "`time` until the key expires, such as 90d or 12h, or never")
 	completeWords(c, "role", roles()...)
+	limits := limitFlags(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		store, err := source.store(p)
 		if err != nil {
 			return err
 		}
-		return createKey(c.Context(), store, strings.ToLower(args[0]), account.Role(*role), time.Duration(life), p.stdout, p.stderr)
+		return createKey(c.Context(), store, strings.ToLower(args[0]), account.Role(*role), time.Duration(life), limits, p.stdout, p.stderr)
 	}
 	return c
 }
@@ -57,7 +58,7 @@ func (p *program) keyCreateCommand() *cobra.Command {
 // keyLimitCommand returns glossa key limit.
 func (p *program) keyLimitCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "limit NAME", Short: "Limit the requests and tokens of a key", Args: positional(1, "NAME"),
+		Use: "limit NAME", Short: "Limit the requests, tokens, costs and models of a key", Args: positional(1, "NAME"),
 		Example: "  glossa key limit ci --requests 10/s --tokens-per-day 1000000",
 	}
 	source, limits := accountsFlags(c), limitFlags(c.Flags())
@@ -146,13 +147,16 @@ func (l *lifetime) Set(text string) error {
 }
 
 // createKey prints the new key, which is not stored, alone to stdout and a note to stderr.
-func createKey(ctx context.Context, store account.Store, name string, role account.Role, life time.Duration, stdout, stderr io.Writer) error {
+func createKey(ctx context.Context, store account.Store, name string, role account.Role, life time.Duration, given *limitOptions, stdout, stderr io.Writer) error {
 	var expires time.Time
 	if life > 0 {
 		expires = time.Now().Add(life)
 	}
 	secret, c, err := account.NewAPIKey(name, role, expires)
 	if err != nil {
+		return usageError{err}
+	}
+	if c.Limits, err = given.apply(account.Limits{}); err != nil {
 		return usageError{err}
 	}
 	same, err := keysNamed(ctx, store, c.Name)

@@ -18,30 +18,50 @@ import (
 
 // modelsAddCommand returns glossa models add.
 func (p *program) modelsAddCommand() *cobra.Command {
-	var table string
+	var to destination
 	var row catalog.Row
+	var far endpoint
 	c := &cobra.Command{
-		Use: "add [FILE...]", Short: "Add models to a table",
-		Long: `Write the records of files to a table, or list a model of Amazon Bedrock or
-Amazon SageMaker by its --name, --family and --type.`,
+		Use: "add [FILE...|NAME]", Short: "Add models to a table or a directory of records",
+		Long: `Write the records of files, list a model of Amazon Bedrock or Amazon SageMaker
+by its --name, --family and --type, or write the record of a model behind the
+--url of an endpoint that speaks OpenAI's API.`,
 		Example: `  glossa models add claude.json --table-name glossa
+  glossa models add --family openai --url http://127.0.0.1:8000/v1 qwen
+  glossa models add --family openai --url https://llm.example.com/v1 \
+    --key env:LLM_KEY --model-id Qwen/Qwen3-8B --records records qwen
   glossa models add --name us.anthropic.claude-sonnet-4-20250514-v1:0 \
     --family bedrock --type Claude --with-record --table-name glossa`,
 	}
 	f := c.Flags()
+	far.flags(f)
+	f.StringVar(&to.records, "records", "", "`directory` of records to write to, instead of a table [$GLOSSA_RECORDS]")
 	f.StringVar(&row.Name, "name", "", "the model: a model id, an inference profile or an ARN of Bedrock; RECORD.ENDPOINT of SageMaker")
-	f.StringVar(&row.Family, "family", "", "bedrock or sagemaker")
+	f.StringVar(&row.Family, "family", "", "bedrock, sagemaker or openai")
 	f.StringVar(&row.Type, "type", "", "the provider's `word` for the model, such as Claude")
 	noStreaming := f.Bool("no-streaming", false, "do not stream the model's answers, even if its record describes streaming")
 	withRecord := f.Bool("with-record", false, "if the table has no record for the model, write the built-in one")
-	tableFlag(f, &table)
-	completeWords(c, "family", catalog.Bedrock, catalog.SageMaker)
+	tableFlag(f, &to.table)
+	completeWords(c, "family", catalog.Bedrock, catalog.SageMaker, catalog.OpenAI)
 	c.RunE = func(c *cobra.Command, files []string) error {
 		row.Streaming = !*noStreaming
+		if row.Family == catalog.OpenAI || far.url != "" {
+			if row.Name != "" {
+				files = append(files, row.Name)
+			}
+			it, err := far.item(row, files)
+			if err != nil {
+				return err
+			}
+			return p.addItems(c.Context(), to, []catalog.Item{it})
+		}
 		if (len(files) > 0) == (row.Name != "") {
 			return usagef("name either files or one model: FILE... or --name")
 		}
-		return p.addModels(c.Context(), table, files, row, *withRecord)
+		if len(files) > 0 {
+			return p.addItems(c.Context(), to, fileItems(files))
+		}
+		return p.addModel(c.Context(), to, row, *withRecord)
 	}
 	return c
 }
@@ -111,29 +131,51 @@ func fileItems(names []string) []catalog.Item {
 func builtinRecords(ctx context.Context, all bool) (list []catalog.Item, err error) {
 	items, err := catalog.Files{FS: schemas.Files()}.Items(ctx)
 	for _, it := range items {
-		if all || strings.HasPrefix(it.Name, catalog.Bedrock+"-") || strings.HasPrefix(it.Name, catalog.SageMaker+"-") {
+		if all || strings.HasPrefix(it.Name, catalog.Bedrock+"-") || strings.HasPrefix(it.Name, catalog.SageMaker+"-") || strings.HasPrefix(it.Name, catalog.OpenAI+"-") {
 			list = append(list, it)
 		}
 	}
 	return list, err
 }
 
-// addModels writes the records of files, or adds a row to the list of models.
-func (p *program) addModels(ctx context.Context, table string, files []string, row catalog.Row, withRecord bool) error {
-	add := catalog.Addition{Items: fileItems(files)}
-	if row.Name != "" {
-		if row.Type == "" || row.Family != catalog.Bedrock && row.Family != catalog.SageMaker {
-			return usagef("--name needs --type and --family, which is bedrock or sagemaker")
+// addModel adds a row to the list of models of a table. A directory needs none: there the
+// record lists its model.
+func (p *program) addModel(ctx context.Context, to destination, row catalog.Row, withRecord bool) error {
+	if row.Type == "" || row.Family != catalog.Bedrock && row.Family != catalog.SageMaker {
+		return usagef("--name needs --type and --family, which is bedrock or sagemaker")
+	}
+	dir, err := p.directory(to)
+	if err != nil {
+		return err
+	}
+	if dir != "" {
+		it, err := recordOf(row)
+		if err != nil {
+			return err
 		}
-		add.Rows = []catalog.Row{row}
+		return p.addItems(ctx, to, []catalog.Item{it})
 	}
 	groups, err := builtinRecords(ctx, false)
 	if err != nil {
 		return err
 	}
+	add := catalog.Addition{Rows: []catalog.Row{row}}
 	if withRecord {
 		add.Defaults = groups
 	}
+	err = p.addToTable(ctx, to.table, add)
+	if without, ok := errors.AsType[catalog.NoRecord](err); ok && !withRecord {
+		if key := catalog.Find(groups, without.Family, without.Name); key != "" {
+			err = fmt.Errorf("%w: pass --with-record to write %s, which this program contains", err, key)
+		} else {
+			err = fmt.Errorf("%w: write one and add its file", err)
+		}
+	}
+	return err
+}
+
+// addToTable makes an addition to a table.
+func (p *program) addToTable(ctx context.Context, table string, add catalog.Addition) error {
 	e, err := p.editor(table)
 	if err != nil {
 		return err
@@ -141,13 +183,6 @@ func (p *program) addModels(ctx context.Context, table string, files []string, r
 	written, err := e.Add(ctx, add)
 	if err := printWritten(p.stdout, written); err != nil {
 		return err
-	}
-	if without, ok := errors.AsType[catalog.NoRecord](err); ok && !withRecord {
-		if key := catalog.Find(groups, without.Family, without.Name); key != "" {
-			err = fmt.Errorf("%w: pass --with-record to write %s, which this program contains", err, key)
-		} else {
-			err = fmt.Errorf("%w: write one and add its file", err)
-		}
 	}
 	return err
 }

@@ -13,8 +13,10 @@ import (
 	"glossa/pkg/app"
 	"glossa/pkg/dialect/alephalpha"
 	"glossa/pkg/dialect/alpha"
+	"glossa/pkg/dialect/anthropic"
 	"glossa/pkg/dialect/invoke"
 	"glossa/pkg/dialect/lamini"
+	"glossa/pkg/dialect/ollama"
 	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/responses"
 	"glossa/pkg/dialect/textsynth"
@@ -39,6 +41,10 @@ func replaceSections(t *testing.T, text string) string {
 			made = parameterTable(openai.RerankParameters())
 		case "score":
 			made = parameterTable(openai.ScoreParameters())
+		case "ollama":
+			made = parameterTable(ollama.Parameters())
+		case "anthropic":
+			made = parameterTable(anthropic.Parameters())
 		case "responses":
 			made = parameterTable(responses.Parameters())
 		case "lamini":
@@ -68,9 +74,9 @@ func replaceSections(t *testing.T, text string) string {
 			made = recordTable(t)
 		case "remotetools":
 			made = remoteToolTable(t)
-		case "quality", "speed", "architectures", "phrases", "forms", "tools", "suites", "masks", "gateway", "starts", "sizes", "refused":
+		case "quality", "speed", "architectures", "phrases", "forms", "tools", "sentences", "suites", "masks", "gateway", "starts", "sizes", "refused":
 			b, err := os.ReadFile(filepath.Join(root, map[string]string{
-				"forms": "pkg/starter/testdata/forms.md", "tools": "pkg/starter/testdata/tools.md", "suites": "pkg/grammar/testdata/suites.md", "masks": "pkg/grammar/testdata/bench.md",
+				"forms": "pkg/starter/testdata/forms.md", "tools": "pkg/starter/testdata/tools.md", "sentences": "pkg/starter/testdata/sentences.md", "suites": "pkg/grammar/testdata/suites.md", "masks": "pkg/grammar/testdata/bench.md",
 				"gateway": ".ci/peers/gateway/results.md", "starts": "functions/testdata/start.md",
 				"quality": "pkg/starter/testdata/quality.md", "speed": "pkg/starter/testdata/speed.md",
 				"phrases": "pkg/starter/testdata/phrases/quality.md", "architectures": "pkg/engine/arch/testdata/architectures.md",

@@ -9,6 +9,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,14 +43,18 @@ func newServers(t *testing.T) *servers {
 // metered is the server whose output is in metrics.log.
 const metered = "127.0.0.1:8082"
 
+// priced is the server whose records are in the directory records.
+const priced = "127.0.0.1:8083"
+
 // arguments are the arguments of glossa serve, as the README gives them.
 var arguments = map[string][]string{
 	"127.0.0.1:8080": nil,
 	"127.0.0.1:8081": {"--table-name", "glossa"},
 	metered:          {"--table-name", "glossa", "--auth", "--namespace", "acme/models"},
+	priced:           {"--auth"},
 }
 
-var shownAddress = regexp.MustCompile(`127\.0\.0\.1:808[0-2]`)
+var shownAddress = regexp.MustCompile(`127\.0\.0\.1:808[0-3]`)
 
 // real returns a command with the servers' real addresses.
 func (s *servers) real(t *testing.T, command string) string {
@@ -64,7 +69,12 @@ func (s *servers) real(t *testing.T, command string) string {
 				t.Cleanup(func() { file.Close() })
 				rest = file
 			}
-			s.started[shown] = startServer(t, filepath.Join(s.dir, "glossa"), nil, rest, arguments[shown]...)
+			args := append(slices.Clone(arguments[shown]), "--batches", filepath.Join(s.dir, "batches-"+strings.TrimPrefix(shown, "127.0.0.1:")))
+			if shown == priced {
+				t.Setenv("GLOSSA_RECORDS", filepath.Join(s.dir, "records"))
+				args = append(args, "--accounts", filepath.Join(s.dir, "accounts.json"))
+			}
+			s.started[shown] = startServer(t, filepath.Join(s.dir, "glossa"), nil, rest, args...)
 		}
 		return s.started[shown]
 	})

@@ -3,10 +3,13 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 
@@ -24,7 +27,8 @@ import (
 
 // serveOptions holds the flags of glossa serve, each of which is also a setting.
 type serveOptions struct {
-	host                string
+	host, ollama        string
+	batches             string
 	port, workers       int
 	checkpoints, table  string
 	memory, quant       string
@@ -38,7 +42,9 @@ type serveOptions struct {
 func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.host, "host", "localhost", "`address` to listen on; localhost is 127.0.0.1, reachable only from this machine")
 	f.IntVar(&o.port, "port", 8080, "port to listen on; 0 chooses a free one")
+	f.StringVar(&o.ollama, "ollama", "", "`address` on which to serve Ollama's API alone, such as localhost:11434, for clients that need all of its paths")
 	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, served in addition to the starters; uploads are stored there (default the models of glossa pull and glossa run, without uploads)")
+	f.StringVar(&o.batches, "batches", "", "`directory` of uploaded files and of batches, or none (default batches, next to the file of --accounts or the user's models)")
 	f.StringVar(&o.table, "table-name", "", tableUsage)
 	f.IntVar(&o.workers, "workers", app.DefaultWorkers, "concurrent generations; further requests wait in a queue")
 	f.StringVar(&o.memory, "memory", "", "memory for the weights of open models, a `size` such as 8GiB; the least recently used is evicted first (default three quarters of the memory)")
@@ -122,6 +128,7 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 		return cfg, err
 	}
 	cfg.Auth, cfg.Accounts = o.auth, o.accounts
+	cfg.Batches = o.batchesDir(p)
 	cfg.Uploads = o.checkpoints != "" // clients write only where the operator says
 	cfg.Table, cfg.Listen = o.table, net.JoinHostPort(o.host, strconv.Itoa(o.port))
 	cfg.Workers, cfg.Quant = o.workers, o.quant
@@ -151,6 +158,31 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 	return cfg, nil
 }
 
+// batchesDir returns the directory of batches, "" if there is none. A server whose file system
+// is read-only works without.
+func (o *serveOptions) batchesDir(p *program) string {
+	switch o.batches {
+	case "none":
+		return ""
+	case "":
+	default:
+		return o.batches
+	}
+	parent := filepath.Dir(o.accounts)
+	if o.accounts == "" {
+		models, err := p.modelsHome()
+		if err != nil {
+			return ""
+		}
+		parent = filepath.Dir(models)
+	}
+	dir := filepath.Join(parent, "batches")
+	if os.MkdirAll(dir, 0o700) != nil {
+		return ""
+	}
+	return dir
+}
+
 // serve answers HTTP until a signal.
 func (p *program) serve(ctx context.Context, o *serveOptions) error {
 	cfg, err := o.configure(p)
@@ -165,13 +197,39 @@ func (p *program) serve(ctx context.Context, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
+	serve := func(ctx context.Context) error { return a.Serve(ctx, ln) }
+	if o.ollama != "" {
+		if serve, err = withOllama(ctx, a, o, serve); err != nil {
+			return errors.Join(err, ln.Close())
+		}
+	}
 	a.Report(ctx)
 	greet(ctx, p.stdout, a, ln.Addr(), o.auth)
 	context.AfterFunc(ctx, func() {
 		cfg.Log.Info("stopping: running streams may end; a second signal ends the program at once",
 			slog.Duration("grace", app.Grace))
 	})
-	return a.Serve(ctx, ln)
+	return serve(ctx)
+}
+
+// withOllama returns serve with Ollama's API beside it. Both end when one does.
+func withOllama(ctx context.Context, a *app.App, o *serveOptions, serve func(context.Context) error) (func(context.Context) error, error) {
+	ln, err := a.Listen(ctx, o.ollama, o.open)
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error {
+		ctx, stop := context.WithCancel(ctx)
+		defer stop()
+		beside := make(chan error, 1)
+		go func() {
+			defer stop()
+			beside <- a.ServeOllama(ctx, ln)
+		}()
+		err := serve(ctx)
+		stop()
+		return errors.Join(err, <-beside)
+	}, nil
 }
 
 // configure returns the configuration of the settings with this program's additions: the
@@ -182,7 +240,7 @@ func (p *program) configure(checkpoints string) (app.Config, error) {
 		return cfg, err
 	}
 	cfg.Starters = starter.Runs()
-	cfg.Auth = false // decided by flags
+	cfg.Auth, cfg.Batches = false, "" // decided by flags
 	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints, p.existingHome())
 	cfg.Activity = true
 	cfg.Meter = func(queue func() (int, int), known func(string) bool) app.Meter {

@@ -33,7 +33,7 @@ type setting struct{ name, variable, meaning string }
 
 // functionsOnly are the variables that only functions read.
 func functionsOnly() []string {
-	return []string{"GLOSSA_STREAM_REST", "GLOSSA_STREAM_URL", "GLOSSA_LISTEN", "GLOSSA_BASE_PATH"}
+	return []string{"GLOSSA_STREAM_REST", "GLOSSA_STREAM_URL", "GLOSSA_LISTEN", "GLOSSA_BASE_PATH", "GLOSSA_BATCH_FUNCTIONS"}
 }
 
 // commandSettings returns the settings of which functions know nothing.
@@ -43,6 +43,7 @@ func commandSettings() []setting {
 		{"home", home.Variable, homeMeaning},
 		{"host", "GLOSSA_HOST", "address that glossa serve listens on; default localhost"},
 		{"log-format", "GLOSSA_LOG_FORMAT", "form of the log lines of glossa serve: auto, text or json"},
+		{"ollama", "GLOSSA_OLLAMA", "address on which glossa serve serves Ollama's API alone"},
 		{"port", "GLOSSA_PORT", "port that glossa serve listens on; default 8080"},
 	}
 }

@@ -53,7 +53,7 @@ func TestCompletes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	names := "abc chords forms mine novels other phrases third tools "
+	names := "abc chords forms mine novels other phrases sentences third tools "
 	complete := func(args ...string) string {
 		t.Helper()
 		out, _, err := output(t.Context(), append([]string{"__completeNoDesc"}, args...)...)

@@ -6,11 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"glossa/pkg/account"
+	"glossa/pkg/llm"
 )
 
 // An accountSource names the file or table of users and keys.
@@ -54,10 +57,11 @@ func (s accountSource) store(p *program) (account.Store, error) {
 
 // limitOptions holds the limits of a command line.
 type limitOptions struct {
-	flags      *pflag.FlagSet
-	requests   *string
-	day, month *int64
-	none       *bool
+	flags                    *pflag.FlagSet
+	requests                 *string
+	day, month               *int64
+	usdDay, usdMonth, models *string
+	none                     *bool
 }
 
 // limitFlags adds the flags of limits.
@@ -67,13 +71,21 @@ func limitFlags(f *pflag.FlagSet) *limitOptions {
 		f.String("requests", "", "`rate` of requests, such as 10/s or 600/m; 0: no limit"),
 		f.Int64("tokens-per-day", 0, "`number` of tokens of prompts and answers per day (UTC); 0: no limit"),
 		f.Int64("tokens-per-month", 0, "`number` of tokens per month (UTC); 0: no limit"),
+		f.String("usd-per-day", "", "cost in `US-dollars` per day (UTC), such as 2.5; 0: no limit"),
+		f.String("usd-per-month", "", "cost in `US-dollars` per month (UTC); 0: no limit"),
+		f.String("models", "", "the only models to be used: `names` separated by commas, or NAME* for all that begin with NAME; \"*\": all models"),
 		f.Bool("none", false, "remove all limits except those set by the other flags"),
 	}
 }
 
+// limitFlagNames are the flags of limits, besides none.
+func limitFlagNames() []string {
+	return []string{"requests", "tokens-per-day", "tokens-per-month", "usd-per-day", "usd-per-month", "models"}
+}
+
 // given reports whether any limit is set.
 func (g *limitOptions) given() bool {
-	return g.flags.Changed("requests") || g.flags.Changed("tokens-per-day") || g.flags.Changed("tokens-per-month") || *g.none
+	return *g.none || slices.ContainsFunc(limitFlagNames(), g.flags.Changed)
 }
 
 // apply changes the limits that are set.
@@ -85,6 +97,24 @@ func (g *limitOptions) apply(limits account.Limits) (_ account.Limits, err error
 		limits.Requests = account.Rate{}
 		if *g.requests != "0" {
 			limits.Requests, err = account.ParseRate(*g.requests)
+		}
+	}
+	for name, to := range map[string]struct {
+		given *string
+		limit *llm.USD
+	}{"usd-per-day": {g.usdDay, &limits.USDPerDay}, "usd-per-month": {g.usdMonth, &limits.USDPerMonth}} {
+		if g.flags.Changed(name) {
+			amount, wrong := llm.ParseUSD(*to.given)
+			if *to.limit = amount; wrong != nil {
+				err = cmp.Or(err, fmt.Errorf("--%s: %w", name, wrong))
+			}
+		}
+	}
+	if g.flags.Changed("models") {
+		limits.Models = ""
+		if *g.models != "*" {
+			models, wrong := account.ParseModels(*g.models)
+			limits.Models, err = models, cmp.Or(err, wrong)
 		}
 	}
 	if g.flags.Changed("tokens-per-day") {
@@ -99,7 +129,7 @@ func (g *limitOptions) apply(limits account.Limits) (_ account.Limits, err error
 // setLimits changes the limits of a credential and prints them.
 func setLimits(ctx context.Context, store account.Store, c account.Credential, g *limitOptions, w io.Writer) error {
 	if !g.given() {
-		return usagef("no limit: pass --requests, --tokens-per-day, --tokens-per-month or --none")
+		return usagef("no limit: pass --%s or --none", strings.Join(limitFlagNames(), ", --"))
 	}
 	limits, err := g.apply(c.Limits)
 	if err != nil {

@@ -41,6 +41,8 @@ type Config struct {
 	AlarmEmail  string   // receives alarms; "": none
 	Origins     []string // of other web pages that may use the API; "*" is all
 	Settings    []string // for the functions, from [Settings]
+	// ResponseDays is the number of days for which responses are stored; 0: they are not.
+	ResponseDays int
 }
 
 // A Price is the price of a model's tokens, in dollars per million.
@@ -71,8 +73,15 @@ func Contexts() []Context {
 		{"prices", "", "dollars per million tokens in and out, by model: amazon.titan=0.3/0.4,tgi.phi=0/0"},
 		{"alarm-email", "", "email address that receives alarms"},
 		{"origins", "*", "origins of other web pages that may use the API, separated by commas: https://app.example.com; * for all, " + ownOrigin + " for none"},
+		{"response-days", "30", "days for which responses of /v1/responses are stored in the table; 0 stores none"},
 		{"settings", "", "settings of the functions, separated by commas: " + strings.Join(Settings(), ", ")},
 	}
+}
+
+// defaultOf returns the default of a context.
+func defaultOf(name string) string {
+	list := Contexts()
+	return list[slices.IndexFunc(list, func(c Context) bool { return c.Name == name })].Default
 }
 
 // Settings lists the values of the context settings. Each turns on a variable of the
@@ -110,7 +119,7 @@ func Parse(get func(name string) string) (Config, error) {
 		Rate: p.number("rate", p.value("rate"), 1, 10000), Burst: p.number("burst", p.value("burst"), 1, 10000),
 		Namespace: p.matching("namespace", namespaceName), Prices: p.prices(),
 		AlarmEmail: p.matching("alarm-email", emailName), Origins: p.origins(),
-		Settings: p.settings(),
+		Settings: p.settings(), ResponseDays: p.number("response-days", p.value("response-days"), 0, 3650),
 	}
 	none := func(_ string, n int) bool { return n == 0 }
 	maps.DeleteFunc(cfg.Provisioned, none)

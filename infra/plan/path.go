@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"glossa/pkg/app"
 	"glossa/pkg/httpx"
 )
 
@@ -15,7 +16,7 @@ import (
 const MaxResources = 300
 
 // CatchAll is the family that answers unknown paths and the paths that all families have.
-const CatchAll = "alephalpha"
+const CatchAll = app.CatchAll
 
 // greedy is the last part of a resource that matches all paths below its parent.
 const greedy = "{proxy+}"

@@ -24,7 +24,7 @@ type Statement struct {
 // references are the names, in resources of statements and values of environments, that a
 // deployment resolves in addition to CloudFormation's.
 func references() []string {
-	return []string{"Table", "TableArn", "Bucket", "BucketArn", "LogGroupArn", "TopicArn"}
+	return []string{"Table", "TableArn", "Bucket", "BucketArn", "LogGroupArn", "TopicArn", "AliasArn"}
 }
 
 var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
@@ -47,14 +47,31 @@ func unknown(s string) (names []string) {
 const (
 	tableARN  = "${TableArn}"
 	bucketARN = "${BucketArn}"
+	aliasARN  = "${AliasArn}" // of the function itself
 )
 
+// OfItself reports whether a statement allows something with the function itself, which exists
+// only after its role: such a statement has a policy of its own.
+func (s *Statement) OfItself() bool { return slices.Contains(s.Resources, aliasARN) }
+
+// batchFamily is the family that works in the background.
+const batchFamily = "batches"
+
 // statements returns the permissions of the function of a family.
-func statements(family string, streams bool) []Statement {
-	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), sagemaker()}
+func statements(cfg Config, family string, streams bool) []Statement {
+	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), sagemaker(), readSecrets(), readParameters()}
 	switch family {
 	case CatchAll: // which serves the log-in
 		list = append(list, logIn())
+	case "responses":
+		if cfg.ResponseDays > 0 {
+			list = append(list, storeResponses("dynamodb:PutItem", "dynamodb:DeleteItem"))
+		}
+	case batchFamily: // whose lines may be requests of the other families
+		if cfg.ResponseDays > 0 {
+			list = append(list, storeResponses("dynamodb:PutItem"))
+		}
+		list = append(list, storeBatches(), listBatches(), invokeItself())
 	case "alpha":
 		list = append(list, publish(), assemble(), listUploads())
 	}
@@ -73,7 +90,7 @@ func logs() Statement {
 func readItems() Statement {
 	return Statement{
 		Sid: "Items", Actions: []string{"dynamodb:GetItem"}, Resources: []string{tableARN},
-		Reason: "model records, keys and tokens of callers, their budgets",
+		Reason: "model records, keys and tokens of callers, their budgets, stored responses",
 	}
 }
 
@@ -97,6 +114,14 @@ func logIn() Statement {
 		Sid: "LogIn", Actions: []string{"dynamodb:PutItem", "dynamodb:DeleteItem", "dynamodb:Query"}, Resources: []string{tableARN},
 		Condition: partitions("accounts"),
 		Reason:    "a log-in stores the hash of a token, and deletes the oldest of a user with too many",
+	}
+}
+
+func storeResponses(actions ...string) Statement {
+	return Statement{
+		Sid: "Responses", Actions: actions, Resources: []string{tableARN}, Condition: partitions("responses#*"),
+		Reason:    "responses are stored for their owners, and deleted by them",
+		Wildcards: "responses have a partition for each owner",
 	}
 }
 
@@ -148,6 +173,34 @@ func listUploads() Statement {
 	}
 }
 
+func storeBatches() Statement {
+	return Statement{
+		Sid:       "Batches",
+		Actions:   []string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"},
+		Resources: []string{bucketARN + "/" + deployment.Batches + "/*"},
+		Reason:    "files, batches and their answers are stored, read and deleted by different instances",
+		Wildcards: "each owner has a directory",
+	}
+}
+
+// Source: Amazon S3 API Reference, GetObject: without the permission to list, the answer for a
+// missing object is 403, not 404. That request has no prefix, hence IfExists.
+func listBatches() Statement {
+	return Statement{
+		Sid: "BatchLists", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
+		Condition: map[string]map[string][]string{"StringLikeIfExists": {"s3:prefix": {deployment.Batches + "/*"}}},
+		Reason:    "lists the files and batches of an owner, and what is left to do; tells missing objects from refused ones",
+		Wildcards: "each owner has a directory",
+	}
+}
+
+func invokeItself() Statement {
+	return Statement{
+		Sid: "Itself", Actions: []string{"lambda:InvokeFunction"}, Resources: []string{aliasARN},
+		Reason: "work that takes longer than an invocation, or can be shared, continues in others",
+	}
+}
+
 // Sources: Amazon Bedrock User Guide, "Prerequisites for inference profiles": the caller of
 // a profile needs the profile and the foundation model in every region that it leads to;
 // Service Authorization Reference, "Actions, resources, and condition keys for Amazon
@@ -183,6 +236,26 @@ func sagemaker() Statement {
 			"arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:inference-component/*",
 		},
 		Reason:    "models at endpoints of Amazon SageMaker, with and without streaming",
+		Wildcards: "a model is added by a record, without a deployment",
+	}
+}
+
+// Source: AWS Secrets Manager User Guide, "Permissions policy examples": the ARN of a secret
+// ends with a random suffix.
+func readSecrets() Statement {
+	return Statement{
+		Sid: "Secrets", Actions: []string{"secretsmanager:GetSecretValue"},
+		Resources: []string{"arn:${AWS::Partition}:secretsmanager:${AWS::Region}:${AWS::AccountId}:secret:glossa/*"},
+		Reason:    "keys of endpoints that speak OpenAI's API, which records name",
+		Wildcards: "a model is added by a record, without a deployment",
+	}
+}
+
+func readParameters() Statement {
+	return Statement{
+		Sid: "Parameters", Actions: []string{"ssm:GetParameter"},
+		Resources: []string{"arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/glossa/*"},
+		Reason:    "the same keys, where they are parameters",
 		Wildcards: "a model is added by a record, without a deployment",
 	}
 }

@@ -5,9 +5,11 @@
 package plan
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -38,9 +40,9 @@ const (
 	// briefTimeout is for families that do not stream. The SDK of Lamini's service, one of
 	// them, waits for 90 s; time beyond that would be billed without a waiting client.
 	briefTimeout = 2 * time.Minute
-	// batchTimeout is for embeddings, which do not stream either. A request may have thousands
+	// longTimeout is for embeddings, which do not stream either. A request may have thousands
 	// of texts, and OpenAI's SDKs wait for 10 minutes.
-	batchTimeout = 10 * time.Minute
+	longTimeout = 10 * time.Minute
 )
 
 // A Plan describes a deployment.
@@ -59,7 +61,20 @@ type Function struct {
 	Provisioned int // instances; 0: none
 	Reserved    int // instances; 0: no limit
 	Statements  []Statement
+	Schedule    *Schedule // nil: none
+	// Recursive functions invoke themselves, which Lambda would otherwise stop after a while.
+	Recursive bool
 }
+
+// A Schedule sends a function an event from time to time.
+type Schedule struct {
+	Every time.Duration // whole minutes, at least two
+	Event string        // JSON
+}
+
+// sweep is the time between two looks of the function of batches at those that nobody works on:
+// an event or a process was lost, or a model was busy.
+const sweep = 5 * time.Minute
 
 // New returns the plan for an operator's settings.
 func New(cfg Config) (*Plan, error) {
@@ -109,15 +124,19 @@ func function(cfg Config, f Family) Function {
 	timeout := briefTimeout
 	streams := slices.ContainsFunc(f.Routes, func(r httpx.Route) bool { return r.Streams })
 	switch {
-	case streams:
+	case streams || f.Name == batchFamily:
 		timeout = MaxTimeout
-	case f.Name == "embeddings":
-		timeout = batchTimeout
+	case f.Name == "embeddings" || f.Name == "ollama":
+		timeout = longTimeout
 	}
-	return Function{
+	fn := Function{
 		Family: f.Name, Memory: cfg.Memory[f.Name], Timeout: timeout, Environment: environment(cfg),
-		Provisioned: cfg.Provisioned[f.Name], Reserved: cfg.Reserved[f.Name], Statements: statements(f.Name, streams),
+		Provisioned: cfg.Provisioned[f.Name], Reserved: cfg.Reserved[f.Name], Statements: statements(cfg, f.Name, streams),
 	}
+	if f.Name == batchFamily {
+		fn.Recursive, fn.Schedule = true, &Schedule{Every: sweep, Event: fmt.Sprintf(`{"batches":%q}`, deployment.StartBatches)}
+	}
+	return fn
 }
 
 // environment returns the variables of the functions. All integrations stream, including
@@ -127,9 +146,13 @@ func environment(cfg Config) map[string]string {
 	env := map[string]string{
 		"GLOSSA_TABLE":       "${Table}",
 		"GLOSSA_CHECKPOINTS": "s3://${Bucket}/" + deployment.Checkpoints,
+		"GLOSSA_BATCHES":     "s3://${Bucket}/" + deployment.Batches,
 		"GLOSSA_NAMESPACE":   cfg.Namespace,
 		"GLOSSA_STREAM_REST": "true",
 		"GLOSSA_STREAM_URL":  "true",
+	}
+	if days := strconv.Itoa(cfg.ResponseDays); days != defaultOf("response-days") {
+		env["GLOSSA_RESPONSE_DAYS"] = days
 	}
 	if len(cfg.Origins) > 0 {
 		env["GLOSSA_ORIGINS"] = strings.Join(cfg.Origins, ",")
@@ -160,6 +183,9 @@ func (p *Plan) check() error {
 			if names := unknown(value); names != nil {
 				errs = append(errs, fmt.Errorf("function %s: %s: unknown references %v", f.Family, name, names))
 			}
+		}
+		if s := f.Schedule; s != nil && (s.Every < 2*time.Minute || s.Every%time.Minute != 0 || !json.Valid([]byte(s.Event))) {
+			errs = append(errs, fmt.Errorf("function %s: the schedule %+v", f.Family, *s))
 		}
 		if f.Timeout <= 0 || f.Timeout > MaxTimeout {
 			errs = append(errs, fmt.Errorf("function %s: a timeout of %s", f.Family, f.Timeout))

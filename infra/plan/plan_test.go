@@ -42,10 +42,13 @@ func TestFunctions(t *testing.T) {
 			memory = 512
 		case "lamini":
 			warm, timeout = 0, 2*time.Minute
-		case "embeddings":
+		case "embeddings", "ollama":
 			timeout = 10 * time.Minute
 		case "invoke":
 			most = 9
+		}
+		if self := f.Family == "batches"; f.Recursive != self || (f.Schedule != nil) != self {
+			t.Errorf("%s: recursive %v, schedule %v", f.Family, f.Recursive, f.Schedule)
 		}
 		if f.Memory != memory || f.Provisioned != warm || f.Reserved != most || f.Timeout != timeout {
 			t.Errorf("%+v", f)
@@ -184,11 +187,11 @@ func TestEnvironment(t *testing.T) {
 
 // TestStatements checks that no function has permissions that only another one needs.
 func TestStatements(t *testing.T) {
-	own := map[string][]string{"alpha": {"Publish", "Uploads", "Parts"}, CatchAll: {"LogIn"}}
+	own := map[string][]string{"alpha": {"Publish", "Uploads", "Parts"}, CatchAll: {"LogIn"}, "responses": {"Responses"}, "batches": {"Responses", "Batches", "BatchLists", "Itself"}}
 	for _, f := range newPlan(t, nil).Functions {
 		var extra []string
 		for _, s := range f.Statements {
-			if !slices.Contains([]string{"Logs", "Items", "Lists", "Counts", "Checkpoints", "Runs", "Bedrock", "SageMaker"}, s.Sid) {
+			if !slices.Contains([]string{"Logs", "Items", "Lists", "Counts", "Checkpoints", "Runs", "Bedrock", "SageMaker", "Secrets", "Parameters"}, s.Sid) {
 				extra = append(extra, s.Sid)
 			}
 			for _, action := range s.Actions {
@@ -200,6 +203,21 @@ func TestStatements(t *testing.T) {
 		}
 		if !slices.Equal(extra, own[f.Family]) {
 			t.Errorf("%s may %v besides, want %v", f.Family, extra, own[f.Family])
+		}
+	}
+}
+
+// TestResponseDays: functions that store no responses may not write them.
+func TestResponseDays(t *testing.T) {
+	for days, want := range map[string]bool{"30": true, "7": true, "0": false} {
+		for _, f := range newPlan(t, map[string]string{"response-days": days}).Functions {
+			if f.Family != "responses" && f.Family != "batches" {
+				continue
+			}
+			may := slices.ContainsFunc(f.Statements, func(s Statement) bool { return s.Sid == "Responses" })
+			if set := f.Environment["GLOSSA_RESPONSE_DAYS"]; may != want || set != map[string]string{"7": "7", "0": "0"}[days] {
+				t.Errorf("%s days: writes %v, GLOSSA_RESPONSE_DAYS=%q", days, may, set)
+			}
 		}
 	}
 }
@@ -282,7 +300,7 @@ func TestParse(t *testing.T) {
 	}
 	for name, value := range map[string]string{
 		"stage": "Prod", "memory": "127", "provisioned": "openai", "reserved": "nobody=1", "auth": "none", "domain": "localhost",
-		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me", "origins": "https://a/b", "settings": "listed",
+		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me", "origins": "https://a/b", "settings": "listed", "response-days": "-1",
 	} {
 		if _, err := Parse(lookUp(map[string]string{name: value})); err == nil {
 			t.Errorf("%s=%s is taken", name, value)
@@ -304,6 +322,7 @@ func TestCheck(t *testing.T) {
 	for name, change := range map[string]func(*Function){
 		"timeout of 16m0s":           func(f *Function) { f.Timeout = 16 * time.Minute },
 		"unknown references [Tabel]": func(f *Function) { f.Environment["GLOSSA_TABLE"] = "${Tabel}" },
+		"the schedule":               func(f *Function) { f.Schedule = &Schedule{Every: time.Second, Event: "{}"} },
 		"statement Items":            func(f *Function) { f.Statements[1].Reason = "" },
 	} {
 		p := newPlan(t, nil)

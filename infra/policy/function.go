@@ -31,12 +31,14 @@ func (c *checker) references(family string) *strings.Replacer {
 	first := func(kind string) string { return append(c.Data.of(kind), "nothing")[0] }
 	table, bucket := first("AWS::DynamoDB::Table"), first("AWS::S3::Bucket")
 	logs, _ := c.findConstruct(family, "Logs")
-	return strings.NewReplacer("${Table}", "${"+table+"}", "${TableArn}", "${"+table+".Arn}",
+	alias, _ := c.findConstruct(family, "Live")
+	return strings.NewReplacer("${AliasArn}", "${"+alias+"}", "${Table}", "${"+table+"}", "${TableArn}", "${"+table+".Arn}",
 		"${Bucket}", "${"+bucket+"}", "${BucketArn}", "${"+bucket+".Arn}", "${LogGroupArn}", "${"+logs+".Arn}")
 }
 
 func (c *checker) functions() {
 	c.want("functions", len(c.API.of("AWS::Lambda::Function")), len(c.plan.Functions))
+	own := 0 // functions with a policy that is a resource of its own
 	for _, f := range c.plan.Functions {
 		name, r := c.findConstruct(f.Family, "Function")
 		c.want(name+" runtime", r.get("Runtime"), "provided.al2023")
@@ -52,6 +54,12 @@ func (c *checker) functions() {
 		}
 		c.want(name+" reserved", r.get("ReservedConcurrentExecutions"), reserved)
 
+		var recursive any
+		if f.Recursive {
+			recursive = "Allow"
+		}
+		c.want(name+" recursion", r.get("RecursiveLoop"), recursive)
+
 		logs, _ := c.findConstruct(f.Family, "Logs")
 		c.want(name+" log group", c.text(r.get("LoggingConfig", "LogGroup")), "${"+logs+"}")
 		c.environment(name, r, f)
@@ -59,7 +67,11 @@ func (c *checker) functions() {
 		c.want(name+" role", c.text(r.get("Role")), "${"+role+".Arn}")
 		c.statements(role, granted, f)
 		c.alias(name, f)
+		if slices.ContainsFunc(f.Statements, func(s plan.Statement) bool { return s.OfItself() }) {
+			own++
+		}
 	}
+	c.want("policies", len(c.API.of("AWS::IAM::Policy")), own)
 }
 
 func (c *checker) environment(name string, r *Resource, f plan.Function) {
@@ -81,7 +93,7 @@ func (c *checker) statements(name string, r *Resource, f plan.Function) {
 	for _, s := range f.Statements {
 		want[s.Sid] = s
 	}
-	for _, policy := range objects(r.list("Policies")) {
+	for _, policy := range append(objects(r.list("Policies")), c.ownPolicies(name)...) {
 		document, _ := policy["PolicyDocument"].(map[string]any)
 		for _, got := range objects(values(document["Statement"])) {
 			sid := fmt.Sprint(got["Sid"])
@@ -98,6 +110,41 @@ func (c *checker) statements(name string, r *Resource, f plan.Function) {
 	for _, sid := range slices.Sorted(maps.Keys(want)) {
 		c.fail(name, "the statement %s is missing", sid)
 	}
+}
+
+// ownPolicies returns the properties of the policies that are resources of their own, of a role.
+func (c *checker) ownPolicies(role string) (list []map[string]any) {
+	for _, name := range c.API.of("AWS::IAM::Policy") {
+		r := c.API.Resources[name]
+		if slices.Contains(c.texts(r.get("Roles")), "${"+role+"}") {
+			list = append(list, r.Properties)
+		}
+	}
+	return list
+}
+
+// schedules requires the rules that send functions their events, and no others.
+func (c *checker) schedules() {
+	want := 0
+	for _, f := range c.plan.Functions {
+		if f.Schedule == nil {
+			continue
+		}
+		want++
+		name, r := c.findConstruct(f.Family, "Schedule")
+		alias, _ := c.findConstruct(f.Family, "Live")
+		c.want(name+" time", r.get("ScheduleExpression"), fmt.Sprintf("rate(%d minutes)", int(f.Schedule.Every.Minutes())))
+		c.want(name+" state", r.get("State"), "ENABLED")
+		c.want(name+" pattern", r.get("EventPattern"), nil)
+		targets := objects(r.list("Targets"))
+		if len(targets) != 1 {
+			c.fail(name, "%d targets", len(targets))
+			continue
+		}
+		c.want(name+" target", c.text(targets[0]["Arn"]), "${"+alias+"}")
+		c.want(name+" event", targets[0]["Input"], f.Schedule.Event)
+	}
+	c.want("rules", len(c.API.of("AWS::Events::Rule")), want)
 }
 
 func (c *checker) statement(name string, got map[string]any, s plan.Statement, references *strings.Replacer) {
@@ -155,14 +202,15 @@ func (c *checker) entryPoints() {
 		c.want(name+" function", c.text(r.get("TargetFunctionArn")), "${"+fn+".Arn}")
 		c.want(name+" authorisation", r.get("AuthType"), auth)
 		c.want(name+" CORS", r.get("Cors"), nil) // the functions answer OPTIONS
-		c.permissions(f.Family, all)
+		c.permissions(f, all)
 	}
 	c.want("function URLs", len(c.API.of("AWS::Lambda::Url")), len(c.plan.Functions))
 	c.want("permissions", len(c.API.of("AWS::Lambda::Permission")), len(all))
 }
 
 // permissions requires the permissions of a family's alias and adds them to all.
-func (c *checker) permissions(family string, all map[string]bool) {
+func (c *checker) permissions(f plan.Function, all map[string]bool) {
+	family := f.Family
 	alias, _ := c.findConstruct(family, "Live")
 	want := map[string]bool{
 		// All stages, methods and paths of the one API; its resources restrict them.
@@ -172,6 +220,10 @@ func (c *checker) permissions(family string, all map[string]bool) {
 	if c.plan.Config.Auth == plan.Keys {
 		want["lambda:InvokeFunctionUrl * NONE <nil> <nil>"] = true
 		want["lambda:InvokeFunction * <nil> true <nil>"] = true
+	}
+	if f.Schedule != nil {
+		rule, _ := c.findConstruct(family, "Schedule")
+		want["lambda:InvokeFunction events.amazonaws.com <nil> <nil> ${"+rule+".Arn}"] = true
 	}
 	got := map[string]bool{}
 	for _, name := range c.API.of("AWS::Lambda::Permission") {

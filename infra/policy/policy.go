@@ -30,6 +30,7 @@ func rules() []rule {
 		{"bucket", (*checker).bucket},
 		{"access", (*checker).access},
 		{"functions", (*checker).functions},
+		{"schedules", (*checker).schedules},
 		{"logs", (*checker).logs},
 		{"paths", (*checker).paths},
 		{"gateway", (*checker).gateway},
@@ -84,7 +85,7 @@ func kinds() map[string][]string {
 		"data": {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy"},
 		"api": {
 			"AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias", "AWS::Lambda::Url", "AWS::Lambda::Permission",
-			"AWS::IAM::Role", "AWS::Logs::LogGroup",
+			"AWS::IAM::Role", "AWS::IAM::Policy", "AWS::Logs::LogGroup", "AWS::Events::Rule",
 			"AWS::ApiGateway::RestApi", "AWS::ApiGateway::Account", "AWS::ApiGateway::Deployment", "AWS::ApiGateway::Stage",
 			"AWS::ApiGateway::Resource", "AWS::ApiGateway::Method", "AWS::ApiGateway::GatewayResponse",
 			"AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping",
@@ -168,7 +169,7 @@ func (c *checker) lifecycle(bucket string, rules []map[string]any) {
 			c.fail(bucket, "objects below %v must not expire", rule["Prefix"])
 		}
 	}
-	for _, what := range []string{"AbortIncompleteMultipartUpload <nil>", "NoncurrentVersionExpiration <nil>", "ExpirationInDays " + deployment.Uploads + "/"} {
+	for _, what := range []string{"AbortIncompleteMultipartUpload <nil>", "NoncurrentVersionExpiration <nil>", "NoncurrentVersionExpiration " + deployment.Batches + "/", "ExpirationInDays " + deployment.Uploads + "/"} {
 		if !gone[what] {
 			c.fail(bucket, "there is no %s", what)
 		}

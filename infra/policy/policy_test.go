@@ -210,7 +210,7 @@ func dataBreaches() []breach {
 }
 
 func functionBreaches() []breach {
-	const fn, role = "AWS::Lambda::Function", "AWS::IAM::Role"
+	const fn, role, own, rule = "AWS::Lambda::Function", "AWS::IAM::Role", "AWS::IAM::Policy", "AWS::Events::Rule"
 	other := map[string]any{"Service": "ec2.amazonaws.com"}
 	admin := []any{"arn:aws:iam::aws:policy/AdministratorAccess"}
 	return []breach{
@@ -239,6 +239,17 @@ func functionBreaches() []breach {
 		{"functions", fn, "alpha", add(fn, nil)},
 		{"functions", "AWS::Lambda::Alias", "alpha", set(map[string]any{"ProvisionedConcurrentExecutions": 1.0}, "ProvisionedConcurrencyConfig")},
 		{"functions", "AWS::Lambda::Alias", "alpha", set("other", "FunctionName")},
+		{"functions", fn, "batches", set("Terminate", "RecursiveLoop")},
+		{"functions", fn, "alpha", set("Allow", "RecursiveLoop")},
+		{"functions", own, "batches", set("*", "PolicyDocument", "Statement", "Resource")},
+		{"functions", own, "batches", set([]any{map[string]any{"Ref": "other"}}, "Roles")},
+		{"functions", own, "batches", add(own, map[string]any{"Roles": []any{map[string]any{"Ref": "other"}}})},
+		{"schedules", rule, "batches", set("rate(1 minute)", "ScheduleExpression")},
+		{"schedules", rule, "batches", set("DISABLED", "State")},
+		{"schedules", rule, "batches", set(`{"batches":"work"}`, "Targets", "Input")},
+		{"schedules", rule, "batches", set("other", "Targets", "Arn")},
+		{"schedules", rule, "batches", set(map[string]any{}, "EventPattern")},
+		{"schedules", rule, "batches", add(rule, nil)},
 	}
 }
 

@@ -117,7 +117,7 @@ type response struct {
 // them, because they hold no private data.
 func responses(auth string) []response {
 	const errorBody = `{"error":{"message":$context.error.messageString,"type":"api_error","param":null,"code":"$context.error.responseType"}}`
-	const unknown = `{"error":{"message":"no such path","type":"invalid_request_error","param":null,"code":"no_route"}}`
+	const unknown = `{"error":{"message":"no such path: GET /openapi.json lists them all","type":"invalid_request_error","param":null,"code":"no_route"}}`
 	headers := func(more ...string) map[string]*string {
 		h := map[string]*string{
 			"Access-Control-Allow-Origin": jsii.String("'*'"), "Access-Control-Expose-Headers": jsii.String("'*'"),

@@ -15,6 +15,7 @@ import (
 const (
 	keepVersions = 30 // days: a replaced checkpoint can be restored
 	keepUploads  = 1  // days: an interrupted upload can be resumed
+	keepDeleted  = 1  // days: what clients deleted is gone soon
 )
 
 // data holds the table and the bucket.
@@ -52,6 +53,9 @@ func newData(stack awscdk.Stack, p *plan.Plan) *data {
 		}, {
 			Id: jsii.String("uploads"), Prefix: jsii.String(deployment.Uploads + "/"),
 			Expiration: awscdk.Duration_Days(jsii.Number(keepUploads)), NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepUploads)),
+		}, { // deleted files hold prompts
+			Id: jsii.String("batches"), Prefix: jsii.String(deployment.Batches + "/"),
+			NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepDeleted)),
 		}},
 	})
 	output(stack, deployment.TableOutput, "DynamoDB table of model records and accounts", d.table.TableName())

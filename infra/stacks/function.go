@@ -3,6 +3,7 @@
 package stacks
 
 import (
+	"fmt"
 	"path/filepath"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -49,12 +50,17 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		Code:         awslambda.Code_FromAsset(jsii.String(filepath.Join(dist, plan.Architecture, f.Family)), nil),
 		MemorySize:   number(f.Memory), Timeout: awscdk.Duration_Seconds(jsii.Number(f.Timeout.Seconds())),
 		Environment: &environment, LogGroup: logs, Role: newRole(scope, f, references),
-		ReservedConcurrentExecutions: positive(f.Reserved),
-		CurrentVersionOptions:        &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
+		ReservedConcurrentExecutions: positive(f.Reserved), RecursiveLoop: recursion(f),
+		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	alias := awslambda.NewAlias(scope, jsii.String("Live"), &awslambda.AliasProps{
 		AliasName: jsii.String("live"), Version: fn.CurrentVersion(), ProvisionedConcurrentExecutions: positive(f.Provisioned),
 	})
+	references["AliasArn"] = alias.FunctionArn()
+	newOwnPolicy(scope, f, fn.Role(), references)
+	if f.Schedule != nil {
+		newSchedule(scope, f.Schedule, alias)
+	}
 	auth := awslambda.FunctionUrlAuthType_NONE // glossa checks keys itself
 	if p.Config.Auth == plan.IAM {
 		auth = awslambda.FunctionUrlAuthType_AWS_IAM
@@ -68,7 +74,9 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 func newRole(scope constructs.Construct, f plan.Function, references map[string]*string) awsiam.Role {
 	var statements []awsiam.PolicyStatement
 	for _, s := range f.Statements {
-		statements = append(statements, newStatement(s, references))
+		if !s.OfItself() {
+			statements = append(statements, newStatement(s, references))
+		}
 	}
 	document := awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements, Minimize: jsii.Bool(false)})
 	return awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
@@ -76,6 +84,43 @@ func newRole(scope constructs.Construct, f plan.Function, references map[string]
 		Description:    jsii.String("what glossa's function " + f.Family + " may do"),
 		InlinePolicies: &map[string]awsiam.PolicyDocument{"function": document},
 	})
+}
+
+// newOwnPolicy adds the statements about the function itself to its role. The function waits for
+// its role, and so do not these for the function: they are a resource of their own.
+func newOwnPolicy(scope constructs.Construct, f plan.Function, role awsiam.IRole, references map[string]*string) {
+	var statements []awsiam.PolicyStatement
+	for _, s := range f.Statements {
+		if s.OfItself() {
+			statements = append(statements, newStatement(s, references))
+		}
+	}
+	if statements != nil {
+		awsiam.NewPolicy(scope, jsii.String("OwnPolicy"), &awsiam.PolicyProps{Statements: &statements, Roles: &[]awsiam.IRole{role}})
+	}
+}
+
+// newSchedule sends the alias of a function an event from time to time.
+func newSchedule(scope constructs.Construct, s *plan.Schedule, alias awslambda.Alias) {
+	rule := awscdk.NewCfnResource(scope, jsii.String("Schedule"), &awscdk.CfnResourceProps{
+		Type: jsii.String("AWS::Events::Rule"), // the package awsevents would double the time to compile
+		Properties: &map[string]any{
+			"Description": "work that was left", "State": "ENABLED",
+			"ScheduleExpression": fmt.Sprintf("rate(%d minutes)", int(s.Every.Minutes())),
+			"Targets":            []any{map[string]any{"Id": "function", "Arn": alias.FunctionArn(), "Input": s.Event}},
+		},
+	})
+	alias.AddPermission(jsii.String("AllowSchedule"), &awslambda.Permission{
+		Principal: awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil), SourceArn: rule.GetAtt(jsii.String("Arn"), awscdk.ResolutionTypeHint_STRING).ToString(),
+	})
+}
+
+// recursion returns whether Lambda stops a function that invokes itself; the default is to.
+func recursion(f plan.Function) awslambda.RecursiveLoop {
+	if f.Recursive {
+		return awslambda.RecursiveLoop_ALLOW
+	}
+	return ""
 }
 
 // newStatement returns a statement of the plan for the given principals, or, without

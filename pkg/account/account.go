@@ -56,6 +56,7 @@ type Principal struct {
 	Name   string
 	Role   Role
 	Limits Limits // zero unless the principal is in a [Store]
+	ID     string // of the [Credential.instance] in its [Store]; "" outside
 }
 
 // String returns the name of the principal for the log.

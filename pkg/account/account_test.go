@@ -115,6 +115,20 @@ func TestBearer(t *testing.T) {
 	}
 }
 
+// A key comes in either header; Authorization has priority.
+func TestSecretOf(t *testing.T) {
+	for want, h := range map[string]http.Header{
+		"":  {},
+		"a": {"X-Api-Key": {" a "}},
+		"b": {"Authorization": {"Bearer b"}, "X-Api-Key": {"a"}},
+		"c": {"Authorization": {"Bearer"}, "X-Api-Key": {"c"}},
+	} {
+		if got := secretOf(h); got != want {
+			t.Errorf("%v: %q, want %q", h, got, want)
+		}
+	}
+}
+
 func TestParseKeys(t *testing.T) {
 	list, err := ParseKeys(" client:k:1, ,monitor: k2 ,")
 	if err != nil || len(list) != 2 || list[0].Role != Client || list[1].Role != Monitor {

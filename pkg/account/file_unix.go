@@ -7,18 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
-
-	"golang.org/x/sys/unix"
 )
-
-// lockFile locks an open file until it is closed, or returns errLocked if another process has it.
-func lockFile(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	if errors.Is(err, unix.EWOULDBLOCK) {
-		return errLocked
-	}
-	return err
-}
 
 // own gives f the owner and the group of another file, if that exists: files that root
 // changes must stay readable for the server.

@@ -26,7 +26,7 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 		// Seed 002 answers 500 with these words.
 		return nil, llm.Errorf(llm.Forbidden, "UPLOAD_SECRET not configured: set it, or another key with the role worker, to allow uploads")
 	}
-	list, err := a.identify(r.Context(), bearer(r.Header))
+	list, err := a.senders(r)
 	if err != nil {
 		return nil, err
 	}
@@ -37,6 +37,16 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 		return nil, llm.Errorf(llm.Forbidden, "a key with the role %s may not do this", c.principal.Role)
 	}
 	return withCaller(r, c), nil
+}
+
+// senders returns the principals of a request: of its secret, or the one on whose behalf the
+// server itself makes it.
+func (a *Accounts) senders(r *http.Request) ([]Principal, error) {
+	if sender, ok := r.Context().Value(behalfKey{}).(string); ok {
+		p, err := a.sent(r.Context(), sender)
+		return []Principal{p}, err
+	}
+	return a.identify(r.Context(), secretOf(r.Header))
 }
 
 // knownPermission reports whether any role has p: a route with a forgotten or misspelt
@@ -87,7 +97,7 @@ func (a *Accounts) lookupSecret(ctx context.Context, kind Kind, secret string) (
 		return Principal{}, llm.Errorf(llm.Unauthenticated, "the %s expired on %s", kind, c.Expires.UTC().Format(time.DateOnly))
 	}
 	if kind == APIKey {
-		return Principal{Kind: string(APIKey), Name: c.Name, Role: c.Role, Limits: c.Limits}, nil
+		return Principal{Kind: string(APIKey), Name: c.Name, Role: c.Role, Limits: c.Limits, ID: c.instance()}, nil
 	}
 	user, err := a.cfg.Store.Get(ctx, User, c.Name)
 	if err != nil {
@@ -96,7 +106,16 @@ func (a *Accounts) lookupSecret(ctx context.Context, kind Kind, secret string) (
 	if c.Created.Before(user.Created) { // the user of the token was deleted; this is another of the same name
 		return Principal{}, ErrNotFound
 	}
-	return Principal{Kind: string(User), Name: user.Name, Role: user.Role, Limits: user.Limits}, nil
+	return Principal{Kind: string(User), Name: user.Name, Role: user.Role, Limits: user.Limits, ID: user.instance()}, nil
+}
+
+// secretOf returns the secret of a request: that of the Authorization header or else, as older
+// clients of Anthropic send it, of x-api-key.
+func secretOf(h http.Header) string {
+	if secret := bearer(h); secret != "" {
+		return secret
+	}
+	return strings.TrimSpace(h.Get("X-Api-Key"))
 }
 
 // bearer returns the secret of the Authorization header. Clients spell the scheme in

@@ -68,8 +68,12 @@ func lookup(keys []Key, secret string) (list []Principal) {
 	hash := sha256.Sum256([]byte(secret))
 	for i := range keys {
 		if subtle.ConstantTimeCompare(hash[:], keys[i].hash[:]) == 1 {
-			list = append(list, Principal{Kind: "configured", Name: keys[i].Name, Role: keys[i].Role})
+			list = append(list, keys[i].principal())
 		}
 	}
 	return list
+}
+
+func (k Key) principal() Principal {
+	return Principal{Kind: "configured", Name: k.Name, Role: k.Role}
 }

@@ -1,18 +1,24 @@
 package account
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
+
+	"glossa/pkg/llm"
 )
 
-// Limits bound the use by a user or a key; zero means unlimited.
+// Limits bound the use by a user or a key; zero means unlimited. They are comparable.
 type Limits struct {
-	Requests       Rate  `json:"requests,omitzero"`
-	TokensPerDay   int64 `json:"tokens_per_day,omitempty"`   // of prompts and answers, per UTC day
-	TokensPerMonth int64 `json:"tokens_per_month,omitempty"` // per UTC month
+	Requests       Rate    `json:"requests,omitzero"`
+	TokensPerDay   int64   `json:"tokens_per_day,omitempty"`   // of prompts and answers, per UTC day
+	TokensPerMonth int64   `json:"tokens_per_month,omitempty"` // per UTC month
+	USDPerDay      llm.USD `json:"usd_per_day,omitzero"`       // the cost of requests, as far as prices are known
+	USDPerMonth    llm.USD `json:"usd_per_month,omitzero"`
+	Models         Models  `json:"models,omitempty"` // the only models to be used; "": all
 }
 
 // Bounds of limits: their sums fit an int64, and the pause between requests is at
@@ -20,6 +26,7 @@ type Limits struct {
 const (
 	maxRequests = 1_000_000
 	maxTokenSum = 1_000_000_000_000_000
+	maxUSD      = 100_000 * llm.Dollar
 )
 
 // Check returns an error if limits, which may have been written by hand, are invalid.
@@ -27,7 +34,10 @@ func (l Limits) Check() error {
 	if l.TokensPerDay < 0 || l.TokensPerMonth < 0 || l.TokensPerDay > maxTokenSum || l.TokensPerMonth > maxTokenSum {
 		return errors.New("a token limit must be an integer from 1 to 10^15")
 	}
-	return l.Requests.check()
+	if l.USDPerDay < 0 || l.USDPerMonth < 0 || l.USDPerDay > maxUSD || l.USDPerMonth > maxUSD {
+		return fmt.Errorf("a limit of US dollars must be at most %s", maxUSD)
+	}
+	return cmp.Or(l.Models.check(), l.Requests.check())
 }
 
 // String formats limits for people: "10/s, 50000 tokens a day"; "none".
@@ -41,6 +51,15 @@ func (l Limits) String() string {
 	}
 	if l.TokensPerMonth > 0 {
 		parts = append(parts, fmt.Sprintf("%d tokens a month", l.TokensPerMonth))
+	}
+	if l.USDPerDay > 0 {
+		parts = append(parts, l.USDPerDay.String()+" US dollars a day")
+	}
+	if l.USDPerMonth > 0 {
+		parts = append(parts, l.USDPerMonth.String()+" US dollars a month")
+	}
+	if l.Models != "" {
+		parts = append(parts, "only the models "+string(l.Models))
 	}
 	if parts == nil {
 		return "none"

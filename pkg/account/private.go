@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"time"
+
+	"glossa/pkg/internal/flock"
 )
 
 // maxFile is the largest file that is read, in bytes: tens of thousands of
@@ -127,7 +129,11 @@ func lock(ctx context.Context, path string) (unlock func() error, err error) {
 		return nil, errors.Join(err, file.Close())
 	}
 	for deadline := time.Now().Add(lockPatience); ; {
-		if err = lockFile(file); !errors.Is(err, errLocked) || time.Now().After(deadline) {
+		if err = flock.Try(file); !errors.Is(err, flock.ErrLocked) {
+			break
+		}
+		if time.Now().After(deadline) {
+			err = errLocked
 			break
 		}
 		select {

@@ -158,6 +158,15 @@ func (l Limits) values() map[string]any {
 	if l.TokensPerMonth > 0 {
 		v["tokens_per_month"] = l.TokensPerMonth
 	}
+	if l.USDPerDay > 0 {
+		v["usd_per_day"] = json.Number(l.USDPerDay.String())
+	}
+	if l.USDPerMonth > 0 {
+		v["usd_per_month"] = json.Number(l.USDPerMonth.String())
+	}
+	if l.Models != "" {
+		v["models"] = string(l.Models)
+	}
 	return v
 }
 

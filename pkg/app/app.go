@@ -17,6 +17,7 @@ import (
 	"glossa/pkg/account"
 	"glossa/pkg/catalog"
 	"glossa/pkg/dialect/alephalpha"
+	"glossa/pkg/dialect/anthropic"
 	"glossa/pkg/dialect/invoke"
 	"glossa/pkg/dialect/lamini"
 	"glossa/pkg/dialect/openai"
@@ -35,6 +36,7 @@ import (
 	"glossa/pkg/page"
 	"glossa/pkg/publish"
 	"glossa/pkg/resilience"
+	"glossa/pkg/secret"
 )
 
 // App answers requests: it has the catalog, the accounts and the dialects.
@@ -48,6 +50,9 @@ type App struct {
 	bodies   *httpx.Bodies // shared by all handlers
 	catalog  *catalog.Catalog
 	answers  resilience.Store
+	secrets  *secret.Store
+	batches  *batchWork                     // nil: there are none
+	archive  responses.Store                // nil: responses are not stored
 	store    func() (*publish.Store, error) // nil: uploads are rejected
 	cloud    *cloud
 	local    *local.Loader      // of the models in this process
@@ -66,7 +71,10 @@ func New(cfg Config) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud}
+	a := &App{cfg: cfg, accounts: accounts, budgets: budgets, cloud: cloud, secrets: &secret.Store{Getenv: cfg.Getenv, Fetch: cloud.secret}}
+	if cfg.Getenv == nil {
+		a.secrets.Getenv = func(string) string { return "" }
+	}
 	if a.kernels, err = kernels(cfg.Kernel); err != nil {
 		return nil, err
 	}
@@ -97,9 +105,16 @@ func New(cfg Config) (*App, error) {
 	}
 	a.catalog = catalog.New(catalog.Config{
 		Source: source, Local: starters, Roots: roots, Loader: a.local,
-		Openers: map[string]catalog.Opener{catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker},
-		Memory:  cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly || cfg.Table == "" && cfg.Records == nil,
+		Openers:  map[string]catalog.Opener{catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker, catalog.OpenAI: a.openUpstream},
+		Standard: standard(),
+		Memory:   cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly || cfg.Table == "" && cfg.Records == nil,
 	})
+	if a.archive, err = archived(cfg, cloud.table); err != nil {
+		return nil, err
+	}
+	if a.batches, err = a.openBatches(); err != nil {
+		return nil, err
+	}
 	if cfg.Meter != nil {
 		a.meter = cfg.Meter(a.queue.Stats, a.known)
 	}
@@ -136,12 +151,13 @@ func (a *App) roots() (roots []catalog.Root, err error) {
 // Catalog returns the catalog, for the operator.
 func (a *App) Catalog() *catalog.Catalog { return a.catalog }
 
-// Models returns the models for requests. It defines the order of the interceptors, the
-// outermost first: the budget pays for the tokens that the meter counts; the meter counts
-// the final answer, whichever model gave it; fallbacks, of the same catalog, answer for a
-// model that fails; and each model has its own kept answers, which stay when it fails.
+// Models returns the models for requests, of which each sender sees those that it may use. It
+// defines the order of the interceptors, the outermost first: the budget pays for the tokens
+// that the meter counts; the meter counts the final answer, whichever model gave it;
+// fallbacks, of the same catalog, answer for a model that fails; each model has its own kept
+// answers, which stay when it fails, and its own prices.
 func (a *App) Models() llm.Models {
-	return a.budgets.Models(meter.Models(resilience.Models(a.catalog, a.openEntry, resilience.Keep(&a.answers))))
+	return account.ModelsFor(a.budgets.Models(meter.Models(resilience.Models(a.catalog, a.openEntry, resilience.Keep(&a.answers)))))
 }
 
 // A family is a dialect, or a part of one, and the function that serves it, with its routes.
@@ -152,13 +168,16 @@ type family struct {
 }
 
 // families is the list of families: a new dialect is a row here, its package, and its
-// function in functions/NAME. OpenAI's has two, so that a deployment sizes and scales
-// encoders apart from the models that continue texts.
+// function in functions/NAME. OpenAI's has three, so that a deployment sizes and scales
+// encoders, and what works in the background, apart from the models that clients wait for.
 func families() []family {
 	return []family{
 		{"openai", "openai", func(a *App) []httpx.Route { return openai.GenerationRoutes(openai.Config{Models: a.Models()}) }},
 		{"embeddings", "openai", func(a *App) []httpx.Route { return openai.EmbeddingRoutes(openai.Config{Models: a.Models()}) }},
-		{"responses", "responses", func(a *App) []httpx.Route { return responses.Routes(responses.Config{Models: a.Models()}) }},
+		{"responses", "responses", (*App).responses},
+		{"batches", "openai", (*App).batchRoutes},
+		{"messages", "anthropic", func(a *App) []httpx.Route { return anthropic.Routes(anthropic.Config{Models: a.Models()}) }},
+		{"ollama", "ollama", (*App).ollama},
 		{"alpha", "alpha", (*App).alpha},
 		{"textsynth", "textsynth", func(a *App) []httpx.Route { return textsynth.Routes(textsynth.Config{Models: a.Models()}) }},
 		{"alephalpha", "alephalpha", (*App).alephalpha},
@@ -168,6 +187,9 @@ func families() []family {
 		}},
 	}
 }
+
+// CatchAll is the family whose function answers unknown paths, of all families.
+const CatchAll = "alephalpha"
 
 // Families returns the names of the families of routes, one for each function.
 func Families() (names []string) {
@@ -242,18 +264,21 @@ func (a *App) Handler(families ...string) http.Handler {
 }
 
 func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
-	mux := httpx.Mux{
-		Routes:   a.Routes(families...),
-		Fallback: alephalpha.Errors, // for paths at the root, where its clients look
-		Browsers: browsers,
-		Guard:    a.guard,
-		Bodies:   a.bodies,
+	mux := a.mux(browsers, a.Routes(families...), alephalpha.Errors) // whose clients look at the root
+	if slices.Equal(families, []string{CatchAll}) {
+		mux.Known = a.Routes()
 	}
+	return mux.Handler()
+}
+
+// mux serves routes; paths that are like none are answered with an error of the shape fallback.
+func (a *App) mux(browsers httpx.Browsers, routes []httpx.Route, fallback httpx.Errors) *httpx.Mux {
+	mux := &httpx.Mux{Routes: routes, Fallback: fallback, Browsers: browsers, Guard: a.guard, Bodies: a.bodies}
 	if a.activity != nil {
 		mux.Begin = a.activity.Begin
 	}
 	mux.Observe, mux.Log = a.observers()
-	return mux.Handler()
+	return mux
 }
 
 // Report logs the served models. The catalog logs the others.

@@ -46,6 +46,8 @@ func limited(t *testing.T, store account.Store, name string, role account.Role, 
 // paths has a request for a few tokens in each dialect.
 var paths = map[string]string{
 	"/v1/chat/completions":           `{"model":"golden","max_tokens":2,"messages":[{"role":"user","content":"a"}]}`,
+	"/api/embed":                     `{"model":"golden","input":"a"}`,
+	"/v1/messages":                   `{"model":"golden","max_tokens":2,"messages":[{"role":"user","content":"a"}]}`,
 	"/v1/responses":                  `{"model":"golden","input":"a","max_output_tokens":2}`,
 	"/v1/engines/golden/completions": `{"prompt":"a","max_tokens":2}`,
 	"/v1/engines/golden/logprob":     `{"context":"a","continuation":"b"}`,
@@ -136,8 +138,11 @@ func TestAccountsThatCannotBeAsked(t *testing.T) {
 	}
 	h := golden(t, Config{Auth: true, Table: "glossa"}).Handler()
 	for path, body := range paths {
-		res := ask(h, "POST", path, secret, strings.NewReader(body))
-		if text := text(t, res); res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") != "5" || !json.Valid([]byte(text)) || strings.Contains(text, "dynamodb") {
+		res, status := ask(h, "POST", path, secret, strings.NewReader(body)), http.StatusServiceUnavailable
+		if path == "/v1/messages" {
+			status = 529 // Anthropic's
+		}
+		if text := text(t, res); res.StatusCode != status || res.Header.Get("Retry-After") != "5" || !json.Valid([]byte(text)) || strings.Contains(text, "dynamodb") {
 			t.Errorf("%s: %d, %v, %s", path, res.StatusCode, res.Header, text)
 		}
 	}

@@ -72,7 +72,32 @@ func calls(t testing.TB) []call {
 		{"GET", "/usage", "", account.Monitor, "", 200},
 		{"GET", "/usage?day=2026-11-22&principal=key%20ci", "/usage", account.Admin, "", 200},
 		{"GET", "/usage?day=today", "/usage", account.Admin, "", 400},
-	}, callsOpenAI(), callsLamini(), callsAlpha(t), callsTextSynth(), callsAlephAlpha(), callsInvoke())
+	}, callsOpenAI(), callsAnthropic(), callsOllama(), callsLamini(), callsAlpha(t), callsTextSynth(), callsAlephAlpha(), callsInvoke())
+}
+
+func callsAnthropic() []call {
+	return []call{
+		{"POST", "/v1/messages", "", account.Client, `{"model":"golden","max_tokens":2,"messages":[{"role":"user","content":"a"}],"system":"b","stop_sequences":["x"],"metadata":{"user_id":"u"}}`, 200},
+		{"POST", "/v1/messages", "", account.Client, `{"model":"golden","max_tokens":2,"messages":[{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]},{"role":"assistant","content":"b"}],"stream":true}`, 200},
+		{"POST", "/v1/messages", "", account.Client, `{"model":"golden","messages":[{"role":"user","content":"a"}]}`, 400},
+		{"POST", "/v1/messages", "", account.Client, `{"model":"none","max_tokens":2,"messages":[{"role":"user","content":"a"}]}`, 404},
+		{"POST", "/v1/messages/count_tokens", "", account.Client, `{"model":"golden","messages":[{"role":"user","content":"a"}]}`, 200},
+	}
+}
+
+func callsOllama() []call {
+	return []call{
+		{"POST", "/api/chat", "", account.Client, `{"model":"golden","messages":[{"role":"user","content":"a"}],"stream":false,"options":{"num_predict":2}}`, 200},
+		{"POST", "/api/chat", "", account.Client, `{"model":"golden","messages":[{"role":"user","content":"a"}],"options":{"num_predict":2}}`, 200},
+		{"POST", "/api/embed", "", account.Client, `{"model":"encoder","input":["a","b"]}`, 200},
+		{"POST", "/api/embeddings", "", account.Client, `{"model":"encoder","prompt":"a"}`, 200},
+		{"GET", "/api/tags", "", account.Client, "", 200},
+		{"GET", "/api/ps", "", account.Client, "", 200},
+		{"POST", "/api/show", "", account.Client, `{"model":"golden"}`, 200},
+		{"POST", "/api/show", "", account.Client, `{"model":"none"}`, 404},
+		{"POST", "/api/generate", "", account.Client, `{"model":"golden","prompt":"a","raw":true,"options":{"num_predict":2}}`, 200},
+		{"POST", "/api/generate", "", account.Client, `{"model":"golden","prompt":"a","suffix":"b"}`, 400},
+	}
 }
 
 func callsOpenAI() []call {

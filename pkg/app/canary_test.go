@@ -138,10 +138,14 @@ func dialectOf(path, body string) string {
 		return "lamini"
 	case strings.HasPrefix(path, "/v1/engines"):
 		return "textsynth"
+	case strings.HasPrefix(path, "/v1/messages"):
+		return "anthropic"
 	case strings.HasPrefix(path, "/v1/responses"):
 		return "responses"
 	case strings.HasPrefix(path, "/v1"), strings.HasPrefix(path, "/vllm"), path == "/chat/completions":
 		return "openai"
+	case strings.HasPrefix(path, "/api/embed"), strings.HasPrefix(path, "/api") && strings.Contains(body, `"options"`):
+		return "ollama"
 	case strings.HasPrefix(path, "/api"):
 		return "alpha"
 	case strings.HasPrefix(path, "/invoke"):

@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"glossa/pkg/backend/awsrest"
+	"glossa/pkg/backend/upstream"
 	"glossa/pkg/bucket"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
@@ -28,10 +29,17 @@ type cloud struct {
 	endpoints    Endpoints
 	bedrockToken string
 	clients      awsrest.Clients // of remote models
+
+	// Clients of the endpoints that records name, for all addresses and for public ones.
+	anywhere, public func() *http.Client
 }
 
 func newCloud(cfg Config) *cloud {
-	return &cloud{load: sync.OnceValues(cfg.loadAWS), endpoints: cfg.Endpoints, bedrockToken: cfg.BedrockToken}
+	return &cloud{
+		load: sync.OnceValues(cfg.loadAWS), endpoints: cfg.Endpoints, bedrockToken: cfg.BedrockToken,
+		anywhere: sync.OnceValue(func() *http.Client { return upstream.NewClient(true) }),
+		public:   sync.OnceValue(func() *http.Client { return upstream.NewClient(false) }),
+	}
 }
 
 // table returns the DynamoDB table of that name.

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
@@ -20,6 +21,7 @@ import (
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
 	"glossa/pkg/memory"
+	"glossa/pkg/meter"
 	"glossa/pkg/meter/emf"
 )
 
@@ -53,16 +55,36 @@ type Config struct {
 	// unchanged; [FromEnv] sets most of the memory of a container or a function.
 	HeapLimit int64
 
+	// Computer has the prices of this machine, for models of this process without prices of
+	// their own; nil: unknown. [FromEnv] sets it in a Lambda function.
+	Computer *meter.Computer
+
 	Endpoints Endpoints // of AWS
 	// BedrockToken is an API key of Amazon Bedrock, sent in place of signatures; "": none.
 	BedrockToken string
+
+	// PublicUpstreams refuses endpoints of records outside the public internet, unless a record
+	// allows its own. [FromEnv] sets it in a Lambda function.
+	PublicUpstreams bool
+	// Getenv returns variables of the environment that hold keys of endpoints; nil: there are
+	// none.
+	Getenv func(name string) string
 
 	// Defaults for requests of the API layer: drop unmapped keys, and write lines for
 	// events without keys.
 	IgnoreUnmapped, EmptyLines bool
 
 	// AWS finds the AWS account; nil: the environment alone names it, as in functions.
-	AWS      func(*awshttp.BuildableClient) (aws.Config, error)
+	AWS func(*awshttp.BuildableClient) (aws.Config, error)
+	// KeepResponses is the time for which responses are stored, in Table or, without one, in
+	// this process; 0: the default of [responses.Config]; negative: they are not stored.
+	KeepResponses time.Duration
+	// Batches is the directory of files and batches, or s3://bucket/prefix; "": there are none.
+	Batches string
+	// BatchFunctions is the number of functions that work on batches at once; 0:
+	// [DefaultBatchFunctions].
+	BatchFunctions int
+
 	Auth     bool // all routes except the public ones need a key
 	Keys     []account.Key
 	Accounts string // file of users and API keys, in addition to Keys; the budgets are in the same directory; "": none
@@ -101,9 +123,13 @@ func Variables() [][2]string {
 	return [][2]string{
 		{"GLOSSA_CHECKPOINTS", "directory of training runs and published models, or s3://bucket/prefix"},
 		{"GLOSSA_TABLE", "DynamoDB table of model records and, unless GLOSSA_ACCOUNTS names a file, of users, API keys and budgets"},
+		{"GLOSSA_RESPONSE_DAYS", "days for which responses are stored, in the table or, outside of Lambda, in memory; default 30; 0: they are not stored"},
+		{"GLOSSA_BATCHES", "directory of the files and batches of OpenAI's Batch API, or s3://bucket/prefix; none: no batches"},
+		{"GLOSSA_BATCH_FUNCTIONS", "maximum functions that work on batches at once; default " + strconv.Itoa(DefaultBatchFunctions)},
 		{"GLOSSA_WORKERS", "maximum concurrent generations"},
 		{"GLOSSA_MEMORY", "memory for the weights of open models, such as 8GiB; default three quarters of the available memory"},
 		{"AWS_LAMBDA_FUNCTION_MEMORY_SIZE", "set by Lambda: the memory of the function in MB"},
+		{"GLOSSA_LAMBDA_PRICES", "prices of Lambda in US dollars, for models that a function computes: of a GB-second and, after a comma, of a request; 0: unknown; default those of us-east-1 for the function's architecture"},
 		{"GOMEMLIMIT", "memory limit of the Go runtime, such as 3GiB; default seven eighths of the memory of the container or function"},
 		{"GLOSSA_QUANT", "format of weights in memory: stored (as in the file, the default),  " + strings.Join(dtype.Options(), ", ")},
 		{"GLOSSA_THREADS", "threads that compute a model; default one per processor"},
@@ -133,6 +159,9 @@ func Variables() [][2]string {
 	}
 }
 
+// noBatches is the value of GLOSSA_BATCHES without which a command chooses a directory.
+const noBatches = "none"
+
 // Environment returns the configuration of the process's environment.
 func Environment() (Config, error) { return FromEnv(os.Getenv) }
 
@@ -144,22 +173,25 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
 		Accounts:    getenv("GLOSSA_ACCOUNTS"),
 		Table:       getenv("GLOSSA_TABLE"),
-		ListedOnly:  e.flag("GLOSSA_LISTED_ONLY"),
-		Kernel:      getenv("GLOSSA_KERNEL"),
-		HubToken:    getenv("HF_TOKEN"),
-		Workers:     e.count("GLOSSA_WORKERS"),
-		Threads:     e.count("GLOSSA_THREADS"),
-		Quant:       getenv("GLOSSA_QUANT"),
+		Batches:     strings.TrimPrefix(getenv("GLOSSA_BATCHES"), noBatches), BatchFunctions: e.count("GLOSSA_BATCH_FUNCTIONS"),
+		ListedOnly: e.flag("GLOSSA_LISTED_ONLY"),
+		Kernel:     getenv("GLOSSA_KERNEL"),
+		HubToken:   getenv("HF_TOKEN"),
+		Workers:    e.count("GLOSSA_WORKERS"),
+		Threads:    e.count("GLOSSA_THREADS"),
+		Quant:      getenv("GLOSSA_QUANT"),
 		Endpoints: Endpoints{
 			Bedrock: e.address("GLOSSA_BEDROCK_ENDPOINT"), SageMaker: e.address("GLOSSA_SAGEMAKER_ENDPOINT"), DynamoDB: e.address("GLOSSA_DYNAMODB_ENDPOINT"),
 			S3: e.address("GLOSSA_S3_ENDPOINT"),
 		},
-		BedrockToken:   getenv("AWS_BEARER_TOKEN_BEDROCK"),
-		Auth:           !e.flag("GLOSSA_OPEN"),
-		Listen:         cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
-		Hosts:          e.list("GLOSSA_HOSTS", httpx.CheckNames),
-		Origins:        e.list("GLOSSA_ORIGINS", httpx.CheckOrigins),
-		IgnoreUnmapped: e.flag("GLOSSA_IGNORE_UNMAPPED"), EmptyLines: e.flag("GLOSSA_EMPTY_LINES"),
+		BedrockToken:    getenv("AWS_BEARER_TOKEN_BEDROCK"),
+		PublicUpstreams: getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE") != "", // set by Lambda
+		Getenv:          getenv,
+		Auth:            !e.flag("GLOSSA_OPEN"),
+		Listen:          cmp.Or(getenv("GLOSSA_LISTEN"), "localhost:8080"),
+		Hosts:           e.list("GLOSSA_HOSTS", httpx.CheckNames),
+		Origins:         e.list("GLOSSA_ORIGINS", httpx.CheckOrigins),
+		IgnoreUnmapped:  e.flag("GLOSSA_IGNORE_UNMAPPED"), EmptyLines: e.flag("GLOSSA_EMPTY_LINES"),
 		Host: host.Config{
 			StreamREST: e.flag("GLOSSA_STREAM_REST"), StreamURL: e.flag("GLOSSA_STREAM_URL"),
 			BasePath: getenv("GLOSSA_BASE_PATH"),
@@ -171,6 +203,11 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		}
 		cfg.Records = recordsIn(dir)
 	}
+	if days := getenv("GLOSSA_RESPONSE_DAYS"); days == "0" {
+		cfg.KeepResponses = -1
+	} else {
+		cfg.KeepResponses = time.Duration(e.count("GLOSSA_RESPONSE_DAYS")) * 24 * time.Hour
+	}
 	var err error
 	limits := memory.Detect(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
 	if getenv("GOMEMLIMIT") == "" { // Go's runtime reads it itself
@@ -181,6 +218,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			e.fail("GLOSSA_MEMORY", err)
 		}
 	}
+	cfg.Computer = e.computer("GLOSSA_LAMBDA_PRICES", getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
 	cfg.BodyMemory = limits.Bodies()
 	cfg.RequestMemory = limits.Request(cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
 	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {

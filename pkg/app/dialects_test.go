@@ -27,6 +27,12 @@ var asked = []struct {
 	{"POST", "/v1/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}]}`, "", "choices", "error.message"},
 	{"POST", "/chat/completions", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"maximum_tokens":1}`, "", "choices", "error.message"},
 	{"POST", "/v1/completions", `{"model":"MODEL","prompt":"a"}`, "", "choices", "error.message"},
+	{"POST", "/api/chat", `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"stream":false,"options":{"num_predict":4}}`, "", "message", "error"},
+	{"POST", "/api/generate", `{"model":"MODEL","prompt":"a","raw":true,"stream":false,"options":{"num_predict":4}}`, "", "response", "error"},
+	{"POST", "/api/embed", `{"model":"MODEL","input":"a"}`, "embed", "embeddings", "error"},
+	{"POST", "/api/embeddings", `{"model":"MODEL","prompt":"a"}`, "embed", "embedding", "error"},
+	{"POST", "/v1/messages", `{"model":"MODEL","max_tokens":4,"messages":[{"role":"user","content":"a"}]}`, "", "content", "error.message"},
+	{"POST", "/v1/messages/count_tokens", `{"model":"MODEL","messages":[{"role":"user","content":"a"}]}`, "render", "input_tokens", "error.message"},
 	{"POST", "/v1/responses", `{"model":"MODEL","input":"a"}`, "", "output", "error.message"},
 	{"POST", "/v1/responses/input_tokens", `{"model":"MODEL","input":"a"}`, "render", "input_tokens", "error.message"},
 	{"POST", "/v1/embeddings", `{"model":"MODEL","input":"a"}`, "embed", "data", "error.message"},
@@ -138,7 +144,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 		{local, "local", "golden", []string{"", "score", "embed", "tokenize", "render"}},
 		{local, "local", "translator", []string{"embed", "tokenize", "translate"}},
 		{local, "local", "ranker", []string{"rerank", "tokenize"}},
-		{local, "local", "encoder", []string{"embed", "semantic", "tokenize"}},
+		{local, "local", "encoder", []string{"embed", "semantic", "rerank", "tokenize"}},
 		{script, "elsewhere", "script", []string{"", "form", "tools"}},
 	} {
 		h := m.app.Handler()
@@ -236,6 +242,10 @@ func TestAskedIsComplete(t *testing.T) {
 		for _, name := range []string{"{engine_id}", "{id}"} {
 			delete(left, c.method+" "+strings.ReplaceAll(path, "MODEL", name))
 		}
+	}
+	const response = "/v1/responses/{response_id}" // they run no model
+	for _, name := range []string{"GET " + response, "DELETE " + response, "GET " + response + "/input_items", "POST " + response + "/cancel"} {
+		delete(left, name)
 	}
 	for _, alias := range []string{"GET /inference", "GET /api/generate", "POST /api/chat", "POST /invoke_stream"} { // the same handlers
 		delete(left, alias)

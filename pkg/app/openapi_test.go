@@ -66,7 +66,7 @@ func eventsOf(method, path string) string {
 // whole returns the document of all routes.
 func whole(t *testing.T) (*App, *openapi3.T) {
 	t.Helper()
-	a := golden(t, Config{Auth: true, Keys: keys(t), Accounts: emptyAccounts(t)})
+	a := golden(t, Config{Auth: true, Keys: keys(t), Accounts: emptyAccounts(t), Batches: t.TempDir()})
 	return a, load(t, a.Handler())
 }
 
@@ -345,7 +345,7 @@ func TestFormsFitTheDocument(t *testing.T) {
 }
 
 func TestAnswersFitTheDocument(t *testing.T) {
-	a := golden(t, Config{Auth: true, Keys: keys(t)})
+	a := golden(t, Config{Auth: true, Keys: keys(t), Batches: t.TempDir()})
 	addTranslator(t, a)
 	addRanker(t, a)
 	addEncoder(t, a)
@@ -358,6 +358,8 @@ func TestAnswersFitTheDocument(t *testing.T) {
 		answered[fmt.Sprint(c.method, " ", pattern, " ", c.status)] = true
 	}
 	checkUploads(t, h, doc, answered)
+	storedCalls(t, a, h, doc, answered)
+	batchCalls(t, h, doc, answered)
 	for _, route := range a.Routes() { // answers for missing permissions and for too large requests
 		pattern := openapi.Path(route.Pattern)
 		path := strings.NewReplacer("{id}", "golden", "{engine_id}", "golden", "{name}", "golden").Replace(pattern)

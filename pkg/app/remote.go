@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
@@ -11,9 +12,11 @@ import (
 	"glossa/pkg/backend/bedrock"
 	"glossa/pkg/backend/remote"
 	"glossa/pkg/backend/sagemaker"
+	"glossa/pkg/backend/upstream"
 	"glossa/pkg/catalog"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/secret"
 	"glossa/pkg/structured"
 )
 
@@ -63,17 +66,71 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record) (llm.Backend
 	return structured.Wrap(sagemaker.New(c, target, model), count, a.turns), nil
 }
 
+// openUpstream returns the backend of a model at an endpoint that speaks OpenAI's API.
+func (a *App) openUpstream(_ context.Context, rec *catalog.Record) (llm.Backend, error) {
+	model, err := described(rec)
+	if err != nil {
+		return nil, err
+	}
+	at := rec.Upstream
+	base, err := url.Parse(at.URL)
+	if err != nil || at.URL == "" {
+		return nil, llm.Errorf(llm.Unsupported, "the record of %s has no url", rec.Name)
+	}
+	target := upstream.Target{Base: base, Model: cmp.Or(at.Model, rec.Name)}
+	if at.Key != nil {
+		target.Key = a.secrets.Value(*at.Key)
+	}
+	client := a.cloud.anywhere()
+	if a.cfg.PublicUpstreams && !at.Private {
+		client = a.cloud.public()
+	}
+	return structured.Wrap(upstream.New(client, target, model), count, a.turns), nil
+}
+
+// secret reads a secret from the account.
+func (c *cloud) secret(ctx context.Context, r secret.Reference) (string, error) {
+	service := awsrest.SecretsManager()
+	if r.Kind == secret.Parameter {
+		service = awsrest.SSM()
+	}
+	region, err := regionOf(r.Name)
+	if err != nil {
+		return "", err
+	}
+	client, err := c.client(service, region, "", "")
+	if err != nil {
+		return "", err
+	}
+	return client.Secret(ctx, r.Name)
+}
+
 // described returns the model that a record describes.
 func described(rec *catalog.Record) (remote.Model, error) {
 	if rec.Schema == nil {
 		return remote.Model{}, llm.Errorf(llm.Unsupported,
 			"no record describes the requests of %s: add one for this model or for its group", rec.Name)
 	}
-	return remote.Model{Schema: rec.Schema, OnUsage: count}, nil
+	m := remote.Model{Schema: rec.Schema, OnUsage: count}
+	if rec.Drop {
+		m.OnDrop = tellDropped
+	}
+	return m, nil
 }
 
-// count counts tokens that no chunk reports.
-func count(ctx context.Context, used llm.Usage) { httpx.RecordOf(ctx).Count(used) }
+// tellDropped names the parameters that a model lacks, and that its record drops, in a header.
+func tellDropped(ctx context.Context, names []string) {
+	if h := httpx.RecordOf(ctx).Header; h != nil {
+		httpx.Ignore(h, names...)
+	}
+}
+
+// count counts tokens that no chunk reports, and their cost.
+func count(ctx context.Context, used llm.Usage) {
+	rec := httpx.RecordOf(ctx)
+	used.Cost = rec.Prices.Cost(used, 0)
+	rec.Count(used)
+}
 
 // region returns the configuration of a region; "" is that of the environment.
 func (c *cloud) region(name string) (aws.Config, error) {

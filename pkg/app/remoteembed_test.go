@@ -124,11 +124,13 @@ func TestRemoteEmbeddings(t *testing.T) {
 		if got := post("/v1/embedding", `{"model_name":"MODEL","prompt":"dddd"}`); !strings.Contains(got, "[4") {
 			t.Errorf("%s: Lamini: %s", m.name, got)
 		}
+		if got := post("/v1/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`); !strings.Contains(got, `"relevance_score":1`) || strings.Contains(got, "usage") != counts {
+			t.Errorf("%s: %s", m.name, got)
+		}
 		before := len(service.Requests())
 		for path, body := range map[string]string{
 			"/v1/chat/completions": `{"model":"MODEL","messages":[{"role":"user","content":"a"}]}`,
 			"/v1/completions":      `{"model":"MODEL","prompt":"a"}`,
-			"/v1/rerank":           `{"model":"MODEL","query":"a","documents":["b"]}`,
 			"/embed":               `{"model":"MODEL","prompt":"a","layers":[0]}`,
 			"/v1/embeddings":       `{"model":"MODEL","input":[1,2]}`,
 		} {

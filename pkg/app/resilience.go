@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/meter"
 	"glossa/pkg/resilience"
 )
 
@@ -14,6 +15,9 @@ func (a *App) openEntry(ctx context.Context, name string) (*llm.Model, resilienc
 	model, e, err := a.catalog.OpenEntry(ctx, name)
 	if e == nil {
 		return nil, resilience.Policy{}, err
+	}
+	if err == nil {
+		model = meter.Price(model, a.cfg.Computer)
 	}
 	rec := e.Record()
 	p := resilience.Policy{Info: e.ModelInfo, Fallbacks: rec.Fallbacks, Seeded: e.InProcess}

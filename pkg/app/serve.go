@@ -49,6 +49,7 @@ func (a *App) Serve(ctx context.Context, ln net.Listener, families ...string) er
 	a.local.HoldBallast()
 	cfg := a.host()
 	cfg.Grace = cmp.Or(cfg.Grace, Grace)
+	defer a.startBatches(ctx)()
 	return host.Serve(ctx, ln, a.handler(a.browsers(ln.Addr()), families), cfg)
 }
 
@@ -105,6 +106,9 @@ func function(family string) error {
 	cfg.Uploads = family == "alpha"
 	if host.OnLambda(os.Getenv) {
 		cfg.Metrics = os.Stdout
+		if cfg.Table == "" {
+			cfg.KeepResponses = -1 // the next request may come to another instance
+		}
 	}
 	a, err := New(cfg)
 	if err != nil {
@@ -113,7 +117,11 @@ func function(family string) error {
 	if host.OnLambda(os.Getenv) {
 		a.local.HoldBallast()
 		go a.Report(context.Background()) // in parallel with the first request, which does not wait for it
-		host.Start(a.Handler(family), a.host())
+		cfg := a.host()
+		if family == "batches" && a.batches != nil {
+			cfg.Event = a.batches.event
+		}
+		host.Start(a.Handler(family), cfg)
 		return nil
 	}
 	a.Report(context.Background())

@@ -6,6 +6,9 @@ import (
 	"net/http"
 	"slices"
 
+	"glossa/pkg/dialect/anthropic"
+	"glossa/pkg/dialect/lamini"
+	"glossa/pkg/dialect/ollama"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
@@ -21,6 +24,10 @@ type sharing struct {
 func sharings() []sharing {
 	return []sharing{
 		{http.MethodPost, "/v1/completions", "openai", "lamini", pickCompletions},
+		{http.MethodGet, "/v1/models", "openai", "messages", pickModels},
+		{http.MethodGet, "/v1/models/{id...}", "openai", "messages", pickModels},
+		{http.MethodPost, "/api/chat", "alpha", "ollama", pickOllama},
+		{http.MethodPost, "/api/generate", "alpha", "ollama", pickOllama},
 		{http.MethodPost, "/tokenize", "alephalpha", "openai", pickTokens},
 		{http.MethodPost, "/detokenize", "alephalpha", "openai", pickTokens},
 	}
@@ -52,7 +59,7 @@ func (a *App) routes(family string) []httpx.Route {
 // dialect.
 func pickCompletions(header http.Header, body []byte) (int, error) {
 	byHeader := 0
-	if header.Get("Lamini-Version") != "" {
+	if lamini.Ours(header) {
 		byHeader = 1
 	}
 	var keys struct {
@@ -64,15 +71,31 @@ func pickCompletions(header http.Header, body []byte) (int, error) {
 	if json.Unmarshal(body, &keys) != nil { // the dialect returns a better error
 		return byHeader, nil
 	}
-	openai, lamini := keys.Model != nil, byHeader == 1
+	isOpenAI, isLamini := keys.Model != nil, byHeader == 1
 	for _, key := range []json.RawMessage{keys.ModelName, keys.OutputType, keys.MaxNewTokens} {
-		lamini = lamini || key != nil
+		isLamini = isLamini || key != nil
 	}
 	switch {
-	case openai && lamini:
+	case isOpenAI && isLamini:
 		const message = "is OpenAI's key, but the request also has a key or a header of Lamini: send only one kind"
 		return byHeader, &llm.Error{Code: llm.Unsupported, Param: "model", Message: message}
-	case lamini:
+	case isLamini:
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// pickModels distinguishes OpenAI's clients (0) from Anthropic's (1).
+func pickModels(header http.Header, _ []byte) (int, error) {
+	if anthropic.Ours(header) {
+		return 1, nil
+	}
+	return 0, nil
+}
+
+// pickOllama distinguishes Alpha's clients (0) from Ollama's (1).
+func pickOllama(header http.Header, body []byte) (int, error) {
+	if ollama.Ours(header, body) {
 		return 1, nil
 	}
 	return 0, nil

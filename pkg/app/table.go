@@ -1,6 +1,8 @@
 package app
 
 import (
+	"io/fs"
+
 	"glossa/pkg/catalog"
 	"glossa/pkg/table"
 	"glossa/schemas"
@@ -28,4 +30,14 @@ func records(cfg Config, open func(name string) (*table.Table, error)) (source, 
 		local = files
 	}
 	return catalog.Table{Table: t}, local, nil
+}
+
+// standard returns the embedded records that describe the requests of endpoints with OpenAI's
+// API: those of a table need none of their own.
+func standard() (list []catalog.Item) {
+	files, _ := fs.Glob(schemas.Files(), catalog.OpenAI+"-*.json") // the pattern is valid
+	for _, name := range files {
+		list = append(list, catalog.ReadItem(schemas.Files(), name))
+	}
+	return list
 }

@@ -128,6 +128,9 @@ func (b *Bucket) do(ctx context.Context, q *request) (header http.Header, body [
 		if err != nil {
 			return &transient{slow(ctx, err)}
 		}
+		if q.method == http.MethodGet {
+			return nil // its body is what was asked for
+		}
 		return errorInBody(b.client, q.key, body)
 	})
 	return header, body, err

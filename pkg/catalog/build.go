@@ -157,11 +157,12 @@ func tooLarge(need, limit int64) error {
 func (rec *Record) entry(run *Run) *Entry {
 	info := llm.ModelInfo{
 		Name: rec.Name, Family: rec.Family, InProcess: run != nil, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
-		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped, Aliases: rec.Aliases,
+		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped, Drops: rec.Drop, Aliases: rec.Aliases, Prices: rec.Prices,
 	}
 	info.Task = rec.Schema.Task()
 	if run != nil {
 		info.Run, info.Task = run.Info, run.Task
+		info.Size, info.Parameters = run.Size, run.Parameters
 		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {
 			info.Context = run.Context // a record can only lower it
 		}
@@ -169,6 +170,7 @@ func (rec *Record) entry(run *Run) *Entry {
 			info.Created = run.ModTime
 		}
 	}
+	info.Streaming = info.Streaming && info.Task == llm.TaskGenerate // vectors and scores come whole
 	return &Entry{ModelInfo: info, Run: run, Item: rec.Key, rec: rec}
 }
 

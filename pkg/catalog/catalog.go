@@ -33,11 +33,14 @@ const DefaultTTL = 5 * time.Second
 
 // Config configures a [Catalog]. The zero value has no models.
 type Config struct {
-	Source  Source            // nil: no records
-	Local   Source            // more records of the family local, except those whose names Source has; nil: none
-	Roots   []Root            // directories of runs; if several have a name, the first one serves it
-	Loader  Loader            // of the family local; nil: models of that family are problems
-	Openers map[string]Opener // by remote family; models of other families are problems
+	Source Source // nil: no records
+	Local  Source // more records of the family local, except those whose names Source has; nil: none
+	// Standard are records of groups that lend their schemas to records of Source that lack one
+	// and whose own group Source lacks, too.
+	Standard []Item
+	Roots    []Root            // directories of runs; if several have a name, the first one serves it
+	Loader   Loader            // of the family local; nil: models of that family are problems
+	Openers  map[string]Opener // by remote family; models of other families are problems
 	// ListedOnly refuses models that are not listed. Without it a remote one is served when
 	// it is asked for, if a record describes it: its own or that of its group.
 	ListedOnly bool
@@ -91,9 +94,14 @@ var _ llm.Models = (*Catalog)(nil)
 // New returns a catalog. It reads nothing before the first call of a method.
 func New(cfg Config) *Catalog {
 	cfg.TTL = cmp.Or(cfg.TTL, DefaultTTL)
+	standard := sync.OnceValue(func() itemSet {
+		var r reader
+		all, _ := r.index(cfg.Standard, nil) // the embedded ones, which a test checks
+		return all
+	})
 	return &Catalog{
 		cfg: cfg, fixed: make([]scan, len(cfg.Roots)), open: map[string]*opened{},
-		source: feed{source: cfg.Source, ttl: cfg.TTL}, local: feed{source: cfg.Local, ttl: cfg.TTL},
+		source: feed{source: cfg.Source, standard: standard, ttl: cfg.TTL}, local: feed{source: cfg.Local, standard: standard, ttl: cfg.TTL},
 	}
 }
 

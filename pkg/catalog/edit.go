@@ -25,6 +25,7 @@ type Addition struct {
 	Items    []Item // records, which replace those of the same sk; the rows of an all-models are added to the table's
 	Rows     []Row  // of models, which replace those of the same names
 	Defaults []Item // records for the rows that have no other
+	Groups   []Item // lend their schemas to Items, and are not written
 }
 
 // maxStored is the largest item that a table takes, in bytes of names and values.
@@ -124,7 +125,12 @@ type plan struct {
 func newPlan(stored []Item, a Addition) (*plan, error) {
 	var r reader
 	all, _ := r.index(stored, nil)
-	added, err := valid(a.Items, all)
+	groups, err := valid(a.Groups, nil)
+	if err != nil {
+		return nil, err
+	}
+	maps.Copy(groups, all)
+	added, err := valid(a.Items, groups)
 	if err != nil {
 		return nil, err
 	}

@@ -18,9 +18,10 @@ const (
 
 // A feed keeps the last answer of a source.
 type feed struct {
-	source Source // nil: no records
-	ttl    time.Duration
-	reader reader
+	source   Source         // nil: no records
+	standard func() itemSet // records that lend their schemas
+	ttl      time.Duration
+	reader   reader
 
 	good   bool      // there was an answer
 	size   int       // of the last one, in bytes of JSON
@@ -54,7 +55,7 @@ func (f *feed) refresh(ctx context.Context) {
 		f.window = window{pause, pause + f.ttl}
 		return
 	}
-	f.listing = f.reader.read(items, nil)
+	f.listing = f.reader.read(items, f.standard())
 	f.good, f.answer, f.failed = true, f.asked, 0
 	f.size = 0
 	for _, it := range items {

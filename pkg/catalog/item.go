@@ -12,6 +12,7 @@ import (
 	"glossa/pkg/arn"
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/dtype"
+	"glossa/pkg/llm"
 	"glossa/pkg/schema"
 )
 
@@ -27,9 +28,13 @@ type item struct {
 	modelID     string
 	endpoint    string
 	component   string
+	upstream    Upstream
+	like        string // the group that lends its schema, of the family openai
+	drop        bool   // parameters that the model lacks are left out
 	guardrail   Guardrail
 	fallbacks   []string
 	cache       whole
+	prices      *llm.Prices // nil: unknown
 	created     stamp
 	listed      *bool // nil: by its key, see [itemSet.selfListed]
 	lenient     *bool // drop unmapped keys; nil: the server's setting
@@ -75,12 +80,15 @@ type local struct {
 // are warnings: tables hold notes of their owners, but a misspelt setting has no effect.
 func parseItem(b []byte) *item {
 	it := &item{raw: string(b)}
-	var models, guardrail json.RawMessage
+	var models, guardrail, prices json.RawMessage
+	var insecure *bool
+	var unsupported, secretRef string
 	known := map[string]any{
 		"pk": &it.PK, "sk": &it.SK, "models": &models, "schema": &it.schema, "description": &it.description, "hostings": &it.hostings,
 		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint,
-		"inference_component": &it.component, "guardrail": &guardrail, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
-		"listed": &it.listed, "ignore_unmapped": &it.lenient,
+		"inference_component": &it.component, "guardrail": &guardrail, "prices": &prices, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
+		"listed": &it.listed, "ignore_unmapped": &it.lenient, "unsupported": &unsupported,
+		"url": &it.upstream.URL, "like": &it.like, "key": &secretRef, "insecure": &insecure, "private": &it.upstream.Private,
 		"model_type": &it.kind, "model_name": &it.name, "model_family": &it.family, "streaming": &it.streaming,
 	}
 	it.unknown("", it.members("", b, known), known)
@@ -96,13 +104,16 @@ func parseItem(b []byte) *item {
 		it.readRows(models)
 		return it
 	case rank(family) < 0 || key == "":
-		it.wrong("/sk", "it is %q: it must be %q, or local-, bedrock- or sagemaker- and a name", it.SK, allSK)
+		it.wrong("/sk", "it is %q: it must be %q, or local-, bedrock-, sagemaker- or openai- and a name", it.SK, allSK)
 		return it
 	case models != nil:
 		it.wrong("/models", "only %s may have it", allSK)
 	}
 	it.check(family)
 	it.readGuardrail(family, guardrail)
+	it.readPrices(prices)
+	it.readUpstream(family, key, insecure, secretRef)
+	it.readUnsupported(family, unsupported)
 	it.checkID("/sk", family, key)
 	it.checkID("/model_id", family, it.modelID)
 	it.checkKey(family, key)
@@ -170,11 +181,14 @@ func (it *item) check(family string) {
 		}
 	}
 	for _, c := range []struct{ name, value, family string }{
-		{"model_id", it.modelID, Bedrock}, {"endpoint", it.endpoint, SageMaker}, {"inference_component", it.component, SageMaker},
+		{"endpoint", it.endpoint, SageMaker}, {"inference_component", it.component, SageMaker},
 	} {
 		if c.value != "" && c.family != family {
-			it.wrong("/"+c.name, "only records of the family %s may may have it", c.family)
+			it.wrong("/"+c.name, "only records of the family %s may have it", c.family)
 		}
+	}
+	if it.modelID != "" && family != Bedrock && family != OpenAI {
+		it.wrong("/model_id", "only records of the families %s and %s may have it", Bedrock, OpenAI)
 	}
 	if it.listed != nil && family == Local {
 		it.wrong("/listed", "only records of remote models may have it")
@@ -183,6 +197,19 @@ func (it *item) check(family string) {
 		if name == "" {
 			it.wrong(fmt.Sprint("/fallbacks/", i), "it is empty")
 		}
+	}
+}
+
+// readUnsupported reads what becomes of parameters that a remote model lacks.
+func (it *item) readUnsupported(family, value string) {
+	switch {
+	case value != "" && family == Local:
+		it.wrong("/unsupported", "only records of remote models may have it")
+	case value != "" && value != "drop" && value != "reject":
+		it.wrong("/unsupported", "it is %.20q: it must be drop or reject", value)
+	}
+	if it.drop = value == "drop"; it.drop && it.lenient == nil {
+		it.lenient = &it.drop
 	}
 }
 
@@ -212,11 +239,12 @@ func (it *item) readRemote(family string) {
 	if err := chat.Check(s.ChatTemplate); err != nil {
 		it.wrong("/schema/chat_template", "%v", err)
 	}
-	if family == SageMaker {
-		for pointer, s := range map[string]*schema.Schema{"/schema": s, "/schema/alternative": s.Alternative} {
-			if s != nil && s.API == schema.Converse {
-				it.wrong(pointer+"/api", "only records of the family %s may have it", Bedrock)
-			}
+	for pointer, s := range map[string]*schema.Schema{"/schema": s, "/schema/alternative": s.Alternative} {
+		if s == nil || s.API == schema.Invoke {
+			continue
+		}
+		if of := map[bool]string{true: Bedrock, false: OpenAI}[s.API == schema.Converse]; of != family {
+			it.wrong(pointer+"/api", "only records of the family %s may have %s", of, s.API)
 		}
 	}
 	it.remote = s

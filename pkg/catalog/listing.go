@@ -103,7 +103,7 @@ func (s itemSet) lend(inherited itemSet) {
 			continue
 		}
 		lent := *it // the item itself stays as it is: at the next read the group may be another
-		for _, key := range Keys(family, name)[1:] {
+		for _, key := range it.lenders(family, name) {
 			g := cmp.Or(s[key], inherited[key])
 			if g != nil && g.lender == nil && g.remote != nil && len(g.mistakes) == 0 {
 				lent.remote, lent.lender = g.remote, g
@@ -111,7 +111,7 @@ func (s itemSet) lend(inherited itemSet) {
 			}
 		}
 		if lent.remote == nil {
-			lent.wrong("/schema", "it is missing, and no record of a group has one for %s", short(name))
+			lent.wrong("/schema", "it is missing, and no record of a group has one for %s: looked for %s", short(name), short(strings.Join(it.lenders(family, name), ", ")))
 		}
 		s[key] = &lent
 	}
@@ -224,8 +224,8 @@ func (it *item) record(row Row) Record {
 		Name: row.Name, Family: row.Family, Key: it.SK, Type: row.Type,
 		Description: it.description, Hostings: it.hostings, Context: int(it.context), Created: time.Time(it.created),
 		Streaming: row.Streaming && (it.remote == nil || it.remote.Stream != nil),
-		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component, Guardrail: guardrail,
-		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache), IgnoreUnmapped: it.lenient,
+		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component, Guardrail: guardrail, Upstream: it.upstream, Drop: it.drop,
+		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache), Prices: it.prices, IgnoreUnmapped: it.lenient,
 		Checkpoint: l.checkpoint, ChatTemplate: l.chatTemplate, Cap: string(l.cap), Aliases: l.aliases,
 		ParseSpecial: it.special, Languages: l.languages, Quant: l.quant, raw: raw,
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"glossa/pkg/llm"
 	"glossa/pkg/schema"
 	"glossa/pkg/table"
 )
@@ -21,6 +22,7 @@ const (
 	Local     = "local"
 	Bedrock   = "bedrock"
 	SageMaker = "sagemaker"
+	OpenAI    = "openai" // endpoints that speak OpenAI's API
 )
 
 const (
@@ -29,7 +31,9 @@ const (
 	alpha = "Alpha"      // the type of models trained by Alpha
 )
 
-func rank(family string) int { return slices.Index([]string{Local, Bedrock, SageMaker}, family) }
+func rank(family string) int {
+	return slices.Index([]string{Local, Bedrock, SageMaker, OpenAI}, family)
+}
 
 // A Record describes one model.
 type Record struct {
@@ -42,15 +46,22 @@ type Record struct {
 	Context      int // tokens; 0: as the model says
 	Created      time.Time
 
-	// Of the families bedrock and sagemaker:
+	// Of the remote families:
 	Schema    *schema.Schema // of requests and answers; never nil
 	ModelID   string         // of Bedrock, see [Record.BedrockID]
 	Endpoint  string         // of SageMaker, see [Record.EndpointName]
 	Component string         // one of the endpoint's inference components; "": none
 	Guardrail Guardrail      // of Bedrock; of the group, if the record has none
 
+	Upstream Upstream // of openai
+
+	// Drop leaves out the parameters that the model lacks, instead of rejecting the request.
+	Drop bool
+
 	Fallbacks    []string // names of models that answer when this one fails
 	CacheSeconds int      // how long repeatable answers are kept; 0: not at all
+
+	Prices *llm.Prices // nil: unknown
 
 	// IgnoreUnmapped drops keys without a place in the model, if the request does not say
 	// what to do with them; nil: the server's setting.

@@ -68,7 +68,7 @@ func TestBadRecordsHideNoOther(t *testing.T) {
 		`{"pk":"models","sk":"bedrock-a","schema":null}`:                                                                          "/schema: it is missing",
 		`{"pk":"models","sk":"bedrock-a","schema":` + tiny + `,"endpoint":"e"}`:                                                   "/endpoint: only records of the family sagemaker",
 		`{"pk":"models","sk":"bedrock-a","schema":` + tiny + `,"inference_component":"e"}`:                                        "/inference_component: only",
-		`{"pk":"models","sk":"sagemaker-a","schema":` + tiny + `,"model_id":"e"}`:                                                 "/model_id: only records of the family bedrock",
+		`{"pk":"models","sk":"sagemaker-a","schema":` + tiny + `,"model_id":"e"}`:                                                 "/model_id: only records of the families bedrock and openai",
 		`{"pk":"models","sk":"bedrock-a","schema":{"request":{"defaults":{},"mapping":{}},"response":{"mapping":{"a/b":"$.["}}}}`: `/schema/response/mapping/a~1b: `,
 		`{"pk":"models","sk":"bedrock-a","schema":` + strings.Replace(tiny, `{`, `{"chat_template":"x",`, 1) + `}`:                "/schema/chat_template: unknown",
 		`{"pk":"models","sk":"all-models","models":{}}`:                                                                           "/models: it is an object, not a list",

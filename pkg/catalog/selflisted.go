@@ -34,7 +34,7 @@ func (it *item) single(family, name string, shared bool) bool {
 		return false
 	case it.listed != nil:
 		return *it.listed
-	case shared:
+	case shared || family == OpenAI && it.upstream.URL == "":
 		return false
 	case it.targets():
 		return true
@@ -47,7 +47,9 @@ func (it *item) single(family, name string, shared bool) bool {
 }
 
 // targets reports whether the item has the provider's name of one model.
-func (it *item) targets() bool { return it.modelID != "" || it.endpoint != "" || it.component != "" }
+func (it *item) targets() bool {
+	return it.modelID != "" || it.endpoint != "" || it.component != "" || it.upstream.URL != ""
+}
 
 // row makes the row of a model whose record has none.
 func (it *item) row(m model) Row {
@@ -64,6 +66,9 @@ func provider(m model) string {
 	name := m.name
 	if m.family == Bedrock {
 		name = bare(name)
+	}
+	if m.family == OpenAI {
+		return m.family
 	}
 	if word, _, ok := strings.Cut(name, "."); ok && word != "" {
 		return word
@@ -92,7 +97,7 @@ func (s itemSet) shared() map[string]bool {
 // accepted, which contain neither a region nor an account.
 func (s itemSet) covers(m model) *item {
 	it, err := s.describe(Row{Family: m.family, Name: m.name})
-	if it == nil || err != nil {
+	if it == nil || err != nil || m.family == OpenAI && it.upstream.URL == "" {
 		return nil
 	}
 	id := m.family != Bedrock || strings.Contains(m.name, ".") || strings.HasPrefix(m.name, "arn:")
@@ -142,6 +147,6 @@ func groups() []string {
 		"bedrock-amazon.titan-embed-text", "bedrock-anthropic", "bedrock-anthropic.claude-instant", "bedrock-anthropic.claude-v2", "bedrock-cohere",
 		"bedrock-cohere.command-r", "bedrock-cohere.embed", "bedrock-cohere.embed-v4", "bedrock-cohere.rerank", "bedrock-deepseek", "bedrock-meta", "bedrock-mistral", "bedrock-mistral.mistral-7b",
 		"bedrock-mistral.mistral-large-2402", "bedrock-mistral.mistral-small-2402", "bedrock-mistral.mixtral",
-		"bedrock-openai", "sagemaker-lmi", "sagemaker-lmi-chat", "sagemaker-tei", "sagemaker-tei-rerank", "sagemaker-tgi", "sagemaker-tgi-chat",
+		"bedrock-openai", "openai-chat", "openai-completions", "openai-embeddings", "openai-rerank", "openai-vllm", "sagemaker-lmi", "sagemaker-lmi-chat", "sagemaker-tei", "sagemaker-tei-rerank", "sagemaker-tgi", "sagemaker-tgi-chat",
 	}
 }

@@ -135,7 +135,7 @@ func TestShippedGroups(t *testing.T) {
 	}
 	var want []string
 	for _, e := range entries {
-		if key, ok := strings.CutSuffix(e.Name(), ".json"); ok && (strings.HasPrefix(key, Bedrock) || strings.HasPrefix(key, SageMaker)) {
+		if key, ok := strings.CutSuffix(e.Name(), ".json"); ok && (strings.HasPrefix(key, Bedrock) || strings.HasPrefix(key, SageMaker) || strings.HasPrefix(key, OpenAI)) {
 			want = append(want, key)
 		}
 	}

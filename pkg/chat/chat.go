@@ -99,6 +99,7 @@ type Chat struct {
 	Messages []llm.Message
 	Tools    []llm.Tool
 	Open     bool            // the beginning of the assistant's answer follows, as for generation
+	Continue bool            // with Open: the last message is the assistant's, and the answer continues its text
 	Settings json.RawMessage // an object: further variables of the template, such as enable_thinking
 }
 
@@ -228,6 +229,9 @@ func (t *Template) Raw() bool { return t.name == Concat }
 // clients wrote has not. Its errors are of type [*llm.Error] and name the message, the tool or
 // the setting.
 func (t *Template) Render(ctx context.Context, c *Chat) ([]llm.Part, error) {
+	if c.Continue {
+		return t.renderContinued(ctx, c)
+	}
 	turns, err := t.turns(c)
 	if err != nil {
 		return nil, err
@@ -253,6 +257,31 @@ func (t *Template) Render(ctx context.Context, c *Chat) ([]llm.Part, error) {
 		parts[i] = llm.Part{Text: span.Text, Special: span.Trusted}
 	}
 	return parts, nil
+}
+
+// renderContinued returns the prompt of a chat whose last message the answer continues: that of
+// the messages before it, with the beginning of an answer, and its text.
+func (t *Template) renderContinued(ctx context.Context, c *Chat) ([]llm.Part, error) {
+	n := len(c.Messages) - 1
+	if n < 1 || c.Messages[n].Role != "assistant" {
+		return nil, &llm.Error{Code: llm.Invalid, Param: "continue_final_message", Message: "the last message is not an assistant's answer to another message"}
+	}
+	last := &c.Messages[n]
+	if !llm.Texts(last.Parts) {
+		return nil, llm.NoImages(n)
+	}
+	text, ok := llm.Prompt{Parts: last.Parts}.Text()
+	if !ok || text == "" || len(last.Calls) > 0 || last.Reasoning != "" {
+		return nil, rejected(n, "an answer can only continue a text, not calls, reasoning or token ids")
+	}
+	parts, err := t.Render(ctx, &Chat{Messages: c.Messages[:n], Tools: c.Tools, Settings: c.Settings, Open: c.Open})
+	if err != nil {
+		return nil, err
+	}
+	if t.reasoning != nil && t.reasoning.Direct != "" {
+		parts = append(parts, llm.Part{Text: t.reasoning.Direct, Special: true})
+	}
+	return append(parts, llm.Part{Text: text}), nil
 }
 
 // program returns the template for a chat with or without tools.

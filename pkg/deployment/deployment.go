@@ -27,4 +27,8 @@ func Outputs(families []string) []string {
 const (
 	Checkpoints = "checkpoints" // runs and published models
 	Uploads     = "uploads"     // parts of uploads that are not published yet
+	Batches     = "batches"     // files and batches of clients
 )
+
+// StartBatches is what the schedule of the function of batches sends it: {"batches": StartBatches}.
+const StartBatches = "start"

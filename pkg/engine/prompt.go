@@ -91,13 +91,15 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	if s.truncate != nil {
 		to = tokenizer.Collector{Keep: e.context + 1}
 	}
-	lead, tail, err := e.promptTokens(ctx, &to, p, &chat.Chat{Tools: s.tools, Settings: s.variables})
+	lead, tail, err := e.promptTokens(ctx, &to, p, &chat.Chat{Tools: s.tools, Settings: s.variables, Continue: s.continues})
 	if err != nil {
 		return nil, e.tooLong("the prompt has", err)
 	}
 	out := &prompt{lead: len(lead), ids: to.IDs(), chat: p.Messages != nil}
 	if e.thinker != nil {
-		out.begin = e.thinker.marks.After(tail)
+		if out.begin, err = e.begins(tail, s); err != nil {
+			return nil, err
+		}
 	}
 	if s.truncate != nil {
 		out.cut(e.room(len(out.ids), max(0, e.context-len(lead)), s))
@@ -110,6 +112,18 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	}
 	out.fill(lead, e.empty)
 	return out, nil
+}
+
+// begins returns the state in which an answer begins after a prompt that ends with tail.
+func (e *Engine) begins(tail string, s *settings) (reasoning.State, error) {
+	begin := e.thinker.marks.After(tail)
+	switch {
+	case !s.continues:
+		return begin, nil
+	case begin == reasoning.Inside:
+		return begin, invalid("continue_final_message", "this model reasons before its answer, which cannot begin with a text then: turn reasoning off")
+	}
+	return reasoning.Answer, nil
 }
 
 // fill puts the tokens of lead before the client's. If there are no tokens, it uses
@@ -134,10 +148,12 @@ func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p ll
 	parts, lead := p.Parts, e.start
 	switch {
 	case p.Messages != nil:
-		if parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: c.Tools, Settings: c.Settings, Open: true}); err != nil {
+		if parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: c.Tools, Settings: c.Settings, Open: true, Continue: c.Continue}); err != nil {
 			return nil, "", err
 		}
-		tail = endOf(parts)
+		if tail = endOf(parts); c.Continue {
+			tail = endOf(parts[:len(parts)-1]) // without the client's text
+		}
 		if !e.template.Raw() {
 			lead = nil
 		}

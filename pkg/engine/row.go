@@ -153,7 +153,7 @@ func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
 		g.usage.Reasoning += count
 	}
 	if g.pushAnswer(r, &c, answer) {
-		c.Finish = llm.FinishStop
+		c.Finish, c.Stop = llm.FinishStop, r.text.stop
 		if r.constrained != nil {
 			c.Guarantee = llm.Enforced // a text before calls may be any text
 		}
@@ -199,7 +199,7 @@ func (g *generation) end(r *row, c *llm.Chunk, why llm.Finish) {
 		reasoned, answer, text := b.end(r.written == len(r.decided))
 		c.Reasoning += reasoned
 		if g.pushAnswer(r, c, answer) {
-			why = llm.FinishStop
+			why, c.Stop = llm.FinishStop, r.text.stop
 		}
 		r.text.add(text)
 	}

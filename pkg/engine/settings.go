@@ -32,6 +32,7 @@ type settings struct {
 	sampler    sampler.Config
 	constraint *grammar.Constraint // of the texts; nil: any text
 	tools      []llm.Tool          // that a chat may call
+	continues  bool                // the answer continues the last message of a chat
 
 	maxThinking int             // tokens of reasoning; -1: any number
 	variables   json.RawMessage // of the chat template
@@ -44,7 +45,7 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.context), e.context), truncate: p.Truncate, stop: p.Stop,
 		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.tokens),
 		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(p), tools: p.Tools,
-		maxThinking: or(p.MaxThinking, -1),
+		maxThinking: or(p.MaxThinking, -1), continues: or(p.Continue, false),
 	}
 	if !or(p.Thinking, true) {
 		s.maxThinking = 0 // whether or not the template can turn reasoning off
@@ -70,6 +71,8 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 		return nil, doesNotReason("reasoning_effort")
 	case len(p.TemplateArgs) > 0 && slices.ContainsFunc(req.Prompts, func(p llm.Prompt) bool { return p.Messages == nil }):
 		return nil, invalid("chat_template_kwargs", "only a chat has a template")
+	case s.continues && (len(p.Schema) > 0 || p.Grammar != nil || or(p.MustCall, false)):
+		return nil, invalid("continue_final_message", "an answer with a schema, a grammar or a required call begins anew")
 	case len(req.Prompts) == 0:
 		return nil, invalid("prompt", "is required")
 	case s.bestOf > maxRows/len(req.Prompts): // their product may overflow

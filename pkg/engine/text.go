@@ -18,6 +18,7 @@ type text struct {
 	calls   *toolcall.Syntax // of calls that may come, with marks, see [isMark]; nil: none may
 
 	held    string // assembled, not released yet
+	stop    string // the stop string that ended the row
 	out     int    // bytes released
 	pending []pendingToken
 }
@@ -100,7 +101,7 @@ func (t *text) find(n int) (at int, found bool) {
 	at = n
 	for _, stop := range t.stops {
 		if i := strings.Index(t.held[:n], stop); i >= 0 && i < at {
-			at, found = i, true
+			at, found, t.stop = i, true, stop
 		}
 	}
 	return at, found

@@ -33,7 +33,7 @@ func (e *Engine) Render(ctx context.Context, p llm.Prompt, params *llm.Params, o
 	if err := worker.claim(ctx, need); err != nil {
 		return nil, false, err
 	}
-	parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: params.Tools, Settings: variables, Open: open})
+	parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: params.Tools, Settings: variables, Open: open, Continue: open && or(params.Continue, false)})
 	return parts, e.template.Raw(), err
 }
 

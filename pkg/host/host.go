@@ -13,6 +13,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
@@ -62,6 +63,9 @@ type Config struct {
 	// Sender returns the sender of a connection from a remote address: no sender has more of Connections than it
 	// leaves to others. nil: each address is a sender.
 	Sender func(remote string) string
+	// Event handles the events that are no HTTP requests, such as those of a schedule. It reports false for one that
+	// it does not know. nil: there are none. Callers of the API and of function URLs cannot send such events.
+	Event func(ctx context.Context, payload []byte) (known bool)
 	// Panicked is called with each panic of the handler that nothing inside it recovered, with the stack. It may be
 	// nil.
 	Panicked func(r *http.Request, value any, stack []byte)
@@ -87,7 +91,7 @@ func New(h http.Handler, cfg Config) *Adapter {
 func (a *Adapter) Invoke(ctx context.Context, payload json.RawMessage) (*Response, error) {
 	e, err := parseEvent(payload)
 	if err != nil {
-		return nil, err
+		return a.other(ctx, payload, err)
 	}
 	ctx, cancel := a.withDeadline(ctx)
 	if e.kind != kindURL {
@@ -104,6 +108,19 @@ func (a *Adapter) Invoke(ctx context.Context, payload json.RawMessage) (*Respons
 		return a.stream(e, r, finish), nil
 	}
 	return a.buffer(e, r, finish)
+}
+
+// other handles an event that is no HTTP request.
+func (a *Adapter) other(ctx context.Context, payload []byte, unknown error) (*Response, error) {
+	if a.cfg.Event == nil {
+		return nil, unknown
+	}
+	a.running.add()
+	defer a.running.done()
+	if !a.cfg.Event(ctx, payload) {
+		return nil, unknown
+	}
+	return &Response{Reader: strings.NewReader("null"), contentType: "application/json", close: func() {}}, nil
 }
 
 // streams reports whether e gets a streaming response.
@@ -143,6 +160,15 @@ func BehindGateway(ctx context.Context) bool {
 func RequestID(ctx context.Context) string {
 	if lc, ok := lambdacontext.FromContext(ctx); ok {
 		return lc.AwsRequestID
+	}
+	return ""
+}
+
+// FunctionARN returns the ARN by which the Lambda invocation that ctx belongs to called its function, with the alias
+// or version, or "" outside Lambda.
+func FunctionARN(ctx context.Context) string {
+	if lc, ok := lambdacontext.FromContext(ctx); ok {
+		return lc.InvokedFunctionArn
 	}
 	return ""
 }

@@ -43,6 +43,50 @@ type lease struct {
 	from  string // sender of the small bytes
 	small int64  // bytes that need no room
 	large *fair.Claim
+	more  []*fair.Claim // of [Reserve]
+}
+
+// Reserve claims room for n bytes that the request of ctx keeps in memory besides its body,
+// until its handler returns. They count like those of a body, except that a request that
+// already holds room does not wait for more: without room it is rejected at once.
+func Reserve(ctx context.Context, n int64) error { return RecordOf(ctx).lease.reserve(ctx, n) }
+
+func (l *lease) reserve(ctx context.Context, n int64) error {
+	if l == nil || l.takeSmall(ctx, n) {
+		return nil
+	}
+	sender, limits := l.of.limits(ctx)
+	c, err := l.of.pool.Claim(sender, n, limits)
+	if err == nil && !c.Granted() && (l.large != nil || l.more != nil) {
+		c.Release()
+		err = fair.ErrBusy
+	}
+	if err == nil {
+		err = c.Wait(ctx)
+	}
+	if err != nil {
+		return busy(err, limits.Wait)
+	}
+	l.more = append(l.more, c)
+	return nil
+}
+
+// limits returns the sender of ctx and the limits of its claims.
+func (b *Bodies) limits(ctx context.Context) (sender string, limits fair.Limits) {
+	sender, total := llm.SenderOf(ctx), cmp.Or(b.Total, defaultTotal)
+	limits = fair.Limits{Total: total, Share: cmp.Or(b.Share, total/sharers), Wait: cmp.Or(b.Wait, defaultWait)}
+	if sender == "" { // requests without a sender belong to different clients
+		limits.Share = total
+	}
+	return sender, limits
+}
+
+// busy returns the client's error for a claim that got no room.
+func busy(err error, wait time.Duration) error {
+	if errors.Is(err, fair.ErrBusy) {
+		return &llm.Error{Code: llm.Overloaded, Message: "too many large requests at once: try again later", RetryAfter: wait}
+	}
+	return err
 }
 
 // take claims room for n bytes in all and waits if necessary. A lease claims room
@@ -51,17 +95,10 @@ func (l *lease) take(ctx context.Context, n int64) error {
 	if l == nil || n <= l.small || l.large != nil {
 		return nil
 	}
-	sender, total, wait := llm.SenderOf(ctx), cmp.Or(l.of.Total, defaultTotal), cmp.Or(l.of.Wait, defaultWait)
-	share := cmp.Or(l.of.Share, total/sharers)
-	if sender == "" { // requests without a sender belong to different clients
-		share = total
-	}
-	large, err := l.of.pool.Take(ctx, sender, n, fair.Limits{Total: total, Share: share, Wait: wait})
-	if errors.Is(err, fair.ErrBusy) {
-		return &llm.Error{Code: llm.Overloaded, Message: "too many large requests at once: try again later", RetryAfter: wait}
-	}
+	sender, limits := l.of.limits(ctx)
+	large, err := l.of.pool.Take(ctx, sender, n, limits)
 	if err != nil {
-		return err
+		return busy(err, limits.Wait)
 	}
 	l.large = large
 	l.resize(-l.small)
@@ -109,4 +146,12 @@ func (l *lease) shrink(n int64) {
 }
 
 // release returns everything.
-func (l *lease) release() { l.shrink(0) }
+func (l *lease) release() {
+	l.shrink(0)
+	if l == nil {
+		return
+	}
+	for _, c := range l.more {
+		c.Release()
+	}
+}

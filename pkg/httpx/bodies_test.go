@@ -234,3 +234,33 @@ func TestSharedBodyOnce(t *testing.T) {
 		t.Errorf("%q, then %q", first, second)
 	}
 }
+
+// Reserve counts for the request until it ends, and does not wait for what the request itself
+// could hold up.
+func TestReserve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		bodies := &Bodies{Total: 1 << 20, Share: 1 << 20}
+		var second error
+		m := &Mux{Bodies: bodies, Routes: []Route{{Method: "POST", Pattern: "/", Handle: func(w http.ResponseWriter, r *http.Request) error {
+			if _, err := ReadBody(r); err != nil {
+				return err
+			}
+			if err := Reserve(r.Context(), 10); err != nil {
+				return err
+			}
+			if err := Reserve(r.Context(), 600<<10); err != nil {
+				return err
+			}
+			begun := time.Now()
+			if second = Reserve(r.Context(), 600<<10); time.Since(begun) != 0 {
+				t.Errorf("it waited %s", time.Since(begun))
+			}
+			return JSON(w, http.StatusOK, "kept")
+		}}}}
+		for range 2 { // the first request gives its room back
+			if w := serve(m, "POST", "/", nil, "{}"); w.Code != http.StatusOK || llm.AsError(second).Code != llm.Overloaded {
+				t.Errorf("got %d, then %v", w.Code, second)
+			}
+		}
+	})
+}

@@ -139,9 +139,10 @@ var (
 	methods    = []string{"GET, POST, PUT, DELETE, OPTIONS"}
 	headers    = []string{"*, Authorization, Content-Type, X-Api-Key"}
 	remembered = []string{"600"} // seconds
-	exposed    = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache, X-Glossa-Ignored," +
+	exposed    = []string{"X-Request-Id, Retry-After, Age, X-Glossa-Guarantee, X-Glossa-Model, X-Glossa-Cache, X-Glossa-Cost, X-Glossa-Ignored," +
 		" X-Ratelimit-Limit-Requests, X-Ratelimit-Remaining-Requests, X-Ratelimit-Reset-Requests," +
-		" X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens"}
+		" X-Ratelimit-Limit-Tokens, X-Ratelimit-Remaining-Tokens, X-Ratelimit-Reset-Tokens," +
+		" X-Ratelimit-Limit-Usd, X-Ratelimit-Remaining-Usd, X-Ratelimit-Reset-Usd"}
 	sameOrigin = []string{"same-origin"}
 	nosniff    = []string{"nosniff"}
 )

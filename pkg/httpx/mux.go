@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -19,7 +21,8 @@ import (
 // A Mux serves a route table.
 type Mux struct {
 	Routes   []Route
-	Fallback Errors // shapes the 404 of unknown paths; nil: {"error": message}
+	Known    []Route // that answers to unknown paths name; nil: Routes
+	Fallback Errors  // shapes the 404 of paths that are like no route; nil: {"error": message}
 
 	// Browsers configures which web pages may use the routes.
 	Browsers Browsers
@@ -50,7 +53,10 @@ func (m *Mux) Handler() http.Handler {
 		paths[plain] = append(paths[plain], route)
 	}
 	for plain, routes := range paths {
-		mux.Handle(plain, m.serve(wrongMethod(routes), bodies))
+		wrong := wrongMethod(routes)
+		for _, pattern := range patterns(plain, routes, paths) {
+			mux.Handle(pattern, m.serve(wrong, bodies))
+		}
 	}
 	if paths["/"] == nil {
 		mux.Handle("/", m.serve(m.noRoute(), bodies))
@@ -77,12 +83,33 @@ func wrongMethod(routes []Route) *Route {
 	}
 }
 
-// noRoute answers paths without a route.
-func (m *Mux) noRoute() *Route {
-	return &Route{
-		Pattern: "/", Permission: Public, Errors: m.Fallback,
-		Handle: func(http.ResponseWriter, *http.Request) error { return llm.Errorf(NoRoute, "not found") },
+// patterns returns the patterns of ServeMux for the methods that no route of a path has. If a
+// wildcard of another path matches the path, they name methods: ServeMux rejects a pattern
+// that has more methods than a wider one.
+func patterns(plain string, routes []Route, paths map[string][]Route) []string {
+	wider := slices.ContainsFunc(slices.Collect(maps.Keys(paths)), func(other string) bool { return other != plain && covers(other, plain) })
+	if !wider {
+		return []string{plain}
 	}
+	var list []string
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete, http.MethodOptions} {
+		taken := func(r Route) bool {
+			return r.Method == method || method == http.MethodHead && r.Method == http.MethodGet // which answers HEAD, too
+		}
+		if !slices.ContainsFunc(routes, taken) {
+			list = append(list, method+" "+plain)
+		}
+	}
+	return list
+}
+
+// covers reports whether wildcards of the pattern wide, each of one segment, match the other
+// segments of narrow.
+func covers(wide, narrow string) bool {
+	a, b := strings.Split(wide, "/"), strings.Split(narrow, "/")
+	return slices.EqualFunc(a, b, func(w, n string) bool {
+		return w == n || strings.HasPrefix(w, "{") && w != "{$}" && !strings.HasPrefix(n, "{")
+	})
 }
 
 // serve returns the handler of a route, with everything that surrounds each request.
@@ -98,6 +125,7 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 		}
 		t := &tracker{w, rec}
 		w.Header().Set("X-Request-Id", rec.ID)
+		rec.tellID(w.Header())
 		from := pageOf(r)
 		refused := m.Browsers.check(r, from, route)
 		m.Browsers.setCORS(w.Header(), r, from, route, refused == nil)
@@ -129,6 +157,13 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 			}
 		}
 	})
+}
+
+// tellID sets the header in which the clients of a dialect look for the id of a request.
+func (rec *Record) tellID(header http.Header) {
+	if own, ok := rec.errors.(IDHeader); ok {
+		header.Set(own.RequestIDHeader(), rec.ID)
+	}
 }
 
 // call runs the guard and the handler; a panic becomes an error, with its stack for the log.
@@ -208,6 +243,9 @@ func answer(w *tracker, rec *Record) {
 		h.Del(key) // they were set for another answer
 	}
 	status, body := rec.errors.Body(rec.Err)
+	if own, ok := body.(Identified); ok {
+		own.SetRequestID(rec.ID)
+	}
 	if err := JSON(w, status, body); err != nil && rec.Status == 0 {
 		w.WriteHeader(http.StatusInternalServerError) // the shape is at fault
 	}
@@ -226,7 +264,7 @@ func (m *Mux) finish(rec *Record) {
 
 // log writes the log line of rec.
 func (rec *Record) log(to *slog.Logger) {
-	attrs := append(make([]slog.Attr, 0, 19),
+	attrs := append(make([]slog.Attr, 0, 20),
 		slog.String("id", rec.ID), slog.String("method", rec.Method), slog.String("route", rec.Route),
 		slog.Int("status", rec.Status), slog.Int64("bytes", rec.Bytes), slog.Duration("duration", rec.Duration))
 	text := func(key, value string) {
@@ -245,6 +283,9 @@ func (rec *Record) log(to *slog.Logger) {
 			attrs = append(attrs, slog.Duration("first_text", rec.FirstText))
 		}
 		attrs = append(attrs, slog.Int("tokens_in", rec.Usage.Input), slog.Int("tokens_out", rec.Usage.Output))
+		if rec.Usage.Cost.Known {
+			attrs = append(attrs, slog.String("cost", rec.Usage.Cost.USD.String()))
+		}
 	}
 	level := slog.LevelInfo
 	if rec.Fallbacks != nil {

@@ -102,13 +102,9 @@ func TestRouting(t *testing.T) {
 		{"POST", "/v1/engines/a/logprob/completions", 200, `"a/logprob"`, ""},
 		{"POST", "/v1/engines/a/../b//%2F/completions", 200, `"a/../b///"`, ""},
 		{"GET", "/v1/engines/a/b/completions", 405, `{"code":"no_method","message":"this path supports only POST"}`, "POST"},
-		{"POST", "/v1/engines/a/b/nope", 404, `{"code":"no_route","message":"not found"}`, ""},
-		{"POST", "/v1/engines/completions", 404, `{"code":"no_route","message":"not found"}`, ""},
 		{"POST", "/v1/models", 405, `{"code":"no_method","message":"this path supports only GET"}`, "GET"},
 		{"DELETE", "/api/generate", 405, `{"code":"no_method","message":"this path supports only GET, POST"}`, "GET, POST"},
 		{"GET", "/v1/engines/a%2Fb/completions", 405, `{"code":"no_method","message":"this path supports only POST"}`, "POST"},
-		{"GET", "/nope", 404, `{"code":"no_route","message":"not found"}`, ""},
-		{"POST", "/", 404, `{"code":"no_route","message":"not found"}`, ""},
 	} {
 		w := serve(&Mux{Routes: table()}, test.method, test.target, nil, "")
 		if got := strings.TrimSpace(w.Body.String()); w.Code != test.status || got != test.body || w.Header().Get("Allow") != test.allow {
@@ -203,7 +199,7 @@ func TestDefaultErrors(t *testing.T) {
 	m := &Mux{Routes: []Route{{Method: "POST", Pattern: "/a", Handle: func(_ http.ResponseWriter, r *http.Request) error {
 		return &llm.Error{Code: llm.Invalid, Param: "p", Message: "is wrong", Err: errors.New("secret")}
 	}}}}
-	for target, want := range map[string]string{"/a": `{"error":"p: is wrong"}`, "/b": `{"error":"not found"}`} {
+	for target, want := range map[string]string{"/a": `{"error":"p: is wrong"}`, "/b": `{"error":"no such path; there are POST /a"}`} {
 		w := httptest.NewRecorder()
 		m.Handler().ServeHTTP(w, httptest.NewRequest("POST", target, nil))
 		if strings.TrimSpace(w.Body.String()) != want {
@@ -372,6 +368,26 @@ func TestServer(t *testing.T) {
 		resp.Body.Close()
 		if resp.StatusCode != want {
 			t.Errorf("%.20s: got %d, want %d", body, resp.StatusCode, want)
+		}
+	}
+}
+
+// A path of its own beside a wildcard has its own methods, and the others of ServeMux.
+func TestBesideAWildcard(t *testing.T) {
+	ok := func(w http.ResponseWriter, r *http.Request) error { return JSON(w, http.StatusOK, r.PathValue("id")) }
+	m := &Mux{Routes: []Route{
+		{Method: "POST", Pattern: "/things/count", Permission: Public, Handle: ok}, {Method: "GET", Pattern: "/things/{id}", Permission: Public, Handle: ok},
+	}}
+	for _, test := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"POST", "/things/count", 200, ""}, {"GET", "/things/count", 405, "POST"}, {"HEAD", "/things/count", 405, "POST"}, {"OPTIONS", "/things/count", 204, ""},
+		{"DELETE", "/things/count", 405, "POST"}, {"GET", "/things/x", 200, ""}, {"HEAD", "/things/x", 200, ""}, {"POST", "/things/x", 405, "GET"}, {"GET", "/things", 404, ""},
+	} {
+		if w := serve(m, test.method, test.path, nil, ""); w.Code != test.status || w.Header().Get("Allow") != test.allow {
+			t.Errorf("%s %s: %d, Allow %q", test.method, test.path, w.Code, w.Header().Get("Allow"))
 		}
 	}
 }

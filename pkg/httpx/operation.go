@@ -16,6 +16,7 @@ type Operation struct {
 	Body    *wire.Table // the JSON body; nil: none
 	Example string      // a body that the route accepts; required with Body
 	Media   []string    // other media types of the body
+	Form    []FormField // the fields of a body that is multipart/form-data
 	Query   *wire.Table // the query string; nil: none
 	Path    []PathParameter
 	Headers []wire.Parameter // of the request; strings unless their Schema says otherwise
@@ -25,12 +26,22 @@ type Operation struct {
 	Errors  []llm.Error // examples of errors specific to this API
 }
 
+// HasBody reports whether requests have a body.
+func (o *Operation) HasBody() bool { return o.Body != nil || len(o.Media) > 0 || len(o.Form) > 0 }
+
 // As returns the documentation of the same operation at another path: with its own id and
 // summary.
 func (o *Operation) As(id, summary string) *Operation {
 	other := *o
 	other.ID, other.Summary = id, summary
 	return &other
+}
+
+// A FormField describes a field of a form, which is required.
+type FormField struct {
+	Name, Description string
+	File              bool     // else it is a short text
+	OneOf             []string // of a text; nil: any
 }
 
 // A PathParameter describes a wildcard of a route's pattern.

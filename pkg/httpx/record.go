@@ -32,7 +32,9 @@ type Record struct {
 	FirstText  time.Duration // since Start, when the model produced its first piece; 0 if it produced none
 	Duration   time.Duration
 	Usage      llm.Usage
-	Principal  string // the sender, "" if no credentials were required; for the log, not for labels
+	Prices     *llm.Prices   // of the model that answers; nil: unknown
+	Computed   time.Duration // since Start, whose computing is in the cost of Usage
+	Principal  string        // the sender, "" if no credentials were required; for the log, not for labels
 	Err        *llm.Error
 	Fallbacks  []string // models that failed before another one answered, or before all failed: "name: code"
 
@@ -47,13 +49,17 @@ type Record struct {
 	errors  Errors // the shape of the request's errors
 }
 
-// Count adds the usage of a model call.
+// CostHeader is the header of an answer with its cost in US dollars. Streams do not have it,
+// because the cost is known at their end.
+const CostHeader = "X-Glossa-Cost"
+
+// Count adds the usage of a model call, and writes the cost so far to the header of an answer
+// that has not begun.
 func (rec *Record) Count(u llm.Usage) {
-	rec.Usage.Input += u.Input
-	rec.Usage.Output += u.Output
-	rec.Usage.Reasoning += u.Reasoning
-	rec.Usage.Truncated = rec.Usage.Truncated || u.Truncated
-	rec.Usage.Partial = rec.Usage.Partial || u.Partial
+	rec.Usage.Add(u)
+	if rec.Usage.Cost.Known && rec.Status == 0 && rec.Header != nil {
+		rec.Header.Set(CostHeader, rec.Usage.Cost.USD.String())
+	}
 }
 
 // Piece records a piece of the model's answer: the time of the first one, and that it was

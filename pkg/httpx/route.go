@@ -75,6 +75,13 @@ type Errors interface {
 	InBand(e *llm.Error) []byte
 }
 
+// IDHeader is implemented by [Errors] whose clients look for the id of a request in a header of
+// its own, besides X-Request-Id.
+type IDHeader interface{ RequestIDHeader() string }
+
+// Identified is implemented by bodies of errors that tell the id of the request.
+type Identified interface{ SetRequestID(id string) }
+
 type plainError struct {
 	Error string `json:"error" doc:"what went wrong"`
 }

@@ -7,6 +7,8 @@ import (
 	"maps"
 	"os"
 	"slices"
+
+	"glossa/pkg/internal/flock"
 )
 
 // Origin is where the files of a directory come from.
@@ -95,11 +97,12 @@ func openLock(root *os.Root) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = lockFile(file); err == nil {
-		var current bool
-		if current, err = holds(root, file); err == nil && !current {
-			err = errLocked
-		}
+	var current bool
+	if err = flock.Try(file); err == nil {
+		current, err = holds(root, file)
+	}
+	if errors.Is(err, flock.ErrLocked) || err == nil && !current {
+		err = errLocked
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())

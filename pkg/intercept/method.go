@@ -126,6 +126,9 @@ func note(used *llm.Usage, keys map[string]any) (told bool) {
 	if n, ok := count(keys["input_tokens"]); ok {
 		used.Input, told = n, true
 	}
+	if n, ok := count(keys["cached_tokens"]); ok {
+		used.Cached, told = n, true
+	}
 	for _, name := range [...]string{"generated_tokens", "output_tokens"} {
 		if n, ok := count(keys[name]); ok {
 			used.Output, told = n, true

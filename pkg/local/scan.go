@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -233,14 +232,12 @@ func (l *Loader) describe(fsys fs.FS, entry string) (models []described, key str
 	return models, key, nil
 }
 
-// filesKey joins the names, sizes, times and versions of the files of a directory, or of
-// the one file.
-func filesKey(fsys fs.FS, dir string) (key string, err error) {
-	names := []string{dir}
-	if entries, err := fs.ReadDir(fsys, dir); err == nil {
-		for _, e := range entries {
-			names = append(names, path.Join(dir, e.Name()))
-		}
+// filesKey joins the names, sizes, times and versions of the files that the models of an entry
+// are read from.
+func filesKey(fsys fs.FS, entry string) (key string, err error) {
+	names, err := arch.Files(fsys, entry)
+	if err != nil {
+		return "", err
 	}
 	for _, name := range names {
 		info, err := fs.Stat(fsys, name) // follows links
@@ -251,7 +248,7 @@ func filesKey(fsys fs.FS, dir string) (key string, err error) {
 			key += fmt.Sprintf("\x00%s\x00%d\x00%d\x00%s", name, info.Size(), info.ModTime().UnixNano(), versionOf(info))
 		}
 	}
-	return dir + key, nil
+	return entry + key, nil
 }
 
 // sizesByName returns the sizes of formats by their names.

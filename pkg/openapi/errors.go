@@ -26,7 +26,7 @@ func codes(route *httpx.Route) []llm.Code {
 	if route.Permission == httpx.Inference {
 		list = append(list, llm.NotFound, llm.TooLong, llm.Unsupported, llm.Overloaded, llm.Upstream, llm.Timeout)
 	}
-	if doc.Body != nil || len(doc.Media) > 0 {
+	if doc.HasBody() {
 		list = append(list, wire.UnknownParam, httpx.TooLarge, llm.Overloaded)
 	}
 	if doc.Query != nil {
@@ -70,8 +70,8 @@ func (d *document) errors(op *operation, route *httpx.Route) error {
 	}
 	for _, e := range list {
 		status, sent := route.ErrorBody(&e)
-		res := op.response(status, http.StatusText(status))
-		if status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable {
+		res := op.response(status, cmp.Or(http.StatusText(status), "Overloaded")) // Anthropic's 529 has no registered text
+		if e.Code == llm.Overloaded || e.Code == llm.Unavailable {
 			res.Headers["Retry-After"] = header{"seconds after which to try again", wire.Types("integer")}
 		}
 		res.add("application/json", d.schemaOf(sent), false)

@@ -236,7 +236,7 @@ func (op *operation) request(doc *httpx.Operation) {
 		}
 		op.add(parameter{Name: p.Name, In: "header", Required: p.Required, Description: p.Text(), Schema: schema})
 	}
-	if doc.Body == nil && len(doc.Media) == 0 {
+	if !doc.HasBody() {
 		return
 	}
 	if op.Body == nil {
@@ -254,6 +254,27 @@ func (op *operation) request(doc *httpx.Operation) {
 	for _, kind := range doc.Media {
 		op.Body.add(kind, &wire.Schema{Description: "bytes"})
 	}
+	if len(doc.Form) > 0 {
+		op.Body.add("multipart/form-data", form(doc.Form))
+	}
+}
+
+// form returns the schema of a form. Source: OpenAPI Specification 3.1, "Special Considerations for multipart Content".
+func form(fields []httpx.FormField) *wire.Schema {
+	schema := wire.Types("object")
+	for _, f := range fields {
+		field := wire.Types("string")
+		field.Description = f.Description
+		if f.File {
+			field.ContentMediaType = "application/octet-stream"
+		}
+		for _, value := range f.OneOf {
+			field.Enum = append(field.Enum, value)
+		}
+		schema.Properties = append(schema.Properties, wire.Property{Name: f.Name, Schema: field})
+		schema.Required = append(schema.Required, f.Name)
+	}
+	return schema
 }
 
 // add adds a parameter unless it exists.

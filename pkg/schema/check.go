@@ -64,11 +64,15 @@ func (c *check) bodies(top map[string]any) {
 		c.schema.Stream = c.response("/response-with-stream", v)
 	}
 	if v, ok := top["api"]; ok {
-		if c.schema.API = Converse; v != string(Converse) {
-			c.wrong("/api", "the only value is converse; omit it for the operation that takes any body")
+		name, _ := v.(string)
+		if c.schema.API = API(name); !slices.Contains(apis(), c.schema.API) {
+			c.wrong("/api", "it must be converse, chat/completions, completions, embeddings or rerank; omit it for the operation that takes any body")
 		}
 	}
 }
+
+// apis lists the operations that a record names.
+func apis() []API { return []API{Converse, ChatCompletions, Completions, Embeddings, Rerank} }
 
 // object returns v if it is an object, and reports names outside allowed.
 func (c *check) object(pointer string, v any, allowed ...string) (map[string]any, bool) {

@@ -224,7 +224,7 @@ func TestAlternativeMistakes(t *testing.T) {
 	const one = `{"request": {"defaults": {"p": ""}, "mapping": {"prompt": "$.p"}}, "response": {"mapping": {}}, "alternative": ALT}`
 	for alternative, want := range map[string]string{
 		`7`: "/alternative: it is a number, not an object", `{}`: "/alternative/request: it is missing",
-		`{"api": "invoke", "request": {"defaults": {}, "mapping": {}}, "response": {"mapping": {}}}`:                "/alternative/api: the only value is converse",
+		`{"api": "invoke", "request": {"defaults": {}, "mapping": {}}, "response": {"mapping": {}}}`:                "/alternative/api: it must be converse, ",
 		`{"request": {"defaults": {}, "mapping": {}}, "response": {"mapping": {}}, "alternative": {}}`:              "/alternative/alternative: unknown name",
 		`{"request": {"defaults": {}, "mapping": {"x": "["}}, "response": {"mapping": {}, "calls": {"each": "["}}}`: "/alternative/response/calls/each: the path",
 	} {

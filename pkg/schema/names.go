@@ -60,6 +60,7 @@ func requestKeys() []Key {
 		{"reasoning_effort", true, "how much the model reasons: minimal, low, medium, high, xhigh", nil},
 		{"max_thinking_tokens", true, "the maximum number of tokens of reasoning", []string{"budget_tokens", "thinking_budget"}},
 		{"chat_template_kwargs", true, "variables of the model's chat template, an object", nil},
+		{"continue_final_message", true, "whether the answer continues the last message", nil},
 
 		{"input", true, "the texts to embed: a list, or one text", nil},
 		{"input_type", true, "what the vectors are for, in the model's own words", nil},
@@ -84,6 +85,7 @@ func answerKeys() []Key {
 		{"reasoning", false, "what the model thought before the text, or its next piece", []string{"reasoning_content"}},
 		{"finish_reason", false, "why the text ended, in the model's own words: see Finish", []string{"stop_reason", "finish", "completion_reason"}},
 		{"input_tokens", false, "tokens of the prompt", []string{"prompt_tokens"}},
+		{"cached_tokens", false, "how many of input_tokens the provider read from its cache", []string{"cached_input_tokens"}},
 		{"output_tokens", false, "tokens of the text", []string{"completion_tokens"}},
 		{"reasoning_tokens", false, "how many of output_tokens are reasoning", nil},
 		{"generated_tokens", false, "the same, under the name of seed 003", nil},

@@ -31,7 +31,7 @@ func records(t testing.TB) map[string]*Schema {
 		if err != nil {
 			t.Fatal(name, err)
 		}
-		if !strings.HasPrefix(name, "bedrock-") && !strings.HasPrefix(name, "sagemaker-") {
+		if !strings.HasPrefix(name, "bedrock-") && !strings.HasPrefix(name, "sagemaker-") && !strings.HasPrefix(name, "openai-") {
 			continue
 		}
 		if item.PK != "models" || item.SK+".json" != name || item.Description == "" {
@@ -170,7 +170,7 @@ func TestRecordsChat(t *testing.T) {
 	claude, converse := `[{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]`, `[{"role": "user", "content": [{"text": "Hi"}]}]`
 	for sk, want := range map[string]string{
 		"bedrock-anthropic": claude, "bedrock-amazon.nova": converse, "bedrock-amazon.nova-2": converse, "bedrock-openai": converse, "bedrock-deepseek": converse,
-		"bedrock-mistral": plain, "bedrock-ai21.jamba": plain, "sagemaker-tgi-chat": plain, "sagemaker-lmi-chat": plain,
+		"bedrock-mistral": plain, "bedrock-ai21.jamba": plain, "sagemaker-tgi-chat": plain, "sagemaker-lmi-chat": plain, "openai-chat": plain, "openai-vllm": plain,
 	} {
 		body, err := all[sk].Chat(chat)
 		if err != nil {

@@ -45,6 +45,12 @@ type API string
 const (
 	Invoke   API = ""         // Bedrock's InvokeModel, SageMaker's InvokeEndpoint: any body
 	Converse API = "converse" // Bedrock's Converse: one body for all its models
+
+	// Of OpenAI's API, and paths under its base URL:
+	ChatCompletions API = "chat/completions"
+	Completions     API = "completions"
+	Embeddings      API = "embeddings"
+	Rerank          API = "rerank" // not OpenAI's, but served beside the others
 )
 
 // A slot is a key and its place in the request.

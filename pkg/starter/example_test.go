@@ -24,4 +24,5 @@ func Example() {
 	// forms Alpha 256
 	// phrases M2M100 256
 	// tools Qwen3 1024
+	// sentences BERT 128
 }

@@ -125,11 +125,7 @@ func (a *answers) correct(w invalidRow) error {
 
 func (a *answers) count(u *llm.Usage) {
 	if u != nil {
-		a.usage.Input += u.Input
-		a.usage.Output += u.Output
-		a.usage.Reasoning += u.Reasoning
-		a.usage.Truncated = a.usage.Truncated || u.Truncated
-		a.usage.Partial = a.usage.Partial || u.Partial
+		a.usage.Add(*u)
 	}
 }
 

@@ -255,3 +255,28 @@ func nounOf(t reflect.Type) string {
 	}
 	return "element"
 }
+
+// CheckKeys returns an error unless the object raw, which was decoded from a struct for several
+// kinds of objects, has all required keys of its kind, and no others but the optional ones. A key
+// that is null is absent. The kind is written as "an item of type message".
+func CheckKeys(path string, raw json.RawMessage, kind string, required, optional []string) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return err
+	}
+	for _, key := range required {
+		if len(members[key]) == 0 || string(members[key]) == "null" {
+			return Invalid(join(path, key), "is required in %s", kind)
+		}
+	}
+	var wrong []string
+	for key, value := range members {
+		if !slices.Contains(required, key) && !slices.Contains(optional, key) && string(value) != "null" {
+			wrong = append(wrong, key)
+		}
+	}
+	if len(wrong) > 0 {
+		return Invalid(join(path, slices.Min(wrong)), "is not allowed in %s", kind)
+	}
+	return nil
+}

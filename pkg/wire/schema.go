@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"glossa/pkg/llm"
 )
 
 // A Schema is a JSON Schema of draft 2020-12, as OpenAPI 3.1 uses it.
@@ -158,6 +160,8 @@ func (s *Schemas) Of(t reflect.Type) *Schema {
 		return AnyOf(one, ListOf(one))
 	case t == reflect.TypeFor[json.RawMessage]():
 		return &Schema{}
+	case t == reflect.TypeFor[llm.Cost](), t == reflect.TypeFor[llm.USD]():
+		return Types("number")
 	case t == reflect.TypeFor[time.Time]():
 		when := Types("string")
 		when.Format = "date-time"

@@ -54,6 +54,31 @@ class SDK(unittest.TestCase):
         last = self.client.responses.create(input=items, **sent)
         self.assertIn("sunny, 4 degrees", last.output_text)
 
+    def test_a_stored_conversation(self):
+        sent = {"model": MODEL, "tools": [WEATHER], "temperature": 0}
+        first = self.client.responses.create(input="What is the weather in Oslo?", instructions="Be brief.", **sent)
+        [call] = first.output
+        output = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny, 4 degrees"}
+        last = self.client.responses.create(previous_response_id=first.id, input=[output], **sent)
+        self.assertIn("sunny, 4 degrees", last.output_text)
+        self.assertEqual((last.previous_response_id, last.instructions), (first.id, None))
+        self.assertEqual(self.client.responses.retrieve(last.id), last)
+        items = list(self.client.responses.input_items.list(last.id, limit=2, order="asc"))
+        self.assertEqual([i.type for i in items], ["message", "function_call", "function_call_output"])
+        self.assertEqual((items[0].content[0].text, items[1].id), ("What is the weather in Oslo?", call.id))
+        again = self.client.responses.create(input=[i.to_dict() for i in items], **sent)
+        self.assertEqual(again.output_text, last.output_text)
+        with self.assertRaisesRegex(openai.BadRequestError, "Cannot cancel a response that has ended"):
+            self.client.responses.cancel(last.id)
+        self.client.responses.delete(first.id)
+        for gone in (lambda: self.client.responses.retrieve(first.id), lambda: self.client.responses.delete(first.id)):
+            with self.assertRaises(openai.NotFoundError):
+                gone()
+        with self.assertRaises(openai.BadRequestError) as raised:
+            self.client.responses.create(previous_response_id=first.id, input="x", **sent)
+        self.assertEqual((raised.exception.code, raised.exception.param), ("previous_response_not_found", "previous_response_id"))
+        self.assertEqual(self.client.responses.retrieve(last.id), last)
+
     def test_stream(self):
         deltas = ""
         with self.client.responses.stream(model=MODEL, tools=[WEATHER], temperature=0, input="What is the weather in Oslo?") as stream:
@@ -72,6 +97,11 @@ class SDK(unittest.TestCase):
                 self.assertLess(limit, 20, e)  # the shortest call does not fit
                 continue
             self.assertIsInstance(json.loads(answer.output[0].arguments)["city"], str)
+
+    def test_a_custom_tool_with_a_regex(self):
+        tool = {"type": "custom", "name": "dial", "format": {"type": "grammar", "syntax": "regex", "definition": "[0-9]{3}-[ab]"}}
+        answer = self.client.responses.create(model=MODEL, tools=[tool], tool_choice="required", temperature=0, input="Call the number 123-a.")
+        self.assertRegex(answer.output[0].input, r"\A[0-9]{3}-[ab]\Z")
 
     def test_parse(self):
         class City(BaseModel):
@@ -112,6 +142,15 @@ class AgentsSDK(unittest.TestCase):
         self.assertEqual(self.calls, ["Tokyo"])
         self.assertIn("snow, -3 degrees", result.final_output)
 
+    def test_the_server_has_the_conversation(self):
+        async def run():
+            first = await agents.Runner.run(self.agent, "What is the weather in Tokyo?", auto_previous_response_id=True)
+            return await agents.Runner.run(self.agent, "What is the weather in Paris?", previous_response_id=first.last_response_id)
+
+        result = asyncio.run(run())
+        self.assertEqual(self.calls, ["Tokyo", "Paris"])
+        self.assertIn("snow, -3 degrees", result.final_output)
+
     def test_run_streamed(self):
         async def run():
             result = agents.Runner.run_streamed(self.agent, "Tell me the weather in Paris.")
@@ -140,6 +179,13 @@ class LangChain(unittest.TestCase):
         self.assertEqual([(c["name"], c["args"]) for c in answer.tool_calls], [("multiply", {"a": 17, "b": 23})])
         messages += [answer] + [multiply.invoke(c) for c in answer.tool_calls]
         self.assertIn("391", self.bound.invoke(messages).text)
+
+    def test_use_previous_response_id(self):
+        bound = ChatOpenAI(model=MODEL, temperature=0, use_responses_api=True, use_previous_response_id=True, **base()).bind_tools([multiply])
+        messages = [HumanMessage("How much is 17 times 23?")]
+        answer = bound.invoke(messages)
+        messages += [answer] + [multiply.invoke(c) for c in answer.tool_calls]
+        self.assertIn("391", bound.invoke(messages).text)
 
     def test_a_stream(self):
         whole = None

@@ -113,7 +113,9 @@ func (op *Operation) request(ctx context.Context, body []byte) (*http.Request, e
 	for name, values := range op.header {
 		header[name] = values
 	}
-	header["Content-Type"], header["User-Agent"] = []string{json1}, []string{c.agent}
+	if header["User-Agent"] = []string{c.agent}; header["Content-Type"] == nil {
+		header["Content-Type"] = []string{json1}
+	}
 	r := (&http.Request{
 		Method: http.MethodPost, URL: &target, Host: target.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body)),

@@ -76,7 +76,7 @@ func (c *completion) ready() (llm.Chunk, bool) {
 // ended it.
 func (c *completion) end(why llm.Finish) llm.Chunk {
 	out := c.chunk
-	rest, stopped := c.tail.held, false
+	rest, stopped := c.tail.held, ""
 	if why == "" {
 		why = schema.Finish(c.word)
 		rest, stopped = c.tail.end()
@@ -84,11 +84,16 @@ func (c *completion) end(why llm.Finish) llm.Chunk {
 			out.Calls = append(out.Calls, c.calls.end()...)
 		}
 	}
-	if stopped {
+	if stopped != "" {
 		why = llm.FinishStop
 	}
 	if c.filtered && why != llm.FinishDeadline && why != llm.FinishCancelled {
 		why = llm.FinishFiltered
+	}
+	if why == llm.FinishStop {
+		if out.Stop = stopped; stopped == "" && len(c.tail.stops) == 1 {
+			out.Stop = c.tail.stops[0] // no other was sent
+		}
 	}
 	out.Text += rest
 	out.Finish = why
@@ -119,13 +124,12 @@ func (t *tail) push(text string) string {
 	return out
 }
 
-// end returns the rest without a stop sequence at its end.
-func (t *tail) end() (rest string, stopped bool) {
-	cut := 0
+// end returns the rest without the stop sequence at its end, if there is one.
+func (t *tail) end() (rest, stopped string) {
 	for _, s := range t.stops {
-		if strings.HasSuffix(t.held, s) {
-			cut = max(cut, len(s))
+		if strings.HasSuffix(t.held, s) && len(s) > len(stopped) {
+			stopped = s
 		}
 	}
-	return t.held[:len(t.held)-cut], cut > 0
+	return t.held[:len(t.held)-len(stopped)], stopped
 }

@@ -125,8 +125,8 @@ func readVectors(keys map[string]any, to [][]float32) error {
 		return badAnswer("embeddings", fmt.Sprintf("%d vectors for %d texts", len(list), len(to)))
 	}
 	for i, v := range list {
-		values, _ := v.([]any)
-		if len(values) == 0 {
+		values, i := vectorOf(v, i)
+		if len(values) == 0 || i < 0 || i >= len(to) || to[i] != nil {
 			return badAnswer("embeddings", "a value that is not a vector")
 		}
 		to[i] = make([]float32, len(values))
@@ -139,6 +139,24 @@ func readVectors(keys map[string]any, to [][]float32) error {
 		}
 	}
 	return nil
+}
+
+// vectorOf returns a vector and its index: i, unless it is an object that says another one, as
+// OpenAI's do.
+func vectorOf(v any, i int) ([]any, int) {
+	object, ok := v.(map[string]any)
+	if !ok {
+		values, _ := v.([]any)
+		return values, i
+	}
+	values, _ := object["embedding"].([]any)
+	if at, ok := object["index"]; ok {
+		x, ok := number(at, 64)
+		if i = int(x); !ok || float64(i) != x {
+			i = -1
+		}
+	}
+	return values, i
 }
 
 // number returns a finite number of an answer.

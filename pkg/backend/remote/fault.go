@@ -78,6 +78,35 @@ func NewFault(op string, err error) error {
 	return f
 }
 
+// Refused returns the fault of an answer of a model's own server that is an error. message is
+// the server's, "" if it may hold a secret.
+func Refused(op string, status int, header http.Header, message string) *Fault {
+	f := &Fault{Op: op, Status: status, RequestID: header.Get("X-Request-Id"), RetryAfter: retryAfter(header), message: message}
+	f.Code, f.retryable = classify("", status)
+	switch {
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		f.Name = accessDenied
+	case status == http.StatusNotFound:
+		f.Code = llm.NotFound
+	case status >= 500 && f.Code == llm.Upstream:
+		f.retryable = true
+	}
+	if f.Name == "" {
+		f.Name = http.StatusText(status)
+	}
+	return f
+}
+
+// Broken returns the fault of a call without a readable answer; answered says that there was
+// one. err must not quote it.
+func Broken(op string, err error, answered bool) *Fault {
+	f := &Fault{Op: op, Code: llm.Upstream}
+	f.cause = err.Error()
+	_, network := errors.AsType[*url.Error](err)
+	f.retryable = network && !answered
+	return f
+}
+
 // adopt takes status and message from the error of the model's own server, which the provider
 // forwards.
 func (f *Fault) adopt(body []byte) {
@@ -153,6 +182,9 @@ func retryAfter(h http.Header) time.Duration {
 	return 0
 }
 
+// accessDenied is AWS's name of the error of a caller who may not use a model.
+const accessDenied = "AccessDeniedException"
+
 // pause is the RetryAfter of a provider at its limit.
 const pause = time.Second
 
@@ -175,7 +207,7 @@ func problem(ctx context.Context, err error, texts []string) error {
 		e.RetryAfter = pause // providers rarely send it
 	}
 	tells := true
-	switch denied := strings.EqualFold(f.Name, "AccessDeniedException"); {
+	switch denied := strings.EqualFold(f.Name, accessDenied); {
 	case denied:
 		e.Message = "the provider denies access to the model"
 	case f.Code == llm.Overloaded:

@@ -53,6 +53,9 @@ type Model struct {
 	// OnUsage, if set, is called with the tokens that the provider counts for an Invoke but
 	// that the keys of its answers lack.
 	OnUsage func(ctx context.Context, used llm.Usage)
+	// OnDrop, if set, is called before an answer with the names of parameters that the model
+	// lacks, which are left out. nil: requests that have any are rejected.
+	OnDrop func(ctx context.Context, names []string)
 }
 
 // A Backend is a remote model. It implements [llm.Backend] and [llm.Invoker], and by its record

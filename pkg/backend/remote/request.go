@@ -3,6 +3,7 @@ package remote
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,6 +25,7 @@ type row struct {
 
 // rows returns the rows of a request. It checks all of them before any is sent.
 func (b *Backend) rows(ctx context.Context, req *llm.Request) ([]row, error) {
+	var dropped []string
 	n, none := max(1, req.N), req.MaxTokens != nil && *req.MaxTokens == 0
 	rows := make([]row, 0, req.Rows())
 	for p, prompt := range req.Prompts {
@@ -41,6 +43,9 @@ func (b *Backend) rows(ctx context.Context, req *llm.Request) ([]row, error) {
 			declared = nil // nothing in the chat refers to them
 		}
 		w := wish{keys: keys, declared: declared}
+		if b.model.OnDrop != nil {
+			w.dropped = &dropped
+		}
 		if w.thinking, w.params, err = s.Reason(req.Params, prompt.Messages); err != nil {
 			return nil, err
 		}
@@ -55,6 +60,10 @@ func (b *Backend) rows(ctx context.Context, req *llm.Request) ([]row, error) {
 			}
 			rows = append(rows, r)
 		}
+	}
+	if len(dropped) > 0 {
+		slices.Sort(dropped)
+		b.model.OnDrop(ctx, slices.Compact(dropped))
 	}
 	return rows, nil
 }
@@ -152,6 +161,35 @@ type wish struct {
 	params   llm.Params     // without those for reasoning that thinking says
 	thinking any            // the value of this key; nil: not sent
 	declared []llm.Tool
+	dropped  *[]string // takes the names of parameters that are left out; nil: they are rejected
+}
+
+// apply sets the parameters, and leaves out those that the model lacks if it may.
+func (w *wish) apply(params *llm.Params, set func(name string, v any) bool) error {
+	var left []string
+	for {
+		err := params.Apply(func(name string, v any) bool {
+			// The format of the first two differs between models.
+			return name != "tokens" && name != "logprobs" && set(name, v) || slices.Contains(left, name)
+		})
+		e, ok := errors.AsType[*llm.Error](err)
+		if w.dropped == nil || !ok || !mayDrop(e.Param) {
+			return err
+		}
+		left = append(left, e.Param)
+		*w.dropped = append(*w.dropped, e.Param)
+	}
+}
+
+// mayDrop reports whether an answer without a parameter still is one to the request: those
+// that choose among the tokens, and not those that say what the text must be or where it ends.
+func mayDrop(name string) bool {
+	switch name {
+	case "max_new_tokens", "stop", "truncate", "return_full_text", "tokens", "logprobs",
+		"schema", "grammar", "tools", "must_call", "continue_final_message":
+		return false
+	}
+	return true
 }
 
 // body returns the call of completion i of a prompt.
@@ -182,11 +220,7 @@ func body(s *schema.Schema, req *llm.Request, w wish, i int) (*call, error) {
 	if w.thinking != nil {
 		set("thinking", w.thinking)
 	}
-	err = params.Apply(func(name string, v any) bool {
-		// Their format differs between models.
-		return name != "tokens" && name != "logprobs" && set(name, v)
-	})
-	if err != nil {
+	if err := w.apply(&params, set); err != nil {
 		return nil, err
 	}
 	texts := textsOf(nil, w.keys)

@@ -1,6 +1,8 @@
 package remote
 
 import (
+	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -32,6 +34,44 @@ func TestSeededRows(t *testing.T) {
 		}
 		if !strings.Contains(string(c.body), want) {
 			t.Errorf("row %d: %s", i, c.body)
+		}
+	}
+}
+
+// TestDropped: parameters that choose among tokens may be left out, and are told; others are
+// part of the question.
+func TestDropped(t *testing.T) {
+	s, err := schema.Parse([]byte(`{"request": {"defaults": {"in": "", "temperature": null}, "mapping": {"prompt": "$.in", "temperature": "$.temperature"}}, "response": {"mapping": {"generated_text": "$.text"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		params  llm.Params
+		dropped string
+		refused string
+	}{
+		{llm.Params{Temperature: new(0.5)}, "", ""},
+		{llm.Params{Temperature: new(0.5), TopK: new(5), Seed: new(int64(7)), Effort: new("low")}, "reasoning_effort seed top_k", ""},
+		{llm.Params{TopK: new(0), TopP: new(1.0)}, "", ""}, // without effect
+		{llm.Params{TopK: new(5), Stop: []string{"x"}}, "", "stop"},
+		{llm.Params{Logprobs: new(1)}, "", "logprobs"},
+		{llm.Params{MaxTokens: new(3)}, "", "max_new_tokens"},
+		{llm.Params{Continue: new(true)}, "", "continue_final_message"},
+	} {
+		for _, may := range []bool{true, false} {
+			var told []string
+			m := Model{Schema: s}
+			if may {
+				m.OnDrop = func(_ context.Context, names []string) { told = append(told, names...) }
+			}
+			_, err := New(nil, m).rows(t.Context(), &llm.Request{Prompts: []llm.Prompt{llm.Text("a"), llm.Text("b")}, Params: c.params})
+			e, _ := errors.AsType[*llm.Error](err)
+			switch {
+			case may && c.refused == "" && (err != nil || strings.Join(told, " ") != c.dropped),
+				may && c.refused != "" && (e == nil || e.Param != c.refused || told != nil),
+				!may && (err == nil) != (c.dropped == "" && c.refused == ""):
+				t.Errorf("%+v, %v: %v, told %q", c.params, may, err, told)
+			}
 		}
 	}
 }

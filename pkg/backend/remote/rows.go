@@ -23,6 +23,7 @@ type run struct {
 	input   int  // tokens of the prompts of all calls, as the provider bills them
 	output  int  // tokens of all rows
 	thought int  // how many of them are reasoning
+	cached  int  // how many of input the provider read from its cache
 	partial bool // some usage was not reported
 	yielded bool // a chunk was yielded
 }
@@ -88,10 +89,11 @@ func (r *run) count(c *llm.Chunk, last bool) {
 	r.input += c.Usage.Input
 	r.output += c.Usage.Output
 	r.thought += c.Usage.Reasoning
+	r.cached += c.Usage.Cached
 	r.partial = r.partial || c.Usage.Partial
 	c.Usage = nil
 	if last {
-		c.Usage = &llm.Usage{Input: r.input, Output: r.output, Reasoning: r.thought, Partial: r.partial}
+		c.Usage = &llm.Usage{Input: r.input, Cached: r.cached, Output: r.output, Reasoning: r.thought, Partial: r.partial}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 type tally struct {
 	input, output *int // as the record maps them; nil: missing
 	reasoning     *int
+	cached        *int
 	provider      llm.Usage
 }
 
@@ -22,6 +23,7 @@ func (t *tally) add(a answer) {
 	count(&t.output, a.keys["generated_tokens"])
 	count(&t.output, a.keys["output_tokens"])
 	count(&t.reasoning, a.keys["reasoning_tokens"])
+	count(&t.cached, a.keys["cached_tokens"])
 	t.provider.Input, t.provider.Output = max(t.provider.Input, a.usage.Input), max(t.provider.Output, a.usage.Output)
 }
 
@@ -43,6 +45,9 @@ func (t *tally) usage() llm.Usage {
 	}
 	if t.reasoning != nil {
 		u.Reasoning = min(*t.reasoning, u.Output)
+	}
+	if t.cached != nil {
+		u.Cached = min(*t.cached, u.Input)
 	}
 	return u
 }

@@ -166,6 +166,8 @@ func (s *Store) get(w http.ResponseWriter, r *http.Request, key string) {
 		Refuse(w, http.StatusNotFound, "NoSuchKey")
 	case r.Header.Get("If-Match") != "" && r.Header.Get("If-Match") != o.etag:
 		Refuse(w, http.StatusPreconditionFailed, "PreconditionFailed")
+	case len(o.data) == 0 && r.Header.Get("Range") != "": // net/http would answer 200
+		Refuse(w, http.StatusRequestedRangeNotSatisfiable, "InvalidRange")
 	default:
 		w.Header().Set("ETag", o.etag)
 		w.Header().Set("Content-Type", "binary/octet-stream")

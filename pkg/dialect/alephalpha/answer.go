@@ -26,12 +26,12 @@ func promptTokens(req *llm.Request, used llm.Usage) int { return candidates(req)
 
 // newCounts counts the tokens of the answer to req.
 func newCounts(req *llm.Request, used llm.Usage) counts {
-	c := counts{new(promptTokens(req, used)), &used.Output}
+	c := counts{new(promptTokens(req, used)), &used.Output, used.Cost}
 	if used.Partial && used.Input == 0 {
-		c.PromptTokens = nil
+		c.PromptTokens, c.Cost = nil, llm.Cost{}
 	}
 	if used.Partial && used.Output == 0 {
-		c.Generated = nil
+		c.Generated, c.Cost = nil, llm.Cost{}
 	}
 	return c
 }
@@ -152,7 +152,7 @@ func pieces(tokens []llm.Token) []string {
 
 // newEmbed translates the embedding for e, whose translation is req.
 func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embedding, used llm.Usage) embedAnswer {
-	answer := embedAnswer{head: h, Embeddings: embeddings{}, PromptTokens: used.Input}
+	answer := embedAnswer{head: h, Embeddings: embeddings{}, PromptTokens: used.Input, Cost: used.Cost}
 	if valueOr(e.Tokens, false) {
 		answer.Tokens = pieces(made.Tokens)
 	}
@@ -197,7 +197,7 @@ func normalized(v []float32) vector {
 func newEvaluate(h head, expected string, s *llm.Score, used llm.Usage) evaluateAnswer {
 	tokens, characters := len(s.Tokens), utf8.RuneCountInString(expected)
 	perplexity := max(0, -s.Logprob) // avoids -0
-	return evaluateAnswer{head: h, PromptTokens: used.Input, Result: metrics{
+	return evaluateAnswer{head: h, PromptTokens: used.Input, Cost: used.Cost, Result: metrics{
 		LogProbability: float(s.Logprob), LogPerplexity: float(perplexity),
 		PerToken: float(perplexity / float64(max(1, tokens))), PerCharacter: float(perplexity / float64(max(1, characters))),
 		CorrectGreedy: s.Greedy, TokenCount: tokens, CharacterCount: characters, ArgmaxCompletion: s.Argmax,

@@ -24,9 +24,9 @@ var (
 	embedDoc = operation("embed", "Embed a prompt", embedTable,
 		`{"model": "novels", "prompt": "An apple a day", "layers": [0, -1], "pooling": ["mean"]}`, httpx.Answer{Of: embedAnswer{}})
 	semanticDoc = operation("semanticEmbed", "Embed a prompt, with a model that is trained for it", semanticTable,
-		`{"model": "my-encoder", "prompt": "An apple a day", "representation": "query"}`, httpx.Answer{Of: semanticAnswer{}})
+		`{"model": "sentences", "prompt": "An apple a day", "representation": "query"}`, httpx.Answer{Of: semanticAnswer{}})
 	batchDoc = operation("batchSemanticEmbed", "Embed several prompts, with a model that is trained for it", batchTable,
-		`{"model": "my-encoder", "prompts": ["An apple a day", "Rain"], "representation": "document"}`, httpx.Answer{Of: batchAnswer{}})
+		`{"model": "sentences", "prompts": ["An apple a day", "Rain"], "representation": "document"}`, httpx.Answer{Of: batchAnswer{}})
 	evaluateDoc = operation("evaluate", "Evaluate how well a model predicts a text", evaluateTable,
 		`{"model": "novels", "prompt": "The cat sat on", "completion_expected": " the mat."}`, httpx.Answer{Of: evaluateAnswer{}})
 	explainDoc = operation("explain", "Explain how much each part of a prompt contributes to a target", explainTable,

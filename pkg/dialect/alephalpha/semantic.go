@@ -38,9 +38,10 @@ type batchRequest struct {
 
 type semanticAnswer struct {
 	head
-	Message      *string `json:"message" doc:"always null"`
-	Embedding    vector  `json:"embedding" doc:"the vector of the prompt"`
-	PromptTokens *int    `json:"num_tokens_prompt_total" doc:"tokens of the prompt; null if a remote provider omits them"`
+	Message      *string  `json:"message" doc:"always null"`
+	Embedding    vector   `json:"embedding" doc:"the vector of the prompt"`
+	PromptTokens *int     `json:"num_tokens_prompt_total" doc:"tokens of the prompt; null if a remote provider omits them"`
+	Cost         llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 type batchAnswer struct {
@@ -48,6 +49,7 @@ type batchAnswer struct {
 	Message      *string  `json:"message" doc:"always null"`
 	Embeddings   []vector `json:"embeddings" doc:"the vectors of the prompts, in their order"`
 	PromptTokens *int     `json:"num_tokens_prompt_total" doc:"tokens of all prompts; null if a remote provider omits them"`
+	Cost         llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 func semanticRows() []wire.Parameter {
@@ -128,7 +130,7 @@ func semanticEmbed(w http.ResponseWriter, r *http.Request, call httpx.Call[seman
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, semanticAnswer{head: call.Model.head, Embedding: call.In.vector(&made[0]), PromptTokens: known(used)})
+	return httpx.JSON(w, http.StatusOK, semanticAnswer{head: call.Model.head, Embedding: call.In.vector(&made[0]), PromptTokens: known(used), Cost: used.Cost})
 }
 
 func batchEmbed(w http.ResponseWriter, r *http.Request, call httpx.Call[batchRequest, *llm.EmbedRequest, opened[llm.Embedder]]) error {
@@ -136,7 +138,7 @@ func batchEmbed(w http.ResponseWriter, r *http.Request, call httpx.Call[batchReq
 	if err != nil {
 		return err
 	}
-	answer := batchAnswer{head: call.Model.head, Embeddings: make([]vector, len(made)), PromptTokens: known(used)}
+	answer := batchAnswer{head: call.Model.head, Embeddings: make([]vector, len(made)), PromptTokens: known(used), Cost: used.Cost}
 	for i := range made {
 		answer.Embeddings[i] = call.In.vector(&made[i])
 	}

@@ -20,11 +20,12 @@ type translateRequest struct {
 }
 
 type translateAnswer struct {
-	Translation  string `json:"translation" doc:"the translated text"`
-	Score        float  `json:"score" doc:"0 to 1"`
-	Segments     *int   `json:"segments" doc:"always null"`
-	PromptTokens int    `json:"num_tokens_prompt_total" doc:"tokens of the source"`
-	Generated    int    `json:"num_tokens_generated" doc:"generated tokens"`
+	Translation  string   `json:"translation" doc:"the translated text"`
+	Score        float    `json:"score" doc:"0 to 1"`
+	Segments     *int     `json:"segments" doc:"always null"`
+	PromptTokens int      `json:"num_tokens_prompt_total" doc:"tokens of the source"`
+	Generated    int      `json:"num_tokens_generated" doc:"generated tokens"`
+	Cost         llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 // request translates a request for a translation.
@@ -38,7 +39,7 @@ func answerTranslation(w http.ResponseWriter, r *http.Request, call httpx.Call[t
 		return sourceError(err)
 	}
 	return httpx.JSON(w, http.StatusOK, translateAnswer{
-		Translation: list[0].Text, Score: float(list[0].Score), PromptTokens: used.Input, Generated: used.Output,
+		Translation: list[0].Text, Score: float(list[0].Score), PromptTokens: used.Input, Generated: used.Output, Cost: used.Cost,
 	})
 }
 

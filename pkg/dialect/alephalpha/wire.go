@@ -6,7 +6,11 @@
 // 11.5.1.
 package alephalpha
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"glossa/pkg/llm"
+)
 
 // target holds the keys of all requests that choose the model.
 type target struct {
@@ -144,8 +148,9 @@ type completeAnswer struct {
 // counts are the tokens of all candidates. They are null if a remote provider does not send
 // them, because clients require the keys.
 type counts struct {
-	PromptTokens *int `json:"num_tokens_prompt_total" doc:"tokens of the prompt for each candidate; null if a remote provider omits them"`
-	Generated    *int `json:"num_tokens_generated" doc:"tokens of all candidates; null if a remote provider omits them"`
+	PromptTokens *int     `json:"num_tokens_prompt_total" doc:"tokens of the prompt for each candidate; null if a remote provider omits them"`
+	Generated    *int     `json:"num_tokens_generated" doc:"tokens of all candidates; null if a remote provider omits them"`
+	Cost         llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 type completion struct {
@@ -184,13 +189,15 @@ type embedAnswer struct {
 	Embeddings   embeddings `json:"embeddings" doc:"for each layer, vectors, or an object of vectors by pooling"`
 	Tokens       []string   `json:"tokens" null:"yes" doc:"null without tokens"`
 	PromptTokens int        `json:"num_tokens_prompt_total" doc:"tokens of all prompts"`
+	Cost         llm.Cost   `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 type evaluateAnswer struct {
 	head
-	Message      *string `json:"message" doc:"always null"`
-	Result       metrics `json:"result"`
-	PromptTokens int     `json:"num_tokens_prompt_total" doc:"tokens of the prompt and the expected completion"`
+	Message      *string  `json:"message" doc:"always null"`
+	Result       metrics  `json:"result"`
+	PromptTokens int      `json:"num_tokens_prompt_total" doc:"tokens of the prompt and the expected completion"`
+	Cost         llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 // metrics are natural logarithms and their normalisations.

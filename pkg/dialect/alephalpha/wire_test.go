@@ -77,8 +77,6 @@ func TestOthers(t *testing.T) {
 		{"POST", "/get_token", `{"email":"a@b.c","password":"wrong"}`, 401, `{"error":"wrong email or password","code":"UNAUTHENTICATED"}` + "\n"},
 		{"POST", "/get_token", `{"email":"a@b.c"}`, 400, `{"error":"password: is required","code":"INVALID"}` + "\n"},
 		{"POST", "/get_token", `{"password":"x"}`, 400, `{"error":"email: is required","code":"INVALID"}` + "\n"},
-		{"GET", "/nope", "", 404, `{"error":"not found"}` + "\n"},
-		{"POST", "/v1/nope", "{}", 404, `{"error":"not found"}` + "\n"},
 		{"GET", "/complete", "", 405, `{"error":"this path supports only POST","code":"NO_METHOD"}` + "\n"},
 		{"POST", "/complete", `{"prompt":"` + strings.Repeat("x", httpx.DefaultMaxBody) + `"}`, 413, `{"error":"the body is larger than 10485760 bytes","code":"TOO_LARGE"}` + "\n"},
 	} {
@@ -114,7 +112,7 @@ func TestTokensAreNotCached(t *testing.T) {
 func TestNoLogin(t *testing.T) {
 	h := (&httpx.Mux{Routes: Routes(Config{Models: catalog{}}), Fallback: Errors}).Handler()
 	for _, target := range []string{"/users/me/token", "/get_token"} {
-		if w := ask(h, "POST", target, `{"email":"a","password":"b"}`); w.Code != 404 || w.Body.String() != `{"error":"not found"}`+"\n" {
+		if w := ask(h, "POST", target, `{"email":"a","password":"b"}`); w.Code != 404 || !strings.HasPrefix(w.Body.String(), `{"error":"no such path; there are `) || strings.Contains(w.Body.String(), "token\"") {
 			t.Errorf("%s: got %d %s", target, w.Code, w.Body)
 		}
 	}

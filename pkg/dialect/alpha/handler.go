@@ -174,7 +174,7 @@ func generateWhole(w http.ResponseWriter, r *http.Request, call httpx.Call[gener
 	}
 	answer := generated{Text: rows[0].Text, Model: call.Model.Name}
 	if !used.Partial {
-		answer.Usage = &usage{PromptTokens: used.Input, CompletionTokens: used.Output}
+		answer.Usage = &usage{PromptTokens: used.Input, CompletionTokens: used.Output, Cost: used.Cost}
 	}
 	return httpx.JSON(w, http.StatusOK, answer)
 }

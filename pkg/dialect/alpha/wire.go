@@ -5,7 +5,11 @@
 // Source: seed 002, "Internal endpoints", and the server that it describes.
 package alpha
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"glossa/pkg/llm"
+)
 
 // modelObject is an element of GET /api/models.
 type modelObject struct {
@@ -97,8 +101,9 @@ type generated struct {
 }
 
 type usage struct {
-	PromptTokens     int `json:"prompt_tokens" doc:"tokens of the prompt"`
-	CompletionTokens int `json:"completion_tokens" doc:"generated tokens"`
+	PromptTokens     int      `json:"prompt_tokens" doc:"tokens of the prompt"`
+	CompletionTokens int      `json:"completion_tokens" doc:"generated tokens"`
+	Cost             llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 // uploadRequest is the body of POST /api/upload. Its checkpoint is removed before decoding.

@@ -52,7 +52,7 @@ func (shape) Body(e *llm.Error) (int, any) {
 	case malformed:
 		return http.StatusUnprocessableEntity, invalidBody{[]fault{{[]string{"body"}, e.Message, "value_error"}}}
 	case httpx.NoRoute:
-		return http.StatusNotFound, detail{"Not Found"}
+		return http.StatusNotFound, detail{e.Message}
 	case httpx.NoMethod:
 		return http.StatusMethodNotAllowed, detail{"Method Not Allowed"}
 	case llm.Unauthenticated, llm.Forbidden, llm.Overloaded, llm.Internal, llm.Unavailable, httpx.TooLarge, httpx.Gone:

@@ -25,7 +25,7 @@ type Config struct {
 }
 
 // IgnoredHeader names the keys of a request that were dropped.
-const IgnoredHeader = "X-Glossa-Ignored"
+const IgnoredHeader = httpx.IgnoredHeader
 
 // Routes returns the routes of the dialect.
 func Routes(cfg Config) []httpx.Route {

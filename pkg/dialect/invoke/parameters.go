@@ -53,6 +53,7 @@ type canonical struct {
 	ReasoningEffort   *string            `json:"reasoning_effort"`
 	MaxThinkingTokens *int               `json:"max_thinking_tokens"`
 	TemplateArgs      json.RawMessage    `json:"chat_template_kwargs"`
+	Continue          *bool              `json:"continue_final_message"`
 }
 
 // canonicalTable describes these keys.
@@ -90,6 +91,7 @@ var canonicalTable = wire.For[canonical](
 	byRecord("reasoning_effort", "how much the model reasons, in the words of its chat template: low, medium, high"),
 	wire.Parameter{Name: "max_thinking_tokens", Bounds: wire.AtLeast(0), Absent: "no limit", Remote: wire.ByRecord, Note: "after this number of tokens the reasoning is closed, and the answer follows"},
 	wire.Parameter{Name: "chat_template_kwargs", Schema: wire.AnyObject(), Remote: wire.ByRecord, Note: "variables of the model's chat template"},
+	wire.Parameter{Name: "continue_final_message", Default: false, Remote: wire.ByRecord, Note: "whether the answer continues the last message of a chat, an assistant's text"},
 )
 
 func byRecord(name, note string) wire.Parameter {

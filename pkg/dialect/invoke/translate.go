@@ -141,6 +141,9 @@ func answer(c llm.Chunk, stream bool) map[string]any {
 		if c.Usage.Reasoning > 0 {
 			out["reasoning_tokens"] = c.Usage.Reasoning
 		}
+		if c.Usage.Cost.Known {
+			out["cost"] = c.Usage.Cost
+		}
 	}
 	return out
 }

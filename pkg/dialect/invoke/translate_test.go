@@ -93,7 +93,7 @@ var taken = map[string][]string{
 	"max_new_tokens": {`1`}, "seed": {`1`}, "best_of": {`1`}, "truncate": {`1`}, "logprobs": {`1`}, "top_k": {`1`},
 	"temperature": {`1.5`, `1`}, "top_p": {`1.5`, `1`}, "typical_p": {`1.5`, `1`}, "repetition_penalty": {`1.5`, `1`},
 	"presence_penalty": {`1.5`, `1`}, "frequency_penalty": {`1.5`, `1`},
-	"return_full_text": {`true`}, "tokens": {`true`}, "must_call": {`true`}, "thinking": {`true`}, "reasoning_effort": {`"x"`}, "max_thinking_tokens": {`1`}, "chat_template_kwargs": {`{}`, `{"x":"y"}`}, "one_call": {`true`},
+	"return_full_text": {`true`}, "tokens": {`true`}, "must_call": {`true`}, "thinking": {`true`}, "reasoning_effort": {`"x"`}, "max_thinking_tokens": {`1`}, "chat_template_kwargs": {`{}`, `{"x":"y"}`}, "one_call": {`true`}, "continue_final_message": {`true`},
 	"repetition_penalties_include_prompt": {`true`}, "use_multiplicative_presence_penalty": {`true`}, "use_multiplicative_frequency_penalty": {`true`},
 }
 

@@ -132,7 +132,6 @@ func TestErrors(t *testing.T) {
 	}{
 		{"GET", "/invoke", "", 405, `{"detail":"Method Not Allowed"}`},
 		{"POST", "/ping", "{}", 405, `{"detail":"Method Not Allowed"}`},
-		{"GET", "/nope", "", 404, `{"detail":"Not Found"}`},
 		{"POST", "/invoke", to("local", "form", `{"prompt":"a","stream":true}`), 200, occurred(`stream: must be false here: use /invoke_stream to stream`)},
 		{"POST", "/invoke", `{` + claude + `,"body":{"prompt":"a","stream":true}}`, 200, occurred(`stream: must be false here: use /invoke_stream to stream`)},
 		{"POST", "/invoke", `{` + tgi + `,"body":{"prompt":"a","stream":"x"}}`, 200, occurred(`stream: must be a boolean, not string`)},

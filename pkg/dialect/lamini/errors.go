@@ -38,6 +38,9 @@ const (
 	statusNoModel = 594
 )
 
+// Claims implements [httpx.Claimant].
+func (shape) Claims(header http.Header) bool { return Ours(header) }
+
 // Body implements [httpx.Errors].
 func (shape) Body(e *llm.Error) (int, any) {
 	switch e.Code {

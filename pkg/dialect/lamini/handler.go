@@ -21,6 +21,9 @@ type Config struct {
 	Models llm.Models
 }
 
+// Ours reports whether a request comes from Lamini's SDK, which tells its version.
+func Ours(header http.Header) bool { return header.Get("Lamini-Version") != "" }
+
 // Routes returns the routes of the dialect.
 func Routes(cfg Config) []httpx.Route {
 	complete := func(answer func(http.ResponseWriter, *http.Request, completion) error) httpx.Handler {

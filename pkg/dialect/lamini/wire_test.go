@@ -118,7 +118,6 @@ func TestErrors(t *testing.T) {
 		want                 string
 	}{
 		{"GET", "/v2/completions", "", 405, `{"detail":"this path supports only POST"}`},
-		{"POST", "/v1/reservation", "{}", 404, `{"detail":"not found"}`},
 		{"POST", "/v1/embedding", `{"model_name":"org/story:1","prompt":"a"}`, 400, `{"detail":"this model has no embedder"}`},
 		{"POST", "/v1/embedding", `{"model_name":"gpt","prompt":"a"}`, 594, `{"detail":"the model 'gpt' does not exist"}`},
 		{"POST", "/v1/embedding", `{"model_name":"repeater","prompt":[null]}`, 422, value(`,"prompt",0`, `must be a string, not null`)},

@@ -129,7 +129,10 @@ func newUsage(u llm.Usage) *usage {
 	if u.Partial {
 		return nil
 	}
-	out := &usage{PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output}
+	out := &usage{PromptTokens: u.Input, CompletionTokens: u.Output, TotalTokens: u.Input + u.Output, Cost: u.Cost}
+	if u.Cached > 0 {
+		out.PromptDetails = &promptDetails{u.Cached}
+	}
 	if u.Reasoning > 0 {
 		out.Details = &completionDetails{u.Reasoning}
 	}

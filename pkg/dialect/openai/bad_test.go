@@ -135,7 +135,6 @@ func TestOtherErrors(t *testing.T) {
 		{"POST", "/v1/chat/completions", big, 413, `{"error":{"message":"the body is larger than 10485760 bytes","type":"invalid_request_error","param":null,"code":"request_too_large"}}`},
 		{"POST", "/v1/chat/completions", `{"model":"` + strings.Repeat("x", 9000) + `",` + hi + `}`, 404, `{"error":{"message":"The model '` + strings.Repeat("x", 200) + `' does not exist","type":"invalid_request_error","param":"model","code":"model_not_found"}}`},
 		{"GET", "/v1/chat/completions", "", 405, `{"error":{"message":"this path supports only POST","type":"invalid_request_error","param":null,"code":"method_not_supported"}}`},
-		{"POST", "/v1/images", "{}", 404, `{"error":{"message":"not found","type":"invalid_request_error","param":null,"code":"unknown_url"}}`},
 	} {
 		if w := ask(h, test.method, test.target, test.body); w.Code != test.status || w.Body.String() != test.want+"\n" {
 			t.Errorf("%s %s: got %d %s", test.method, test.target, w.Code, w.Body)

@@ -39,8 +39,9 @@ type embeddingObject struct {
 }
 
 type embeddingUsage struct {
-	PromptTokens int `json:"prompt_tokens" doc:"tokens of all inputs"`
-	TotalTokens  int `json:"total_tokens" doc:"the same as prompt_tokens"`
+	PromptTokens int      `json:"prompt_tokens" doc:"tokens of all inputs"`
+	TotalTokens  int      `json:"total_tokens" doc:"the same as prompt_tokens"`
+	Cost         llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 // embedding is a vector that is written as a list of numbers, or as base64.
@@ -133,11 +134,11 @@ func (e *embeddingRequest) answer(model string, list []llm.Embedding, used llm.U
 		Object: "list", Data: make([]embeddingObject, len(list)), Model: model,
 	}
 	if !used.Partial {
-		out.Usage = &embeddingUsage{used.Input, used.Input}
+		out.Usage = &embeddingUsage{used.Input, used.Input, used.Cost}
 	}
 	base64 := e.EncodingFormat != nil && *e.EncodingFormat == "base64"
 	for i, made := range list {
-		vector := unit(made.Layers[0].Vectors[0])
+		vector := llm.Unit(made.Layers[0].Vectors[0])
 		if e.Dimensions != nil && *e.Dimensions != len(vector) {
 			message := fmt.Sprintf("embeddings of this model have %d dimensions and cannot be shortened", len(vector))
 			return nil, &llm.Error{Code: llm.Unsupported, Param: "dimensions", Message: message}
@@ -145,21 +146,4 @@ func (e *embeddingRequest) answer(model string, list []llm.Embedding, used llm.U
 		out.Data[i] = embeddingObject{Object: "embedding", Index: i, Embedding: embedding{vector, base64}}
 	}
 	return out, nil
-}
-
-// unit returns v with length 1, as OpenAI's embeddings have it: the dot product of two
-// is then the cosine of their angle.
-func unit(v []float32) []float32 {
-	sum := 0.0
-	for _, x := range v {
-		sum += float64(x) * float64(x)
-	}
-	out := make([]float32, len(v))
-	if sum == 0 {
-		return out
-	}
-	for i, x := range v {
-		out[i] = float32(float64(x) / math.Sqrt(sum))
-	}
-	return out
 }

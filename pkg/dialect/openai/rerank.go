@@ -83,9 +83,10 @@ type rerankTokens struct {
 }
 
 type rerankUsage struct {
-	Prompt     int `json:"prompt_tokens" doc:"tokens of all pairs"`
-	Completion int `json:"completion_tokens" doc:"always 0"`
-	Total      int `json:"total_tokens" doc:"the same as prompt_tokens"`
+	Prompt     int      `json:"prompt_tokens" doc:"tokens of all pairs"`
+	Completion int      `json:"completion_tokens" doc:"always 0"`
+	Total      int      `json:"total_tokens" doc:"the same as prompt_tokens"`
+	Cost       llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 // textScore is a result in the protocol of Text Embeddings Inference.
@@ -267,7 +268,7 @@ func newRerankUsage(used llm.Usage) *rerankUsage {
 	if used.Partial {
 		return nil
 	}
-	return &rerankUsage{Prompt: used.Input, Total: used.Input}
+	return &rerankUsage{Prompt: used.Input, Total: used.Input, Cost: used.Cost}
 }
 
 // maxNamed bounds the documents that a warning names.
@@ -337,6 +338,9 @@ type scoreObject struct {
 	Score  float64 `json:"score" doc:"the relevance; for most models between 0 and 1"`
 }
 
+// otherTexts maps the key of the second texts to that of the first ones.
+var otherTexts = map[string]string{"text_2": "text_1", "documents": "queries"}
+
 // texts returns the texts of both sides, and the key of the second one.
 func (q *scoreRequest) texts() (first, second []string, key string) {
 	if q.Queries.Values != nil || q.Documents.Values != nil {
@@ -352,7 +356,7 @@ func (q *scoreRequest) request() (*llm.RerankRequest, error) {
 		return nil, wire.Invalid("queries", "either text_1 and text_2 or queries and documents are accepted")
 	}
 	first, second, key := q.texts()
-	other := map[string]string{"text_2": "text_1", "documents": "queries"}[key]
+	other := otherTexts[key]
 	switch {
 	case len(first) == 0:
 		return nil, wire.Invalid(other, "at least one text is required")

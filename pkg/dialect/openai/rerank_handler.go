@@ -56,19 +56,22 @@ func openReranker[In any, Request interface {
 		if err != nil {
 			return nil, err
 		}
-		if _, missing := llm.As[llm.Reranker](model); missing != nil {
+		if _, missing := reranker(model); missing != nil {
 			return nil, cfg.notReranker(r.Context(), model)
 		}
 		return model, nil
 	}
 }
 
-// rerankers lists the names of the models that rank documents.
+// rerankers lists the names of the models that rank documents: those that were trained for it
+// before those that embed texts.
 func (cfg Config) rerankers(ctx context.Context) (names []string, err error) {
 	infos, err := cfg.Models.List(ctx)
-	for _, info := range infos {
-		if info.Task == llm.TaskRerank {
-			names = append(names, info.Name)
+	for _, task := range []llm.Task{llm.TaskRerank, llm.TaskEmbed} {
+		for _, info := range infos {
+			if info.Task == task {
+				names = append(names, info.Name)
+			}
 		}
 	}
 	return names, err
@@ -80,15 +83,11 @@ func (cfg Config) notReranker(ctx context.Context, model *llm.Model) error {
 	if err != nil {
 		return err
 	}
-	does := "continues texts"
-	if model.Task == llm.TaskEmbed {
-		does = "embeds texts (/v1/embeddings)"
-	}
 	others := "none of the models here ranks documents"
 	if len(names) > 0 {
 		others = "these rank documents: " + strings.Join(names[:min(len(names), maxNamed)], ", ")
 	}
-	e := llm.Errorf(llm.Unsupported, "%s %s and has no reranker; %s", model.Name, does, others)
+	e := llm.Errorf(llm.Unsupported, "%s continues texts and has no reranker; %s", model.Name, others)
 	e.Param = "model"
 	return e
 }
@@ -97,9 +96,9 @@ func answerRerank(w http.ResponseWriter, r *http.Request, call httpx.Call[rerank
 	scores, used, err := score(r.Context(), call.Model, call.Req)
 	if err != nil {
 		if call.In.Texts != nil {
-			return renameDocuments(err, "texts", "raw_scores")
+			return renameTexts(err, "query", "texts", "raw_scores")
 		}
-		return renameDocuments(err, "documents", "use_activation")
+		return renameTexts(err, "query", "documents", "use_activation")
 	}
 	if call.In.Texts != nil {
 		return httpx.JSON(w, http.StatusOK, call.In.textScores(scores))
@@ -115,35 +114,34 @@ func (cfg Config) answerScore(w http.ResponseWriter, r *http.Request, call httpx
 	scores, used, err := score(r.Context(), call.Model, call.Req)
 	if err != nil {
 		_, _, key := call.In.texts()
-		return renameDocuments(err, key, "use_activation")
+		return renameTexts(err, otherTexts[key], key, "use_activation")
 	}
 	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, cfg.Now().Unix(), scores, used))
 }
 
 // score computes the scores of a request.
 func score(ctx context.Context, model *llm.Model, req *llm.RerankRequest) ([]llm.Relevance, llm.Usage, error) {
-	reranker, err := llm.As[llm.Reranker](model)
+	r, err := reranker(model)
 	if err != nil {
 		return nil, llm.Usage{}, err
 	}
-	return reranker.Rerank(ctx, req)
+	return r.Rerank(ctx, req)
 }
 
-// renameDocuments puts the client's keys into an error about a document or about logits.
-func renameDocuments(err error, key, raw string) error {
+// renameTexts puts the client's keys into an error about a query, a document or logits.
+func renameTexts(err error, query, documents, logits string) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
 	}
 	renamed := *e
-	if e.Param == "logits" {
-		renamed.Param = raw
-		return &renamed
+	switch rest, ok := strings.CutPrefix(e.Param, "documents"); {
+	case e.Param == "logits":
+		renamed.Param = logits
+	case e.Param == "query":
+		renamed.Param = query
+	case ok:
+		renamed.Param = documents + rest
 	}
-	rest, ok := strings.CutPrefix(e.Param, "documents")
-	if !ok {
-		return err
-	}
-	renamed.Param = key + rest
 	return &renamed
 }

@@ -43,7 +43,7 @@ var scoreTable = wire.For[scoreRequest](slices.Concat(
 	pairRows(),
 )...)
 
-const firstReranker = "the first model in the list that ranks documents"
+const firstReranker = "the first reranker in the list, or else the first embedder"
 
 // pairRows describe the keys that both requests have.
 func pairRows() []wire.Parameter {

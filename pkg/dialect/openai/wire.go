@@ -187,11 +187,17 @@ type logprobs struct {
 }
 
 type usage struct {
-	PromptTokens     int `json:"prompt_tokens" doc:"tokens of the prompt"`
-	CompletionTokens int `json:"completion_tokens" doc:"generated tokens"`
-	TotalTokens      int `json:"total_tokens" doc:"prompt_tokens and completion_tokens together"`
+	PromptTokens     int      `json:"prompt_tokens" doc:"tokens of the prompt"`
+	CompletionTokens int      `json:"completion_tokens" doc:"generated tokens"`
+	TotalTokens      int      `json:"total_tokens" doc:"prompt_tokens and completion_tokens together"`
+	Cost             llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 
-	Details *completionDetails `json:"completion_tokens_details,omitempty" doc:"present if the model reasoned"`
+	PromptDetails *promptDetails     `json:"prompt_tokens_details,omitempty" doc:"present if the provider read tokens of the prompt from its cache"`
+	Details       *completionDetails `json:"completion_tokens_details,omitempty" doc:"present if the model reasoned"`
+}
+
+type promptDetails struct {
+	CachedTokens int `json:"cached_tokens" doc:"how many of prompt_tokens were read from the provider's cache"`
 }
 
 type completionDetails struct {

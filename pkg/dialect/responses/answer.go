@@ -13,6 +13,7 @@ const (
 	completed  = "completed"
 	incomplete = "incomplete"
 	failed     = "failed"
+	cancelled  = "cancelled"
 )
 
 // newResponse returns the answer to a request before it has output.
@@ -22,6 +23,7 @@ func (c *createRequest) newResponse(model *llm.Model, now time.Time) response {
 		Instructions: c.Instructions, MaxOutputTokens: c.MaxOutputTokens, Temperature: c.Temperature, TopP: c.TopP, TopLogprobs: or(c.TopLogprobs, 0),
 		Text: textEcho{formatEcho{Type: "text"}}, Tools: c.Tools, ToolChoice: choice(`"auto"`), ParallelToolCalls: or(c.ParallelToolCalls, true),
 		Truncation: "disabled", Metadata: or(c.Metadata, map[string]string{}), ServiceTier: "default",
+		PreviousResponseID: c.PreviousResponseID,
 	}
 	if model.InProcess {
 		r.Temperature, r.TopP = new(or(c.Temperature, 1)), new(or(c.TopP, 1))
@@ -57,7 +59,7 @@ func newUsage(u *llm.Usage) *usage {
 	if u == nil || u.Partial {
 		return nil
 	}
-	return &usage{InputTokens: u.Input, OutputTokens: u.Output, OutputDetails: outputDetails{u.Reasoning}, TotalTokens: u.Input + u.Output}
+	return &usage{InputTokens: u.Input, InputDetails: inputDetails{CachedTokens: u.Cached}, OutputTokens: u.Output, OutputDetails: outputDetails{u.Reasoning}, TotalTokens: u.Input + u.Output, Cost: u.Cost}
 }
 
 // An answer makes the events and the output of a response out of the chunks of a model. Both
@@ -70,6 +72,10 @@ type answer struct {
 	number  int     // of the next event
 	open    *opened // the last item of the output, until it is done
 	pending []llm.Token
+	before  int         // items of the input, whose numbers precede those of the output
+	keep    func() bool // stores the answer when it has ended; nil: it is not stored
+
+	cancelled func() bool // whether the client cancelled it; nil: it cannot
 }
 
 // opened is an item that is being written.
@@ -129,7 +135,7 @@ func (a *answer) summarised() bool { return a.open.kind == typeReasoning && a.ge
 func (a *answer) start(o opened) {
 	a.end(completed)
 	o.Type, o.Status = o.kind, inProgress
-	o.ID = openaiapi.NewID(map[string]string{typeMessage: "msg_", typeReasoning: "rs_", typeFunctionCall: "fc_", typeCustomCall: "ctc_"}[o.kind])
+	o.ID = itemID(o.kind, a.ID, a.before+len(a.Output))
 	switch o.kind {
 	case typeMessage:
 		o.Role, o.Content = "assistant", &[]part{}
@@ -316,6 +322,10 @@ func (a *answer) finish(c llm.Chunk) {
 		a.write(typeMessage, "") // the tokens after the last character
 	}
 	a.Status, a.Guarantee = completed, c.Guarantee
+	if c.Finish == llm.FinishCancelled && a.wasCancelled() {
+		a.cancel()
+		return
+	}
 	switch c.Finish {
 	case llm.FinishLength, llm.FinishContext, llm.FinishDeadline, llm.FinishCancelled:
 		a.Status, a.IncompleteDetails = incomplete, &incompleteDetails{"max_output_tokens"}
@@ -325,8 +335,23 @@ func (a *answer) finish(c llm.Chunk) {
 		a.CompletedAt = new(a.now().Unix())
 	}
 	a.end(a.Status)
+	a.close()
+}
+
+// close stores the answer, which has ended, and emits the last event: clients that have it
+// may continue.
+func (a *answer) close() {
+	if a.keep != nil {
+		a.Store = a.keep()
+	}
+	if a.Status == cancelled { // which has no event of its own
+		a.state(incomplete)
+		return
+	}
 	a.state(a.Status)
 }
+
+func (a *answer) wasCancelled() bool { return a.cancelled != nil && a.cancelled() }
 
 // fail ends the answer with an error.
 func (a *answer) fail(err error) {
@@ -335,5 +360,5 @@ func (a *answer) fail(err error) {
 	fields := body.(openaiapi.ErrorBody).Error
 	a.Status, a.Error = failed, &responseError{Code: or(fields.Code, "server_error"), Message: fields.Message}
 	a.end(incomplete)
-	a.state(failed)
+	a.close()
 }

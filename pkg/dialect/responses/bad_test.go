@@ -29,7 +29,9 @@ func TestBadInput(t *testing.T) {
 		{`"input":[{"role":"user","content":[{"type":"output_text","text":"x"}]}]`, "input[0].content[0].type", value, "must be input_text or input_image"},
 		{`"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://example.com/a.png"}]}]`, "input[0].content[0].image_url", value, "does not fetch"},
 		{`"input":[{"role":"user","content":[{"type":"input_image","file_id":"file-1"}]}]`, "input[0].content[0].file_id", unsupported, "no stored files"},
-		{`"input":[{"type":"item_reference","id":"msg_1"}]`, "input[0]", unsupported, "item_reference"},
+		{`"input":[{"type":"item_reference","id":"msg_1"}]`, "input[0]", "item_not_found", "msg_1"},
+		{`"input":[{"type":"item_reference"}]`, "input[0].id", value, "is required"},
+		{`"input":[{"type":"item_reference","id":"msg_1","role":"user"}]`, "input[0].role", value, "is not allowed"},
 		{`"input":[{"type":"web_search_call","id":"ws_1"}]`, "input[0]", unsupported, "web_search_call"},
 		{`"input":[{"type":"reasoning","summary":[],"encrypted_content":"gAAA"}]`, "input[0].encrypted_content", unsupported, "other servers"},
 		{`"input":[{"type":"reasoning","summary":[{"type":"output_text","text":"x"}]}]`, "input[0].summary[0]", value, "summary_text"},
@@ -43,7 +45,10 @@ func TestBadInput(t *testing.T) {
 		{`"tools":[{"type":"function","name":"f"},{"type":"custom","name":"f"}]`, "tools[1].name", value, "another tool"},
 		{`"tools":[{"type":"function","name":"f","parameters":[]}]`, "tools[0].parameters", value, "must be an object"},
 		{`"tools":[{"type":"function","name":"f","format":{"type":"text"}}]`, "tools[0].format", value, "only allowed in a custom tool"},
-		{`"tools":[{"type":"custom","name":"f","format":{"type":"grammar","syntax":"lark","definition":"x"}}]`, "tools[0].format.type", value, ""},
+		{`"tools":[{"type":"custom","name":"f","format":{"type":"grammar","syntax":"lark","definition":"x"}}]`, "tools[0].format.syntax", unsupported, "Lark"},
+		{`"tools":[{"type":"custom","name":"f","format":{"type":"grammar","syntax":"regex"}}]`, "tools[0].format.definition", value, "is required"},
+		{`"tools":[{"type":"custom","name":"f","format":{"type":"grammar","definition":"x"}}]`, "tools[0].format.syntax", value, "is required"},
+		{`"tools":[{"type":"custom","name":"f","format":{"type":"text","definition":"x"}}]`, "tools[0].format.definition", value, "only allowed"},
 		{`"tool_choice":"required"`, "tool_choice", value, "no tools"},
 		{`"tool_choice":"any"`, "tool_choice", value, "any"},
 		{`"tool_choice":{"type":"web_search_preview"}`, "tool_choice.type", unsupported, "web_search_preview"},
@@ -61,7 +66,7 @@ func TestBadInput(t *testing.T) {
 		{`"max_output_tokens":0`, "max_output_tokens", value, ""},
 		{`"temperature":3`, "temperature", value, ""},
 		{`"truncation":"middle"`, "truncation", value, ""},
-		{`"previous_response_id":"resp_1"`, "previous_response_id", unsupported, "not stored"},
+		{`"previous_response_id":"resp_1"`, "previous_response_id", unsupported, "does not store"},
 		{`"background":true`, "background", unsupported, ""},
 		{`"conversation":"conv_1"`, "conversation", unsupported, ""},
 		{`"stream":true,"stream_options":{"include_obfuscation":true}`, "stream_options.include_obfuscation", unsupported, ""},
@@ -78,7 +83,7 @@ func TestBadInput(t *testing.T) {
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
 			t.Fatal(err)
 		}
-		if e := got.Error; w.Code != 400 || e.Param != test.param || e.Code != test.code || !strings.Contains(e.Message, test.has) {
+		if e := got.Error; w.Code != map[bool]int{true: 404, false: 400}[test.code == "item_not_found"] || e.Param != test.param || e.Code != test.code || !strings.Contains(e.Message, test.has) {
 			t.Errorf("%s: got %d %+v", body, w.Code, e)
 		}
 	}
@@ -104,6 +109,10 @@ func TestRequest(t *testing.T) {
 		{`"text":{"format":{"type":"json_object"},"verbosity":"medium"}`, llm.Params{Schema: json.RawMessage(`{"type":"object"}`)}, nil},
 		{`"text":{"format":{"type":"json_schema","name":"n","schema":{"b":1, "a":2}}}`, llm.Params{Schema: json.RawMessage(`{"b":1, "a":2}`)}, nil},
 		{allTools, llm.Params{Tools: all}, nil},
+		{
+			`"tools":[{"type":"custom","name":"patch","format":{"type":"grammar","syntax":"regex","definition":"a|<\"\\d>"}}]`,
+			llm.Params{Tools: []llm.Tool{{Name: "patch", Parameters: json.RawMessage(`{"type":"object","properties":{"input":{"type":"string","pattern":"^(?:a|<\"\\d>)$"}},"required":["input"],"additionalProperties":false}`)}}}, nil,
+		},
 		{allTools + `,"tool_choice":"none"`, llm.Params{}, all},
 		{allTools + `,"tool_choice":"required","parallel_tool_calls":false`, llm.Params{Tools: all, MustCall: new(true), OneCall: new(true)}, nil},
 		{allTools + `,"tool_choice":{"type":"custom","name":"patch"}`, llm.Params{Tools: all[1:2], MustCall: new(true)}, all},
@@ -170,8 +179,8 @@ func TestDifferences(t *testing.T) {
 		status               int
 		has                  string
 	}{
-		{"store is true by default", "nothing is stored, and the answer says so", `{"store":true,` + hi + `}`, 200, `"store":false`},
-		{"previous_response_id continues", "nothing is stored", `{"previous_response_id":"resp_1",` + hi + `}`, 400, `"param":"previous_response_id"`},
+		{"store true is always honoured", "an operator may turn it off, and the answer says so", `{"store":true,` + hi + `}`, 200, `"store":false`},
+		{"responses run in the background", "a function runs only while it answers", `{"background":true,` + hi + `}`, 400, `"param":"background"`},
 		{"hosted tools run", "they run at OpenAI", `{"tools":[{"type":"web_search"}],` + hi + `}`, 400, `"param":"tools[0].type"`},
 		{"a summary is shorter than the reasoning", "no model writes one: it is the reasoning itself", `{"model":"everything","reasoning":{"summary":"concise"},` + hi + `}`, 200, `"summary":[{"type":"summary_text","text":"Two places."}]`},
 		{"reasoning can be encrypted", "it is sent in clear", `{"model":"everything","include":["reasoning.encrypted_content"],` + hi + `}`, 200, `"content":[{"type":"reasoning_text"`},

@@ -17,6 +17,19 @@ import (
 type Config struct {
 	Models llm.Models
 	Now    func() time.Time // nil: time.Now
+
+	Store Store         // of responses; nil: they are not stored
+	Keep  time.Duration // how long they are stored; 0: [DefaultKeep]
+	// Shared reports whether other processes use Store too: one may get the request to cancel what
+	// another one computes.
+	Shared bool
+	// Owner returns the name of the owner of a request's responses; nil: all requests have
+	// the same owner.
+	Owner func(context.Context) string
+	// Failed is called with the error if an answer could not be stored; it may be nil.
+	Failed func(error)
+
+	running *running
 }
 
 // Routes returns the routes of the dialect.
@@ -24,11 +37,23 @@ func Routes(cfg Config) []httpx.Route {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	create := httpx.Post(createTable, (*createRequest).request, cfg.open, cfg.create)
-	return []httpx.Route{
-		{Method: "POST", Pattern: "/v1/responses", Permission: httpx.Inference, Streams: true, Errors: Errors, Doc: createDoc, Handle: create},
-		{Method: "POST", Pattern: "/v1/responses/input_tokens", Permission: httpx.Inference, Errors: Errors, Doc: countDoc, Handle: httpx.Post(createTable, (*createRequest).request, cfg.open, count)},
+	if cfg.Keep == 0 {
+		cfg.Keep = DefaultKeep
 	}
+	cfg.running = &running{}
+	const one = "/v1/responses/{response_id}"
+	routes := []httpx.Route{
+		{Method: "POST", Pattern: "/v1/responses", Streams: true, Doc: createDoc, Handle: httpx.Handle(cfg.decode, createTable, (*createRequest).request, cfg.open, cfg.create)},
+		{Method: "POST", Pattern: "/v1/responses/input_tokens", Doc: countDoc, Handle: httpx.Handle(cfg.decode, createTable, (*createRequest).request, cfg.open, count)},
+		{Method: "GET", Pattern: one, Doc: retrieveDoc, Handle: cfg.retrieve},
+		{Method: "DELETE", Pattern: one, Doc: deleteDoc, Handle: cfg.remove},
+		{Method: "GET", Pattern: one + "/input_items", Doc: itemsDoc, Handle: cfg.inputItems},
+		{Method: "POST", Pattern: one + "/cancel", Doc: cancelDoc, Handle: cfg.cancel},
+	}
+	for i := range routes {
+		routes[i].Permission, routes[i].Errors = httpx.Inference, Errors
+	}
+	return routes
 }
 
 func (cfg Config) open(r *http.Request, in *createRequest) (*llm.Model, error) {
@@ -37,12 +62,23 @@ func (cfg Config) open(r *http.Request, in *createRequest) (*llm.Model, error) {
 
 func (cfg Config) create(w http.ResponseWriter, r *http.Request, call httpx.Call[createRequest, *generation, *llm.Model]) error {
 	in, gen, model := call.In, call.Req, call.Model
+	if err := gen.leaveOut(w, model); err != nil {
+		return err
+	}
 	if err := openaiapi.CheckImages("input", model, gen.Request); err != nil {
 		return err
 	}
+	if err := gen.fit(r.Context(), model); err != nil {
+		return gen.rename(err)
+	}
 	a := &answer{response: in.newResponse(model, cfg.Now()), gen: gen, now: cfg.Now}
-	if in.Stream {
-		return gen.rename(a.stream(w, r, model))
+	if err := cfg.prepare(r.Context(), in, a); err != nil {
+		return err
+	}
+	if in.Stream { // others cannot be cancelled: their clients do not know the id
+		ctx, stop := cfg.watched(r.Context(), a)
+		defer stop()
+		return gen.rename(a.stream(ctx, w, model))
 	}
 	rows, _, err := httpx.Collect(r, follower{model, a}, gen.Request)
 	if err != nil {
@@ -90,7 +126,7 @@ func (g *generation) rename(err error) error {
 }
 
 // stream sends the events of an answer as its chunks come.
-func (a *answer) stream(w http.ResponseWriter, r *http.Request, model *llm.Model) error {
+func (a *answer) stream(ctx context.Context, w http.ResponseWriter, model *llm.Model) error {
 	out, begun := httpx.NewStream(w, httpx.SSE), false
 	send := func() error {
 		for _, e := range a.take() {
@@ -100,10 +136,15 @@ func (a *answer) stream(w http.ResponseWriter, r *http.Request, model *llm.Model
 		}
 		return nil
 	}
-	for chunk, err := range model.Generate(r.Context(), a.gen.Request) {
-		if err == nil && !begun {
+	for chunk, err := range model.Generate(ctx, a.gen.Request) {
+		stopped := err != nil && a.wasCancelled()
+		if (err == nil || stopped) && !begun {
 			begun = true
 			a.begin()
+		}
+		if stopped {
+			a.cancel()
+			return send()
 		}
 		if err == nil {
 			err = a.add(chunk)
@@ -133,46 +174,6 @@ func (a *answer) abort(send func() error, cause error) error {
 	return &e
 }
 
-// sent is the cause of an error that an event of the stream already told.
-type sent struct{ cause error }
-
-func (s sent) Error() string {
-	if s.cause == nil {
-		return "sent as response.failed"
-	}
-	return s.cause.Error()
-}
-
-func (s sent) Unwrap() error { return s.cause }
-
-// Errors gives errors the shape that OpenAI's clients read. In a stream the event
-// response.failed tells them; other errors, as of a handler that panics, are an event error.
-var Errors httpx.Errors = shape{}
-
-type shape struct{}
-
-// Body implements [httpx.Errors].
-func (shape) Body(e *llm.Error) (int, any) { return openaiapi.Errors.Body(e) }
-
-// errorEvent is the event of an error.
-type errorEvent struct {
-	Type    string  `json:"type"`
-	Code    *string `json:"code"`
-	Message string  `json:"message"`
-	Param   *string `json:"param"`
-}
-
-// InBand implements [httpx.Errors].
-func (s shape) InBand(e *llm.Error) []byte {
-	if _, ok := errors.AsType[sent](e.Err); ok {
-		return nil
-	}
-	_, body := s.Body(e)
-	fields := body.(openaiapi.ErrorBody).Error
-	frame, _ := httpx.SSE.Named("error").Frame(errorEvent{"error", fields.Code, fields.Message, fields.Param}) // strings cannot fail
-	return frame
-}
-
 // inputTokens is the answer to POST /v1/responses/input_tokens.
 type inputTokens struct {
 	Object      string `json:"object" doc:"always response.input_tokens" enum:"response.input_tokens"`
@@ -182,6 +183,9 @@ type inputTokens struct {
 // count counts the tokens of the prompt that a request would make.
 func count(w http.ResponseWriter, r *http.Request, call httpx.Call[createRequest, *generation, *llm.Model]) error {
 	gen, model := call.Req, call.Model
+	if err := gen.leaveOut(w, model); err != nil {
+		return err
+	}
 	if err := openaiapi.CheckImages("input", model, gen.Request); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ const (
 	typeFunctionOutput = "function_call_output"
 	typeCustomCall     = "custom_tool_call"
 	typeCustomOutput   = "custom_tool_call_output"
+	typeReference      = "item_reference"
 
 	outputText    = "output_text"
 	reasoningText = "reasoning_text"
@@ -71,11 +72,12 @@ func itemKeys() map[string]struct{ required, optional []string } {
 		typeFunctionOutput: {[]string{"call_id", "output"}, nil},
 		typeCustomCall:     {[]string{"call_id", "name", "input"}, []string{"namespace"}},
 		typeCustomOutput:   {[]string{"call_id", "output"}, nil},
+		typeReference:      {[]string{"id"}, nil},
 	}
 }
 
 func itemTypes() []string {
-	return []string{typeMessage, typeReasoning, typeFunctionCall, typeFunctionOutput, typeCustomCall, typeCustomOutput}
+	return []string{typeMessage, typeReasoning, typeFunctionCall, typeFunctionOutput, typeCustomCall, typeCustomOutput, typeReference}
 }
 
 // decodeItem decodes the item at path.
@@ -93,25 +95,9 @@ func decodeItem(path string, raw json.RawMessage) (*inputItem, error) {
 	if it.Type == "" {
 		it.Type = typeMessage
 	}
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
-		return nil, err
-	}
 	keys := itemKeys()[it.Type]
-	for _, key := range keys.required {
-		if len(members[key]) == 0 || string(members[key]) == "null" {
-			return nil, wire.Invalid(path+"."+key, "is required in an item of type %s", it.Type)
-		}
-	}
-	known := slices.Concat([]string{"type", "id", "status"}, keys.required, keys.optional)
-	var wrong []string
-	for key, value := range members {
-		if !slices.Contains(known, key) && string(value) != "null" {
-			wrong = append(wrong, key)
-		}
-	}
-	if len(wrong) > 0 {
-		return nil, wire.Invalid(path+"."+slices.Min(wrong), "is not allowed in an item of type %s", it.Type)
+	if err := wire.CheckKeys(path, raw, "an item of type "+it.Type, keys.required, append([]string{"type", "id", "status"}, keys.optional...)); err != nil {
+		return nil, err
 	}
 	return it, nil
 }
@@ -139,31 +125,59 @@ func (c *createRequest) messages() ([]llm.Message, error) {
 	if c.Instructions != nil && *c.Instructions != "" {
 		talk.messages = []llm.Message{{Role: "system", Parts: []llm.Part{{Text: *c.Instructions}}}}
 	}
+	for _, raw := range c.earlier {
+		if err := talk.read("previous_response_id", raw, nil); err != nil {
+			return nil, err
+		}
+	}
+	list, err := c.turn()
+	if err != nil {
+		return nil, err
+	}
+	for i, raw := range list {
+		if err := talk.read(path+"["+strconv.Itoa(i)+"]", raw, c.referenced); err != nil {
+			return nil, err
+		}
+	}
+	return talk.messages, nil
+}
+
+// turn returns the items of the input, of which a text is one.
+func (c *createRequest) turn() (list []json.RawMessage, err error) {
+	const path = "input"
 	if c.Input[0] != '[' {
 		var text string
 		if err := wire.UnmarshalAt(path, c.Input, &text); err != nil {
 			return nil, err
 		}
-		return append(talk.messages, llm.Message{Role: "user", Parts: []llm.Part{{Text: text}}}), nil
+		item, err := encoded(map[string]any{"role": "user", "content": text})
+		return []json.RawMessage{item}, err
 	}
-	var list []json.RawMessage
 	if err := wire.UnmarshalAt(path, c.Input, &list); err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
 		return nil, wire.Invalid(path, "at least one item is required")
 	}
-	for i, raw := range list {
-		path := path + "[" + strconv.Itoa(i) + "]"
-		it, err := decodeItem(path, raw)
-		if err != nil {
-			return nil, err
+	return list, nil
+}
+
+// read adds the item at path, or the stored one that it refers to.
+func (t *conversation) read(path string, raw json.RawMessage, stored map[string]json.RawMessage) error {
+	it, err := decodeItem(path, raw)
+	if err != nil {
+		return err
+	}
+	if it.Type == typeReference {
+		raw = stored[it.ID]
+		if raw == nil {
+			return missing(path, it.ID)
 		}
-		if err := talk.add(path, it); err != nil {
-			return nil, err
+		if it, err = decodeItem(path, raw); err != nil {
+			return err
 		}
 	}
-	return talk.messages, nil
+	return t.add(path, it)
 }
 
 // add adds the item at path.

@@ -7,7 +7,6 @@ import (
 
 const (
 	maxTopLogprobs = 20 // OpenAI's
-	notStored      = "responses are not stored: send the earlier items in input"
 	labelsCaller   = "labels the caller"
 	sameAnswer     = "caching does not change answers"
 )
@@ -33,7 +32,7 @@ var createTable = wire.For[createRequest](
 	wire.Parameter{Name: "stream", Default: false, Note: "whether to stream the answer as server-sent events"},
 	wire.Parameter{Name: "stream_options", Note: "has no key with an effect"},
 	wire.Parameter{Name: "stream_options.include_obfuscation", Disposition: wire.Refused, Note: "events are not padded", Neutral: []string{`false`}},
-	wire.Parameter{Name: "tools", Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Schema: wire.ListOf(toolTable.Schema()), Remote: wire.ByRecord, Note: "the functions and custom tools that the answer may call; hosted tools, such as web_search, are rejected"},
+	wire.Parameter{Name: "tools", Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Schema: wire.ListOf(toolTable.Schema()), Remote: wire.ByRecord, Note: "the functions and custom tools that the answer may call; hosted tools, such as web_search, are rejected, or with tool_choice auto left out if the model's record has \"unsupported\": \"drop\""},
 	wire.Parameter{Name: "tool_choice", Schema: choiceSchema(), Default: "auto", Canonical: "must_call", Remote: wire.ByRecord, Note: "whether tools are called, and which"},
 	wire.Parameter{Name: "parallel_tool_calls", Default: true, Canonical: "one_call", Remote: wire.ByRecord, Note: "whether the answer may have more than one call"},
 	wire.Parameter{Name: "text", Absent: "text", Canonical: "schema", Remote: wire.Checked, Note: "the format of the answer"},
@@ -50,17 +49,17 @@ var createTable = wire.For[createRequest](
 	wire.Parameter{Name: "reasoning.generate_summary", OneOf: []string{"auto", "concise", "detailed"}, Note: "the older name for reasoning.summary"},
 	wire.Parameter{Name: "reasoning.context", Disposition: wire.Refused, Note: "the chat template decides which reasoning models see again", Neutral: []string{`"auto"`}},
 	wire.Parameter{Name: "reasoning.mode", Disposition: wire.Refused, Note: "models have one mode", Neutral: []string{`"standard"`}},
-	wire.Parameter{Name: "truncation", OneOf: []string{"auto", "disabled"}, Default: "disabled", Canonical: "truncate", Remote: wire.ByRecord, Note: "auto drops the beginning of a prompt that does not fit the context"},
+	wire.Parameter{Name: "truncation", OneOf: []string{"auto", "disabled"}, Default: "disabled", Canonical: "truncate", Remote: wire.ByRecord, Note: "auto drops items from the beginning of a conversation that does not fit the context: whole turns, then steps of the last one; of an item that is too long itself, its beginning"},
 	wire.Parameter{Name: "include", OneOf: []string{includeEncrypted, includeLogprobs}, Note: includeLogprobs + " returns the log-probability of each token; " + includeEncrypted + " has no effect, because reasoning is sent in clear"},
 	wire.Parameter{Name: "metadata", Note: "returned with the answer"},
-	wire.Parameter{Name: "store", Disposition: wire.NoEffect, Note: "responses are not stored, and answers say so"},
+	wire.Parameter{Name: "store", Default: true, Note: "whether the response is stored for 30 days, for its owner; an answer that could not be stored says so, and so does a server that stores none"},
+	wire.Parameter{Name: "previous_response_id", Note: "a stored response: its items, those before it and its output precede the input; its instructions do not"},
 	wire.Parameter{Name: "max_tool_calls", Disposition: wire.NoEffect, Note: "limits calls of hosted tools, and there are none"},
 	wire.Parameter{Name: "user", Disposition: wire.NoEffect, Note: labelsCaller},
 	wire.Parameter{Name: "safety_identifier", Disposition: wire.NoEffect, Note: labelsCaller},
 	wire.Parameter{Name: "prompt_cache_key", Disposition: wire.NoEffect, Note: sameAnswer},
 	wire.Parameter{Name: "prompt_cache_retention", Disposition: wire.NoEffect, Note: sameAnswer},
-	wire.Parameter{Name: "previous_response_id", Disposition: wire.Refused, Note: notStored},
-	wire.Parameter{Name: "conversation", Disposition: wire.Refused, Note: notStored},
+	wire.Parameter{Name: "conversation", Disposition: wire.Refused, Note: "there are no stored conversations: send previous_response_id"},
 	wire.Parameter{Name: "background", Disposition: wire.Refused, Note: "answers are made while the client waits", Neutral: []string{`false`}},
 	wire.Parameter{Name: "prompt", Disposition: wire.Refused, Note: "there are no stored prompts"},
 	wire.Parameter{Name: "context_management", Disposition: wire.Refused, Note: "input is not compacted", Neutral: []string{`[]`}},
@@ -71,7 +70,7 @@ var createTable = wire.For[createRequest](
 // itemTable describes an item of the input. Each type has its keys: see [itemKeys].
 var itemTable = wire.For[inputItem](
 	wire.Parameter{Name: "type", OneOf: itemTypes(), Default: typeMessage, Note: "the kind of item"},
-	wire.Parameter{Name: "id", Disposition: wire.NoEffect, Note: "identifies the item in an earlier answer"},
+	wire.Parameter{Name: "id", Note: "identifies the item; of an item_reference: the item of a stored response, which takes its place"},
 	wire.Parameter{Name: "status", Disposition: wire.NoEffect, Note: "belongs to the earlier answer"},
 	wire.Parameter{Name: "role", OneOf: []string{"system", "developer", "user", "assistant"}, Note: "the author of a message, where it is required; developer is the newer name for system"},
 	wire.Parameter{Name: "phase", Disposition: wire.NoEffect, Note: "labels a message; no template writes it"},
@@ -108,9 +107,9 @@ var toolTable = wire.For[tool](
 	wire.Parameter{Name: "parameters", Schema: wire.AnyObject(), Absent: "no arguments", Note: "of a function: a JSON Schema of the arguments"},
 	wire.Parameter{Name: "strict", Disposition: wire.NoEffect, Note: "arguments always follow the schema"},
 	wire.Parameter{Name: "format", Note: "of a custom tool: the format of its input"},
-	wire.Parameter{Name: "format.type", Required: true, OneOf: []string{"text"}, Note: "the input is any text; grammars are not supported"},
-	wire.Parameter{Name: "format.syntax", Disposition: wire.Refused, Note: "custom tools with a grammar are not supported"},
-	wire.Parameter{Name: "format.definition", Disposition: wire.Refused, Note: "custom tools with a grammar are not supported"},
+	wire.Parameter{Name: "format.type", Required: true, OneOf: []string{"text", "grammar"}, Note: "text: the input is any text"},
+	wire.Parameter{Name: "format.syntax", OneOf: []string{"regex", "lark"}, Note: "of a grammar, where it is required: regex; lark is not supported"},
+	wire.Parameter{Name: "format.definition", Note: "of a grammar, where it is required: the regular expression that the whole input matches"},
 	wire.Parameter{Name: "defer_loading", Disposition: wire.Refused, Note: "there is no search for tools", Neutral: []string{`false`}},
 	wire.Parameter{Name: "output_schema", Disposition: wire.Refused, Note: "outputs are not checked"},
 	wire.Parameter{Name: "allowed_callers", Disposition: wire.Refused, Note: "only the model calls tools"},
@@ -124,6 +123,20 @@ var choiceTable = wire.For[toolChoice](
 	wire.Parameter{Name: "tools", Note: "some of tools; required with type allowed_tools, not allowed with others"},
 	wire.Parameter{Name: "tools.type", Required: true, OneOf: toolTypes, Note: "the kind of tool"},
 	wire.Parameter{Name: "tools.name", Required: true, Note: "the name of one of tools"},
+)
+
+// retrieveTable describes the query string of GET /v1/responses/{response_id}.
+var retrieveTable = wire.For[retrieveQuery](
+	wire.Parameter{Name: "include[]", Disposition: wire.NoEffect, Note: "the response is as it was sent"},
+	wire.Parameter{Name: "stream", OneOf: []string{"false"}, Note: "stored responses are not streamed"},
+)
+
+// itemsTable describes the query string of GET /v1/responses/{response_id}/input_items.
+var itemsTable = wire.For[itemsQuery](
+	wire.Parameter{Name: "limit", Bounds: wire.Between(1, 100), Default: defaultItems, Note: "the number of items of a page"},
+	wire.Parameter{Name: "order", OneOf: []string{"asc", "desc"}, Default: "desc", Note: "desc begins with the last item"},
+	wire.Parameter{Name: "after", Note: "the id of the last item of the page before"},
+	wire.Parameter{Name: "include[]", Disposition: wire.NoEffect, Note: "items are as they were sent"},
 )
 
 // inputSchema describes the key input.

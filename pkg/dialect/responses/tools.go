@@ -3,9 +3,11 @@ package responses
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 
+	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
@@ -25,9 +27,9 @@ type tool struct {
 }
 
 type toolFormat struct {
-	Type       string          `json:"type"`
-	Syntax     json.RawMessage `json:"syntax"`
-	Definition json.RawMessage `json:"definition"`
+	Type       string  `json:"type"`
+	Syntax     *string `json:"syntax"`
+	Definition *string `json:"definition"`
 }
 
 // toolChoice is a tool_choice that is an object.
@@ -54,6 +56,27 @@ var toolTypes = []string{function, custom}
 // customSchema is the schema of a custom tool's arguments: models call it as a function with
 // one text.
 const customSchema = `{"type":"object","properties":{"input":{"type":"string"}},"required":["input"],"additionalProperties":false}`
+
+// schema returns the schema of the arguments of a custom tool, whose format is at path.
+func (f *toolFormat) schema(path string) (json.RawMessage, error) {
+	grammar := f != nil && f.Type == "grammar"
+	switch {
+	case f != nil && !grammar && f.Syntax != nil:
+		return nil, wire.Invalid(path+".syntax", "is only allowed with type grammar")
+	case f != nil && !grammar && f.Definition != nil:
+		return nil, wire.Invalid(path+".definition", "is only allowed with type grammar")
+	case !grammar:
+		return json.RawMessage(customSchema), nil
+	case f.Syntax == nil:
+		return nil, wire.Invalid(path+".syntax", "is required with type grammar")
+	case *f.Syntax == "lark":
+		return nil, unsupported(path+".syntax", "grammars of Lark are not supported: send a regex")
+	case f.Definition == nil || *f.Definition == "":
+		return nil, wire.Invalid(path+".definition", "is required with type grammar")
+	}
+	pattern, err := encoded("^(?:" + *f.Definition + ")$")
+	return json.RawMessage(strings.Replace(customSchema, `"string"`, `"string","pattern":`+string(pattern), 1)), err
+}
 
 // customArguments returns the arguments of a custom tool's call with an input.
 func customArguments(input string) string {
@@ -89,40 +112,51 @@ func hosted(path string, raw json.RawMessage) error {
 	return nil
 }
 
-// decodeTools decodes the tools of the client.
-func (c *createRequest) decodeTools() ([]tool, []llm.Tool, error) {
-	sent, out, seen := make([]tool, len(c.Tools)), make([]llm.Tool, len(c.Tools)), map[string]bool{}
+// A hostedTool is a tool that is left out if the model's record says so; else it is an error.
+type hostedTool struct {
+	path string
+	err  error
+}
+
+// decodeTools decodes the tools of the client. Hosted ones stay empty in the lists.
+func (c *createRequest) decodeTools() (sent []tool, out []llm.Tool, left []hostedTool, err error) {
+	sent, out = make([]tool, len(c.Tools)), make([]llm.Tool, len(c.Tools))
+	seen := map[string]bool{}
 	for i, raw := range c.Tools {
 		path := fmt.Sprintf("tools[%d]", i)
 		if err := hosted(path, raw); err != nil {
-			return nil, nil, err
+			left = append(left, hostedTool{path, err})
+			continue
 		}
 		t := &sent[i]
 		err := toolTable.DecodeAt(path, raw, t)
 		switch isCustom := t.Type == custom; {
 		case err != nil:
-			return nil, nil, err
+			return nil, nil, nil, err
 		case isCustom && len(t.Parameters) > 0:
-			return nil, nil, wire.Invalid(path+".parameters", "is not allowed in a custom tool")
+			return nil, nil, nil, wire.Invalid(path+".parameters", "is not allowed in a custom tool")
 		case !isCustom && t.Format != nil:
-			return nil, nil, wire.Invalid(path+".format", "is only allowed in a custom tool")
+			return nil, nil, nil, wire.Invalid(path+".format", "is only allowed in a custom tool")
 		case isCustom:
-			t.Parameters = json.RawMessage(customSchema)
+			if t.Parameters, err = t.Format.schema(path + ".format"); err != nil {
+				return nil, nil, nil, err
+			}
 		}
 		if out[i], err = openaiapi.Tool(path, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}); err != nil {
-			return nil, nil, err
+			return nil, nil, nil, err
 		}
 		if seen[t.Name] {
-			return nil, nil, wire.Invalid(path+".name", "another tool is named %q", t.Name)
+			return nil, nil, nil, wire.Invalid(path+".name", "another tool is named %q", t.Name)
 		}
 		seen[t.Name] = true
 	}
-	return sent, out, nil
+	return sent, out, left, nil
 }
 
-// A offer is what an answer may call.
+// An offer is what an answer may call.
 type offer struct {
 	indices []int           // of the client's tools
+	hosted  []hostedTool    // that are left out, if the model's record says so
 	must    bool            // one of them must be called
 	custom  map[string]bool // the names of all custom tools
 }
@@ -153,8 +187,10 @@ func (c *createRequest) offered(list []tool) (offer, error) {
 	case word == "required" && len(list) == 0:
 		return o, wire.Invalid(path, "there are no tools to call")
 	}
-	for i := range list {
-		o.indices = append(o.indices, i)
+	for i, t := range list {
+		if t.Type != "" {
+			o.indices = append(o.indices, i)
+		}
 	}
 	o.must = word == "required"
 	return o, nil
@@ -196,6 +232,20 @@ func (c *createRequest) chosen(o *offer, list []tool) error {
 	}
 	slices.Sort(o.indices)
 	o.indices, o.must = slices.Compact(o.indices), *choice.Mode == "required"
+	return nil
+}
+
+// leaveOut fails if the request has hosted tools, unless the model's record says that they are left
+// out, which a header tells.
+func (o *offer) leaveOut(w http.ResponseWriter, model *llm.Model) error {
+	var paths []string
+	for _, t := range o.hosted {
+		if !model.Drops {
+			return t.err
+		}
+		paths = append(paths, t.path)
+	}
+	httpx.Ignore(w.Header(), paths...)
 	return nil
 }
 

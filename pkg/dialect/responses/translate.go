@@ -73,15 +73,18 @@ func (c *createRequest) structure(g *generation) error {
 	if g.Schema, err = c.Text.schema(); err != nil {
 		return err
 	}
-	sent, all, err := c.decodeTools()
+	sent, all, left, err := c.decodeTools()
 	if err != nil {
 		return err
 	}
 	if g.offer, err = c.offered(sent); err != nil {
 		return err
 	}
-	if len(g.indices) < len(all) {
-		g.Declared = all
+	if g.hosted = left; len(left) > 0 && (g.must || len(c.ToolChoice) > 0 && c.ToolChoice[0] == '{') {
+		return left[0].err // the client chose among tools that are not all here
+	}
+	if own := slices.DeleteFunc(slices.Clone(all), func(t llm.Tool) bool { return t.Name == "" }); len(g.indices) < len(own) {
+		g.Declared = own
 	}
 	for _, i := range g.indices {
 		g.Tools = append(g.Tools, all[i])

@@ -1,5 +1,6 @@
-// Package responses speaks OpenAI's Responses protocol, without stored responses. It knows
-// HTTP and llm, nothing of models, templates or tokenizers.
+// Package responses speaks OpenAI's Responses protocol. It knows HTTP and llm, nothing of
+// models, templates or tokenizers, nor where a [Store] keeps responses, nor who their owners
+// are.
 //
 // Start with [Routes]: httpx.Mux serves them.
 //
@@ -35,13 +36,18 @@ type createRequest struct {
 	Truncation        string             `json:"truncation"`
 	Include           wire.Many[string]  `json:"include"`
 	Metadata          *map[string]string `json:"metadata"`
+
+	Store              *bool   `json:"store"`
+	PreviousResponseID *string `json:"previous_response_id"`
 	noEffect
 	refused
+
+	earlier    []json.RawMessage          // items of PreviousResponseID and of those before it
+	referenced map[string]json.RawMessage // items that Input refers to, by id
 }
 
 // noEffect has the keys that cannot change an answer.
 type noEffect struct {
-	Store                *bool  `json:"store"`
 	MaxToolCalls         *int   `json:"max_tool_calls"`
 	User                 string `json:"user"`
 	SafetyIdentifier     string `json:"safety_identifier"`
@@ -51,13 +57,12 @@ type noEffect struct {
 
 // refused has the keys that are accepted with neutral values only.
 type refused struct {
-	PreviousResponseID json.RawMessage `json:"previous_response_id"`
-	Conversation       json.RawMessage `json:"conversation"`
-	Background         json.RawMessage `json:"background"`
-	Prompt             json.RawMessage `json:"prompt"`
-	ContextManagement  json.RawMessage `json:"context_management"`
-	Moderation         json.RawMessage `json:"moderation"`
-	ServiceTier        json.RawMessage `json:"service_tier"`
+	Conversation      json.RawMessage `json:"conversation"`
+	Background        json.RawMessage `json:"background"`
+	Prompt            json.RawMessage `json:"prompt"`
+	ContextManagement json.RawMessage `json:"context_management"`
+	Moderation        json.RawMessage `json:"moderation"`
+	ServiceTier       json.RawMessage `json:"service_tier"`
 }
 
 type streamOptions struct {
@@ -91,7 +96,7 @@ type response struct {
 	Object             string             `json:"object" doc:"always response" enum:"response"`
 	CreatedAt          int64              `json:"created_at" doc:"seconds since 1970"`
 	CompletedAt        *int64             `json:"completed_at" doc:"seconds since 1970; null until the answer is complete"`
-	Status             string             `json:"status" enum:"in_progress,completed,incomplete,failed" doc:"incomplete if a limit or a filter ended the answer"`
+	Status             string             `json:"status" enum:"in_progress,completed,incomplete,failed,cancelled" doc:"incomplete if a limit or a filter ended the answer"`
 	Error              *responseError     `json:"error" doc:"of a failed answer"`
 	IncompleteDetails  *incompleteDetails `json:"incomplete_details" doc:"of an incomplete answer"`
 	Model              string             `json:"model" doc:"the model's name, even if the request used an alias"`
@@ -110,8 +115,8 @@ type response struct {
 	ParallelToolCalls  bool               `json:"parallel_tool_calls" doc:"whether the answer may have more than one call"`
 	Truncation         string             `json:"truncation" enum:"auto,disabled" doc:"as sent"`
 	Metadata           map[string]string  `json:"metadata" doc:"as sent"`
-	PreviousResponseID *string            `json:"previous_response_id" doc:"always null: responses are not stored"`
-	Store              bool               `json:"store" doc:"always false: responses are not stored"`
+	PreviousResponseID *string            `json:"previous_response_id" doc:"as sent"`
+	Store              bool               `json:"store" doc:"whether the response is stored"`
 	Background         bool               `json:"background" doc:"always false"`
 	ServiceTier        string             `json:"service_tier" doc:"always default" enum:"default"`
 }
@@ -147,10 +152,11 @@ type usage struct {
 	OutputTokens  int           `json:"output_tokens" doc:"generated tokens"`
 	OutputDetails outputDetails `json:"output_tokens_details"`
 	TotalTokens   int           `json:"total_tokens" doc:"input_tokens and output_tokens together"`
+	Cost          llm.Cost      `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 type inputDetails struct {
-	CachedTokens     int `json:"cached_tokens" doc:"always 0: cached tokens are not counted apart"`
+	CachedTokens     int `json:"cached_tokens" doc:"how many of input_tokens were read from a provider's cache"`
 	CacheWriteTokens int `json:"cache_write_tokens" doc:"always 0"`
 }
 

@@ -110,7 +110,7 @@ func (s *completionStream) answer(c llm.Chunk) (completionAnswer, bool) {
 func newEnd(rows []llm.Chunk, many bool, used llm.Usage) *completionEnd {
 	end := &completionEnd{TruncatedPrompt: used.Truncated, FinishReason: each(rows, many, finishReason)}
 	if !used.Partial {
-		end.counts = &counts{InputTokens: used.Input, OutputTokens: used.Output, TotalTokens: used.Input + used.Output}
+		end.counts = &counts{InputTokens: used.Input, OutputTokens: used.Output, TotalTokens: used.Input + used.Output, Cost: used.Cost}
 	}
 	if slices.ContainsFunc(rows, func(row llm.Chunk) bool { return row.Guarantee != llm.Unchecked }) {
 		end.Guarantee = new(each(rows, many, func(row llm.Chunk) string { return string(row.Guarantee) }))

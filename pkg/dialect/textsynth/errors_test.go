@@ -151,7 +151,6 @@ func TestErrors(t *testing.T) {
 		{"/v1/engines/speller-target/translate", toFR, 400, "target_lang: not that one"},
 		{"/v1/engines/speller-full/translate", toFR, 429, "8 requests are waiting"},
 		{"/v1/engines/broken/logprob", dog, 500, "internal error"},
-		{"/v1/engines/gptj_6B/nope", dog, 404, "not found"},
 	})
 	if w := ask(newFixture(), "GET", "/v1/engines/a/b/logprob", ""); w.Code != 405 || w.Body.String() != `{"error":"this path supports only POST"}`+"\n" {
 		t.Errorf("GET: %d %s", w.Code, w.Body)

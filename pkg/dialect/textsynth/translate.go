@@ -15,7 +15,7 @@ func (l *logprobRequest) request() (*llm.ScoreRequest, error) {
 // newLogprob translates a score. JSON has no infinity.
 func newLogprob(s *llm.Score, used llm.Usage) logprobAnswer {
 	return logprobAnswer{
-		Logprob: max(-math.MaxFloat64, min(s.Logprob, 0)), IsGreedy: s.Greedy, InputTokens: used.Input, NumTokens: len(s.Tokens),
+		Logprob: max(-math.MaxFloat64, min(s.Logprob, 0)), IsGreedy: s.Greedy, InputTokens: used.Input, NumTokens: len(s.Tokens), Cost: used.Cost,
 	}
 }
 
@@ -58,7 +58,7 @@ func language(name, code string) (string, error) {
 // answer translates translations. The detected language is the one that was sent, unless it
 // was auto.
 func (t *translateRequest) answer(list []llm.Translation, used llm.Usage) translateAnswer {
-	out := translateAnswer{Translations: make([]translation, len(list)), InputTokens: used.Input, OutputTokens: used.Output}
+	out := translateAnswer{Translations: make([]translation, len(list)), InputTokens: used.Input, OutputTokens: used.Output, Cost: used.Cost}
 	for i, made := range list {
 		out.Translations[i] = translation{DetectedSourceLang: made.Source, Text: made.Text}
 		if t.SourceLang != auto {

@@ -9,6 +9,7 @@ package textsynth
 import (
 	"encoding/json"
 
+	"glossa/pkg/llm"
 	"glossa/pkg/wire"
 )
 
@@ -50,9 +51,10 @@ type completionEnd struct {
 
 // counts are absent where a remote provider does not send all of them.
 type counts struct {
-	InputTokens  int `json:"input_tokens" doc:"tokens of the prompts"`
-	OutputTokens int `json:"output_tokens" doc:"tokens of all texts"`
-	TotalTokens  int `json:"total_tokens" doc:"both together"`
+	InputTokens  int      `json:"input_tokens" doc:"tokens of the prompts"`
+	OutputTokens int      `json:"output_tokens" doc:"tokens of all texts"`
+	TotalTokens  int      `json:"total_tokens" doc:"both together"`
+	Cost         llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 // logprobRequest is the body of POST /v1/engines/{engine_id}/logprob.
@@ -62,10 +64,11 @@ type logprobRequest struct {
 }
 
 type logprobAnswer struct {
-	Logprob     float64 `json:"logprob" doc:"the natural logarithm of the probability, at most 0"`
-	IsGreedy    bool    `json:"is_greedy" doc:"whether greedy decoding gives this continuation"`
-	InputTokens int     `json:"input_tokens" doc:"tokens of context and continuation"`
-	NumTokens   int     `json:"num_tokens" doc:"tokens of the continuation"`
+	Logprob     float64  `json:"logprob" doc:"the natural logarithm of the probability, at most 0"`
+	IsGreedy    bool     `json:"is_greedy" doc:"whether greedy decoding gives this continuation"`
+	InputTokens int      `json:"input_tokens" doc:"tokens of context and continuation"`
+	NumTokens   int      `json:"num_tokens" doc:"tokens of the continuation"`
+	Cost        llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 // translateRequest is the body of POST /v1/engines/{engine_id}/translate.
@@ -81,6 +84,7 @@ type translateAnswer struct {
 	Translations []translation `json:"translations" doc:"one for each text"`
 	InputTokens  int           `json:"input_tokens" doc:"tokens of the texts"`
 	OutputTokens int           `json:"output_tokens" doc:"tokens of all beams"`
+	Cost         llm.Cost      `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
 type translation struct {

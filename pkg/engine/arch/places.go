@@ -43,6 +43,37 @@ func Places(fsys fs.FS, entry string) ([]Place, error) {
 	return nil, orphans(fsys, entry)
 }
 
+// Files returns the names of the files that the models of an entry are read from, and perhaps
+// of others: the entry itself or the files and directories in it, those in the directories of
+// the modules of sentence-transformers, and templates for tools. It lists directories and
+// reads no file, so that a change can be noticed at little cost.
+func Files(fsys fs.FS, entry string) ([]string, error) {
+	names := []string{entry}
+	entries, err := fs.ReadDir(fsys, entry)
+	if err != nil {
+		return names, nil // a file, or Places returns the error
+	}
+	modules := false
+	for _, e := range entries {
+		names = append(names, path.Join(entry, e.Name()))
+		modules = modules || e.Name() == modulesFile
+	}
+	if name := path.Join(entry, toolsTemplateFile); exists(fsys, name) {
+		names = append(names, name)
+	}
+	if !modules {
+		return names, nil
+	}
+	// modules.json may name directories in directories.
+	err = fs.WalkDir(fsys, entry, func(name string, d fs.DirEntry, err error) error {
+		if err == nil && path.Dir(name) != entry && exists(fsys, name) {
+			names = append(names, name)
+		}
+		return err
+	})
+	return names, err
+}
+
 // placesOfFile returns the model of a file beside the directories.
 func placesOfFile(fsys fs.FS, name string) ([]Place, error) {
 	if stem, ok := strings.CutSuffix(name, ".gguf"); ok {

@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -52,6 +53,31 @@ func TestPlaces(t *testing.T) {
 			}
 		} else if err != nil || strings.Join(got, " ") != want {
 			t.Errorf("%s: got %q, %v, want %q", entry, got, err, want)
+		}
+	}
+}
+
+// Files has the files of modules at any depth and the templates for tools, and no others in
+// directories.
+func TestFiles(t *testing.T) {
+	fsys := fstest.MapFS{}
+	for _, name := range []string{
+		"st/modules.json", "st/config.json", "st/1_Pooling/config.json", "st/heads/2_Dense/model.safetensors",
+		"hf/config.json", "hf/additional_chat_templates/tool_use.jinja", "hf/onnx/model.onnx",
+		"one.gguf",
+	} {
+		fsys[name] = &fstest.MapFile{}
+	}
+	for entry, want := range map[string][]string{
+		"st":       {"st/1_Pooling/config.json", "st/config.json", "st/heads/2_Dense/model.safetensors", "st/modules.json"},
+		"hf":       {"hf/additional_chat_templates/tool_use.jinja", "hf/config.json"},
+		"one.gguf": {"one.gguf"},
+	} {
+		names, err := arch.Files(fsys, entry)
+		files := slices.DeleteFunc(names, func(name string) bool { return fsys[name] == nil }) // without directories
+		slices.Sort(files)
+		if err != nil || !slices.Equal(files, want) {
+			t.Errorf("%s: %v, %v", entry, files, err)
 		}
 	}
 }

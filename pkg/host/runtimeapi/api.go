@@ -55,7 +55,7 @@ func (s *sandbox) serveNext(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "application/json")
 	h.Set("Lambda-Runtime-Aws-Request-Id", v.id)
 	h.Set("Lambda-Runtime-Deadline-Ms", strconv.FormatInt(deadline.UnixMilli(), 10))
-	h.Set("Lambda-Runtime-Invoked-Function-Arn", "arn:aws:lambda:us-east-1:000000000000:function:"+s.opts.Name)
+	h.Set("Lambda-Runtime-Invoked-Function-Arn", s.opts.ARN)
 	id := strings.ReplaceAll(newID(), "-", "")
 	h.Set("Lambda-Runtime-Trace-Id", fmt.Sprintf("Root=1-%x-%s;Sampled=0", time.Now().Unix(), id[:24]))
 	_, _ = w.Write(v.event) // wait notices a process that is gone

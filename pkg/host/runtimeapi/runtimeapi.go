@@ -36,6 +36,7 @@ type Options struct {
 	Dir           string        // working directory; "": the caller's
 	Env           []string      // KEY=value pairs in addition to Lambda's own, which they may replace
 	Name          string        // function name; "": "local"
+	ARN           string        // by which it is invoked; "": one of Name
 	Timeout       time.Duration // of one invocation; 0 is Lambda's default of 3 s
 	InitTimeout   time.Duration // from process start to the first /next; 0 is Lambda's 10 s
 	StopGrace     time.Duration // between SIGTERM and SIGKILL; 0 is 500 ms
@@ -48,6 +49,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.Name = cmp.Or(o.Name, "local")
+	o.ARN = cmp.Or(o.ARN, "arn:aws:lambda:us-east-1:000000000000:function:"+o.Name)
 	o.Timeout = cmp.Or(o.Timeout, 3*time.Second)
 	o.InitTimeout = cmp.Or(o.InitTimeout, 10*time.Second)
 	o.StopGrace = cmp.Or(o.StopGrace, 500*time.Millisecond)

@@ -13,8 +13,9 @@ func Glossa() *Table {
 	}}
 	t := &Table{
 		Rows: map[string]Layer{
-			"pkg/llm":                              {Floor: 0},
-			"pkg/fair":                             {Floor: 0},
+			"pkg/llm":   {Floor: 0},
+			"pkg/fair":  {Floor: 0},
+			"pkg/batch": {Floor: 0, May: []string{"pkg/internal/flock"}}, "pkg/batch/inbucket": {Floor: 1, May: []string{"pkg/batch", "pkg/bucket"}},
 			"pkg/version":                          {Floor: 0},
 			"pkg/spelling":                         {Floor: 0},
 			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
@@ -35,14 +36,13 @@ func Glossa() *Table {
 			"pkg/table/tabletest":                  {Floor: 0, May: []string{"pkg/table"}, Outside: aws},
 			"pkg/bucket":                           {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/bucket/buckettest":                {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
-			"pkg/hub":             {Floor: 0, May: []string{"pkg/version"}},
-			"pkg/fit":             {Floor: 0},
-			"pkg/home":            {Floor: 0},
+			"pkg/hub": {Floor: 0, May: []string{"pkg/version", "pkg/internal/flock"}},
+			"pkg/fit": {Floor: 0}, "pkg/home": {Floor: 0},
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
-			"pkg/internal/layers": {Floor: 0},
-			"pkg/terminal":        {Floor: 0, Outside: []string{"github.com/reeflective", "github.com/rivo", "golang.org/x/term"}},
-			"schemas":             {Floor: 0},
+			"pkg/internal/layers": {Floor: 0}, "pkg/internal/flock": {Floor: 0},
+			"pkg/terminal": {Floor: 0, Outside: []string{"github.com/reeflective", "github.com/rivo", "golang.org/x/term"}},
+			"schemas":      {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
@@ -52,7 +52,7 @@ func Glossa() *Table {
 			}},
 			"pkg/repl":  {Floor: 1, May: []string{"pkg/llm", "pkg/terminal", "pkg/spelling"}},
 			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},
-			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire", "pkg/fair"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
+			"pkg/httpx": {Floor: 1, May: []string{"pkg/llm", "pkg/wire", "pkg/fair", "pkg/spelling"}}, "pkg/intercept": {Floor: 1, May: []string{"pkg/llm"}},
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/fair", "pkg/toolcall", "pkg/reasoning", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
@@ -61,7 +61,8 @@ func Glossa() *Table {
 			"pkg/bench":          {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
 			"pkg/train":          {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
 			"pkg/schema":         {Floor: 2, May: []string{"pkg/llm", "pkg/spelling"}, Outside: []string{"github.com/PaesslerAG"}},
-			"pkg/account":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table"}, Outside: []string{"golang.org/x/crypto"}},
+			"pkg/archive":        {Floor: 1, May: []string{"pkg/llm", "pkg/table"}},
+			"pkg/account":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table", "pkg/internal/flock"}, Outside: []string{"golang.org/x/crypto"}},
 			"pkg/meter":          {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 			"pkg/meter/prom":     {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/version"}, Outside: []string{"github.com/prometheus"}},
 			"pkg/meter/activity": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
@@ -69,8 +70,8 @@ func Glossa() *Table {
 			"pkg/meter/budget":   {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/intercept", "pkg/account", "pkg/table"}},
 			"pkg/resilience":     {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 
-			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0},
-			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn"}},
+			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0}, "pkg/secret": {Floor: 0},
+			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn", "pkg/secret"}},
 			"pkg/local": {Floor: 3, May: []string{
 				"pkg/llm", "pkg/chat", "pkg/grammar", "pkg/tokenizer", "pkg/engine", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer",
 				"pkg/engine/arch", "pkg/bucket", "pkg/catalog",
@@ -80,8 +81,8 @@ func Glossa() *Table {
 
 			"pkg/openaiapi": {Floor: 2, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx"}},
 			"pkg/openapi":   {Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx"}},
-			"pkg/dialect/*": dialect,
-			"pkg/page":      {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},
+			"pkg/dialect/*": dialect, "pkg/dialect/batches": {Floor: 4, May: append([]string{"pkg/batch"}, dialect.May...)},
+			"pkg/page": {Floor: 4, May: []string{"pkg/httpx", "pkg/llm"}},
 
 			"pkg/host":            {Floor: 5, Outside: []string{"github.com/aws", "github.com/awslabs"}},
 			"pkg/host/runtimeapi": {Floor: 5, Outside: []string{"github.com/aws"}},
@@ -126,6 +127,7 @@ func backends(aws []string) map[string]Layer {
 	return map[string]Layer{
 		"pkg/backend/awsrest":     {Floor: 0, May: []string{"pkg/arn", "pkg/partition", "pkg/version"}, Outside: aws},
 		"pkg/backend/*":           {Floor: 3, May: []string{"pkg/llm", "pkg/backend/remote", "pkg/backend/awsrest"}},
+		"pkg/backend/upstream":    {Floor: 3, May: []string{"pkg/schema", "pkg/version", "pkg/backend/remote"}},
 		"pkg/backend/remote":      {Floor: 3, May: []string{"pkg/llm", "pkg/schema", "pkg/chat", "pkg/backend/awsrest"}},
 		"pkg/backend/backendtest": {Floor: 3, May: []string{"pkg/llm", "pkg/llm/llmtest", "pkg/schema", "pkg/backend/remote", "schemas"}, Outside: aws},
 	}

@@ -22,6 +22,8 @@ const (
 	// most and mostRows bound the tokens and rows of a request: more than any model gives,
 	// but their sums and products fit an int64.
 	most, mostRows = 1 << 32, 1 << 20
+	// maxAmount bounds an amount in any unit: more than any limit.
+	maxAmount = 1 << 61
 )
 
 // context returns the model's context in tokens.
@@ -40,7 +42,29 @@ type bound struct {
 	sent  bool  // the client sent the value of each
 }
 
-func (b bound) total() int64 { return b.input + b.rows*b.each }
+// weights are the amounts that a token, and a request, cost in the unit of a budget.
+type weights struct{ input, output, request int64 }
+
+// weights returns those of the model. A model without prices costs no money.
+func (b backend) weights(u unit) weights {
+	switch p := b.info.Prices; {
+	case u == tokens:
+		return weights{input: 1, output: 1}
+	case p == nil:
+		return weights{}
+	default:
+		return weights{int64(p.Input), int64(p.Output), int64(p.Request)}
+	}
+}
+
+// of returns the amount for numbers of tokens.
+func (w weights) of(input, output int64) int64 {
+	sum := llm.USD(w.input).Times(input).Plus(llm.USD(w.output).Times(output))
+	return min(int64(sum.Plus(llm.USD(w.request))), maxAmount)
+}
+
+// total returns the largest amount that a generation can use.
+func (b bound) total(w weights) int64 { return w.of(b.input, b.rows*b.each) }
 
 // bound returns the bound of a request. A prompt has at most as many tokens as bytes, and
 // those that a chat template adds. Without max_tokens the bound of an answer is the
@@ -165,38 +189,53 @@ func (b backend) input(ctx context.Context, req *llm.Request) int {
 	return int(b.clamp(req, func(p llm.Prompt) int64 { return (size(req, p) + bytesPerToken - 1) / bytesPerToken }))
 }
 
-// fit reserves the tokens that req may use. If the client sent no max_tokens and less
+// fit reserves what req may use of each budget. If the client sent no max_tokens and less
 // than the bound is left, the answer gets a part of the rest: all up to [fairAnswer]
 // tokens, and half of any more, so that another request can run in parallel. It then ends
 // with [llm.FinishLength].
 func (b backend) fit(ctx context.Context, rec *httpx.Record, req *llm.Request) (*llm.Request, error) {
-	if b.h == nil {
-		return req, nil
-	}
-	n, used := b.bound(req), total(rec)
-	room := b.h.room(ctx) - used
-	if room < n.total() {
-		if exact, ok := b.exact(ctx, req); ok {
-			n.input = min(n.input, exact)
+	n, counted := b.bound(req), false
+	fits := true
+	for _, h := range b.holds {
+		weights, used := b.weights(h.unit), h.unit.used(rec)
+		room := h.room(ctx) - used
+		if room < n.total(weights) && !counted {
+			counted = true
+			if exact, ok := b.exact(ctx, req); ok {
+				n.input = min(n.input, exact)
+			}
+		}
+		each, err := h.fit(ctx, n, weights, used, room)
+		if err != nil {
+			return nil, err
+		}
+		if each < n.each && !b.unmapped("max_new_tokens") { // else usage beyond the reservation is charged
+			n.each, fits = each, false
 		}
 	}
-	if n.sent || room >= n.total() {
-		_, err := b.h.adjust(ctx, used+n.total(), used+n.total())
-		return req, err
+	if fits {
+		return req, nil
 	}
-	least := n.input + n.rows*min(n.each, minAnswer)
-	upTo := min(n.total(), n.input+max(fairAnswer, (room-n.input)/2))
-	got, err := b.h.adjust(ctx, used+least, used+max(least, upTo))
-	if err != nil {
-		return nil, err
-	}
-	each := (got - used - n.input) / n.rows
-	if each >= n.each || b.unmapped("max_new_tokens") {
-		return req, nil // usage beyond the reservation is charged
-	}
-	capped, tokens := *req, int(each)
-	capped.MaxTokens = &tokens
+	capped, limit := *req, int(n.each)
+	capped.MaxTokens = &limit
 	return &capped, nil
+}
+
+// fit reserves the amount of a generation, and returns the tokens that each row may have.
+func (h *hold) fit(ctx context.Context, n bound, w weights, used, room int64) (each int64, err error) {
+	total := n.total(w)
+	if n.sent || room >= total {
+		_, err := h.adjust(ctx, used+total, used+total)
+		return n.each, err
+	}
+	least := w.of(n.input, n.rows*min(n.each, minAnswer))
+	input := w.of(n.input, 0)
+	upTo := min(total, input+max(w.of(0, fairAnswer)-w.request, (room-input)/2))
+	got, err := h.adjust(ctx, used+least, used+max(least, upTo))
+	if err != nil || w.output == 0 {
+		return n.each, err
+	}
+	return min(n.each, (got-used-input)/w.output/n.rows), nil
 }
 
 // unmapped reports whether the record of the model does not map a parameter: the model

@@ -1,11 +1,11 @@
-// Package budget enforces the limits of users and keys: requests per time, tokens per
-// UTC day and month. It counts for all processes that share a [Ledger], and reports
-// usage. It knows principals, the waist and the record of a request, nothing of
-// dialects, prices and the origin of limits.
+// Package budget enforces the limits of users and keys: requests per time, tokens and
+// money per UTC day and month. It counts for all processes that share a [Ledger], and
+// reports usage. It knows principals, the waist and the record of a request, nothing of
+// dialects and the origin of limits and prices.
 //
-// A budget is leased in blocks: a process takes tokens out of the ledger before it uses
-// them, reserves the most that a request may use, and settles when the request has
-// ended, in whatever way. So the ledger never falls short:
+// A budget is leased in blocks: a process takes tokens, or picodollars, out of the ledger
+// before it uses them, reserves the most that a request may use, and settles when the
+// request has ended, in whatever way. So the ledger never falls short:
 //
 //	used by requests <= leased by processes <= limit
 //
@@ -54,8 +54,8 @@ type Budgets struct {
 
 	mu     sync.Mutex
 	leases map[Account]*lease
-	paces  map[string]*pace // by principal
-	holds  map[*httpx.Record]*hold
+	paces  map[string]*pace          // by principal
+	holds  map[*httpx.Record][]*hold // of a request: one for each unit
 	usage  usage
 	timer  *time.Timer // nil: nothing is due
 	closed bool
@@ -74,7 +74,7 @@ func New(cfg Config) *Budgets {
 	}
 	return &Budgets{
 		cfg: cfg, since: cfg.Now().UTC(), leases: map[Account]*lease{}, paces: map[string]*pace{},
-		holds: map[*httpx.Record]*hold{}, usage: usage{},
+		holds: map[*httpx.Record][]*hold{}, usage: usage{},
 	}
 }
 
@@ -104,13 +104,13 @@ func (b *Budgets) lease(at Account, limit int64) *lease {
 // flushes usage and returns idle leases.
 func (b *Budgets) Observe(rec *httpx.Record) {
 	b.mu.Lock()
-	h := b.holds[rec]
+	holds := b.holds[rec]
 	delete(b.holds, rec)
 	b.usage.count(b.cfg.Now(), rec)
 	b.mu.Unlock()
 	ctx := context.Background()
-	if h != nil {
-		b.failed(h.settle(ctx, total(rec)))
+	for _, h := range holds {
+		b.failed(h.settle(ctx, h.unit.used(rec)))
 	}
 	b.work(ctx)
 	b.wake()
@@ -197,6 +197,3 @@ func (b *Budgets) Close(ctx context.Context) error {
 	}
 	return err
 }
-
-// total returns the usage of a request.
-func total(rec *httpx.Record) int64 { return int64(rec.Usage.Input) + int64(rec.Usage.Output) }

@@ -45,7 +45,7 @@ func TestHugeRequests(t *testing.T) {
 		{N: 1, Params: llm.Params{BestOf: new(math.MaxInt64), MaxTokens: new(3)}},
 	} {
 		req.Prompts = []llm.Prompt{llm.Text("x"), llm.Text("y")}
-		if n := unknown.bound(&req).total(); n < 1<<20 || n > 1<<60 {
+		if n := unknown.bound(&req).total(weights{input: 1, output: 1}); n < 1<<20 || n > 1<<60 {
 			t.Errorf("%d rows of %d: %d", req.N, *req.MaxTokens, n)
 		}
 	}
@@ -233,8 +233,8 @@ func TestLimitsThatNoRecordMaps(t *testing.T) {
 	b := New(Config{Ledger: book, Now: at(noon())})
 	account := dayOf("key k", noon())
 	for _, m := range []llm.Backend{speaker{&atomic.Int64{}, 100, 0}, unlimited{speaker{&atomic.Int64{}, 100, 0}}} {
-		h := &hold{header: http.Header{}, now: b.cfg.Now, quotas: []quota{{account, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
-		limited := backend{m, &llm.ModelInfo{Context: 200_000}, h}
+		h := &hold{header: http.Header{}, now: b.cfg.Now, quotas: []quota{{account, tokens, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
+		limited := backend{m, &llm.ModelInfo{Context: 200_000}, []*hold{h}}
 		fitted, err := limited.fit(t.Context(), httpx.RecordOf(t.Context()), &llm.Request{Prompts: []llm.Prompt{llm.Text("x")}})
 		if _, ok := m.(unlimited); err != nil || (fitted.MaxTokens == nil) != ok {
 			t.Errorf("%T: %v, %v", m, fitted, err)

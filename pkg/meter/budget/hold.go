@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"sync"
 	"time"
 
 	"glossa/pkg/llm"
 )
 
-// A hold is the reservation of one request: the same number of tokens of each budget.
+// A hold is the reservation of one request in one unit: the same amount of each budget.
 type hold struct {
+	unit   unit
 	header http.Header // of the answer
 	now    func() time.Time
 
@@ -91,7 +91,7 @@ func (h *hold) refuse(err error, need int64) error {
 	wait, others := r.at.End.Sub(h.now()), r.reserved-h.reserved
 	also := ""
 	if others > 0 {
-		also = fmt.Sprintf(", in addition to %d reserved by running requests", others)
+		also = ", in addition to " + h.unit.format(others) + " reserved by running requests"
 		if need <= r.left+others {
 			wait = min(wait, 10*time.Second) // others may use less than they reserved
 		}
@@ -104,8 +104,8 @@ func (h *hold) refuse(err error, need int64) error {
 	}
 	return &llm.Error{
 		Code: llm.Overloaded, RetryAfter: max(time.Second, wait), Err: err,
-		Message: fmt.Sprintf("the budget of %d tokens a %s has %d left until %s%s; this request may use %d",
-			r.limit, name, r.left+h.reserved, r.at.End.Format(time.RFC3339), also, need+h.reserved),
+		Message: fmt.Sprintf("the budget of %s a %s has %s left until %s%s; this request may use %s", h.unit.spell(r.limit), name,
+			h.unit.format(r.left+h.reserved), r.at.End.Format(time.RFC3339), also, h.unit.format(need+h.reserved)),
 	}
 }
 
@@ -121,9 +121,10 @@ func (h *hold) show() {
 			continue
 		}
 		least = left
-		h.header.Set("X-Ratelimit-Limit-Tokens", strconv.FormatInt(h.quotas[i].limit, 10))
-		h.header.Set("X-Ratelimit-Remaining-Tokens", strconv.FormatInt(left, 10))
-		h.header.Set("X-Ratelimit-Reset-Tokens", spell(l.at.End.Sub(h.now())))
+		of := h.unit.header()
+		h.header.Set("X-Ratelimit-Limit-"+of, h.unit.format(h.quotas[i].limit))
+		h.header.Set("X-Ratelimit-Remaining-"+of, h.unit.format(left))
+		h.header.Set("X-Ratelimit-Reset-"+of, spell(l.at.End.Sub(h.now())))
 	}
 }
 
@@ -135,15 +136,15 @@ func spell(d time.Duration) string {
 	return d.Round(time.Second).String()
 }
 
-// begin reserves a token for each byte of the body of a request that has used this much,
-// or the rest if that is less, and at least one.
-func (h *hold) begin(ctx context.Context, used, body int64) error {
+// begin reserves an amount for a request that has used this much, or the rest if that is less,
+// and at least one.
+func (h *hold) begin(ctx context.Context, used, amount int64) error {
 	h.mu.Lock()
 	reserved := h.reserved
 	h.mu.Unlock()
-	if body = max(1, body); reserved >= used+body {
+	if amount = max(1, amount); reserved >= used+amount {
 		return nil
 	}
-	_, err := h.adjust(ctx, used+1, used+body)
+	_, err := h.adjust(ctx, used+1, used+amount)
 	return err
 }

@@ -3,15 +3,18 @@ package budget
 import (
 	"context"
 	"errors"
+	"strconv"
 	"time"
 
 	"glossa/pkg/account"
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 )
 
 // An Account is one limit of one principal in one period.
 type Account struct {
 	Principal string    // from [account.Principal.String]: "key ci"
-	Period    string    // day#2026-11-22, month#2026-11, requests#2026-11-22T10:05:00Z
+	Period    string    // day#2026-11-22, month#2026-11, usd-day#2026-11-22, requests#2026-11-22T10:05:00Z
 	End       time.Time // of the period, UTC
 }
 
@@ -40,6 +43,7 @@ const (
 	kindDay      = "day#"
 	kindMonth    = "month#"
 	kindRequests = "requests#"
+	kindMoney    = "usd-" // before the others
 )
 
 // dayOf returns the account of the UTC day of now.
@@ -72,20 +76,66 @@ func requestsOf(principal string, rate account.Rate, now time.Time) Account {
 	return Account{principal, kindRequests + start.Format(time.RFC3339), start.Add(long)}
 }
 
-// quota is an account and its limit, in tokens.
+// A unit is what a budget counts.
+type unit int
+
+const (
+	tokens unit = iota
+	money       // in picodollars, see [llm.USD]
+)
+
+// header returns the name of the unit in the headers of answers.
+func (u unit) header() string {
+	if u == money {
+		return "Usd"
+	}
+	return "Tokens"
+}
+
+// format formats an amount as a number.
+func (u unit) format(n int64) string {
+	if u == money {
+		return llm.USD(n).String()
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// spell formats an amount for people.
+func (u unit) spell(n int64) string {
+	if u == money {
+		return u.format(n) + " US dollars"
+	}
+	return u.format(n) + " tokens"
+}
+
+// used returns what a request has used.
+func (u unit) used(rec *httpx.Record) int64 {
+	if u == money {
+		return int64(rec.Usage.Cost.USD)
+	}
+	return int64(rec.Usage.Input) + int64(rec.Usage.Output)
+}
+
+// quota is an account and its limit.
 type quota struct {
 	Account
+	unit  unit
 	limit int64
 	name  string // of the period, for people
 }
 
-// quotas returns the token budgets in limits.
+// quotas returns the budgets in limits: of tokens, then of money.
 func quotas(principal string, limits account.Limits, now time.Time) (list []quota) {
-	if limits.TokensPerDay > 0 {
-		list = append(list, quota{dayOf(principal, now), limits.TokensPerDay, "day"})
-	}
-	if limits.TokensPerMonth > 0 {
-		list = append(list, quota{monthOf(principal, now), limits.TokensPerMonth, "month"})
+	for _, q := range []quota{
+		{dayOf(principal, now), tokens, limits.TokensPerDay, "day"}, {monthOf(principal, now), tokens, limits.TokensPerMonth, "month"},
+		{dayOf(principal, now), money, int64(limits.USDPerDay), "day"}, {monthOf(principal, now), money, int64(limits.USDPerMonth), "month"},
+	} {
+		if q.unit == money {
+			q.Period = kindMoney + q.Period
+		}
+		if q.limit > 0 {
+			list = append(list, q)
+		}
 	}
 	return list
 }

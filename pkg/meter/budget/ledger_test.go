@@ -91,13 +91,13 @@ func atOnce(t *testing.T, open func() ledgerJournal) {
 
 func journal(t *testing.T, a, b ledgerJournal) {
 	day := noon().Format(time.DateOnly)
-	list := []Usage{{day, "key a", "m/1:2#x", 1, 2, 3}, {day, "", "m", 1, 1, 1}, {day[:8] + "00", "key a", "m", 1, 1, 1}}
+	list := []Usage{{day, "key a", "m/1:2#x", 1, 2, 3, 1_000_000_000_001}, {day, "", "m", 1, 1, 1, 0}, {day[:8] + "00", "key a", "m", 1, 1, 1, 7}}
 	for _, j := range []Journal{a, b} {
 		if n, err := j.Add(t.Context(), list[:2]); n != 2 || err != nil {
 			t.Errorf("%d, %v", n, err)
 		}
 	}
-	want := []Usage{{day, "", "m", 2, 2, 2}, {day, "key a", "m/1:2#x", 2, 4, 6}}
+	want := []Usage{{day, "", "m", 2, 2, 2, 0}, {day, "key a", "m/1:2#x", 2, 4, 6, 2_000_000_000_002}}
 	for _, prefix := range []string{day, day[:7]} {
 		if got, err := b.Of(t.Context(), prefix); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%v, %v", got, err)

@@ -30,10 +30,13 @@ type budgeted struct {
 }
 
 func (m budgeted) Open(ctx context.Context, name string) (*llm.Model, error) {
-	h := m.b.hold(ctx)
-	if h != nil {
-		rec := httpx.RecordOf(ctx)
-		if err := h.begin(ctx, total(rec), rec.Read); err != nil {
+	holds, rec := m.b.hold(ctx), httpx.RecordOf(ctx)
+	for _, h := range holds {
+		amount := rec.Read
+		if h.unit == money {
+			amount = 1 // the price is not known yet
+		}
+		if err := h.begin(ctx, h.unit.used(rec), amount); err != nil {
 			return nil, err
 		}
 	}
@@ -41,12 +44,12 @@ func (m budgeted) Open(ctx context.Context, name string) (*llm.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	return intercept.Wrap(model, backend{model.Backend, &model.ModelInfo, h}), nil
+	return intercept.Wrap(model, backend{model.Backend, &model.ModelInfo, holds}), nil
 }
 
-// hold returns the reservation of the request. It is nil if the sender has no budget or
-// is unknown.
-func (b *Budgets) hold(ctx context.Context) *hold {
+// hold returns the reservations of the request. There are none if the sender has no budget
+// or is unknown.
+func (b *Budgets) hold(ctx context.Context) []*hold {
 	p, ok := account.PrincipalOf(ctx)
 	if !ok || b.cfg.Ledger == nil {
 		return nil
@@ -58,22 +61,27 @@ func (b *Budgets) hold(ctx context.Context) *hold {
 	rec := httpx.RecordOf(ctx)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	h, ok := b.holds[rec]
-	if !ok {
-		h = &hold{header: rec.Header, now: b.cfg.Now, quotas: list}
-		for _, q := range list {
-			h.leases = append(h.leases, b.lease(q.Account, q.limit))
-		}
-		b.holds[rec] = h
+	if holds, ok := b.holds[rec]; ok {
+		return holds
 	}
-	return h
+	var holds []*hold
+	for _, q := range list {
+		if n := len(holds); n == 0 || holds[n-1].unit != q.unit {
+			holds = append(holds, &hold{unit: q.unit, header: rec.Header, now: b.cfg.Now})
+		}
+		h := holds[len(holds)-1]
+		h.quotas = append(h.quotas, q)
+		h.leases = append(h.leases, b.lease(q.Account, q.limit))
+	}
+	b.holds[rec] = holds
+	return holds
 }
 
-// backend enforces the hold h on the calls of a model; nil: no limit.
+// backend enforces holds on the calls of a model; without any there is no limit.
 type backend struct {
 	model llm.Backend // below the budget
 	info  *llm.ModelInfo
-	h     *hold
+	holds []*hold
 }
 
 // Intercept implements [intercept.Interceptor].
@@ -91,7 +99,9 @@ func (b backend) Intercept(ctx context.Context, call *intercept.Call, next inter
 		given, before := b.tally(call), rec.Usage
 		defer func() { // even if the client disconnected, and in a panic
 			if given.pieces > 0 {
-				rec.Count(given.missing(before, rec.Usage, func() int { return b.inputOf(ctx, rec, call) }))
+				missing := given.missing(before, rec.Usage, func() int { return b.inputOf(ctx, rec, call) })
+				missing.Cost = rec.Prices.Cost(missing, 0)
+				rec.Count(missing)
 			}
 		}()
 		for p, err := range next(ctx, call) {
@@ -104,9 +114,9 @@ func (b backend) Intercept(ctx context.Context, call *intercept.Call, next inter
 	}
 }
 
-// admit reserves the tokens that call may use, and returns the call with the limit for its answer.
-func (b backend) admit(ctx context.Context, rec *httpx.Record, call *intercept.Call) (*intercept.Call, error) {
-	if b.h == nil {
+// admit reserves what call may use, and returns the call with the limit for its answer.
+func (b backend) admit(ctx context.Context, rec *httpx.Record, call *intercept.Call) (_ *intercept.Call, err error) {
+	if b.holds == nil {
 		return call, nil
 	}
 	switch req := call.Request.(type) {
@@ -116,20 +126,28 @@ func (b backend) admit(ctx context.Context, rec *httpx.Record, call *intercept.C
 	case *intercept.Invocation:
 		return call, b.reserve(ctx, rec, req.Body)
 	}
-	return call, b.h.begin(ctx, total(rec), call.Bytes())
+	for _, h := range b.holds {
+		if err := h.begin(ctx, h.unit.used(rec), b.weights(h.unit).of(call.Bytes(), 0)); err != nil {
+			return call, err
+		}
+	}
+	return call, nil
 }
 
 // reserve reserves the tokens that body asks for. Tokens that the client did not ask for
 // depend on the record, so they are charged beyond the budget rather than rejected.
 func (b backend) reserve(ctx context.Context, rec *httpx.Record, body map[string]any) error {
-	least, most := total(rec)+1, total(rec)+rec.Read
-	if n, ok := number(body["max_new_tokens"]); ok {
-		least, most = least+n, most+n
-	} else {
-		most += b.context()
+	for _, h := range b.holds {
+		weights, used := b.weights(h.unit), h.unit.used(rec)
+		least, most := used+1, used+weights.of(rec.Read, b.context())
+		if n, ok := number(body["max_new_tokens"]); ok {
+			least, most = least+weights.of(0, n), used+weights.of(rec.Read, n)
+		}
+		if _, err := h.adjust(ctx, least, max(least, most)); err != nil {
+			return err
+		}
 	}
-	_, err := b.h.adjust(ctx, least, max(least, most))
-	return err
+	return nil
 }
 
 // inputOf estimates the input tokens of a call that does not report them.

@@ -209,7 +209,11 @@ func (invoker) Invoke(ctx context.Context, body map[string]any, _ bool) iter.Seq
 // held returns a model whose calls count against h.
 func held(b llm.Backend, h *hold) llm.Backend {
 	info := llm.ModelInfo{}
-	return intercept.Wrap(&llm.Model{Backend: b}, backend{b, &info, h}).Backend
+	var holds []*hold
+	if h != nil {
+		holds = append(holds, h)
+	}
+	return intercept.Wrap(&llm.Model{Backend: b}, backend{b, &info, holds}).Backend
 }
 
 func must[C any](c C, err error) C {
@@ -224,7 +228,7 @@ func TestInvokeReserves(t *testing.T) {
 	b := New(Config{Ledger: book, Now: at(noon())})
 	account := dayOf("key k", noon())
 	for max, want := range map[any]bool{json.Number("900"): true, 900.0: true, 901: true, json.Number("1500"): false, nil: true} {
-		h := &hold{header: http.Header{}, now: b.cfg.Now, quotas: []quota{{account, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
+		h := &hold{header: http.Header{}, now: b.cfg.Now, quotas: []quota{{account, tokens, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
 		m := held(invoker{}, h)
 		body := map[string]any{"prompt": "x"}
 		if max != nil {

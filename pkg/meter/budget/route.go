@@ -26,13 +26,23 @@ type report struct {
 
 // limited is a principal with limits.
 type limited struct {
-	Principal string   `json:"principal" doc:"who has the limit"`
-	Requests  string   `json:"requests,omitempty" doc:"such as 10/s or 600/m"`
-	Tokens    []tokens `json:"tokens" doc:"the limits of tokens"`
+	Principal string          `json:"principal" doc:"who has the limit"`
+	Requests  string          `json:"requests,omitempty" doc:"such as 10/s or 600/m"`
+	Tokens    []limitedTokens `json:"tokens" doc:"the limits of tokens"`
+	Costs     []limitedCost   `json:"costs,omitempty" doc:"the limits in US dollars"`
+	Models    account.Models  `json:"models,omitempty" doc:"the only models that the principal may use, separated by commas; NAME* is all models whose names begin with NAME"`
 }
 
-// tokens is a budget of one period.
-type tokens struct {
+// limitedCost is a budget of money of one period.
+type limitedCost struct {
+	Period string    `json:"period" doc:"day or month" enum:"day,month"`
+	Limit  llm.USD   `json:"limit" doc:"US dollars in a period"`
+	Left   llm.USD   `json:"left" doc:"US dollars that no process has leased; some of the leased ones may be unused"`
+	Resets time.Time `json:"resets" doc:"when the next period begins"`
+}
+
+// limitedTokens is a budget of tokens of one period.
+type limitedTokens struct {
 	Period string    `json:"period" doc:"day or month" enum:"day,month"`
 	Limit  int64     `json:"limit" doc:"tokens in a period"`
 	Left   int64     `json:"left" doc:"tokens that no process has leased; some of the leased ones may be unused"`
@@ -51,7 +61,7 @@ var usageTable = wire.For[usageRequest](
 )
 
 var usageDoc = &httpx.Operation{
-	ID: "usage", Tag: "Service", Summary: "Get the tokens used in a day and its month, and what is left of the limits",
+	ID: "usage", Tag: "Service", Summary: "Get the tokens and the cost of a day and its month, and what is left of the limits",
 	Query: usageTable, Answers: []httpx.Answer{{Of: report{}}}, Codes: []llm.Code{llm.Unavailable},
 }
 
@@ -131,7 +141,7 @@ func (b *Budgets) limits(ctx context.Context, other func(principal string) bool)
 			if c.Limits == (account.Limits{}) || other(p) {
 				continue
 			}
-			one := limited{Principal: p, Tokens: []tokens{}}
+			one := limited{Principal: p, Tokens: []limitedTokens{}, Models: c.Limits.Models}
 			if c.Limits.Requests.N > 0 {
 				one.Requests = c.Limits.Requests.String()
 			}
@@ -140,7 +150,11 @@ func (b *Budgets) limits(ctx context.Context, other func(principal string) bool)
 				if err != nil {
 					return nil, &llm.Error{Code: llm.Unavailable, Message: "the budgets cannot be read now: try again", RetryAfter: callPause, Err: err}
 				}
-				one.Tokens = append(one.Tokens, tokens{q.name, q.limit, max(0, q.limit-n), q.End})
+				if left := max(0, q.limit-n); q.unit == money {
+					one.Costs = append(one.Costs, limitedCost{q.name, llm.USD(q.limit), llm.USD(left), q.End})
+				} else {
+					one.Tokens = append(one.Tokens, limitedTokens{q.name, q.limit, left, q.End})
+				}
 			}
 			list = append(list, one)
 		}

@@ -8,16 +8,19 @@ import (
 	"strings"
 	"time"
 
+	"glossa/pkg/llm"
 	"glossa/pkg/table"
 )
 
 const (
-	usagePK   = "usage"
-	leased    = "leased"
-	expires   = "expires" // seconds since 1970, the table's time to live
-	keepAfter = 8         // days that an account is kept after its period
-	attempts  = 6         // of a lease that others interfere with
-	maxKey    = 1024      // bytes of an item's sk
+	usagePK = "usage"
+	leased  = "leased"
+	// picodollars is the cost in items of usage; a table adds up integers only.
+	picodollars = "picodollars"
+	expires     = "expires" // seconds since 1970, the table's time to live
+	keepAfter   = 8         // days that an account is kept after its period
+	attempts    = 6         // of a lease that others interfere with
+	maxKey      = 1024      // bytes of an item's sk
 )
 
 // A Table is a [Ledger] and a [Journal] in a DynamoDB table, for many machines. Accounts
@@ -106,8 +109,12 @@ func (t *Table) Add(ctx context.Context, list []Usage) (int, error) {
 		if len(k.SK) > maxKey { // a name too long for a key must not block the others
 			k.SK = strings.ToValidUTF8(k.SK[:maxKey], "")
 		}
+		add := map[string]int64{"requests": u.Requests, "input_tokens": u.Input, "output_tokens": u.Output}
+		if u.Cost > 0 {
+			add[picodollars] = int64(u.Cost)
+		}
 		_, err = t.table.Update(ctx, k, table.Change{
-			Add: map[string]int64{"requests": u.Requests, "input_tokens": u.Input, "output_tokens": u.Output},
+			Add: add,
 			Set: table.Item{"day": u.Day, "principal": u.Principal, "model": u.Model, expires: day.AddDate(0, 0, keepDays).Unix()},
 		})
 		if err != nil {
@@ -129,6 +136,11 @@ func (t *Table) Of(ctx context.Context, prefix string) ([]Usage, error) {
 		b, err := json.Marshal(item)
 		if err == nil {
 			err = json.Unmarshal(b, &u)
+		}
+		if err == nil {
+			var cost int64
+			cost, err = figure(item, picodollars)
+			u.Cost = llm.USD(cost)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("the item %q of the usage: %w", item.Key().SK, errCorrupt)

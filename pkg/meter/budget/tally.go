@@ -23,7 +23,7 @@ type tally struct {
 // tally returns the tally of a new call.
 func (b backend) tally(call *intercept.Call) tally {
 	_, keys := call.Request.(*intercept.Invocation)
-	return tally{charged: b.h != nil, keys: keys, stream: call.Streams(), drains: call.Drains, exact: !keys && b.info.InProcess}
+	return tally{charged: b.holds != nil, keys: keys, stream: call.Streams(), drains: call.Drains, exact: !keys && b.info.InProcess}
 }
 
 func (t *tally) add(ctx context.Context, p *intercept.Piece, err error) {

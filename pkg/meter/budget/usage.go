@@ -8,17 +8,19 @@ import (
 	"time"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 )
 
 // A Usage is the usage of one model by one principal in one UTC day, or in a month if
 // Day is a month.
 type Usage struct {
-	Day       string `json:"day" doc:"the day in UTC, as 2026-01-31, or the month, as 2026-01"`
-	Principal string `json:"principal" doc:"who sent the requests; empty where no credentials were required"`
-	Model     string `json:"model" doc:"the model that answered"`
-	Requests  int64  `json:"requests" doc:"requests that were answered"`
-	Input     int64  `json:"input_tokens" doc:"tokens of prompts"`
-	Output    int64  `json:"output_tokens" doc:"generated tokens"`
+	Day       string  `json:"day" doc:"the day in UTC, as 2026-01-31, or the month, as 2026-01"`
+	Principal string  `json:"principal" doc:"who sent the requests; empty where no credentials were required"`
+	Model     string  `json:"model" doc:"the model that answered"`
+	Requests  int64   `json:"requests" doc:"requests that were answered"`
+	Input     int64   `json:"input_tokens" doc:"tokens of prompts"`
+	Output    int64   `json:"output_tokens" doc:"generated tokens"`
+	Cost      llm.USD `json:"cost,omitzero" doc:"the cost in US dollars, as far as prices are known; absent if it is 0"`
 }
 
 // A Journal stores usage.
@@ -44,6 +46,7 @@ func (u usage) add(more Usage) {
 	sum.Requests += more.Requests
 	sum.Input += more.Input
 	sum.Output += more.Output
+	sum.Cost = sum.Cost.Plus(more.Cost)
 }
 
 // count counts a request that opened a model. Unknown names are not kept: clients
@@ -52,7 +55,7 @@ func (u usage) count(now time.Time, rec *httpx.Record) {
 	if rec.Model != "" {
 		u.add(Usage{
 			Day: now.UTC().Format(time.DateOnly), Principal: rec.Principal, Model: rec.Model,
-			Requests: 1, Input: int64(rec.Usage.Input), Output: int64(rec.Usage.Output),
+			Requests: 1, Input: int64(rec.Usage.Input), Output: int64(rec.Usage.Output), Cost: rec.Usage.Cost.USD,
 		})
 	}
 }

@@ -58,7 +58,7 @@ func usageOf(t *testing.T, book ledgerJournal) {
 	}
 	day := clock.Format(time.DateOnly)
 	code, got := get(monitor, "")
-	want := []Usage{{day, "key a", "m", 1, 2, 10}, {day, "key b", "m", 2, 4, 20}}
+	want := []Usage{{day, "key a", "m", 1, 2, 10, 0}, {day, "key b", "m", 2, 4, 20, 0}}
 	if code != 200 || got.Day != day || len(got.Days) != 2 || got.Days[0] != want[0] || got.Days[1] != want[1] || len(got.Months) != 2 || got.Months[1].Day != day[:7] {
 		t.Errorf("%d, %+v", code, got)
 	}

@@ -47,7 +47,8 @@ const (
 	hasFamily
 	hasDialect
 	hasFirst
-	traits = 4
+	hasCost
+	traits = 5
 )
 
 // New returns a meter.
@@ -78,6 +79,9 @@ func directive(namespace string, has int) string {
 	b = append(b, `[]],"Metrics":[{"Name":"invocations","Unit":"Count"},{"Name":"latency","Unit":"Milliseconds"},`...)
 	if has&hasFirst != 0 {
 		b = append(b, `{"Name":"time_to_first_token","Unit":"Milliseconds"},`...)
+	}
+	if has&hasCost != 0 {
+		b = append(b, `{"Name":"cost","Unit":"None"},`...)
 	}
 	b = append(b, `{"Name":"tokens_in","Unit":"Count"},{"Name":"tokens_out","Unit":"Count"},{"Name":"errors","Unit":"Count"}]}]}`...)
 	return string(b)
@@ -154,6 +158,9 @@ func (m *Meter) metrics(b []byte, rec *httpx.Record) []byte {
 	if rec.FirstText > 0 {
 		has |= hasFirst
 	}
+	if rec.Usage.Cost.Known {
+		has |= hasCost
+	}
 	b = append(b, `"_aws":{"Timestamp":`...)
 	b = integer(b, rec.Start.UnixMilli())
 	b = append(b, m.directives[has]...)
@@ -162,6 +169,9 @@ func (m *Meter) metrics(b []byte, rec *httpx.Record) []byte {
 	if has&hasFirst != 0 {
 		b = append(b, `,"time_to_first_token":`...)
 		b = milliseconds(b, rec.FirstText)
+	}
+	if has&hasCost != 0 { // in US dollars
+		b = append(append(b, `,"cost":`...), rec.Usage.Cost.USD.String()...)
 	}
 	b = number(b, "tokens_in", int64(rec.Usage.Input))
 	b = number(b, "tokens_out", int64(rec.Usage.Output))

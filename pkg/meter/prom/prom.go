@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 	"glossa/pkg/version"
 )
 
@@ -29,6 +30,7 @@ type Meter struct {
 	requests *prometheus.CounterVec
 	errors   *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
+	cost     *prometheus.CounterVec
 	duration *prometheus.HistogramVec
 	byte     *prometheus.HistogramVec
 	token    *prometheus.HistogramVec
@@ -49,12 +51,13 @@ func New(cfg Config) *Meter {
 		requests: counter("glossa_requests_total", "Requests answered.", "method", "route", "status"),
 		errors:   counter("glossa_errors_total", "Requests that failed, by the code of their error.", "code"),
 		tokens:   counter("glossa_tokens_total", "Tokens of prompts (input) and generated tokens (output).", "direction"),
+		cost:     counter("glossa_cost_usd_total", "The cost of requests in US dollars, as far as prices are known."),
 		duration: times("glossa_request_duration_seconds", "Time until the answer was whole."),
 		byte:     times("glossa_time_to_first_byte_seconds", "Time until the answer began."),
 		token:    times("glossa_time_to_first_token_seconds", "Time until the model gave the first piece of its answer."),
 	}
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(build(), m.requests, m.errors, m.tokens, m.duration, m.byte, m.token,
+	registry.MustRegister(build(), m.requests, m.errors, m.tokens, m.cost, m.duration, m.byte, m.token,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cfg.Queue != nil {
 		registry.MustRegister(&generations{cfg.Queue, prometheus.NewDesc(
@@ -95,6 +98,9 @@ func (m *Meter) Observe(rec *httpx.Record) {
 	if model != "" {
 		m.tokens.WithLabelValues("input", model, family, dialect).Add(float64(rec.Usage.Input))
 		m.tokens.WithLabelValues("output", model, family, dialect).Add(float64(rec.Usage.Output))
+		if cost := rec.Usage.Cost; cost.Known {
+			m.cost.WithLabelValues(model, family, dialect).Add(float64(cost.USD) / float64(llm.Dollar))
+		}
 	}
 }
 

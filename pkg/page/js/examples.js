@@ -75,7 +75,8 @@ export const starts = [
     model_name: 'forms', prompt: examples[3]?.prompt, output_type: examples[3]?.form } } },
   { name: 'Tokenize a text', call: { method: 'POST', path: '/tokenize', body: { model: 'novels', prompt: 'The old lighthouse', tokens: true, token_ids: true } } },
   { name: 'Score a continuation', call: { method: 'POST', path: '/v1/engines/novels/logprob', body: { context: 'The old lighthouse', continuation: ' stood' } } },
-  { name: 'An embedding', call: { method: 'POST', path: '/v1/embeddings', body: { model: 'novels', input: ['The old lighthouse'] } } },
+  { name: 'An embedding', call: { method: 'POST', path: '/v1/embeddings', body: { model: 'sentences', input: texts.slice(0, 2) } } },
+  { name: 'A ranking', call: { method: 'POST', path: '/v1/rerank', body: { model: 'sentences', query: queries[0], documents } } },
   { name: 'A translation', call: { method: 'POST', path: '/v1/engines/phrases/translate', body: { text: ['The train is late.'], source_lang: 'en', target_lang: 'fr' } } },
   { name: 'List the models', call: { method: 'GET', path: '/v1/models', body: null } },
 ]

@@ -84,7 +84,7 @@ export class Attempt {
       return field(name + (p?.required ? '' : ' (optional)'), input, [p?.text, p?.fallback && `Default: ${p.fallback}.`, p?.limits.length ? `Limits: ${p.limits.join('; ')}.` : ''].filter(Boolean).join(' '))
     }))
     this.inputs.hidden = !this.#inputs.length
-    const bytes = op.media.some((kind) => kind !== 'application/json')
+    const bytes = op.media.some((kind) => kind !== 'application/json') || op.fields.length > 0
     this.bodyField.hidden = !op.forms.length
     this.fileField.hidden = !bytes
     this.file.value = ''
@@ -178,7 +178,7 @@ export class Attempt {
     const bytes = op.media.find((kind) => kind !== 'application/json') ?? ''
     const file = bytes && (this.file.files?.length || !op.forms.length) ? bytes : ''
     const body = op.forms.length && !file ? this.#json() ?? null : null
-    return { method: op.method, path: path + (query.size ? `?${query}` : ''), headers, body, file, flows: op.streams === 'always' || body?.stream === true }
+    return { method: op.method, path: path + (query.size ? `?${query}` : ''), headers, body, file, fields: op.fields, flows: op.streams === 'always' || body?.stream === true }
   }
 
   /** @param {string} text @param {string} kind */
@@ -193,6 +193,8 @@ export class Attempt {
     const sending = this.#sending = new AbortController()
     /** @type {Record<string, string>} */
     const headers = { ...request.headers }
+    const fields = request.fields.length ? new FormData() : null // the browser writes its type
+    for (const f of request.fields) fields?.append(f.name, f.file ? this.file.files?.[0] ?? new Blob() : f.value)
     if (request.file || request.body !== null) headers['Content-Type'] = request.file || 'application/json'
     if (this.api.key && this.#op.key !== 'none') headers['Authorization'] = `Bearer ${this.api.key}`
     this.go.disabled = true
@@ -204,7 +206,7 @@ export class Attempt {
     const begun = performance.now()
     try {
       const response = await fetch(this.api.url(request.path), {
-        method: request.method, headers, body: request.file ? this.file.files?.[0] ?? new Blob() : request.body === null ? undefined : JSON.stringify(request.body),
+        method: request.method, headers, body: fields ? fields : request.file ? this.file.files?.[0] ?? new Blob() : request.body === null ? undefined : JSON.stringify(request.body),
         signal: sending.signal, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer',
       })
       await this.#show(response, begun)

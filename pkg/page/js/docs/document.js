@@ -12,6 +12,8 @@ import { Schemas } from './schema.js'
 /** @typedef {{status: string, text: string, headers: Member[], media: {kind: string, schema: Schema}[]}} Answer */
 /** @typedef {{status: string, text: string, headers: Member[], examples: Example[]}} Failure */
 
+/** A field of a form: a file, or a text with its first value. @typedef {{name: string, file: boolean, value: string, text: string}} Field */
+
 /**
  * @typedef {object} Operation
  * @property {string} id
@@ -24,7 +26,8 @@ import { Schemas } from './schema.js'
  * @property {'none'|'optional'|'required'} key
  * @property {(Member & {in: string, example: any})[]} parameters outside the body
  * @property {BodyForm[]} forms of a JSON body
- * @property {string[]} media of the body
+ * @property {string[]} media of the body, without that of fields
+ * @property {Field[]} fields of a body that is multipart/form-data
  * @property {Example[]} examples of a JSON body
  * @property {Answer[]} answers
  * @property {Failure[]} errors
@@ -128,9 +131,19 @@ function operation(schemas, document, method, path, raw) {
     id: raw.operationId ?? `${method}-${path}`, method: method.toUpperCase(), path, summary: raw.summary ?? path, text: raw.description ?? '', tags,
     permission: raw['x-permission'] ?? '', key: keyOf(raw.security ?? document.security),
     parameters: (raw.parameters ?? []).map((/** @type {any} */ p) => ({ ...schemas.member(p.name, p.schema, p.required ?? false, p.description), in: p.in, example: p.example })),
-    forms, media: Object.keys(content), examples: examplesOf(json), answers, errors,
+    forms, media: Object.keys(content).filter((kind) => kind !== FORM), fields: fieldsOf(content[FORM]), examples: examplesOf(json), answers, errors,
     streams: asked ? 'asked' : flows ? 'always' : 'no',
   }
+}
+
+const FORM = 'multipart/form-data'
+
+/** @param {any} media @returns {Field[]} */
+function fieldsOf(media) {
+  return Object.entries(media?.schema.properties ?? {}).map(([name, given]) => {
+    const field = /** @type {any} */ (given)
+    return { name, file: field.contentMediaType !== undefined, value: field.enum?.[0] ?? '', text: field.description ?? '' }
+  })
 }
 
 /** @param {any} media @returns {Example[]} */

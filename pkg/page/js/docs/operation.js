@@ -62,6 +62,10 @@ function parameters(op, page) {
           () => list(unsupported, page, i ? `${op.id}.${i + 1}` : op.id), { class: 'unsupported' }) : null,
       ]
     }),
+    op.fields.length ? [
+      el('h4', {}, 'Body ', el('span', { class: 'kind', text: 'multipart/form-data' })),
+      el('ul', {}, op.fields.map((f) => el('li', {}, el('code', { text: f.name }), `: ${f.text}${f.value ? `; ${f.value}` : ''}`))),
+    ] : null,
     bytes.map((kind) => [el('h4', {}, 'Body ', el('span', { class: 'kind', text: kind })), el('p', { text: 'The bytes of the file.' })]),
   ]
 }
@@ -116,7 +120,7 @@ function request(op, body, flows) {
   const json = body !== undefined && op.streams === 'asked' && flows ? { ...body, stream: true } : body
   const file = json === undefined ? op.media[0] ?? '' : ''
   if (query.size) path += `?${query}`
-  return { method: op.method, path, headers, body: json ?? null, file, flows: op.streams === 'always' || flows }
+  return { method: op.method, path, headers, body: json ?? null, file, fields: op.fields, flows: op.streams === 'always' || flows }
 }
 
 /**

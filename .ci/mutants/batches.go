@@ -1,0 +1,29 @@
+package main
+
+// batches: files of requests that run in the background.
+func batches() []mutant {
+	return []mutant{
+		{"batches: the rooms of owners are one", batch, "room", "[]byte(owner)", "[]byte(nil)", batch, "^TestOwners$"},
+		{"batches: a part that ran twice is whole", batch, "Batches.whole", "len(answered) == lines", "len(answered) >= 0", batch, "^TestOverlap$"},
+		{"batches: a lease is not renewed", batch, "Batches.renew", "_ = b.createJSON(ctx, key(n), time.Now().Add(b.cfg.Lease))", "", batch, "^TestRenewal$"},
+		{"batches: what runs is taken over", batch, "Batches.choose", "d > 0 && !until.Add(-b.cfg.Lease).Before(b.cfg.Alone)", "false", batch, "^TestRenewal$"},
+		{"batches: the only process waits for dead ones", batch, "Batches.choose", "!until.Add(-b.cfg.Lease).Before(b.cfg.Alone)", "true", batch, "^TestAlone$"},
+		{"batches: a slow line runs for ever", batch, "progress.lost", "c.done+c.failed > 0", "true", batch, "^TestSlowLine$"},
+		{"batches: a line that kills runs for ever", batch, "Batches.try", "since >= 2*patience", "since >= 1000*patience", batch, "^TestPoison$"},
+		{"batches: a throttled line holds up the others", batch, "Batches.try", "left = append(left[first:len(left):len(left)], left[:first]...)", "_ = first", batch, "^TestThrottledLine$"},
+		{"batches: a cancelled batch runs on", batch, "attempt.stopped", "return ok, err", "return ok && false, err", batch, "^TestCancel$"},
+		{"batches: the work of a batch stays", batch, "Batches.clean", "b.deleteAll(ctx, keys)", "b.deleteAll(ctx, keys[:0])", batch, "^TestRenewal$"},
+		{"batches: too many functions work", batch, "Batches.freeTurn", "time.Now().Before(until)", "false", batch, "^TestSlots$"},
+		{"batches: the place of a dead function stays taken", batch, "Batches.freeTurn", "time.Now().Before(until)", "true", batch, "^TestSlots$"},
+		{"batches: an owner with many comes first", batch, "fairly", "place[a.ID] - place[b.ID]", "0", batch, "^TestFair$"},
+		{"batches: an object is overwritten", inbucket, "Store.Create", "IfNone: true", "IfNone: false", inbucket, "^TestStore$"},
+		{"batches: a large object is overwritten", inbucket, "Store.createLarge", "IfNone: true", "IfNone: false", inbucket, "^TestStore$"},
+		{"batches: bytes of two versions", bucket, "Bucket.Get", `etag: ETag(header.Get("Etag"))`, `etag: "*"`, bucket, "^TestGet$"},
+		{"batches: a file that looks like an error is one", bucket, "Bucket.do", "q.method == http.MethodGet", "false", bucket, "^TestGet$"},
+		{"batches: a line has the rights of another", account, "Accounts.senders", "r.Context().Value(behalfKey{}).(string)", `r.Context().Value("").(string)`, account, "^TestOnBehalf$"},
+		{"batches: a new user of the name sends the lines", account, "Accounts.sent", "c.instance() != instance", "false", account, "^TestOnBehalf$"},
+		{"batches: an expired key sends lines", account, "Accounts.sent", "c.expired(time.Now())", "false", account, "^TestOnBehalf$"},
+		{"batches: nobody takes the place of an invocation", app, "batchWork.work", "w.later(ctx, batchEvent{eventWork})", "error(nil)", app, "^TestBatchFunctionsGoOn$"},
+		{"batches: the start counts on its first try", app, "batchWork.created", "host.FunctionARN(ctx) != \"\"", "false", app, "^TestBatchFunctions$"},
+	}
+}

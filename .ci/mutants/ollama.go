@@ -1,0 +1,15 @@
+package main
+
+// ollamaAPI: Ollama's API.
+func ollamaAPI() []mutant {
+	const dialect = "pkg/dialect/ollama"
+	return []mutant{
+		{"ollama: answers are not streamed unless a client asks", dialect, "settings.request", "s.Stream == nil || *s.Stream", "s.Stream != nil && *s.Stream", dialect, "^Test(Answers|Settings)$"},
+		{"ollama: a call is sent before it is complete", dialect, "answer.add", "out.take(a, len(a.calls)); a.calls = append(a.calls, call)", "a.calls = append(a.calls, call); out.take(a, len(a.calls))", dialect, "^TestAnswers$"},
+		{"ollama: two results answer one call", dialect, "conversation.answered", "t.asked = slices.Delete(t.asked, at, at+1)", "", dialect, "^TestResults$"},
+		{"ollama: a whole answer is its last piece", dialect, "answerLine.join", "before.Message.Content + l.Message.Content", "l.Message.Content", dialect, "^TestAnswers$"},
+		{"ollama: vectors have any length", dialect, "Config.embed", "llm.Unit(e.Layers[0].Vectors[0])", "e.Layers[0].Vectors[0]", dialect, "^TestAnswers$"},
+		{"ollama: Alpha's requests are Ollama's", dialect, "Ours", `"stream", "options"`, `"stream", "model", "options"`, dialect, "^TestOurs$"},
+		{"ollama: num_predict -1 is a limit", dialect, "settings.request", "o.NumPredict != nil && *o.NumPredict >= 0", "o.NumPredict != nil", dialect, "^TestSettings$"},
+	}
+}

@@ -1,0 +1,23 @@
+package awsrest
+
+import (
+	"context"
+	"net/http"
+)
+
+// Lambda is AWS Lambda.
+func Lambda() Service { return Service{ID: "Lambda", Scope: "lambda", host: hostOf("lambda")} }
+
+// InvokeLater queues an event for a function, which is named by its ARN, and does not wait for the
+// function.
+//
+// Source: AWS Lambda API Reference, Invoke.
+func (c *Client) InvokeLater(ctx context.Context, function string, event []byte) error {
+	op := c.Operation(http.Header{"X-Amz-Invocation-Type": {"Event"}}, "2015-03-31", "functions", function, "invocations")
+	a, err := op.Post(ctx, event)
+	if err != nil {
+		return err
+	}
+	a.Close()
+	return nil
+}

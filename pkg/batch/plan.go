@@ -1,0 +1,170 @@
+package batch
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// A plan divides the input into parts. It is made once.
+type plan struct {
+	Parts    [][]span  `json:"parts"`
+	Broken   []Problem `json:"broken,omitempty"`   // lines that cannot run
+	Problems []Problem `json:"problems,omitempty"` // why the batch fails as a whole
+}
+
+// A span is the place of a line in the input, in bytes.
+type span struct {
+	Line   int   `json:"l"` // from 1
+	Offset int64 `json:"o"`
+	Bytes  int64 `json:"n"`
+}
+
+func (p *plan) total() int {
+	n := len(p.Broken)
+	for _, part := range p.Parts {
+		n += len(part)
+	}
+	return n
+}
+
+// plan reads the input.
+func (b *Batches) plan(ctx context.Context, owner string, o Order) (*plan, error) {
+	r, err := b.cfg.Store.Open(ctx, room(owner)+"content/"+o.Input, 0, -1)
+	if errors.Is(err, ErrNotFound) {
+		return &plan{Problems: []Problem{{Code: "input_deleted", Message: "the input file was deleted", Param: "input_file_id"}}}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	s := &scan{cfg: &b.cfg, endpoint: o.Endpoint, seen: map[[16]byte]int{}}
+	in := bufio.NewReaderSize(r, 64<<10)
+	for {
+		text, n, err := s.read(in)
+		if err != nil && err != io.EOF { //nolint:errorlint // bufio returns it unwrapped
+			return nil, err
+		}
+		if n > 0 {
+			s.add(text, n)
+		}
+		if err != nil || len(s.p.Problems) > 0 {
+			break
+		}
+	}
+	if s.p.total() == 0 && len(s.p.Problems) == 0 {
+		s.p.Problems = []Problem{{Code: "empty_file", Message: "the input file has no lines", Param: "input_file_id"}}
+	}
+	return &s.p, nil
+}
+
+// A scan makes a plan line by line.
+type scan struct {
+	p        plan
+	cfg      *Config
+	endpoint string
+	seen     map[[16]byte]int // the line of each custom_id, by its hash
+	line     int
+	offset   int64
+	bytes    int64 // of the last part
+}
+
+// read reads a line of n bytes, and of its text no more than a line may have.
+func (s *scan) read(in *bufio.Reader) (text []byte, n int64, err error) {
+	for {
+		piece, err := in.ReadSlice('\n')
+		n += int64(len(piece))
+		if n <= int64(s.cfg.MaxLine)+1 { // the newline is not counted
+			text = append(text, piece...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return text, n, err
+		}
+	}
+}
+
+// partBytes is the size at which a part is full, in bytes.
+const partBytes = 8 << 20
+
+func (s *scan) add(text []byte, n int64) {
+	at := span{Line: s.line + 1, Offset: s.offset, Bytes: n}
+	s.line, s.offset = s.line+1, s.offset+n
+	if n <= int64(s.cfg.MaxLine)+1 && len(bytes.TrimSpace(text)) == 0 {
+		return
+	}
+	if s.p.total() == s.cfg.MaxLines {
+		s.p = plan{Problems: []Problem{{Code: "too_many_requests", Message: fmt.Sprintf("the input file has more than %d requests", s.cfg.MaxLines), Param: "input_file_id"}}}
+		return
+	}
+	if problem := s.check(text, n); problem != nil {
+		problem.Line = at.Line
+		s.p.Broken = append(s.p.Broken, *problem)
+		return
+	}
+	last := len(s.p.Parts) - 1
+	if last < 0 || len(s.p.Parts[last]) == s.cfg.PartLines || s.bytes+n > partBytes {
+		s.p.Parts, s.bytes = append(s.p.Parts, nil), 0
+		last++
+	}
+	s.p.Parts[last], s.bytes = append(s.p.Parts[last], at), s.bytes+n
+}
+
+// maxCustomID is the longest custom_id, in bytes.
+const maxCustomID = 512
+
+// check returns why a line cannot run, nil if it can.
+func (s *scan) check(text []byte, n int64) *Problem {
+	if n > int64(s.cfg.MaxLine)+1 {
+		return &Problem{Code: "line_too_long", Message: fmt.Sprintf("the line has more than %d bytes", s.cfg.MaxLine)}
+	}
+	line, err := parse(text)
+	if err != nil {
+		return &Problem{Code: "invalid_json_line", Message: "the line is not a JSON object with the keys custom_id, method, url and body"}
+	}
+	bad := func(param, format string, args ...any) *Problem {
+		id := line.CustomID
+		if len(id) > maxCustomID {
+			id = ""
+		}
+		return &Problem{ID: id, Code: "invalid_request", Message: fmt.Sprintf(format, args...), Param: param}
+	}
+	var body struct {
+		Stream json.RawMessage `json:"stream"`
+	}
+	switch {
+	case line.CustomID == "":
+		return bad("custom_id", "custom_id must be a string that is not empty")
+	case len(line.CustomID) > maxCustomID:
+		return bad("custom_id", "custom_id must have at most %d bytes", maxCustomID)
+	case line.Method != "POST":
+		return bad("method", "method must be POST")
+	case line.URL != s.endpoint:
+		return bad("url", "url must be %s, the endpoint of the batch", s.endpoint)
+	case !bytes.HasPrefix(bytes.TrimSpace(line.Body), []byte("{")) || json.Unmarshal(line.Body, &body) != nil:
+		return bad("body", "body must be an object")
+	case string(body.Stream) == "true":
+		return bad("body.stream", "the answers of a batch are not streamed")
+	}
+	hash := [16]byte(hashOf(line.CustomID))
+	if first := s.seen[hash]; first > 0 {
+		problem := bad("custom_id", "custom_id is also that of line %d", first)
+		problem.Code = "duplicate_custom_id"
+		return problem
+	}
+	s.seen[hash] = s.line
+	return nil
+}
+
+func hashOf(s string) []byte {
+	sum := sha256.Sum256([]byte(s))
+	return sum[:16]
+}
+
+func parse(text []byte) (line Line, err error) {
+	return line, json.Unmarshal(text, &line)
+}

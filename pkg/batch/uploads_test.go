@@ -1,0 +1,118 @@
+package batch_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"glossa/pkg/batch"
+)
+
+// addPart adds a part and returns its id.
+func addPart(t *testing.T, b *batch.Batches, id, text string) string {
+	t.Helper()
+	part, err := b.AddPart(t.Context(), "ann", id, strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part
+}
+
+func begin(t *testing.T, b *batch.Batches, size int64) batch.Upload {
+	t.Helper()
+	u, err := b.BeginUpload(t.Context(), "ann", batch.Upload{Name: "in.jsonl", Purpose: "batch", Bytes: size})
+	if err != nil || u.Status != batch.UploadPending {
+		t.Fatalf("%+v, %v", u, err)
+	}
+	return u
+}
+
+// TestUploads joins the parts of a file in the order that its client names.
+func TestUploads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{objects: map[string][]byte{}}
+		b := batch.New(batch.Config{Store: store})
+		u := begin(t, b, 9)
+		two, one, other := addPart(t, b, u.ID, "five\n"), addPart(t, b, u.ID, "one\n"), ""
+		if _, err := b.AddPart(t.Context(), "ann", u.ID, strings.NewReader("x")); !errors.Is(err, batch.ErrInvalid) {
+			t.Errorf("a part beyond the size: %v", err)
+		}
+		for name, order := range map[string][]string{"too few": {one}, "twice": {one, one, two}, "unknown": {one, "part_x"}, "none": nil, "empty": {other}} {
+			if _, err := b.CompleteUpload(t.Context(), "ann", u.ID, order, ""); !errors.Is(err, batch.ErrInvalid) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if _, err := b.CompleteUpload(t.Context(), "ann", u.ID, []string{one, two}, "00"); !errors.Is(err, batch.ErrInvalid) {
+			t.Errorf("another sum: %v", err)
+		}
+		if _, err := b.CompleteUpload(t.Context(), "bob", u.ID, []string{one, two}, ""); !errors.Is(err, batch.ErrNotFound) {
+			t.Errorf("another owner: %v", err)
+		}
+		for range 2 { // the answer may be lost
+			done, err := b.CompleteUpload(t.Context(), "ann", u.ID, []string{one, two}, "F851A213EF406850CCC4120A2E5D7CD5")
+			if err != nil || done.Status != batch.UploadCompleted || done.File == nil || done.File.Bytes != 9 || done.File.Name != "in.jsonl" {
+				t.Fatalf("%+v, %v", done, err)
+			}
+		}
+		r, err := b.Content(t.Context(), "ann", u.FileID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := io.ReadAll(r); err != nil || string(text) != "one\nfive\n" {
+			t.Errorf("%q, %v", text, err)
+		}
+		if _, err := b.CancelUpload(t.Context(), "ann", u.ID); !errors.Is(err, batch.ErrInvalid) {
+			t.Errorf("cancelled after its end: %v", err)
+		}
+		for key := range store.objects {
+			if strings.Contains(key, "/parts/") {
+				t.Errorf("%s is left", key)
+			}
+		}
+	})
+}
+
+// TestUnfinishedUploads cancels an upload and lets others expire: nothing of them stays.
+func TestUnfinishedUploads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{objects: map[string][]byte{}}
+		b := batch.New(batch.Config{Store: store, MaxBytes: 100})
+		for _, size := range []int64{0, -1, 101} {
+			if _, err := b.BeginUpload(t.Context(), "ann", batch.Upload{Bytes: size}); !errors.Is(err, batch.ErrInvalid) {
+				t.Errorf("%d bytes: %v", size, err)
+			}
+		}
+		u := begin(t, b, 3)
+		addPart(t, b, u.ID, "x")
+		if got, err := b.CancelUpload(t.Context(), "ann", u.ID); err != nil || got.Status != batch.UploadCancelled || got.File != nil {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if _, err := b.AddPart(t.Context(), "ann", u.ID, strings.NewReader("x")); !errors.Is(err, batch.ErrInvalid) {
+			t.Errorf("a part of a cancelled upload: %v", err)
+		}
+		var last batch.Upload
+		for range 16 {
+			last = begin(t, b, 3)
+			addPart(t, b, last.ID, "x")
+		}
+		if _, err := b.BeginUpload(t.Context(), "ann", batch.Upload{Bytes: 3}); !errors.Is(err, batch.ErrFull) {
+			t.Errorf("too many: %v", err)
+		}
+		time.Sleep(batch.UploadTime + time.Second)
+		if got, err := b.UploadState(t.Context(), "ann", last.ID); err != nil || got.Status != batch.UploadExpired {
+			t.Errorf("%+v, %v", got, err)
+		}
+		time.Sleep(batch.UploadTime)
+		u = begin(t, b, 3)
+		if n := len(store.objects); n != 1 {
+			t.Errorf("%d objects", n)
+		}
+		if _, err := b.AddPart(t.Context(), "ann", u.ID, bytes.NewReader(nil)); !errors.Is(err, batch.ErrInvalid) {
+			t.Errorf("an empty part: %v", err)
+		}
+	})
+}

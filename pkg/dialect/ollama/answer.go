@@ -1,0 +1,102 @@
+package ollama
+
+import (
+	"time"
+
+	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
+)
+
+// An answer makes the lines of an answer out of the chunks of a model.
+type answer struct {
+	model  string
+	isChat bool
+	now    func() time.Time
+	clock  clock
+	calls  []llm.Call // begun; the last one may not be complete
+	sent   int        // calls that lines have
+}
+
+// A clock holds the moments of a request.
+type clock struct{ begun, opened, first time.Time }
+
+// line returns a line with a piece of the answer.
+func (a *answer) line(text, thinking string) answerLine {
+	out := answerLine{Model: a.model, CreatedAt: a.now().UTC()}
+	if a.isChat {
+		out.Message = &answerMessage{Role: "assistant", Content: text, Thinking: thinking}
+	} else {
+		out.Response, out.Thinking = &text, thinking
+	}
+	return out
+}
+
+// add translates a chunk. ok is false if it adds nothing that a client sees.
+func (a *answer) add(c llm.Chunk, logprobs bool) (out answerLine, ok bool) {
+	if a.clock.first.IsZero() {
+		a.clock.first = a.now()
+	}
+	out = a.line(c.Text, c.Reasoning)
+	if logprobs && len(c.Tokens) > 0 {
+		out.Logprobs = openaiapi.TokenLogprobs(c.Tokens)
+	}
+	for _, call := range c.Calls {
+		if call.Index < len(a.calls) {
+			a.calls[call.Index].Arguments += call.Arguments
+			continue
+		}
+		out.take(a, len(a.calls))
+		a.calls = append(a.calls, call)
+	}
+	if c.Finish != "" {
+		out.take(a, len(a.calls))
+		a.finish(&out, &c)
+	}
+	return out, c.Text != "" || c.Reasoning != "" || out.Logprobs != nil || c.Finish != "" || out.Message != nil && out.Message.ToolCalls != nil
+}
+
+// take adds the calls before the nth, which are complete, that no line has yet.
+func (l *answerLine) take(a *answer, n int) {
+	for ; a.sent < n; a.sent++ {
+		call := a.calls[a.sent]
+		if call.ID == "" {
+			call.ID = openaiapi.NewID("call_")
+		}
+		arguments := rawJSON(`{}`)
+		if call.Arguments != "" {
+			arguments = rawJSON(call.Arguments)
+		}
+		l.Message.ToolCalls = append(l.Message.ToolCalls, answerCall{call.ID, answerFunction{a.sent, call.Name, arguments}})
+	}
+}
+
+// finish makes a line the last one.
+func (a *answer) finish(out *answerLine, c *llm.Chunk) {
+	out.Done, out.Reason, out.Guarantee = true, "stop", string(c.Guarantee)
+	switch c.Finish {
+	case llm.FinishLength, llm.FinishContext, llm.FinishDeadline, llm.FinishCancelled:
+		out.Reason = "length"
+	}
+	end := a.now()
+	out.durations = durations{
+		Total: int64(end.Sub(a.clock.begun)), Load: int64(a.clock.opened.Sub(a.clock.begun)),
+		Prompt: int64(a.clock.first.Sub(a.clock.opened)), Answer: int64(end.Sub(a.clock.first)),
+	}
+	if c.Usage != nil {
+		out.PromptCount, out.Count, out.Cost = c.Usage.Input, c.Usage.Output, c.Usage.Cost
+	}
+}
+
+// join adds a line to those before it, for an answer that is not streamed.
+func (l *answerLine) join(next *answerLine) {
+	before := *l
+	*l = *next
+	l.Logprobs = append(before.Logprobs, next.Logprobs...)
+	if l.Message == nil {
+		l.Response, l.Thinking = new(*before.Response+*next.Response), before.Thinking+next.Thinking
+		return
+	}
+	l.Message.Content = before.Message.Content + l.Message.Content
+	l.Message.Thinking = before.Message.Thinking + l.Message.Thinking
+	l.Message.ToolCalls = append(before.Message.ToolCalls, l.Message.ToolCalls...)
+}

@@ -1,0 +1,247 @@
+package ollama
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
+	"glossa/pkg/wire"
+)
+
+// Config configures the dialect.
+type Config struct {
+	Models llm.Models
+	Now    func() time.Time // nil: time.Now
+	Held   func() []string  // names of the models in memory; nil: not known
+}
+
+// Routes returns the routes of the dialect.
+func Routes(cfg Config) []httpx.Route {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Held == nil {
+		cfg.Held = func() []string { return nil }
+	}
+	post := func(pattern string, doc *httpx.Operation, handle httpx.Handler) httpx.Route {
+		return httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Inference, Doc: doc, Handle: handle}
+	}
+	chat := post("/api/chat", chatDoc, httpx.Post(chatTable, (*chatRequest).request, open[chatRequest](cfg), cfg.chat))
+	text := post("/api/generate", generateDoc, httpx.Post(generateTable, (*generateRequest).request, open[generateRequest](cfg), cfg.text))
+	chat.Streams, text.Streams = true, true
+	routes := []httpx.Route{
+		chat, text,
+		post("/api/embed", embedDoc, httpx.Post(embedTable, (*embedRequest).request, open[embedRequest](cfg), cfg.embed)),
+		post("/api/embeddings", embeddingsDoc, httpx.Post(embeddingsTable, (*embeddingsRequest).request, open[embeddingsRequest](cfg), embeddings)),
+		{Method: "GET", Pattern: "/api/tags", Permission: httpx.Listing, Doc: tagsDoc, Handle: cfg.tags},
+		{Method: "GET", Pattern: "/api/ps", Permission: httpx.Listing, Doc: runningDoc, Handle: cfg.running},
+		{Method: "POST", Pattern: "/api/show", Permission: httpx.Listing, Doc: showDoc, Handle: cfg.show},
+	}
+	for i := range routes {
+		routes[i].Errors = Errors
+	}
+	return routes
+}
+
+// Ours reports whether a request for /api/chat or /api/generate is of Ollama's client, and not of
+// Alpha's: the clients say who they are or send stream, and only Ollama has the other keys.
+func Ours(header http.Header, body []byte) bool {
+	if agent := strings.ToLower(header.Get("User-Agent")); strings.HasPrefix(agent, "ollama") {
+		return true
+	}
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(body, &keys) != nil {
+		return false
+	}
+	for _, key := range []string{"stream", "options", "format", "keep_alive", "tools", "think", "raw", "template", "context", "images", "system", "suffix", "logprobs"} {
+		if _, ok := keys[key]; ok {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *settings) modelName() string          { return s.Model }
+func (e *embedRequest) modelName() string      { return e.Model }
+func (e *embeddingsRequest) modelName() string { return e.Model }
+
+// A timed model is one that was opened for a request.
+type timed struct {
+	*llm.Model
+	clock
+}
+
+// open returns how the model of a request is found.
+func open[In any, Request interface {
+	*In
+	modelName() string
+}](cfg Config) func(*http.Request, *In) (*timed, error) {
+	return func(r *http.Request, in *In) (*timed, error) {
+		out := &timed{clock: clock{begun: cfg.Now()}}
+		var err error
+		out.Model, err = cfg.open(r.Context(), Request(in).modelName())
+		out.opened = cfg.Now()
+		return out, err
+	}
+}
+
+// latest is the tag that a name has if it has no other.
+const latest = ":latest"
+
+// open opens a model, whose name may have the tag latest.
+func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
+	model, err := cfg.Models.Open(ctx, strings.TrimSuffix(name, latest))
+	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
+		unknown := llm.Errorf(llm.NotFound, "model %.200q not found, try pulling it first", name) // Ollama's words
+		unknown.Err = err
+		return nil, unknown
+	}
+	return model, err
+}
+
+func (cfg Config) chat(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *timed]) error {
+	return cfg.answer(w, r, call.Req, call.Model, true, len(call.In.Messages) == 0)
+}
+
+func (cfg Config) text(w http.ResponseWriter, r *http.Request, call httpx.Call[generateRequest, *llm.Request, *timed]) error {
+	return cfg.answer(w, r, call.Req, call.Model, false, call.In.Prompt == "" && len(call.In.Images.Values) == 0)
+}
+
+// answer answers a chat or a text. If nothing is asked, the model is only opened.
+func (cfg Config) answer(w http.ResponseWriter, r *http.Request, req *llm.Request, model *timed, isChat, nothing bool) error {
+	a := &answer{model: model.Name, isChat: isChat, now: cfg.Now, clock: model.clock}
+	if nothing {
+		line := a.line("", "")
+		line.Done, line.Reason = true, "load"
+		return httpx.JSON(w, http.StatusOK, line)
+	}
+	if isChat || req.Prompts[0].Messages != nil {
+		if err := openaiapi.CheckImages("messages", model.Model, req); err != nil {
+			return err
+		}
+	}
+	if req.Stream {
+		return a.stream(w, r, req, model.Model)
+	}
+	whole := a.line("", "")
+	for chunk, err := range model.Generate(r.Context(), req) {
+		if err != nil {
+			return rename(err)
+		}
+		if line, ok := a.add(chunk, req.Logprobs != nil); ok {
+			whole.join(&line)
+		}
+	}
+	if err := r.Context().Err(); err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, whole)
+}
+
+// stream sends the lines of an answer as its chunks come. An error before the first one has a
+// status of its own.
+func (a *answer) stream(w http.ResponseWriter, r *http.Request, req *llm.Request, model *llm.Model) error {
+	out := httpx.NewStream(w, httpx.NDJSON)
+	for chunk, err := range model.Generate(r.Context(), req) {
+		if err != nil {
+			return rename(err)
+		}
+		if line, ok := a.add(chunk, req.Logprobs != nil); ok {
+			if err := out.Send(line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rename puts the client's keys into an error of a model.
+func rename(err error) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok || !strings.HasPrefix(e.Param, "tools[") {
+		return err
+	}
+	renamed := *e
+	renamed.Param = strings.Replace(e.Param, "].", "].function.", 1)
+	return &renamed
+}
+
+// request translates a request for vectors.
+func (e *embedRequest) request() (*llm.EmbedRequest, error) {
+	req := &llm.EmbedRequest{Truncate: e.Truncate == nil || *e.Truncate}
+	if e.Dimensions != nil {
+		req.Dimensions = *e.Dimensions
+	}
+	for _, text := range e.Input.Values {
+		req.Prompts = append(req.Prompts, llm.Text(text))
+	}
+	return req, nil
+}
+
+func (cfg Config) embed(w http.ResponseWriter, r *http.Request, call httpx.Call[embedRequest, *llm.EmbedRequest, *timed]) error {
+	list, used, err := embed(r.Context(), call.Model.Model, call.Req, call.In.Truncate == nil)
+	if err != nil {
+		return err
+	}
+	out := embedAnswer{Model: call.Model.Name, durations: durations{
+		Total: int64(cfg.Now().Sub(call.Model.begun)), Load: int64(call.Model.opened.Sub(call.Model.begun)), PromptCount: used.Input, Cost: used.Cost,
+	}}
+	for _, e := range list {
+		out.Embeddings = append(out.Embeddings, llm.Unit(e.Layers[0].Vectors[0]))
+	}
+	return httpx.JSON(w, http.StatusOK, out)
+}
+
+// embed embeds texts. With lenient, a model that cannot cut them gets them whole.
+func embed(ctx context.Context, model *llm.Model, req *llm.EmbedRequest, lenient bool) ([]llm.Embedding, llm.Usage, error) {
+	embedder, err := llm.As[llm.Embedder](model)
+	if err != nil {
+		return nil, llm.Usage{}, err
+	}
+	if lenient {
+		return llm.EmbedCut(ctx, embedder, req)
+	}
+	return embedder.Embed(ctx, req)
+}
+
+func (e *embeddingsRequest) request() (*llm.EmbedRequest, error) {
+	return &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text(e.Prompt)}, Truncate: true}, nil
+}
+
+func embeddings(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingsRequest, *llm.EmbedRequest, *timed]) error {
+	list, _, err := embed(r.Context(), call.Model.Model, call.Req, true)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, embeddingsAnswer{list[0].Layers[0].Vectors[0]})
+}
+
+// Errors gives errors the shape that Ollama's clients read.
+var Errors httpx.Errors = shape{}
+
+type shape struct{}
+
+// Body implements [httpx.Errors].
+func (shape) Body(e *llm.Error) (int, any) {
+	message := e.Message
+	switch {
+	case e.Code == wire.UnknownParam:
+		message = "unknown key " + e.Param
+	case e.Param != "" && e.Code != llm.NotFound:
+		message = e.Param + ": " + message
+	}
+	return httpx.Status(e.Code), errorBody{message}
+}
+
+// InBand implements [httpx.Errors].
+func (s shape) InBand(e *llm.Error) []byte {
+	_, body := s.Body(e)
+	frame, _ := httpx.NDJSON.Frame(body) // strings cannot fail
+	return frame
+}

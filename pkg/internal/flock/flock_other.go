@@ -1,0 +1,11 @@
+//go:build !linux && !darwin && !freebsd && !netbsd && !openbsd && !dragonfly && !windows
+
+package flock
+
+import (
+	"errors"
+	"os"
+)
+
+// Try is not implemented on this system.
+func Try(*os.File) error { return errors.ErrUnsupported }
