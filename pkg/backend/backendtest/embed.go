@@ -62,22 +62,23 @@ func pairs(query string, documents ...string) (list []llm.Pair) {
 
 // answersNumbers answers each text with a vector of its number and of 1, and 2 tokens a text.
 // Calls of later texts are answered first.
-func answersNumbers(t *testing.T) func(int, *Request, *Reply) {
-	var mu sync.Mutex
-	turn := sync.NewCond(&mu)
-	done := map[string]bool{} // the first texts of answered calls
+func answersNumbers() func(int, *Request, *Reply) {
+	var once sync.Once
+	later := make(chan struct{}) // closed when the call that begins with text 3 is answered
 	return func(_ int, r *Request, w *Reply) {
 		list, many := r.Body["list"].([]any)
 		if !many {
 			list = []any{r.Body["text"]}
 		}
-		mu.Lock()
-		for list[0] == "0" && len(list) == 3 && !done["3"] { // two calls are made at once
-			turn.Wait()
+		switch {
+		case list[0] == "3":
+			once.Do(func() { close(later) })
+		case list[0] == "0" && len(list) == 3: // two calls are made at once
+			select {
+			case <-later:
+			case <-r.Gone: // the other call has failed
+			}
 		}
-		done[fmt.Sprint(list[0])] = true
-		turn.Broadcast()
-		mu.Unlock()
 		var vectors []string
 		for _, text := range list {
 			vectors = append(vectors, fmt.Sprintf("[%v, 1]", text))
@@ -93,7 +94,7 @@ func answersNumbers(t *testing.T) func(int, *Request, *Reply) {
 // embeds checks that each text gets its own vector, whatever the order of the answers.
 func (s *Suite) embeds(t *testing.T) {
 	for record, calls := range map[string]int{vectorRecord: 3, textRecord: 8} {
-		service, b := s.startWith(t, record, answersNumbers(t))
+		service, b := s.startWith(t, record, answersNumbers())
 		model, err := llm.As[llm.Embedder](b)
 		if err != nil {
 			t.Fatal(err)
@@ -148,7 +149,7 @@ func (s *Suite) embedOptions(t *testing.T) {
 		{textRecord, func(r *llm.EmbedRequest) { r.Truncate = true }, nil, "truncate"},
 		{textRecord, func(r *llm.EmbedRequest) { r.Dimensions = 2 }, nil, "dimensions"},
 	} {
-		service, b := s.startWith(t, test.record, answersNumbers(t))
+		service, b := s.startWith(t, test.record, answersNumbers())
 		model, err := llm.As[llm.Embedder](b)
 		if err != nil {
 			t.Fatal(err)
