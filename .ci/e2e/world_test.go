@@ -23,8 +23,8 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/credentials"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/backendtest"
 	"glossa/pkg/bucket/buckettest"
 	"glossa/pkg/deployment"
@@ -86,9 +86,13 @@ func deploy(t *testing.T, name string) *World {
 	}, bucketPolicy(t, s, buckets[0]))
 	t.Cleanup(w.Proxy.Close)
 	w.Proxy.Add(w.Operator)
-	w.Items = table.New(dynamodb.NewFromConfig(aws.Config{
-		Region: region, BaseEndpoint: &w.Proxy.URL, Credentials: credentials.NewStaticCredentialsProvider(w.Operator.Key, w.Operator.Secret, ""),
-	}), w.Table)
+	client, err := awsrest.New(awsrest.DynamoDB(), aws.Config{
+		Region: region, Credentials: credentials.NewStaticCredentialsProvider(w.Operator.Key, w.Operator.Secret, ""),
+	}, w.Proxy.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.Items = table.New(client, w.Table)
 	w.startFunctions(t)
 	return w
 }

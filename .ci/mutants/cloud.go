@@ -129,6 +129,10 @@ func records() []mutant {
 		{"accounts: a revoked key is good for minutes", account, "cache.get", "age(now, a.when) >= maxAge", "age(now, a.when) >= Patience", account, "^TestTableIsFiveSecondsOld$"},
 		{"accounts: a key is good for as long as the table fails", account, "cache.get", "a.found && age(now, a.when) < Patience", "a.found", account, "^TestTableThatFails$"},
 		{"table: a missing attribute is not at most N", table, "expression.conditions", `"(attribute_not_exists(" + name + ") OR " + part + ")"`, "part", table, "^TestFake$"},
+		{"table: what may have happened is repeated", table, "temporary", "!safe", "false", table, "^Test(Broken|Lost)$"},
+		{"table: clients of a service that is down keep asking", table, "Table.retry", "empty != nil", "empty != nil && false", table, "^TestDown$"},
+		{"table: checksums are not compared", table, "answer", `sum != ""`, `sum == "none"`, table, "^TestAnswers$"},
+		{"table: the first page is all", table, "Table.Pages", "!yield(items, nil) || next == nil", "!yield(items, nil) || next != nil || true", table, "^TestFake$"},
 		{"table: an addition is repeated", table, "Table.Update", "len(conditions) == 0 && len(c.Add) == 0", "len(conditions) == 0", table, "^Test(Broken|Lost)$"},
 	}
 }

@@ -9,7 +9,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/backend/upstream"
@@ -48,7 +47,10 @@ func (c *cloud) table(name string) (*table.Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := dynamodb.NewFromConfig(cfg, func(o *dynamodb.Options) { replace(&o.BaseEndpoint, c.endpoints.DynamoDB) })
+	client, err := awsrest.New(awsrest.DynamoDB(), cfg, c.endpoints.DynamoDB, "")
+	if err != nil {
+		return nil, err
+	}
 	return table.New(client, name), nil
 }
 
@@ -75,14 +77,6 @@ func (c *cloud) s3(place bucket.Config) (bucket.Config, error) {
 	}
 	place.FIPS, place.DualStack, err = awsrest.Variants(cfg)
 	return place, err
-}
-
-// replace replaces a client's base URL, which AWS_ENDPOINT_URL and the like may have set, by
-// url unless it is "".
-func replace(base **string, url string) {
-	if url != "" {
-		*base = &url
-	}
 }
 
 // loadAWS returns the configuration that all clients share. It opens no connection.

@@ -66,8 +66,8 @@ func container(url string, getenv func(string) string) aws.CredentialsProvider {
 	})
 }
 
-// wishes are the environment's settings of service addresses; the SDK's clients read
-// them from their configuration's sources.
+// wishes are the environment's settings of service addresses, a source of the configuration as
+// the SDK's are.
 type wishes struct{ get func(string) string }
 
 func (w wishes) flag(name string) (on, found bool) {
@@ -104,8 +104,7 @@ func (w wishes) GetIgnoreConfiguredEndpoints(context.Context) (bool, bool, error
 }
 
 // GetServiceBaseEndpoint returns the configured address of a service:
-// AWS_ENDPOINT_URL_BEDROCK_RUNTIME for "Bedrock Runtime". The SDK itself reads
-// AWS_ENDPOINT_URL.
+// AWS_ENDPOINT_URL_BEDROCK_RUNTIME for "Bedrock Runtime".
 func (w wishes) GetServiceBaseEndpoint(_ context.Context, service string) (string, bool, error) {
 	url := w.get("AWS_ENDPOINT_URL_" + strings.ToUpper(strings.ReplaceAll(service, " ", "_")))
 	return url, url != "", nil

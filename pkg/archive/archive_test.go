@@ -164,7 +164,7 @@ func TestPartsGo(t *testing.T) {
 // TestTableFails: an error of the service is no missing document, and tells no text.
 func TestTableFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		a := &archive.Table{Table: table.New(tabletest.Client("http://127.0.0.1:1"), "none"), Kind: "documents"}
+		a := &archive.Table{Table: table.New(tabletest.Caller("http://127.0.0.1:1", nil), "none"), Kind: "documents"}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, get := a.Get(ctx, "o", "d", anyRoom)

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // A Condition is a precondition of a write.
@@ -35,19 +33,30 @@ func AtMost(attribute string, n int64) Condition { return Condition{attribute, "
 // expression collects the names and values that expressions refer to.
 type expression struct {
 	names  map[string]string
-	values map[string]types.AttributeValue
+	values map[string]any
 }
 
 func newExpression() *expression {
-	return &expression{values: map[string]types.AttributeValue{}}
+	return &expression{names: map[string]string{}, values: map[string]any{}}
 }
 
-// given returns the values, or nil if there are none, which the service requires.
-func (e *expression) given() map[string]types.AttributeValue {
-	if len(e.values) == 0 {
-		return nil
+// require adds conditions to a request, and all that its expressions refer to. The service
+// takes no empty members.
+func (e *expression) require(request map[string]any, list []Condition) error {
+	condition, err := e.conditions(list)
+	if err != nil {
+		return err
 	}
-	return e.values
+	if condition != "" {
+		request["ConditionExpression"] = condition
+	}
+	if len(e.names) > 0 {
+		request["ExpressionAttributeNames"] = e.names
+	}
+	if len(e.values) > 0 {
+		request["ExpressionAttributeValues"] = e.values
+	}
+	return nil
 }
 
 // name returns the placeholder of an attribute.
@@ -56,9 +65,6 @@ func (e *expression) name(attribute string) string {
 		if long == attribute {
 			return short
 		}
-	}
-	if e.names == nil {
-		e.names = map[string]string{}
 	}
 	short := "#a" + strconv.Itoa(len(e.names))
 	e.names[short] = attribute
@@ -76,8 +82,8 @@ func (e *expression) value(v any) (string, error) {
 	return short, nil
 }
 
-// conditions joins conditions, nil if there are none.
-func (e *expression) conditions(list []Condition) (*string, error) {
+// conditions joins conditions; "" if there are none.
+func (e *expression) conditions(list []Condition) (string, error) {
 	var parts []string
 	for _, c := range list {
 		name := "pk" // every item has it
@@ -94,7 +100,7 @@ func (e *expression) conditions(list []Condition) (*string, error) {
 		}
 		value, err := e.value(c.value)
 		if err != nil {
-			return nil, fmt.Errorf("condition of %q: %w", c.attribute, err)
+			return "", fmt.Errorf("condition of %q: %w", c.attribute, err)
 		}
 		part := name + " " + c.op + " " + value
 		if c.op == "<=" {
@@ -102,11 +108,7 @@ func (e *expression) conditions(list []Condition) (*string, error) {
 		}
 		parts = append(parts, part)
 	}
-	if parts == nil {
-		return nil, nil
-	}
-	all := strings.Join(parts, " AND ")
-	return &all, nil
+	return strings.Join(parts, " AND "), nil
 }
 
 // change formats the clauses of a change.

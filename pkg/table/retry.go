@@ -1,21 +1,18 @@
 package table
 
 import (
+	"context"
 	"errors"
 	"math/rand/v2"
 	"net"
+	"net/http"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"glossa/pkg/backend/awsrest"
 )
 
-// limits bound one call, because a client waits for it. The SDK's own retryer waits up
-// to 2 s and then up to 4 s between its three attempts, and without a deadline it waits
-// for an answer for ever; the service normally answers in milliseconds.
+// limits bound one call, because a client waits for it. The service normally answers in
+// milliseconds.
 type limits struct {
 	attempts int
 	attempt  time.Duration // the longest attempt, including dialling
@@ -27,41 +24,56 @@ func defaultLimits() limits {
 	return limits{attempts: 3, attempt: 2 * time.Second, wait: 100 * time.Millisecond}
 }
 
-// options returns the retry options of idempotent calls (safe) and of others (once).
-// Idempotent calls are retried after every temporary error. Others (additions, writes
-// with conditions) are retried only if they cannot have taken effect: if the service was
-// too busy to accept them or was not reached. After a status of 500 or a broken
-// connection they may have taken effect. Source: Developer Guide, "Error handling with
-// DynamoDB", HTTP status code 5xx.
-func (l limits) options(client *dynamodb.Client) (safe, once func(*dynamodb.Options)) {
-	given := client.Options().HTTPClient
-	if b, ok := given.(*awshttp.BuildableClient); ok && b.GetTimeout() == 0 {
-		given = b.WithTimeout(l.attempt)
+// All calls share tokens, so that a service that is down does not get three requests for each:
+// a retry costs some, which come back if it succeeds, and a call without retries earns one.
+const (
+	retryTokens = 500
+	retryCost   = 5
+)
+
+// retry calls try until it succeeds, fails for good, or has failed too often.
+func (t *Table) retry(ctx context.Context, safe bool, try func(context.Context) error) error {
+	release := func() error { return t.tokens.AddTokens(1) }
+	for attempt := 1; ; attempt++ {
+		bounded, cancel := context.WithTimeout(ctx, t.limits.attempt)
+		err := try(bounded)
+		cancel()
+		if err == nil {
+			_ = release() // it never fails
+			return nil
+		}
+		if attempt == t.limits.attempts || ctx.Err() != nil || !temporary(err, safe) {
+			return err
+		}
+		back, empty := t.tokens.GetToken(ctx, retryCost)
+		if empty != nil {
+			return err
+		}
+		release = back
+		select {
+		case <-time.After(rand.N(t.limits.wait << (attempt - 1))): // random, so that clients that failed together do not return together
+		case <-ctx.Done():
+			return err
+		}
 	}
-	tokens := ratelimit.NewTokenRateLimit(retry.DefaultRetryRateTokens) // shared by all calls: a service that is down does not get three requests for each
-	with := func(retryables []retry.IsErrorRetryable) func(*dynamodb.Options) {
-		retryer := retry.NewStandard(func(o *retry.StandardOptions) {
-			o.MaxAttempts, o.Backoff, o.RateLimiter, o.Retryables = l.attempts, retry.BackoffDelayerFunc(l.delay), tokens, retryables
-		})
-		return func(o *dynamodb.Options) { o.Retryer, o.HTTPClient = retryer, given }
-	}
-	return with(retry.DefaultRetryables), with([]retry.IsErrorRetryable{
-		retry.NoRetryCanceledError{},
-		retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes},
-		retry.IsErrorRetryableFunc(unreached),
-	})
 }
 
-// delay returns the wait after an attempt, counted from 1. It is random, so that clients
-// that failed together do not return together.
-func (l limits) delay(attempt int, _ error) (time.Duration, error) {
-	return rand.N(l.wait << max(attempt-1, 0)), nil
-}
-
-// unreached reports whether there was no connection.
-func unreached(err error) aws.Ternary {
-	if e, ok := errors.AsType[*net.OpError](err); !ok || e.Op != "dial" {
-		return aws.UnknownTernary
+// temporary reports whether a call that failed may be made again. A safe call may after each
+// temporary error. Another one (an addition, a write with conditions) may only if it cannot
+// have taken effect: if the service was too busy to accept it or was not reached. After a
+// status of 500 or a broken connection it may have taken effect. Source: Developer Guide,
+// "Error handling with DynamoDB", HTTP status code 5xx.
+func temporary(err error, safe bool) bool {
+	e, ok := errors.AsType[*awsrest.Error](err)
+	if !ok {
+		return false // there are no credentials
 	}
-	return retry.RetryableConnectionError{}.IsErrorRetryable(err)
+	dial, _ := errors.AsType[*net.OpError](err)
+	switch {
+	case throttled(e), dial != nil && dial.Op == "dial":
+		return true
+	case !safe:
+		return false
+	}
+	return e.Err != nil || e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests
 }

@@ -4,14 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"glossa/pkg/table"
 	"glossa/pkg/table/tabletest"
@@ -48,7 +48,7 @@ func calls() []call {
 
 // quick returns a table that gives up soon.
 func quick(s *tabletest.Service) *table.Table {
-	return table.Limited(s.Client(), "glossa", 5*time.Second, time.Millisecond)
+	return table.Limited(tabletest.Caller(s.URL, nil), "glossa", 5*time.Second, time.Millisecond)
 }
 
 // times returns a fault that occurs n times.
@@ -130,7 +130,7 @@ func TestHangs(t *testing.T) {
 	for _, c := range calls() {
 		s := tabletest.New(t)
 		s.Fault(func(string) (int, string) { return tabletest.Hang, "" })
-		err := c.do(t.Context(), table.Limited(s.Client(), "glossa", 200*time.Millisecond, time.Millisecond)) // enough time to arrive on a busy machine
+		err := c.do(t.Context(), table.Limited(tabletest.Caller(s.URL, nil), "glossa", 200*time.Millisecond, time.Millisecond)) // enough time to arrive on a busy machine
 		want := 1
 		if c.safe {
 			want = 3
@@ -158,7 +158,7 @@ func TestWaits(t *testing.T) {
 	s := tabletest.New(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	s.Fault(func(string) (int, string) { cancel(); return 400, "ThrottlingException" })
-	_, err := table.Limited(s.Client(), "glossa", time.Second, 1000*time.Hour).Get(ctx, table.Key{PK: "a", SK: "b"})
+	_, err := table.Limited(tabletest.Caller(s.URL, nil), "glossa", time.Second, 1000*time.Hour).Get(ctx, table.Key{PK: "a", SK: "b"})
 	if n := s.Requests(""); err == nil || n != 1 {
 		t.Errorf("%d requests: %v", n, err)
 	}
@@ -178,9 +178,7 @@ func (d *dialler) Do(r *http.Request) (*http.Response, error) {
 func TestUnreached(t *testing.T) {
 	for _, c := range calls() {
 		d := &dialler{}
-		o := tabletest.Client("http://127.0.0.1:1").Options()
-		o.HTTPClient = d
-		err := c.do(t.Context(), table.Limited(dynamodb.New(o), "glossa", time.Second, time.Millisecond))
+		err := c.do(t.Context(), table.Limited(tabletest.Caller("http://127.0.0.1:1", d), "glossa", time.Second, time.Millisecond))
 		if err == nil || d.n.Load() != 3 {
 			t.Errorf("%s: %d attempts: %v", c.name, d.n.Load(), err)
 		}
@@ -200,5 +198,27 @@ func TestDown(t *testing.T) {
 	}
 	if n := s.Requests(""); n >= all*5/2 || n <= all { // the token bucket pays for the first 100 retries
 		t.Errorf("%d requests of %d calls", n, all)
+	}
+}
+
+// TestAnswers checks that a damaged answer is read again, and is an error without its text.
+func TestAnswers(t *testing.T) {
+	for name, damage := range map[string]func(http.Header) string{
+		"another checksum": func(h http.Header) string { h.Set("X-Amz-Crc32", "1"); return `{"Item":{"secret":{"S":"x"}}}` },
+		"cut":              func(h http.Header) string { h.Set("Content-Length", "100"); return `{"Item":{"secret":` },
+		"not JSON":         func(http.Header) string { return `secret` },
+		"another form":     func(http.Header) string { return `["secret"]` },
+	} {
+		n := 0
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			n++
+			io.WriteString(w, damage(w.Header()))
+		}))
+		t.Cleanup(server.Close)
+		tab := table.Limited(tabletest.Caller(server.URL, nil), "glossa", 5*time.Second, time.Millisecond)
+		item, err := tab.Get(t.Context(), table.Key{PK: "a", SK: "b"})
+		if err == nil || errors.Is(err, table.ErrNotFound) || strings.Contains(err.Error(), "secret") || n != 3 {
+			t.Errorf("%s: %v %v after %d requests", name, item, err, n)
+		}
 	}
 }

@@ -14,11 +14,9 @@ import (
 	"iter"
 	"unicode/utf8"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
-	"github.com/aws/smithy-go"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+
+	"glossa/pkg/backend/awsrest"
 )
 
 // Errors of a [Table]; an error of the service is wrapped in one of them, or returned
@@ -50,18 +48,18 @@ func (i Item) Key() Key {
 
 // A Table is one table. It is safe for concurrent use.
 type Table struct {
-	client     *dynamodb.Client
-	name       string
-	safe, once func(*dynamodb.Options) // how calls are retried
+	client *awsrest.Client
+	name   string
+	limits limits
+	tokens *ratelimit.TokenRateLimit // of retries
 }
 
-// New returns the table of that name; it makes no call yet. Retries and the time of a
-// call are bounded here, whatever the client's settings: 6.3 s, or until ctx ends.
-func New(client *dynamodb.Client, name string) *Table { return limited(client, name, defaultLimits()) }
+// New returns the table of that name, of a client of [awsrest.DynamoDB]; it makes no call yet.
+// A call, including its retries, takes at most 6.3 s, or until ctx ends.
+func New(client *awsrest.Client, name string) *Table { return limited(client, name, defaultLimits()) }
 
-func limited(client *dynamodb.Client, name string, l limits) *Table {
-	safe, once := l.options(client)
-	return &Table{client, name, safe, once}
+func limited(client *awsrest.Client, name string, l limits) *Table {
+	return &Table{client, name, l, ratelimit.NewTokenRateLimit(retryTokens)}
 }
 
 // Name returns the table's name.
@@ -70,7 +68,7 @@ func (t *Table) Name() string { return t.name }
 // Check returns the reason why items cannot be read: [ErrNoTable], wrong keys, no permission.
 func (t *Table) Check(ctx context.Context) error {
 	_, err := t.Get(ctx, Key{"check", "check"}) // a role that may read items may not always describe tables
-	if e, ok := errors.AsType[smithy.APIError](err); ok && e.ErrorCode() == "ValidationException" {
+	if e, ok := errors.AsType[*awsrest.Error](err); ok && e.Name == "ValidationException" {
 		return fmt.Errorf("the keys of table %s must be the strings pk and sk: %w", t.name, err)
 	}
 	if errors.Is(err, ErrNotFound) {
@@ -81,18 +79,17 @@ func (t *Table) Check(ctx context.Context) error {
 
 // Get returns the item of a key, or [ErrNotFound], also for an invalid key.
 func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
-	key, err := k.attributes()
-	if err != nil {
+	if k.check() != nil {
 		return nil, ErrNotFound
 	}
-	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: key, ConsistentRead: aws.Bool(true)}, t.safe)
+	out, err := t.call(ctx, "GetItem", map[string]any{"Key": k.attributes(), "ConsistentRead": true}, true)
 	switch {
 	case err != nil:
-		return nil, t.fault("GetItem", err)
-	case out.Item == nil:
+		return nil, err
+	case out["Item"] == nil:
 		return nil, ErrNotFound
 	}
-	return decode(out.Item), nil
+	return decode(out["Item"]), nil
 }
 
 // Query returns the items of pk whose sk begins with prefix, ordered by the bytes of sk.
@@ -113,33 +110,33 @@ func (t *Table) Pages(ctx context.Context, pk, prefix string) iter.Seq2[[]Item, 
 		if (Key{pk, cmp.Or(prefix, "any")}).check() != nil {
 			return // none can exist
 		}
-		for pages := dynamodb.NewQueryPaginator(t.client, t.query(pk, prefix)); pages.HasMorePages(); {
-			page, err := pages.NextPage(ctx, t.safe)
+		for request := query(pk, prefix); ; {
+			page, err := t.call(ctx, "Query", request, true)
 			if err != nil {
-				yield(nil, t.fault("Query", err))
+				yield(nil, err)
 				return
 			}
-			items := make([]Item, len(page.Items))
-			for i, item := range page.Items {
+			list, _ := page["Items"].([]any)
+			items := make([]Item, len(list))
+			for i, item := range list {
 				items[i] = decode(item)
 			}
-			if !yield(items, nil) {
+			next := page["LastEvaluatedKey"]
+			if !yield(items, nil) || next == nil {
 				return
 			}
+			request["ExclusiveStartKey"] = next
 		}
 	}
 }
 
-func (t *Table) query(pk, prefix string) *dynamodb.QueryInput {
-	in := &dynamodb.QueryInput{
-		TableName: &t.name, ConsistentRead: aws.Bool(true), KeyConditionExpression: aws.String("pk = :pk"),
-		ExpressionAttributeValues: map[string]types.AttributeValue{":pk": &types.AttributeValueMemberS{Value: pk}},
-	}
+func query(pk, prefix string) map[string]any {
+	condition, values := "pk = :pk", map[string]any{":pk": textAttribute(pk)}
 	if prefix != "" {
-		*in.KeyConditionExpression += " AND begins_with(sk, :sk)"
-		in.ExpressionAttributeValues[":sk"] = &types.AttributeValueMemberS{Value: prefix}
+		condition += " AND begins_with(sk, :sk)"
+		values[":sk"] = textAttribute(prefix)
 	}
-	return in
+	return map[string]any{"ConsistentRead": true, "KeyConditionExpression": condition, "ExpressionAttributeValues": values}
 }
 
 // Put writes the item, replacing one with its key, if that meets the conditions; else it
@@ -153,31 +150,26 @@ func (t *Table) Put(ctx context.Context, item Item, conditions ...Condition) err
 	if err != nil {
 		return err
 	}
-	e := newExpression()
-	in := &dynamodb.PutItemInput{TableName: &t.name, Item: attributes}
-	if in.ConditionExpression, err = e.conditions(conditions); err != nil {
-		return err
-	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.given()
-	_, err = t.client.PutItem(ctx, in, t.repeat(len(conditions) == 0))
-	return t.fault("PutItem", err)
+	return t.write(ctx, "PutItem", map[string]any{"Item": attributes}, conditions)
 }
 
 // Delete removes the item of a key, if it meets the conditions; else it returns
 // [ErrCondition]. A missing item is not an error, unless a condition requires it.
 func (t *Table) Delete(ctx context.Context, k Key, conditions ...Condition) error {
-	key, err := k.attributes()
-	if err != nil {
+	if err := k.check(); err != nil {
 		return err
 	}
+	return t.write(ctx, "DeleteItem", map[string]any{"Key": k.attributes()}, conditions)
+}
+
+// write makes a call that replaces or removes an item, under conditions.
+func (t *Table) write(ctx context.Context, op string, request map[string]any, conditions []Condition) error {
 	e := newExpression()
-	in := &dynamodb.DeleteItemInput{TableName: &t.name, Key: key}
-	if in.ConditionExpression, err = e.conditions(conditions); err != nil {
+	if err := e.require(request, conditions); err != nil {
 		return err
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.given()
-	_, err = t.client.DeleteItem(ctx, in, t.repeat(len(conditions) == 0))
-	return t.fault("DeleteItem", err)
+	_, err := t.call(ctx, op, request, len(conditions) == 0)
+	return err
 }
 
 // A Change changes attributes of one item in one step; each attribute may occur once.
@@ -190,8 +182,7 @@ type Change struct {
 // Update changes the item of a key, or creates it, if it meets the conditions; else it
 // changes nothing and returns [ErrCondition]. It returns the new item.
 func (t *Table) Update(ctx context.Context, k Key, c Change, conditions ...Condition) (Item, error) {
-	key, err := k.attributes()
-	if err != nil {
+	if err := k.check(); err != nil {
 		return nil, err
 	}
 	e := newExpression()
@@ -199,26 +190,15 @@ func (t *Table) Update(ctx context.Context, k Key, c Change, conditions ...Condi
 	if err != nil {
 		return nil, err
 	}
-	in := &dynamodb.UpdateItemInput{
-		TableName: &t.name, Key: key, UpdateExpression: &update, ReturnValues: types.ReturnValueAllNew,
-	}
-	if in.ConditionExpression, err = e.conditions(conditions); err != nil {
+	request := map[string]any{"Key": k.attributes(), "UpdateExpression": update, "ReturnValues": "ALL_NEW"}
+	if err := e.require(request, conditions); err != nil {
 		return nil, err
 	}
-	in.ExpressionAttributeNames, in.ExpressionAttributeValues = e.names, e.given()
-	out, err := t.client.UpdateItem(ctx, in, t.repeat(len(conditions) == 0 && len(c.Add) == 0))
+	out, err := t.call(ctx, "UpdateItem", request, len(conditions) == 0 && len(c.Add) == 0)
 	if err != nil {
-		return nil, t.fault("UpdateItem", err)
+		return nil, err
 	}
-	return decode(out.Attributes), nil
-}
-
-// repeat returns the retry options of a write.
-func (t *Table) repeat(safe bool) func(*dynamodb.Options) {
-	if safe {
-		return t.safe
-	}
-	return t.once
+	return decode(out["Attributes"]), nil
 }
 
 // check returns an error if the key is invalid.
@@ -234,29 +214,6 @@ func (k Key) check() error {
 	return nil
 }
 
-func (k Key) attributes() (map[string]types.AttributeValue, error) {
-	return map[string]types.AttributeValue{
-		"pk": &types.AttributeValueMemberS{Value: k.PK}, "sk": &types.AttributeValueMemberS{Value: k.SK},
-	}, k.check()
-}
-
-// fault returns the error of a failed call, wrapped in one of the package's errors if callers can
-// act on it.
-func (t *Table) fault(op string, err error) error {
-	if err == nil {
-		return nil
-	}
-	if _, ok := errors.AsType[*types.ConditionalCheckFailedException](err); ok {
-		return ErrCondition
-	}
-	if _, ok := errors.AsType[*types.ResourceNotFoundException](err); ok {
-		return fmt.Errorf("dynamodb %s: %w: %s in %s: %w", op, ErrNoTable, t.name, t.client.Options().Region, err)
-	}
-	if t.client.Options().Region == "" {
-		return fmt.Errorf("dynamodb %s of table %s: no AWS region: set AWS_REGION, for example to us-east-1, or AWS_PROFILE: %w", op, t.name, err)
-	}
-	if (retry.ThrottleErrorCode{Codes: retry.DefaultThrottleErrorCodes}).IsErrorThrottle(err).Bool() {
-		return fmt.Errorf("dynamodb %s of table %s: %w: %w", op, t.name, ErrThrottled, err)
-	}
-	return fmt.Errorf("dynamodb %s of table %s: %w", op, t.name, err)
+func (k Key) attributes() map[string]any {
+	return map[string]any{"pk": textAttribute(k.PK), "sk": textAttribute(k.SK)}
 }

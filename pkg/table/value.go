@@ -2,25 +2,28 @@ package table
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
 // depth is the deepest nesting of lists and maps. Source: Developer Guide, "Quotas in
 // Amazon DynamoDB", nested attribute depth.
 const depth = 32
 
+// An attribute is a value in the service's format, an object with one member: the type's name
+// and the value. Source: Low-level API, "Data type descriptors".
+type attribute = map[string]any
+
+func textAttribute(s string) attribute { return attribute{"S": s} }
+
 // encode returns the attributes of an item. Its errors name the attribute but do not
 // contain the value.
-func encode(item map[string]any, level int) (map[string]types.AttributeValue, error) {
-	out := make(map[string]types.AttributeValue, len(item))
+func encode(item map[string]any, level int) (map[string]any, error) {
+	out := make(map[string]any, len(item))
 	for name, v := range item {
 		a, err := encodeValue(v, level)
 		if err == nil && !utf8.ValidString(name) {
@@ -35,17 +38,17 @@ func encode(item map[string]any, level int) (map[string]types.AttributeValue, er
 }
 
 // encodeValue returns the attribute of a value at a nesting level.
-func encodeValue(v any, level int) (types.AttributeValue, error) {
+func encodeValue(v any, level int) (attribute, error) {
 	switch v := v.(type) {
 	case nil:
-		return &types.AttributeValueMemberNULL{Value: true}, nil
+		return attribute{"NULL": true}, nil
 	case bool:
-		return &types.AttributeValueMemberBOOL{Value: v}, nil
+		return attribute{"BOOL": v}, nil
 	case string:
 		if !utf8.ValidString(v) { // it would come back changed
 			return nil, errors.New("a string that is not UTF-8 cannot be stored")
 		}
-		return &types.AttributeValueMemberS{Value: v}, nil
+		return textAttribute(v), nil
 	case json.Number:
 		return number(v.String())
 	case int:
@@ -64,7 +67,7 @@ func encodeValue(v any, level int) (types.AttributeValue, error) {
 }
 
 // encodeNested returns the attribute of a list or a map.
-func encodeNested(v any, level int) (types.AttributeValue, error) {
+func encodeNested(v any, level int) (attribute, error) {
 	list, ok := v.([]any)
 	if !ok {
 		m, ok := v.(map[string]any)
@@ -72,22 +75,22 @@ func encodeNested(v any, level int) (types.AttributeValue, error) {
 			m = v.(Item)
 		}
 		attributes, err := encode(m, level)
-		return &types.AttributeValueMemberM{Value: attributes}, err
+		return attribute{"M": attributes}, err
 	}
-	out := make([]types.AttributeValue, len(list))
+	out := make([]attribute, len(list))
 	for i := range list {
 		var err error
 		if out[i], err = encodeValue(list[i], level); err != nil {
 			return nil, fmt.Errorf("element %d: %w", i, err)
 		}
 	}
-	return &types.AttributeValueMemberL{Value: out}, nil
+	return attribute{"L": out}, nil
 }
 
 // number returns the attribute of a JSON number that is 0 or has up to 38 digits and a
 // magnitude of 1e-130 to 1e126. The service's own error would contain the value.
 // Source: Developer Guide, "Data types", number.
-func number(text string) (types.AttributeValue, error) {
+func number(text string) (attribute, error) {
 	if !json.Valid([]byte(text)) || !strings.Contains("-0123456789", text[:1]) || text[len(text)-1] <= ' ' {
 		return nil, errors.New("what is not a JSON number cannot be stored as one")
 	}
@@ -95,7 +98,7 @@ func number(text string) (types.AttributeValue, error) {
 	whole, fraction, _ := strings.Cut(strings.TrimPrefix(mantissa, "-"), ".")
 	digits := strings.TrimLeft(whole+fraction, "0")
 	if digits == "" {
-		return &types.AttributeValueMemberN{Value: "0"}, nil
+		return attribute{"N": "0"}, nil
 	}
 	exponent, err := strconv.Atoi(cmp.Or(power, "0"))
 	exponent += len(digits) - len(fraction) - 1 // of the first digit
@@ -103,43 +106,48 @@ func number(text string) (types.AttributeValue, error) {
 	if err != nil || len(digits) > 38 || exponent > 125 || exponent < -130 {
 		return nil, errors.New("a number of more than 38 digits or beyond 1e-130 to 1e126 cannot be stored")
 	}
-	return &types.AttributeValueMemberN{Value: text}, nil
+	return attribute{"N": text}, nil
 }
 
 // decode returns the item of attributes: sets become lists, bytes base64.
-func decode(attributes map[string]types.AttributeValue) Item {
-	item := make(Item, len(attributes))
-	for name, a := range attributes {
+func decode(attributes any) Item {
+	members, _ := attributes.(map[string]any)
+	item := make(Item, len(members))
+	for name, a := range members {
 		item[name] = decodeValue(a)
 	}
 	return item
 }
 
-func decodeValue(a types.AttributeValue) any {
-	switch a := a.(type) {
-	case *types.AttributeValueMemberS:
-		return a.Value
-	case *types.AttributeValueMemberN:
-		return json.Number(a.Value)
-	case *types.AttributeValueMemberBOOL:
-		return a.Value
-	case *types.AttributeValueMemberB:
-		return base64.StdEncoding.EncodeToString(a.Value)
-	case *types.AttributeValueMemberM:
-		return map[string]any(decode(a.Value))
-	case *types.AttributeValueMemberL:
-		return listOf(a.Value, decodeValue)
-	case *types.AttributeValueMemberSS:
-		return listOf(a.Value, func(s string) any { return s })
-	case *types.AttributeValueMemberNS:
-		return listOf(a.Value, func(s string) any { return json.Number(s) })
-	case *types.AttributeValueMemberBS:
-		return listOf(a.Value, func(b []byte) any { return base64.StdEncoding.EncodeToString(b) })
+func decodeValue(a any) any {
+	typed, _ := a.(attribute)
+	for kind, v := range typed {
+		switch kind {
+		case "S", "BOOL", "B":
+			return v
+		case "N":
+			return decodeNumber(v)
+		case "M":
+			return map[string]any(decode(v))
+		case "L":
+			return listOf(v, decodeValue)
+		case "SS", "BS":
+			return listOf(v, func(v any) any { return v })
+		case "NS":
+			return listOf(v, decodeNumber)
+		}
 	}
 	return nil // NULL
 }
 
-func listOf[T any](values []T, of func(T) any) []any {
+// decodeNumber returns a number, which the service sends as a text.
+func decodeNumber(v any) any {
+	text, _ := v.(string)
+	return json.Number(text)
+}
+
+func listOf(v any, of func(any) any) []any {
+	values, _ := v.([]any)
 	list := make([]any, len(values))
 	for i, v := range values {
 		list[i] = of(v)

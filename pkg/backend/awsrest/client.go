@@ -66,6 +66,9 @@ func New(s Service, cfg aws.Config, endpoint, token string) (*Client, error) {
 	return c, nil
 }
 
+// Region returns the region of the service.
+func (c *Client) Region() string { return c.region }
+
 // An Operation is an operation of a service on one resource. It can be called many times.
 type Operation struct {
 	client *Client

@@ -24,6 +24,9 @@ func SageMaker() Service {
 	return Service{ID: "SageMaker Runtime", Scope: "sagemaker", host: sagemakerHost}
 }
 
+// DynamoDB is Amazon DynamoDB.
+func DynamoDB() Service { return Service{ID: "DynamoDB", Scope: "dynamodb", host: dynamoHost} }
+
 // Optional methods of a configuration's sources, which the SDK's clients call too.
 type (
 	urlSource interface {
@@ -102,6 +105,11 @@ func bedrockHost(region string, fips, dual bool) string {
 		name = "bedrock-runtime-fips."
 	}
 	return name + region + "." + partition.Of(region).HostDomain(dual)
+}
+
+func dynamoHost(region string, fips, dual bool) string {
+	fips = fips && (dual || partition.Of(region).Name != "aws-us-gov") // all of its endpoints comply
+	return hostOf("dynamodb")(region, fips, dual)
 }
 
 func sagemakerHost(region string, fips, dual bool) string {

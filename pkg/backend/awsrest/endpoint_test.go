@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sagemakerruntime"
 )
 
@@ -18,7 +19,7 @@ type sources struct {
 }
 
 func (s sources) GetServiceBaseEndpoint(_ context.Context, service string) (string, bool, error) {
-	if service != "Bedrock Runtime" && service != "SageMaker Runtime" {
+	if service != "Bedrock Runtime" && service != "SageMaker Runtime" && service != "DynamoDB" {
 		panic(service)
 	}
 	return s.url, s.url != "", nil
@@ -70,6 +71,15 @@ func TestEndpoint(t *testing.T) {
 			if got, err := SageMaker().endpoint(cfg); err != nil || got != m.URI.String() {
 				t.Errorf("%s %+v: %s %v, the SDK %s", region, s, got, err, m.URI.String())
 			}
+			d, err := dynamodb.NewDefaultEndpointResolverV2().ResolveEndpoint(t.Context(), dynamodb.EndpointParameters{
+				Region: &region, UseFIPS: &s.fips, UseDualStack: &s.dual,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, err := DynamoDB().endpoint(cfg); err != nil || got != d.URI.String() {
+				t.Errorf("%s %+v: %s %v, the SDK %s", region, s, got, err, d.URI.String())
+			}
 		}
 	}
 }
@@ -95,8 +105,8 @@ func TestConfigured(t *testing.T) {
 	}
 }
 
-// awsHost matches the hosts of both services in all partitions.
-var awsHost = regexp.MustCompile(`^(bedrock-runtime(-fips)?|runtime(-fips)?\.sagemaker(-fips)?)\.[a-z0-9-]{1,63}\.(` +
+// awsHost matches the hosts of the services in all partitions.
+var awsHost = regexp.MustCompile(`^(bedrock-runtime(-fips)?|dynamodb(-fips)?|runtime(-fips)?\.sagemaker(-fips)?)\.[a-z0-9-]{1,63}\.(` +
 	`amazonaws\.com|amazonaws\.com\.cn|amazonaws\.eu|c2s\.ic\.gov|sc2s\.sgov\.gov|cloud\.adc-e\.uk|csp\.hci\.ic\.gov|` +
 	`api\.aws|api\.amazonwebservices\.com\.cn|api\.amazonwebservices\.eu|api\.aws\.ic\.gov|api\.aws\.scloud|api\.cloud-aws\.adc-e\.uk|api\.aws\.hci\.ic\.gov)$`)
 
@@ -110,7 +120,7 @@ func FuzzHost(f *testing.F) {
 		f.Add(region, true, true)
 	}
 	f.Fuzz(func(t *testing.T, region string, fips, dual bool) {
-		for _, s := range []Service{Bedrock(), SageMaker()} {
+		for _, s := range []Service{Bedrock(), SageMaker(), DynamoDB()} {
 			c, err := New(s, aws.Config{Region: region, ConfigSources: []any{sources{fips: fips, dual: dual}}}, "", "token")
 			if err == nil && !awsHost.MatchString(c.Operation(nil, "model", "m", "invoke").url.Host) {
 				t.Errorf("%s of the region %q is %q", s.ID, region, c.base.Host)

@@ -23,6 +23,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/table"
 )
 
@@ -59,11 +60,11 @@ func New(t testing.TB) *Service {
 	return s
 }
 
-// Client returns a client of the service, with the SDK's default settings.
+// Client returns the SDK's client of the service, with its default settings.
 func (s *Service) Client() *dynamodb.Client { return Client(s.URL) }
 
 // Table returns the table "glossa".
-func (s *Service) Table() *table.Table { return table.New(s.Client(), "glossa") }
+func (s *Service) Table() *table.Table { return table.New(Caller(s.URL, nil), "glossa") }
 
 // Fault sets the fault of each request: an HTTP status with an error code (400
 // ThrottlingException, 500 InternalServerError, ...), [Hang], [Close] or [Lost]; 0 is
@@ -101,6 +102,20 @@ func (s *Service) Requests(op string) int {
 // test services accept.
 func Client(url string) *dynamodb.Client {
 	return dynamodb.New(dynamodb.Options{BaseEndpoint: &url, Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(nobody)})
+}
+
+// Caller returns the client that tables use of the service at url, like [Client]; its requests
+// are sent by via, unless that is nil.
+func Caller(url string, via awsrest.Doer) *awsrest.Client {
+	cfg := aws.Config{Region: "us-east-1", Credentials: aws.CredentialsProviderFunc(nobody)}
+	if via != nil {
+		cfg.HTTPClient = via
+	}
+	client, err := awsrest.New(awsrest.DynamoDB(), cfg, url, "")
+	if err != nil {
+		panic(err)
+	}
+	return client
 }
 
 // nobody returns made-up credentials: neither service here checks them.
