@@ -35,6 +35,9 @@ SHAPES = {
     "bge-base": lambda: transformers.BertModel(transformers.BertConfig(**BERT), add_pooling_layer=False),
     "modernbert-base": lambda: transformers.ModernBertModel(transformers.ModernBertConfig(
         pad_token_id=0, bos_token_id=2, eos_token_id=3, cls_token_id=2, sep_token_id=3)),
+    "bge-m3": lambda: transformers.XLMRobertaModel(transformers.XLMRobertaConfig(
+        vocab_size=250002, max_position_embeddings=8194, type_vocab_size=1, hidden_size=1024, num_hidden_layers=24, num_attention_heads=16,
+        intermediate_size=4096), add_pooling_layer=False),
 }
 
 
