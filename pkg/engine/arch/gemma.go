@@ -46,7 +46,8 @@ var gemma3 = gemmaLike("Gemma 3", func(f *family) {
 		windowed := c.windowed(len(s.Decoder), func(layer int) bool { return (layer+1)%pattern != 0 })
 		setTwoRotaries(c, s, windowed, gemma3Rotary(c, s, fullAttention), gemma3Rotary(c, s, slidingAttention))
 		if c.flag("use_bidirectional_attention", false) {
-			bidirectional(c, s, l, windowed)
+			bidirectional(s, l, windowed, c.integer("sliding_window", 4096, 1, maxContext))
+			l.prefix = "model."
 			return
 		}
 		setWindows(c, s, windowed, field{"sliding_window", 4096})
@@ -55,16 +56,15 @@ var gemma3 = gemmaLike("Gemma 3", func(f *family) {
 
 // bidirectional makes an encoder of a decoder (EmbeddingGemma). The window of the
 // configuration is that of both sides together (transformers, Gemma3TextConfig).
-func bidirectional(c *config, s *transformer.Spec, l *layout, windowed []bool) {
-	size := c.integer("sliding_window", 4096, 1, maxContext)/2 + 1
+func bidirectional(s *transformer.Spec, l *layout, windowed []bool, window int) {
+	side := window/2 + 1
 	eachLayer(s, func(layer int, k *transformer.Kind) {
-		if windowed[layer] && size < s.Context {
-			k.Attention.Window = size
+		if windowed[layer] && side < s.Context {
+			k.Attention.Window = side
 		}
 	})
 	s.Encoder, s.Decoder = s.Decoder, nil
 	l.encoder, l.encoderNorm = l.decoder, l.norm
-	l.prefix = "model."
 }
 
 // gemma3Rotary reads the rotary embedding of a type of layers. Before rope_parameters,

@@ -73,6 +73,9 @@ func (o *opened) readGGUF() error {
 	if err := o.readGGUFClassifier(src, s, l); err != nil {
 		return named(err)
 	}
+	if err := o.readGGUFDense(src, s); err != nil {
+		return named(err)
+	}
 	o.Weights, err = build(src, s, l, t.family.buffers)
 	return err
 }

@@ -52,6 +52,27 @@ var ggufModernBERT = ggufEncoder(func(f *family) {
 	f.detect = func(src *source, _ *transformer.Spec, l *layout) { l.noNormBias = !src.has("output_norm.bias") }
 })
 
+// ggufEmbeddingGemma: the key of the window counts the tokens on both sides of a token, as in
+// the configuration (llama.cpp, LLAMA_SWA_TYPE_SYMMETRIC). Nothing but the name of the
+// architecture says that the attention is not causal.
+var ggufEmbeddingGemma = ggufEmbeddingGemmaLike()
+
+func ggufEmbeddingGemmaLike() family {
+	f := ggufGemma3Like(func(c *config, s *transformer.Spec, l *layout) {
+		c.needs(ggufWindow)
+		full, local := ggufGemma3Heads(c, s)
+		windowed := ggufWindowed(c, s, fiveOfSix)
+		setTwoRotaries(c, s, windowed, full, local)
+		bidirectional(s, l, windowed, c.integer(ggufWindow, 1, 1, maxContext))
+	})
+	for i, v := range f.fixed {
+		if v.name == "attention.causal" {
+			f.fixed[i].want = "false"
+		}
+	}
+	return f
+}
+
 // ggufEncoder returns a family with the parts of BERT, changed by change.
 func ggufEncoder(change func(f *family)) family {
 	l := ggufLayers("blk.%d.attn_qkv", never)
@@ -119,12 +140,34 @@ func (o *opened) readGGUFTask() error {
 	if kind == ggufPoolRank {
 		return o.readGGUFRanking()
 	}
-	s := &Sentence{Pooling: []Pooling{ggufPoolings[kind]}, Steps: []Step{{}}, MaxTokens: o.Spec.Context}
+	s := &Sentence{Pooling: []Pooling{ggufPoolings[kind]}, Steps: append(o.dense, Step{}), MaxTokens: o.Spec.Context}
 	if t, ok := o.Tokenizer.(tokenizer.Affixes); ok {
 		s.Before, s.After = t.Affixes()
 	}
 	o.Sentence = s
 	return nil
+}
+
+// readGGUFDense looks up the modules Dense of EmbeddingGemma, which follow the pooling. They
+// have neither biases nor activations. Converters may leave them out.
+func (o *opened) readGGUFDense(src *source, s *transformer.Spec) error {
+	width := s.Width
+	for _, name := range []string{"dense_2", "dense_3"} {
+		t, ok := o.file.Tensor(name + ".weight")
+		if !ok || o.family != &ggufEmbeddingGemma {
+			break
+		}
+		d := &Dense{In: width}
+		if len(t.Shape) > 0 {
+			d.Out = t.Shape[0]
+		}
+		if d.Out < 1 || d.Out > maxFFN || d.In*d.Out > maxDense {
+			return fmt.Errorf("tensor %q: shape %v: more than %d values, or none", t.Name, t.Shape, maxDense)
+		}
+		d.read(src, name, false)
+		o.dense, width = append(o.dense, Step{Dense: d}), d.Out
+	}
+	return src.err
 }
 
 // readGGUFClassifier looks up the classifier of a cross-encoder. RoBERTa's has a tanh after its

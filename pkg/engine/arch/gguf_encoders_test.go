@@ -102,6 +102,67 @@ func TestGGUFEncoders(t *testing.T) {
 	}
 }
 
+// ggufEmbeddingGemma returns the keys and tensors of an EmbeddingGemma of one layer.
+func ggufEmbeddingGemma() (map[string]any, map[string]block) {
+	keys, _ := ggufBERT()
+	for name, v := range keys {
+		if rest, ok := strings.CutPrefix(name, "bert."); ok {
+			delete(keys, name)
+			keys["gemma-embedding."+rest] = v
+		}
+	}
+	maps.Copy(keys, map[string]any{
+		"general.architecture": "gemma-embedding", "gemma-embedding.pooling_type": 1, "gemma-embedding.attention.key_length": 4,
+		"gemma-embedding.attention.value_length": 4, "gemma-embedding.attention.head_count_kv": 1, "gemma-embedding.attention.sliding_window": 6,
+	})
+	tensors := map[string]block{"token_embd.weight": blockOf(7, 8), "output_norm.weight": blockOf(8), "dense_2.weight": blockOf(24, 8), "dense_3.weight": blockOf(6, 24)}
+	for name, shape := range map[string][]int{
+		"attn_norm": {8}, "attn_q": {8, 8}, "attn_k": {4, 8}, "attn_v": {4, 8}, "attn_q_norm": {4}, "attn_k_norm": {4}, "attn_output": {8, 8},
+		"post_attention_norm": {8}, "ffn_norm": {8}, "ffn_gate": {12, 8}, "ffn_up": {12, 8}, "ffn_down": {8, 12}, "post_ffw_norm": {8},
+	} {
+		tensors["blk.0."+name+".weight"] = blockOf(shape...)
+	}
+	return keys, tensors
+}
+
+// EmbeddingGemma sees half its window on each side, and has up to two modules Dense.
+func TestGGUFEmbeddingGemma(t *testing.T) {
+	const dense = "dense_2.weight"
+	for _, c := range []struct {
+		name   string
+		change func(map[string]any, map[string]block)
+		steps  int
+		want   string // of the error; "": none
+	}{
+		{"modules", func(map[string]any, map[string]block) {}, 3, ""},
+		{"no modules", func(_ map[string]any, b map[string]block) { delete(b, dense); delete(b, "dense_3.weight") }, 1, ""},
+		{"second module alone", func(_ map[string]any, b map[string]block) { delete(b, dense) }, 0, `"dense_3.weight": unknown`},
+		{"other width", func(_ map[string]any, b map[string]block) { b[dense] = blockOf(24, 9) }, 0, `"dense_2.weight": shape [24 9]`},
+		{"a vector", func(_ map[string]any, b map[string]block) { b["dense_3.weight"] = blockOf(24) }, 0, `"dense_3.weight": shape [24]`},
+		{"chain", func(_ map[string]any, b map[string]block) { b[dense] = blockOf(23, 8) }, 0, `"dense_3.weight": shape [6 24]`},
+		{"no window", func(k map[string]any, _ map[string]block) { delete(k, "gemma-embedding.attention.sliding_window") }, 0, "attention.sliding_window"},
+		{"causal", func(k map[string]any, _ map[string]block) { k["gemma-embedding.attention.causal"] = true }, 0, "attention.causal: true is not supported"},
+	} {
+		keys, tensors := ggufEmbeddingGemma()
+		c.change(keys, tensors)
+		m, err := arch.Open(fstest.MapFS{"m/x.gguf": gguf(keys, tensors)}, "m")
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %s", c.name, err, c.want)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if len(m.Sentence.Steps) != c.steps || m.Spec.Kinds[m.Spec.Encoder[0]].Attention.Window != 4 || len(m.Spec.Decoder) > 0 {
+			t.Errorf("%s: %+v, %+v", c.name, m.Sentence, m.Spec)
+		}
+		m.Close()
+	}
+}
+
 // The files of the model may be in the directory of the module Transformer.
 func TestSentenceSubfolder(t *testing.T) {
 	files, inner := encoderFiles(t, "bert-modes"), fstest.MapFS{}

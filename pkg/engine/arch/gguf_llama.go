@@ -66,23 +66,36 @@ var ggufGemma2 = ggufLike(func(f *family) {
 })
 
 // ggufGemma3 has the scale of scores of 27B in the same way.
-var ggufGemma3 = ggufLike(func(f *family) {
-	f.activation = text{"", "gelu_pytorch_tanh"}
-	ggufSandwich(f)
-	ggufQKNorm(f, transformer.QKNormHead)
-	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
-		gemmaHeads(s)
-		full := ggufHeads(c, s)
-		a := &s.Kinds[0].Attention
-		window := plainRotary(c, full.Dims, "rope.freq_base_swa rope.local.freq_base", 10000)
-		if len(s.Decoder) == 62 {
-			a.Scale = float32(1 / math.Sqrt(float64(s.Width)/float64(a.Heads)))
-		}
-		s.LogitSoftCap = float32(c.number("final_logit_softcapping", 0, 0, 1e9))
-		windowed := ggufWindows(c, s, func(layer int) bool { return (layer+1)%6 != 0 }, 1024)
-		setTwoRotaries(c, s, windowed, full, window)
-	}
+var ggufGemma3 = ggufGemma3Like(func(c *config, s *transformer.Spec, _ *layout) {
+	full, local := ggufGemma3Heads(c, s)
+	setTwoRotaries(c, s, ggufWindows(c, s, fiveOfSix, 1024), full, local)
 })
+
+// ggufGemma3Like returns a family with the tensors of Gemma 3.
+func ggufGemma3Like(adjust func(c *config, s *transformer.Spec, l *layout)) family {
+	return ggufLike(func(f *family) {
+		f.activation = text{"", "gelu_pytorch_tanh"}
+		ggufSandwich(f)
+		ggufQKNorm(f, transformer.QKNormHead)
+		f.adjust = adjust
+	})
+}
+
+// ggufGemma3Heads reads the heads, and the rotary embeddings of layers without and with a
+// window.
+func ggufGemma3Heads(c *config, s *transformer.Spec) (full, local transformer.Rotary) {
+	gemmaHeads(s)
+	full = ggufHeads(c, s)
+	a := &s.Kinds[0].Attention
+	if len(s.Decoder) == 62 {
+		a.Scale = float32(1 / math.Sqrt(float64(s.Width)/float64(a.Heads)))
+	}
+	s.LogitSoftCap = float32(c.number("final_logit_softcapping", 0, 0, 1e9))
+	return full, plainRotary(c, full.Dims, "rope.freq_base_swa rope.local.freq_base", 10000)
+}
+
+// fiveOfSix is the rule for the layers of Gemma 3 that have a window.
+func fiveOfSix(layer int) bool { return (layer+1)%6 != 0 }
 
 // ggufSmolLM3: every fourth layer has no rotary embedding; the file does not say it.
 var ggufSmolLM3 = ggufLike(func(f *family) {
@@ -245,9 +258,20 @@ func interleaved(r transformer.Rotary) transformer.Rotary {
 	return r
 }
 
-// ggufWindows reads the window and its layers: a list of booleans, the number of layers in a
-// period of which the last has none, or the family's own rule. It reports which have one.
+// ggufWindows reads the window and its layers, and reports which have one.
 func ggufWindows(c *config, s *transformer.Spec, rule func(layer int) bool, absent int) []bool {
+	windowed := ggufWindowed(c, s, rule)
+	if size := c.integer(ggufWindow, absent, 0, maxContext); size > 0 {
+		setWindows(c, s, windowed, field{ggufWindow, size})
+	}
+	return windowed
+}
+
+const ggufWindow = "attention.sliding_window"
+
+// ggufWindowed reports which layers have a window: a list of booleans, the number of layers in
+// a period of which the last has none, or the family's own rule.
+func ggufWindowed(c *config, s *transformer.Spec, rule func(layer int) bool) []bool {
 	windowed := make([]bool, len(s.Decoder))
 	for i := range windowed {
 		windowed[i] = rule(i)
@@ -266,10 +290,5 @@ func ggufWindows(c *config, s *transformer.Spec, rule func(layer int) bool, abse
 			windowed[i] = (i+1)%every != 0
 		}
 	}
-	size := c.integer("attention.sliding_window", absent, 0, maxContext)
-	if size == 0 {
-		return windowed
-	}
-	setWindows(c, s, windowed, field{"attention.sliding_window", size})
 	return windowed
 }

@@ -31,6 +31,7 @@ type opened struct {
 	file   *checkpoint.File
 	config *config // of a Hugging Face directory
 	family *family
+	dense  []Step // of a GGUF file
 
 	unpacking *unpacking // of a packed model
 }

@@ -17,10 +17,11 @@ from gguf import GGMLQuantizationType, PoolingType, TokenType, quants
 from safetensors.torch import load_file
 
 HERE = pathlib.Path(__file__).parent
-LIMIT = 700_000  # bytes of all files
-ARCHS = {"bert": "bert", "roberta": "bert", "xlm-roberta": "bert", "nomic_bert": "nomic-bert", "modernbert": "modern-bert", "qwen3": "qwen3"}
+LIMIT = 800_000  # bytes of all files
+ARCHS = {"bert": "bert", "roberta": "bert", "xlm-roberta": "bert", "nomic_bert": "nomic-bert", "modernbert": "modern-bert", "qwen3": "qwen3",
+         "gemma3_text": "gemma-embedding"}
 POOLINGS = {"mean_tokens": PoolingType.MEAN, "cls_token": PoolingType.CLS, "lasttoken": PoolingType.LAST}
-F32 = ("token_types.", "position_embd.")  # tables that the converter keeps in float32
+F32 = ("token_types.", "position_embd.", "dense_")  # that the converter keeps in float32
 
 
 def read(path):
@@ -45,12 +46,16 @@ def keys(w, config, kind):
     w.add_feed_forward_length(config["intermediate_size"])
     w.add_head_count(config["num_attention_heads"])
     w.add_pooling_type(kind)
-    if config["model_type"] == "qwen3":
+    if config["model_type"] in ("qwen3", "gemma3_text"):
         w.add_head_count_kv(config["num_key_value_heads"])
         w.add_key_length(config["head_dim"])
         w.add_value_length(config["head_dim"])
         w.add_layer_norm_rms_eps(config["rms_norm_eps"])
-        w.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
+        ropes = config["rope_parameters"]
+        w.add_rope_freq_base(ropes.get("full_attention", ropes)["rope_theta"])
+        if config["model_type"] == "gemma3_text":
+            w.add_rope_freq_base_swa(ropes["sliding_attention"]["rope_theta"])
+            w.add_sliding_window(config["sliding_window"])
         return
     w.add_causal_attention(False)
     w.add_layer_norm_eps(n("layer_norm_eps", "norm_eps"))
@@ -88,7 +93,7 @@ def tokens(w, directory, config):
     w.add_tokenizer_model(names[model["type"]])
     # Not the names of the models' own pre-tokenizers, whose patterns are those of GPT-2 too
     # unless they are Qwen's: the tiny tokenizers split as GPT-2's.
-    w.add_tokenizer_pre({"roberta": "roberta-bpe", "modernbert": "modern-bert", "qwen3": "gpt-2"}.get(config["model_type"], "default"))
+    w.add_tokenizer_pre({"roberta": "roberta-bpe", "modernbert": "modern-bert", "qwen3": "gpt-2", "gemma3_text": "gpt-2"}.get(config["model_type"], "default"))
     w.add_token_list(list_)
     w.add_token_types(kinds)
     if model["type"] == "Unigram":
@@ -107,7 +112,7 @@ def tokens(w, directory, config):
         w.add_sep_token_id(special[after[0]])
     elif config["model_type"] == "qwen3":
         w.add_eos_token_id(config["eos_token_id"])
-    if config["model_type"] in ("modernbert", "qwen3"):
+    if config["model_type"] in ("modernbert", "qwen3", "gemma3_text"):
         w.add_add_bos_token(bool(before))
         w.add_add_eos_token(bool(after))
 
@@ -116,10 +121,14 @@ def split(config, name, value):
     """The names and values of a tensor after the converter's changes; none if it is dropped."""
     kind = config["model_type"]
     for prefix in ("bert.", "roberta.", "model."):
-        if kind != "qwen3" and name.startswith(prefix):
+        if kind not in ("qwen3", "gemma3_text") and name.startswith(prefix):
             name = name[len(prefix):]
-    if kind == "qwen3" and not name.startswith(("model.", "lm_head.")):
+    if kind in ("qwen3", "gemma3_text") and not name.startswith(("model.", "lm_head.")):
         name = "model." + name
+    if kind == "gemma3_text" and name.endswith("norm.weight"):
+        value = value + 1
+        if name.endswith("q_norm.weight"):  # the file has no scale of scores: llama.cpp's is that of heads
+            value *= (config["head_dim"] / config["query_pre_attn_scalar"]) ** 0.5
     if name.startswith("pooler.") or name.endswith("position_ids"):
         return
     if kind in ("roberta", "xlm-roberta") and name == "embeddings.position_embeddings.weight":
@@ -147,6 +156,11 @@ def convert(directory, out, change=lambda name, value: value):
             if found == "output.weight" and config.get("tie_word_embeddings"):
                 continue
             write(w, found, value)
+    if arch == "gemma-embedding":
+        for i in (2, 3):
+            dense = read(directory / f"{i}_Dense/config.json")
+            write(w, f"dense_{i}.weight", load_file(directory / f"{i}_Dense/model.safetensors")["linear.weight"].float().numpy())
+            w.add_dense_features_dims(f"dense_{i}", dense["in_features"], dense["out_features"])
     if kind == PoolingType.RANK and arch == "qwen3":  # the converter takes the rows of yes and no
         t = read(directory / "tokenizer.json")
         vocab = {**t["model"]["vocab"], **{a["content"]: a["id"] for a in t["added_tokens"]}}
@@ -170,7 +184,7 @@ def write(w, name, value):
 def main():
     found = importlib.metadata.version("gguf")
     assert found == "0.19.0", f"gguf is {found}"
-    for group, names in {"encoders": ("bert", "roberta", "xlm-roberta", "nomic", "modernbert", "qwen3"),
+    for group, names in {"encoders": ("bert", "roberta", "xlm-roberta", "nomic", "modernbert", "qwen3", "embeddinggemma"),
                          "rerankers": ("xlm-roberta", "modernbert-mean", "Qwen3-Reranker")}.items():
         for name in names:
             convert(HERE.parent / group / name, HERE / f"{group[:-1]}-{name}.gguf")
