@@ -25,7 +25,7 @@ var plainTexts = []string{"the red hen sees a cat", "cats, dogs & hens: seven of
 // A file of GGUF with the weights of a directory has its vectors, with length 1.
 func TestEncoderGGUF(t *testing.T) {
 	files, err := filepath.Glob("testdata/ggufs/encoder-*.gguf")
-	if err != nil || len(files) != 7 {
+	if err != nil || len(files) != 8 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {

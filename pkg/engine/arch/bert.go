@@ -39,6 +39,25 @@ var mpnet = bertLike("MPNet", "mpnet.", func(f *family) {
 	}
 })
 
+// distilBERT is Sanh et al. 2019: BERT without types of tokens.
+var distilBERT = bertLike("DistilBERT", "distilbert.", func(f *family) {
+	f.width, f.activation = field{"dim", 768}, text{"activation", "gelu"}
+	f.encoder = dimensions{depth: field{"n_layers", 6}, heads: field{"n_heads", 12}, ffn: field{"hidden_dim", 3072}}
+	const at = "transformer.layer.%d."
+	f.tensors.encoder = layers{
+		qkv:               linear{names: at + "attention.q_lin " + at + "attention.k_lin " + at + "attention.v_lin", bias: always},
+		out:               linear{names: at + "attention.out_lin", bias: always},
+		attentionPostNorm: at + "sa_layer_norm",
+		up:                linear{names: at + "ffn.lin1", bias: always},
+		down:              linear{names: at + "ffn.lin2", bias: always},
+		ffnPostNorm:       at + "output_layer_norm",
+	}
+	f.buffers = append(f.buffers, "pre_classifier.weight", "pre_classifier.bias", "vocab_transform.weight", "vocab_transform.bias",
+		"vocab_layer_norm.weight", "vocab_layer_norm.bias", "vocab_projector.weight", "vocab_projector.bias")
+	f.adjust = nil
+	f.eps = real{"", 1e-12} // whatever the file says (transformers, modeling_distilbert)
+})
+
 // bertLike returns a family with BERT's common parts, changed by change, which may be nil.
 func bertLike(title, prefix string, change func(f *family)) family {
 	const at = "encoder.layer.%d."

@@ -73,7 +73,7 @@ var families = map[string]*family{
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM,
 	xglmType: &xglm, m2m100Type: &m2m100,
 	"bert": &bert, "roberta": &roberta, "xlm-roberta": &xlmRoberta, "camembert": &xlmRoberta, "mpnet": &mpnet, "modernbert": &modernBERT,
-	"nomic_bert": &nomicBERT,
+	"distilbert": &distilBERT, "nomic_bert": &nomicBERT,
 }
 
 // everywhere lists the members that must have these values in every family.

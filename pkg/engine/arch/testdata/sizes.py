@@ -92,6 +92,8 @@ SUPPORTED = {
 
 ENCODERS = {
     "all-MiniLM-L6-v2": sized("bert", 6, 384, 12, 1536, 30522, 512),
+    "multi-qa-distilbert-cos-v1": {"model_type": "distilbert", "dim": 768, "n_layers": 6, "n_heads": 12, "hidden_dim": 3072, "vocab_size": 30522, "bos_token_id": 1,
+                                   "max_position_embeddings": 512},
     "bge-base-en-v1.5": sized("bert", 12, 768, 12, 3072, 30522, 512),
     "bge-m3": sized("xlm-roberta", 24, 1024, 16, 4096, 250002, 8194, pad_token_id=1, type_vocab_size=1, layer_norm_eps=1e-5),
     "all-mpnet-base-v2": sized("mpnet", 12, 768, 12, 3072, 30527, 514, pad_token_id=1, layer_norm_eps=1e-5),
@@ -119,7 +121,7 @@ REFUSED = {
     "Hunyuan-0.5B": {"model_type": "hunyuan_v1_dense"},
     "Flan-T5-Base": {"model_type": "t5"},
     "DeBERTa-v3-Base": {"model_type": "deberta-v2"},
-    "DistilBERT-Base": {"model_type": "distilbert"},
+    "ELECTRA-Base": {"model_type": "electra"},
 }
 
 

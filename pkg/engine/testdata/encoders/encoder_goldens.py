@@ -205,6 +205,23 @@ def bare():
     make("bert-bare", transformers.BertModel(transformers.BertConfig(**OTHER, **sized(t), max_position_embeddings=40)), t, 5, [])
 
 
+def distilbert():
+    t = wordpiece()
+    make("distilbert", transformers.DistilBertModel(transformers.DistilBertConfig(
+        dim=32, n_layers=2, n_heads=4, hidden_dim=48, **sized(t), max_position_embeddings=64)), t, 6, [
+        pooling(32, mean_tokens=True), NORMALIZE], limit=40)
+    t = wordpiece(lowercase=False)
+
+    def masked(path):  # as the authors' checkpoint, with the head of its training
+        state = {"distilbert." + k: v for k, v in load_file(path / "model.safetensors").items()}
+        head = {"vocab_transform.weight": torch.zeros(24, 24), "vocab_layer_norm.weight": torch.ones(24), "vocab_projector.bias": torch.zeros(9)}
+        save_file({**state, **head}, path / "model.safetensors", {"format": "pt"})
+
+    make("distilbert-masked", transformers.DistilBertModel(transformers.DistilBertConfig(
+        dim=24, n_layers=3, n_heads=3, hidden_dim=40, activation="relu", sinusoidal_pos_embds=True, **sized(t), max_position_embeddings=48)), t, 7, [
+        pooling(24, cls_token=True)], old=masked, max_length=48)
+
+
 def roberta():
     t = byte_bpe()
     make("roberta", transformers.RobertaModel(transformers.RobertaConfig(
@@ -295,7 +312,7 @@ def causal():
         bos_token_id=0, eos_token_id=2, pad_token_id=1)), t, 62, [pooling(24, lasttoken=True), NORMALIZE], limit=70)
 
 
-GROUPS = {f.__name__: f for f in (bert, bare, roberta, mpnet, modernbert, nomic, gemma, causal)}
+GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal)}
 
 
 def main(names):

@@ -17,8 +17,8 @@ from gguf import GGMLQuantizationType, PoolingType, TokenType, quants
 from safetensors.torch import load_file
 
 HERE = pathlib.Path(__file__).parent
-LIMIT = 800_000  # bytes of all files
-ARCHS = {"bert": "bert", "roberta": "bert", "xlm-roberta": "bert", "nomic_bert": "nomic-bert", "modernbert": "modern-bert", "qwen3": "qwen3",
+LIMIT = 850_000  # bytes of all files
+ARCHS = {"bert": "bert", "roberta": "bert", "xlm-roberta": "bert", "nomic_bert": "nomic-bert", "modernbert": "modern-bert", "qwen3": "qwen3", "distilbert": "bert",
          "gemma3_text": "gemma-embedding"}
 POOLINGS = {"mean_tokens": PoolingType.MEAN, "cls_token": PoolingType.CLS, "lasttoken": PoolingType.LAST}
 F32 = ("token_types.", "position_embd.", "dense_")  # that the converter keeps in float32
@@ -36,6 +36,9 @@ def pooling(directory, config):
 
 
 def keys(w, config, kind):
+    if config["model_type"] == "distilbert":
+        config = {**config, "hidden_size": config["dim"], "num_hidden_layers": config["n_layers"], "num_attention_heads": config["n_heads"],
+                  "intermediate_size": config["hidden_dim"], "layer_norm_eps": 1e-12}
     n = lambda *names, absent=None: next((config[k] for k in names if config.get(k) is not None), absent)
     positions = config["max_position_embeddings"]
     if config["model_type"] in ("roberta", "xlm-roberta"):
@@ -66,7 +69,8 @@ def keys(w, config, kind):
         w.add_sliding_window_pattern(n("global_attn_every_n_layers", absent=3))
         w.add_vocab_size(config["vocab_size"])
         return
-    w.add_token_type_count(config["type_vocab_size"])
+    if "type_vocab_size" in config:
+        w.add_token_type_count(config["type_vocab_size"])
     if config["model_type"] == "nomic_bert":
         w.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
 
@@ -120,7 +124,7 @@ def tokens(w, directory, config):
 def split(config, name, value):
     """The names and values of a tensor after the converter's changes; none if it is dropped."""
     kind = config["model_type"]
-    for prefix in ("bert.", "roberta.", "model."):
+    for prefix in ("bert.", "distilbert.", "roberta.", "model."):
         if kind not in ("qwen3", "gemma3_text") and name.startswith(prefix):
             name = name[len(prefix):]
     if kind in ("qwen3", "gemma3_text") and not name.startswith(("model.", "lm_head.")):
@@ -145,7 +149,7 @@ def convert(directory, out, change=lambda name, value: value):
     kind = pooling(directory, config)
     keys(w, config, kind)
     tokens(w, directory, config)
-    names = gguf.get_tensor_name_map(next(a for a, n in gguf.MODEL_ARCH_NAMES.items() if n == arch), config["num_hidden_layers"])
+    names = gguf.get_tensor_name_map(next(a for a, n in gguf.MODEL_ARCH_NAMES.items() if n == arch), config.get("num_hidden_layers") or config["n_layers"])
     embedding = None
     for source, tensor in load_file(directory / "model.safetensors").items():
         for name, value in split(config, source, tensor.float().numpy()):
@@ -184,7 +188,7 @@ def write(w, name, value):
 def main():
     found = importlib.metadata.version("gguf")
     assert found == "0.19.0", f"gguf is {found}"
-    for group, names in {"encoders": ("bert", "roberta", "xlm-roberta", "nomic", "modernbert", "qwen3", "embeddinggemma"),
+    for group, names in {"encoders": ("bert", "roberta", "xlm-roberta", "nomic", "modernbert", "qwen3", "embeddinggemma", "distilbert"),
                          "rerankers": ("xlm-roberta", "modernbert-mean", "Qwen3-Reranker")}.items():
         for name in names:
             convert(HERE.parent / group / name, HERE / f"{group[:-1]}-{name}.gguf")
