@@ -100,7 +100,7 @@ bench-peers: glossa ## compare texts and speed with llama.cpp on the same files 
 
 EMBEDDINGS := .ci/peers/embeddings/results.md
 .PHONY: bench-embeddings
-bench-embeddings: ## compare the speed of encoders with torch and onnxruntime (ARGS="--shapes minilm-l6 --batches 1,16 --no-onnx")
+bench-embeddings: ## compare the speed of encoders with torch, onnxruntime and llama.cpp (ARGS="--shapes minilm-l6 --batches 1,16 --no-onnx")
 	mkdir -p .cache
 	GO='$(GO)' .ci/peers/embeddings/run $(ARGS) > .cache/embeddings.md
 	cat .cache/embeddings.md

@@ -43,7 +43,7 @@ func encoderFiles() []mutant {
 		{"GGUF: the window of ModernBERT is that of both sides", arch, "ggufModernBERT", `c.integer("attention.sliding_window", 128, 2, maxContext) / 2`, `c.integer("attention.sliding_window", 128, 2, maxContext)`, engine, embeds},
 		{"GGUF: the first layer of ModernBERT has no window", arch, "ggufModernBERT", "layer%every != 0", "(layer+1)%every != 0", engine, embeds},
 		{"GGUF: a gate has a SiLU", arch, "ggufNomicBERT", `text{"", "silu"}`, `text{"", "gelu"}`, engine, embeds},
-		{"GGUF: embeddings have length 1", arch, "opened.readGGUFTask", "Steps: []Step{{}}", "Steps: nil", engine, embeds},
+		{"GGUF: embeddings have length 1", arch, "opened.readGGUFTask", "append(o.dense, Step{})", "o.dense", engine, embeds},
 		{"GGUF: a table of one type is a vector", arch, "ggufEncoder", "s.TokenTypes = t.Shape[0]", "s.TokenTypes = 1", arch, read},
 		{"GGUF: RoBERTa has two separators", arch, "opened.ggufPair", `o.Type == "bert"`, "false", engine, ranks},
 		{"GGUF: ModernBERT ranks by the mean", arch, "opened.readGGUFClassifier", "h.Mean, h.GELU, h.Dense.Tanh = true, true, false", "h.GELU, h.Dense.Tanh = true, false", engine, ranks},

@@ -66,6 +66,8 @@ def load(directory):
         ("llama_memory_seq_rm", c.c_bool, [pointer, number, number, number]),
         ("llama_batch_init", Batch, [number, number, number]), ("llama_decode", number, [pointer, Batch]), ("llama_synchronize", None, [pointer]),
         ("llama_get_logits_ith", c.POINTER(c.c_float), [pointer, number]),
+        ("llama_set_embeddings", None, [pointer, c.c_bool]), ("llama_encode", number, [pointer, Batch]),
+        ("llama_get_embeddings_seq", c.POINTER(c.c_float), [pointer, number]),
     ]:
         function = getattr(lib, name)
         function.restype, function.argtypes = result, args
@@ -132,6 +134,44 @@ class Rows:
             for row in range(self.rows):
                 self.step.token[row], self.step.pos[row] = self.random.randrange(self.vocab), position
             self.compute(self.step)
+
+
+class Texts:
+    """Embeds texts of an encoder, in calls of up to CALL tokens, with the pooling of the file."""
+
+    CALL = 2048
+
+    def __init__(self, lib, path, threads):
+        self.lib = lib
+        model = lib.llama_model_load_from_file(path.encode(), lib.llama_model_default_params())
+        if not model:
+            raise SystemExit(f"llama.cpp does not load {path}: {''.join(lines[-5:])}")
+        params = lib.llama_context_default_params()
+        params.n_ctx = params.n_batch = params.n_ubatch = self.CALL
+        params.n_seq_max = 128
+        self.context = lib.llama_init_from_model(model, params)
+        if not self.context:
+            raise SystemExit(f"llama.cpp makes no context for {path}: {''.join(lines[-5:])}")
+        lib.llama_set_n_threads(self.context, threads, threads)
+        lib.llama_set_embeddings(self.context, True)
+        self.space = lib.llama_batch_init(self.CALL, 0, 1)
+
+    def embed(self, texts, width):
+        """Returns the vectors of lists of tokens."""
+        vectors, each = [], min(128, self.CALL // max(map(len, texts)))
+        for first in range(0, len(texts), each):
+            b, some, i = self.space, texts[first:first + each], 0
+            for row, text in enumerate(some):
+                for position, token in enumerate(text):
+                    b.token[i], b.pos[i], b.n_seq_id[i], b.seq_id[i][0], b.logits[i] = token, position, 1, row, 1
+                    i += 1
+            b.n_tokens = i
+            if self.lib.llama_encode(self.context, b) != 0:
+                raise SystemExit("llama_encode failed")
+            self.lib.llama_synchronize(self.context)
+            for row in range(len(some)):
+                vectors.append(self.lib.llama_get_embeddings_seq(self.context, row)[:width])
+        return vectors
 
 
 def follow(lib, path, threads, texts, out):
@@ -203,4 +243,5 @@ def main():
     print(json.dumps(out))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -51,6 +51,11 @@ func (s *Store) complete(ctx context.Context, id string, list []blob, r *record,
 	}
 	file, err := s.join(list, id, parts)
 	if err != nil {
+		// A list is not of one moment: another call may have published the upload and deleted
+		// parts while it was read.
+		if done, failed := s.completed(ctx, id); done || failed != nil {
+			return internalOrNil(ctx, failed)
+		}
 		return err
 	}
 	unlock, err := s.lockCompletion(ctx, list, id)
@@ -58,7 +63,7 @@ func (s *Store) complete(ctx context.Context, id string, list []blob, r *record,
 		return internal(ctx, err)
 	}
 	defer unlock()
-	if again, err := s.blobs.list(ctx, path.Join(id, doneFile)); err != nil || len(again) > 0 {
+	if done, err := s.completed(ctx, id); done || err != nil {
 		return internalOrNil(ctx, err) // another call was faster
 	}
 	if err := s.publish(ctx, file, r); err != nil {
@@ -76,6 +81,12 @@ func (s *Store) complete(ctx context.Context, id string, list []blob, r *record,
 	}
 	s.log(s.sweep(ctx, list, id+"/", doneFile)) // what stays is deleted by age
 	return nil
+}
+
+// completed reports whether an upload is published.
+func (s *Store) completed(ctx context.Context, id string) (bool, error) {
+	found, err := s.blobs.list(ctx, path.Join(id, doneFile))
+	return len(found) > 0, err
 }
 
 func internalOrNil(ctx context.Context, err error) error {

@@ -304,6 +304,30 @@ func (p *place) age(t testing.TB, by time.Duration) {
 	}
 }
 
+// A list of parts that was read while another call published the upload and deleted them lacks
+// some, and the file that says so.
+func TestCompleteByTornList(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		s, data := begin(t, p, "m", 2)
+		p.sendAll(t, s, data)
+		r, list, err := p.kept(t.Context(), s.ID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		torn := slices.DeleteFunc(list, func(b blob) bool { return b.key == partKey(s.ID, 0) })
+		sizes := slices.Repeat([]int64{-1}, len(torn))
+		if err := p.complete(t.Context(), s.ID, torn, r, sizes); err == nil || !strings.Contains(err.Error(), "are missing: 0") {
+			t.Errorf("of an upload in progress: %v", err)
+		}
+		if _, _, err := p.Complete(t.Context(), s.ID); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.complete(t.Context(), s.ID, torn, r, sizes); err != nil {
+			t.Errorf("of a published upload: %v", err)
+		}
+	})
+}
+
 // Of concurrent completions one succeeds; the others must retry, and then get its result. A
 // lock left by a crash expires.
 func TestCompleteAtOnce(t *testing.T) {

@@ -1,5 +1,5 @@
-"""Measures glossa's encoders, torch and onnxruntime on the same random models and tokens, in
-turn, and prints texts a second and the ratios as a table in Markdown.
+"""Measures glossa's encoders, torch, onnxruntime and llama.cpp on the same random models and
+tokens, in turn, and prints texts a second and the ratios as a table in Markdown.
 
 Texts of one request have the same length, so no peer computes padding, and are tokens, so no
 tokenizer is measured. Torch computes what sentence-transformers calls: the model of
@@ -24,7 +24,13 @@ import onnxruntime
 import tokenizers
 import torch
 import transformers
+from gguf import GGMLQuantizationType
 from onnxruntime.quantization import QuantType, quantize_dynamic
+
+import ggufs
+
+sys.path.append(str(pathlib.Path(__file__).parent.parent))
+import llama
 
 FIRST, LAST = 1000, 20000
 SLOW = 5  # seconds: a request that takes longer is measured once
@@ -112,6 +118,22 @@ def by_onnx(path, threads):
     return seconds
 
 
+def by_llama(lib, path, threads, model):
+    texts, width = llama.Texts(lib, path, threads), model.model.config.hidden_size
+    ids, mask = inputs(16, 2)
+    with torch.inference_mode():
+        want = model(torch.from_numpy(ids), torch.from_numpy(mask)).numpy()
+    got = np.array(texts.embed(ids.tolist(), width))
+    cosine = (want * got).sum(1) / np.linalg.norm(want, axis=1) / np.linalg.norm(got, axis=1)
+    if cosine.min() < 0.99:
+        sys.exit(f"llama.cpp computes other vectors of {path}: cosine {cosine}")
+
+    def seconds(tokens, batch):
+        ids = inputs(tokens, batch)[0].tolist()
+        return timed(lambda: texts.embed(ids, width))
+    return seconds
+
+
 def export(model, directory):
     """Writes the model for onnxruntime, in float32 and with its dynamic int8."""
     whole, small = str(directory / "f32.onnx"), str(directory / "int8.onnx")
@@ -143,6 +165,12 @@ def measure(a, shape, threads, points):
     if a.onnx:
         whole, small = export(model, directory)
         contenders["onnxruntime f32"], contenders["onnxruntime int8"] = by_onnx(whole, threads), by_onnx(small, threads)
+    if a.libraries:
+        lib = llama.load(a.libraries)
+        for quant, kind in ("f32", GGMLQuantizationType.F32), ("q8_0", GGMLQuantizationType.Q8_0):
+            path = str(directory / f"{quant}.gguf")
+            ggufs.write(model.model, path, kind)
+            contenders[f"llama.cpp {quant}"] = by_llama(lib, path, threads, model)
     try:
         for tokens, batch in points:
             seen = {name: [] for name in contenders}
@@ -176,12 +204,15 @@ def main():
     p.add_argument("--tokens", default="16,128,512")
     p.add_argument("--batches", default="1,64")
     p.add_argument("--rounds", type=int, default=5)
+    p.add_argument("--libraries", help="the directory of llama.cpp's libraries")
+    p.add_argument("--kind", help="how they were made")
     p.add_argument("--onnx", action=argparse.BooleanOptionalAction, default=True)
     a = p.parse_args()
     numbers = lambda text: [int(n) for n in text.split(",")]
-    names = ["glossa f32", "glossa q8_0", "torch f32"] + (["onnxruntime f32", "onnxruntime int8"] if a.onnx else [])
+    names = ["glossa f32", "glossa q8_0", "torch f32"] + (["onnxruntime f32", "onnxruntime int8"] if a.onnx else []) + (
+        ["llama.cpp f32", "llama.cpp q8_0"] if a.libraries else [])
     print(f"{datetime.date.today().isoformat()}, {processor()}; torch {torch.__version__}, transformers {transformers.__version__}, "
-          f"onnxruntime {onnxruntime.__version__}. Texts a second, medians of {a.rounds} requests in turn, or one that takes longer than {SLOW} s; the ratios are glossa's "
+          f"onnxruntime {onnxruntime.__version__}{', llama.cpp ' + a.kind if a.kind else ''}. Texts a second, medians of {a.rounds} requests in turn, or one that takes longer than {SLOW} s; the ratios are glossa's "
           "f32 to the fastest peer in f32, and glossa's q8_0 to the fastest peer.\n")
     heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_0", "f32 ratio", "q8_0 ratio", "load"]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
