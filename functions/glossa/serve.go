@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -36,6 +37,7 @@ type serveOptions struct {
 	accounts, namespace string
 	hosts, origins      string
 	logLevel, logFormat string
+	keepAlive           time.Duration
 }
 
 // flags adds the flags.
@@ -55,6 +57,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.namespace, "namespace", "", "write metrics in CloudWatch's embedded format with this namespace to the standard output, instead of log lines")
 	f.StringVar(&o.hosts, "hosts", "", "`names` of the server, separated by commas; without keys the server answers only these, localhost and IP addresses; * for all")
 	f.StringVar(&o.origins, "origins", "", "`URLs` of other web pages that may use the server, separated by commas, such as https://app.example.com; * for all")
+	f.DurationVar(&o.keepAlive, "keep-alive", app.DefaultKeepAlive, "silence after which a stream sends a keep-alive, a `time` such as 30s; 0: it sends none")
 	f.StringVar(&o.logLevel, "log-level", "info", "`level` of the least important log lines: debug, info, warn or error")
 	f.StringVar(&o.logFormat, "log-format", logFormats()[0], "`form` of log lines: "+strings.Join(logFormats(), ", ")+"; auto is text on a terminal and JSON elsewhere")
 	withVariables(f, serveSettings(f)...)
@@ -137,6 +140,9 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 	}
 	if cfg.Origins, err = app.ParseList(o.origins, httpx.CheckOrigins); err != nil {
 		return cfg, usagef("--origins: %w", err)
+	}
+	if cfg.KeepAlive, err = app.ParseKeepAlive(o.keepAlive); err != nil {
+		return cfg, usagef("--keep-alive: %w", err)
 	}
 	if o.memory != "" {
 		if cfg.Memory, err = memory.ParseSize(o.memory); err != nil {

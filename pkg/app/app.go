@@ -273,7 +273,7 @@ func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 
 // mux serves routes; paths that are like none are answered with an error of the shape fallback.
 func (a *App) mux(browsers httpx.Browsers, routes []httpx.Route, fallback httpx.Errors) *httpx.Mux {
-	mux := &httpx.Mux{Routes: routes, Fallback: fallback, Browsers: browsers, Guard: a.guard, Bodies: a.bodies}
+	mux := &httpx.Mux{Routes: routes, Fallback: fallback, Browsers: browsers, Guard: a.guard, Bodies: a.bodies, KeepAlive: cmp.Or(a.cfg.KeepAlive, DefaultKeepAlive)}
 	if a.activity != nil {
 		mux.Begin = a.activity.Begin
 	}

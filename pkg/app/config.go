@@ -29,6 +29,17 @@ import (
 const (
 	DefaultWorkers = 8 // requests share the passes of a model: more workers add little
 	WaitingPerWork = 8 // places in the queue for each worker
+	// DefaultKeepAlive is what the HTML standard, 9.2.7, advises, and half of the shortest silence
+	// after which common gateways end a stream: 30 s of CloudFront and of edge-optimised APIs of
+	// API Gateway.
+	DefaultKeepAlive = 15 * time.Second
+)
+
+// Bounds of [Config].KeepAlive: the longest is the silence after which API Gateway ends a
+// stream.
+const (
+	minKeepAlive = 100 * time.Millisecond
+	maxKeepAlive = 5 * time.Minute
 )
 
 // Config configures the models, the routes and the server. Its zero value serves the
@@ -99,6 +110,10 @@ type Config struct {
 	Metrics   io.Writer
 	Namespace string // of these metrics; "": the namespace of seed 003
 
+	// KeepAlive is the silence after which a stream sends a keep-alive; 0: [DefaultKeepAlive];
+	// negative: it sends none.
+	KeepAlive time.Duration
+
 	Level slog.Level // of [NewLog]
 	Host  host.Config
 	// Listen is the address for plain HTTP, host:port. The host is one of the server's names.
@@ -152,6 +167,7 @@ func Variables() [][2]string {
 		{"GLOSSA_OPEN", "true: a function requires no key"},
 		{"GLOSSA_STREAM_REST", "true: the REST API's integration streams"},
 		{"GLOSSA_STREAM_URL", "true: the function URL streams"},
+		{"GLOSSA_KEEP_ALIVE", "silence after which a stream sends a keep-alive, such as 30s; default " + DefaultKeepAlive.String() + "; 0: it sends none"},
 		{"GLOSSA_LISTEN", "host:port of a function that runs outside of Lambda; default localhost:8080"},
 		{"GLOSSA_BASE_PATH", "base path of a custom domain"},
 		{"GLOSSA_HOSTS", "host names of the server, separated by commas; without keys, requests for other names are rejected, except localhost and IP addresses; * for all"},
@@ -208,6 +224,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	} else {
 		cfg.KeepResponses = time.Duration(e.count("GLOSSA_RESPONSE_DAYS")) * 24 * time.Hour
 	}
+	cfg.KeepAlive = e.keepAlive("GLOSSA_KEEP_ALIVE")
 	var err error
 	limits := memory.Detect(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
 	if getenv("GOMEMLIMIT") == "" { // Go's runtime reads it itself
@@ -262,6 +279,33 @@ func (e *env) count(name string) int {
 		e.fail(name, fmt.Errorf("must be a positive integer, not %q", value))
 	}
 	return n
+}
+
+func (e *env) keepAlive(name string) time.Duration {
+	value := e.get(name)
+	if value == "" {
+		return 0
+	}
+	every, err := time.ParseDuration(value)
+	if err != nil {
+		e.fail(name, fmt.Errorf("must be a time such as 30s, not %q", value))
+		return 0
+	}
+	if every, err = ParseKeepAlive(every); err != nil {
+		e.fail(name, err)
+	}
+	return every
+}
+
+// ParseKeepAlive returns the value of [Config].KeepAlive for a setting, in which 0 means none.
+func ParseKeepAlive(setting time.Duration) (time.Duration, error) {
+	switch {
+	case setting == 0:
+		return -1, nil
+	case setting < minKeepAlive || setting > maxKeepAlive:
+		return 0, fmt.Errorf("must be 0 or from %v to %v, not %v", minKeepAlive, maxKeepAlive, setting)
+	}
+	return setting, nil
 }
 
 // address parses a base URL.

@@ -3,6 +3,7 @@ package app
 import (
 	"cmp"
 	"context"
+	"net/http"
 	"net/url"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -120,9 +121,7 @@ func described(rec *catalog.Record) (remote.Model, error) {
 
 // tellDropped names the parameters that a model lacks, and that its record drops, in a header.
 func tellDropped(ctx context.Context, names []string) {
-	if h := httpx.RecordOf(ctx).Header; h != nil {
-		httpx.Ignore(h, names...)
-	}
+	httpx.RecordOf(ctx).SetHeader(func(h http.Header) { httpx.Ignore(h, names...) })
 }
 
 // count counts tokens that no chunk reports, and their cost.

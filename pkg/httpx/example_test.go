@@ -1,6 +1,7 @@
 package httpx_test
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -50,7 +51,7 @@ func ExampleMux() {
 // A stream sends each value as it comes.
 func ExampleStream() {
 	w := httptest.NewRecorder()
-	stream := httpx.NewStream(w, httpx.SSE)
+	stream := httpx.NewStream(context.Background(), w, httpx.SSE)
 	for _, word := range []string{"Hello", "there"} {
 		if err := stream.Send(map[string]string{"text": word}); err != nil {
 			return // the client left

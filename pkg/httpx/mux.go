@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"glossa/pkg/llm"
@@ -36,6 +37,9 @@ type Mux struct {
 	Log *slog.Logger
 	// Bodies bounds the bodies in memory; nil: the mux has its own.
 	Bodies *Bodies
+	// KeepAlive is the silence after which a stream sends a keep-alive, see [Stream.Await]; 0:
+	// it sends none.
+	KeepAlive time.Duration
 }
 
 // Handler mounts the routes. It panics if two of them conflict.
@@ -121,7 +125,10 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rec := &Record{
 			ID: requestID(r), Method: r.Method, Route: route.Pattern, Dialect: route.Dialect, Permission: route.Permission,
-			Trace: traceOf(r.Header), Start: time.Now(), Header: w.Header(), maxBody: limit, lease: &lease{of: bodies}, errors: route.shape(r.Header),
+			Trace: traceOf(r.Header), Start: time.Now(), Header: w.Header(), maxBody: limit, lease: &lease{of: bodies}, errors: route.shape(r.Header), keepAlive: m.KeepAlive,
+		}
+		if m.KeepAlive > 0 {
+			rec.beginning = new(sync.Mutex)
 		}
 		t := &tracker{w, rec}
 		w.Header().Set("X-Request-Id", rec.ID)

@@ -140,7 +140,7 @@ func TestGuard(t *testing.T) {
 func TestErrors(t *testing.T) {
 	sse := func(after error) Handler {
 		return func(w http.ResponseWriter, _ *http.Request) error {
-			if err := NewStream(w, SSE).Send(map[string]int{"n": 1}); err != nil {
+			if err := NewStream(context.Background(), w, SSE).Send(map[string]int{"n": 1}); err != nil {
 				return err
 			}
 			return after
@@ -237,8 +237,8 @@ func TestGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		sent := 0
 		var seen *Record
-		m := &Mux{Observe: func(r *Record) { seen = r }, Routes: []Route{{Method: "GET", Pattern: "/", Errors: shape{}, Handle: func(w http.ResponseWriter, _ *http.Request) error {
-			s := NewStream(w, NDJSON)
+		m := &Mux{Observe: func(r *Record) { seen = r }, Routes: []Route{{Method: "GET", Pattern: "/", Errors: shape{}, Handle: func(w http.ResponseWriter, r *http.Request) error {
+			s := NewStream(r.Context(), w, NDJSON)
 			for {
 				if err := s.Send(sent); err != nil {
 					return err
@@ -270,7 +270,7 @@ func TestStream(t *testing.T) {
 		{Plain, "text/plain; charset=utf-8", "{\"a\":\"<é>\"}[DONE]"},
 	} {
 		w := httptest.NewRecorder()
-		s := NewStream(w, test.framing)
+		s := NewStream(t.Context(), w, test.framing)
 		if len(w.Header()) != 0 {
 			t.Errorf("headers before the first value: %v", w.Header())
 		}
@@ -280,7 +280,7 @@ func TestStream(t *testing.T) {
 		}
 	}
 	w := httptest.NewRecorder()
-	if err := NewStream(w, SSE).Send(math.Inf(1)); err == nil || w.Body.Len() != 0 || len(w.Header()) != 0 {
+	if err := NewStream(context.Background(), w, SSE).Send(math.Inf(1)); err == nil || w.Body.Len() != 0 || len(w.Header()) != 0 {
 		t.Errorf("infinity: %v, %q", err, w.Body)
 	}
 }

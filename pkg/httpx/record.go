@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"glossa/pkg/llm"
@@ -41,12 +42,15 @@ type Record struct {
 	// Wrote, if set, is called with each piece of the model's answer, by one goroutine at a time.
 	Wrote func()
 
-	// Header is the header of the answer. Values set before the first byte are sent.
+	// Header is the header of the answer. Values set before the first byte are sent. Once a
+	// model is asked, [Record.SetHeader] sets them.
 	Header http.Header
 
-	maxBody int64
-	lease   *lease // of the body; nil outside of a mux
-	errors  Errors // the shape of the request's errors
+	keepAlive time.Duration // the silence after which a stream sends one; 0: none
+	beginning *sync.Mutex   // guards Header and Status; nil if keepAlive is 0
+	maxBody   int64
+	lease     *lease // of the body; nil outside of a mux
+	errors    Errors // the shape of the request's errors
 }
 
 // CostHeader is the header of an answer with its cost in US dollars. Streams do not have it,
@@ -57,9 +61,27 @@ const CostHeader = "X-Glossa-Cost"
 // that has not begun.
 func (rec *Record) Count(u llm.Usage) {
 	rec.Usage.Add(u)
-	if rec.Usage.Cost.Known && rec.Status == 0 && rec.Header != nil {
-		rec.Header.Set(CostHeader, rec.Usage.Cost.USD.String())
+	if rec.Usage.Cost.Known {
+		rec.SetHeader(func(h http.Header) { h.Set(CostHeader, rec.Usage.Cost.USD.String()) })
 	}
+}
+
+// SetHeader calls set with the header of an answer that has not begun. Unlike the header
+// itself, it may be used while a stream sends keep-alives.
+func (rec *Record) SetHeader(set func(http.Header)) {
+	defer rec.lock()()
+	if rec.Status == 0 && rec.Header != nil {
+		set(rec.Header)
+	}
+}
+
+// lock keeps keep-alives from beginning the answer, until the returned function is called.
+func (rec *Record) lock() (unlock func()) {
+	if rec.beginning == nil {
+		return func() {}
+	}
+	rec.beginning.Lock()
+	return rec.beginning.Unlock
 }
 
 // Piece records a piece of the model's answer: the time of the first one, and that it was
@@ -137,6 +159,7 @@ type tracker struct {
 }
 
 func (t *tracker) WriteHeader(status int) {
+	defer t.rec.lock()()
 	if t.rec.Status == 0 && status >= http.StatusOK {
 		t.rec.Status = status
 		t.rec.FirstByte = time.Since(t.rec.Start)

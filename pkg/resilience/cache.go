@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"net/http"
 	"strconv"
 	"time"
 
@@ -191,13 +192,14 @@ func (a *answers) record(k key, seq iter.Seq2[intercept.Piece, error]) {
 // setHeader sets [CacheHeader] and Age. A request that has several answers is a hit if all
 // of them are, and as old as the oldest.
 func (a *answers) setHeader(what string, age time.Duration) {
-	h := httpx.RecordOf(a.ctx).Header
-	if what == "miss" {
-		h.Del("Age")
-	} else if h.Get(CacheHeader) == "miss" {
-		return
-	} else if before, err := strconv.Atoi(h.Get("Age")); err != nil || before < int(age.Seconds()) {
-		h.Set("Age", strconv.Itoa(int(age.Seconds())))
-	}
-	h.Set(CacheHeader, what)
+	httpx.RecordOf(a.ctx).SetHeader(func(h http.Header) {
+		if what == "miss" {
+			h.Del("Age")
+		} else if h.Get(CacheHeader) == "miss" {
+			return
+		} else if before, err := strconv.Atoi(h.Get("Age")); err != nil || before < int(age.Seconds()) {
+			h.Set("Age", strconv.Itoa(int(age.Seconds())))
+		}
+		h.Set(CacheHeader, what)
+	})
 }

@@ -3,6 +3,7 @@ package resilience
 import (
 	"context"
 	"iter"
+	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -258,7 +259,7 @@ func (s *search) charge(p intercept.Piece) {
 func (s *search) note(model *llm.ModelInfo) {
 	rec := httpx.RecordOf(s.ctx)
 	rec.Model, rec.Family = model.Name, model.Family
-	rec.Header.Set(ModelHeader, model.Name)
+	rec.SetHeader(func(h http.Header) { h.Set(ModelHeader, model.Name) })
 }
 
 func tooSlow() error {

@@ -96,8 +96,8 @@ func complete(w http.ResponseWriter, r *http.Request, call httpx.Call[completeRe
 
 // stream sends the events of completions as their chunks arrive.
 func stream(w http.ResponseWriter, r *http.Request, model llm.Backend, req *llm.Request, h head) error {
-	out := httpx.NewStream(w, httpx.SSE)
-	for chunk, err := range model.Generate(r.Context(), req) {
+	out := httpx.NewStream(r.Context(), w, httpx.SSE.KeptAliveBy(httpx.BlankLine))
+	for chunk, err := range out.Await(model.Generate(r.Context(), req)) {
 		if err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@ package alpha
 import (
 	"context"
 	"errors"
+	"iter"
 	"net/http"
 	"slices"
 
@@ -131,24 +132,24 @@ func (cfg Config) openGenerate(r *http.Request, in *generateRequest) (*llm.Model
 }
 
 func inference(w http.ResponseWriter, r *http.Request, call httpx.Call[inferenceRequest, *llm.Request, *llm.Model]) error {
-	out := httpx.NewStream(w, httpx.SSE)
-	if err := stream(r.Context(), call.Model, call.Req, func(text string) error { return out.Send(token{text}) }); err != nil {
+	out := httpx.NewStream(r.Context(), w, httpx.SSE)
+	if err := stream(out.Await(call.Model.Generate(r.Context(), call.Req)), func(text string) error { return out.Send(token{text}) }); err != nil {
 		return notFoundAsInvalid(err)
 	}
 	return out.Text("[DONE]")
 }
 
 func chat(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *llm.Model]) error {
-	out := httpx.NewStream(w, httpx.Plain)
-	if err := stream(r.Context(), call.Model, call.Req, out.Text); err != nil {
+	out := httpx.NewStream(r.Context(), w, httpx.Plain)
+	if err := stream(call.Model.Generate(r.Context(), call.Req), out.Text); err != nil {
 		return notFoundAsInvalid(err)
 	}
 	return out.Text("") // starts the answer even if it is empty
 }
 
 // stream sends the texts of the only row as they arrive.
-func stream(ctx context.Context, model *llm.Model, req *llm.Request, send func(string) error) error {
-	for chunk, err := range model.Generate(ctx, req) {
+func stream(chunks iter.Seq2[llm.Chunk, error], send func(string) error) error {
+	for chunk, err := range chunks {
 		if err != nil {
 			return err
 		}

@@ -99,11 +99,14 @@ func (f follower) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 	}
 }
 
+// ping is the event that keeps a stream alive. It may come at any time.
+const ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
+
 // stream sends the events of an answer as its chunks come. An error before the first one has a
 // status of its own.
 func (a *answer) stream(w http.ResponseWriter, r *http.Request, model *llm.Model) error {
-	out, begun := httpx.NewStream(w, httpx.SSE), false
-	for chunk, err := range model.Generate(r.Context(), a.gen.Request) {
+	out, begun := httpx.NewStream(r.Context(), w, httpx.SSE.KeptAliveBy(ping)), false
+	for chunk, err := range out.Await(model.Generate(r.Context(), a.gen.Request)) {
 		if err == nil && !begun {
 			begun = true
 			a.begin(a.gen.input(r.Context(), model))

@@ -88,8 +88,9 @@ func (cfg Config) stream(w http.ResponseWriter, r *http.Request) error {
 	if in.EmptyLines != nil {
 		empty = *in.EmptyLines
 	}
-	lines := httpx.NewStream(w, httpx.NDJSON)
-	for out, err := range in.model.call(r.Context(), in.Body, true) {
+	lines := httpx.NewStream(r.Context(), w, httpx.NDJSON)
+	unknown := func(map[string]any) bool { return false } // which event is the last one
+	for out, err := range httpx.Await(lines, in.model.call(r.Context(), in.Body, true), unknown) {
 		if err != nil {
 			return err
 		}
@@ -99,6 +100,9 @@ func (cfg Config) stream(w http.ResponseWriter, r *http.Request) error {
 		if err := lines.Send(out); err != nil {
 			return err
 		}
+	}
+	if lines.Skipped() { // a space alone is not a line of JSON
+		return lines.Send(map[string]any{})
 	}
 	return nil
 }

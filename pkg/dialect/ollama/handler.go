@@ -147,8 +147,8 @@ func (cfg Config) answer(w http.ResponseWriter, r *http.Request, req *llm.Reques
 // stream sends the lines of an answer as its chunks come. An error before the first one has a
 // status of its own.
 func (a *answer) stream(w http.ResponseWriter, r *http.Request, req *llm.Request, model *llm.Model) error {
-	out := httpx.NewStream(w, httpx.NDJSON)
-	for chunk, err := range model.Generate(r.Context(), req) {
+	out := httpx.NewStream(r.Context(), w, httpx.NDJSON)
+	for chunk, err := range out.Await(model.Generate(r.Context(), req)) {
 		if err != nil {
 			return rename(err)
 		}

@@ -43,8 +43,8 @@ func (s *completions) whole(w http.ResponseWriter, r *http.Request, model *llm.M
 
 // stream sends the events of a completion as its chunks come.
 func (s *completions) stream(w http.ResponseWriter, r *http.Request, model *llm.Model, req *llm.Request) error {
-	out := httpx.NewStream(w, httpx.SSE)
-	for chunk, err := range model.Generate(r.Context(), req) {
+	out := httpx.NewStream(r.Context(), w, httpx.SSE)
+	for chunk, err := range out.Await(model.Generate(r.Context(), req)) {
 		if err != nil {
 			return err
 		}

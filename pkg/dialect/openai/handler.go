@@ -168,8 +168,12 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 		begun:        make([]bool, req.Rows()),
 		called:       make([]bool, req.Rows()),
 	}
-	out := httpx.NewStream(w, httpx.SSE)
-	for chunk, err := range model.Generate(r.Context(), req) {
+	framing := httpx.SSE
+	if s.toAlephAlpha {
+		framing = framing.KeptAliveBy(httpx.BlankLine)
+	}
+	out := httpx.NewStream(r.Context(), w, framing)
+	for chunk, err := range out.Await(model.Generate(r.Context(), req)) {
 		if err != nil {
 			return err
 		}

@@ -127,7 +127,7 @@ func (g *generation) rename(err error) error {
 
 // stream sends the events of an answer as its chunks come.
 func (a *answer) stream(ctx context.Context, w http.ResponseWriter, model *llm.Model) error {
-	out, begun := httpx.NewStream(w, httpx.SSE), false
+	out, begun := httpx.NewStream(ctx, w, httpx.SSE), false
 	send := func() error {
 		for _, e := range a.take() {
 			if err := out.Event(e.Type, e); err != nil {
@@ -136,7 +136,7 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter, model *llm.M
 		}
 		return nil
 	}
-	for chunk, err := range model.Generate(ctx, a.gen.Request) {
+	for chunk, err := range out.Await(model.Generate(ctx, a.gen.Request)) {
 		stopped := err != nil && a.wasCancelled()
 		if (err == nil || stopped) && !begun {
 			begun = true

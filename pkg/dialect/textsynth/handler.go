@@ -62,8 +62,8 @@ func answerCompletion(w http.ResponseWriter, r *http.Request, call httpx.Call[co
 // some clients treat the data of one read as one answer.
 func (c *completionRequest) stream(w http.ResponseWriter, r *http.Request, model llm.Backend, req *llm.Request) error {
 	s := completionStream{many: c.many(), rows: make([]llm.Chunk, req.Rows())}
-	out := httpx.NewStream(w, httpx.LineFeed)
-	for chunk, err := range model.Generate(r.Context(), req) {
+	out := httpx.NewStream(r.Context(), w, httpx.LineFeed)
+	for chunk, err := range out.Await(model.Generate(r.Context(), req)) {
 		if err != nil {
 			return err
 		}

@@ -233,7 +233,7 @@ func TestLimitsThatNoRecordMaps(t *testing.T) {
 	b := New(Config{Ledger: book, Now: at(noon())})
 	account := dayOf("key k", noon())
 	for _, m := range []llm.Backend{speaker{&atomic.Int64{}, 100, 0}, unlimited{speaker{&atomic.Int64{}, 100, 0}}} {
-		h := &hold{header: http.Header{}, now: b.cfg.Now, quotas: []quota{{account, tokens, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
+		h := &hold{rec: &httpx.Record{}, now: b.cfg.Now, quotas: []quota{{account, tokens, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
 		limited := backend{m, &llm.ModelInfo{Context: 200_000}, []*hold{h}}
 		fitted, err := limited.fit(t.Context(), httpx.RecordOf(t.Context()), &llm.Request{Prompts: []llm.Prompt{llm.Text("x")}})
 		if _, ok := m.(unlimited); err != nil || (fitted.MaxTokens == nil) != ok {

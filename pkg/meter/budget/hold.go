@@ -8,14 +8,15 @@ import (
 	"sync"
 	"time"
 
+	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
 
 // A hold is the reservation of one request in one unit: the same amount of each budget.
 type hold struct {
-	unit   unit
-	header http.Header // of the answer
-	now    func() time.Time
+	unit unit
+	rec  *httpx.Record // of the request
+	now  func() time.Time
 
 	mu       sync.Mutex
 	leases   []*lease
@@ -122,9 +123,11 @@ func (h *hold) show() {
 		}
 		least = left
 		of := h.unit.header()
-		h.header.Set("X-Ratelimit-Limit-"+of, h.unit.format(h.quotas[i].limit))
-		h.header.Set("X-Ratelimit-Remaining-"+of, h.unit.format(left))
-		h.header.Set("X-Ratelimit-Reset-"+of, spell(l.at.End.Sub(h.now())))
+		h.rec.SetHeader(func(header http.Header) {
+			header.Set("X-Ratelimit-Limit-"+of, h.unit.format(h.quotas[i].limit))
+			header.Set("X-Ratelimit-Remaining-"+of, h.unit.format(left))
+			header.Set("X-Ratelimit-Reset-"+of, spell(l.at.End.Sub(h.now())))
+		})
 	}
 }
 

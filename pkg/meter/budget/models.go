@@ -67,7 +67,7 @@ func (b *Budgets) hold(ctx context.Context) []*hold {
 	var holds []*hold
 	for _, q := range list {
 		if n := len(holds); n == 0 || holds[n-1].unit != q.unit {
-			holds = append(holds, &hold{unit: q.unit, header: rec.Header, now: b.cfg.Now})
+			holds = append(holds, &hold{unit: q.unit, rec: rec, now: b.cfg.Now})
 		}
 		h := holds[len(holds)-1]
 		h.quotas = append(h.quotas, q)
