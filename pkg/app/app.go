@@ -13,6 +13,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"glossa/pkg/account"
 	"glossa/pkg/catalog"
@@ -273,13 +274,17 @@ func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 
 // mux serves routes; paths that are like none are answered with an error of the shape fallback.
 func (a *App) mux(browsers httpx.Browsers, routes []httpx.Route, fallback httpx.Errors) *httpx.Mux {
-	mux := &httpx.Mux{Routes: routes, Fallback: fallback, Browsers: browsers, Guard: a.guard, Bodies: a.bodies, KeepAlive: cmp.Or(a.cfg.KeepAlive, DefaultKeepAlive)}
+	mux := &httpx.Mux{Routes: routes, Fallback: fallback, Browsers: browsers, Guard: a.guard, Bodies: a.bodies, KeepAlive: a.keepAlive()}
 	if a.activity != nil {
 		mux.Begin = a.activity.Begin
 	}
 	mux.Observe, mux.Log = a.observers()
 	return mux
 }
+
+// keepAlive returns the silence after which a stream sends a keep-alive; none if it is not
+// positive.
+func (a *App) keepAlive() time.Duration { return cmp.Or(a.cfg.KeepAlive, DefaultKeepAlive) }
 
 // Report logs the served models. The catalog logs the others.
 func (a *App) Report(ctx context.Context) {

@@ -51,7 +51,8 @@ func (m slowModel) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm
 // writes records each write to an answer.
 type writes struct {
 	*httptest.ResponseRecorder
-	list []string
+	list   []string
+	errors httpx.Errors // of the route
 }
 
 func (w *writes) Write(b []byte) (int, error) {
@@ -102,13 +103,16 @@ func dialects(models llm.Fixed) (all []httpx.Route) {
 	return all
 }
 
-// slowStreams are requests for streams, at least one for each route that streams, and their
-// keep-alives.
-var slowStreams = []struct{ name, path, agent, body, keepAlive string }{
+// A slowStream is a request for a stream of a route, and the keep-alive of the stream.
+type slowStream struct{ name, path, agent, body, keepAlive string }
+
+// slowStreams has at least one request for each route that streams.
+var slowStreams = []slowStream{
 	{"POST /v1/chat/completions", "", "", `{"messages":[{"role":"user","content":"a"}],"stream":true}`, ": keep-alive\n\n"},
 	{"POST /chat/completions", "", "", `{"messages":[{"role":"user","content":"a"}],"stream":true}`, ": keep-alive\n\n"},
 	{"POST /chat/completions", "", "Aleph-Alpha-Python-Client-11.5.1", `{"messages":[{"role":"user","content":"a"}],"stream":true}`, "\n"},
-	{"POST /v1/completions", "", "", `{"prompt":"a","stream":true}`, ": keep-alive\n\n"},
+	{"POST /v1/completions", "", "", `{"model":"m","prompt":"a","stream":true}`, ": keep-alive\n\n"},
+	{"POST /vllm/{id...}/v1/completions", "/vllm/m/v1/completions", "", `{"model":"m","prompt":"a","stream":true}`, ": keep-alive\n\n"},
 	{"POST /v1/responses", "", "", `{"input":"a","stream":true}`, ": keep-alive\n\n"},
 	{"POST /v1/messages", "", "", `{"model":"m","messages":[{"role":"user","content":"a"}],"max_tokens":9,"stream":true}`, "event: ping\ndata: {\"type\":\"ping\"}\n\n"},
 	{"GET /api/inference", "/api/inference?model=m&query=a", "", "", ": keep-alive\n\n"},
@@ -134,60 +138,85 @@ func routesFor(all []httpx.Route, name, agent string) (list []httpx.Route) {
 
 func isOllama(route *httpx.Route) bool { return route.Errors == ollama.Errors }
 
+// askOver sends a request to its route over a slow model, at the same time each time.
+func (test *slowStream) askOver(t *testing.T, m slowModel, every time.Duration) (w *writes) {
+	synctest.Test(t, func(t *testing.T) {
+		models := llm.Fixed{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local", Run: &llm.Run{}}, Backend: m}}
+		list := routesFor(dialects(models), test.name, test.agent)
+		if len(list) != 1 {
+			t.Fatalf("%s: %d routes", test.name, len(list))
+		}
+		path := test.path
+		if path == "" {
+			_, path, _ = strings.Cut(test.name, " ")
+		}
+		w = askSlow(list, every, path, test.agent, test.body)
+		w.errors = list[0].Errors
+	})
+	return w
+}
+
 // TestKeepAlives checks the streams of all dialects over a slow model: with keep-alives they
 // have the same events, an early error its status, and a late one its event.
 func TestKeepAlives(t *testing.T) {
 	const every = 15 * time.Second
+	slow := slowModel{wait: 40 * time.Second}
 	busy := llm.Errorf(llm.Overloaded, "busy")
 	tried := map[string]bool{}
 	for _, test := range slowStreams {
-		synctest.Test(t, func(t *testing.T) {
-			path := test.path
-			if path == "" {
-				_, path, _ = strings.Cut(test.name, " ")
-			}
-			over := func(m slowModel, every time.Duration) (*writes, httpx.Route) {
-				models := llm.Fixed{{ModelInfo: llm.ModelInfo{Name: "m", Family: "local", Run: &llm.Run{}}, Backend: m}}
-				list := routesFor(dialects(models), test.name, test.agent)
-				if len(list) != 1 {
-					t.Fatalf("%s: %d routes", test.name, len(list))
-				}
-				return askSlow(list, every, path, test.agent, test.body), list[0]
-			}
-			silent, _ := over(slowModel{wait: 40 * time.Second}, 0)
-			want, before := silent.without(test.keepAlive)
-			kept, route := over(slowModel{wait: 40 * time.Second}, every)
-			got, n := kept.without(test.keepAlive)
-			wanted := 4 // two before each chunk
-			switch {
-			case test.keepAlive == "":
-				wanted = 0
-			case strings.HasPrefix(path, "/invoke"):
-				wanted, want = 6, want+"{}\n" // the last event is not known
-			}
-			if kept.Code != 200 || got != want || !strings.Contains(got, "so") || n-before != wanted {
-				t.Errorf("%s: %d, %d keep-alives\n%s\nwant %d\n%s", test.name, kept.Code, n-before, got, wanted, want)
-			}
-			if last := kept.list[len(kept.list)-1]; last == test.keepAlive {
-				t.Errorf("%s: a keep-alive is the last of %q", test.name, kept.list)
-			}
-			early, _ := over(slowModel{wait: every - 1, err: busy}, every)
-			if plain, _ := over(slowModel{err: busy}, 0); early.Code != plain.Code || early.Body.String() != plain.Body.String() || early.Code == 200 {
-				t.Errorf("%s: an early error: %d %s", test.name, early.Code, early.Body)
-			}
-			if test.keepAlive == "" {
-				return
-			}
-			late, _ := over(slowModel{wait: every + 1, err: busy}, every)
-			if late.Code != 200 || late.Body.String() != test.keepAlive+string(route.Errors.InBand(busy)) || len(late.list) != 2 {
-				t.Errorf("%s: a late error: %d %q", test.name, late.Code, late.list)
-			}
-			tried[test.name] = true
-		})
+		tried[test.name] = true
+		want, before := test.askOver(t, slow, 0).without(test.keepAlive)
+		kept := test.askOver(t, slow, every)
+		got, n := kept.without(test.keepAlive)
+		wanted := 4 // two before each chunk
+		switch {
+		case test.keepAlive == "":
+			wanted = 0
+		case test.name == "POST /invoke_stream":
+			wanted, want = 6, want+"{}\n" // the last event is not known
+		}
+		if kept.Code != 200 || got != want || !strings.Contains(got, "so") || n-before != wanted {
+			t.Errorf("%s: %d, %d keep-alives\n%s\nwant %d\n%s", test.name, kept.Code, n-before, got, wanted, want)
+		}
+		if last := kept.list[len(kept.list)-1]; last == test.keepAlive && last != "" {
+			t.Errorf("%s: a keep-alive is the last of %q", test.name, kept.list)
+		}
+		early, plain := test.askOver(t, slowModel{every - 1, busy}, every), test.askOver(t, slowModel{err: busy}, 0)
+		if early.Code != plain.Code || early.Body.String() != plain.Body.String() || early.Code == 200 {
+			t.Errorf("%s: an early error: %d %s", test.name, early.Code, early.Body)
+		}
+		if test.keepAlive == "" {
+			continue
+		}
+		late := test.askOver(t, slowModel{every + 1, busy}, every)
+		if late.Code != 200 || late.Body.String() != test.keepAlive+string(late.errors.InBand(busy)) || len(late.list) != 2 {
+			t.Errorf("%s: a late error: %d %q", test.name, late.Code, late.list)
+		}
 	}
 	for _, route := range dialects(nil) {
 		if name := route.Method + " " + route.Pattern; route.Streams && !tried[name] {
 			t.Errorf("%s was not tried", name)
+		}
+	}
+}
+
+// TestKeepAliveSetting checks the setting and its default.
+func TestKeepAliveSetting(t *testing.T) {
+	for value, want := range map[string]time.Duration{"": 0, "0": -1, "100ms": 100 * time.Millisecond, "30s": 30 * time.Second, "5m": 5 * time.Minute} {
+		cfg, err := FromEnv(func(name string) string { return map[string]string{"GLOSSA_KEEP_ALIVE": value}[name] })
+		if err != nil || cfg.KeepAlive != want {
+			t.Errorf("%q: %v, %v, want %v", value, cfg.KeepAlive, err, want)
+		}
+	}
+	for _, value := range []string{"30", "soon", "-1s", "99ms", "301s"} {
+		_, err := FromEnv(func(name string) string { return map[string]string{"GLOSSA_KEEP_ALIVE": value}[name] })
+		if err == nil || !strings.Contains(err.Error(), "GLOSSA_KEEP_ALIVE: must be ") {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+	for every, want := range map[time.Duration]time.Duration{0: DefaultKeepAlive, -1: -1, time.Second: time.Second} {
+		if got := (&App{cfg: Config{KeepAlive: every}}).keepAlive(); got != want {
+			t.Errorf("%v: %v, want %v", every, got, want)
 		}
 	}
 }
