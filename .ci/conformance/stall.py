@@ -51,13 +51,13 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 @contextlib.contextmanager
 def stalling():
-    """A server with the models `chat`, which takes chats, and `text`, which continues texts."""
+    """A server with the models slow-chat, which takes chats, and slow-text, which continues texts."""
     endpoint = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=endpoint.serve_forever)
     thread.start()
     try:
         with tempfile.TemporaryDirectory() as records:
-            for name, like in (("chat", "chat"), ("text", "completions")):
+            for name, like in (("slow-chat", "chat"), ("slow-text", "completions")):
                 subprocess.run([GLOSSA, "models", "add", "--family", "openai", "--url", f"http://127.0.0.1:{endpoint.server_address[1]}/v1",
                                 "--like", like, "--records", records, name], check=True, stdout=subprocess.DEVNULL)
             with Server("--keep-alive", EVERY, env={"GLOSSA_RECORDS": records}) as server:

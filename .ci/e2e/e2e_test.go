@@ -53,6 +53,7 @@ func TestDeployed(t *testing.T) {
 			{"the function is killed in a stream", killed},
 			{"the time of the function is over", outOfTime},
 			{"the client leaves in a stream", left},
+			{"a model is silent for longer than the API allows", silent},
 			{"the upload is cut", uploadCut},
 			{"an upload comes in parts", inParts},
 			{"an upload comes too late", urlExpired},

@@ -34,6 +34,7 @@ type gateway struct {
 	answers map[string]*Resource // its own, by type
 	grants  []*Resource
 	limit   *bucketOfTokens
+	silence time.Duration // after which it ends a stream
 }
 
 // newGateway makes the API of the templates.
@@ -43,7 +44,7 @@ func newGateway(s *Stacks, fleets map[string]*Fleet) (*gateway, error) {
 		return nil, fmt.Errorf("%d stages of %d REST APIs", len(stages), len(apis))
 	}
 	g := &gateway{stacks: s, fleets: fleets, stage: stages[0].ref(), methods: map[string]*Resource{}, answers: map[string]*Resource{},
-		grants: s.Of("AWS::Lambda::Permission")}
+		grants: s.Of("AWS::Lambda::Permission"), silence: silenceLimit(apis[0].List("EndpointConfiguration", "Types"))}
 	for _, v := range apis[0].List("BinaryMediaTypes") {
 		g.binary = append(g.binary, fmt.Sprint(v))
 	}
@@ -131,6 +132,13 @@ func (g *gateway) integrate(w http.ResponseWriter, r *http.Request, path plan.Pa
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), timeout)
 	defer cancel()
+	limitSilence(ctx, w, g.silence, func(ctx context.Context, w http.ResponseWriter) {
+		g.invoke(fleet, m, path, w, r.WithContext(ctx))
+	})
+}
+
+// invoke invokes a function until the context of the request ends.
+func (g *gateway) invoke(fleet *Fleet, m *Resource, path plan.Path, w http.ResponseWriter, r *http.Request) {
 	runtimeapi.RESTAPI(fleet, runtimeapi.REST{
 		Stage: g.stage, Streaming: m.Text("Integration", "ResponseTransferMode") == "STREAM",
 		Resource: func(request string) (string, map[string]string) {
@@ -138,13 +146,13 @@ func (g *gateway) integrate(w http.ResponseWriter, r *http.Request, path plan.Pa
 		},
 		Binary: g.isBinary,
 		Fail: func(w http.ResponseWriter, status int, message, _ string) {
-			if ctx.Err() == context.DeadlineExceeded {
+			if ctx := r.Context(); ctx.Err() == context.DeadlineExceeded || context.Cause(ctx) == errSilent {
 				g.answer(w, "INTEGRATION_TIMEOUT", http.StatusGatewayTimeout, "Endpoint request timed out")
 				return
 			}
 			g.answer(w, kindOf(status), status, message)
 		},
-	}).ServeHTTP(w, r.WithContext(ctx))
+	}).ServeHTTP(w, r)
 }
 
 // target returns the function of an integration and checks that the API may call it.

@@ -3,11 +3,13 @@
 package e2e
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +56,43 @@ func limits(t *testing.T, w *World, key string) {
 			t.Errorf("%s: %s, want %d %s", test.name, a, test.status, test.says)
 		}
 	}
+}
+
+// silent checks a stream whose model is silent for twice the limit of the API, which is shortened:
+// keep-alives hold it open, and without them it is cut.
+func silent(t *testing.T, w *World, key string) string {
+	const every = 300 * time.Millisecond
+	f, api := w.Fleets["openai"], w.Edge.api
+	env, silence := f.options.Env, api.silence
+	api.silence = 10 * every
+	defer func() {
+		f.options.Env, api.silence = env, silence
+		w.fresh(t)
+	}()
+	for _, setting := range []string{every.String(), "0"} {
+		f.options.Env = append(slices.Clone(env), "GLOSSA_KEEP_ALIVE="+setting)
+		w.fresh(t)
+		res := w.open(t, request{method: "POST", url: w.api("/v1/completions"), key: key,
+			body: `{"model": "anthropic.claude-v2", "prompt": "slowly", "max_tokens": 5, "stream": true}`})
+		lines := bufio.NewScanner(res.Body)
+		for lines.Scan() && !strings.Contains(lines.Text(), " one") {
+		}
+		alive := 0
+		for alive < 20 && lines.Scan() { // they take twice the limit
+			if lines.Text() == ": keep-alive" {
+				alive++
+			}
+		}
+		w.Models.release(t)
+		rest := ""
+		for lines.Scan() {
+			rest += lines.Text()
+		}
+		if whole := strings.Contains(rest, " two") && strings.HasSuffix(rest, "[DONE]") && lines.Err() == nil; whole != (setting != "0") {
+			t.Errorf("keep-alives every %s: %d, then %q, %v", setting, alive, rest, lines.Err())
+		}
+	}
+	return "keep-alives hold the stream open; without them it is cut"
 }
 
 // throttled exceeds the stage's rate limit while the clock is stopped.
