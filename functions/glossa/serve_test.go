@@ -92,6 +92,7 @@ func TestServeRefuses(t *testing.T) {
 		"--workers -1":                 {2, "--workers"},
 		"--namespace AWS/x":            {2, "--namespace"},
 		"--hosts glossa:8080":          {2, "--hosts"},
+		"--keep-alive 1ms":             {2, "--keep-alive: must be 0 or from 100ms to 5m"},
 		"--origins app.example.com":    {2, "--origins"},
 		"--auth":                       {1, "GLOSSA_KEYS"},
 		"--host 0.0.0.0 --port 0":      {1, "--open"},

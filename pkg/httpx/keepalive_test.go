@@ -88,6 +88,7 @@ func TestKeepAlives(t *testing.T) {
 		{"JSON", NDJSON, []step{{wait: 40 * second, text: `{"a":1}`}, {wait: 20 * second, text: `{"a":2}`}}, 200, "  {\"a\":1}\n {\"a\":2}\n"},
 		{"TextSynth's", LineFeed, []step{{wait: 20 * second, text: "{}"}}, 200, " {}\n\n"},
 		{"a text has none", Plain, []step{{wait: time.Hour, text: "a"}}, 200, "a"},
+		{"an error of a text", Plain, []step{{wait: time.Hour, err: busy}}, 429, `{"code":"overloaded","message":"busy"}` + "\n"},
 		{"a form of its own", SSE.KeptAliveBy(BlankLine), []step{{text: "a"}, {wait: 31 * second, text: "b"}}, 200, "data: a\n\n\n\ndata: b\n\n"},
 		{"an early error", SSE, []step{{wait: 14 * second, err: busy}}, 429, `{"code":"overloaded","message":"busy"}` + "\n"},
 		{"a late error", SSE, []step{{wait: 16 * second, err: busy}}, 200, ": keep-alive\n\ndata: overloaded\n\n"},
