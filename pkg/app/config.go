@@ -303,7 +303,7 @@ func ParseKeepAlive(setting time.Duration) (time.Duration, error) {
 	case setting == 0:
 		return -1, nil
 	case setting < minKeepAlive || setting > maxKeepAlive:
-		return 0, fmt.Errorf("must be 0 or from %v to %v, not %v", minKeepAlive, maxKeepAlive, setting)
+		return 0, fmt.Errorf("must be 0 or from 100ms to 5m, not %v", setting)
 	}
 	return setting, nil
 }

@@ -209,7 +209,7 @@ func (w slowWriter) Write(b []byte) (int, error) {
 func TestKeepAliveWithinAnEvent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := slowWriter{httptest.NewRecorder()}
-		list := []step{{text: strings.Repeat("a", 20)}, {wait: 30 * time.Second, text: "b", end: true}}
+		list := []step{{text: strings.Repeat("a", 20)}, {wait: 20 * time.Second, text: "b", end: true}}
 		slowMux(SSE, list, func(*Record) {}).Handler().ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 		want := "data: " + strings.Repeat("a", 20) + "\n\n: keep-alive\n\ndata: b\n\n"
 		if w.Body.String() != want {

@@ -15,6 +15,7 @@ import (
 
 	"glossa/pkg/account"
 	"glossa/pkg/intercept"
+	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
 	"glossa/pkg/table/tabletest"
@@ -228,7 +229,7 @@ func TestInvokeReserves(t *testing.T) {
 	b := New(Config{Ledger: book, Now: at(noon())})
 	account := dayOf("key k", noon())
 	for max, want := range map[any]bool{json.Number("900"): true, 900.0: true, 901: true, json.Number("1500"): false, nil: true} {
-		h := &hold{header: http.Header{}, now: b.cfg.Now, quotas: []quota{{account, tokens, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
+		h := &hold{rec: &httpx.Record{}, now: b.cfg.Now, quotas: []quota{{account, tokens, 1000, "day"}}, leases: []*lease{b.lease(account, 1000)}}
 		m := held(invoker{}, h)
 		body := map[string]any{"prompt": "x"}
 		if max != nil {
