@@ -14,8 +14,8 @@ import (
 	"time"
 
 	"glossa/pkg/account"
-	"glossa/pkg/intercept"
 	"glossa/pkg/httpx"
+	"glossa/pkg/intercept"
 	"glossa/pkg/llm"
 	"glossa/pkg/llm/llmtest"
 	"glossa/pkg/table/tabletest"
