@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"iter"
+	"math"
 	"time"
 
 	"glossa/pkg/llm"
@@ -45,7 +46,7 @@ func (s *Stream) Skipped() bool {
 }
 
 // A keepAlive is the timer of a stream's keep-alives. It belongs to the range over [Await],
-// whose end stops it. The stream's lock guards it.
+// whose end stops it. The lock of the stream guards stopped.
 type keepAlive struct {
 	s       *Stream
 	timer   *time.Timer
@@ -58,7 +59,8 @@ func (s *Stream) startKeepAlive() *keepAlive {
 	defer s.mu.Unlock()
 	s.sent = time.Now()
 	k := &keepAlive{s: s}
-	k.timer = time.AfterFunc(s.rec.keepAlive, k.send)
+	k.timer = time.AfterFunc(math.MaxInt64, k.send)
+	k.timer.Reset(s.rec.keepAlive) // only now: send, which may find the lock held, needs the timer
 	return k
 }
 
