@@ -115,10 +115,7 @@ func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) err
 	memory, free := reserve(int(min(b.load.bytes, largestBuffer)))
 	defer free()
 	for _, threads := range cfg.Threads {
-		b.machine = machine{
-			kernels: cfg.Kernels, threads: threads, memory: memory,
-			bytes: format != transformer.F32 && format != transformer.BF16,
-		}
+		b.machine = machine{kernels: cfg.Kernels, threads: threads, memory: memory, format: format}
 		team := transformer.NewTeam(threads)
 		more, err := b.phases(ctx, team, Result{Shape: m.Name, Quant: format.String(), Threads: threads}, yield)
 		team.Close()

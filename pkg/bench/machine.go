@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
 )
 
 // Sizes of a measurement of some ten milliseconds.
@@ -29,7 +30,7 @@ type machine struct {
 	kernels *kernel.Kernels
 	threads int
 	memory  []byte
-	bytes   bool // products are of bytes, not of floats
+	format  transformer.Format // of the weights
 }
 
 // measure raises the limits to the current ones of the machine.
@@ -55,10 +56,13 @@ func (m *machine) read(thread int) (total int64) {
 }
 
 func (m *machine) multiply(int) int64 {
-	if m.bytes {
-		return m.kernels.ByteRounds(enoughRounds)
+	switch m.format {
+	case transformer.F32, transformer.BF16:
+		return m.kernels.FloatRounds(enoughRounds)
+	case transformer.Q4_0:
+		return m.kernels.NibbleRounds(enoughRounds)
 	}
-	return m.kernels.FloatRounds(enoughRounds)
+	return m.kernels.ByteRounds(enoughRounds)
 }
 
 // inParallel runs work on all threads at once and returns the total work of a second.

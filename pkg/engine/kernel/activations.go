@@ -22,6 +22,7 @@ type Activations struct {
 	slices     int // of 64 inputs
 	tile       int // rows of a tile
 	data       []float32
+	pairs      []float32 // as int16; see matMulPairs. Empty if that is not used
 }
 
 // NewActivations returns room for at most the given number of rows of cols inputs, for
@@ -35,6 +36,9 @@ func (k *Kernels) NewActivations(kind Kind, rows, cols int) *Activations {
 		a.slices = int(up(cols, codedCols)) * codedCols / superCols
 	}
 	a.data = aligned(a.Tiles(rows) * a.stride())
+	if a.hasPairs(k, rows) {
+		a.pairs = aligned(a.Tiles(rows) * a.pairStride())
+	}
 	return a
 }
 
@@ -42,10 +46,20 @@ func (k *Kernels) NewActivations(kind Kind, rows, cols int) *Activations {
 func (a *Activations) Tiles(n int) int { return (n + a.tile - 1) / a.tile }
 
 // bounds returns the rows of tile t of n rows: first, ..., end-1. Tiles are as even as
-// possible.
+// possible, the larger ones first.
 func (a *Activations) bounds(n, t int) (first, end int) {
+	rows, larger := a.even(n)
+	first = t*rows + min(t, larger)
+	if t < larger {
+		rows++
+	}
+	return first, first + rows
+}
+
+// even returns the rows of the smaller tiles of n >= 1 rows, and how many have one more.
+func (a *Activations) even(n int) (rows, larger int) {
 	tiles := a.Tiles(n)
-	return n * t / tiles, n * (t + 1) / tiles
+	return n / tiles, n % tiles
 }
 
 // stride returns the distance of tiles, in words. Transposing may write past the end.
@@ -80,6 +94,9 @@ func (k *Kernels) QuantizeActivations(a *Activations, x []float32, n, from, to i
 			k.quantizeRow(a.at(t), in)
 		default:
 			k.quantizeTile(a, a.at(t), in, end-first)
+			if a.hasPairs(k, n) {
+				widenActivations(a.pairsAt(t), a.at(t), a.slices, end-first)
+			}
 		}
 	}
 }

@@ -246,6 +246,21 @@ func tileIQ4XSAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels,
 //go:noescape
 func tileMXFP4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
+// widenPanelAVX2 widens superblocks of a panel of Q8_0 weights.
+//
+//go:noescape
+func widenPanelAVX2(dst *float32, w *byte, blocks int)
+
+// widenActivationsAVX2 widens superblocks of a tile of 3 or 4 rows; it writes up to 2 words past the end of dst.
+//
+//go:noescape
+func widenActivationsAVX2(dst, act *float32, blocks, rows int)
+
+// tilePairsAVX2 computes dst (tiles * rows, 16) from a widened panel and widened tiles of 3 or 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tilePairsAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
 // tileAVX2 computes a span.
 func tileAVX2(kind Kind, t *span) {
 	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
@@ -290,6 +305,11 @@ func peakAVX2(n int)
 //
 //go:noescape
 func peakBytesAVX2(n int)
+
+// peakNibblesAVX2 runs n rounds of 12 independent multiply-adds of bytes and nibbles.
+//
+//go:noescape
+func peakNibblesAVX2(n int)
 
 // readAVX2 reads blocks of 256 bytes.
 //

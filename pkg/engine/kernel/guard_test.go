@@ -128,13 +128,49 @@ func TestPackedStaysInside(t *testing.T) {
 	})
 }
 
+// TestPairsStayInside: the same of products with widened weights.
+func TestPairsStayInside(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		if pairsFrom(k.isa) == 0 {
+			return
+		}
+		f := &fence{t: t}
+		for blocks := 1; blocks <= pairBlocks; blocks++ {
+			weights := Quantize(Q8_0, random(source(), packedRows*blocks*superCols), packedRows, blocks*superCols).data
+			f.run("widenPanel", blocks, func() {
+				widenPanel(f.random(blocks*pairPanelWords), f.bytes(weights), blocks)
+			})
+			for rows := 3; rows <= 4; rows++ {
+				stride := blocks * pairWords * rows
+				f.run("widenActivations", blocks, func() {
+					widenActivations(f.random(stride+2), f.random(blocks*quantWords*rows), blocks, rows)
+				})
+				const tiles, ldd = 3, 50
+				f.run("tilePairs", blocks, func() {
+					tilePairs(&pairSpan{
+						dst: f.random((tiles*rows-1)*ldd + packedRows), ldd: ldd, w: f.random(blocks * pairPanelWords),
+						act: f.random(tiles * stride), stride: stride, blocks: blocks, tiles: tiles, rows: rows,
+					})
+				})
+			}
+		}
+	})
+}
+
+// bytes returns a copy of b, of whole words, that ends at a fence.
+func (f *fence) bytes(b []byte) []byte {
+	words := f.slice(make([]float32, len(b)/4))
+	copied := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), len(b))
+	copy(copied, b)
+	return copied
+}
+
 // span returns three panels for rows rows, in rows of 50.
 func (f *fence) span(kind Kind, blocks, rows int) *span {
 	const panels, ldd = 3, 50
-	weights := f.slice(make([]float32, panels*blocks*formats[kind].bytes/4))
 	return &span{
 		dst: f.random((rows-1)*ldd + panels*packedRows), ldd: ldd,
-		w:      unsafe.Slice((*byte)(unsafe.Pointer(&weights[0])), 4*len(weights)),
+		w:      f.bytes(make([]byte, panels*blocks*formats[kind].bytes)),
 		act:    f.random(blocks*formats[kind].cols/superCols*formats[kind].words*rows + slack),
 		blocks: blocks, panels: panels, rows: rows,
 	}

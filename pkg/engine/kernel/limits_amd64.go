@@ -42,3 +42,12 @@ func byteRounds(i isa, n int) int64 {
 	}
 	return 0
 }
+
+// nibbleRounds runs n rounds and returns the operations of one.
+func nibbleRounds(i isa, n int) int64 {
+	if i != isaAVX2 {
+		return byteRounds(i, n)
+	}
+	peakNibblesAVX2(n)
+	return 12 * 32 * 2
+}

@@ -10,3 +10,6 @@ func floatRounds(isa, int) int64 { return 0 }
 
 // byteRounds has no measure for portable code.
 func byteRounds(isa, int) int64 { return 0 }
+
+// nibbleRounds has no measure for portable code.
+func nibbleRounds(isa, int) int64 { return 0 }

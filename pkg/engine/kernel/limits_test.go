@@ -17,10 +17,13 @@ func TestLimits(t *testing.T) {
 		if k.isa == isaDotprod && (floats < 10*4*2 || bytes <= floats) {
 			t.Errorf("%s: %d and %d operations", k.Name(), floats, bytes)
 		}
+		if nibbles := k.NibbleRounds(10); nibbles != bytes {
+			t.Errorf("%s: %d operations with nibbles, %d with bytes", k.Name(), nibbles, bytes)
+		}
 		if n := k.FloatRounds(20); n != 2*floats {
 			t.Errorf("%s: %d operations in 20 rounds, %d in 10", k.Name(), n, floats)
 		}
-		if k.ReadMemory(data[:255]) != 0 || k.ReadMemory(nil) != 0 || k.FloatRounds(0) != 0 || k.ByteRounds(-1) != 0 {
+		if k.ReadMemory(data[:255]) != 0 || k.ReadMemory(nil) != 0 || k.FloatRounds(0) != 0 || k.ByteRounds(-1) != 0 || k.NibbleRounds(0) != 0 {
 			t.Errorf("%s: something of nothing", k.Name())
 		}
 	}

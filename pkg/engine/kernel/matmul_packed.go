@@ -49,7 +49,11 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 		dst = dst[:(n-1)*ldd+w.Rows]
 	}
 	full := min(to, w.Rows/packedRows)
-	if n > 0 && from < full {
+	switch {
+	case n < 1 || from >= full:
+	case w.Kind == Q8_0 && a.hasPairs(k, n):
+		k.matMulPairs(dst, ldd, a, n, w, from, full)
+	default:
 		k.matMulPanels(dst, ldd, a, n, w, from, full)
 	}
 	if n > 0 && from < to && to > full {

@@ -11,6 +11,7 @@ import (
 var packedShapes = [][3]int{
 	{1, 1, 1}, {1, 16, 64}, {1, 100, 200}, {2, 31, 33}, {3, 64, 96}, {4, 17, 65}, {5, 48, 320}, {6, 15, 31},
 	{7, 33, 1100}, {8, 80, 128}, {9, 40, 2100}, {13, 65, 70}, {33, 130, 300}, {40, 47, 65}, {6, 20, 2048},
+	{27, 34, 1100}, {133, 40, 600}, // in several parts of panels, and groups of tiles
 }
 
 // dequantized returns all the values of w.
@@ -136,7 +137,7 @@ func TestMatMulPackedInvariant(t *testing.T) {
 
 // TestMatMulPackedGroups uses weights that a tile must process in groups of panels.
 func TestMatMulPackedGroups(t *testing.T) {
-	const n, rows, cols = 18, 210, 2100
+	const n, rows, cols = 26, 210, 2100
 	for _, k := range Implementations()[1:] {
 		for _, kind := range kinds {
 			r := source()
@@ -271,7 +272,7 @@ func TestMatMulPackedExtremes(t *testing.T) {
 func TestMatMulPackedAllocatesNothing(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, kind := range kinds {
-			const n, rows, cols = 9, 40, 100
+			const n, rows, cols = 30, 40, 100
 			w, x := some(source(), kind, rows, cols), random(source(), n*cols)
 			a, dst := k.NewActivations(kind, n, cols), make([]float32, n*rows)
 			if got := testing.AllocsPerRun(10, func() {

@@ -77,27 +77,65 @@ func BenchmarkGEMV(b *testing.B) {
 	}
 }
 
+// manyRows are (rows, outputs, inputs) of products of many rows: those of MiniLM, of BERT
+// and GPT-2, of models of 1.1 billion parameters, and some that read from DRAM.
+func manyRows() (list [][3]int) {
+	for _, s := range [][2]int{{384, 384}, {1536, 384}, {768, 768}, {3072, 768}, {768, 3072}, {5632, 2048}, {2048, 5632}} {
+		for _, n := range []int{4, 8, 16, 128, 512} {
+			list = append(list, [3]int{n, s[0], s[1]})
+		}
+	}
+	return append(list, [][3]int{{128, 384, 128}, {8, 50256, 768}, {8, 11264 * 4, 2048}, {8, 4096 * 4, 5632}}...)
+}
+
+// again returns how often to repeat a product so that it takes about as long as its limit.
+func again(s [3]int) int { return max(1, 100_000_000/(s[0]*s[1]*s[2])) }
+
 // BenchmarkTiles compares products of many rows with the machine's peak.
 func BenchmarkTiles(b *testing.B) {
 	for _, k := range Implementations()[1:] {
 		for _, kind := range kinds {
-			for _, s := range [][3]int{{8, 768, 768}, {512, 768, 768}, {512, 3072, 768}, {512, 768, 3072}, {512, 2048, 2048}, {512, 5632, 2048}, {512, 2048, 5632}, {128, 384, 128}, {8, 50256, 768}, {8, 11264 * 4, 2048}, {8, 4096 * 4, 5632}} {
+			for _, s := range manyRows() {
 				n, rows, cols := s[0], s[1], s[2]
 				b.Run(fmt.Sprintf("%s/%v/n=%d/%dx%d", k.Name(), kind, n, rows, cols), func(b *testing.B) {
 					w := blank(kind, rows, cols)
 					a, dst := k.NewActivations(kind, n, cols), make([]float32, n*rows)
 					x := random(source(), n*cols)
 					k.QuantizeActivations(a, x, n, 0, a.Tiles(n))
-					versus(b, "GOP/s", 2*float64(n*rows*cols), func() {
-						k.MatMulPacked(dst, a, n, w, 0, w.Panels())
+					versus(b, "GOP/s", 2*float64(again(s)*n*rows*cols), func() {
+						for range again(s) {
+							k.MatMulPacked(dst, a, n, w, 0, w.Panels())
+						}
 					}, func() float64 {
-						if kind == BF16 {
+						switch kind {
+						case BF16:
 							return float64(k.FloatRounds(300_000))
+						case Q4_0, Q4_1, Q4K:
+							return float64(k.NibbleRounds(300_000))
 						}
 						return float64(k.ByteRounds(300_000))
 					})
 				})
 			}
+		}
+	}
+}
+
+// BenchmarkFloatTiles compares products of many rows with float32 weights with the
+// machine's peak.
+func BenchmarkFloatTiles(b *testing.B) {
+	for _, k := range Implementations()[1:] {
+		for _, s := range manyRows() {
+			n, rows, cols := s[0], s[1], s[2]
+			b.Run(fmt.Sprintf("%s/n=%d/%dx%d", k.Name(), n, rows, cols), func(b *testing.B) {
+				w, x, dst := NewMatrix(rows, cols), random(source(), n*cols), make([]float32, n*rows)
+				k.Load(w, random(source(), rows*cols))
+				versus(b, "GFLOP/s", 2*float64(again(s)*n*rows*cols), func() {
+					for range again(s) {
+						k.MatMul(dst, x, n, w)
+					}
+				}, func() float64 { return float64(k.FloatRounds(300_000)) })
+			})
 		}
 	}
 }

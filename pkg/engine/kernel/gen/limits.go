@@ -15,6 +15,12 @@ func (t *asm) limits() {
 		t.op("VPMADDWD", t.v(12), t.v(14), t.v(14))
 		t.op("VPADDD", t.v(14), t.v(i), t.v(i))
 	})
+	if !t.wide() {
+		t.peak("peakNibbles", "runs n rounds of 12 independent multiply-adds of bytes and nibbles.", func(i int) {
+			t.op("VPMADDUBSW", t.v(12), t.v(13), t.v(14))
+			t.op("VPADDW", t.v(14), t.v(i), t.v(i))
+		})
+	}
 	t.read()
 }
 

@@ -60,6 +60,7 @@ func (t *asm) all() {
 	t.copyBlock()
 	t.quantize()
 	t.packedProducts()
+	t.pairProducts()
 	t.dispatch(slices.Concat(kinds, codedKinds))
 	t.limits()
 	t.selection()

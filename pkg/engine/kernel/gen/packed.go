@@ -129,9 +129,12 @@ func (t *asm) packedRows(k packed, n int) {
 	t.label(loop)
 	t.op("TESTQ", rPanels, rPanels)
 	t.op("JZ", done)
-	if t.wide() || n <= 2 || k.kind == "BF16" {
+	switch {
+	case t.wide() || n <= 2 || k.kind == "BF16":
 		t.packedPanel(k, n, 0, packedVectors(t))
-	} else {
+	case k.kind == "Q4":
+		t.nibblePanel(k, n)
+	default:
 		t.packedPanel(k, n, 0, 1)
 		t.packedPanel(k, n, 1, 1)
 	}

@@ -1,0 +1,194 @@
+package main
+
+// Products of many rows with Q8_0 weights on AVX2. A panel is widened once for all rows:
+// words hold two int16 inputs, which VPMADDWD multiplies and adds exactly, without the
+// signs and absolute values that products of bytes need.
+//
+// For 64 inputs a widened panel holds, for each word of four bytes, the inputs 0 and 2 and
+// then the inputs 1 and 3 of 16 rows, and at the end (block, row) float32 scales. Widened
+// activations hold eight words (word, row) of inputs 0 and 2, then the same of inputs 1
+// and 3, and at the end (block, row) scales.
+const (
+	pairScales     = 2048 // offset of the scales of a panel
+	pairPanelBytes = 2176
+	pairWords      = 34 // of one row of activations
+	pairScaleWord  = 32
+)
+
+// pairProducts emits the products with widened panels.
+func (t *asm) pairProducts() {
+	if t.wide() {
+		return
+	}
+	t.widenPanel()
+	t.widenActivations()
+	t.pairTiles()
+}
+
+// split stores the even and the odd bytes of register 0 as two vectors of int16.
+func (t *asm) split(even, odd string) {
+	t.op("VPSLLW", "$8", t.v(0), t.v(1))
+	t.op("VPSRAW", "$8", t.v(0), t.v(0))
+	t.op("VPSRAW", "$8", t.v(1), t.v(1))
+	t.op("VMOVDQU", t.v(1), even)
+	t.op("VMOVDQU", t.v(0), odd)
+}
+
+func (t *asm) widenPanel() {
+	k := kinds[0]
+	p := "dst *float32, w *byte, blocks int"
+	t.fn("widenPanel", "widens superblocks of a panel of Q8_0 weights.", p)
+	t.args(p, "DI", "SI", "CX")
+	t.op("VMOVDQU", t.bits(0x80808080), t.v(15))
+	loop := t.next("superblock")
+	t.label(loop)
+	for i := range k.scales / 32 {
+		t.op("VPXOR", mem(32*i, "SI"), t.v(15), t.v(0))
+		at := 128*(i/2) + 32*(i%2)
+		t.split(mem(at, "DI"), mem(at+64, "DI"))
+	}
+	for i := range 4 {
+		t.op("VCVTPH2PS", mem(k.scales+16*i, "SI"), t.v(0))
+		t.op("VMOVUPS", t.v(0), mem(pairScales+32*i, "DI"))
+	}
+	t.op("ADDQ", imm(k.bytes), "SI")
+	t.op("ADDQ", imm(pairPanelBytes), "DI")
+	t.op("DECQ", "CX")
+	t.op("JNZ", loop)
+	t.ret()
+}
+
+// widenActivations copies eight words of scales: those past 2*rows are overwritten by the
+// next superblock.
+func (t *asm) widenActivations() {
+	p := "dst, act *float32, blocks, rows int"
+	t.fn("widenActivations", "widens superblocks of a tile of 3 or 4 rows; it writes up to 2 words past the end of dst.", p)
+	t.args(p, "DI", "SI", "CX", "DX")
+	loop, vector := t.next("superblock"), t.next("vector")
+	t.op("IMUL3Q", "$24", "DX", "R8") // bytes of the words after the scales, and of the scales
+	t.op("SHLQ", "$1", "DX")
+	t.label(loop)
+	t.op("MOVQ", "DX", "BX")
+	t.label(vector)
+	t.op("VMOVDQU", "(SI)", t.v(0))
+	t.split("(DI)", mem(32, "DI"))
+	t.op("ADDQ", "$32", "SI")
+	t.op("ADDQ", "$64", "DI")
+	t.op("DECQ", "BX")
+	t.op("JNZ", vector)
+	t.op("VMOVDQU", "(SI)", t.v(0))
+	t.op("VMOVDQU", t.v(0), "(DI)")
+	t.op("ADDQ", "R8", "SI")
+	t.op("LEAQ", "(DI)(DX*4)", "DI")
+	t.op("DECQ", "CX")
+	t.op("JNZ", loop)
+	t.ret()
+}
+
+// Rows of dst.
+var rowPointers = []string{rDst, "R13", "R14", "R15"}
+
+// pointRows sets the pointers to n rows of dst, which rDst is the first of.
+func (t *asm) pointRows(n int) {
+	for r := 1; r < n; r++ {
+		t.op("LEAQ", "("+rowPointers[r-1]+")("+rStep+"*1)", rowPointers[r])
+	}
+}
+
+// pairTiles emits the products of tiles with a widened panel. Registers 0 to 7 hold the
+// whole-number products of a block, (row, vector); the sums stay in dst, because the
+// registers that they would take halve the loads of weights and activations instead.
+func (t *asm) pairTiles() {
+	p := "dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int"
+	t.fn("tilePairs", "computes dst (tiles * rows, 16) from a widened panel and widened tiles of 3 or 4 rows, stride bytes apart, or adds to it.", p)
+	t.args(p, rDst, rStep, rPairPanel, rPairActs, rPairStride, rBlocks, rPairTiles, rCount, rMore)
+	t.op("SHLQ", "$2", rStep)
+	four := t.next("rows")
+	t.op("CMPQ", rCount, "$4")
+	t.op("JEQ", four)
+	t.pairRows(3)
+	t.label(four)
+	t.pairRows(4)
+}
+
+// Registers of tilePairs, as far as they are not those of other packed products.
+const (
+	rPairPanel, rPairActs, rPairStride, rPairTiles, rMore = "R9", "SI", "R12", "R11", "DX"
+)
+
+// pairRows emits the loop over tiles of n rows.
+func (t *asm) pairRows(n int) {
+	tile, loop := t.next("tile"), t.next("superblock")
+	t.label(tile)
+	t.op("MOVQ", rPairPanel, rW)
+	t.op("MOVQ", rPairActs, rA)
+	t.op("MOVQ", rBlocks, rCount)
+	t.pointRows(n)
+	t.op("TESTQ", rMore, rMore)
+	t.op("JNZ", loop)
+	t.clearSums(n)
+	t.label(loop)
+	for half := range 2 {
+		for g := range 16 {
+			t.multiplyPairs(n, 8*half+g/2, g%2, g == 0)
+		}
+		for p := range 2 {
+			t.op("VMOVUPS", mem(pairScales+64*half+32*p, rW), t.v(8+p))
+		}
+		for r := range n {
+			t.op("VBROADCASTSS", mem(4*(n*(pairScaleWord+half)+r), rA), t.v(10))
+			t.addSums(r)
+		}
+	}
+	t.op("ADDQ", imm(pairPanelBytes), rW)
+	t.op("ADDQ", imm(4*pairWords*n), rA)
+	t.op("DECQ", rCount)
+	t.op("JNZ", loop)
+	t.op("LEAQ", "("+rowPointers[n-1]+")("+rStep+"*1)", rDst)
+	t.op("ADDQ", rPairStride, rPairActs)
+	t.op("DECQ", rPairTiles)
+	t.op("JNZ", tile)
+	t.ret()
+}
+
+// multiplyPairs adds two inputs of word i: the even or the odd ones.
+func (t *asm) multiplyPairs(n, i, odd int, first bool) {
+	for p := range 2 {
+		t.op("VMOVDQU", mem(128*i+64*odd+32*p, rW), t.v(8+p))
+	}
+	for r := range n {
+		at := n*i + r
+		t.op("VPBROADCASTD", mem(64*(at/8)+32*odd+4*(at%8), rA), t.v(10))
+		for p := range 2 {
+			dot := t.v(2*r + p)
+			if first {
+				t.op("VPMADDWD", t.v(8+p), t.v(10), dot)
+				continue
+			}
+			t.op("VPMADDWD", t.v(8+p), t.v(10), t.v(11))
+			t.op("VPADDD", t.v(11), dot, dot)
+		}
+	}
+}
+
+// clearSums sets n rows of dst to zero.
+func (t *asm) clearSums(n int) {
+	t.zero(t.v(0))
+	for r := range n {
+		for p := range 2 {
+			t.op("VMOVUPS", t.v(0), mem(32*p, rowPointers[r]))
+		}
+	}
+}
+
+// addSums adds the products of row r to the sums in dst. Registers 8 and 9 hold the scales
+// of the weights, 10 that of the activations.
+func (t *asm) addSums(r int) {
+	for p := range 2 {
+		dot, sum := t.v(2*r+p), mem(32*p, rowPointers[r])
+		t.op("VCVTDQ2PS", dot, dot)
+		t.op("VMULPS", t.v(8+p), t.v(10), t.v(11))
+		t.op("VFMADD213PS", sum, t.v(11), dot)
+		t.op("VMOVUPS", dot, sum)
+	}
+}
