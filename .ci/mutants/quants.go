@@ -25,7 +25,7 @@ func quants() []mutant {
 		{"IQ4_XS: scales have two high bits", dtype, "subScale4", "int(high>>(2*j)&3)<<4", "0", checkpoint, values},
 		{"widened weights: parts of a panel add up", kernel, "Activations.multiplyPairs", "more: s > 0", "more: false", kernel, agrees},
 		{"widened weights: smaller tiles have fewer rows", kernel, "Activations.multiplyPairs", "min(to, larger)-t, rows+1", "to-t, rows+1", kernel, agrees},
-		{"widened weights: a later part has its own inputs", kernel, "Activations.multiplyPairs", "a.pairsAt(t)[s*pairWords*span.rows:]", "a.pairsAt(t)[0*s:]", kernel, agrees},
+		{"widened weights: a later part has its own inputs", kernel, "Activations.multiplyPairs", "a.pairsAt(t, s)", "a.pairsAt(t, 0*s)", kernel, agrees},
 		{"widened weights: all groups of tiles", kernel, "Kernels.matMulPairs", "t < tiles", "t < min(tiles, pairTiles)", kernel, agrees},
 		{"tiles: the larger ones are first", kernel, "Activations.bounds", "min(t, larger)", "larger", kernel, agrees},
 		{"packed K-quants: minima are subtracted", kernel, "coding.addCoded", "act[(shiftWord+half)*rows]", "-act[(shiftWord+half)*rows]", kernel, agrees},

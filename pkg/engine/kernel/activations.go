@@ -37,7 +37,7 @@ func (k *Kernels) NewActivations(kind Kind, rows, cols int) *Activations {
 	}
 	a.data = aligned(a.Tiles(rows) * a.stride())
 	if a.hasPairs(k, rows) {
-		a.pairs = aligned(a.Tiles(rows) * a.pairStride())
+		a.pairs = aligned(a.Tiles(rows) * a.slices * pairWords * a.tile)
 	}
 	return a
 }
@@ -95,7 +95,7 @@ func (k *Kernels) QuantizeActivations(a *Activations, x []float32, n, from, to i
 		default:
 			k.quantizeTile(a, a.at(t), in, end-first)
 			if a.hasPairs(k, n) {
-				widenActivations(a.pairsAt(t), a.at(t), a.slices, end-first)
+				a.widen(t, end-first)
 			}
 		}
 	}

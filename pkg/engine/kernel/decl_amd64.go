@@ -251,7 +251,7 @@ func tileMXFP4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels,
 //go:noescape
 func widenPanelAVX2(dst *float32, w *byte, blocks int)
 
-// widenActivationsAVX2 widens superblocks of a tile of 3 or 4 rows; it writes up to 2 words past the end of dst.
+// widenActivationsAVX2 widens superblocks of a tile of 3 or 4 rows; it may write 2 words past the end of 3 rows.
 //
 //go:noescape
 func widenActivationsAVX2(dst, act *float32, blocks, rows int)

@@ -26,12 +26,21 @@ func (a *Activations) hasPairs(k *Kernels, n int) bool {
 	return from > 0 && n >= from && a.words == quantWords
 }
 
-// pairStride returns the distance of tiles of widened activations, in words.
-func (a *Activations) pairStride() int { return a.slices*pairWords*a.tile + slack }
+// pairsAt returns the part of widened tile t that begins with superblock s. The tiles of a
+// part lie next to each other, for the processor to read ahead.
+func (a *Activations) pairsAt(t, s int) []float32 {
+	per := pairWords * a.tile
+	return a.pairs[s*per*a.Tiles(a.Rows)+t*a.part(s)*per:][:a.part(s)*per]
+}
 
-// pairsAt returns widened tile t.
-func (a *Activations) pairsAt(t int) []float32 {
-	return a.pairs[t*a.pairStride():][:a.pairStride()]
+// part returns the number of superblocks of the part that begins with superblock s.
+func (a *Activations) part(s int) int { return min(pairBlocks, a.slices-s) }
+
+// widen sets widened tile t of that many rows.
+func (a *Activations) widen(t, rows int) {
+	for s := 0; s < a.slices; s += pairBlocks {
+		widenActivations(a.pairsAt(t, s), a.at(t)[s*quantWords*rows:], a.part(s), rows)
+	}
 }
 
 // A pairSpan is the work of one routine call: a part of a widened panel, for some tiles of
@@ -40,7 +49,7 @@ type pairSpan struct {
 	dst    []float32 // (tiles*rows, 16)
 	ldd    int       // distance of rows of dst, in values
 	w      []float32 // (blocks, pairPanelWords)
-	act    []float32 // from the first superblock of the first tile on
+	act    []float32 // the part of the first tile
 	stride int       // distance of tiles, in words
 	blocks int       // superblocks
 	tiles  int
@@ -56,10 +65,9 @@ func (k *Kernels) matMulPairs(dst []float32, ldd int, a *Activations, n int, w *
 	tiles, size := a.Tiles(n), formats[w.Kind].bytes
 	for t := 0; t < tiles; t += pairTiles {
 		for s := 0; s < w.superblocks(); s += pairBlocks {
-			blocks := min(pairBlocks, w.superblocks()-s)
 			for p := from; p < to; p++ {
-				widenPanel(part, w.data[(p*w.superblocks()+s)*size:], blocks)
-				a.multiplyPairs(dst[p*packedRows:], ldd, part, n, s, blocks, t, min(t+pairTiles, tiles))
+				widenPanel(part, w.data[(p*w.superblocks()+s)*size:], a.part(s))
+				a.multiplyPairs(dst[p*packedRows:], ldd, part, n, s, t, min(t+pairTiles, tiles))
 			}
 		}
 	}
@@ -67,15 +75,15 @@ func (k *Kernels) matMulPairs(dst []float32, ldd int, a *Activations, n int, w *
 
 // multiplyPairs multiplies the tiles from, ..., to-1 of n rows with a part of a panel, the
 // superblocks from s on.
-func (a *Activations) multiplyPairs(dst []float32, ldd int, part []float32, n, s, blocks, from, to int) {
+func (a *Activations) multiplyPairs(dst []float32, ldd int, part []float32, n, s, from, to int) {
 	rows, larger := a.even(n)
 	for t := from; t < to; {
-		span := pairSpan{ldd: ldd, w: part, stride: a.pairStride(), blocks: blocks, tiles: to - t, rows: rows, more: s > 0}
+		span := pairSpan{ldd: ldd, w: part, stride: a.part(s) * pairWords * a.tile, blocks: a.part(s), tiles: to - t, rows: rows, more: s > 0}
 		if t < larger {
 			span.tiles, span.rows = min(to, larger)-t, rows+1
 		}
 		first, _ := a.bounds(n, t)
-		span.dst, span.act = dst[first*ldd:], a.pairsAt(t)[s*pairWords*span.rows:]
+		span.dst, span.act = dst[first*ldd:], a.pairsAt(t, s)
 		tilePairs(&span)
 		t += span.tiles
 	}

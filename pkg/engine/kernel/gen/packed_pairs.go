@@ -62,7 +62,7 @@ func (t *asm) widenPanel() {
 // next superblock.
 func (t *asm) widenActivations() {
 	p := "dst, act *float32, blocks, rows int"
-	t.fn("widenActivations", "widens superblocks of a tile of 3 or 4 rows; it writes up to 2 words past the end of dst.", p)
+	t.fn("widenActivations", "widens superblocks of a tile of 3 or 4 rows; it may write 2 words past the end of 3 rows.", p)
 	t.args(p, "DI", "SI", "CX", "DX")
 	loop, vector := t.next("superblock"), t.next("vector")
 	t.op("IMUL3Q", "$24", "DX", "R8") // bytes of the words after the scales, and of the scales
@@ -120,10 +120,15 @@ const (
 func (t *asm) pairRows(n int) {
 	tile, loop := t.next("tile"), t.next("superblock")
 	t.label(tile)
-	t.op("MOVQ", rPairPanel, rW)
 	t.op("MOVQ", rPairActs, rA)
 	t.op("MOVQ", rBlocks, rCount)
 	t.pointRows(n)
+	t.op("MOVQ", rowPointers[n-1], rW)
+	for range n { // rows of the next tile
+		t.op("ADDQ", rStep, rW)
+		t.op("PREFETCHT0", "("+rW+")")
+	}
+	t.op("MOVQ", rPairPanel, rW)
 	t.op("TESTQ", rMore, rMore)
 	t.op("JNZ", loop)
 	t.clearSums(n)
