@@ -17,10 +17,5 @@ func rings() []mutant {
 		{"rings: blocks of keys are in slots", kernel, "KV.slot", "token % kv.Ring", "(token + 1) % kv.Ring", kernel, "^TestRings$"},
 		{"rings: a copy goes around both rings", kernel, "KV.Copy", "from.run(at, n-at)", "n-at", kernel, "^TestRings$"},
 		{"rings: the window of attention is in the ring", kernel, "Queries.misses", "to-from > ring", "to-from > 2*ring", kernel, "^TestAttendRefusesRings$"},
-		{"prefixes: a shared text is left at the end of its prompt", engine, "prefixCache.share", "[]*transformer.Mark{mark}", "nil", engine, "^TestPrefixesOfWindows$"},
-		{"prefixes: a place that prompts have left is marked", engine, "feed.findPrefix", "f.mark = known", "f.mark = 0", engine, "^TestPrefixesOfWindows$"},
-		{"prefixes: marks outlive the text", engine, "prefixCache.add", "t.marks = append(t.marks, old.marks...)", "", engine, "^TestPrefixOfSystem$"},
-		{"prefixes: prompts follow their leader at once", engine, "generation.feedSome", "g.follow(f)", "_ = f", engine, "^TestPrefixesOfWindows$"},
-		{"prefixes: the memory of marks is counted", engine, "prefixCache.sortMarks", "t.bytes+mark.Bytes()", "t.bytes", engine, "^TestPrefixesOfWindows"},
 	}
 }

@@ -97,15 +97,17 @@ type caller struct {
 
 type callerKey struct{}
 
-// withCaller adds c to the request's context, and its name to that of [llm.SenderOf]:
-// the principal's name, or the address if no credentials were required.
+// withCaller adds c to the request's context, its name to that of [llm.SenderOf], and its
+// principal as the owner of [llm.OwnerOf]. The name is the principal's, or the address if no
+// credentials were required; there is no owner then.
 func withCaller(r *http.Request, c caller) *http.Request {
+	ctx := context.WithValue(r.Context(), callerKey{}, c)
 	sender := c.address
 	if c.principal != (Principal{}) {
 		sender = c.principal.String()
+		ctx = llm.WithOwner(ctx, Sender(ctx))
 	}
-	ctx := llm.WithSender(r.Context(), sender)
-	return r.WithContext(context.WithValue(ctx, callerKey{}, c))
+	return r.WithContext(llm.WithSender(ctx, sender))
 }
 
 func callerOf(ctx context.Context) caller {

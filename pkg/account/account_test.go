@@ -155,3 +155,26 @@ func TestKeyShowsNothing(t *testing.T) {
 		t.Error(s)
 	}
 }
+
+// The owner of what is kept of a request is its principal; an open server has none, whatever
+// the sender's address is.
+func TestOwner(t *testing.T) {
+	a := New(Config{Keys: keys(t, Admin, Client)})
+	owner := func(a *Accounts, secret string) string {
+		r := httptest.NewRequest("GET", "/", nil)
+		if secret != "" {
+			r.Header.Set("Authorization", "Bearer "+secret)
+		}
+		out, err := a.Guard(r, &httpx.Route{Permission: httpx.Inference})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return llm.OwnerOf(out.Context())
+	}
+	if admin, client := owner(a, secrets[Admin]), owner(a, secrets[Client]); admin == client || admin == "" || client == "" {
+		t.Errorf("owners %q and %q", admin, client)
+	}
+	if got := owner(New(Config{Open: true}), ""); got != "" {
+		t.Errorf("the owner of an open server is %q", got)
+	}
+}

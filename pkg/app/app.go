@@ -31,6 +31,7 @@ import (
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/local"
+	"glossa/pkg/memory"
 	"glossa/pkg/meter"
 	"glossa/pkg/meter/activity"
 	"glossa/pkg/meter/budget"
@@ -91,7 +92,7 @@ func New(cfg Config) (*App, error) {
 	a.turns = grammar.NewTurns(runtime.GOMAXPROCS(0) / 2) // the other half generates
 	a.local = local.New(local.Config{
 		Kernels: a.kernels, Team: transformer.NewTeam(cmp.Or(cfg.Threads, runtime.GOMAXPROCS(0))), Queue: a.queue, Turns: a.turns,
-		Quant: cfg.Quant, Memory: cfg.Memory, RequestMemory: cfg.RequestMemory, Bucket: cloud.files,
+		Quant: cfg.Quant, Memory: cfg.Memory, RequestMemory: cfg.RequestMemory, Prefixes: engine.NewPrefixMemory(a.prefixMemory), Bucket: cloud.files,
 	})
 	roots, err := a.roots()
 	if err != nil {
@@ -121,6 +122,16 @@ func New(cfg Config) (*App, error) {
 	}
 	a.activity = a.newActivity(workers)
 	return a, nil
+}
+
+// prefixMemory returns the memory that computed prompts may take now.
+func (a *App) prefixMemory() int64 {
+	open := int64(0)
+	for _, m := range a.catalog.Held() {
+		open += m.Bytes
+	}
+	request := cmp.Or(a.cfg.RequestMemory, engine.DefaultMaxMemory)
+	return cmp.Or(memory.Prefixes(a.cfg.Memory, open, request), request/8)
 }
 
 func kernels(name string) (*kernel.Kernels, error) {

@@ -74,6 +74,7 @@ type local struct {
 	aliases      []string
 	languages    []string
 	quant        string
+	prefixes     string
 }
 
 // parseItem parses and checks one item; errors are in its mistakes. Unknown attributes
@@ -263,6 +264,7 @@ func (it *item) readLocal() {
 		known := map[string]any{
 			"checkpoint": &l.checkpoint, "chat_template": &l.chatTemplate, "cap": &l.cap,
 			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
+			"prefixes": &l.prefixes,
 		}
 		for _, name := range it.members("/schema", inner(it.schema), known) {
 			it.wrong("/schema"+schema.Pointer(name), "unknown name; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
@@ -276,6 +278,9 @@ func (it *item) readLocal() {
 	}
 	if l.quant != "" && !slices.Contains(Quants(), l.quant) {
 		it.wrong("/schema/quant", "it is %q: it must be one of %s", l.quant, strings.Join(Quants(), ", "))
+	}
+	if l.prefixes != "" && l.prefixes != privatePrefixes && l.prefixes != publicPrefixes {
+		it.wrong("/schema/prefixes", "it is %q: it must be %s or %s", l.prefixes, privatePrefixes, publicPrefixes)
 	}
 	for i, alias := range l.aliases {
 		if alias == "" {
@@ -315,6 +320,12 @@ func (it *item) readRows(models json.RawMessage) {
 	}
 	it.unknown("/models", unknown, known)
 }
+
+// Whose prompts may begin with the computed prompts of others.
+const (
+	privatePrefixes = "private" // nobody's, the default
+	publicPrefixes  = "public"  // everybody's
+)
 
 // Quants returns the formats of weights in memory: as in the file, float32, bfloat16,
 // and GGUF's formats of 8 and 4 bits.

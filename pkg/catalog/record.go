@@ -75,6 +75,7 @@ type Record struct {
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such
 	Languages    []string // that a translator knows; nil: all of its tokenizer
 	Quant        string   // of the weights in memory, of [Quants]; "": the server's
+	Public       bool     // computed prompts are also used for other owners, see [llm.OwnerOf]
 
 	raw string // the item's JSON
 }

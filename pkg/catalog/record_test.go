@@ -53,6 +53,7 @@ func TestBadRecordsHideNoOther(t *testing.T) {
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","cap":"NaN"}}`:                                                  "/schema/cap: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","aliases":["b",""]}}`:                                           "/schema/aliases/1: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","quant":"q3_k"}}`:                                               "/schema/quant: ",
+		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","prefixes":"shared"}}`:                                          "/schema/prefixes: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a"},"context":-1}`:                                                 "/context: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a"},"context":"8"}`:                                                "/context: it is a string, not a whole number",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a"},"context":8.5}`:                                                "/context: it is 8.5, not a whole number",

@@ -42,6 +42,14 @@ type Config struct {
 	// for prompts with the same beginning. 0 is an eighth of MaxMemory; a negative value
 	// disables the cache.
 	PrefixMemory int64
+
+	// Prefixes, if set, is the memory of that cache instead, shared by all engines of a process.
+	Prefixes *PrefixMemory
+
+	// PublicPrefixes uses computed texts for all owners, see [llm.OwnerOf]. Otherwise a text is
+	// only used for the owner that had it computed: how fast a prompt is answered tells whether
+	// its beginning is known.
+	PublicPrefixes bool
 }
 
 // core is the part common to all kinds of engines.
@@ -50,7 +58,7 @@ type core struct {
 	kernels       *kernel.Kernels
 	tokenizer     tokenizer.Tokenizer
 	lanes         *lanes
-	prefixes      *prefixCache
+	prefixes      *prefixTexts
 	queue         *Queue
 	memory        int64 // bytes for a request
 	workers       int   // that compute a pass
@@ -112,9 +120,12 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
 		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory, workers: cfg.Team.Size(),
-		lanes: newLanes(cfg.Name, model, cfg.Team), prefixes: newPrefixCache(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare)),
+		lanes: newLanes(cfg.Name, model, cfg.Team), prefixes: newPrefixTexts(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare), cfg.Prefixes),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, tokenizerJSON: cfg.TokenizerJSON,
 		info: llm.ModelInfo{Name: cfg.Name, Family: "local", InProcess: true, Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
+	}
+	if c.prefixes != nil {
+		c.prefixes.public = cfg.PublicPrefixes
 	}
 	if len(m.End) > 0 {
 		c.info.EndToken = c.tokenizer.Piece(m.End[0])
@@ -138,6 +149,7 @@ func (c *core) Failed() error { return c.model.Failed() }
 // Close releases the memory of mapped weights after the last pass has ended. Later calls
 // of the engine fail.
 func (c *core) Close() error {
+	c.prefixes.close()
 	c.model.Close()
 	return nil
 }

@@ -45,7 +45,7 @@ func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*promp
 		return
 	}
 	g := e.newGeneration(s, prompts)
-	g.worker = worker
+	g.worker, g.owner = worker, llm.OwnerOf(ctx)
 	err = cmp.Or(g.checkMemory(), g.checkRoom())
 	if err == nil {
 		err = worker.claim(ctx, g.need())
@@ -66,7 +66,8 @@ type generation struct {
 	*settings
 	engine  *Engine
 	prompts []*prompt
-	window  int // maximum tokens of a row
+	owner   string // of the prompts
+	window  int    // maximum tokens of a row
 	worker  *worker
 	member  *member
 	rows    []*row // open at the last step

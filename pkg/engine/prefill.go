@@ -78,7 +78,7 @@ func (g *generation) prefixCache() *prefixCache {
 	if g.score {
 		return nil
 	}
-	return g.engine.prefixes
+	return g.engine.prefixes.of(g.owner)
 }
 
 // newFeeds finds the part of each prompt that need not be computed, because the engine
@@ -97,6 +97,9 @@ func (g *generation) newFeeds() []*feed {
 			}
 		}
 		f.findPrefix(g.prefixCache())
+		if f.cache != nil {
+			g.usage.Cached += min(f.cache.Len, p.input)
+		}
 		feeds[i] = f
 	}
 	return feeds

@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
-	"sync"
 
 	"glossa/pkg/engine/transformer"
 )
@@ -10,63 +10,109 @@ import (
 // prefixShare is the default ratio of a request's memory to [Config.PrefixMemory].
 const prefixShare = 8
 
-// maxPrefixes bounds the texts that a prompt is compared with.
-const maxPrefixes = 256
-
-// maxMarks bounds the places at which a text can be left, in addition to its end.
-const maxMarks = 3
-
-// A prefixCache holds the KV caches of texts that an engine has computed. The least
-// recently used are evicted first. A prompt with a common prefix, token for token,
-// receives a copy of it. A nil prefixCache is empty.
+// prefixTexts are the texts that an engine has computed, as trees of blocks of their keys and
+// values. A prompt with a common beginning, token for token, receives a copy of it.
 //
 // Layers with a window drop the beginning of a long text, so a prompt can leave such a text
-// only near its end or near a mark. Marks are made at the end of a prompt, since the next
-// prompt may have another answer, and where a prompt has left a text before, since others
-// may leave it there too, such as chats after the system's message.
-type prefixCache struct {
-	model *transformer.Model
-	limit int64 // bytes
+// only near the places where its rings were copied: at its end, at the end of a prompt, since
+// the next prompt may have another answer, and where a prompt has left a text before, since
+// others may leave it there too, such as chats after the system's message.
+type prefixTexts struct {
+	model      *transformer.Model
+	memory     *PrefixMemory
+	rings      bool // some layers drop tokens
+	ringTokens int
+	public     bool // texts are used for all owners
 
-	mu    sync.Mutex
-	bytes int64
-	texts []*prefix // least recently used first; none is a prefix of another
+	// Under memory.mu:
+	trees  map[prefixKey]*prefixTree
+	live   []*liveText
+	closed bool
 }
 
-// A prefix is a text with its cache.
-type prefix struct {
+// A prefixKey says which texts may begin a prompt: those of its owner, with the same rotary
+// tables.
+type prefixKey struct {
+	owner string
+	long  bool
+}
+
+// A liveText is a text to whose cache its owner appends. It can be left at its marks.
+type liveText struct {
+	key   prefixKey
 	ids   []int
-	cache *transformer.Cache  // begins with ids
-	lent  bool                // the owner of cache appends to it: use it at a mark only
-	marks []*transformer.Mark // by length
-	bytes int64
+	cache *transformer.Cache // begins with ids
+	marks []*transformer.Mark
 }
 
-// reach returns how many of the first n tokens of a text can be copied, and the mark to copy
-// them with, nil for none.
-func (t *prefix) reach(n int) (most int, at *transformer.Mark) {
-	if !t.lent {
-		most = t.cache.Reach(nil, n)
-	}
-	for _, mark := range t.marks {
-		if r := t.cache.Reach(mark, n); r > most {
-			most, at = r, mark
-		}
-	}
-	return most, at
-}
-
-// newPrefixCache returns nil if limit, in bytes, is negative.
-func newPrefixCache(m *transformer.Model, limit int64) *prefixCache {
+// newPrefixTexts returns nil if limit, in bytes, is negative. The memory is shared, or the
+// engine's own with the limit if shared is nil.
+func newPrefixTexts(m *transformer.Model, limit int64, shared *PrefixMemory) *prefixTexts {
 	if limit < 0 {
 		return nil
 	}
-	return &prefixCache{model: m, limit: limit}
+	if shared == nil {
+		shared = NewPrefixMemory(func() int64 { return limit })
+	}
+	return &prefixTexts{
+		model: m, memory: shared, rings: m.HasRings(), ringTokens: m.RingTokens(), trees: map[prefixKey]*prefixTree{},
+	}
 }
 
-// size returns the memory of a text of n tokens without marks: a cache with at most a quarter
-// more capacity, since copying would not pay for less, and the ids.
-func (p *prefixCache) size(n int) int64 { return p.model.CacheBytes(n+n/4) + 8*int64(n) }
+// of returns the cache of texts of an owner. It is nil if texts are not kept.
+func (p *prefixTexts) of(owner string) *prefixCache {
+	switch {
+	case p == nil:
+		return nil
+	case p.public:
+		owner = ""
+	}
+	return &prefixCache{p, owner}
+}
+
+// close removes all texts.
+func (p *prefixTexts) close() {
+	if p == nil {
+		return
+	}
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	p.closed = true
+	p.removeLive(nil)
+	for _, t := range p.trees {
+		t.root.clear()
+	}
+}
+
+// tree returns the tree of a key, which it makes if there is none; memory.mu is held.
+func (p *prefixTexts) tree(key prefixKey) *prefixTree {
+	t := p.trees[key]
+	if t == nil {
+		t = &prefixTree{texts: p, key: key}
+		t.root.tree = t
+		p.trees[key] = t
+	}
+	return t
+}
+
+// size returns the memory of a text of n tokens, if it shares none.
+func (p *prefixTexts) size(n int) int64 {
+	nodes := (n + blockTokens - 1) / blockTokens
+	bytes := int64(nodes)*nodeBytes + int64(n/blockTokens)*p.model.BlockBytes(false, blockTokens) + p.model.BlockBytes(false, n%blockTokens)
+	if p.rings {
+		bytes += int64(min(nodes, p.ringTokens/blockTokens+1)) * p.model.BlockBytes(true, min(n, blockTokens))
+	}
+	return bytes
+}
+
+// A prefixCache is an owner's part of the texts of an engine. A nil prefixCache is empty.
+type prefixCache struct {
+	*prefixTexts
+	owner string
+}
+
+// key returns the key of texts in a cache.
+func (p *prefixCache) key(c *transformer.Cache) prefixKey { return prefixKey{p.owner, c.Long()} }
 
 // fork returns a cache with the longest known prefix of ids that can be copied, nil if none
 // has more than least tokens. The last token is left to compute, for its logits. known is
@@ -75,26 +121,45 @@ func (p *prefixCache) fork(ids []int, least, capacity int) (c *transformer.Cache
 	if p == nil {
 		return nil, 0
 	}
-	p.mu.Lock()
-	best, n, at := -1, least, (*transformer.Mark)(nil)
-	for i, t := range p.texts {
-		shared := common(t.ids, ids[:len(ids)-1])
-		if shared <= n || !p.model.Extends(t.cache, capacity) {
+	ids, key := ids[:len(ids)-1], prefixKey{p.owner, p.model.Long(min(capacity, p.model.Context))}
+	p.memory.mu.Lock()
+	best := prefixMatch{n: least}
+	t := p.trees[key]
+	if t != nil {
+		best, known = t.match(ids, least)
+	}
+	live, mark, n, shared := p.matchLive(key, ids, best.n)
+	if known = max(known, shared); live == nil && best.n > least {
+		t.use(&best)
+	}
+	p.memory.mu.Unlock()
+	switch {
+	case live != nil:
+		return p.model.PrefixAt(live.cache, mark, n, capacity), known
+	case best.n > least:
+		return p.model.Join(best.blocks(), ringBlocks(best.rings), best.n, capacity), known
+	}
+	return nil, known
+}
+
+// matchLive returns the live text from which the most tokens of ids can be copied, with the
+// mark to copy them at, nil if none has more than least. known is the length of the longest
+// common beginning; memory.mu is held.
+func (p *prefixTexts) matchLive(key prefixKey, ids []int, least int) (best *liveText, at *transformer.Mark, n, known int) {
+	n = least
+	for _, t := range p.live {
+		shared := common(t.ids, ids)
+		if t.key != key || shared <= n {
 			continue
 		}
 		known = max(known, shared)
-		if r, mark := t.reach(shared); r > n {
-			best, n, at = i, r, mark
+		for _, mark := range t.marks {
+			if r := t.cache.Reach(mark, shared); r > n {
+				best, at, n = t, mark, r
+			}
 		}
 	}
-	if best < 0 {
-		p.mu.Unlock()
-		return nil, known
-	}
-	from := p.texts[best].cache
-	p.use(best)
-	p.mu.Unlock()
-	return p.model.PrefixAt(from, at, n, capacity), known
+	return best, at, n, known
 }
 
 // common returns the length of the longest common prefix of a and b.
@@ -111,150 +176,196 @@ func common(a, b []int) int {
 // share lends the cache of ids, as it is now, while its owner continues to append to it. The
 // owner calls keep in the end.
 func (p *prefixCache) share(ids []int, cache *transformer.Cache) {
-	if p == nil || !p.lacks(ids) {
+	if p == nil || p.size(len(ids)) > p.memory.limit() || !p.lacks(ids, cache) {
 		return
 	}
-	mark := p.model.Mark(cache)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if t := p.find(ids, nil); t != nil {
-		p.addMark(t, mark)
+	mark, limit := p.model.Mark(cache), p.memory.limit()
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	p.memory.evict(limit - mark.Bytes())
+	if p.closed || p.memory.bytes+mark.Bytes() > limit { // other marks, which cannot be evicted, take it
 		return
 	}
-	p.add(&prefix{ids: ids, cache: cache, lent: true, marks: []*transformer.Mark{mark}})
+	p.memory.bytes += mark.Bytes()
+	if t := p.liveOf(cache); t != nil {
+		t.ids, t.marks = ids, append(slices.Clip(t.marks), mark)
+		return
+	}
+	p.live = append(p.live, &liveText{key: p.key(cache), ids: ids, cache: cache, marks: []*transformer.Mark{mark}})
 }
 
-// lacks reports whether to share ids: they fit, and no text has them that can be left there.
-func (p *prefixCache) lacks(ids []int) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.size(len(ids)) > p.limit {
-		return false
+// lacks reports whether no text that begins with ids can be left there.
+func (p *prefixCache) lacks(ids []int, cache *transformer.Cache) bool {
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	if t := p.trees[p.key(cache)]; t != nil {
+		if m, _ := t.match(ids, 0); m.n == len(ids) {
+			return false
+		}
 	}
-	t := p.find(ids, nil)
-	if t == nil {
-		return true
-	}
-	n, _ := t.reach(len(ids))
+	_, _, n, _ := p.matchLive(p.key(cache), ids, 0)
 	return n < len(ids)
 }
 
-// keep takes ownership of a cache that begins with ids and drops the rest of it. Copying
-// may take a while: until then the shared cache stays available, and no caller waits.
-func (p *prefixCache) keep(ids []int, cache *transformer.Cache) {
-	if p == nil {
-		return
-	}
-	own := &prefix{cache: cache}
-	p.mu.Lock()
-	if i := slices.IndexFunc(p.texts, func(t *prefix) bool { return t.cache == cache }); i >= 0 {
-		own.marks = p.texts[i].marks
-	}
-	n, at := own.reach(len(ids))
-	ids = ids[:n]
-	wanted := p.missing(ids, cache)
-	p.mu.Unlock()
-	if wanted && (at != nil || cache.Capacity() > n+n/4) {
-		cache = p.model.PrefixAt(cache, at, n, n)
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	wanted = wanted && p.missing(ids, own.cache)
-	p.delete(func(t *prefix) bool { return t.cache == own.cache })
-	if wanted {
-		p.add(&prefix{ids: ids, cache: cache, marks: own.marks})
-	}
-}
-
-// missing reports whether to add ids: they fit, and no text other than that of the
-// cache own begins with them. p.mu is held.
-func (p *prefixCache) missing(ids []int, own *transformer.Cache) bool {
-	return len(ids) > 0 && p.size(len(ids)) <= p.limit && p.find(ids, own) == nil
-}
-
-// find returns the text other than that of the cache own that begins with ids, nil if there
-// is none. That counts as use; p.mu is held.
-func (p *prefixCache) find(ids []int, own *transformer.Cache) *prefix {
-	for i, t := range p.texts {
-		if t.cache != own && common(t.ids, ids) == len(ids) {
-			p.use(i)
-			return t
-		}
+// liveOf returns the live text of a cache, nil if there is none; memory.mu is held.
+func (p *prefixTexts) liveOf(cache *transformer.Cache) *liveText {
+	if i := slices.IndexFunc(p.live, func(t *liveText) bool { return t.cache == cache }); i >= 0 {
+		return p.live[i]
 	}
 	return nil
 }
 
-// use marks text i as most recently used; p.mu is held.
-func (p *prefixCache) use(i int) {
-	t := p.texts[i]
-	p.texts = append(slices.Delete(p.texts, i, i+1), t)
-}
-
-// add adds a text, removes its prefixes, whose marks it takes over, and evicts others to make
-// room; p.mu is held.
-func (p *prefixCache) add(t *prefix) {
-	if p.size(len(t.ids)) > p.limit {
-		return
-	}
-	p.delete(func(old *prefix) bool {
-		if common(old.ids, t.ids) < len(old.ids) {
+// removeLive removes the live text of a cache with its marks, or all if cache is nil;
+// memory.mu is held.
+func (p *prefixTexts) removeLive(cache *transformer.Cache) {
+	p.live = slices.DeleteFunc(p.live, func(t *liveText) bool {
+		if cache != nil && t.cache != cache {
 			return false
 		}
-		t.marks = append(t.marks, old.marks...)
+		for _, mark := range t.marks {
+			p.memory.bytes -= mark.Bytes()
+		}
 		return true
 	})
-	p.sortMarks(t)
-	p.evict(p.limit-t.bytes, maxPrefixes-1)
-	p.texts, p.bytes = append(p.texts, t), p.bytes+t.bytes
 }
 
-// evict removes the least recently used texts until the others take at most some bytes and
-// are at most so many; p.mu is held.
-func (p *prefixCache) evict(bytes int64, texts int) {
-	for p.bytes > bytes || len(p.texts) > texts {
-		p.bytes -= p.texts[0].bytes
-		p.texts = slices.Delete(p.texts, 0, 1)
+// keep keeps a copy of ids, with which a cache begins that its owner gives up. Copying may take
+// a while: until then the shared cache stays available, and no caller waits.
+func (p *prefixCache) keep(ids []int, cache *transformer.Cache) {
+	if p == nil {
+		return
 	}
+	ids = ids[:min(len(ids), cache.Len)]
+	limit := p.memory.limit()
+	p.memory.mu.Lock()
+	var plan prefixPlan
+	if len(ids) > 0 && !p.closed && p.size(len(ids)) <= limit {
+		plan = p.plan(ids, cache)
+		p.memory.evict(limit - plan.bytes)
+	}
+	p.memory.mu.Unlock()
+	plan.copy(p.model, cache)
+	p.memory.mu.Lock()
+	defer p.memory.mu.Unlock()
+	if len(plan.blocks) > 0 && !p.closed {
+		p.insert(ids, &plan)
+	}
+	p.removeLive(cache)
+	p.memory.evict(limit)
 }
 
-// addMark adds a mark to the text t, the most recently used; p.mu is held.
-func (p *prefixCache) addMark(t *prefix, mark *transformer.Mark) {
-	p.bytes -= t.bytes
-	t.marks = append(slices.Clip(t.marks), mark)
-	p.sortMarks(t)
-	p.bytes += t.bytes
-	p.evict(p.limit, maxPrefixes)
+// A prefixPlan lists the blocks that a tree lacks of a text.
+type prefixPlan struct {
+	key    prefixKey
+	blocks []plannedBlock // by their tokens
+	bytes  int64
 }
 
-// sortMarks sorts the marks of a text and drops those that are no use to it. If they are too
-// many or too large, it keeps the shortest, where most prompts leave, and the longest. It
-// counts the text's bytes.
-func (p *prefixCache) sortMarks(t *prefix) {
-	slices.SortFunc(t.marks, func(a, b *transformer.Mark) int { return a.Len - b.Len })
-	marks := t.marks
-	t.marks, t.bytes = nil, p.size(len(t.ids))
+// A plannedBlock is to be copied.
+type plannedBlock struct {
+	from, to int
+	rings    bool
+	mark     *transformer.Mark
+	block    *transformer.Block // nil until then
+}
+
+// plan lists the blocks that are missing of a text, and uses those that are not; memory.mu is
+// held.
+func (p *prefixCache) plan(ids []int, cache *transformer.Cache) prefixPlan {
+	plan, t := prefixPlan{key: p.key(cache)}, p.tree(p.key(cache))
+	path := t.walk(ids)
+	known := len(path) * blockTokens
+	if tail := ids[known:]; len(tail) > 0 {
+		if c := t.last(path).beginning(tail); c != nil && len(tail) < blockTokens {
+			path, known = append(path, c), len(ids)
+		}
+	}
+	t.usePath(path)
+	for at := known; at < len(ids); at += blockTokens {
+		plan.add(p.model, plannedBlock{from: at, to: min(at+blockTokens, len(ids))})
+	}
+	if p.rings {
+		p.planRings(&plan, path, len(ids), cache)
+	}
+	slices.SortStableFunc(plan.blocks, func(a, b plannedBlock) int { return cmp.Compare(a.from, b.from) })
+	return plan
+}
+
+// planRings adds the rings at the end of the cache and at the marks that are useful.
+func (p *prefixCache) planRings(plan *prefixPlan, path []*prefixNode, n int, cache *transformer.Cache) {
+	marks := []*transformer.Mark{nil}
+	if t := p.liveOf(cache); t != nil {
+		for _, mark := range t.marks {
+			if mark.Len <= n && cache.Reach(nil, mark.Len-1) < mark.Len-1 { // else it can be left from the end
+				marks = append(marks, mark)
+			}
+		}
+	}
 	for _, mark := range marks {
-		if mark.Len > len(t.ids) || t.cache.Reach(mark, mark.Len) < mark.Len {
-			continue
+		end, first := n, cache.Kept(mark)
+		if mark != nil {
+			end = mark.Len
 		}
-		if n, _ := t.reach(mark.Len - 1); n < mark.Len-1 || t.lent && mark.Len == len(t.ids) {
-			t.marks, t.bytes = append(t.marks, mark), t.bytes+mark.Bytes()
+		for at := first / blockTokens * blockTokens; at < end; at += blockTokens {
+			to := min(at+blockTokens, end)
+			if i := at / blockTokens; i >= len(path) || !path[i].covers(max(at, first), to) {
+				plan.add(p.model, plannedBlock{from: at, to: to, rings: true, mark: mark})
+			}
 		}
-	}
-	for len(t.marks) > maxMarks || t.bytes > p.limit {
-		i := max(0, len(t.marks)-2)
-		t.bytes -= t.marks[i].Bytes()
-		t.marks = slices.Delete(t.marks, i, i+1)
 	}
 }
 
-// delete removes texts; p.mu is held.
-func (p *prefixCache) delete(gone func(*prefix) bool) {
-	p.texts = slices.DeleteFunc(p.texts, func(t *prefix) bool {
-		if gone(t) {
-			p.bytes -= t.bytes
-			return true
+func (plan *prefixPlan) add(m *transformer.Model, b plannedBlock) {
+	plan.blocks = append(plan.blocks, b)
+	if plan.bytes += m.BlockBytes(b.rings, b.to-b.from); !b.rings {
+		plan.bytes += nodeBytes
+	}
+}
+
+// copy copies the blocks from the cache.
+func (plan *prefixPlan) copy(m *transformer.Model, cache *transformer.Cache) {
+	for i := range plan.blocks {
+		b := &plan.blocks[i]
+		b.block = m.Block(cache, b.mark, b.rings, b.from, b.to)
+	}
+}
+
+// insert adds the copied blocks to the tree, as far as their parents are still there;
+// memory.mu is held.
+func (p *prefixCache) insert(ids []int, plan *prefixPlan) {
+	t := p.tree(plan.key)
+	var path []*prefixNode
+	for node, blocks := &t.root, plan.blocks; len(path)*blockTokens < len(ids); path = append(path, node) {
+		at := len(path) * blockTokens
+		part := ids[at:min(at+blockTokens, len(ids))]
+		count := slices.IndexFunc(blocks, func(b plannedBlock) bool { return b.from > at })
+		if count < 0 {
+			count = len(blocks)
 		}
-		return false
-	})
+		if node = node.extend(part, blocks[:count]); node == nil {
+			break
+		}
+		blocks = blocks[count:]
+	}
+	t.usePath(path)
+	if len(t.root.children) == 0 {
+		delete(p.trees, t.key)
+	}
+}
+
+// extend returns the child of n with ids, which it adds if it is among the blocks, and nil if
+// there is none. It adds the rings among the blocks to it.
+func (n *prefixNode) extend(ids []int, blocks []plannedBlock) *prefixNode {
+	c := n.beginning(ids)
+	for _, b := range blocks {
+		if c == nil && !b.rings && b.block != nil {
+			c = n.add(ids, b.block)
+		}
+	}
+	for _, b := range blocks {
+		if c != nil && b.rings && b.block != nil {
+			c.addRings(b.block)
+		}
+	}
+	return c
 }

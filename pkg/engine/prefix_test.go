@@ -65,7 +65,8 @@ func secondTurns(t *testing.T, tokens int, question string, open func(Config) *E
 		if n := engines[0].lanes.computed() - before; n != usage.Input-known+tokens-1 {
 			t.Errorf("turn %d: %d tokens were computed, %d of %d are known", turn, n, known, usage.Input)
 		}
-		if want, cost := collect(t, engines[1], req); !same(rows, want) || usage != cost {
+		want, cost := collect(t, engines[1], req)
+		if cost.Cached = min(known, usage.Input); !same(rows, want) || usage != cost {
 			t.Errorf("turn %d: %+v %+v, without prefixes %+v %+v", turn, rows, usage, want, cost)
 		}
 		known = usage.Input + tokens - 1
@@ -181,19 +182,53 @@ func TestPrefixToTheBit(t *testing.T) {
 	}
 }
 
-// checkBounds checks that p's count of bytes is right and within its limit.
-func checkBounds(t *testing.T, p *prefixCache) {
-	t.Helper()
-	total, most := int64(0), int64(0)
-	for _, x := range p.texts {
-		total += x.bytes
-		most += p.model.CacheBytes(x.cache.Capacity()) + 8*int64(len(x.ids))
-		for _, mark := range x.marks {
-			most += mark.Bytes()
-		}
+// cacheOf returns the texts of an engine without accounts, with a limit that tests may change.
+func cacheOf(m *transformer.Model, limit *int64) *prefixCache {
+	return newPrefixTexts(m, 0, NewPrefixMemory(func() int64 { return *limit })).of("")
+}
+
+// eachNode calls do for all nodes below n.
+func eachNode(n *prefixNode, do func(*prefixNode)) {
+	for _, c := range n.children {
+		do(c)
+		eachNode(c, do)
 	}
-	if total != p.bytes || total > p.limit || most > total {
-		t.Fatalf("%d bytes held, %d counted, %d with their caches, %d allowed", total, p.bytes, most, p.limit)
+}
+
+// checkBounds checks that p's counts are right and within its limit, and the order of uses.
+func checkBounds(t *testing.T, p *prefixTexts) {
+	t.Helper()
+	held, leaves, order := int64(0), 0, map[*prefixEntry]int{}
+	for e := p.memory.uses.previous; e != &p.memory.uses; e = e.previous {
+		order[e] = len(order)
+	}
+	entries := 0
+	for key, tree := range p.trees {
+		if len(tree.root.children) == 0 || tree.key != key {
+			t.Fatalf("a tree of %+v is empty or has the key %+v", key, tree.key)
+		}
+		eachNode(&tree.root, func(n *prefixNode) {
+			entries += 1 + len(n.rings)
+			held += n.block.Bytes() + 8*int64(len(n.ids))
+			if len(n.children) == 0 {
+				leaves++
+			} else if len(n.ids) != blockTokens {
+				t.Fatalf("%d tokens are before other nodes", len(n.ids))
+			}
+			if n.parent != &tree.root && order[&n.parent.prefixEntry] < order[&n.prefixEntry] {
+				t.Fatal("a parent is evicted before its child")
+			}
+			for _, r := range n.rings {
+				held += r.block.Bytes()
+				if r.node != n || order[&n.prefixEntry] < order[&r.prefixEntry] {
+					t.Fatal("a node is evicted before its rings")
+				}
+			}
+		})
+	}
+	limit := p.memory.limit()
+	if m := p.memory; held > m.bytes || m.bytes > limit || leaves != m.texts || entries != len(order) {
+		t.Fatalf("%d bytes held, %d counted, %d allowed; %d texts, %d counted; %d entries, %d in order", held, m.bytes, limit, leaves, m.texts, entries, len(order))
 	}
 }
 
@@ -212,8 +247,9 @@ func TestPrefixMemory(t *testing.T) {
 		c.Len = len(ids)
 		return c
 	}
-	p := newPrefixCache(m, 0)
-	p.limit = 3 * p.size(20)
+	limit := int64(0)
+	p := cacheOf(m, &limit)
+	limit = 3 * p.size(20)
 	for first := range 3 {
 		p.keep(text(first, 20), cached(text(first, 20)))
 	}
@@ -231,7 +267,7 @@ func TestPrefixMemory(t *testing.T) {
 		}
 	}
 	p.keep(text(4, 100), cached(text(4, 100)))
-	if len(p.texts) != 3 {
+	if p.memory.texts != 3 {
 		t.Error("a text larger than all memory made others go")
 	}
 	rng := rand.New(rand.NewPCG(7, 8))
@@ -242,15 +278,16 @@ func TestPrefixMemory(t *testing.T) {
 			p.share(ids[:len(ids)/2], c)
 		}
 		p.keep(ids, c)
-		checkBounds(t, p)
+		checkBounds(t, p.prefixTexts)
 	}
-	p.limit = 1 << 40
+	limit = 1 << 40
 	for i := range 2 * maxPrefixes {
 		p.keep([]int{i, i, i}, cached([]int{i, i, i}))
 	}
-	if len(p.texts) != maxPrefixes {
-		t.Errorf("%d texts", len(p.texts))
+	if p.memory.texts != maxPrefixes {
+		t.Errorf("%d texts", p.memory.texts)
 	}
+	checkBounds(t, p.prefixTexts)
 }
 
 // Concurrent calls of keep, share and fork return the computed tokens of the right text,
@@ -266,8 +303,9 @@ func TestPrefixesOfWindowsTogether(t *testing.T) {
 // prefixesTogether uses texts of two or three times a length.
 func prefixesTogether(t *testing.T, m *transformer.Model, length int) {
 	t.Helper()
-	p := newPrefixCache(m, 0)
-	p.limit = 6 * p.size(3*length+length/3)
+	limit := int64(0)
+	p := cacheOf(m, &limit)
+	limit = 6 * p.size(3*length+length/3)
 	texts := make([][]int, 12) // of three, the second differs from the first at the end, and the third extends it
 	for i := range texts {
 		for k := range 2*length + length*(i%3/2) {
@@ -308,12 +346,17 @@ func prefixesTogether(t *testing.T, m *transformer.Model, length int) {
 		})
 	}
 	wg.Wait()
-	checkBounds(t, p)
-	for i, x := range p.texts {
-		for _, y := range p.texts[:i] {
-			if common(x.ids, y.ids) == min(len(x.ids), len(y.ids)) {
-				t.Error("a text begins another")
+	checkBounds(t, p.prefixTexts)
+	if len(p.live) > 0 {
+		t.Errorf("%d texts are lent", len(p.live))
+	}
+	for _, tree := range p.trees {
+		eachNode(&tree.root, func(x *prefixNode) {
+			for _, y := range x.parent.children {
+				if x != y && common(x.ids, y.ids) == min(len(x.ids), len(y.ids)) {
+					t.Error("a text begins another")
+				}
 			}
-		}
+		})
 	}
 }

@@ -112,7 +112,7 @@ func TestPrefixOfSystem(t *testing.T) {
 // a cache with room for a few texts.
 func TestPrefixesOfWindowsRandom(t *testing.T) {
 	off := windowed(t, 1500, Config{PrefixMemory: -1})
-	e := windowed(t, 1500, Config{PrefixMemory: 3 * newPrefixCache(off.model, 0).size(700)})
+	e := windowed(t, 1500, Config{PrefixMemory: 3 * newPrefixTexts(off.model, 0, nil).size(700)})
 	rng := rand.New(rand.NewPCG(1, 2))
 	texts := []string{strings.Repeat("onceuponatime", 40)}
 	computedTokens, all := 0, 0

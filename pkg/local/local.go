@@ -34,6 +34,10 @@ type Config struct {
 	Memory        int64  // bytes for the weights of open models, which bound the prefetched file; 0: no bound
 	RequestMemory int64  // bytes that a request may take; 0: the engine's default
 
+	// Prefixes is the memory of computed prompts of all models; nil: each has an eighth of
+	// RequestMemory.
+	Prefixes *engine.PrefixMemory
+
 	// Bucket opens a place in S3; nil: models are in directories only.
 	Bucket func(bucket.Config) (*bucket.FS, error)
 }

@@ -285,3 +285,25 @@ func TestBallast(t *testing.T) {
 		t.Error("a model has weights in memory, and the ballast is still held")
 	}
 }
+
+// Computed prompts yield their memory when another model opens.
+func TestPrefixesYield(t *testing.T) {
+	p, limit := start(t, settings{checkpoints: goldens}), int64(1<<30)
+	p.loader.cfg.Prefixes = engine.NewPrefixMemory(func() int64 { return limit })
+	m, err := p.Open(t.Context(), "gpt2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := &llm.Request{Prompts: []llm.Prompt{llm.Text("the hen and")}, Params: llm.Params{MaxTokens: new(1)}}
+	if _, _, err := llm.Collect(m.Backend.Generate(t.Context(), req), 1); err != nil {
+		t.Fatal(err)
+	}
+	held := p.loader.cfg.Prefixes.Bytes()
+	limit = 0
+	if _, err := p.open(t, "gptj"); err != nil {
+		t.Fatal(err)
+	}
+	if after := p.loader.cfg.Prefixes.Bytes(); held == 0 || after != 0 {
+		t.Errorf("%d bytes of prompts, %d after another model has opened", held, after)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime/debug"
 
 	"glossa/pkg/bucket"
 	"glossa/pkg/catalog"
@@ -21,6 +22,9 @@ import (
 // openTries bounds how often opening starts again because the model was replaced meanwhile.
 const openTries = 4
 
+// muchFreed is the memory that is worth a collection of garbage before weights are read, bytes.
+const muchFreed = 64 << 20
+
 // Prefetch implements [catalog.Loader].
 func (l *Loader) Prefetch(name string) { l.locations.prefetcher.request(name) }
 
@@ -28,6 +32,9 @@ func (l *Loader) Prefetch(name string) { l.locations.prefetcher.request(name) }
 // an engine.
 func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (llm.Backend, error) {
 	l.releaseBallast()
+	if l.cfg.Prefixes.Shrink() >= muchFreed { // the catalog counts this model as open
+		debug.FreeOSMemory() // before its weights are read
+	}
 	m, err := l.read(run, o)
 	for try := 1; try < openTries && errors.Is(err, bucket.ErrReplaced); try++ {
 		if place, ok := run.FS.(*s3Location); ok {
@@ -46,7 +53,7 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 		Name: o.Name, Kernels: l.cfg.Kernels, Team: l.cfg.Team, Queue: l.cfg.Queue, Turns: l.cfg.Turns,
 		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: template,
 		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
-		TokenizerJSON: l.tokenizerJSON(run, o),
+		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, TokenizerJSON: l.tokenizerJSON(run, o),
 	})
 }
 

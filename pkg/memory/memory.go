@@ -28,6 +28,10 @@ const (
 	requestShare = 0.5
 )
 
+// prefixShare of the memory for weights that no open model takes holds computed prompts. Go's
+// heap may have as much garbage again.
+const prefixShare = 0.25
+
 // Bounds of the memory of one request, bytes.
 const (
 	minRequest = 64 << 20
@@ -67,6 +71,16 @@ func (l Limits) Request(weights int64, workers int) int64 {
 		return 0
 	}
 	return min(max(int64(requestShare*float64(l.Total-weights))/int64(max(1, workers)), minRequest), maxRequest)
+}
+
+// Prefixes returns the memory of computed prompts for other prompts that begin as they do: a
+// quarter of what open models leave of the memory for weights, and at least an eighth of the
+// memory of a request. It returns 0, the engine's default, if weights has no bound.
+func Prefixes(weights, open, request int64) int64 {
+	if weights == 0 {
+		return 0
+	}
+	return max(int64(prefixShare*float64(weights-open)), request/8)
 }
 
 // Bodies returns the memory of the bodies of all requests together. It returns 0, the

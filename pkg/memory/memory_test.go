@@ -58,6 +58,18 @@ func TestDetect(t *testing.T) {
 	}
 }
 
+// Prefixes yield their memory to models.
+func TestPrefixes(t *testing.T) {
+	for _, test := range []struct{ weights, open, request, want int64 }{
+		{0, 0, 1 << 30, 0}, {8 << 30, 0, 1 << 30, 2 << 30}, {8 << 30, 4 << 30, 1 << 30, 1 << 30},
+		{8 << 30, 8 << 30, 1 << 30, 128 << 20}, {8 << 30, 9 << 30, 64 << 20, 8 << 20}, {8 << 30, 8 << 30, 0, 0},
+	} {
+		if got := Prefixes(test.weights, test.open, test.request); got != test.want {
+			t.Errorf("%+v: %d", test, got)
+		}
+	}
+}
+
 func TestBodies(t *testing.T) {
 	for total, want := range map[int64]int64{0: 0, 512 << 20: 32 << 20, 4 << 30: 128 << 20, 24 << 30: 256 << 20} {
 		if got := (Limits{Total: total}).Bodies(); got != want {

@@ -197,7 +197,7 @@ type usage struct {
 }
 
 type promptDetails struct {
-	CachedTokens int `json:"cached_tokens" doc:"how many of prompt_tokens were read from the provider's cache"`
+	CachedTokens int `json:"cached_tokens" doc:"how many of prompt_tokens were known: computed before, or read from the provider's cache"`
 }
 
 type completionDetails struct {

@@ -156,7 +156,7 @@ type usage struct {
 }
 
 type inputDetails struct {
-	CachedTokens     int `json:"cached_tokens" doc:"how many of input_tokens were read from a provider's cache"`
+	CachedTokens     int `json:"cached_tokens" doc:"how many of input_tokens were known: computed before, or read from a provider's cache"`
 	CacheWriteTokens int `json:"cache_write_tokens" doc:"always 0"`
 }
 

@@ -10,6 +10,9 @@ type Cache struct {
 	long     bool // rotary tables are those of long sequences
 }
 
+// Long reports whether c was computed with the rotary tables of long sequences.
+func (c *Cache) Long() bool { return c.long }
+
 // Capacity returns how many tokens c can hold.
 func (c *Cache) Capacity() int { return c.capacity }
 
@@ -102,7 +105,7 @@ func (m *Model) Mark(c *Cache) *Mark {
 			mark.layers[i] = newKV(&m.decoder[i].Attention, c.Len)
 		}
 	}
-	mark.bytes = allocate(mark.layers)
+	mark.bytes = 4 * int64(len(allocate(mark.layers)))
 	for i := range c.layers {
 		if c.layers[i].ring && c.Len > 0 {
 			mark.layers[i].copy(&c.layers[i], c.Len, c.Len)

@@ -50,21 +50,22 @@ func (c *kv) floats() (keys, values int) {
 	return c.heads * keys, c.heads * values
 }
 
-// allocate gives layers their memory, in one piece, and returns its size in bytes. A layer
-// without heads gets none.
-func allocate(layers []kv) int64 {
+// allocate gives layers their memory, in one piece, and returns that. A layer without heads
+// gets none.
+func allocate(layers []kv) []float32 {
 	size := 0
 	for i := range layers {
 		keys, values := layers[i].floats()
 		size += keys + values
 	}
-	slab := make([]float32, size)
+	all := make([]float32, size)
+	slab := all
 	for i := range layers {
 		c := &layers[i]
 		keys, values := c.floats()
 		c.keys, c.values, slab = slab[:keys:keys], slab[keys:keys+values:keys+values], slab[keys+values:]
 	}
-	return 4 * int64(size)
+	return all
 }
 
 // head returns the keys and values of a head.
