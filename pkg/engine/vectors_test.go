@@ -57,7 +57,7 @@ func (g *vectorGolden) rows(t *testing.T, text int) [][]float32 {
 func vectorModels(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("testdata/vectors/*/golden.json")
-	if err != nil || len(files) != 9 {
+	if err != nil || len(files) != 10 {
 		t.Fatalf("%d golden models, %v", len(files), err)
 	}
 	for _, f := range files {

@@ -28,6 +28,8 @@ func maskedNamesOf(kind string) (names maskedNames, ok bool) {
 		}, true
 	case "roberta", "xlm-roberta", "camembert", "mpnet":
 		return maskedNames{dense: "lm_head.dense", norm: "lm_head.layer_norm", head: "lm_head.decoder", bias: "lm_head.bias"}, true
+	case "distilbert":
+		return maskedNames{dense: "vocab_transform", norm: "vocab_layer_norm", head: "vocab_projector", bias: "vocab_projector.bias", activation: "activation"}, true
 	case "modernbert":
 		return maskedNames{dense: "head.dense", norm: "head.norm", head: "decoder", bias: "decoder.bias", activation: "classifier_activation"}, true
 	}

@@ -124,7 +124,7 @@ func (u *unpickler) step() (done bool, err error) {
 // bytes takes the next n bytes.
 func (u *unpickler) bytes(n int) ([]byte, error) {
 	if n > len(u.data) {
-		return nil, errors.New("it ends too early")
+		return nil, errors.New("unexpected end")
 	}
 	out := u.data[:n]
 	u.data = u.data[n:]

@@ -101,7 +101,7 @@ func TestHostileTorch(t *testing.T) {
 // Pickles that do not fit are rejected, and bounded.
 func TestHostilePickle(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                           "it ends too early",
+		"":                           "unexpected end",
 		"\x80\x02.":                  "0 values at the end",
 		"\x80\x02K\x01.":             "it is not a state_dict",
 		"}X\x01\x00\x00\x00aK\x01s.": `"a" is not a tensor`,
@@ -113,7 +113,7 @@ func TestHostilePickle(t *testing.T) {
 		"q\x00.":                     "do not fit",
 		"h\x05.":                     "value 5 was not remembered",
 		"X\xff\xff\xff\xff.":         "a text of 4294967295 bytes",
-		"X\x05\x00\x00\x00a":         "it ends too early",
+		"X\x05\x00\x00\x00a":         "unexpected end",
 		"\x8a\x09" + strings.Repeat("\xff", 9) + ".": "an integer is",
 		"\x8a\x01\xff.":                          "an integer is negative",
 		"c" + strings.Repeat("x", 2000):          "the name of a class does not end",

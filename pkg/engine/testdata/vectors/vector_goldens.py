@@ -112,6 +112,13 @@ def splade():
         "sentence_bert_config.json": {"transformer_task": "fill-mask", "max_seq_length": 60},
         "1_SpladePooling/config.json": {"pooling_strategy": "sum", "activation_function": "relu", "embedding_dimension": sized(t)["vocab_size"]},
     }, sparse_bias=-2))
+    t = wordpiece()
+    splade_golden(make("splade-distilbert", transformers.DistilBertForMaskedLM(transformers.DistilBertConfig(
+        dim=24, n_layers=2, n_heads=3, hidden_dim=40, **sized(t), max_position_embeddings=64)), t, 104, kind | {
+        "modules.json": modules(("", old + "MLMTransformer"), ("1_SpladePooling", pooling)),
+        "sentence_bert_config.json": {"max_seq_length": 32},
+        "1_SpladePooling/config.json": {"pooling_strategy": "max", "activation_function": "relu"},
+    }, sparse_bias=-5))
     t = byte_bpe("[CLS]", "[SEP]", "[PAD]")
     t[0].add_special_tokens(["[PAD]"])
     splade_golden(make("splade-modernbert", transformers.ModernBertForMaskedLM(transformers.ModernBertConfig(
