@@ -77,7 +77,7 @@ func TestEmbeddingTypes(t *testing.T) {
 		`,"type":"sparse","return_tokens":true`: `"embedding":{"indices":[97,98],"values":[2,1]},"tokens":["a","b"]}]`,
 		`,"type":"sparse","encoding_format":"base64"`:       `"embedding":{"indices":[97,98],"values":[2,1]}}]`,
 		`,"type":"multi_vector"`:                            `"embedding":[[0,1],[1,0],[1,0]],"shape":[3,2]}]`,
-		`,"type":"multi_vector","return_tokens":true`:       `"shape":[3,2],"tokens":["b","a","a"]}]`,
+		`,"type":"multi_vector","return_tokens":true`:       `"embedding":[[0,1],[1,0],[1,0]],"shape":[3,2],"tokens":["b","a","a"]}]`,
 		`,"type":"multi_vector","encoding_format":"base64"`: `"embedding":"AAAAAAAAgD8AAIA/AAAAAAAAgD8AAAAA","shape":[3,2]}]`,
 		`,"type":"other"`:                                   `"param":"type"`,
 		`,"return_tokens":true`:                             `return_tokens`,
