@@ -111,7 +111,10 @@ func models() map[string]map[string]string {
 	translator := map[string]string{"translator": "testdata/translator"}
 	return map[string]map[string]string{
 		"textsynth": translator, "alephalpha": translator,
-		"embeddings": {"encoder": "../pkg/engine/testdata/encoders/bert", "ranker": "../pkg/engine/testdata/rerankers/bert"},
+		"embeddings": {
+			"encoder": "../pkg/engine/testdata/encoders/bert", "ranker": "../pkg/engine/testdata/rerankers/bert",
+			"m3": "../pkg/engine/testdata/vectors/bge-m3", "late": "../pkg/engine/testdata/vectors/pylate",
+		},
 	}
 }
 

@@ -14,6 +14,7 @@ import time
 GLOSSA = os.environ["GLOSSA"]  # path of the built binary
 STARTERS = ("novels", "abc", "chords", "forms")
 ENCODERS = pathlib.Path(__file__).parents[2] / "pkg/engine/testdata/encoders"
+VECTORS = ENCODERS.parent / "vectors"
 START_SECONDS = 60
 STOP_SECONDS = 30
 

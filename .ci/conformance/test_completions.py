@@ -1,13 +1,14 @@
 """Completions and embeddings through the official OpenAI SDK."""
 
 import base64
+import json
 import math
 import unittest
 
 import numpy
 import openai
 
-from server import ENCODERS, STARTERS, Server
+from server import ENCODERS, STARTERS, VECTORS, Server
 
 PROMPTS = {"novels": "The old lighthouse stood", "abc": "X:1\nT:The Kettle\nM:3/4", "chords": "C-major pop : chorus",
            "forms": "\n\nHilda, a tall weaver"}
@@ -230,3 +231,45 @@ def server_tokens(client, text):
     """The ids of a text with the tokens that the tokenizer puts around it."""
     root = client.base_url.copy_with(raw_path=b"/tokenize")
     return client.post(str(root), cast_to=object, body={"model": "bert", "prompt": text})["tokens"]
+
+
+class EmbeddingTypes(unittest.TestCase):
+    """Sparse embeddings and vectors of tokens, by extra_body, equal the original implementations'."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.client = cls.enterClassContext(Server("--checkpoints", VECTORS)).client()
+
+    def create(self, model, case, **extra):
+        body = {"type": case["type"], "truncate": True, **({"input_type": case["task"]} if "task" in case else {}), **extra.pop("extra_body", {})}
+        return self.client.embeddings.create(model=model, input=case["texts"], extra_body=body, **extra)
+
+    def cases(self, model, kind):
+        return [c for c in json.loads((VECTORS / model / "golden.json").read_text()) if c["type"] == kind]
+
+    def test_sparse(self):
+        for model in ("splade-bert", "bge-m3"):
+            for case in self.cases(model, "sparse"):
+                answer = self.create(model, case, extra_body={"return_tokens": True})
+                for data, ids, values in zip(answer.data, case["indices"], case["vectors"], strict=True):
+                    self.assertEqual(data.embedding["indices"], ids)
+                    self.assertEqual(len(data.tokens), len(ids))
+                    numpy.testing.assert_allclose(data.embedding["values"], numpy.frombuffer(base64.b64decode(values), "<f4"), atol=1e-5)
+
+    def test_vectors_of_tokens(self):
+        for model in ("pylate", "stanford", "bge-m3"):
+            for case in self.cases(model, "multi_vector"):
+                packed, plain = self.create(model, case), self.create(model, case, encoding_format="float")
+                for a, b, values in zip(packed.data, plain.data, case["vectors"], strict=True):
+                    want = numpy.frombuffer(base64.b64decode(values), "<f4").reshape(-1, case["width"])
+                    self.assertEqual(a.shape, list(want.shape))
+                    numpy.testing.assert_allclose(numpy.reshape(a.embedding, a.shape), want, atol=1e-5)
+                    numpy.testing.assert_allclose(b.embedding, want, atol=1e-5)
+
+    def test_types_of_a_model(self):
+        types = {m.id: m.embedding_types for m in self.client.models.list() if m.id in ("bge-m3", "pylate", "splade-bert")}
+        self.assertEqual(types, {"bge-m3": ["dense", "sparse", "multi_vector"], "pylate": ["multi_vector"], "splade-bert": ["sparse"]})
+        for model, kind, param in (("pylate", "sparse", "type"), ("splade-bert", "dense", "type"), ("bge-m3", "other", "type")):
+            with self.assertRaises(openai.BadRequestError) as caught:
+                self.client.embeddings.create(model=model, input="x", extra_body={"type": kind})
+            self.assertEqual(caught.exception.param, param)

@@ -50,7 +50,8 @@ type Run struct {
 	ID         string // the name of its directory or file, without the suffix of a pack
 	Type       string // the architecture; "": Alpha
 	Task       llm.Task
-	Checkpoint string // path in FS
+	Embeds     []llm.EmbedKind // of a model that embeds
+	Checkpoint string          // path in FS
 	Step       int
 	ModTime    time.Time        // of the checkpoint
 	Size       int64            // of the checkpoint, bytes

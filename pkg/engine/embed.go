@@ -173,6 +173,8 @@ func newEmbedOptions(req *llm.EmbedRequest, depth, width int) (*embedOptions, er
 		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxTexts))
 	}
 	switch {
+	case req.Kind != "" && req.Kind != llm.EmbedDense:
+		return nil, noKind(req.Kind, []llm.EmbedKind{llm.EmbedDense})
 	case req.PromptName != "":
 		return nil, invalid("prompt_name", "this model has no prompts for embeddings by name")
 	case req.Task != "":

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 
@@ -22,8 +21,9 @@ type Encoder struct {
 
 	sentence *arch.Sentence
 	dense    []*dense // of the steps; nil for a norm
-	special  bool     // prompts may spell special tokens
-	width    int      // of an embedding
+	heads    vectorHeads
+	special  bool // prompts may spell special tokens
+	width    int  // of a dense embedding
 }
 
 var (
@@ -52,6 +52,7 @@ func NewEncoder(m *arch.Model, cfg Config) (_ *Encoder, err error) {
 	if around := len(m.Sentence.Before) + len(m.Sentence.After); e.context <= around {
 		return nil, fmt.Errorf("model %q: a context of %d tokens, %d of which the tokenizer adds", cfg.Name, e.context, around)
 	}
+	e.info.Embeds = EmbedKinds(m.Sentence)
 	e.width = len(m.Sentence.Pooling) * m.Spec.Width
 	for _, s := range m.Sentence.Steps {
 		var d *dense
@@ -63,6 +64,9 @@ func NewEncoder(m *arch.Model, cfg Config) (_ *Encoder, err error) {
 		}
 		e.dense = append(e.dense, d)
 	}
+	if err := e.heads.read(e.kernels, m.Sentence, m.Spec); err != nil {
+		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
+	}
 	return e, nil
 }
 
@@ -73,13 +77,13 @@ func (e *Encoder) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, e
 	}
 }
 
-// Embed implements [llm.Embedder]. The model's own sentence vector is that of
-// sentence-transformers; it does not depend, to the bit, on the other texts of the request.
+// Embed implements [llm.Embedder]. The model's own embeddings are those of
+// sentence-transformers; they do not depend, to the bit, on the other texts of the request.
 // Layers are those of the encoder: 0 is the embeddings with their positions.
 func (e *Encoder) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	if len(req.Layers) > 0 || len(req.Pooling) > 0 {
 		return e.embed(ctx, req, e.depth(), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
-			ids, _, err := e.tokens(ctx, to, p, "")
+			ids, _, err := e.tokens(ctx, to, p, opening{})
 			return ids, err
 		}, e.runLayers)
 	}
@@ -99,7 +103,10 @@ func (e *Encoder) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embed
 		}
 		usage.Input += ids
 	}
-	need := e.bytes(w.texts)
+	if err := w.checkValues(req.MaxValues); err != nil {
+		return nil, llm.Usage{}, err
+	}
+	need := e.passBytes(w.texts) + w.headBytes()
 	if err := e.affords(need, "fewer or shorter prompts"); err != nil {
 		return nil, llm.Usage{}, err
 	}
@@ -121,47 +128,11 @@ func inPrompt(i, n int, err error) error {
 	return err
 }
 
-// An embedding is a request for sentence vectors.
-type embedding struct {
-	*Encoder
-	worker     *worker
-	prompt     string // before each text
-	skip       int    // leading tokens that the pooling leaves out
-	dimensions int
-	truncate   bool
-	texts      [][]int
-}
-
-func (e *Encoder) newEmbedding(req *llm.EmbedRequest) (*embedding, error) {
-	switch {
-	case len(req.Prompts) == 0:
-		return nil, invalid("prompt", "is required")
-	case len(req.Prompts) > maxTexts:
-		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxTexts))
-	case req.Dimensions < 0 || req.Dimensions > e.width:
-		return nil, invalid("dimensions", fmt.Sprintf("must be between 1 and %d, not %d", e.width, req.Dimensions))
-	}
-	w := &embedding{Encoder: e, truncate: req.Truncate, dimensions: req.Dimensions}
-	if w.dimensions == 0 {
-		w.dimensions = e.sentence.Truncate
-	}
-	name, err := e.promptName(req)
-	if err != nil || name == "" {
-		return w, err
-	}
-	text, ok := e.sentence.Prompts[name]
-	if !ok {
-		known := slices.Sorted(maps.Keys(e.sentence.Prompts))
-		if len(known) == 0 {
-			return nil, invalid("prompt_name", "this model has no prompts by name")
-		}
-		return nil, invalid("prompt_name", fmt.Sprintf("%.40q is not one of %s", name, strings.Join(known, ", ")))
-	}
-	w.prompt = text
-	if e.sentence.ExcludePrompt && text != "" {
-		w.skip = len(e.sentence.Before) + len(e.tokenizer.Encode(e.lower(text)))
-	}
-	return w, nil
+// An opening is what stands before a text.
+type opening struct {
+	marker  []int
+	text    string
+	special bool // text may spell special tokens
 }
 
 // lower makes letters small if the model's files say so, each by itself as the reference
@@ -178,30 +149,9 @@ func lower(text string) string {
 	return strings.ToLower(strings.ReplaceAll(text, "\u0130", "i\u0307"))
 }
 
-// add adds a text and returns the number of its tokens.
-func (w *embedding) add(ctx context.Context, p llm.Prompt) (int, error) {
-	to := tokenizer.Collector{Max: w.context}
-	if w.truncate {
-		to.Max = int(max(int64(w.context), w.memory/8))
-	}
-	ids, after, err := w.tokens(ctx, &to, p, w.prompt)
-	if err != nil {
-		return 0, w.tooLong("the prompt has", err)
-	}
-	if n := len(ids); n > w.context {
-		if !w.truncate {
-			return 0, llm.TooManyTokens("the prompt has", n, w.context)
-		}
-		end := slices.Clone(ids[n-after:]) // as the reference does, the cut text ends with the tokens that the tokenizer adds
-		ids = append(ids[:w.context-after], end...)
-	}
-	w.texts = append(w.texts, ids)
-	return len(ids), nil
-}
-
-// tokens returns the tokens of p, with a text before it and those that the tokenizer puts
+// tokens returns the tokens of p, with what stands before it and those that the tokenizer puts
 // around it: after of them at the end. A prompt of tokens is complete.
-func (e *Encoder) tokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, before string) (ids []int, after int, err error) {
+func (e *Encoder) tokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, before opening) (ids []int, after int, err error) {
 	if p.Messages != nil || !llm.Texts(p.Parts) {
 		return nil, 0, llm.Errorf(llm.Unsupported, "this model embeds texts and tokens, not chats or images")
 	}
@@ -212,12 +162,15 @@ func (e *Encoder) tokens(ctx context.Context, to *tokenizer.Collector, p llm.Pro
 		}
 		return e.notEmpty(to.IDs()), 0, nil
 	}
-	part := llm.Part{Text: e.lower(before + text), Special: e.special}
-	if err := e.encode(ctx, to, []llm.Part{part}); err != nil {
+	parts := []llm.Part{{Text: e.lower(before.text + text), Special: e.special}}
+	if before.special {
+		parts = []llm.Part{{Text: e.lower(before.text), Special: true}, {Text: e.lower(text), Special: e.special}}
+	}
+	if err := e.encode(ctx, to, parts); err != nil {
 		return nil, 0, err
 	}
 	s := e.sentence
-	return e.notEmpty(slices.Concat(s.Before, to.IDs(), s.After)), len(s.After), nil
+	return e.notEmpty(slices.Concat(s.Before, before.marker, to.IDs(), s.After)), len(s.After), nil
 }
 
 // notEmpty returns ids, or the token of an empty text.
@@ -226,12 +179,6 @@ func (e *Encoder) notEmpty(ids []int) []int {
 		return []int{e.empty}
 	}
 	return ids
-}
-
-// bytes returns the memory that texts may take: their tokens and vectors, and the scratch of
-// the longest pass.
-func (e *Encoder) bytes(texts [][]int) int64 {
-	return e.passBytes(texts) + 4*int64(e.width)*int64(len(texts))
 }
 
 // passBytes returns the memory of texts, of the scratch of the longest pass and of its results.
@@ -261,34 +208,12 @@ func PassMemory(s *transformer.Spec, context int, cfg Config) int64 {
 	if len(s.Decoder) == 0 { // which computes a long text in parts
 		tokens = max(tokens, context)
 	}
-	return min(passMemory(s, tokens, cfg.Team.Size()), cmp.Or(cfg.MaxMemory, DefaultMaxMemory))
+	return min(passMemory(s, tokens, cfg.Team.Size())+maskedMemory(s), cmp.Or(cfg.MaxMemory, DefaultMaxMemory))
 }
 
-// run computes the embeddings, several texts in one pass.
-func (w *embedding) run(ctx context.Context) ([]llm.Embedding, error) {
-	out, member := make([]llm.Embedding, 0, len(w.texts)), w.lanes.join(llm.SenderOf(ctx), w.worker)
-	defer member.leave()
-	for texts := w.texts; len(texts) > 0; {
-		n := together(texts)
-		rows, err := w.encodeTexts(ctx, member, texts[:n])
-		if err != nil {
-			return nil, err
-		}
-		for i, ids := range texts[:n] {
-			vector := w.vector(rows[i], min(w.skip, len(ids)-1))
-			if hasNaN(vector) {
-				return nil, w.lanes.damaged()
-			}
-			layer := llm.Layer{Index: w.depth(), Vectors: [][]float32{vector}}
-			out = append(out, llm.Embedding{Tokens: w.describe(ids), Layers: []llm.Layer{layer}})
-		}
-		texts = texts[n:]
-	}
-	return out, nil
-}
-
-// encodeTexts returns the vectors of each text's tokens (tokens, Width) after the last norm.
-func (w *embedding) encodeTexts(ctx context.Context, m *member, texts [][]int) ([][]float32, error) {
+// encodeTexts returns the vectors of each text's tokens (tokens, Width) after the last norm. If
+// seen is not nil, the tokens of text i read only the first seen[i] of them.
+func (w *embedding) encodeTexts(ctx context.Context, m *member, texts [][]int, seen []int) ([][]float32, error) {
 	rows := make([][]float32, len(texts))
 	collect := func(p *transformer.Pass, parts [][]int) {
 		x := p.Last()
@@ -298,7 +223,7 @@ func (w *embedding) encodeTexts(ctx context.Context, m *member, texts [][]int) (
 			x = x[n:]
 		}
 	}
-	if err := w.forward(ctx, m, texts, collect); err != nil {
+	if err := w.forward(ctx, m, texts, seen, collect); err != nil {
 		return nil, err
 	}
 	for _, text := range rows {
@@ -310,13 +235,18 @@ func (w *embedding) encodeTexts(ctx context.Context, m *member, texts [][]int) (
 }
 
 // forward computes texts, and calls then after each pass with the parts that it computed.
-func (e *Encoder) forward(ctx context.Context, m *member, texts [][]int, then func(*transformer.Pass, [][]int)) error {
+func (e *Encoder) forward(ctx context.Context, m *member, texts [][]int, seen []int, then func(*transformer.Pass, [][]int)) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	if len(e.model.Decoder) == 0 {
 		return m.encode(ctx, func(p *transformer.Pass) error {
-			_, err := p.Encode(texts)
+			err := error(nil)
+			if seen != nil {
+				err = p.EncodePrefixes(texts, seen)
+			} else {
+				_, err = p.Encode(texts)
+			}
 			if err == nil {
 				then(p, texts)
 			}

@@ -112,12 +112,15 @@ func newDense(k *kernel.Kernels, from *arch.Dense) (*dense, error) {
 	return d, nil
 }
 
-// apply returns act(W x + b).
+// apply returns act(W x + b) of each row of x (n, In).
 func (d *dense) apply(k *kernel.Kernels, x []float32) []float32 {
-	out := make([]float32, d.matrix.Rows)
-	k.MatMul(out, x, 1, d.matrix)
+	n := len(x) / d.matrix.Cols
+	out := make([]float32, n*d.matrix.Rows)
+	k.MatMul(out, x, n, d.matrix)
 	if d.bias != nil {
-		k.Add(out, d.bias)
+		for row := range slices.Chunk(out, d.matrix.Rows) {
+			k.Add(row, d.bias)
+		}
 	}
 	for i, v := range out {
 		if d.tanh {

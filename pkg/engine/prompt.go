@@ -63,9 +63,12 @@ func (e *Engine) leastOfChat(messages []llm.Message) int {
 }
 
 // tooLong converts a tokenizer's limit error to an error for the client.
-func (c *core) tooLong(has string, err error) error {
+func (c *core) tooLong(has string, err error) error { return beyond(c.context, has, err) }
+
+// beyond is tooLong for texts of at most limit tokens.
+func beyond(limit int, has string, err error) error {
 	if e, ok := errors.AsType[*tokenizer.LimitError](err); ok {
-		long := llm.TooManyTokens(has+" at least", e.AtLeast, c.context)
+		long := llm.TooManyTokens(has+" at least", e.AtLeast, limit)
 		long.Length.AtLeast = true
 		return long
 	}

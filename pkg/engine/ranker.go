@@ -229,29 +229,18 @@ func (r *Ranker) tokenLogits(ctx context.Context, m *member, texts [][]int) ([]f
 
 // rankingHead is an [arch.RankingHead] in memory.
 type rankingHead struct {
-	mean         bool
-	dense, out   *dense
-	gelu         bool      // after dense
-	weight, bias []float32 // of the norm; weight nil: there is none
-	eps          float32
+	transform
+	mean bool
+	out  *dense
 }
 
 // newRankingHead reads the weights of a head.
 func newRankingHead(k *kernel.Kernels, from *arch.RankingHead, s *transformer.Spec) (h *rankingHead, err error) {
-	h = &rankingHead{mean: from.Mean, eps: s.Eps}
-	if h.dense, err = newDense(k, from.Dense); err != nil {
+	h = &rankingHead{mean: from.Mean}
+	if h.transform, err = newTransform(k, from.Dense, from.GELU, from.Norm, s.Eps); err != nil {
 		return nil, err
 	}
-	if h.out, err = newDense(k, from.Out); err != nil {
-		return nil, err
-	}
-	h.gelu = from.GELU
-	if from.Norm == nil {
-		return h, nil
-	}
-	if h.weight, err = readVector(from.Norm.Weight); err == nil {
-		h.bias, err = readVector(from.Norm.Bias)
-	}
+	h.out, err = newDense(k, from.Out)
 	return h, err
 }
 
@@ -270,14 +259,7 @@ func (h *rankingHead) logit(k *kernel.Kernels, rows [][]float32) float64 {
 	if h.mean {
 		mode = arch.PoolMean
 	}
-	x := h.dense.apply(k, poolRows(mode, rows, 0))
-	if h.gelu {
-		k.GELUErf(x)
-	}
-	if h.weight != nil {
-		k.LayerNorm(x, x, h.weight, h.bias, h.eps)
-	}
-	return float64(h.out.apply(k, x)[0])
+	return float64(h.out.apply(k, h.transform.apply(k, poolRows(mode, rows, 0)))[0])
 }
 
 // A joined pair is one text of tokens.

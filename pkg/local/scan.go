@@ -118,7 +118,7 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 	case info.Ranks:
 		run.Task = llm.TaskRerank
 	case info.Embeds:
-		run.Task = llm.TaskEmbed
+		run.Task, run.Embeds = llm.TaskEmbed, engine.EmbedKinds(info.Sentence)
 	}
 	if run.Task != llm.TaskGenerate {
 		passes := engine.PassMemory(info.Spec, info.Context, engine.Config{Team: l.cfg.Team, MaxMemory: l.cfg.RequestMemory})

@@ -122,6 +122,9 @@ func (s *Schema) Input(texts []any) any {
 // EmbedKeys returns the canonical keys of a request for embeddings, without input. A model
 // whose record maps no input_type embeds the texts of all tasks alike.
 func (s *Schema) EmbedKeys(req *llm.EmbedRequest) (map[string]any, error) {
+	if req.Kind != "" && req.Kind != llm.EmbedDense {
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "type", Message: fmt.Sprintf("this model has dense embeddings only, no %.40s ones", req.Kind)}
+	}
 	keys := map[string]any{}
 	if req.Dimensions > 0 {
 		keys["dimensions"] = req.Dimensions

@@ -141,6 +141,7 @@ func (s *Suite) embedOptions(t *testing.T) {
 		{vectorRecord, func(r *llm.EmbedRequest) { r.Task = llm.EmbedCluster }, nil, "task"},
 		{vectorRecord, func(r *llm.EmbedRequest) { r.Task = "other" }, nil, "task"},
 		{vectorRecord, func(r *llm.EmbedRequest) { r.PromptName = "x" }, nil, "prompt_name"},
+		{vectorRecord, func(r *llm.EmbedRequest) { r.Kind = llm.EmbedSparse }, nil, "type"},
 		{vectorRecord, func(r *llm.EmbedRequest) { r.Layers = []int{1} }, nil, "layers"},
 		{vectorRecord, func(r *llm.EmbedRequest) { r.Prompts = nil }, nil, "prompt"},
 		{vectorRecord, func(r *llm.EmbedRequest) { r.Prompts = slices.Repeat(r.Prompts, 10_001) }, nil, "prompt"},

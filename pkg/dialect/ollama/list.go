@@ -118,6 +118,9 @@ func newShown(m *llm.ModelInfo) shown {
 	}
 	switch m.Task {
 	case llm.TaskEmbed:
+		if len(m.Embeds) > 0 && !slices.Contains(m.Embeds, llm.EmbedDense) {
+			break // /api/embed has one vector for a text
+		}
 		out.Capabilities = append(out.Capabilities, "embedding")
 	case llm.TaskGenerate:
 		out.Capabilities = append(out.Capabilities, "completion")

@@ -62,6 +62,7 @@ func answerEmbedding(w http.ResponseWriter, r *http.Request, call httpx.Call[emb
 	if err != nil {
 		return err
 	}
+	call.Req.MaxValues = maxValues
 	list, used, err := embedder.Embed(r.Context(), call.Req)
 	if err != nil {
 		return err

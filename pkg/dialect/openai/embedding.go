@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"glossa/pkg/llm"
@@ -22,6 +23,8 @@ type embeddingRequest struct {
 	PromptName     string          `json:"prompt_name"`
 	InputType      string          `json:"input_type"`
 	Task           string          `json:"task"`
+	Type           string          `json:"type"` // one of embeddingTypes
+	ReturnTokens   bool            `json:"return_tokens"`
 	User           string          `json:"user"`
 }
 
@@ -35,7 +38,9 @@ type embeddingAnswer struct {
 type embeddingObject struct {
 	Object    string    `json:"object" doc:"always embedding" enum:"embedding"`
 	Index     int       `json:"index" doc:"position of the input"`
-	Embedding embedding `json:"embedding" doc:"a vector of length 1; with encoding_format base64, its little-endian float32 bytes"`
+	Embedding embedding `json:"embedding" doc:"type dense: a vector of length 1; sparse: ids of tokens and their weights; multi_vector: a vector for each token. With encoding_format base64, the little-endian float32 bytes of all vectors"`
+	Shape     []int     `json:"shape,omitempty" doc:"of type multi_vector: the number of vectors and their length"`
+	Tokens    []string  `json:"tokens,omitempty" doc:"with return_tokens: the token of each weight or vector, as spelled in the vocabulary"`
 }
 
 type embeddingUsage struct {
@@ -44,30 +49,62 @@ type embeddingUsage struct {
 	Cost         llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 }
 
-// embedding is a vector that is written as a list of numbers, or as base64.
+// embedding is written as a list of numbers, as a list of vectors, as base64 of their values, or
+// as weights of tokens.
 type embedding struct {
-	vector []float32
-	base64 bool // of its bytes, little-endian
+	kind    llm.EmbedKind
+	vectors [][]float32
+	indices []int // of the weights of a sparse embedding
+	base64  bool  // of bytes, little-endian
+}
+
+// weights is a sparse embedding, in the order of the ids.
+type weights struct {
+	Indices []int     `json:"indices"`
+	Values  []float32 `json:"values"`
 }
 
 // JSONSchema implements [wire.Describer].
 func (embedding) JSONSchema() *wire.Schema {
-	text := wire.Types("string")
+	text, numbers := wire.Types("string"), wire.ListOf(wire.Types("number"))
 	text.ContentEncoding = "base64"
-	return wire.AnyOf(wire.ListOf(wire.Types("number")), text)
+	sparse := wire.Types("object")
+	sparse.Properties = wire.Properties{{Name: "indices", Schema: wire.ListOf(wire.Types("integer"))}, {Name: "values", Schema: numbers}}
+	sparse.Required = []string{"indices", "values"}
+	return wire.AnyOf(numbers, wire.ListOf(numbers), text, sparse)
 }
 
 // MarshalJSON implements [json.Marshaler].
 func (e embedding) MarshalJSON() ([]byte, error) {
-	if !e.base64 {
-		return json.Marshal(e.vector)
+	switch {
+	case e.kind == llm.EmbedSparse:
+		return json.Marshal(weights{e.indices, e.vectors[0]})
+	case e.base64:
+		return json.Marshal(bytesOf(e.vectors))
+	case e.kind == llm.EmbedMulti:
+		return json.Marshal(e.vectors)
 	}
-	b := make([]byte, 0, 4*len(e.vector))
-	for _, x := range e.vector {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
-	}
-	return json.Marshal(b)
+	return json.Marshal(e.vectors[0])
 }
+
+// bytesOf returns the values of vectors, one after the other.
+func bytesOf(vectors [][]float32) []byte {
+	b := []byte{}
+	for _, v := range vectors {
+		b = slices.Grow(b, 4*len(v))
+		for _, x := range v {
+			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+		}
+	}
+	return b
+}
+
+// embeddingTypes are the values of type; the first is the default.
+var embeddingTypes = []string{string(llm.EmbedDense), string(llm.EmbedSparse), string(llm.EmbedMulti)}
+
+// maxValues bounds the values of all vectors of an answer: those of 2048 vectors with 4096
+// dimensions.
+const maxValues = 1 << 23
 
 // request translates a request for embeddings; every error names the key at fault.
 func (e *embeddingRequest) request() (*llm.EmbedRequest, error) {
@@ -83,12 +120,14 @@ func (e *embeddingRequest) request() (*llm.EmbedRequest, error) {
 			return nil, wire.Invalid("input", "input %d is an empty string", i)
 		}
 	}
-	req := &llm.EmbedRequest{Prompts: list, PromptName: e.PromptName, Task: tasks[cmp.Or(e.InputType, e.Task)]}
+	req := &llm.EmbedRequest{Prompts: list, PromptName: e.PromptName, Task: tasks[cmp.Or(e.InputType, e.Task)], Kind: llm.EmbedKind(e.Type)}
 	switch {
 	case e.InputType != "" && e.Task != "" && tasks[e.InputType] != tasks[e.Task]:
 		return nil, wire.Invalid("task", "contradicts input_type")
 	case req.Task != "" && req.PromptName != "":
 		return nil, wire.Invalid("prompt_name", "cannot be combined with input_type or task")
+	case e.ReturnTokens && (req.Kind == "" || req.Kind == llm.EmbedDense):
+		return nil, wire.Invalid("return_tokens", "is only accepted with type sparse or multi_vector")
 	case e.Dimensions != nil:
 		req.Dimensions = *e.Dimensions
 	}
@@ -136,14 +175,45 @@ func (e *embeddingRequest) answer(model string, list []llm.Embedding, used llm.U
 	if !used.Partial {
 		out.Usage = &embeddingUsage{used.Input, used.Input, used.Cost}
 	}
-	base64 := e.EncodingFormat != nil && *e.EncodingFormat == "base64"
 	for i, made := range list {
-		vector := llm.Unit(made.Layers[0].Vectors[0])
-		if e.Dimensions != nil && *e.Dimensions != len(vector) {
-			message := fmt.Sprintf("embeddings of this model have %d dimensions and cannot be shortened", len(vector))
+		o := &out.Data[i]
+		*o = embeddingObject{Object: "embedding", Index: i, Embedding: e.embedding(&made)}
+		if v := o.Embedding.vectors; o.Embedding.kind == llm.EmbedDense && e.Dimensions != nil && *e.Dimensions != len(v[0]) {
+			message := fmt.Sprintf("embeddings of this model have %d dimensions and cannot be shortened", len(v[0]))
 			return nil, &llm.Error{Code: llm.Unsupported, Param: "dimensions", Message: message}
+		} else if o.Embedding.kind == llm.EmbedMulti {
+			o.Shape = []int{len(v), 0}
+			if len(v) > 0 {
+				o.Shape[1] = len(v[0])
+			}
 		}
-		out.Data[i] = embeddingObject{Object: "embedding", Index: i, Embedding: embedding{vector, base64}}
+		if e.ReturnTokens {
+			o.Tokens = spellings(made.Tokens)
+		}
 	}
 	return out, nil
+}
+
+// embedding translates the embedding of an input.
+func (e *embeddingRequest) embedding(made *llm.Embedding) embedding {
+	out := embedding{kind: cmp.Or(llm.EmbedKind(e.Type), llm.EmbedDense), vectors: made.Layers[0].Vectors}
+	switch out.base64 = e.EncodingFormat != nil && *e.EncodingFormat == "base64"; out.kind {
+	case llm.EmbedDense:
+		out.vectors = [][]float32{llm.Unit(out.vectors[0])}
+	case llm.EmbedSparse:
+		out.indices = make([]int, len(made.Tokens))
+		for i, token := range made.Tokens {
+			out.indices[i] = token.ID
+		}
+	}
+	return out
+}
+
+// spellings returns the tokens as the vocabulary spells them.
+func spellings(tokens []llm.Token) []string {
+	list := make([]string, len(tokens))
+	for i, token := range tokens {
+		list[i] = token.Piece
+	}
+	return list
 }

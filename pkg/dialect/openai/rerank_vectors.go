@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 
 	"glossa/pkg/llm"
@@ -21,14 +22,27 @@ func reranker(model *llm.Model) (llm.Reranker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return byVectors{e, model.Context}, nil
+	return byVectors{e, model.Context, kindOf(model.Embeds)}, nil
 }
 
-// byVectors scores a pair by the cosine of the vectors that an embedder gives its query and its
-// document.
+// kindOf returns the kind of embeddings that a model is compared by: dense ones if it has them,
+// or else vectors of tokens.
+func kindOf(has []llm.EmbedKind) llm.EmbedKind {
+	for _, kind := range []llm.EmbedKind{llm.EmbedDense, llm.EmbedMulti, llm.EmbedSparse} {
+		if slices.Contains(has, kind) {
+			return kind
+		}
+	}
+	return llm.EmbedDense
+}
+
+// byVectors scores a pair by the embeddings of its query and of its document: dense ones by the
+// cosine of their angle, sparse ones by their product, and vectors of tokens by the sum of each
+// query vector's largest product (MaxSim; Khattab and Zaharia 2020, sec. 3.3).
 type byVectors struct {
 	embedder llm.Embedder
 	context  int // of the model in tokens; 0: not known
+	kind     llm.EmbedKind
 }
 
 // textsAtOnce is the number of documents that the model embeds at once.
@@ -45,25 +59,81 @@ func (b byVectors) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Re
 		documents.add(p.Document)
 	}
 	var usage llm.Usage
-	first, err := b.vectors(ctx, queries.list, llm.EmbedQuery, req.Truncate, &usage)
-	if err != nil {
+	var first []llm.Embedding
+	if err := b.embed(ctx, queries.list, llm.EmbedQuery, req.Truncate, &usage, func(_ int, part []llm.Embedding) {
+		first = append(first, part...)
+	}); err != nil {
 		return nil, llm.Usage{}, named(err, "query")
 	}
-	second, err := b.vectors(ctx, documents.list, llm.EmbedDocument, req.Truncate, &usage)
-	if err != nil {
-		return nil, llm.Usage{}, named(err, "documents")
+	pairs := make([][]int, len(documents.list)) // of each document
+	for i, p := range req.Pairs {
+		at := documents.index[p.Document]
+		pairs[at] = append(pairs[at], i)
 	}
 	out := make([]llm.Relevance, len(req.Pairs))
-	for i, p := range req.Pairs {
-		out[i] = llm.Relevance{Score: cosine(first[queries.index[p.Query]], second[documents.index[p.Document]]), Logit: math.NaN()}
+	if err := b.embed(ctx, documents.list, llm.EmbedDocument, req.Truncate, &usage, func(from int, part []llm.Embedding) {
+		for j := range part { // embeddings of documents are not kept: those of tokens are large
+			for _, i := range pairs[from+j] {
+				out[i] = llm.Relevance{Score: b.score(&first[queries.index[req.Pairs[i].Query]], &part[j]), Logit: math.NaN()}
+			}
+		}
+	}); err != nil {
+		return nil, llm.Usage{}, named(err, "documents")
 	}
 	return out, usage, nil
+}
+
+// score compares the embeddings of a query and of a document.
+func (b byVectors) score(query, document *llm.Embedding) float64 {
+	x, y := query.Layers[0].Vectors, document.Layers[0].Vectors
+	switch b.kind {
+	case llm.EmbedMulti:
+		return maxSim(x, y)
+	case llm.EmbedSparse:
+		return sparseProduct(query.Tokens, x[0], document.Tokens, y[0])
+	}
+	return cosine(x[0], y[0])
+}
+
+// maxSim sums the largest product of each query vector; 0 if there is no vector of a document.
+func maxSim(query, document [][]float32) (sum float64) {
+	if len(document) == 0 {
+		return 0
+	}
+	for _, q := range query {
+		top := math.Inf(-1)
+		for _, d := range document {
+			dot := 0.0
+			for i := range q {
+				dot += float64(q[i]) * float64(d[i])
+			}
+			top = max(top, dot)
+		}
+		sum += top
+	}
+	return sum
+}
+
+// sparseProduct multiplies the weights of the tokens that both have, in the order of their ids.
+func sparseProduct(a []llm.Token, x []float32, b []llm.Token, y []float32) (sum float64) {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i].ID < b[j].ID:
+			i++
+		case a[i].ID > b[j].ID:
+			j++
+		default:
+			sum += float64(x[i]) * float64(y[j])
+			i, j = i+1, j+1
+		}
+	}
+	return sum
 }
 
 // check rejects what vectors cannot do.
 func (b byVectors) check(req *llm.RerankRequest) error {
 	unsupported := func(param, why string) error {
-		return &llm.Error{Code: llm.Unsupported, Param: param, Message: "this model embeds texts, and scores are the cosine of their vectors: " + why}
+		return &llm.Error{Code: llm.Unsupported, Param: param, Message: "this model embeds texts, and scores compare their vectors: " + why}
 	}
 	shorter := func(n int) bool { return n > 0 && (b.context == 0 || n < b.context) }
 	switch {
@@ -77,14 +147,15 @@ func (b byVectors) check(req *llm.RerankRequest) error {
 	return nil
 }
 
-// vectors embeds each text and adds its tokens to usage.
-func (b byVectors) vectors(ctx context.Context, list []string, task llm.EmbedTask, cut bool, usage *llm.Usage) ([][]float32, error) {
-	out := make([][]float32, 0, len(list))
-	for len(list) > 0 {
-		part := list[:min(len(list), textsAtOnce)]
-		list = list[len(part):]
+// embed embeds each text, adds its tokens to usage, and calls yield with some embeddings after the
+// other, and the index of the first.
+func (b byVectors) embed(ctx context.Context, list []string, task llm.EmbedTask, cut bool, usage *llm.Usage, yield func(from int, part []llm.Embedding)) error {
+	for from := 0; from < len(list); from += textsAtOnce {
 		req := &llm.EmbedRequest{Task: task}
-		for _, text := range part {
+		if b.kind != llm.EmbedDense {
+			req.Kind = b.kind
+		}
+		for _, text := range list[from:min(len(list), from+textsAtOnce)] {
 			req.Prompts = append(req.Prompts, llm.Text(text))
 		}
 		embed := b.embedder.Embed
@@ -95,14 +166,12 @@ func (b byVectors) vectors(ctx context.Context, list []string, task llm.EmbedTas
 		}
 		made, used, err := embed(ctx, req)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		usage.Add(used)
-		for _, e := range made {
-			out = append(out, e.Layers[0].Vectors[0])
-		}
+		yield(from, made)
 	}
-	return out, nil
+	return nil
 }
 
 // named puts a key into an error about a prompt.

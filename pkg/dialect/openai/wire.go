@@ -215,4 +215,6 @@ type modelObject struct {
 	Created int64  `json:"created" doc:"seconds since 1970; 0 if unknown"`
 	OwnedBy string `json:"owned_by" doc:"family of the model"`
 	Task    string `json:"task,omitempty" doc:"what a model does that does not continue texts: embed them, or rerank documents" enum:"embed,rerank"`
+
+	EmbeddingTypes []llm.EmbedKind `json:"embedding_types,omitempty" doc:"values of type that a model in this process accepts in /v1/embeddings: dense, sparse, multi_vector"`
 }

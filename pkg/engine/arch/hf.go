@@ -33,6 +33,9 @@ type opened struct {
 	family *family
 	dense  []Step // of a GGUF file
 
+	masked   *MaskedHead // of an encoder whose modules read it
+	stanford *Dense      // the projection of Stanford's ColBERT
+
 	unpacking *unpacking // of a packed model
 }
 
@@ -85,6 +88,12 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 		l.tied = true // a model that embeds texts needs no head
 	}
 	if err := o.readClassifier(src, s, l); err != nil {
+		return nil, errors.Join(fmt.Errorf("%s: %w", p.config, err), o.Close())
+	}
+	if err := o.readMasked(fsys, p, src, s, l); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	if err := o.readStanford(src, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.config, err), o.Close())
 	}
 	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {

@@ -18,6 +18,7 @@ type layout struct {
 	head      linear // has the embedding's weight if tied
 	copies    string // tensors that may repeat the embedding, and must then be equal
 	tied      bool
+	headBias  []string // of an encoder's head, with ".bias": the first that the file has
 
 	projectIn, projectOut linear // of a Spec with EmbedWidth
 
@@ -107,6 +108,9 @@ func (b *builder) stacks(w *transformer.Weights, l *layout) {
 			w.EncoderNorm = b.norm(l.encoderNorm, 0)
 		}
 		w.Encoder = b.stack(s.Encoder, &l.encoder)
+	}
+	if s.MaskedHead {
+		b.maskedWeights(w)
 	}
 	if len(s.Decoder) == 0 {
 		return

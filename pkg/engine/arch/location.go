@@ -63,7 +63,7 @@ func transformerDir(fsys fs.FS, dir string) string {
 		return dir
 	}
 	list, err := readModules(fsys, name)
-	if err != nil || len(list) == 0 || list[0].kind() != "Transformer" || !fs.ValidPath(path.Join(".", list[0].Path)) {
+	if err != nil || len(list) == 0 || !list[0].transforms() || !fs.ValidPath(path.Join(".", list[0].Path)) {
 		return dir // readSentence returns the error
 	}
 	return path.Join(dir, list[0].Path)
@@ -255,7 +255,8 @@ type Info struct {
 	ModTime             time.Time
 	Run                 *Run // of a packed model trained by Alpha
 	Spec                *transformer.Spec
-	Embeds, Ranks       bool // the model embeds texts, or scores documents for a query, and does not continue texts
+	Embeds, Ranks       bool      // the model embeds texts, or scores documents for a query, and does not continue texts
+	Sentence            *Sentence // how it embeds texts, without what only its tokenizer tells; nil if it does not
 
 	// Tokens is why the model cannot read texts: its tokenizer is missing, unsupported or
 	// that of another model, or it embeds texts in a way that is not supported. It is nil if
@@ -294,6 +295,7 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	case m.Ranking != nil:
 		i.Ranks, i.Context, i.Chat = true, min(i.Context, m.Ranking.MaxTokens), chat.Source{}
 	case m.Sentence != nil:
+		i.Sentence = m.Sentence
 		i.Embeds, i.Context, i.Chat = true, min(i.Context, m.Sentence.MaxTokens), chat.Source{}
 	}
 	for _, f := range transformer.Formats() {

@@ -37,30 +37,36 @@ func allHeadParts(s *Sentence, r *Ranking) (list []headPart) {
 				list = d.parts(list, "step."+strconv.Itoa(i))
 			}
 		}
+		list = s.Multi.parts(s.Sparse.parts(list))
 	}
 	if r == nil || r.Head == nil {
 		return list
 	}
 	h := r.Head
 	list = h.Out.parts(h.Dense.parts(list, "classifier.dense"), "classifier.out")
+	return normParts(list, "classifier.norm", h.Dense.Out, &h.Norm)
+}
+
+// normParts appends the tensors of a norm of n values, which the model may lack.
+func normParts(list []headPart, name string, n int, at **transformer.Norm) []headPart {
 	norm := transformer.Norm{}
-	if h.Norm != nil {
-		norm = *h.Norm
+	if *at != nil {
+		norm = **at
 	}
 	vector := func(name string, from transformer.Vector, to func(*transformer.Norm) *transformer.Vector) {
-		p := headPart{name: name, rows: h.Dense.Out, cols: 1, set: func(t *transformer.Tensor) {
-			if h.Norm == nil {
-				h.Norm = &transformer.Norm{}
+		p := headPart{name: name, rows: n, cols: 1, set: func(t *transformer.Tensor) {
+			if *at == nil {
+				*at = &transformer.Norm{}
 			}
-			*to(h.Norm) = transformer.Vector{*t}
+			*to(*at) = transformer.Vector{*t}
 		}}
 		if len(from) > 0 {
 			p.from = &from[0]
 		}
 		list = append(list, p)
 	}
-	vector("classifier.norm", norm.Weight, func(n *transformer.Norm) *transformer.Vector { return &n.Weight })
-	vector("classifier.norm.bias", norm.Bias, func(n *transformer.Norm) *transformer.Vector { return &n.Bias })
+	vector(name, norm.Weight, func(n *transformer.Norm) *transformer.Vector { return &n.Weight })
+	vector(name+".bias", norm.Bias, func(n *transformer.Norm) *transformer.Vector { return &n.Bias })
 	return list
 }
 
@@ -171,7 +177,7 @@ func (s *Sentence) check(spec *transformer.Spec) error {
 	}
 	around := slices.Concat(s.Before, s.After)
 	switch {
-	case len(s.Pooling) < 1 || len(s.Pooling) > maxPoolings || len(s.Steps) > maxModules || len(s.Prompts) > maxPrompts:
+	case len(s.Pooling) == 0 && (s.Sparse == nil && s.Multi == nil || len(s.Steps) > 0) || len(s.Pooling) > maxPoolings || len(s.Steps) > maxModules || len(s.Prompts) > maxPrompts:
 		return fmt.Errorf("%d poolings, %d steps, %d prompts", len(s.Pooling), len(s.Steps), len(s.Prompts))
 	case s.MaxTokens <= len(around) || s.MaxTokens > spec.Context:
 		return fmt.Errorf("texts of at most %d tokens, %d of which the tokenizer adds, in a context of %d", s.MaxTokens, len(around), spec.Context)
@@ -198,6 +204,12 @@ func (s *Sentence) check(spec *transformer.Spec) error {
 	}
 	if _, ok := s.Prompts[s.Prompt]; s.Prompt != "" && !ok {
 		return fmt.Errorf("there is no prompt %.40q", s.Prompt)
+	}
+	if err := s.Sparse.check(spec); err != nil {
+		return fmt.Errorf("sparse: %w", err)
+	}
+	if err := s.Multi.check(s, spec); err != nil {
+		return fmt.Errorf("multi: %w", err)
 	}
 	return nil
 }

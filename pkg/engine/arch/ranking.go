@@ -96,11 +96,14 @@ func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) err
 	return src.err
 }
 
-// read looks up the tensors of a matrix.
+// read looks up the tensors of a matrix. name may be empty.
 func (d *Dense) read(src *source, name string, bias bool) {
-	d.Weight = src.matrix(name+".weight", d.Out, d.In, false).rows(0, d.Out)
+	if name != "" {
+		name += "."
+	}
+	d.Weight = src.matrix(name+"weight", d.Out, d.In, false).rows(0, d.Out)
 	if bias {
-		b := src.vector(name+".bias", d.Out).rows(0, d.Out)
+		b := src.vector(name+"bias", d.Out).rows(0, d.Out)
 		d.Bias = &b
 	}
 }

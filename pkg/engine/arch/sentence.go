@@ -17,11 +17,15 @@ import (
 
 // A Sentence is how a model makes the embedding of a text from the vectors of its tokens, as
 // the files of sentence-transformers describe it. A directory of an encoder without these
-// files has the mean of all tokens, as in sentence-transformers.
+// files has the mean of all tokens, as in sentence-transformers. A model has dense embeddings,
+// sparse ones, multi-vectors, or several of these.
 type Sentence struct {
-	Pooling       []Pooling `json:"pooling"`                  // at least one: their vectors, one after the other
+	Pooling       []Pooling `json:"pooling"`                  // their vectors, one after the other; none: no dense embeddings
 	ExcludePrompt bool      `json:"exclude_prompt,omitempty"` // the pooling leaves out the tokens of the prompt and those before it
 	Steps         []Step    `json:"steps,omitempty"`          // after the pooling
+
+	Sparse *Sparse      `json:"sparse,omitempty"` // nil: no sparse embeddings
+	Multi  *MultiVector `json:"multi,omitempty"`  // nil: no vectors of tokens
 
 	MaxTokens int               `json:"max_tokens"`          // of a text, including those that the tokenizer puts around it
 	Lowercase bool              `json:"lowercase,omitempty"` // letters become small before the tokenizer reads a text
@@ -96,6 +100,9 @@ type sentenceReader struct {
 	*location
 	fsys fs.FS
 	out  *Sentence
+
+	late      lateInteraction // of vectors of tokens
+	spellings map[string]int  // of all tokens; nil until they are needed
 }
 
 // readSentence reads how the model embeds texts, if it does. Weights are not read yet.
@@ -108,6 +115,9 @@ func (o *opened) readSentence(fsys fs.FS, p *location) error {
 	if err != nil {
 		return err
 	}
+	if err := r.heads(); err != nil {
+		return err
+	}
 	for _, read := range []func(int) error{r.prompts, r.limits} {
 		if err := read(width); err != nil {
 			return err
@@ -115,6 +125,9 @@ func (o *opened) readSentence(fsys fs.FS, p *location) error {
 	}
 	if t, ok := o.Tokenizer.(tokenizer.Affixes); ok {
 		r.out.Before, r.out.After = t.Affixes()
+	}
+	if err := r.finishVectors(); err != nil {
+		return err
 	}
 	if limit := r.out.MaxTokens; limit <= len(r.out.Before)+len(r.out.After) {
 		return fmt.Errorf("%s: texts have at most %d tokens, %d of which the tokenizer adds", p.dir, limit, len(r.out.Before)+len(r.out.After))
@@ -126,6 +139,10 @@ func (o *opened) readSentence(fsys fs.FS, p *location) error {
 // modules reads modules.json, and returns the width of an embedding.
 func (r *sentenceReader) modules() (width int, err error) {
 	width = r.Spec.Width
+	if !exists(r.fsys, r.beside(modulesFile)) && r.stanford != nil {
+		r.out.Multi = &MultiVector{Steps: []*Dense{r.stanford}}
+		return r.stanford.Out, nil
+	}
 	if !exists(r.fsys, r.beside(modulesFile)) {
 		r.out.Pooling = []Pooling{PoolMean}
 		return width, nil
@@ -134,31 +151,75 @@ func (r *sentenceReader) modules() (width int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for i, m := range list {
-		kind := m.kind()
-		switch {
+	read := r.denseModule
+	if len(list) > 1 {
+		switch list[1].kind() {
+		case spladeModule:
+			read = r.sparseModule
+		case denseModule, maskModule:
+			read = r.multiModule
+		}
+	}
+	for i := range list {
+		switch m := &list[i]; {
 		case !fs.ValidPath(path.Join(".", m.Path)):
 			err = fmt.Errorf("the path %.80q leaves the directory", m.Path)
-		case (kind == "Transformer") != (i == 0), (kind == "Pooling") != (i == 1):
+		case m.transforms() != (i == 0):
 			err = errors.New("only Transformer, then Pooling, then other modules are supported")
-		case kind == "Transformer", kind == "Dropout":
-		case kind == "Pooling":
-			width, err = r.pooling(r.beside(m.Path), width)
-		case kind == "Dense":
-			width, err = r.dense(r.beside(m.Path), width)
-		case kind == "Normalize":
-			r.out.Steps = append(r.out.Steps, Step{})
-		default:
-			err = errors.New("it is not supported, only Transformer, Pooling, Dense, Normalize and Dropout")
+		case i > 0:
+			width, err = read(i, m, width)
 		}
 		if err != nil {
-			return 0, fmt.Errorf("%s: module %d, %.80q: %w", r.beside(modulesFile), i, m.Type, err)
+			return 0, fmt.Errorf("%s: module %d, %.80q: %w", r.beside(modulesFile), i, list[i].Type, err)
 		}
 	}
-	if len(r.out.Pooling) == 0 {
-		return 0, fmt.Errorf("%s: there is no module Pooling: vectors of tokens are not supported", r.beside(modulesFile))
+	if len(r.out.Pooling) == 0 && r.out.Sparse == nil && r.out.Multi == nil {
+		return 0, fmt.Errorf("%s: there is no module Pooling: vectors of tokens need a module Dense or MultiVectorMask", r.beside(modulesFile))
 	}
 	return width, nil
+}
+
+// denseModule reads a module of an encoder with one vector for a text.
+func (r *sentenceReader) denseModule(i int, m *module, width int) (int, error) {
+	kind := m.kind()
+	switch {
+	case (kind == "Pooling") != (i == 1):
+		return 0, errors.New("only Transformer, then Pooling, then other modules are supported")
+	case kind == "Pooling":
+		return r.pooling(r.beside(m.Path), width)
+	case kind == denseModule:
+		d, err := r.dense(r.beside(m.Path), width, sentenceInput)
+		if err != nil {
+			return 0, err
+		}
+		r.out.Steps = append(r.out.Steps, Step{Dense: d})
+		return d.Out, nil
+	case kind == normalizeModule:
+		r.out.Steps = append(r.out.Steps, Step{})
+		return width, r.checkInput(r.beside(m.Path), sentenceInput)
+	case kind == "Dropout":
+		return width, nil
+	}
+	return 0, errors.New("it is not supported, only Transformer, Pooling, Dense, Normalize and Dropout")
+}
+
+// What modules read.
+const (
+	sentenceInput = `"sentence_embedding"`
+	tokensInput   = `"token_embeddings"`
+)
+
+// checkInput rejects a module that reads something else.
+func (r *sentenceReader) checkInput(dir, input string) error {
+	name := path.Join(dir, configFile)
+	c, err := readConfig(r.fsys, name, maxConfigFile)
+	if err != nil {
+		return err
+	}
+	if c.require([]requiredValue{{"module_input_name", input}, {"module_output_name", input}}); *c.err != nil {
+		return fmt.Errorf("%s: %w", name, *c.err)
+	}
+	return nil
 }
 
 // A module is an entry of modules.json.
@@ -166,6 +227,9 @@ type module struct{ Path, Type string }
 
 // kind returns the last part of the name of a module's class.
 func (m *module) kind() string { return m.Type[strings.LastIndex(m.Type, ".")+1:] }
+
+// transforms reports whether m is the model of transformers.
+func (m *module) transforms() bool { return m.kind() == transformModule || m.kind() == mlmModule }
 
 // readModules reads modules.json.
 func readModules(fsys fs.FS, name string) (list []module, err error) {
@@ -230,15 +294,15 @@ func (c *config) poolings() (modes []string) {
 	return modes
 }
 
-// dense reads the module Dense, and returns the width of its result.
-func (r *sentenceReader) dense(dir string, width int) (int, error) {
+// dense reads the module Dense, whose input has a name and a width.
+func (r *sentenceReader) dense(dir string, width int, input string) (*Dense, error) {
 	c, err := readConfig(r.fsys, path.Join(dir, configFile), maxConfigFile)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	d := &Dense{In: c.integer("in_features", 0, 1, maxFFN), Out: c.integer("out_features", 0, 1, maxFFN)}
 	c.needs("in_features", "out_features")
-	c.require([]requiredValue{{"use_residual", "false"}, {"module_input_name", `"sentence_embedding"`}, {"module_output_name", `"sentence_embedding"`}})
+	c.require([]requiredValue{{"use_residual", "false"}, {"module_input_name", input}, {"module_output_name", input}})
 	switch name := c.text("activation_function", "torch.nn.modules.activation.Tanh"); name[strings.LastIndex(name, ".")+1:] {
 	case "Tanh":
 		d.Tanh = true
@@ -254,18 +318,22 @@ func (r *sentenceReader) dense(dir string, width int) (int, error) {
 		c.reject("out_features", "%d by %d values are more than %d", d.In, d.Out, maxDense)
 	}
 	if *c.err != nil {
-		return 0, fmt.Errorf("%s: %w", path.Join(dir, configFile), *c.err)
+		return nil, fmt.Errorf("%s: %w", path.Join(dir, configFile), *c.err)
 	}
-	file, err := checkpoint.Open(r.fsys, path.Join(dir, weightsFile))
+	return d, r.readDense(d, path.Join(dir, weightsFile), "linear", c.flag("bias", true))
+}
+
+// readDense looks up the tensors of d in a file of its own.
+func (r *sentenceReader) readDense(d *Dense, name, tensor string, bias bool) error {
+	file, err := checkpoint.Open(r.fsys, name)
 	if err != nil {
-		return 0, err
+		return err
 	}
 	r.closer = closers{r.closer, file}
 	src := newSource(file, "")
-	d.read(src, "linear", c.flag("bias", true))
+	d.read(src, tensor, bias)
 	src.unused(nil)
-	r.out.Steps = append(r.out.Steps, Step{Dense: d})
-	return d.Out, src.err
+	return src.err
 }
 
 // closers closes several files.

@@ -17,8 +17,8 @@ const (
 	maxShards = 1000
 )
 
-// Open opens a file of fsys: an index of shards if the name ends in .index.json, GGUF by
-// its first bytes, otherwise safetensors. The name of any file of a split GGUF model
+// Open opens a file of fsys: an index of shards if the name ends in .index.json, GGUF and a
+// file of torch.save by their first bytes, otherwise safetensors. The name of any file of a split GGUF model
 // opens all of them. The caller closes the result.
 func Open(fsys fs.FS, name string) (*File, error) {
 	if strings.HasSuffix(name, ".index.json") {
@@ -37,7 +37,7 @@ func Open(fsys fs.FS, name string) (*File, error) {
 	return openSplit(fsys, name)
 }
 
-// openOne opens one file of either format.
+// openOne opens one file of any format.
 func openOne(fsys fs.FS, name string) (f *File, isGGUF bool, err error) {
 	r, size, err := openAt(fsys, name)
 	if err != nil {
@@ -45,8 +45,13 @@ func openOne(fsys fs.FS, name string) (f *File, isGGUF bool, err error) {
 	}
 	var first [len(ggufMagic)]byte
 	open := OpenSafetensors
-	if k, _ := r.ReadAt(first[:], 0); k == len(first) && string(first[:]) == ggufMagic {
-		open, isGGUF = OpenGGUF, true
+	if k, _ := r.ReadAt(first[:], 0); k == len(first) {
+		switch string(first[:]) {
+		case ggufMagic:
+			open, isGGUF = OpenGGUF, true
+		case torchMagic:
+			open = OpenTorch
+		}
 	}
 	if f, err = open(r, size, name); err != nil {
 		return nil, false, errors.Join(err, r.Close())

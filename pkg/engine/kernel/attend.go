@@ -49,7 +49,8 @@ type Queries struct {
 
 // keys returns the keys from, ..., to-1 that a token sees. A causal token sees the last
 // Window keys before its end, or those from the last multiple of Chunk. If tokens are not
-// causal, token i sees the keys whose distance from key i is less than Window.
+// causal, token i sees the keys before Seen whose distance from key i is less than Window, at
+// least one.
 func (q *Queries) keys(token int) (from, to int) {
 	to = q.Seen
 	switch {
@@ -127,7 +128,7 @@ func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	if kv.Ring%attendBlock != 0 || kv.Ring > 0 && q.misses(kv.Ring) {
 		panic("kernel: attention to keys that the ring has not kept")
 	}
-	if !q.Causal && q.Window > 0 && q.Tokens > q.Seen {
+	if !q.Causal && q.Window > 0 && q.Tokens-q.Window >= q.Seen {
 		panic("kernel: attention in a window around a key that is not there")
 	}
 	rows := q.Tokens * q.Heads

@@ -7,6 +7,7 @@ type span struct {
 	index  int // of the sequence
 	row, n int // first row, rows
 	start  int // position of the first
+	seen   int // tokens that those of an encoder see
 	cache  *Cache
 	memory *Memory
 }
@@ -84,7 +85,7 @@ func (w *worker) fullAttention(l *layer) {
 		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
 		w.storeKV(kv, 0, l, sp, head)
 		q := w.queries(l, l.qkv.rows, sp, head)
-		q.Seen, q.Window, q.Sinks, q.Biases = sp.n, l.Attention.Window, l.headSinks(head), w.headBiases(l, sp.n, head)
+		q.Seen, q.Window, q.Sinks, q.Biases = sp.seen, l.Attention.Window, l.headSinks(head), w.headBiases(l, sp.n, head)
 		w.m.kernels.Attend(w.attention, q, kv)
 	})
 }

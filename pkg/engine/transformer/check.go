@@ -12,6 +12,8 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, layers)
 	}
 	switch {
+	case s.MaskedHead && len(s.Decoder) > 0:
+		return fmt.Errorf("masked_head: there is a decoder")
 	case s.EmbedWidth < 0 || s.EmbedWidth > 0 && len(s.Encoder) > 0:
 		return fmt.Errorf("embed_width: %d is negative, or there is an encoder", s.EmbedWidth)
 	case int(s.Position) >= len(positionNames):

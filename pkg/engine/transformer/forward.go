@@ -42,6 +42,7 @@ type Pass struct {
 	team    *Team
 	workers []*worker
 
+	masked []float32 // (outputs, Width), what MaskedLogits reads; nil: of another pass
 	x, out []float32 // (tokens, Width)
 	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed
 	heads  []float32 // (tokens, Heads*HeadDim)
@@ -122,6 +123,10 @@ func (p *Pass) run(layers int) {
 func (p *Pass) work(index, count int, b *barrier) {
 	w := p.workers[index]
 	w.count, w.barrier = count, b
+	if p.masked != nil {
+		w.apply(&p.m.head, p.logits, p.masked, p.outputs)
+		return
+	}
 	if p.memories != nil {
 		for i := range p.m.encoder {
 			if index == 0 && p.Stop != nil && p.Stop() {
@@ -187,10 +192,23 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 // does. Without a decoder the memories are empty: the result is [Pass.Last].
 func (p *Pass) Encode(texts [][]int) ([]*Memory, error) { return p.EncodePairs(texts, nil) }
 
+// EncodePrefixes is [Pass.Encode] of texts whose tokens see only the first seen[i] tokens of
+// text i, at least one. Layers have no biases by distance, and no windows that reach none of
+// those tokens.
+func (p *Pass) EncodePrefixes(texts [][]int, seen []int) error {
+	_, err := p.encode(texts, nil, seen)
+	return err
+}
+
 // EncodePairs is [Pass.Encode] of texts whose tokens have types: from index second[i] on, text
 // i has tokens of type 1, before it of type 0. If second is nil, all are of type 0. Types
 // matter only to a Spec with TokenTypes.
 func (p *Pass) EncodePairs(texts [][]int, second []int) ([]*Memory, error) {
+	return p.encode(texts, second, nil)
+}
+
+// encode runs the encoder. If seen is nil, tokens see all others.
+func (p *Pass) encode(texts [][]int, second, seen []int) ([]*Memory, error) {
 	m := p.m
 	if err := m.await.enter(); err != nil {
 		return nil, err
@@ -198,8 +216,12 @@ func (p *Pass) EncodePairs(texts [][]int, second []int) ([]*Memory, error) {
 	defer m.await.leave()
 	p.begin()
 	m.await.stage(0)
-	for _, t := range texts {
-		p.add(span{n: len(t)})
+	for i, t := range texts {
+		sp := span{n: len(t), seen: len(t)}
+		if seen != nil {
+			sp.seen = seen[i]
+		}
+		p.add(sp)
 	}
 	p.grow(m.encoder)
 	for i, t := range texts {
@@ -222,6 +244,27 @@ func (p *Pass) EncodePairs(texts [][]int, second []int) ([]*Memory, error) {
 		return nil, ErrStopped
 	}
 	return out, m.await.failed()
+}
+
+// MaskedLogits returns the logits (n, Vocab), row-major, of n rows x (n, Width) for a Spec with
+// MaskedHead. They are valid until the next call. A row's values do not depend, to the bit, on
+// the other rows. It fails as [Pass.Forward] does.
+func (p *Pass) MaskedLogits(x []float32, n int) ([]float32, error) {
+	m := p.m
+	if err := m.await.enter(); err != nil {
+		return nil, err
+	}
+	defer m.await.leave()
+	m.await.stage(m.await.stages - 1)
+	p.outputs, p.masked = n, x
+	defer func() { p.masked = nil }()
+	fit(&p.logits, n*m.Vocab)
+	if work := int64(n) * int64(m.Vocab) * int64(m.Width); p.team.Size() == 1 || work < worthSharing && !p.ShareAll {
+		p.work(0, 1, nil)
+	} else { // one product, without barriers
+		p.team.do(true, p)
+	}
+	return p.logits, m.await.failed()
 }
 
 // Last returns the residual stream x (tokens, Width) after the last layer of the last pass,

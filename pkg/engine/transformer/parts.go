@@ -39,7 +39,7 @@ const embeddingPart = "embedding"
 func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	l := &partList{spec: s, format: format}
 	m.embed = &m.head
-	if w.Head.Weight == nil && len(s.Decoder) > 0 { // the head is the embedding
+	if w.Head.Weight == nil && s.hasHead() { // the head is the embedding
 		l.add(part{name: embeddingPart, head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: &m.head})
 	} else {
 		m.embed = &linear{}
@@ -61,10 +61,10 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	}
 	l.stack("decoder", w.Decoder, m.decoder, len(w.Encoder) > 0)
 	l.stage++
-	if len(s.Decoder) == 0 {
+	if !s.hasHead() {
 		return l.parts
 	}
-	if !s.NoLastNorm {
+	if len(s.Decoder) > 0 && !s.NoLastNorm {
 		l.norm("norm", &w.DecoderNorm, &m.decoderNorm, s.Width)
 	}
 	if s.EmbedWidth > 0 {
@@ -76,6 +76,9 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	l.vector("head.bias", &w.Head.Bias, &m.head.bias, s.Vocab)
 	return l.parts
 }
+
+// hasHead reports whether the model has a head over the vocabulary.
+func (s *Spec) hasHead() bool { return len(s.Decoder) > 0 || s.MaskedHead }
 
 // partList collects parts.
 type partList struct {

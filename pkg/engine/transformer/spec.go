@@ -41,6 +41,10 @@ type Spec struct {
 	RelativeBuckets  int `json:"relative_buckets,omitempty"`
 	RelativeDistance int `json:"relative_distance,omitempty"`
 
+	// MaskedHead says that a head over the vocabulary follows an encoder: it predicts masked
+	// tokens (Devlin et al. 2018). [Pass.MaskedLogits] computes it. Encoders without a decoder only.
+	MaskedHead bool `json:"masked_head,omitempty"`
+
 	Position   Position `json:"position"`               // what is added to token embeddings
 	EmbedScale float32  `json:"embed_scale,omitempty"`  // factor of token embeddings, before that
 	EmbedNorm  bool     `json:"embed_norm,omitempty"`   // the sum is normalised (BLOOM)

@@ -15,7 +15,7 @@ type Weights struct {
 	TokenTypes Linear // (TokenTypes, Width), of a Spec with TokenTypes
 	Relative   Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets
 	ProjectOut Linear // (EmbedWidth, Width), of a Spec with EmbedWidth
-	Head       Linear // as Embed, with or without bias; zero: Embed is the head too. Decoders only
+	Head       Linear // as Embed, with or without bias; zero: Embed is the head too. Of decoders and of MaskedHead
 
 	Decoder, Encoder         []Layer
 	DecoderNorm, EncoderNorm Norm // after the last layer, unless NoLastNorm
