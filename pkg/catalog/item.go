@@ -74,6 +74,7 @@ type local struct {
 	aliases      []string
 	languages    []string
 	quant        string
+	speculate    *bool
 }
 
 // parseItem parses and checks one item; errors are in its mistakes. Unknown attributes
@@ -263,6 +264,7 @@ func (it *item) readLocal() {
 		known := map[string]any{
 			"checkpoint": &l.checkpoint, "chat_template": &l.chatTemplate, "cap": &l.cap,
 			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
+			"speculate": &l.speculate,
 		}
 		for _, name := range it.members("/schema", inner(it.schema), known) {
 			it.wrong("/schema"+schema.Pointer(name), "unknown name; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))

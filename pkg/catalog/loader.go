@@ -33,13 +33,14 @@ type Options struct {
 	ParseSpecial bool     // parse special tokens spelled in raw prompts
 	Languages    []string // that a translator knows
 	Quant        string   // of the weights in memory, of [Quants]
+	NoDrafts     bool     // tokens are not drafted
 }
 
 // options returns the part of a record that its [Loader] needs.
 func (rec *Record) options() Options {
 	return Options{
 		Name: rec.Name, Context: rec.Context, ChatTemplate: rec.ChatTemplate, Cap: rec.Cap,
-		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Quant: rec.Quant,
+		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Quant: rec.Quant, NoDrafts: rec.NoDrafts,
 	}
 }
 

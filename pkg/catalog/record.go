@@ -75,6 +75,7 @@ type Record struct {
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such
 	Languages    []string // that a translator knows; nil: all of its tokenizer
 	Quant        string   // of the weights in memory, of [Quants]; "": the server's
+	NoDrafts     bool     // tokens are not drafted
 
 	raw string // the item's JSON
 }

@@ -45,7 +45,7 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 	return engine.Open(m, engine.Config{
 		Name: o.Name, Kernels: l.cfg.Kernels, Team: l.cfg.Team, Queue: l.cfg.Queue, Turns: l.cfg.Turns,
 		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: template,
-		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
+		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory, NoDrafts: o.NoDrafts,
 		TokenizerJSON: l.tokenizerJSON(run, o),
 	})
 }
