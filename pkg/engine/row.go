@@ -103,7 +103,7 @@ func (g *generation) write(r *row) bool {
 
 // decide decides a row's next tokens, or that it ends, with the returned chunk.
 func (g *generation) decide(r *row, logits []float32) (c llm.Chunk, ended bool) {
-	r.decided, r.written, r.cached = r.decided[:0], 0, 0
+	r.decided, r.written = r.decided[:0], 0
 	end, why := -1, llm.Finish("")
 	if r.block.thinking() {
 		end, why = g.think(r, logits)

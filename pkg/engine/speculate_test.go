@@ -102,6 +102,7 @@ func randomParams(rng *rand.Rand, length int) (p llm.Params) {
 func TestDrafts(t *testing.T) {
 	engines := map[string]*Engine{
 		"plain": random(t, 160, Config{PrefixMemory: -1}), "prefixes": random(t, 160, Config{}),
+		"ends":    withTokenizer(t, characters(t), 160, Config{PrefixMemory: -1}, 30, 66),
 		"windows": windowed(t, 700, Config{PrefixMemory: -1}), "windows, prefixes": windowed(t, 700, Config{}),
 	}
 	for name, e := range engines {
@@ -127,6 +128,17 @@ func TestDrafts(t *testing.T) {
 			known = req.Prompts[0].Parts[0].Text + rows[0].Text
 		}
 		checkDrafts(t, e)
+	}
+}
+
+// A text that repeats itself takes a pass for many tokens.
+func TestDraftsSavePasses(t *testing.T) {
+	e, passes := random(t, 512, Config{PrefixMemory: -1}), 0
+	m := watchPasses(t, e, func(int) { passes++ })
+	defer m.leave()
+	e.drafting = draftAlways
+	if _, usage := collect(t, e, with(llm.Params{MaxTokens: new(400), Temperature: new(0.0)})); usage.Output != 400 || passes > 200 {
+		t.Errorf("%d tokens took %d passes", usage.Output, passes)
 	}
 }
 

@@ -176,7 +176,9 @@ func (cfg *Config) measure(ctx context.Context, name string, t Task, open func()
 
 // generate returns a greedy answer, its tokens, and the tokens a second after the first.
 func generate(ctx context.Context, e *engine.Engine, prompt string, most int) (text string, tokens int, rate float64, err error) {
-	req := &llm.Request{Prompts: []llm.Prompt{llm.Text(prompt)}, Params: llm.Params{MaxTokens: &most, Temperature: new(0.0)}}
+	req := &llm.Request{Prompts: []llm.Prompt{llm.Text(prompt)}, Params: llm.Params{
+		MaxTokens: &most, Temperature: new(0.0), Truncate: new(0), // short contexts get the end of the task
+	}}
 	var first time.Time
 	for c, err := range e.Generate(ctx, req) {
 		if err != nil {
