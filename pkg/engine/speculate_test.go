@@ -102,7 +102,7 @@ func randomParams(rng *rand.Rand, length int) (p llm.Params) {
 func TestDrafts(t *testing.T) {
 	engines := map[string]*Engine{
 		"plain": random(t, 160, Config{PrefixMemory: -1}), "prefixes": random(t, 160, Config{}),
-		"ends":    withTokenizer(t, characters(t), 160, Config{PrefixMemory: -1}, 30, 66),
+		"ends":    withTokenizer(t, characters(t), 160, Config{PrefixMemory: -1}, 30),
 		"windows": windowed(t, 700, Config{PrefixMemory: -1}), "windows, prefixes": windowed(t, 700, Config{}),
 	}
 	for name, e := range engines {
@@ -117,6 +117,10 @@ func TestDrafts(t *testing.T) {
 				req.Prompts = append(req.Prompts, llm.Text(repeating(rng, 20)))
 			}
 			req.N, req.Params = 1+rng.IntN(3), randomParams(rng, e.context/2)
+			if name == "ends" { // in the middle of a draft, and described
+				req.LogitBias, req.Temperature = map[int]float64{30: 6, 66: 8, 67: 8}, new(1.0)
+				req.Echo, req.Logprobs = new(i%2 == 0), new(1)
+			}
 			if i%5 == 0 {
 				req.Stop = []string{repeating(rng, 1+rng.IntN(2)), "zq"}
 			}
@@ -144,7 +148,7 @@ func TestDraftsSavePasses(t *testing.T) {
 
 // Drafts hold under grammars, whose masks are those of the verified place.
 func TestDraftsConstrained(t *testing.T) {
-	words := `root ::= ("the quick fox " | "the slow dog " | "the " [a-z]+ ". "){1,9}`
+	words := `root ::= ("the quick brown fox jumped, " | "the lazy and sleepy dog, "){6} [a-z]*` // forced text is longer than drafts
 	eachEngine(t, 256, func(t *testing.T, e *Engine) {
 		rng := rand.New(rand.NewPCG(2, 3))
 		for i := range 8 {
@@ -152,7 +156,7 @@ func TestDraftsConstrained(t *testing.T) {
 			p.MaxTokens, p.Echo = new(70+rng.IntN(60)), nil
 			req := constrainedRequest([]string{personSchema, listSchema, flagSchema}[i%3], p)
 			if i%4 == 3 {
-				p.Grammar = &words
+				p.Grammar, p.MaxTokens = &words, new(200)
 				req = with(p)
 			}
 			req.N = 1 + i%2
