@@ -66,6 +66,8 @@ const (
 	translator = "functions/testdata/translator"
 	encoder    = "pkg/engine/testdata/encoders/bert"
 	ranker     = "pkg/engine/testdata/rerankers/bert"
+	m3         = "pkg/engine/testdata/vectors/bge-m3"
+	late       = "pkg/engine/testdata/vectors/pylate"
 )
 
 // item writes an item of the table, as the operator.
@@ -93,7 +95,7 @@ func record(t *testing.T, file, name string) string {
 }
 
 // events sends every dialect's events through the API and the function URLs, with the models
-// of their recording: some with a translator, with an encoder and a reranker, or with remote
+// of their recording: some with a translator, with encoders and a reranker, or with remote
 // models.
 func events(t *testing.T, w *World) {
 	w.model(t, "translator", translator, true)
@@ -104,12 +106,15 @@ func events(t *testing.T, w *World) {
 		w.family(t, family, key)
 	}
 	w.model(t, "translator", translator, false)
-	w.model(t, "encoder", encoder, true)
-	w.model(t, "ranker", ranker, true)
+	encoders := map[string]string{"encoder": encoder, "ranker": ranker, "m3": m3, "late": late}
+	for name, dir := range encoders {
+		w.model(t, name, dir, true)
+	}
 	w.fresh(t)
 	w.family(t, "embeddings", key)
-	w.model(t, "encoder", encoder, false)
-	w.model(t, "ranker", ranker, false)
+	for name, dir := range encoders {
+		w.model(t, name, dir, false)
+	}
 	w.fresh(t)
 	for _, family := range []string{"openai", "responses", "messages", "ollama", "alpha", "lamini"} {
 		w.family(t, family, key)
@@ -195,12 +200,14 @@ func (w *World) sendEvent(t *testing.T, file, base, key string) string {
 // volatile matches parts that differ between runs or deployments, and last digits that
 // differ between instruction sets.
 var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score)-[0-9a-f]{24}|(resp|msg|req)_[0-9a-f]{24,32}|"store":(?:true|false)|"id":"req_[0-9a-f]{24}"|` +
-	`"(?:created|created_at|completed_at|modified_at|mtime|\w+_duration)":(?:\d+|"[^"]*")|,"cost":[^,}]+|"cost":[^,}]+,|(-?\d+\.\d{5})\d+`)
+	`"(?:created|created_at|completed_at|modified_at|mtime|\w+_duration)":(?:\d+|"[^"]*")|,"cost":[^,}]+|"cost":[^,}]+,|,"prompt_tokens_details":\{"cached_tokens":\d+\}|(-?\d+\.\d{5})\d+`)
 
 func steady(body string) string {
 	return volatile.ReplaceAllStringFunc(body, func(s string) string {
 		switch {
 		case strings.Contains(s, `"cost":`): // of the time that a call took
+			return ""
+		case strings.Contains(s, `"cached_tokens":`): // by earlier events
 			return ""
 		case strings.HasPrefix(s, `"store"`): // stored where there is a table
 			return `"store":any`

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"glossa/pkg/bench"
+	"glossa/pkg/bench/quoting"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
@@ -26,6 +27,7 @@ type benchOptions struct {
 	model          string // a file; "": shapes
 	shapes, quants []string
 	config         bench.Config
+	speculate      bool
 	json           bool
 	save           string
 }
@@ -41,10 +43,15 @@ OF LIMIT is the share of the machine's limit. The limit is the shortest time
 that a pass can take: that of reading the model's weights from memory once or
 that of its multiplications, whichever is longer. Both speeds are measured
 with the same threads and instructions before and after each measurement, and
-the highest ones count, those of the measurements themselves included.`,
+the highest ones count, those of the measurements themselves included.
+
+With --speculate, tasks that quote their prompt are answered with and without
+drafts in turn: PLAIN is a token in a pass, DRAFTING several where that is
+faster. RATIO is the median of the ratios of neighbouring measurements.`,
 		Example: `  glossa bench
   glossa bench runs/mine --quant q8_0,f32
-  glossa bench --shape gpt2-124m --threads 1,2,4 --json`,
+  glossa bench --shape gpt2-124m --threads 1,2,4 --json
+  glossa bench --speculate`,
 	}
 	b := &benchOptions{}
 	f := c.Flags()
@@ -55,6 +62,7 @@ the highest ones count, those of the measurements themselves included.`,
 	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of the prompt; 0: do not measure prompts")
 	f.IntVar(&b.config.Decode, "decode", 64, "tokens generated after a prompt of 16; 0: do not measure generation")
 	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements; the median is shown")
+	f.BoolVar(&b.speculate, "speculate", false, "measure tasks that quote their prompt, with and without drafts (default shapes "+strings.Join(quoting.Shapes(), ", ")+")")
 	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
 	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
 	completeWords(c, "shape", bench.Shapes()...)
@@ -63,7 +71,7 @@ the highest ones count, those of the measurements themselves included.`,
 		if b.model = first(args); b.model != "" {
 			*quants = cmp.Or(*quants, "stored")
 		}
-		b.shapes, b.quants = strings.Split(cmp.Or(*shapes, strings.Join(bench.Shapes(), ",")), ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
+		b.shapes, b.quants = strings.Split(cmp.Or(*shapes, strings.Join(b.known(), ",")), ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
 		if b.config.Threads, err = numbers("threads", *threads); err != nil {
 			return err
 		}
@@ -75,6 +83,9 @@ the highest ones count, those of the measurements themselves included.`,
 		}
 		if b.config.Kernels, err = p.kernels(); err != nil {
 			return err
+		}
+		if b.speculate {
+			return b.measureQuoting(c.Context(), p.stdout)
 		}
 		return b.measure(c.Context(), p.stdout)
 	}
@@ -118,11 +129,19 @@ func (b *benchOptions) measure(ctx context.Context, w io.Writer) error {
 	return nil
 }
 
+// known returns the shapes that can be measured.
+func (b *benchOptions) known() []string {
+	if b.speculate {
+		return quoting.Shapes()
+	}
+	return bench.Shapes()
+}
+
 // check validates the arguments before the measurements begin.
 func (b *benchOptions) check() error {
 	for _, name := range b.shapes {
-		if !slices.Contains(bench.Shapes(), name) {
-			return usagef("--shape: %q must be %s", name, strings.Join(bench.Shapes(), ", "))
+		if known := b.known(); !slices.Contains(known, name) {
+			return usagef("--shape: %q must be %s", name, strings.Join(known, ", "))
 		}
 	}
 	for _, name := range b.quants {
@@ -133,6 +152,8 @@ func (b *benchOptions) check() error {
 	switch {
 	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
 		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
+	case b.speculate && (b.save != "" || !slices.Equal(b.config.Batches, []int{1})):
+		return usagef("--speculate measures one row and saves nothing")
 	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):
 		return usagef("--save writes one MODEL or --shape in one --quant other than stored")
 	}

@@ -83,6 +83,31 @@ func TestBenchRun(t *testing.T) {
 	}
 }
 
+// Answers with and without drafts are measured as a table and as lines of JSON, of a shape and of
+// a model.
+func TestBenchSpeculate(t *testing.T) {
+	short := []string{"--speculate", "--threads", "1", "--repeat", "1"}
+	table, err := runBench(t, append(short, "--shape", "alpha-1.8m")...)
+	if lines := strings.Split(strings.TrimSpace(table), "\n"); err != nil || len(lines) != 5 || !strings.HasPrefix(lines[0], "MODEL ") ||
+		!strings.HasPrefix(lines[1], "alpha-1.8m           q8_0         1  edit ") {
+		t.Errorf("%v: the table is\n%s", err, table)
+	}
+	text, err := runBench(t, append(short, "../../pkg/starter/runs/novels", "--json")...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(text) {
+		var r struct {
+			Task   string
+			Tokens int
+			Ratio  float64
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Task == "" || r.Tokens < 2 || r.Ratio <= 0 {
+			t.Errorf("%v: %s", err, line)
+		}
+	}
+}
+
 func TestBenchRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--shape: "gpt5" must be alpha-1.8m`:  {"--shape", "alpha-1.8m,gpt5"},
@@ -93,6 +118,8 @@ func TestBenchRefuses(t *testing.T) {
 		"--repeat must be positive":           {"--repeat", "0"},
 		"must not be negative":                {"--decode", "-1"},
 		"one MODEL or --shape in one --quant": {"--save", "f.gguf"},
+		"--speculate measures one row":        {"--speculate", "--batch", "1,2"},
+		`"neox-410m" must be alpha-1.8m, gpt`: {"--speculate", "--shape", "neox-410m"},
 		"other than stored":                   {"model.gguf", "--save", "f.gguf"},
 		`unexpected argument "b"`:             {"a", "b"},
 	} {

@@ -33,7 +33,7 @@ type voice struct {
 	path, body string // with the prompt, the number of tokens, and whether to stream
 	piece      string // path of the text of an answer, or of a piece of a stream
 	streamed   string // the same, if a stream has it elsewhere
-	in, out    string // paths of the counts
+	in, out    string // paths of the counts; + adds two
 }
 
 // prompted continue a text as it is, chatting do so through the model's template; novels has the same prompt
@@ -49,7 +49,7 @@ var prompted = []voice{
 var chatting = []voice{
 	{"/v1/chat/completions", `{"model":"novels","messages":[{"role":"user","content":%q}],"temperature":0,"max_tokens":%d,"stream":%v,"stream_options":{"include_usage":true}}`, "choices.0.message.content", "choices.0.delta.content", "usage.prompt_tokens", "usage.completion_tokens"},
 	{"/v1/responses", `{"model":"novels","input":%q,"temperature":0,"max_output_tokens":%d,"stream":%v,"store":false}`, "output.0.content.0.text", "delta", "usage.input_tokens", "usage.output_tokens"},
-	{"/v1/messages", `{"model":"novels","messages":[{"role":"user","content":%q}],"temperature":0,"max_tokens":%d,"stream":%v}`, "content.0.text", "delta.text", "usage.input_tokens", "usage.output_tokens"},
+	{"/v1/messages", `{"model":"novels","messages":[{"role":"user","content":%q}],"temperature":0,"max_tokens":%d,"stream":%v}`, "content.0.text", "delta.text", "usage.input_tokens+usage.cache_read_input_tokens", "usage.output_tokens"},
 	{"/api/chat", `{"model":"novels","messages":[{"role":"user","content":%q}],"options":{"temperature":0,"num_predict":%d},"stream":%v}`, "message.content", "", "prompt_eval_count", "eval_count"},
 }
 
@@ -111,15 +111,25 @@ func (v voice) said(t *testing.T, answer string, streamed bool) (s text) {
 			s.text += piece
 		}
 		for _, root := range []string{"", "response.", "message."} { // of events
-			if n, ok := at(doc, root+v.in).(float64); ok {
-				s.in = int(n)
+			if n := counted(doc, root, v.in); n > 0 {
+				s.in = n
 			}
-			if n, ok := at(doc, root+v.out).(float64); ok {
-				s.out = int(n)
+			if n := counted(doc, root, v.out); n > 0 {
+				s.out = n
 			}
 		}
 	}
 	return s
+}
+
+// counted returns the sum of the numbers at paths below root, which + separates; 0 if there are none.
+func counted(doc any, root, paths string) (sum int) {
+	for path := range strings.SplitSeq(paths, "+") {
+		if n, ok := at(doc, root+path).(float64); ok {
+			sum += int(n)
+		}
+	}
+	return sum
 }
 
 // TestOneAnswer: for prompts and limits by chance, every dialect gives the same text and the same counts,

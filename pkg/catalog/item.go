@@ -75,6 +75,7 @@ type local struct {
 	languages    []string
 	quant        string
 	prefixes     string
+	speculate    *bool
 }
 
 // parseItem parses and checks one item; errors are in its mistakes. Unknown attributes
@@ -264,7 +265,8 @@ func (it *item) readLocal() {
 		known := map[string]any{
 			"checkpoint": &l.checkpoint, "chat_template": &l.chatTemplate, "cap": &l.cap,
 			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
-			"prefixes": &l.prefixes,
+			"prefixes":  &l.prefixes,
+			"speculate": &l.speculate,
 		}
 		for _, name := range it.members("/schema", inner(it.schema), known) {
 			it.wrong("/schema"+schema.Pointer(name), "unknown name; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))

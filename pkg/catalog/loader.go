@@ -34,13 +34,14 @@ type Options struct {
 	Languages    []string // that a translator knows
 	Quant        string   // of the weights in memory, of [Quants]
 	Public       bool     // computed prompts are also used for other owners
+	NoDrafts     bool     // tokens are not drafted
 }
 
 // options returns the part of a record that its [Loader] needs.
 func (rec *Record) options() Options {
 	return Options{
 		Name: rec.Name, Context: rec.Context, ChatTemplate: rec.ChatTemplate, Cap: rec.Cap,
-		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Quant: rec.Quant, Public: rec.Public,
+		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Quant: rec.Quant, Public: rec.Public, NoDrafts: rec.NoDrafts,
 	}
 }
 

@@ -23,7 +23,7 @@ type identity struct {
 	modTime            time.Time
 
 	template, cap, languages, quant string
-	special, public                 bool
+	special, public, noDrafts       bool
 	context                         int
 
 	// Of remote families: the whole item and its row, from which their backends are made.
@@ -37,7 +37,8 @@ type identity struct {
 func (e *Entry) identity() identity {
 	id := identity{
 		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, public: e.rec.Public, languages: strings.Join(e.rec.Languages, " "), quant: e.rec.Quant,
-		context: e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
+		noDrafts: e.rec.NoDrafts,
+		context:  e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
 	}
 	if !e.InProcess {
 		id.record, id.row, id.streams = e.rec.raw, e.rec.Type, e.rec.Streaming

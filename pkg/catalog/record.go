@@ -76,6 +76,7 @@ type Record struct {
 	Languages    []string // that a translator knows; nil: all of its tokenizer
 	Quant        string   // of the weights in memory, of [Quants]; "": the server's
 	Public       bool     // computed prompts are also used for other owners, see [llm.OwnerOf]
+	NoDrafts     bool     // tokens are not drafted
 
 	raw string // the item's JSON
 }

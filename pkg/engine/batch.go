@@ -46,6 +46,10 @@ type batch struct {
 	members  atomic.Int32      // changes under mu
 	computed atomic.Int64      // tokens, in all passes
 	cost     time.Duration     // of a token in a pass of many; 0: not known yet
+	costs    passCosts         // of passes of few
+	odds     odds              // that the next row begins with
+
+	drafted, accepted atomic.Int64 // tokens
 
 	pass     *transformer.Pass // nil while the batch has no members
 	borrower *member           // was alone and still reads the pass's own logits
@@ -53,7 +57,7 @@ type batch struct {
 }
 
 func newBatch(m *transformer.Model, team *transformer.Team) *batch {
-	return &batch{model: m, team: team, shares: map[string]*share{}}
+	return &batch{model: m, team: team, shares: map[string]*share{}, odds: startingOdds()}
 }
 
 // A member is a generation's place in a batch; its generation alone uses it.
@@ -80,6 +84,7 @@ type member struct {
 	served  bool
 	awaited bool // by the batch
 
+	others      int           // tokens of other members in the last pass
 	awaitedThen int           // how many members were awaited when it began to linger
 	linger      time.Duration // how long it lingers
 }
@@ -414,8 +419,10 @@ func (b *batch) end(m *member, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.awaited, b.running = 0, false
+	tokens := b.updateCost(took)
 	for _, l := range b.last {
 		l.inPass = false
+		l.others = tokens - countTokens(l.seqs[l.from:l.to])
 		if l.err = cmp.Or(err, l.ctxErr); l.err == nil && l.to < len(l.seqs) {
 			continue
 		}
@@ -431,7 +438,6 @@ func (b *batch) end(m *member, took time.Duration, err error) {
 	if err != nil { // the failed pass may be inconsistent
 		b.pass = b.model.NewPass(b.team)
 	}
-	b.updateCost(took)
 	clear(b.seqs)
 	b.linger = min(max(took/lingerShare, minLinger), maxLinger)
 	b.notifyFirst()

@@ -23,6 +23,8 @@ type constrainedRow struct {
 	rest []int
 	text string
 
+	likely []int // the tokens of forced text that the model may end otherwise
+
 	// limitedBy is the bound that changed the row's text, "" if none has.
 	limitedBy llm.Finish
 
@@ -106,6 +108,7 @@ func (g *generation) constrainedFinish(r *row) llm.Finish {
 // the text forced after it. If the row ends instead, it returns the reason and the token
 // that ended it, -1 if none did.
 func (g *generation) decideConstrained(r *row, logits []float32) (end int, why llm.Finish) {
+	r.constrained.likely = nil
 	if r.block.undecided() {
 		r.constrained.fresh = false // the model chooses how to begin
 	} else if r.constrained.fresh || len(r.constrained.rest) > 0 {
@@ -235,7 +238,7 @@ func (g *generation) force(r *row) {
 		left, _ := g.tokensLeft(r)
 		mask := h.matcher.Mask(left)
 		if mask.Bits[id/64]>>(id%64)&1 == 0 || h.hasLonger(mask, len(h.text)) {
-			h.rest = nil
+			h.likely, h.rest = h.rest, nil
 			return
 		}
 		g.accept(r, id)

@@ -48,7 +48,7 @@ func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*promp
 	g.worker, g.owner = worker, llm.OwnerOf(ctx)
 	err = cmp.Or(g.checkMemory(), g.checkRoom())
 	if err == nil {
-		err = worker.claim(ctx, g.need())
+		err = worker.claim(ctx, g.need()+g.limitDrafts())
 	}
 	if err != nil {
 		yield(llm.Chunk{}, err)
@@ -68,6 +68,7 @@ type generation struct {
 	prompts []*prompt
 	owner   string // of the prompts
 	window  int    // maximum tokens of a row
+	drafts  int    // maximum tokens of a draft
 	worker  *worker
 	member  *member
 	rows    []*row // open at the last step
@@ -163,7 +164,9 @@ func (g *generation) step(ctx context.Context) error {
 	g.seqs = g.seqs[:0]
 	for _, r := range g.rows {
 		wanted := 1 + len(r.decided) - r.written // logits that describe decided tokens, and those for the next token
-		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.decided, Logits: wanted})
+		r.feed = append(r.feed[:0], r.decided[r.cached:]...)
+		g.draft(r)
+		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.feed, Logits: wanted + len(r.ahead)})
 	}
 	logits, err := g.member.forward(ctx, g.seqs)
 	if err != nil {
@@ -180,6 +183,7 @@ func (g *generation) step(ctx context.Context) error {
 func (g *generation) emit(r *row, c llm.Chunk) bool {
 	if c.Finish != "" {
 		r.done = true
+		g.member.learn(&r.speculation)
 		if g.open--; g.open == 0 {
 			c.Usage = &g.usage
 			g.member.leave() // other members need not wait while the client reads

@@ -27,9 +27,12 @@ type row struct {
 
 	// Tokens are first decided, then written: described and emitted. If log-probabilities
 	// are requested, a token is written only when its logits are computed.
-	decided []int     // since the last pass; the first of them are written
+	decided []int     // the newest; the first of them are written
 	written int       // number of decided that are written
-	logits  []float32 // (1+len(decided)-written, vocab), for the tokens not written and for the next
+	cached  int       // number of decided that are in the cache
+	logits  []float32 // (tokens, vocab), for the tokens not written, and for the next
+
+	speculation
 }
 
 // newRow returns completion i of a prompt whose tokens are in cache.
@@ -51,6 +54,7 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	}
 	r.last = p.ids[len(p.ids)-1]
 	r.block = g.newBlock(p, r)
+	g.beginDrafts(r, p)
 	if len(g.tools) > 0 {
 		r.calls = newCallReader(g.engine.calls.Syntax, g.tools, rand.Reader)
 		r.text.calls = &g.engine.calls.Syntax
@@ -77,26 +81,21 @@ func (g *generation) full(r *row) llm.Finish {
 // write advances a row as far as its logits reach. It returns false if the client has
 // disconnected.
 func (g *generation) write(r *row) bool {
-	logits, vocab := r.logits, g.engine.model.Vocab
-	for r.written < len(r.decided) && !r.done { // a stop string may end it in the middle
-		if !g.emit(r, g.next(r, logits)) {
-			return false
+	for len(r.logits) > 0 && !r.done {
+		if r.written == len(r.decided) {
+			c, ended := g.decide(r, r.logits[:g.engine.model.Vocab])
+			if ended {
+				return g.emit(r, c)
+			}
+			g.verify(r)
 		}
-		logits = logits[vocab:]
-	}
-	if r.done {
-		return true
-	}
-	if c, ended := g.decide(r, logits); ended {
-		return g.emit(r, c)
-	}
-	ready := len(r.decided)
-	if g.logprobs >= 0 {
-		ready = 1
-	}
-	for r.written < ready && !r.done {
-		if !g.emit(r, g.next(r, logits)) {
-			return false
+		for r.written < len(r.decided) && !r.done { // a stop string may end it in the middle
+			if len(r.logits) == 0 && g.logprobs >= 0 {
+				return true
+			}
+			if !g.emit(r, g.next(r)) {
+				return false
+			}
 		}
 	}
 	return true
@@ -129,14 +128,18 @@ func (g *generation) decide(r *row, logits []float32) (c llm.Chunk, ended bool) 
 	return c, true
 }
 
-// next writes a row's next decided token, which logits predict, and returns its chunk.
-func (g *generation) next(r *row, logits []float32) (c llm.Chunk) {
+// next writes a row's next decided token and returns its chunk. It consumes the logits that
+// predict the token, if there are any: text that is forced needs them only for
+// log-probabilities.
+func (g *generation) next(r *row) (c llm.Chunk) {
 	id := r.decided[r.written]
 	bytes, shown := r.nextBytes(id)
+	n := min(len(r.logits), g.engine.model.Vocab)
 	var tok llm.Token
 	if g.tokens && shown {
-		tok = g.token(id, r.last, r.text.shown(bytes), logits[:g.engine.model.Vocab])
+		tok = g.token(id, r.last, r.text.shown(bytes), r.logits[:n])
 	}
+	r.logits = r.logits[n:]
 	r.last = id
 	if g.bestOf == 1 {
 		r.ids = append(r.ids, id)

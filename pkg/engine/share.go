@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"glossa/pkg/engine/transformer"
 )
 
 // passTarget is the maximum duration of a pass while several senders share a batch, since
@@ -74,21 +76,34 @@ func (b *batch) room() int {
 	return min(max(int(passTarget/b.cost), minRoom), passTokens)
 }
 
-// updateCost updates the cost of a token with the duration of the last pass; b.mu is
-// held.
-func (b *batch) updateCost(took time.Duration) {
-	tokens := 0
+// countTokens returns the number of tokens of sequences.
+func countTokens(seqs []transformer.Sequence) (n int) {
+	for i := range seqs {
+		n += len(seqs[i].Tokens)
+	}
+	return n
+}
+
+// updateCost updates the costs of tokens with the duration of the last pass, and returns its
+// tokens; b.mu is held.
+func (b *batch) updateCost(took time.Duration) (tokens int) {
+	tokens = countTokens(b.seqs)
+	outputs := 0
 	for i := range b.seqs {
-		tokens += len(b.seqs[i].Tokens)
+		outputs += b.seqs[i].Logits
+	}
+	if outputs == tokens {
+		b.costs.note(tokens, took)
 	}
 	if tokens < manyTokens {
-		return
+		return tokens
 	}
 	each := max(1, took/time.Duration(tokens))
 	if b.cost == 0 {
 		b.cost = each
 	}
 	b.cost += (each - b.cost) / 4
+	return tokens
 }
 
 // room returns how many tokens m's next pass may have.

@@ -30,6 +30,7 @@ func (g *generation) newBlock(p *prompt, r *row) *block {
 // take appends a decided token to the row.
 func (g *generation) take(r *row, id int) {
 	r.decided = append(r.decided, id)
+	r.lookup.add(id)
 	if r.block != nil && r.block.take(id, r.constrained) {
 		r.constrained.restart(g.constraint)
 	}

@@ -53,7 +53,7 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 		Name: o.Name, Kernels: l.cfg.Kernels, Team: l.cfg.Team, Queue: l.cfg.Queue, Turns: l.cfg.Turns,
 		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: template,
 		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
-		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, TokenizerJSON: l.tokenizerJSON(run, o),
+		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, NoDrafts: o.NoDrafts, TokenizerJSON: l.tokenizerJSON(run, o),
 	})
 }
 

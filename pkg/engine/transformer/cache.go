@@ -75,6 +75,18 @@ func (c *Cache) Reach(mark *Mark, n int) int {
 	return n
 }
 
+// Truncate drops the tokens from index n on, at most [SpareTokens] of those that the sequence
+// has had: what a ring kept before them it has overwritten. Another goroutine may concurrently
+// copy the cache at a mark of at most n tokens.
+func (c *Cache) Truncate(n int) {
+	for i := range c.layers {
+		if l := &c.layers[i]; l.ring {
+			l.first = l.kept(c.Len)
+		}
+	}
+	c.Len = n
+}
+
 // Fork returns an independent copy of c with room for capacity tokens.
 func (m *Model) Fork(c *Cache, capacity int) *Cache { return m.Prefix(c, c.Len, capacity) }
 

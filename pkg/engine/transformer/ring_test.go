@@ -85,6 +85,38 @@ func TestRings(t *testing.T) {
 	}
 }
 
+// Tokens that are dropped again, up to SpareTokens at once, leave no trace: neither in the logits
+// of what follows nor in copies.
+func TestTruncate(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, bounds := range [][]int{ringBounds, {7}} {
+		m := load(t, ringed(bounds...), kernel.Best(), transformer.F32)
+		ids, pass := tokens(700, m.Vocab), m.NewPass(nil)
+		cache, full := m.NewCache(900), m.NewFullCache(900)
+		for cache.Len < len(ids) {
+			n, wrong := min(1+rng.IntN(40), len(ids)-cache.Len), rng.IntN(transformer.SpareTokens+1)
+			if n+wrong > transformer.SpareTokens {
+				n = 1
+				wrong = min(wrong, transformer.SpareTokens-n)
+			}
+			fed := append(slices.Clone(ids[cache.Len:][:n]), tokens(wrong, m.Vocab)...)
+			want := slices.Clone(must(pass.Forward([]transformer.Sequence{{Cache: full, Tokens: fed[:n], Logits: n}})))
+			got := must(pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: fed, Logits: len(fed)}}))[:len(want)]
+			if !slices.Equal(got, want) {
+				t.Fatalf("bounds %v: other logits before token %d", bounds, full.Len)
+			}
+			cache.Truncate(full.Len)
+			if at := full.Len - rng.IntN(full.Len); cache.Reach(nil, at) == at {
+				a, b := m.Prefix(cache, at, 900), m.ForkFull(full, at, 900)
+				x := slices.Clone(must(pass.Forward([]transformer.Sequence{{Cache: a, Tokens: ids[:30], Logits: 30}})))
+				if y := must(pass.Forward([]transformer.Sequence{{Cache: b, Tokens: ids[:30], Logits: 30}})); !slices.Equal(x, y) {
+					t.Fatalf("bounds %v: a copy of %d of %d tokens is another", bounds, at, full.Len)
+				}
+			}
+		}
+	}
+}
+
 // Every random architecture with a window computes with rings what it computes without.
 func TestRandomArchitecturesRings(t *testing.T) {
 	rings := 0

@@ -58,7 +58,7 @@ func Glossa() *Table {
 				"pkg/llm", "pkg/fair", "pkg/toolcall", "pkg/reasoning", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
 				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
-			"pkg/bench":          {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}},
+			"pkg/bench": {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}}, "pkg/bench/quoting": {Floor: 2, May: []string{"pkg/bench", "pkg/engine", "pkg/engine/arch", "pkg/engine/kernel", "pkg/engine/transformer", "pkg/llm", "pkg/tokenizer"}},
 			"pkg/train":          {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
 			"pkg/schema":         {Floor: 2, May: []string{"pkg/llm", "pkg/spelling"}, Outside: []string{"github.com/PaesslerAG"}},
 			"pkg/archive":        {Floor: 1, May: []string{"pkg/llm", "pkg/table"}},

@@ -1,0 +1,29 @@
+package main
+
+// drafts: tokens that are computed before it is known whether the model writes them.
+func drafts() []mutant {
+	const (
+		same   = "^TestDrafts$"
+		costs  = "^Test(ChooseDraft|PassCosts)$"
+		lookup = "^TestLookup"
+	)
+	return []mutant{
+		{"drafts: what was drafted is accepted without the sampler's choice", engine, "generation.verify", "n := common(r.decided, r.ahead)", "n := min(len(r.decided), len(r.ahead))", engine, same},
+		{"drafts: rejected tokens leave the cache", engine, "generation.verify", "r.cache.Truncate(r.cache.Len - rejected)", "_ = rejected", engine, same},
+		{"drafts: logits after a rejected token are another text's", engine, "generation.verify", "(n+1)*g.engine.model.Vocab", "(n+1+min(1, len(r.ahead)-n))*g.engine.model.Vocab", engine, same},
+		{"drafts: each token is chosen from the logits of its place", engine, "generation.next", "r.logits = r.logits[n:]", "r.logits = r.logits[n*min(1, len(r.ahead)+r.cached):]", engine, same},
+		{"drafts: log-probabilities are those of one place", engine, "generation.write", "r.logits[:g.engine.model.Vocab]", "r.logits", engine, same},
+		{"drafts: what the cache has is not computed again", engine, "generation.step", "r.decided[r.cached:]", "r.decided", engine, "^TestDraftsConstrained$"},
+		{"drafts: they end before the row", engine, "generation.draft", "room, left-1", "room, left+1", engine, same},
+		{"drafts: all decided tokens are looked up", engine, "generation.take", "r.lookup.add(id)", "_ = id", engine, "^TestDraftsSavePasses$"},
+		{"drafts: a model may have none", engine, "generation.limitDrafts", "g.drafts = 0", "g.drafts = 1", engine, "^TestDraftsTogether$"},
+		{"drafts: only those that pay", engine, "passCosts.choose", "gain > minGain", "gain > 0", engine, costs},
+		{"drafts: the cost is that of the longer pass", engine, "passCosts.choose", "c.of(tokens+i+1)-base", "c.of(tokens)-base", engine, costs},
+		{"drafts: a busy machine is not the model's cost", engine, "passCosts.note", "min(now, 2**v)", "now", engine, costs},
+		{"drafts: unknown costs are learned step by step", engine, "passCosts.reach", "min(n+2, maxCosted)", "maxCosted", engine, costs},
+		{"drafts: what a hash finds is compared", engine, "lookup.add", "n >= shortGram", "*slot > 0", engine, lookup},
+		{"drafts: a text that repeats itself", engine, "lookup.draft", "begin+i-len(l.tokens)", "begin", engine, lookup},
+		{"drafts: another token ends a source", engine, "lookup.add", "l.match = 0", "l.match--", engine, lookup},
+		{"rings: rejected tokens have overwritten others", transformer, "Cache.Truncate", "l.first = l.kept(c.Len)", "_ = l", transformer, "^TestTruncate$"},
+	}
+}

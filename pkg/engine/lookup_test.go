@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// A draft is what followed the newest tokens before. It follows its source until another token
+// comes, and repeats a text that repeats itself.
+func TestLookup(t *testing.T) {
+	for _, test := range []struct {
+		text  string
+		draft string
+		match int
+	}{
+		{"abcd", "", 0},
+		{"abcdXb", "", 0}, // one token is too few
+		{"abcdQbc", "dQbc", 2},
+		{"abcdefghXbcd", "efgh", 3},
+		{"abcdefghXbcdef", "ghXb", 5},
+		{"1234567X34Y34", "Y34Y", 2},        // the last occurrence
+		{"1234567X4Y1234", "567X", 4},       // the longest
+		{"abcdXbcdYbcdX", "bcdY", 4},        // not what followed bcd last
+		{"abcabc", "abca", 3},               // once around
+		{"zxyxyxyxy", "xyxy", 6},            // a period of two
+		{"abcdefgXabcdZ", "", 0},            // another token came
+		{"abcdefgXabcdZcd", "Zcd" + "Z", 2}, // and the source is forgotten
+	} {
+		l := newLookup(1000)
+		for _, c := range test.text {
+			l.add(int(c))
+		}
+		got := ""
+		for _, id := range l.draft(nil, 4) {
+			got += string(rune(id))
+		}
+		if got != test.draft || l.match != test.match {
+			t.Errorf("%s: drafted %q after %d tokens that agree, want %q after %d", test.text, got, l.match, test.draft, test.match)
+		}
+	}
+	var none *lookup
+	none.add(1)
+}
+
+// What hashes find is compared with the newest tokens, whatever collides, and tables do not grow
+// with the text.
+func TestLookupCollides(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 1))
+	l, matches := newLookup(1), 0
+	for range 20000 {
+		l.add(rng.IntN(40))
+		if l.match == 0 {
+			continue
+		}
+		n := len(l.tokens)
+		if agree := min(l.match, 4); agree < shortGram || !slices.Equal(l.tokens[l.at-agree:l.at], l.tokens[n-agree:]) || l.at >= n {
+			t.Fatalf("%v does not end like %v", l.tokens[:l.at], l.tokens)
+		}
+		matches++
+	}
+	if n := len(l.tables[0]); matches < 100 || n != 64 || len(newLookup(1 << 30 >> 8).tables[1]) != 1<<maxTableBits {
+		t.Errorf("%d matches with %d slots", matches, n)
+	}
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"math/bits"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// Speculation computes several tokens of a row in one pass, which reads the weights once: a
+// row's draft, the tokens that probably come next, follows its decided tokens in the pass.
+// Afterwards the row decides its tokens as ever, from the logits at their places. While it
+// decides what was drafted, the next logits are there already; what was drafted otherwise is
+// dropped from the cache. Nothing else knows of drafts, so a row's text, its tokens and
+// their log-probabilities are the same to the bit without them.
+
+// maxDraft is the maximum number of tokens of a draft.
+const maxDraft = min(16, transformer.SpareTokens)
+
+// speculation is the state of a row's drafts.
+type speculation struct {
+	lookup *lookup // of the row's tokens; nil: the row has no drafts
+	feed   []int   // what the next pass computes: decided tokens, and a draft
+	ahead  []int   // tokens in the cache after the decided ones, drafted
+	agreed int     // number of tokens before ahead that agree with its source, see [odds]
+	odds   odds
+}
+
+// Drafts are made where they make a row faster.
+type drafting uint8
+
+const (
+	draftIfFaster drafting = iota
+	draftNever
+	draftAlways // for tests
+)
+
+// limitDrafts limits drafts to what fits the request's memory, and returns their bytes.
+func (g *generation) limitDrafts() int64 {
+	g.drafts = min(maxDraft, max(0, g.maxTokens-2)) // the first token precedes drafts, the last is not fed
+	if g.engine.drafting == draftNever {
+		g.drafts = 0
+	}
+	each := 2 * 4 * int64(g.engine.model.Vocab) * int64(len(g.prompts)*g.bestOf) // logits in the pass and in the row
+	g.drafts = int(min(int64(g.drafts), (g.engine.memory-g.need())/each))
+	return int64(g.drafts) * each
+}
+
+// beginDrafts prepares the drafts of a row that continues p.
+func (g *generation) beginDrafts(r *row, p *prompt) {
+	if g.drafts == 0 {
+		return
+	}
+	r.lookup = newLookup(g.capacity(p))
+	for _, id := range p.ids {
+		r.lookup.add(id)
+	}
+	r.odds = g.member.startOdds()
+}
+
+// draft appends tokens that probably come next to what the next pass computes of r.
+func (g *generation) draft(r *row) {
+	r.ahead = r.ahead[:0]
+	room := min(listChunk, g.member.room())/len(g.rows) - len(r.feed)
+	left := min(g.maxTokens-r.count, g.window-r.length) - (len(r.decided) - r.written)
+	n := min(g.drafts, room, left-1) // the last token is not fed
+	if r.lookup == nil || n < 1 {
+		return
+	}
+	if h := r.constrained; h != nil && len(h.likely) > 0 {
+		r.ahead, r.agreed = append(r.ahead, h.likely[:min(n, len(h.likely))]...), 0
+	} else {
+		r.ahead, r.agreed = r.lookup.draft(r.ahead, n), r.lookup.match
+	}
+	if g.engine.drafting != draftAlways {
+		tokens := len(r.feed)
+		for _, s := range g.seqs {
+			tokens += len(s.Tokens)
+		}
+		for _, other := range g.rows[len(g.seqs)+1:] {
+			tokens += len(other.decided) - other.cached
+		}
+		r.ahead = r.ahead[:g.member.chooseDraft(tokens, r.odds.accepted(r.agreed, len(r.ahead)))]
+	}
+	r.feed = append(r.feed, r.ahead...)
+	g.member.batch.drafted.Add(int64(len(r.ahead)))
+}
+
+// verify compares what r has decided with what was drafted. From the first difference on, the
+// draft is dropped from the cache, with the logits after it.
+func (g *generation) verify(r *row) {
+	n := common(r.decided, r.ahead)
+	r.cached = n
+	for i := range n {
+		r.odds.note(r.agreed+i, true)
+	}
+	g.member.batch.accepted.Add(int64(n))
+	if n == len(r.decided) {
+		r.ahead, r.agreed = r.ahead[n:], r.agreed+n
+		return
+	}
+	if rejected := len(r.ahead) - n; rejected > 0 {
+		r.odds.note(r.agreed+n, false)
+		r.cache.Truncate(r.cache.Len - rejected)
+	}
+	r.ahead, r.logits = r.ahead[:0], r.logits[:(n+1)*g.engine.model.Vocab]
+}
+
+// odds are the probabilities that a drafted token is what the model writes, if what was
+// drafted before it is, by the class of the number of tokens before it that agree with their
+// source. 0 is the class of forced text that the model may end otherwise.
+type odds [7]float64
+
+// startingOdds returns what is assumed of a model that has had no drafts.
+func startingOdds() odds { return odds{0.7, 0.3, 0.4, 0.6, 0.8, 0.9, 0.95} }
+
+// class returns the class of a number of tokens that agree: 0, 1, 2-3, 4-7, ...
+func (o *odds) class(agreed int) *float64 { return &o[min(bits.Len(uint(agreed)), len(o)-1)] }
+
+// note records whether a drafted token was accepted.
+func (o *odds) note(agreed int, accepted bool) {
+	p, now := o.class(agreed), 0.0
+	if accepted {
+		now = 1
+	}
+	*p += (now - *p) / 8
+}
+
+// accepted returns how many tokens of drafts of 1, ..., n tokens are expected to be accepted.
+func (o *odds) accepted(agreed, n int) []float64 {
+	list, sum, all := make([]float64, n), 0.0, 1.0
+	for i := range list {
+		all *= *o.class(agreed + i)
+		sum += all
+		list[i] = sum
+	}
+	return list
+}
+
+// startOdds returns the odds of m's next row.
+func (m *member) startOdds() odds {
+	m.batch.mu.Lock()
+	defer m.batch.mu.Unlock()
+	return m.batch.odds
+}
+
+// chooseDraft returns how many tokens to draft for a row, see [passCosts.choose], if the pass
+// has a number of tokens of m without them.
+func (m *member) chooseDraft(tokens int, accepted []float64) int {
+	m.batch.mu.Lock()
+	defer m.batch.mu.Unlock()
+	if m.batch.members.Load() > 1 {
+		tokens += m.others
+	}
+	return m.batch.costs.choose(tokens, accepted)
+}
+
+// learn adds the odds of a row that has ended to those that rows begin with.
+func (m *member) learn(s *speculation) {
+	if m.batch == nil || s.lookup == nil {
+		return
+	}
+	m.batch.mu.Lock()
+	defer m.batch.mu.Unlock()
+	for i, p := range s.odds {
+		m.batch.odds[i] += (p - m.batch.odds[i]) / 8
+	}
+}
+
+// Drafts returns how many tokens have been drafted since the engine was opened, and how many of
+// these its completions have.
+func (e *Engine) Drafts() (drafted, accepted int64) {
+	for _, b := range e.lanes.all {
+		drafted += b.drafted.Load()
+		accepted += b.accepted.Load()
+	}
+	return drafted, accepted
+}
