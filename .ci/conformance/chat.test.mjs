@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { TextStreamChatTransport } from 'ai'
 import OpenAI from 'openai'
-import { serve } from './server.mjs'
+import { counts, serve } from './server.mjs'
 
 const starters = ['novels', 'abc', 'chords', 'forms']
 const prompts = { novels: 'The old lighthouse stood', abc: 'X:1', chords: 'C G', forms: '\n\nHilda is' }
@@ -46,7 +46,7 @@ suite('chat completions', () => {
       const choices = whole.choices.toSorted((a, b) => a.index - b.index)
       assert.deepEqual(texts, choices.map((c) => c.message.content))
       assert.deepEqual(finishes, choices.map((c) => c.finish_reason))
-      assert.deepEqual(usage, whole.usage)
+      assert.deepEqual(counts(usage), counts(whole.usage))
       assert.notEqual(texts[0], texts[1])
     })
 
@@ -75,7 +75,7 @@ suite('chat completions', () => {
     const whole = await create(params)
     assert.equal(pieces.join(''), whole.choices[0].message.content)
     assert.equal(final.choices[0].message.content, whole.choices[0].message.content)
-    assert.deepEqual(final.usage, whole.usage)
+    assert.deepEqual(counts(final.usage), counts(whole.usage))
   })
 
   test('stop', async () => {

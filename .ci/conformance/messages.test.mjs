@@ -24,7 +24,7 @@ suite('@anthropic-ai/sdk', () => {
     const sent = { model: 'tools', messages, tools: [weather] }
     const answer = await client().messages.create({ ...sent, max_tokens: 200, temperature: 0 })
     assert.deepEqual(answer.content.map((b) => [b.type, b.name, b.input]), [['tool_use', 'get_weather', { city: 'London' }]])
-    assert.equal((await client().messages.countTokens(sent)).input_tokens, answer.usage.input_tokens)
+    assert.equal((await client().messages.countTokens(sent)).input_tokens, answer.usage.input_tokens + answer.usage.cache_read_input_tokens)
     await assert.rejects(client().messages.create({ ...sent, max_tokens: 9, model: 'nowhere' }), (e) => e instanceof Anthropic.NotFoundError && Boolean(e.requestID))
   })
 

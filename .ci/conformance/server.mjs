@@ -7,6 +7,10 @@ import OpenAI from 'openai'
 
 const startMillis = 60_000
 
+// counts returns the tokens of a usage. How many of the prompt were known depends on earlier
+// requests.
+export const counts = ({ prompt_tokens: prompt, completion_tokens: completion, total_tokens: total }) => [prompt, completion, total]
+
 async function freePort() {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -159,5 +159,15 @@ def stream(client, prompt, model="novels", **params):
     return Answer(texts, finishes, usage, tokens)
 
 
+def counts(usage):
+    """The tokens of a usage. How many of the prompt were known depends on earlier requests."""
+    return usage.prompt_tokens, usage.completion_tokens, usage.total_tokens
+
+
+def prompt_tokens(usage):
+    """The tokens of a prompt in the Messages API, known ones too."""
+    return usage.input_tokens + usage.cache_read_input_tokens
+
+
 def messages(prompt):
     return [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt

@@ -4,7 +4,7 @@ import collections
 import math
 import unittest
 
-from server import STARTERS, Server, ask, stream
+from server import STARTERS, Server, ask, counts, stream
 
 PROMPTS = {"novels": "The old lighthouse stood", "abc": "X:1", "chords": "C G", "forms": "\n\nHilda is"}
 
@@ -42,7 +42,7 @@ class Tokens(unittest.TestCase):
                     parts = stream(client, PROMPTS[name], name, max_tokens=40, **params)
                     self.assertEqual(whole.texts, parts.texts)
                     self.assertEqual(whole.finishes, parts.finishes)
-                    self.assertEqual(whole.usage, parts.usage)
+                    self.assertEqual(counts(whole.usage), counts(parts.usage))
                     self.assertTrue(whole.text)
 
     def test_max_tokens_is_exact(self):
@@ -113,7 +113,7 @@ class Sampling(unittest.TestCase):
         self.assertEqual(whole.text, alone.text)
         self.assertEqual(whole.usage.prompt_tokens, alone.usage.prompt_tokens)
         self.assertEqual(whole.usage.completion_tokens, 90)
-        self.assertEqual(whole.usage, parts.usage)
+        self.assertEqual(counts(whole.usage), counts(parts.usage))
 
     def test_penalties(self):
         def kinds(**params):
@@ -209,5 +209,5 @@ class Chunks(unittest.TestCase):
     def test_include_usage(self):
         chunks = self.chunks(stream_options={"include_usage": True})
         self.assertEqual(chunks[-1].choices, [])
-        self.assertEqual(chunks[-1].usage, self.chunks()[-1].usage)
+        self.assertEqual(counts(chunks[-1].usage), counts(self.chunks()[-1].usage))
         self.assertTrue(all(c.choices and c.usage is None for c in chunks[:-1]))

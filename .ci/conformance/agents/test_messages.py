@@ -10,7 +10,7 @@ from langchain_core.messages import HumanMessage, ToolMessage
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
-from server import Server
+from server import Server, prompt_tokens
 
 MODEL = "tools"
 WEATHER = {
@@ -39,9 +39,9 @@ class SDK(unittest.TestCase):
             model="novels", max_tokens=8, messages=user("The old lighthouse"), temperature=0)
         self.assertEqual([b.text for b in answer.content], [chat.choices[0].message.content])
         self.assertEqual((answer.stop_reason, answer.stop_sequence, answer.role), ("max_tokens", None, "assistant"))
-        self.assertEqual((answer.usage.input_tokens, answer.usage.output_tokens), (chat.usage.prompt_tokens, chat.usage.completion_tokens))
+        self.assertEqual((prompt_tokens(answer.usage), answer.usage.output_tokens), (chat.usage.prompt_tokens, chat.usage.completion_tokens))
         counted = self.client.messages.count_tokens(model="novels", messages=user("The old lighthouse"))
-        self.assertEqual(counted.input_tokens, answer.usage.input_tokens)
+        self.assertEqual(counted.input_tokens, prompt_tokens(answer.usage))
 
     def test_a_call_its_result_and_an_answer(self):
         messages = user("What is the weather in Oslo?")
@@ -49,7 +49,7 @@ class SDK(unittest.TestCase):
         first = self.client.messages.create(messages=messages, **sent)
         [call] = first.content
         self.assertEqual((call.type, call.name, call.input, first.stop_reason), ("tool_use", "get_weather", {"city": "Oslo"}, "tool_use"))
-        self.assertEqual(self.client.messages.count_tokens(model=MODEL, messages=messages, tools=[WEATHER]).input_tokens, first.usage.input_tokens)
+        self.assertEqual(self.client.messages.count_tokens(model=MODEL, messages=messages, tools=[WEATHER]).input_tokens, prompt_tokens(first.usage))
         result = {"type": "tool_result", "tool_use_id": call.id, "content": [{"type": "text", "text": "sunny, 4 degrees"}]}
         messages += [{"role": "assistant", "content": first.content}, {"role": "user", "content": [result]}]
         last = self.client.messages.create(messages=messages, **sent)
@@ -66,8 +66,8 @@ class SDK(unittest.TestCase):
         whole = self.client.messages.create(**sent)
         self.assertEqual(json.loads(pieces), whole.content[0].input)
         self.assertEqual(final.content[0].input, whole.content[0].input)
-        self.assertEqual((final.stop_reason, final.usage.input_tokens, final.usage.output_tokens),
-                         (whole.stop_reason, whole.usage.input_tokens, whole.usage.output_tokens))
+        self.assertEqual((final.stop_reason, prompt_tokens(final.usage), final.usage.output_tokens),
+                         (whole.stop_reason, prompt_tokens(whole.usage), whole.usage.output_tokens))
         with self.client.messages.stream(model="novels", max_tokens=30, messages=user("The old lighthouse"), stop_sequences=["far"], **GREEDY) as stream:
             text = "".join(stream.text_stream)
             final = stream.get_final_message()
