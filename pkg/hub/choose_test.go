@@ -36,17 +36,6 @@ func TestChoose(t *testing.T) {
 				"special_tokens_map.json", "chat_template.jinja", "chat_template.json", "additional_chat_templates/tool_use.jinja",
 			},
 		},
-		"an embedder": {
-			files: []string{
-				"config.json", "model.safetensors", "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json", "artifact.metadata",
-				"1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors", "2_Dense/pytorch_model.bin", "sparse_linear.pt", "colbert_linear.pt",
-				"onnx/model.onnx", "onnx/config.json", "openvino/model.xml", "x.pt", "1_Pooling/deep/config.json", "data_config.json", "train_script.py",
-			},
-			want: []string{
-				"config.json", "model.safetensors", "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json", "artifact.metadata",
-				"1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors", "sparse_linear.pt", "colbert_linear.pt",
-			},
-		},
 		"shards": {
 			files: []string{"config.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "q.gguf"},
 			want:  []string{"config.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"},
@@ -443,4 +432,26 @@ func TestSubdirectories(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Close()
+}
+
+// An embedder comes with the files that say how texts become embeddings.
+func TestChooseEmbedder(t *testing.T) {
+	want := []string{
+		"config.json", "model.safetensors", "modules.json", "config_sentence_transformers.json", "sentence_bert_config.json", "artifact.metadata",
+		"1_Pooling/config.json", "2_Dense/config.json", "2_Dense/model.safetensors", "sparse_linear.pt", "colbert_linear.pt",
+	}
+	others := []string{
+		"2_Dense/pytorch_model.bin", "onnx/model.onnx", "onnx/config.json", "openvino/model.xml", "x.pt", "1_Pooling/deep/config.json", "data_config.json", "train_script.py",
+	}
+	files, err := snapshot(slices.Concat(want, others)...).Choose(nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range files {
+		got = append(got, f.Path)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }
