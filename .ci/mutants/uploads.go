@@ -24,7 +24,7 @@ func uploads() []mutant {
 		{"publish: a packed file takes a directory's place in two steps", publish, "directory.store", "d.isSinglePackedFile(name)", "false", publish, "^TestFailingRename$"},
 		{"uploads: what may still come is not counted", publish, "kept.declared", "k.bytes, n", "k.bytes, 0*n", publish, "^TestSessionQuota$"},
 		{"uploads: old ones stay", publish, "Store.admit", "time.Since(k.last) > Lasts", "time.Since(k.last) > 1000*Lasts", publish, "^TestSessionQuota$"},
-		{"uploads: a completion is repeated", publish, "Store.complete", "find(list, path.Join(id, doneFile))", "find(list, id)", publish, "^TestSession$"},
+		{"uploads: a completion that another call has made", publish, "Store.completed", "len(found) > 0, err", "len(found) > 9, err", publish, "^TestCompleteByTornList$"},
 		{"uploads: several complete at once", publish, "Store.lockCompletion", "int64(len(token)), true", "int64(len(token)), false", publish, "^TestCompleteAtOnce$"},
 		{"uploads: a lock is for ever", publish, "Store.lockCompletion", "time.Since(b.time) > lockLasts", "b.size < 0", publish, "^TestCompleteAtOnce$"},
 		{"uploads: the checksum is not looked at", publish, "record.compare", "got != r.SHA256", `got == ""`, publish, "^TestCompleteRefuses$"},
