@@ -29,6 +29,21 @@ export const server = once(() => serve(), (s) => s.stop())
 export const themes = ['light', 'dark']
 export const widths = [360, 1280]
 
+// ends calls what ends a part of a test after it, the last part first: a page is closed before the
+// server that it may still be asking.
+const parts = new WeakMap()
+export function ends(t, end) {
+  if (!parts.has(t)) {
+    parts.set(t, [])
+    t.after(async () => {
+      const faults = []
+      for (const part of parts.get(t).reverse()) await Promise.resolve().then(part).catch((fault) => faults.push(fault))
+      if (faults.length) throw faults[0]
+    })
+  }
+  parts.get(t).push(end)
+}
+
 // open opens an address in a new page, which is closed when the test ends. Then only expected
 // errors may have occurred.
 export async function open(t, url, { width = 1280, height = 900, theme = 'light', reducedMotion = 'no-preference', path = '', hash = '', permissions = [] } = {}) {
@@ -51,7 +66,7 @@ export async function open(t, url, { width = 1280, height = 900, theme = 'light'
   await page.addInitScript(() => {
     document.addEventListener('securitypolicyviolation', (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI} ${e.sourceFile}:${e.lineNumber}`))
   })
-  t.after(async () => {
+  ends(t, async () => {
     await context.close()
     assert.deepEqual(faults.filter((f) => !expected.some((e) => e.test(f))), [])
     for (const e of expected) assert.ok(faults.some((f) => e.test(f)), `nothing said ${e}`)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { suite, test } from 'node:test'
-import { clean, open, picked, server, shoot } from './browser.mjs'
+import { clean, ends, open, picked, server, shoot } from './browser.mjs'
 import { chatServer } from './chatserver.mjs'
 
 const rich = `Plants make sugar from **light**. In short:
@@ -31,7 +31,7 @@ More at [the encyclopedia](https://example.org/photosynthesis).`
 // bare returns the address of a server with base models alone.
 async function bare(t) {
   const front = await chatServer((await server()).url, { sage: false })
-  t.after(front.stop)
+  ends(t, front.stop)
   return front.url
 }
 
@@ -39,7 +39,7 @@ suite('chat', () => {
   // shown opens the view with the model sage; say sends a message and waits for the answer.
   async function shown(t, options = {}) {
     const front = await chatServer((await server()).url)
-    t.after(front.stop)
+    ends(t, front.stop)
     const page = await open(t, front.url, { hash: 'chat', ...options })
     await page.locator('#chat-model option[value=sage]').waitFor({ state: 'attached' })
     const ended = (n) => page.waitForFunction((n) => document.querySelectorAll('.assistant .turn[aria-busy=false]').length === n && document.querySelector('#chat-stop').hidden, n)

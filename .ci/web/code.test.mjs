@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
-import { open, picked, server, shoot, view } from './browser.mjs'
+import { ends, open, picked, server, shoot, view } from './browser.mjs'
 import { proxy, serve } from './servers.mjs'
 
 const here = new URL('.', import.meta.url).pathname
@@ -175,7 +175,7 @@ suite('code', () => {
   test('a key is named and never shown', async (t) => {
     const secret = 'k-3141592653589793'
     const keyed = await serve({ args: ['--auth'], env: { GLOSSA_KEYS: `client:${secret}` } })
-    t.after(keyed.stop)
+    ends(t, keyed.stop)
     const page = await open(t, keyed.url)
     page.expect(/status of 401/)
     await page.locator('#api-key').fill(secret)
@@ -193,7 +193,7 @@ suite('code', () => {
 
   test('addresses have the stage prefix', async (t) => {
     const stage = await proxy((await server()).url, '/dev')
-    t.after(stage.stop)
+    ends(t, stage.stop)
     const page = await opened(t, stage.url)
     await choose(page, 'List the models')
     for (const [title, output] of Object.entries(await tried(t, page))) assert.match(output, /novels/, title)

@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
-import { clean, open, server, themes, widths } from './browser.mjs'
+import { clean, ends, open, server, themes, widths } from './browser.mjs'
 import { alpha, proxy, serve } from './servers.mjs'
 import { entries, exampleText, reference, search } from '../../pkg/page/js/docs/document.js'
 import { languages } from '../../pkg/page/js/docs/samples.js'
@@ -262,7 +262,7 @@ suite('reference: trying it', () => {
 
   test('parameters outside the body, lines of JSON, and a stream that is stopped', async (t) => {
     const front = await proxy((await server()).url)
-    t.after(front.stop)
+    ends(t, front.stop)
     const page = await docs(t, front.url)
     await attempt(page, 'textsynthTokenize')
     await page.locator('#try-path-engine_id').fill('abc')
@@ -287,7 +287,7 @@ suite('reference: trying it', () => {
   test('a key is asked for where one is needed, and kept in memory alone', async (t) => {
     const secret = 'k-3141592653589793'
     const keyed = await serve({ args: ['--auth'], env: { GLOSSA_KEYS: `client:${secret}` } })
-    t.after(keyed.stop)
+    ends(t, keyed.stop)
     const page = await docs(t, keyed.url)
     page.expect(/status of 401/)
     await page.getByText('This server requires an API key.').waitFor()
@@ -315,7 +315,7 @@ suite('reference: trying it', () => {
 suite('reference: everywhere', () => {
   test('below a stage prefix', async (t) => {
     const stage = await proxy((await server()).url, '/dev')
-    t.after(stage.stop)
+    ends(t, stage.stop)
     const page = await docs(t, stage.url)
     assert.match(await page.locator('#chatCompletion .op-code pre').first().textContent(), new RegExp(`${stage.url}/v1/chat/completions`))
     await attempt(page, 'listModels')
@@ -325,9 +325,9 @@ suite('reference: everywhere', () => {
 
   test('from a function alone, and then of another server', async (t) => {
     const part = await alpha()
-    t.after(part.stop)
+    ends(t, part.stop)
     const api = await serve({ args: ['--origins', part.url] })
-    t.after(api.stop)
+    ends(t, api.stop)
     const page = await docs(t, part.url)
     page.allow(api.url)
     assert.equal(await page.locator('#chatCompletion').count(), 0)

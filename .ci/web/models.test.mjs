@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { open, server, shoot, view } from './browser.mjs'
+import { ends, open, server, shoot, view } from './browser.mjs'
 import { serve } from './servers.mjs'
 
 // train starts a run that takes longer than a test, and returns a function that ends it.
@@ -93,12 +93,12 @@ suite('models', () => {
   test('live while a run is trained, and on to Write', async (t) => {
     const dir = await mkdtemp(join(tmpdir(), 'glossa-web-'))
     const end = await train(join(dir, 'songs'))
-    t.after(async () => {
+    ends(t, async () => {
       await end()
       await rm(dir, { recursive: true })
     })
     const live = await serve({ args: ['--checkpoints', dir] })
-    t.after(live.stop)
+    ends(t, live.stop)
     const { page, choose, lines } = await shown(t, live.url)
     await choose('songs')
     const state = page.locator('.live')

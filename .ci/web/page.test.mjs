@@ -2,7 +2,7 @@
 // keyboard, themes and motion.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { clean, open, picked, server, shoot, view } from './browser.mjs'
+import { clean, ends, open, picked, server, shoot, view } from './browser.mjs'
 import { alpha, proxy, serve } from './servers.mjs'
 
 const views = ['write', 'chat', 'structure', 'inside', 'models', 'server', 'code']
@@ -62,16 +62,16 @@ suite('serving', () => {
 
   test('below a stage prefix', async (t) => {
     const stage = await proxy((await server()).url, '/dev')
-    t.after(stage.stop)
+    ends(t, stage.stop)
     await tour(await open(t, stage.url))
     assert.ok(stage.seen.length > 10 && stage.seen.every((path) => path.startsWith('/dev/')))
   })
 
   test('a function that has a part of the routes asks for the address of the API', async (t) => {
     const page = await alpha()
-    t.after(page.stop)
+    ends(t, page.stop)
     const api = await serve({ args: ['--origins', page.url] })
-    t.after(api.stop)
+    ends(t, api.stop)
     const tab = await open(t, page.url)
     tab.expect(/status of 404/)
     tab.allow(api.url)
@@ -107,7 +107,7 @@ suite('keys', () => {
   test('asked for, kept in the memory of the tab alone', async (t) => {
     const secret = 'k-2718281828459045'
     const keyed = await serve({ args: ['--auth'], env: { GLOSSA_KEYS: `client:${secret}` } })
-    t.after(keyed.stop)
+    ends(t, keyed.stop)
     const page = await open(t, keyed.url)
     page.expect(/status of 401/)
     await page.getByText('This server requires an API key.').waitFor()
@@ -162,7 +162,7 @@ suite('errors', () => {
 
   test('a connection lost in the middle is said, what came is kept, and it is tried again', async (t) => {
     const front = await proxy((await server()).url)
-    t.after(front.stop)
+    ends(t, front.stop)
     const page = await open(t, front.url)
     page.expect(/ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/)
     front.fault = (request) => request.url === '/v1/completions' ? 3000 : Infinity

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { brief, duration, latest, rate, series, size, span, whole } from '../../pkg/page/js/activity.js'
 import { alpha, proxy, serve } from './servers.mjs'
-import { open, server, shoot, view } from './browser.mjs'
+import { ends, open, server, shoot, view } from './browser.mjs'
 
 const interval = (at, more) => ({ at, requests: 0, errors: 0, input_tokens: 0, output_tokens: 0, running: 0, waiting: 0, ...more })
 const activity = (now, intervals) => ({ since: intervals[0]?.at ?? now, now, interval_seconds: 5, generations: { running: 0, waiting: 0, workers: 8 },
@@ -39,7 +39,7 @@ suite('server', () => {
 
   test('it is live, and has what the API tells', async (t) => {
     const own = await serve()
-    t.after(own.stop)
+    ends(t, own.stop)
     const page = await open(t, own.url, { hash: 'server' })
     await figure(page, 'Requests').waitFor()
     assert.match(await page.locator('#view-server').textContent(), /No model is open/)
@@ -68,7 +68,7 @@ suite('server', () => {
 
   test('it pauses, and stops while it is not seen', async (t) => {
     const front = await proxy((await server()).url)
-    t.after(front.stop)
+    ends(t, front.stop)
     const page = await open(t, front.url, { hash: 'server' })
     const asked = () => front.seen.filter((path) => path === '/activity').length
     await page.clock.install() // its timers run when the test says so
@@ -98,7 +98,7 @@ suite('server', () => {
 
   test('a server without the figures has no such view', async (t) => {
     const page = await alpha()
-    t.after(page.stop)
+    ends(t, page.stop)
     const tab = await open(t, page.url, { hash: 'server' })
     tab.expect(/status of 404/)
     await tab.getByText('This address serves the page but not the API.').waitFor()
@@ -108,7 +108,7 @@ suite('server', () => {
 
   test('a key that may not read the figures is told so', async (t) => {
     const keyed = await serve({ args: ['--auth'], env: { GLOSSA_KEYS: 'client:k-1618033988749894,monitor:k-1414213562373095' } })
-    t.after(keyed.stop)
+    ends(t, keyed.stop)
     const page = await open(t, keyed.url)
     page.expect(/status of 401/)
     page.expect(/status of 403/)

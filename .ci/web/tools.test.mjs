@@ -1,7 +1,7 @@
 // Tools, reasoning and the rendered prompt in the view Chat.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { clean, open, picked, server, shoot } from './browser.mjs'
+import { clean, ends, open, picked, server, shoot } from './browser.mjs'
 import { chatServer } from './chatserver.mjs'
 
 const weather = '[{"name": "get_weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}}]'
@@ -87,7 +87,7 @@ suite('tools by hand', () => {
   // shown opens Chat with sage and a declared function.
   async function shown(t, options = {}) {
     const front = await chatServer((await server()).url)
-    t.after(front.stop)
+    ends(t, front.stop)
     const page = await open(t, front.url, { hash: 'chat', ...options })
     await picked(page, 'chat-model', 'sage')
     await page.locator('#chat-tools').fill(weather)

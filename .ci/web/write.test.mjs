@@ -1,7 +1,7 @@
 // The view Write: prompts and chats, streamed, by one model or by two.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { open, picked, server, shoot, view } from './browser.mjs'
+import { ends, open, picked, server, shoot, view } from './browser.mjs'
 import { proxy } from './servers.mjs'
 
 const story = 'The old lighthouse stood'
@@ -40,7 +40,7 @@ suite('write', () => {
 
   test('it streams, and stops', async (t) => {
     const slow = await proxy((await server()).url)
-    t.after(slow.stop)
+    ends(t, slow.stop)
     const { page, set, text, ended, answer } = await shown(t, { url: slow.url })
     slow.pause = 40
     await set({ max_tokens: 200 })
