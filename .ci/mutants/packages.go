@@ -22,6 +22,7 @@ const (
 	checkpoint    = "pkg/engine/checkpoint"
 	dtype         = "pkg/engine/dtype"
 	kernel        = "pkg/engine/kernel"
+	sealed        = "pkg/engine/sealed"
 	transformer   = "pkg/engine/transformer"
 	fair          = "pkg/fair"
 	fit           = "pkg/fit"

@@ -27,5 +27,14 @@ func prefixes() []mutant {
 		{"prefixes: open models leave less memory", "pkg/memory", "Prefixes", "float64(weights-open)", "float64(weights)", "pkg/memory", "^TestPrefixes$"},
 		{"prefixes: the memory of open models is known", app, "App.prefixMemory", "open += m.Bytes", "open += 0 * m.Bytes", app, "^TestPrefixMemory$"},
 		{"prefixes: a model that opens takes its memory back", local, "Loader.Open", "l.cfg.Prefixes.Shrink() >= muchFreed", "false", local, "^TestPrefixesYield$"},
+		{"prefixes: archived texts are those of an owner", engine, "archivedTexts.begin", "key.owner", `""`, engine, "^TestNotArchived$"},
+		{"prefixes: archived texts are those of a model", engine, "archivedTexts.begin", "a.model", `""`, engine, "^TestNotArchived$"},
+		{"prefixes: rings are archived", engine, "prefixTree.archiveMatch", "r.block.Whole()", "false", engine, "^TestArchivedPrefix$"},
+		{"prefixes: reading is given up in time", engine, "archivedTexts.patience", "time.Duration(a.took * float64(tokens))", "time.Hour", engine, "^TestUselessArchive$"},
+		{"prefixes: a slow store rests", engine, "prefixCache.recall", "p.archive.Rest()", "", engine, "^TestUselessArchive$"},
+		{"prefixes: the tokens of a block are compared", sealed, "Chain.open", "!slices.Equal(plain[end:], appendTokens(nil, tokens))", "false", sealed, "^TestSealedTokens$"},
+		{"prefixes: a failed store rests", sealed, "Archive.failed", "now.Add(rest)", "now", sealed, "^TestRests$"},
+		{"prefixes: a directory keeps what was read", sealed, "Directory.Get", "os.Chtimes(f.Name(), now, now)", "os.Chtimes(f.Name(), now.Add(-2*time.Hour), now.Add(-2*time.Hour))", sealed, "^TestBounded$"},
+		{"prefixes: a directory has only its own files removed", sealed, "isName", "len(s) == 64", "len(s) > 0", sealed, "^TestBounded$"},
 	}
 }

@@ -28,6 +28,7 @@ type benchOptions struct {
 	shapes, quants []string
 	config         bench.Config
 	speculate      bool
+	prefix         int // tokens; 0: not measured
 	json           bool
 	save           string
 }
@@ -47,11 +48,16 @@ the highest ones count, those of the measurements themselves included.
 
 With --speculate, tasks that quote their prompt are answered with and without
 drafts in turn: PLAIN is a token in a pass, DRAFTING several where that is
-faster. RATIO is the median of the ratios of neighbouring measurements.`,
+faster. RATIO is the median of the ratios of neighbouring measurements.
+
+With --prefix, the first token of an answer is measured after a prompt of so
+many tokens and a few more: COMPUTED, with the beginning FROM DIRECTORY as
+after a restart with glossa serve --prefixes, and FROM MEMORY.`,
 		Example: `  glossa bench
   glossa bench runs/mine --quant q8_0,f32
   glossa bench --shape gpt2-124m --threads 1,2,4 --json
-  glossa bench --speculate`,
+  glossa bench --speculate
+  glossa bench --prefix 1500 --shape gpt2-124m`,
 	}
 	b := &benchOptions{}
 	f := c.Flags()
@@ -63,6 +69,7 @@ faster. RATIO is the median of the ratios of neighbouring measurements.`,
 	f.IntVar(&b.config.Decode, "decode", 64, "tokens generated after a prompt of 16; 0: do not measure generation")
 	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements; the median is shown")
 	f.BoolVar(&b.speculate, "speculate", false, "measure tasks that quote their prompt, with and without drafts (default shapes "+strings.Join(quoting.Shapes(), ", ")+")")
+	f.IntVar(&b.prefix, "prefix", 0, "measure the first token after a known beginning of so many `tokens`; 0: do not")
 	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
 	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
 	completeWords(c, "shape", bench.Shapes()...)
@@ -83,6 +90,9 @@ faster. RATIO is the median of the ratios of neighbouring measurements.`,
 		}
 		if b.config.Kernels, err = p.kernels(); err != nil {
 			return err
+		}
+		if b.prefix > 0 {
+			return b.measureKnown(c.Context(), p.stdout)
 		}
 		if b.speculate {
 			return b.measureQuoting(c.Context(), p.stdout)
@@ -152,6 +162,8 @@ func (b *benchOptions) check() error {
 	switch {
 	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
 		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
+	case b.prefix < 0 || b.prefix > 0 && (b.save != "" || b.speculate || !slices.Equal(b.config.Batches, []int{1})):
+		return usagef("--prefix is a number of tokens; it measures one row, without drafts, and saves nothing")
 	case b.speculate && (b.save != "" || !slices.Equal(b.config.Batches, []int{1})):
 		return usagef("--speculate measures one row and saves nothing")
 	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):

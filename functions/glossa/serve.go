@@ -30,6 +30,7 @@ import (
 type serveOptions struct {
 	host, ollama        string
 	batches             string
+	prefixes, kept      string
 	port, workers       int
 	checkpoints, table  string
 	memory, quant       string
@@ -47,6 +48,8 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.ollama, "ollama", "", "`address` on which to serve Ollama's API alone, such as localhost:11434, for clients that need all of its paths")
 	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, served in addition to the starters; uploads are stored there (default the models of glossa pull and glossa run, without uploads)")
 	f.StringVar(&o.batches, "batches", "", "`directory` of uploaded files and of batches, or none (default batches, next to the file of --accounts or the user's models)")
+	f.StringVar(&o.prefixes, "prefixes", "", "`directory` or s3://bucket/prefix that keeps the beginnings which prompts have in common, encrypted, so that they need not be computed after a restart or by another server (default none)")
+	f.StringVar(&o.kept, "prefixes-size", "4GiB", "maximum `size` of the directory of --prefixes; what has not been used for the longest is removed")
 	f.StringVar(&o.table, "table-name", "", tableUsage)
 	f.IntVar(&o.workers, "workers", app.DefaultWorkers, "concurrent generations; further requests wait in a queue")
 	f.StringVar(&o.memory, "memory", "", "memory for the weights of open models, a `size` such as 8GiB; the least recently used is evicted first (default three quarters of the memory)")
@@ -132,6 +135,10 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 	}
 	cfg.Auth, cfg.Accounts = o.auth, o.accounts
 	cfg.Batches = o.batchesDir(p)
+	cfg.Prefixes = o.prefixes
+	if cfg.PrefixesSize, err = memory.ParseSize(o.kept); err != nil || cfg.PrefixesSize == 0 {
+		return cfg, usagef("--prefixes-size: %q must be a size such as 4GiB", o.kept)
+	}
 	cfg.Uploads = o.checkpoints != "" // clients write only where the operator says
 	cfg.Table, cfg.Listen = o.table, net.JoinHostPort(o.host, strconv.Itoa(o.port))
 	cfg.Workers, cfg.Quant = o.workers, o.quant

@@ -26,6 +26,7 @@ import (
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/sealed"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/grammar"
 	"glossa/pkg/httpx"
@@ -59,6 +60,7 @@ type App struct {
 	cloud    *cloud
 	local    *local.Loader      // of the models in this process
 	root     catalog.Root       // of cfg.Checkpoints; the zero value: there is none
+	archived *sealed.Archive    // computed prompts; nil: they end with the process
 	meter    Meter              // nil: none
 	activity *activity.Activity // nil: not measured
 }
@@ -90,9 +92,13 @@ func New(cfg Config) (*App, error) {
 	a.bodies = &httpx.Bodies{Total: cfg.BodyMemory}
 	a.queue = engine.NewQueue(workers, WaitingPerWork*workers, int64(workers)*cfg.RequestMemory)
 	a.turns = grammar.NewTurns(runtime.GOMAXPROCS(0) / 2) // the other half generates
+	if a.archived, err = a.openPrefixes(); err != nil {
+		return nil, err
+	}
 	a.local = local.New(local.Config{
 		Kernels: a.kernels, Team: transformer.NewTeam(cmp.Or(cfg.Threads, runtime.GOMAXPROCS(0))), Queue: a.queue, Turns: a.turns,
-		Quant: cfg.Quant, Memory: cfg.Memory, RequestMemory: cfg.RequestMemory, Prefixes: engine.NewPrefixMemory(a.prefixMemory), Bucket: cloud.files,
+		Quant: cfg.Quant, Memory: cfg.Memory, RequestMemory: cfg.RequestMemory, Prefixes: engine.NewPrefixMemory(a.prefixMemory),
+		Archive: a.archived, Bucket: cloud.files,
 	})
 	roots, err := a.roots()
 	if err != nil {

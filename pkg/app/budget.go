@@ -26,6 +26,9 @@ func (a *App) guard(r *http.Request, route *httpx.Route) (*http.Request, error) 
 func (a *App) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
+	if a.archived != nil {
+		defer a.archived.Flush(ctx)
+	}
 	if err := a.budgets.Close(ctx); err != nil {
 		a.cfg.usageFailed(err)
 	}

@@ -92,6 +92,11 @@ type Config struct {
 	KeepResponses time.Duration
 	// Batches is the directory of files and batches, or s3://bucket/prefix; "": there are none.
 	Batches string
+	// Prefixes is the directory, or s3://bucket/prefix, of the beginnings of prompts that several
+	// requests have had computed; "": they end with the process. A directory has at most
+	// PrefixesSize bytes, 0: [DefaultPrefixesSize].
+	Prefixes     string
+	PrefixesSize int64
 	// BatchFunctions is the number of functions that work on batches at once; 0:
 	// [DefaultBatchFunctions].
 	BatchFunctions int
@@ -140,6 +145,8 @@ func Variables() [][2]string {
 		{"GLOSSA_TABLE", "DynamoDB table of model records and, unless GLOSSA_ACCOUNTS names a file, of users, API keys and budgets"},
 		{"GLOSSA_RESPONSE_DAYS", "days for which responses are stored, in the table or, outside of Lambda, in memory; default 30; 0: they are not stored"},
 		{"GLOSSA_BATCHES", "directory of the files and batches of OpenAI's Batch API, or s3://bucket/prefix; none: no batches"},
+		{"GLOSSA_PREFIXES", "directory or s3://bucket/prefix that keeps the beginnings which prompts have in common, encrypted, so that other processes need not compute them; default none"},
+		{"GLOSSA_PREFIXES_SIZE", "maximum size of that directory, such as 4GiB, the default; a bucket's rules bound a bucket"},
 		{"GLOSSA_BATCH_FUNCTIONS", "maximum functions that work on batches at once; default " + strconv.Itoa(DefaultBatchFunctions)},
 		{"GLOSSA_WORKERS", "maximum concurrent generations"},
 		{"GLOSSA_MEMORY", "memory for the weights of open models, such as 8GiB; default three quarters of the available memory"},
@@ -190,6 +197,7 @@ func FromEnv(getenv func(string) string) (Config, error) {
 		Accounts:    getenv("GLOSSA_ACCOUNTS"),
 		Table:       getenv("GLOSSA_TABLE"),
 		Batches:     strings.TrimPrefix(getenv("GLOSSA_BATCHES"), noBatches), BatchFunctions: e.count("GLOSSA_BATCH_FUNCTIONS"),
+		Prefixes:   getenv("GLOSSA_PREFIXES"),
 		ListedOnly: e.flag("GLOSSA_LISTED_ONLY"),
 		Kernel:     getenv("GLOSSA_KERNEL"),
 		HubToken:   getenv("HF_TOKEN"),
@@ -229,6 +237,11 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	limits := memory.Detect(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
 	if getenv("GOMEMLIMIT") == "" { // Go's runtime reads it itself
 		cfg.HeapLimit = limits.Heap()
+	}
+	if size := getenv("GLOSSA_PREFIXES_SIZE"); size != "" {
+		if cfg.PrefixesSize, err = memory.ParseSize(size); err != nil {
+			e.fail("GLOSSA_PREFIXES_SIZE", err)
+		}
 	}
 	if cfg.Memory = limits.Weights(); getenv("GLOSSA_MEMORY") != "" {
 		if cfg.Memory, err = memory.ParseSize(getenv("GLOSSA_MEMORY")); err != nil {

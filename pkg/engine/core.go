@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/sealed"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
@@ -50,6 +51,12 @@ type Config struct {
 	// only used for the owner that had it computed: how fast a prompt is answered tells whether
 	// its beginning is known.
 	PublicPrefixes bool
+
+	// Archive, if set, keeps the texts with which several prompts begin beyond the process.
+	// Fingerprint then identifies the weights and all that says how they compute: texts are used
+	// for models with the same one. If it is empty, nothing is archived.
+	Archive     *sealed.Archive
+	Fingerprint string
 
 	// NoDrafts computes one token of a row in a pass, except for text that is forced. By
 	// default the tokens that probably come next are drafted from the row's text and verified
@@ -132,6 +139,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	}
 	if c.prefixes != nil {
 		c.prefixes.public = cfg.PublicPrefixes
+		c.prefixes.archive = newArchivedTexts(cfg)
 	}
 	if cfg.NoDrafts {
 		c.drafting = draftNever

@@ -54,6 +54,7 @@ func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*promp
 		yield(llm.Chunk{}, err)
 		return
 	}
+	g.recall(ctx) // before other members of a batch would wait for it
 	if g.bestOf > g.n {
 		g.best(ctx, yield)
 		return

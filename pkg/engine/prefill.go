@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"time"
 
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
@@ -79,6 +80,13 @@ func (g *generation) prefixCache() *prefixCache {
 		return nil
 	}
 	return g.engine.prefixes.of(g.owner)
+}
+
+// recall fetches the known beginnings of prompts that other processes have computed.
+func (g *generation) recall(ctx context.Context) {
+	for _, p := range g.prompts {
+		g.prefixCache().recall(ctx, p.ids, g.capacity(p))
+	}
 }
 
 // newFeeds finds the part of each prompt that need not be computed, because the engine
@@ -161,10 +169,12 @@ func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
 			g.seqs = append(g.seqs, transformer.Sequence{Cache: f.cache, Tokens: ids, Logits: g.wanted(f, at+len(ids))})
 		}
 	}
+	began := time.Now()
 	logits, err := g.member.forward(ctx, g.seqs)
 	if err != nil {
 		return err
 	}
+	g.prefixCache().computed(g.seqs, time.Since(began))
 	for i, f := range some {
 		n := g.seqs[i].Logits * g.engine.model.Vocab
 		g.takeLogits(f, logits[:n])

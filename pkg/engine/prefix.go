@@ -22,7 +22,8 @@ type prefixTexts struct {
 	memory     *PrefixMemory
 	rings      bool // some layers drop tokens
 	ringTokens int
-	public     bool // texts are used for all owners
+	public     bool           // texts are used for all owners
+	archive    *archivedTexts // nil: texts end with the process
 
 	// Under memory.mu:
 	trees  map[prefixKey]*prefixTree
@@ -131,6 +132,7 @@ func (p *prefixCache) fork(ids []int, least, capacity int) (c *transformer.Cache
 	live, mark, n, shared := p.matchLive(key, ids, best.n)
 	if known = max(known, shared); live == nil && best.n > least {
 		t.use(&best)
+		t.archiveMatch(&best)
 	}
 	p.memory.mu.Unlock()
 	switch {

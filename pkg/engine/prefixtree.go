@@ -29,14 +29,16 @@ type prefixNode struct {
 	block    *transformer.Block
 	rings    []*prefixRings
 	children []*prefixNode
+	archived bool // or about to be
 }
 
 // prefixRings are the keys and values of the first tokens of a node for the layers with a ring.
 // Prompts can leave a text only where these layers have what the next token sees.
 type prefixRings struct {
 	prefixEntry
-	node  *prefixNode
-	block *transformer.Block
+	node     *prefixNode
+	block    *transformer.Block
+	archived bool
 }
 
 // A prefixMatch is a place at which a prompt leaves a tree: after n tokens.

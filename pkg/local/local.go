@@ -19,6 +19,7 @@ import (
 	"glossa/pkg/catalog"
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/sealed"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/grammar"
 )
@@ -37,6 +38,9 @@ type Config struct {
 	// Prefixes is the memory of computed prompts of all models; nil: each has an eighth of
 	// RequestMemory.
 	Prefixes *engine.PrefixMemory
+
+	// Archive keeps computed prompts beyond the process; nil: they end with it.
+	Archive *sealed.Archive
 
 	// Bucket opens a place in S3; nil: models are in directories only.
 	Bucket func(bucket.Config) (*bucket.FS, error)

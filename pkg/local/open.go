@@ -17,6 +17,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
+	"glossa/pkg/version"
 )
 
 // openTries bounds how often opening starts again because the model was replaced meanwhile.
@@ -54,7 +55,15 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: template,
 		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
 		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, NoDrafts: o.NoDrafts, TokenizerJSON: l.tokenizerJSON(run, o),
+		Archive: l.cfg.Archive, Fingerprint: fingerprint(run, o),
 	})
+}
+
+// fingerprint identifies what computes the texts of a run: its files, the options that change
+// results, and this build.
+func fingerprint(run *catalog.Run, o catalog.Options) string {
+	build := version.Read()
+	return fmt.Sprintf("%s %d %d %q %q %s %s", run.Checkpoint, run.Size, run.ModTime.UnixNano(), run.Files, o.Cap, build.Version, build.Revision)
 }
 
 // recordTemplate returns the chat template that a record names: one of package chat, a text, or

@@ -20,6 +20,7 @@ func Glossa() *Table {
 			"pkg/spelling":                         {Floor: 0},
 			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/engine/dtype":                     {Floor: 0},
+			"pkg/engine/sealed":                    {Floor: 0},
 			"pkg/engine/kernel":                    {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
@@ -56,9 +57,9 @@ func Glossa() *Table {
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/fair", "pkg/toolcall", "pkg/reasoning", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
-				"pkg/language", "pkg/engine/sampler", "pkg/engine/transformer", "pkg/engine/arch",
+				"pkg/language", "pkg/engine/sampler", "pkg/engine/sealed", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
-			"pkg/bench": {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}}, "pkg/bench/quoting": {Floor: 2, May: []string{"pkg/bench", "pkg/engine", "pkg/engine/arch", "pkg/engine/kernel", "pkg/engine/transformer", "pkg/llm", "pkg/tokenizer"}},
+			"pkg/bench": {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}}, "pkg/bench/known": {Floor: 2, May: []string{"pkg/bench", "pkg/engine", "pkg/engine/arch", "pkg/engine/kernel", "pkg/engine/sealed", "pkg/engine/transformer", "pkg/llm", "pkg/tokenizer"}}, "pkg/bench/quoting": {Floor: 2, May: []string{"pkg/bench", "pkg/engine", "pkg/engine/arch", "pkg/engine/kernel", "pkg/engine/transformer", "pkg/llm", "pkg/tokenizer"}},
 			"pkg/train":          {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
 			"pkg/schema":         {Floor: 2, May: []string{"pkg/llm", "pkg/spelling"}, Outside: []string{"github.com/PaesslerAG"}},
 			"pkg/archive":        {Floor: 1, May: []string{"pkg/llm", "pkg/table"}},
@@ -74,7 +75,7 @@ func Glossa() *Table {
 			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn", "pkg/secret"}},
 			"pkg/local": {Floor: 3, May: []string{
 				"pkg/llm", "pkg/chat", "pkg/grammar", "pkg/tokenizer", "pkg/engine", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer",
-				"pkg/engine/arch", "pkg/bucket", "pkg/catalog",
+				"pkg/engine/arch", "pkg/engine/sealed", "pkg/bucket", "pkg/catalog", "pkg/version",
 			}},
 			"pkg/structured": {Floor: 3, May: []string{"pkg/llm", "pkg/grammar"}},
 			"pkg/publish":    {Floor: 3, May: []string{"pkg/llm", "pkg/fair", "pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch", "pkg/tokenizer/alpha", "pkg/bucket", "pkg/deployment"}},
