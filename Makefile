@@ -46,7 +46,7 @@ purego: ## run the engine's tests without assembly
 	$(GO) test -short -timeout 30m -tags purego ./pkg/engine/...
 
 .PHONY: mutants
-mutants: ## break the code in one place after another and require a failing test each time (ARGS="queue: claims:")
+mutants: ## break changed code in one place after another and require a failing test each time (ARGS="queue: claims:", ARGS=-all)
 	$(GO) run ./.ci/mutants $(ARGS)
 
 # An emulator runs the kernels for arm64, which checks their results but not their speed: as

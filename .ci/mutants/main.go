@@ -6,6 +6,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -34,26 +35,59 @@ const (
 	limit   = 5 * time.Minute
 )
 
-// main tries the mutants whose name has one of the arguments in it, or all.
+// main tries the mutants that have changed, or whose packages have, since they were noticed.
+// With arguments, it tries those whose name has one of them in it, and with -all all. It lists
+// what was noticed for the next time, but not in a CI run, whose checkout stays as it is.
 func main() {
-	list := slices.DeleteFunc(mutants(), func(m mutant) bool {
-		return len(os.Args) > 1 && !slices.ContainsFunc(os.Args[1:], func(part string) bool { return strings.Contains(m.Name, part) })
-	})
-	failures := run(list)
+	failures, tried, err := check(os.Args[1:])
 	for _, f := range failures {
 		fmt.Println(f)
 	}
-	fmt.Printf("%d mutants, %d not noticed\n", len(list), len(failures))
-	if len(failures) > 0 {
+	fmt.Printf("%d mutants, %d not noticed\n", tried, len(failures))
+	if err != nil {
+		fmt.Println(err)
+	}
+	if err != nil || len(failures) > 0 {
 		os.Exit(1)
 	}
 }
 
-// run tries all mutants and returns what is wrong with those that survive.
-func run(list []mutant) (failures []string) {
+// check tries mutants and returns what is wrong with those that survive, and how many it tried.
+func check(parts []string) (failures []string, tried int, err error) {
+	noticed, err := readNoticed()
+	if err != nil {
+		return nil, 0, err
+	}
+	var list []mutant
+	var digests []string
+	for _, m := range mutants() {
+		digest, err := m.digest()
+		if err != nil {
+			return nil, 0, err
+		}
+		named := slices.ContainsFunc(parts, func(part string) bool { return part == "-all" || strings.Contains(m.Name, part) })
+		if named || len(parts) == 0 && noticed[m.Name] != digest {
+			list, digests = append(list, m), append(digests, digest)
+		}
+	}
+	err = run(list, func(i int, fault error) error {
+		if noticed[list[i].Name] = digests[i]; fault != nil {
+			delete(noticed, list[i].Name)
+			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", list[i].Name, list[i].Package, list[i].Function, fault))
+		}
+		if os.Getenv("CI") != "" {
+			return nil
+		}
+		return writeNoticed(noticed) // now: a run may be ended
+	})
+	return failures, len(list), err
+}
+
+// run tries all mutants and tells what is wrong with each that survives, nil if it is noticed.
+func run(list []mutant, tell func(i int, fault error) error) (err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
-		return []string{err.Error()}
+		return err
 	}
 	defer os.RemoveAll(dir)
 	var (
@@ -64,11 +98,10 @@ func run(list []mutant) (failures []string) {
 	for range workers {
 		group.Go(func() {
 			for i := range next {
-				if err := list[i].try(filepath.Join(dir, fmt.Sprint(i))); err != nil {
-					mu.Lock()
-					failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", list[i].Name, list[i].Package, list[i].Function, err))
-					mu.Unlock()
-				}
+				fault := list[i].try(filepath.Join(dir, fmt.Sprint(i)))
+				mu.Lock()
+				err = errors.Join(err, tell(i, fault))
+				mu.Unlock()
 			}
 		})
 	}
@@ -77,7 +110,7 @@ func run(list []mutant) (failures []string) {
 	}
 	close(next)
 	group.Wait()
-	return failures
+	return err
 }
 
 // try runs the tests of m on the broken code.
