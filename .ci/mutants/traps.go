@@ -39,7 +39,7 @@ func attention() []mutant {
 		{"GPT-2: matrices are stored transposed", transformer, "loader.load", "t.Transposed", "false", arch, goldens},
 		{"GPT-2: scores by layer", arch, "inverseScale", "scale / float32(i+1)", "scale", arch, goldens},
 		{"Llama: neighbouring queries share keys", transformer, "worker.queries", "head * group * a.HeadDim", "(a.KVHeads - 1 - head) * group * a.HeadDim", arch, goldens},
-		{"biases of queries, keys and values", transformer, "worker.multiply", "l.bias != nil", "l.bias != nil && rows != 3*l.cols", arch, goldens},
+		{"biases of queries, keys and values", transformer, "worker.multiplyColumns", "l.bias != nil", "l.bias != nil && rows != 3*l.cols", arch, goldens},
 	}
 }
 
