@@ -7,7 +7,7 @@ func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/chat", "pkg/openaiapi"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
-		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/terminal", "pkg/repl", "pkg/llm/llmtest", "pkg/table/tabletest",
+		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/estimate", "pkg/estimate/traffic", "pkg/meter/prom", "pkg/cloud", "pkg/terminal", "pkg/repl", "pkg/llm/llmtest", "pkg/table/tabletest",
 		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest", "pkg/tokenizer/internal/tokenizertest", "pkg/tokenizer/internal/gguftest",
 		"pkg/engine/transformer/transformertest",
 	}}
@@ -38,7 +38,7 @@ func Glossa() *Table {
 			"pkg/bucket":                           {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/bucket/buckettest":                {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
 			"pkg/hub": {Floor: 0, May: []string{"pkg/version", "pkg/internal/flock"}},
-			"pkg/fit": {Floor: 0}, "pkg/home": {Floor: 0},
+			"pkg/fit": {Floor: 0}, "pkg/home": {Floor: 0}, "pkg/price": {Floor: 0, May: []string{"pkg/llm"}},
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
 			"pkg/internal/layers": {Floor: 0}, "pkg/internal/flock": {Floor: 0},
@@ -69,7 +69,8 @@ func Glossa() *Table {
 			"pkg/meter/activity": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
 			"pkg/meter/emf":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
 			"pkg/meter/budget":   {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/intercept", "pkg/account", "pkg/table"}},
-			"pkg/resilience":     {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
+			"pkg/estimate":       {Floor: 3, May: []string{"pkg/estimate/traffic", "pkg/llm", "pkg/memory", "pkg/deployment", "pkg/fit", "pkg/price", "pkg/meter"}}, "pkg/estimate/traffic": {Floor: 0},
+			"pkg/resilience": {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 
 			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0}, "pkg/secret": {Floor: 0},
 			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn", "pkg/secret"}},
@@ -95,7 +96,7 @@ func Glossa() *Table {
 			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
 			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/deployment", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
 			"infra/policy":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan"}},
-			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan", "infra/policy"}, Outside: aws},
+			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "pkg/price", "infra/plan", "infra/policy"}, Outside: aws},
 		},
 	}
 	maps.Copy(t.Rows, backends(aws))
