@@ -8,7 +8,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -18,7 +17,6 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -220,34 +218,14 @@ func check(t *testing.T, f *runtimeapi.Function, name string, doors []door) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !alike(got, string(want)) {
+	if !runtimeapi.Alike(got, string(want)) {
 		t.Errorf("the event gives\n%s\nwant\n%s", got, want)
 	}
 	for _, door := range doors {
-		if got := door.send(t, event).String(); !alike(got, string(want)) {
+		if got := door.send(t, event).String(); !runtimeapi.Alike(got, string(want)) {
 			t.Errorf("%s gives\n%s\nwant\n%s", door.name, got, want)
 		}
 	}
-}
-
-// rounded is a number with five digits, as an answer's String has them.
-var rounded = regexp.MustCompile(`-?\d+\.\d{5}\b`)
-
-// alike reports whether answers differ at most by one in the last digit of rounded numbers:
-// instruction sets add in different orders.
-func alike(got, want string) bool {
-	values := [2][]string{rounded.FindAllString(got, -1), rounded.FindAllString(want, -1)}
-	if len(values[0]) != len(values[1]) || rounded.ReplaceAllString(got, "#") != rounded.ReplaceAllString(want, "#") {
-		return false
-	}
-	for i := range values[0] {
-		a, _ := strconv.ParseFloat(values[0][i], 64) // the pattern is one of numbers
-		b, _ := strconv.ParseFloat(values[1][i], 64)
-		if math.Abs(a-b) > 1.5e-5 {
-			return false
-		}
-	}
-	return true
 }
 
 // invoke sends the function an event and reads its streamed answer.

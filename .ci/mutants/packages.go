@@ -4,6 +4,7 @@ package main
 const (
 	account       = "pkg/account"
 	app           = "pkg/app"
+	issuer        = "pkg/account/issuer"
 	arn           = "pkg/arn"
 	awsrest       = "pkg/backend/awsrest"
 	bedrock       = "pkg/backend/bedrock"

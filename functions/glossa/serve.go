@@ -31,6 +31,7 @@ type serveOptions struct {
 	host, ollama        string
 	batches             string
 	prefixes, kept      string
+	issuers             string
 	port, workers       int
 	checkpoints, table  string
 	memory, quant       string
@@ -57,6 +58,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.BoolVar(&o.auth, "auth", false, "require a key on all but the public routes: one of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET")
 	f.BoolVar(&o.open, "open", false, "serve other machines without requiring a key")
 	f.StringVar(&o.accounts, "accounts", "", "`file` of users and API keys, see glossa user and glossa key")
+	f.StringVar(&o.issuers, "issuers", "", "`file` of OpenID Connect providers whose tokens --auth accepts, or the JSON list itself")
 	f.StringVar(&o.namespace, "namespace", "", "write metrics in CloudWatch's embedded format with this namespace to the standard output, instead of log lines")
 	f.StringVar(&o.hosts, "hosts", "", "`names` of the server, separated by commas; without keys the server answers only these, localhost and IP addresses; * for all")
 	f.StringVar(&o.origins, "origins", "", "`URLs` of other web pages that may use the server, separated by commas, such as https://app.example.com; * for all")
@@ -135,6 +137,11 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 	}
 	cfg.Auth, cfg.Accounts = o.auth, o.accounts
 	cfg.Batches = o.batchesDir(p)
+	if cfg.Issuers = nil; o.issuers != "" {
+		if cfg.Issuers, err = app.ReadIssuers(o.issuers); err != nil {
+			return cfg, usagef("--issuers: %w", err)
+		}
+	}
 	cfg.Prefixes = o.prefixes
 	if cfg.PrefixesSize, err = memory.ParseSize(o.kept); err != nil || cfg.PrefixesSize == 0 {
 		return cfg, usagef("--prefixes-size: %q must be a size such as 4GiB", o.kept)

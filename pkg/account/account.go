@@ -44,6 +44,9 @@ func (role Role) permissions() []httpx.Permission {
 	return nil
 }
 
+// Known reports whether there is such a role.
+func (role Role) Known() bool { return role.permissions() != nil }
+
 // May reports whether the role has the permission. An unknown role has no permissions,
 // and nobody has an unknown permission.
 func (role Role) May(p httpx.Permission) bool {
@@ -52,11 +55,22 @@ func (role Role) May(p httpx.Permission) bool {
 
 // A Principal is the sender of a request.
 type Principal struct {
-	Kind   string // user, key or configured
+	Kind   string // user, key, configured, or subject of a token of [Tokens]
 	Name   string
 	Role   Role
 	Limits Limits // zero unless the principal is in a [Store]
-	ID     string // of the [Credential.instance] in its [Store]; "" outside
+	ID     string // of the [Credential.instance] in its [Store], or of a subject; "" outside
+	Grant  string // of a subject: what [Tokens.Again] needs
+}
+
+// Tokens identify the senders of tokens that others issue.
+type Tokens interface {
+	// Identify returns the principal of a token. It reports false if the text is not a token
+	// of a known issuer. Errors are for clients.
+	Identify(ctx context.Context, token string) (p Principal, known bool, err error)
+	// Again returns the principal of an earlier [Principal.Grant] with the role and limits of
+	// now. It reports false if the grant no longer counts.
+	Again(grant string) (Principal, bool)
 }
 
 // String returns the name of the principal for the log.
@@ -69,6 +83,8 @@ type Config struct {
 	Open  bool
 	Keys  []Key // in addition to those of Store
 	Store Store // users, tokens and API keys; nil: none
+
+	Tokens Tokens // of others; nil: none
 }
 
 // Accounts authorises requests and lets users log in.
@@ -83,7 +99,7 @@ type Accounts struct {
 func New(cfg Config) *Accounts {
 	return &Accounts{
 		cfg:       cfg,
-		publisher: cfg.Store != nil || slices.ContainsFunc(cfg.Keys, func(k Key) bool { return k.Role.May(httpx.Upload) }),
+		publisher: cfg.Store != nil || cfg.Tokens != nil || slices.ContainsFunc(cfg.Keys, func(k Key) bool { return k.Role.May(httpx.Upload) }),
 		passwords: newVerifier(),
 		failures:  newFailures(),
 	}
@@ -105,7 +121,7 @@ func withCaller(r *http.Request, c caller) *http.Request {
 	sender := c.address
 	if c.principal != (Principal{}) {
 		sender = c.principal.String()
-		ctx = llm.WithOwner(ctx, Sender(ctx))
+		ctx = llm.WithOwner(ctx, c.principal.owner())
 	}
 	return r.WithContext(llm.WithSender(ctx, sender))
 }

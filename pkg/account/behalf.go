@@ -16,6 +16,14 @@ type behalfKey struct{}
 // credentials were required. It contains no secret.
 func Sender(ctx context.Context) string {
 	p := callerOf(ctx).principal
+	if p.Grant != "" {
+		return p.Kind + " " + p.Grant
+	}
+	return p.owner()
+}
+
+// owner returns a text that identifies the principal as the owner of data.
+func (p Principal) owner() string {
 	if p.ID != "" {
 		return p.Kind + " " + p.ID
 	}
@@ -34,6 +42,11 @@ func (a *Accounts) sent(ctx context.Context, sender string) (Principal, error) {
 	kind, instance, _ := strings.Cut(sender, " ")
 	for _, k := range a.cfg.Keys {
 		if p := k.principal(); p.String() == sender {
+			return p, nil
+		}
+	}
+	if a.cfg.Tokens != nil {
+		if p, ok := a.cfg.Tokens.Again(instance); ok && p.Kind == kind {
 			return p, nil
 		}
 	}

@@ -59,6 +59,11 @@ func (a *Accounts) identify(ctx context.Context, secret string) ([]Principal, er
 	if list := lookup(a.cfg.Keys, secret); len(list) > 0 {
 		return list, nil
 	}
+	if a.cfg.Tokens != nil {
+		if p, known, err := a.cfg.Tokens.Identify(ctx, secret); known || err != nil {
+			return []Principal{p}, err
+		}
+	}
 	kind := secretKind(secret)
 	if kind == "" || a.cfg.Store == nil {
 		return nil, errNoKey()

@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"strings"
 
 	"glossa/pkg/account"
+	"glossa/pkg/account/issuer"
 	"glossa/pkg/meter/budget"
 	"glossa/pkg/table"
 )
@@ -15,6 +18,9 @@ import (
 // without one, in the table; so are the budgets.
 func accounts(cfg Config, open func(name string) (*table.Table, error)) (*account.Accounts, *budget.Budgets, error) {
 	c, b := account.Config{Open: !cfg.Auth, Keys: cfg.Keys}, budget.Config{Failed: cfg.usageFailed}
+	if len(cfg.Issuers) > 0 {
+		c.Tokens = issuer.New(cfg.Issuers, nil)
+	}
 	switch {
 	case cfg.Accounts != "":
 		file := account.NewFile(cfg.Accounts)
@@ -34,13 +40,25 @@ func accounts(cfg Config, open func(name string) (*table.Table, error)) (*accoun
 		}
 		book := budget.NewTable(t)
 		c.Store, b.Ledger, b.Journal = account.NewTable(t), book, book
-	case cfg.Auth && len(cfg.Keys) == 0:
+	case cfg.Auth && len(cfg.Keys)+len(cfg.Issuers) == 0:
 		return nil, nil, errors.New("keys are required, but there are none: create one with glossa key create and name the file" +
-			" in GLOSSA_ACCOUNTS, or the table in GLOSSA_TABLE; or set GLOSSA_KEYS=role:key,... with the roles admin, worker, client and monitor," +
+			" in GLOSSA_ACCOUNTS, or the table in GLOSSA_TABLE; or name issuers of tokens in GLOSSA_ISSUERS; or set GLOSSA_KEYS=role:key,... with the roles admin, worker, client and monitor," +
 			" or UPLOAD_SECRET=key for one worker")
 	}
 	b.Store = c.Store
 	return account.New(c), budget.New(b), nil
+}
+
+// ReadIssuers returns the issuers of a JSON list or of the file of that name.
+func ReadIssuers(list string) ([]issuer.Issuer, error) {
+	text := []byte(list)
+	if !strings.HasPrefix(strings.TrimSpace(list), "[") {
+		var err error
+		if text, err = os.ReadFile(list); err != nil {
+			return nil, err
+		}
+	}
+	return issuer.Parse(text)
 }
 
 // users reports whether users, who can log in, are configured.

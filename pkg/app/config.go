@@ -17,6 +17,7 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 
 	"glossa/pkg/account"
+	"glossa/pkg/account/issuer"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
@@ -103,7 +104,8 @@ type Config struct {
 
 	Auth     bool // all routes except the public ones need a key
 	Keys     []account.Key
-	Accounts string // file of users and API keys, in addition to Keys; the budgets are in the same directory; "": none
+	Issuers  []issuer.Issuer // whose tokens are accepted beside the keys
+	Accounts string          // file of users and API keys, in addition to Keys; the budgets are in the same directory; "": none
 
 	// Hosts and Origins are those of [httpx.Browsers]. The Host header is checked by servers
 	// without keys, except behind a gateway, and whenever Hosts is not empty.
@@ -157,6 +159,7 @@ func Variables() [][2]string {
 		{"GLOSSA_THREADS", "threads that compute a model; default one per processor"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512, neon, dotprod"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
+		{"GLOSSA_ISSUERS", "OpenID Connect providers whose tokens are accepted: a JSON list, or the name of its file"},
 		{"GLOSSA_ACCOUNTS", "file of users and API keys, which glossa user and glossa key change"},
 		{"UPLOAD_SECRET", "a key with the role worker, for uploads"},
 		{"HF_TOKEN", "Hugging Face token for glossa pull"},
@@ -251,6 +254,11 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	cfg.Computer = e.computer("GLOSSA_LAMBDA_PRICES", getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
 	cfg.BodyMemory = limits.Bodies()
 	cfg.RequestMemory = limits.Request(cfg.Memory, cmp.Or(cfg.Workers, DefaultWorkers))
+	if list := getenv("GLOSSA_ISSUERS"); list != "" {
+		if cfg.Issuers, err = ReadIssuers(list); err != nil {
+			e.fail("GLOSSA_ISSUERS", err)
+		}
+	}
 	if cfg.Keys, err = account.ParseKeys(getenv("GLOSSA_KEYS")); err != nil {
 		e.fail("GLOSSA_KEYS", err)
 	}

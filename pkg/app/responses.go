@@ -8,6 +8,7 @@ import (
 	"glossa/pkg/archive"
 	"glossa/pkg/dialect/responses"
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 	"glossa/pkg/table"
 )
 
@@ -35,9 +36,13 @@ func (a *App) responses() []httpx.Route {
 }
 
 // owner returns the name of the owner of a request's responses: its key or its user. All
-// requests without a key have one owner.
+// requests without a key have one owner. The name of a subject of a token is what its issuer
+// says today, so its identifier counts.
 func owner(ctx context.Context) string {
 	p, _ := account.PrincipalOf(ctx)
+	if p.Grant != "" {
+		return llm.OwnerOf(ctx)
+	}
 	return p.String()
 }
 

@@ -64,6 +64,7 @@ func Glossa() *Table {
 			"pkg/schema":         {Floor: 2, May: []string{"pkg/llm", "pkg/spelling"}, Outside: []string{"github.com/PaesslerAG"}},
 			"pkg/archive":        {Floor: 1, May: []string{"pkg/llm", "pkg/table"}},
 			"pkg/account":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table", "pkg/internal/flock"}, Outside: []string{"golang.org/x/crypto"}},
+			"pkg/account/issuer": {Floor: 2, May: []string{"pkg/llm", "pkg/account"}, Outside: []string{"github.com/go-jose"}},
 			"pkg/meter":          {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 			"pkg/meter/prom":     {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/version"}, Outside: []string{"github.com/prometheus"}},
 			"pkg/meter/activity": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
@@ -110,7 +111,7 @@ func Glossa() *Table {
 func (t *Table) guard() {
 	t.Guarded = []string{
 		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
-		"github.com/spf13", "github.com/lmittmann",
+		"github.com/spf13", "github.com/lmittmann", "github.com/go-jose",
 	}
 	// Packages that make the linker keep every method, and cgo.
 	t.Forbidden = []string{"net/rpc", "text/template", "html/template", "C"}
