@@ -156,7 +156,7 @@ func (e *Estimator) Check() error {
 		return err
 	}
 	if e.Arch != "arm64" && e.Arch != "amd64" {
-		return fmt.Errorf("Lambda's processors are arm64 or amd64, not %.20q", e.Arch)
+		return fmt.Errorf("the processors must be arm64 or amd64, not %.20q", e.Arch)
 	}
 	return e.Start.check()
 }

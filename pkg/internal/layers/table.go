@@ -16,11 +16,10 @@ func Glossa() *Table {
 			"pkg/llm":   {Floor: 0},
 			"pkg/fair":  {Floor: 0},
 			"pkg/batch": {Floor: 0, May: []string{"pkg/internal/flock"}}, "pkg/batch/inbucket": {Floor: 1, May: []string{"pkg/batch", "pkg/bucket"}},
-			"pkg/version":                          {Floor: 0},
-			"pkg/spelling":                         {Floor: 0},
-			"pkg/llm/llmtest":                      {Floor: 0, May: []string{"pkg/llm"}},
-			"pkg/engine/dtype":                     {Floor: 0},
-			"pkg/engine/sealed":                    {Floor: 0},
+			"pkg/version":      {Floor: 0},
+			"pkg/spelling":     {Floor: 0},
+			"pkg/llm/llmtest":  {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/engine/dtype": {Floor: 0}, "pkg/engine/sealed": {Floor: 0},
 			"pkg/engine/kernel":                    {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
@@ -38,7 +37,7 @@ func Glossa() *Table {
 			"pkg/bucket":                           {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/bucket/buckettest":                {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
 			"pkg/hub": {Floor: 0, May: []string{"pkg/version", "pkg/internal/flock"}},
-			"pkg/fit": {Floor: 0}, "pkg/home": {Floor: 0}, "pkg/price": {Floor: 0, May: []string{"pkg/llm"}},
+			"pkg/fit": {Floor: 0}, "pkg/home": {Floor: 0},
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
 			"pkg/internal/layers": {Floor: 0}, "pkg/internal/flock": {Floor: 0},
@@ -60,18 +59,16 @@ func Glossa() *Table {
 				"pkg/language", "pkg/engine/sampler", "pkg/engine/sealed", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/bench": {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}}, "pkg/bench/known": {Floor: 2, May: []string{"pkg/bench", "pkg/engine", "pkg/engine/arch", "pkg/engine/kernel", "pkg/engine/sealed", "pkg/engine/transformer", "pkg/llm", "pkg/tokenizer"}}, "pkg/bench/quoting": {Floor: 2, May: []string{"pkg/bench", "pkg/engine", "pkg/engine/arch", "pkg/engine/kernel", "pkg/engine/transformer", "pkg/llm", "pkg/tokenizer"}},
-			"pkg/train":          {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
-			"pkg/schema":         {Floor: 2, May: []string{"pkg/llm", "pkg/spelling"}, Outside: []string{"github.com/PaesslerAG"}},
-			"pkg/archive":        {Floor: 1, May: []string{"pkg/llm", "pkg/table"}},
-			"pkg/account":        {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table", "pkg/internal/flock"}, Outside: []string{"golang.org/x/crypto"}},
-			"pkg/account/issuer": {Floor: 2, May: []string{"pkg/llm", "pkg/account"}, Outside: []string{"github.com/go-jose"}},
+			"pkg/train":   {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},
+			"pkg/schema":  {Floor: 2, May: []string{"pkg/llm", "pkg/spelling"}, Outside: []string{"github.com/PaesslerAG"}},
+			"pkg/archive": {Floor: 1, May: []string{"pkg/llm", "pkg/table"}},
+			"pkg/account": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/table", "pkg/internal/flock"}, Outside: []string{"golang.org/x/crypto"}}, "pkg/account/issuer": {Floor: 2, May: []string{"pkg/llm", "pkg/account"}, Outside: []string{"github.com/go-jose"}},
 			"pkg/meter":          {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 			"pkg/meter/prom":     {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/version"}, Outside: []string{"github.com/prometheus"}},
 			"pkg/meter/activity": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
 			"pkg/meter/emf":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
 			"pkg/meter/budget":   {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/intercept", "pkg/account", "pkg/table"}},
-			"pkg/estimate":       {Floor: 3, May: []string{"pkg/estimate/traffic", "pkg/llm", "pkg/memory", "pkg/deployment", "pkg/fit", "pkg/price", "pkg/meter"}}, "pkg/estimate/traffic": {Floor: 0},
-			"pkg/resilience": {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
+			"pkg/resilience":     {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 
 			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0}, "pkg/secret": {Floor: 0},
 			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn", "pkg/secret"}},
@@ -103,6 +100,7 @@ func Glossa() *Table {
 	maps.Copy(t.Rows, backends(aws))
 	maps.Copy(t.Rows, grammars())
 	maps.Copy(t.Rows, tokenizers())
+	maps.Copy(t.Rows, estimates())
 	t.guard()
 	return t
 }
@@ -148,6 +146,15 @@ func grammars() map[string]Layer {
 		"pkg/grammar/jsonschema": {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
 		"pkg/grammar/gbnf":       {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
 		"pkg/grammar/calls":      {Floor: 0, May: []string{"pkg/toolcall", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
+	}
+}
+
+// estimates returns the rows of prices and of plans before a deployment.
+func estimates() map[string]Layer {
+	return map[string]Layer{
+		"pkg/price":            {Floor: 0, May: []string{"pkg/llm"}},
+		"pkg/estimate":         {Floor: 3, May: []string{"pkg/estimate/traffic", "pkg/llm", "pkg/memory", "pkg/deployment", "pkg/fit", "pkg/price", "pkg/meter"}},
+		"pkg/estimate/traffic": {Floor: 0},
 	}
 }
 
