@@ -97,10 +97,9 @@ func Glossa() *Table {
 			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "pkg/price", "infra/plan", "infra/policy"}, Outside: aws},
 		},
 	}
-	maps.Copy(t.Rows, backends(aws))
-	maps.Copy(t.Rows, grammars())
-	maps.Copy(t.Rows, tokenizers())
-	maps.Copy(t.Rows, estimates())
+	for _, more := range []map[string]Layer{backends(aws), grammars(), tokenizers(), estimates()} {
+		maps.Copy(t.Rows, more)
+	}
 	t.guard()
 	return t
 }
