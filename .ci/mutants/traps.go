@@ -8,7 +8,7 @@ const (
 // those that let a text leave its form.
 func mutants() []mutant {
 	var all []mutant
-	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), alive(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents(), decoders(), templates(), quants(), rings(), prefixes(), drafts(), trying(), encoders(), rankings(), encoderFiles(), remoteVectors(), vectors(), issuers(), estimates()} {
+	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), alive(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents(), decoders(), templates(), quants(), rings(), prefixes(), drafts(), trying(), encoders(), rankings(), encoderFiles(), remoteVectors(), vectors(), issuers(), experts(), estimates()} {
 		all = append(all, list...)
 	}
 	return all
@@ -39,7 +39,7 @@ func attention() []mutant {
 		{"GPT-2: matrices are stored transposed", transformer, "loader.load", "t.Transposed", "false", arch, goldens},
 		{"GPT-2: scores by layer", arch, "inverseScale", "scale / float32(i+1)", "scale", arch, goldens},
 		{"Llama: neighbouring queries share keys", transformer, "worker.queries", "head * group * a.HeadDim", "(a.KVHeads - 1 - head) * group * a.HeadDim", arch, goldens},
-		{"biases of queries, keys and values", transformer, "worker.multiply", "l.bias != nil", "l.bias != nil && rows != 3*l.cols", arch, goldens},
+		{"biases of queries, keys and values", transformer, "worker.multiplyColumns", "l.bias != nil", "l.bias != nil && rows != 3*l.cols", arch, goldens},
 	}
 }
 

@@ -70,6 +70,11 @@ func (m *Model) load(format transformer.Format) (l load) {
 		for _, x := range matrices(&m.Weights.Decoder[i]) {
 			l.layers += elements(x.Weight)
 		}
+		l.layers += elements(m.Weights.Decoder[i].Router.Weight)
+		if e := m.Spec.Kinds[m.Spec.Decoder[i]].FeedForward.Experts; e != nil { // all have the same size
+			x := &m.Weights.Decoder[i].Experts[0]
+			l.layers += int64(e.Used) * (elements(x.Up.Weight) + elements(x.Gate.Weight) + elements(x.Down.Weight))
+		}
 	}
 	head := m.Weights.Head.Weight
 	if head == nil {

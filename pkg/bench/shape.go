@@ -15,9 +15,10 @@ import (
 type shape struct {
 	name, kind                 string
 	vocab, context             int
-	width, depth, heads, keys  int // keys: heads of keys and values
-	headDim                    int // 0: width/heads
-	ffn                        int
+	width, depth, heads, keys  int     // keys: heads of keys and values
+	headDim                    int     // 0: width/heads
+	ffn                        int     // of an expert, if there are some
+	experts, used              int     // of layers, and of a token
 	rotary                     int     // dimensions of a head that are rotated
 	theta                      float64 // base of their frequencies; 0: 10000
 	window                     int     // of all but every sixth layer (Gemma 3), whose frequencies have base 10000
@@ -52,6 +53,8 @@ func shapes() []shape {
 		kind: "gemma3", activation: transformer.GELU, context: 8192, rms: true, qkNorm: true, sandwich: true, scaled: true, tied: true,
 		headDim: 256, rotary: 256, theta: 1e6, window: 512,
 	}
+	experts := qwen3
+	experts.kind, experts.experts, experts.used, experts.headDim, experts.rotary = "qwen3moe", 16, 4, 64, 64
 	return []shape{
 		gpt2.sized("alpha-1.8m", 2048, 128, 6, 4, 4, 512),
 		tied.sized("gpt2-124m", 50257, 768, 12, 12, 12, 3072),
@@ -59,13 +62,15 @@ func shapes() []shape {
 		gemma3.sized("gemma3-270m", 262144, 640, 18, 4, 1, 2048),
 		neox.sized("neox-410m", 50304, 1024, 24, 16, 16, 4096),
 		qwen3.sized("qwen3-0.6b", 151936, 1024, 28, 16, 8, 3072),
+		experts.sized("moe-16x-370m", 32000, 1024, 12, 16, 4, 512),
 		llama.sized("llama-1.1b", 32000, 2048, 22, 32, 4, 5632),
 		llama3.sized("llama3.2-1b", 128256, 2048, 16, 32, 8, 8192),
 	}
 }
 
 // Shapes lists the shapes of [Random], smallest first: an Alpha model, GPT-2, SmolLM2 135M,
-// Gemma 3 270M, Pythia 410M, Qwen3 0.6B, TinyLlama and Llama 3.2 1B.
+// Gemma 3 270M, Pythia 410M, Qwen3 0.6B, 16 experts in Qwen3's form of which a token uses four,
+// TinyLlama and Llama 3.2 1B.
 func Shapes() []string {
 	var names []string
 	for _, s := range shapes() {
@@ -106,6 +111,9 @@ func (s *shape) spec() *transformer.Spec {
 	}
 	if s.qkNorm {
 		kind.Attention.QKNorm = transformer.QKNormHead
+	}
+	if s.experts > 0 {
+		kind.FeedForward.Experts = &transformer.Experts{Count: s.experts, Used: s.used, Renormalised: true}
 	}
 	if s.sandwich {
 		kind.Attention.Norms, kind.FeedForward.Norms = transformer.SandwichNorm, transformer.SandwichNorm
@@ -165,13 +173,36 @@ func (s *shape) layer(at string) (l transformer.Layer) {
 		l.QKV.Weight = []transformer.Tensor{
 			matrix(at+"attn_q", queries, s.width), matrix(at+"attn_k", keys, s.width), matrix(at+"attn_v", keys, s.width),
 		}
-		l.Gate = s.linear(at+"ffn_gate", s.ffn, s.width)
+		if s.experts == 0 {
+			l.Gate = s.linear(at+"ffn_gate", s.ffn, s.width)
+		}
 	} else {
 		l.QKV = s.linear(at+"attn_qkv", queries+2*keys, s.width)
 	}
 	l.Out = s.linear(at+"attn_output", s.width, queries)
+	if s.experts > 0 {
+		s.addExperts(&l, at)
+		return l
+	}
 	l.Up, l.Down = s.linear(at+"ffn_up", s.ffn, s.width), s.linear(at+"ffn_down", s.width, s.ffn)
 	return l
+}
+
+// addExperts adds the experts of a layer, each a part of a tensor of all.
+func (s *shape) addExperts(l *transformer.Layer, at string) {
+	l.Router = s.linear(at+"ffn_gate_inp", s.experts, s.width)
+	part := func(name string, i, rows, cols int) transformer.Linear {
+		all := matrix(at+name, s.experts*rows, cols)
+		t := all
+		t.Rows = rows
+		t.Read = func(dst []float32, from int) error { return all.Read(dst, i*rows*cols+from) }
+		return transformer.Linear{Weight: []transformer.Tensor{t}}
+	}
+	for i := range s.experts {
+		l.Experts = append(l.Experts, transformer.Expert{
+			Up: part("ffn_up_exps", i, s.ffn, s.width), Gate: part("ffn_gate_exps", i, s.ffn, s.width), Down: part("ffn_down_exps", i, s.width, s.ffn),
+		})
+	}
 }
 
 func (s *shape) linear(name string, rows, cols int) transformer.Linear {
@@ -215,6 +246,10 @@ func (s *shape) meta(title string) checkpoint.Meta {
 	if s.headDim > 0 {
 		m[s.kind+".attention.key_length"] = uint32(s.headDim)
 		m[s.kind+".attention.value_length"] = uint32(s.headDim)
+	}
+	if s.experts > 0 {
+		m[s.kind+".expert_count"], m[s.kind+".expert_used_count"] = uint32(s.experts), uint32(s.used)
+		m[s.kind+".expert_feed_forward_length"] = uint32(s.ffn)
 	}
 	if s.window > 0 {
 		m[s.kind+".attention.sliding_window"] = uint32(s.window)

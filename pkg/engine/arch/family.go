@@ -70,6 +70,7 @@ var families = map[string]*family{
 	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "granite": &granite, "granitemoehybrid": &granite4, "minicpm": &minicpm,
 	"cohere": &cohere, "cohere2": &cohere2, "phi": &phi, "gpt_bigcode": &gptBigCode, "starcoder2": &starcoder2, "glm": &glm, "glm4": &glm4,
 	"exaone4": &exaone4, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
+	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "olmoe": &olmoe, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE,
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM,
 	xglmType: &xglm, m2m100Type: &m2m100,
 	"bert": &bert, "roberta": &roberta, "xlm-roberta": &xlmRoberta, "camembert": &xlmRoberta, "mpnet": &mpnet, "modernbert": &modernBERT,

@@ -197,7 +197,10 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 	norm(w.EmbedNorm, w.DecoderNorm, w.EncoderNorm)
 	for _, l := range slices.Concat(w.Decoder, w.Encoder) {
 		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm)
-		linear(l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down)
+		linear(l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate)
+		for _, e := range l.Experts {
+			linear(e.Up, e.Gate, e.Down)
+		}
 		for _, v := range l.Learned {
 			vector(v)
 		}

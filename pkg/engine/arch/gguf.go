@@ -54,7 +54,7 @@ func (o *opened) readGGUF() error {
 		return named(err)
 	}
 	c.needs("context_length", "embedding_length", "block_count", "attention.head_count", "feed_forward_length", "vocab_size")
-	if n := c.integer("expert_count", 0, 0, math.MaxInt32); n > 0 {
+	if n := c.integer("expert_count", 0, 0, math.MaxInt32); n > 0 && t.family.tensors.decoder.experts.router == "" {
 		c.reject("expert_count", "%d experts: %s are not supported", n, needsExperts)
 	}
 	s, l, err := t.family.read(c)

@@ -7,10 +7,15 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// ggufLlama is also Mistral: some of its files have a window. The converter permutes the rows
-// of queries and keys, which makes the pairs of the rotary embedding neighbours.
+// ggufLlama is also Mistral, some of whose files have a window, and Mixtral, which has experts.
+// The converter permutes the rows of queries and keys, which makes the pairs of the rotary
+// embedding neighbours.
 var ggufLlama = ggufLike(func(f *family) {
+	f.tensors.decoder.experts = ggufExperts()
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		if c.integer("expert_count", 0, 0, maxExperts) > 0 {
+			ggufSetExperts(c, s, true)
+		}
 		setRotary(s, interleaved(ggufHeads(c, s)))
 		ggufWindows(c, s, everyLayer, 0)
 	}

@@ -201,8 +201,21 @@ func TestHostileGGUF(t *testing.T) {
 		{func(k map[string]any, _ map[string]block) { k["llama.attention.head_count_kv"] = []int{1} }, "llama.attention.head_count_kv: [1] is not a valid integer"},
 		{func(k map[string]any, _ map[string]block) { k["llama.attention.head_count"] = 3 }, "llama.attention.head_count: 3 does not divide the width, 8"},
 		{func(k map[string]any, _ map[string]block) { k["llama.attention.value_length"] = 8 }, "llama.attention.value_length: 8 is not attention.key_length, 4"},
-		{func(k map[string]any, _ map[string]block) { k["llama.expert_count"] = 8 }, "llama.expert_count: 8 experts: mixtures of experts are not supported"},
-		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "qwen3moe" }, `general.architecture: "qwen3moe" is not supported: it needs mixtures of experts`},
+		{func(k map[string]any, _ map[string]block) { k["llama.expert_count"] = 8 }, "llama.expert_used_count: missing"},
+		{func(k map[string]any, _ map[string]block) {
+			k["llama.expert_count"], k["llama.expert_used_count"] = 8, 9
+		}, "llama.expert_used_count: 9 is not in 1..8"},
+		{func(k map[string]any, _ map[string]block) {
+			k["llama.expert_count"], k["llama.expert_used_count"] = 1<<30, 2
+		}, "llama.expert_count: 1073741824 is not in 0..65536"},
+		{func(k map[string]any, _ map[string]block) {
+			k["llama.expert_count"], k["llama.expert_used_count"] = 8, 2
+		}, `tensor "blk.0.ffn_gate_inp.weight": missing`},
+		{func(k map[string]any, a map[string]block) {
+			k["llama.expert_count"], k["llama.expert_used_count"] = 2, 1
+			a["blk.0.ffn_gate_inp.weight"], a["blk.0.ffn_up_exps.weight"] = blockOf(2, 8), blockOf(3, 12, 8)
+		}, `tensor "blk.0.ffn_up_exps.weight": shape [3 12 8], but the configuration has [2 `},
+		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "granitehybrid" }, `general.architecture: "granitehybrid" is not supported: it needs state-space layers`},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.scaling.type"] = "yarn" }, "llama.rope.scaling.factor: missing"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.dimension_count"] = 6 }, "llama.rope.dimension_count: 6 is not even and at most"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.freq_base"] = math.NaN() }, `key "llama.rope.freq_base"`},

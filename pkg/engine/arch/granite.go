@@ -15,15 +15,19 @@ var granite = llamaLike("Granite", func(f *family) {
 	}
 })
 
-// granite4 is Granite 4 without experts and without state-space layers: Granite 3 with gate
-// and up in one tensor, and perhaps without positions.
+// granite4 is Granite 4 without state-space layers: Granite 3 with gate and up in one tensor,
+// perhaps with experts, and perhaps without positions.
 var granite4 = llamaLike("Granite 4", func(f *family) {
 	f.decoder.ffn = field{"shared_intermediate_size", 1024}
 	f.tensors.decoder.gateUp = linear{names: "layers.%d.shared_mlp.input_linear"}
 	f.tensors.decoder.down = linear{names: "layers.%d.shared_mlp.output_linear"}
+	f.tensors.decoder.experts = graniteExperts()
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
-		if n := c.integer("num_local_experts", 8, 0, maxDepth); n > 0 {
-			c.reject("num_local_experts", "%d experts: %s are not supported", n, needsExperts)
+		if n := c.integer("num_local_experts", 8, 0, maxExperts); n > 0 {
+			e := readExperts(c, field{"num_local_experts", 8}, 2, true)
+			f := &s.Kinds[0].FeedForward
+			e.Shared, f.Experts = f.Width, e
+			f.Width = c.integer("intermediate_size", 11008, 1, maxFFN)
 		}
 		for i, kind := range c.words("layer_types layers_block_type") {
 			if kind != "attention" && kind != fullAttention {

@@ -42,6 +42,7 @@ type layers struct {
 	crossOut        linear
 	up, gate, down  linear
 	gateUp          linear // instead of up and gate: the rows of gate, then those of up
+	experts         expertNames
 }
 
 // A linear names a matrix and its bias. Several names, separated by spaces, are its parts
@@ -285,25 +286,32 @@ func (b *builder) cross(o *transformer.Layer, l *layers, i int, a *transformer.A
 
 // feedForward looks up the feed-forward block of a layer.
 func (b *builder) feedForward(o *transformer.Layer, l *layers, i int, k *transformer.Kind) {
-	width, ffn := b.spec.Width, k.FeedForward.Width
 	if k.FeedForward.Norms.Before() && !k.SharedNorm {
 		o.FFNNorm = b.norm(l.ffnNorm, i)
 	}
 	if k.FeedForward.Norms.After() {
 		o.FFNPostNorm = b.norm(l.ffnPostNorm, i)
 	}
+	n, ffn := block{l.up, l.gate, l.down, l.gateUp}, k.FeedForward.Width
+	if e := k.FeedForward.Experts; e != nil {
+		b.experts(o, &l.experts, i, e, ffn)
+		if n, ffn = l.experts.shared, e.Shared; ffn == 0 {
+			return
+		}
+	}
+	width := b.spec.Width
 	switch {
-	case l.gateUp.names != "":
-		both := b.matrix(at(l.gateUp.names, i)+".weight", 2*ffn, width, false)
+	case n.gateUp.names != "":
+		both := b.matrix(at(n.gateUp.names, i)+".weight", 2*ffn, width, false)
 		o.Gate.Weight = []transformer.Tensor{both.rows(0, ffn)}
 		o.Up.Weight = []transformer.Tensor{both.rows(ffn, ffn)}
 	default:
-		o.Up = b.linear(&l.up, i, ffn, width)
+		o.Up = b.linear(&n.up, i, ffn, width)
 		if k.FeedForward.Gated {
-			o.Gate = b.linear(&l.gate, i, ffn, width)
+			o.Gate = b.linear(&n.gate, i, ffn, width)
 		}
 	}
-	o.Down = b.linear(&l.down, i, width, ffn)
+	o.Down = b.linear(&n.down, i, width, ffn)
 }
 
 func (b *builder) linear(l *linear, layer, rows, cols int) transformer.Linear {

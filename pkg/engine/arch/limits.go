@@ -2,6 +2,7 @@ package arch
 
 import (
 	"fmt"
+	"slices"
 
 	"glossa/pkg/engine/transformer"
 )
@@ -16,6 +17,7 @@ const (
 	maxDepth   = 1000
 	maxHeads   = 4096
 	maxEnds    = 256
+	maxExperts = 1 << 16 // of all layers together
 )
 
 // checkSpec rejects dimensions out of bounds and features that the transformer does not
@@ -39,7 +41,19 @@ func checkSpec(s *transformer.Spec) error {
 			return fmt.Errorf("kinds[%d].%w", i, err)
 		}
 	}
-	return s.Check()
+	if err := s.Check(); err != nil {
+		return err
+	}
+	total := 0
+	for _, kind := range append(slices.Clip(s.Decoder), s.Encoder...) {
+		if e := s.Kinds[kind].FeedForward.Experts; e != nil {
+			total += e.Count
+		}
+	}
+	if total > maxExperts {
+		return fmt.Errorf("feed_forward.experts.count: %d experts in all layers, at most %d", total, maxExperts)
+	}
+	return nil
 }
 
 // checkKind rejects dimensions of a layer that are out of bounds, so that their products
@@ -57,6 +71,9 @@ func checkKind(k *transformer.Kind) error {
 		if n.value < 1 || n.value > n.max {
 			return fmt.Errorf("%s: %d is not in 1..%d", n.name, n.value, n.max)
 		}
+	}
+	if e := k.FeedForward.Experts; e != nil && (e.Count > maxExperts || e.Shared > maxFFN) {
+		return fmt.Errorf("feed_forward.experts: %d experts, or a shared one of %d, are too many", e.Count, e.Shared)
 	}
 	if a.Heads*a.HeadDim > maxFFN {
 		return fmt.Errorf("attention.heads: %d attention heads of %d are more than %d", a.Heads, a.HeadDim, maxFFN)

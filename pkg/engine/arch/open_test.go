@@ -54,9 +54,9 @@ func TestCoverage(t *testing.T) {
 	}
 }
 
-// padded reports whether memory is that of values with limited padding: at most half as
-// much again for these small models.
-func padded(memory, values int64) bool { return memory >= values && memory <= 3*values/2 }
+// padded reports whether memory is that of values with limited padding: at most two thirds as
+// much again for these small models, whose experts are the smallest matrices.
+func padded(memory, values int64) bool { return memory >= values && memory <= 5*values/3 }
 
 // The start and end tokens without a tokenizer.
 func TestOpen(t *testing.T) {

@@ -80,6 +80,11 @@ func (s *source) matrix(name string, rows, cols int, transposed bool) span {
 	return s.take(name, shape, span{cols: cols, transposed: transposed})
 }
 
+// stacked uses a tensor as matrices of (rows, cols), one after another.
+func (s *source) stacked(name string, count, rows, cols int) span {
+	return s.take(name, []int{count, rows, cols}, span{cols: cols})
+}
+
 // vector uses a tensor of n values.
 func (s *source) vector(name string, n int) span { return s.take(name, []int{n}, span{cols: 1}) }
 

@@ -21,7 +21,7 @@ const (
 var unsupported = func() map[string]string {
 	all := map[string]string{}
 	for reason, names := range map[string]string{
-		"it needs " + needsExperts: "mixtral qwen2_moe qwen3_moe qwen2moe qwen3moe olmoe granitemoe granitemoeshared phimoe dbrx arctic afmoe axk1 " +
+		"it needs " + needsExperts: "phimoe dbrx arctic afmoe axk1 " +
 			"glm4_moe glm4moe ernie4_5_moe ernie4_5-moe hunyuan_v1_moe hunyuan-moe exaone_moe exaone-moe cohere2_moe cohere2moe minimax minimax_m2 " +
 			"minimax-m2 bailing_hybrid bailingmoe dots1 flex_olmo grok jetmoe solar_open smallthinker",
 		"it needs " + needsExperts + " and attention sinks":            "gpt_oss gpt-oss",

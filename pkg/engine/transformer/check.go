@@ -146,6 +146,27 @@ func (k *Kind) check(s *Spec) error {
 	if _, err := newActivation(f); err != nil {
 		return fmt.Errorf("feed_forward.activation: %w", err)
 	}
+	if err := f.checkExperts(); err != nil {
+		return fmt.Errorf("feed_forward.experts.%w", err)
+	}
+	if f.Experts != nil && k.Parallel {
+		return fmt.Errorf("parallel: there are experts")
+	}
+	return nil
+}
+
+func (f *FeedForward) checkExperts() error {
+	e := f.Experts
+	switch {
+	case e == nil:
+		return nil
+	case e.Count < 1 || e.Used < 1 || e.Used > e.Count:
+		return fmt.Errorf("used: %d of %d experts", e.Used, e.Count)
+	case e.Shared < 0 || e.Shared == 0 && e.SharedGate:
+		return fmt.Errorf("shared: %d is negative, or it has a gate only", e.Shared)
+	case !f.Gated:
+		return fmt.Errorf("count: experts have no gate")
+	}
 	return nil
 }
 
@@ -208,6 +229,13 @@ func (w *Weights) check(s *Spec, activations []activation) error {
 		for i, kind := range stack.kinds {
 			if n, want := len(stack.weights[i].Learned), activations[kind].learned; n != want {
 				return fmt.Errorf("%s.%d: %d vectors for an activation of %d", stack.name, i, n, want)
+			}
+			want := 0
+			if e := s.Kinds[kind].FeedForward.Experts; e != nil {
+				want = e.Count
+			}
+			if n := len(stack.weights[i].Experts); n != want {
+				return fmt.Errorf("%s.%d: %d experts of weights, %d are needed", stack.name, i, n, want)
 			}
 		}
 	}

@@ -18,12 +18,14 @@ type feedForward struct {
 	learned     [][]float32 // (FFN) each, of Universal and KANSpline
 }
 
-// up computes the worker's columns of h = act(up in), gated act(gate in) ⊙ up in.
-func (f *feedForward) up(w *worker, in []float32) {
+// up computes the worker's columns of h = act(up in), gated act(gate in) ⊙ up in, for n rows of
+// in. g is scratch of the size of h, of gated blocks. fresh is false if in has not changed since
+// the last product.
+func (f *feedForward) up(w *worker, h, g, in []float32, n int, fresh bool) {
 	k, ffn := w.m.kernels, f.upper.rows
-	from, to := w.apply(&f.upper, w.h, in, w.tokens)
+	from, to := w.multiply(&f.upper, h, in, n, fresh)
 	if f.gated {
-		w.multiply(&f.gate, w.g, in, w.tokens, !f.gate.sharesInputs(&f.upper))
+		w.multiply(&f.gate, g, in, n, !f.gate.sharesInputs(&f.upper))
 	}
 	if from == to {
 		return
@@ -33,13 +35,13 @@ func (f *feedForward) up(w *worker, in []float32) {
 	for _, v := range f.learned {
 		w.learned = append(w.learned, v[from:to])
 	}
-	for i := range w.tokens {
-		h := w.h[i*ffn+from : i*ffn+to]
+	for i := range n {
+		h := h[i*ffn+from : i*ffn+to]
 		if !f.gated {
 			f.act.apply(k, h, w.learned, w.row)
 			continue
 		}
-		g := w.g[i*ffn+from : i*ffn+to]
+		g := g[i*ffn+from : i*ffn+to]
 		f.act.apply(k, g, nil, nil)
 		k.Mul(h, g)
 	}

@@ -1,8 +1,10 @@
 package transformer_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/engine/transformer/transformertest"
@@ -283,6 +285,41 @@ func (m formulas) turn(a *transformer.Attention, pos int, x []float64) []float64
 }
 
 func (m formulas) feed(at string, f *transformer.FeedForward, x []float64) []float64 {
+	e := f.Experts
+	if e == nil {
+		return m.block(at, f, x)
+	}
+	y := make([]float64, len(x))
+	if e.Shared > 0 {
+		y = m.block(at, f, x)
+	}
+	if e.SharedGate {
+		for i := range y {
+			y[i] /= 1 + math.Exp(-m.linear(at+"shared_gate", x)[0])
+		}
+	}
+	logits := m.linear(at+"router", x)
+	best := make([]int, e.Count)
+	for i := range best {
+		best[i] = i
+	}
+	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
+	used, sum := best[:e.Used], 0.0
+	for i, expert := range best {
+		if i < e.Used || !e.Renormalised {
+			sum += math.Exp(logits[expert])
+		}
+	}
+	for _, expert := range used {
+		for i, v := range m.block(fmt.Sprintf("%sexpert.%d.", at, expert), f, x) {
+			y[i] += math.Exp(logits[expert]) / sum * v
+		}
+	}
+	return y
+}
+
+// block is a feed-forward block.
+func (m formulas) block(at string, f *transformer.FeedForward, x []float64) []float64 {
 	h := m.linear(at+"up", x)
 	if f.Gated {
 		for i, g := range m.linear(at+"gate", x) {

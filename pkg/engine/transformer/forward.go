@@ -46,7 +46,9 @@ type Pass struct {
 	x, out []float32 // (tokens, Width)
 	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed
 	heads  []float32 // (tokens, Heads*HeadDim)
-	h, g   []float32 // (tokens, FeedForward.Width)
+	h, g   []float32 // (tokens, FeedForward.Width), of what computes all tokens
+	eh, eg []float32 // (tokens*Used, FeedForward.Width), of the experts
+	mixed  []float32 // (tokens, Width), the results of an expert
 	cross  []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
 	narrow []float32 // (tokens, EmbedWidth), what projections read or write
 	angles []angles  // of each table of Rotaries
@@ -81,22 +83,27 @@ func (m *Model) NewPass(team *Team) *Pass {
 // PassBytes returns the memory of a pass over a number of tokens that workers compute, without
 // caches: the activations of all, and the norms and packed inputs of products of each worker.
 func (s *Spec) PassBytes(tokens, workers int) int64 {
-	var qkv, heads, hidden, ffn, dim int
+	var qkv, heads, hidden, ffn, dim, routed int
 	for i := range s.Kinds {
 		a, f := &s.Kinds[i].Attention, &s.Kinds[i].FeedForward
 		qkv = max(qkv, (a.Heads+2*a.KVHeads)*a.HeadDim)
 		heads, dim = max(heads, a.Heads*a.HeadDim), max(dim, a.HeadDim)
-		ffn, hidden = max(ffn, f.Width), max(hidden, f.Width)
+		each := f.common() + f.chosen()
 		if f.Gated {
-			hidden = max(hidden, 2*f.Width)
+			each *= 2
 		}
+		if f.Experts != nil {
+			each += s.Width
+			routed = max(routed, 2*f.Experts.Count+4*f.Experts.Used+s.Width)
+		}
+		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
 	}
 	shared := 2*s.Width + qkv + heads + hidden + s.EmbedWidth
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
 	const packed = 4 // bytes of an input, in bf16
-	own := 4*(s.Width+2*dim) + packed*(s.Width+heads+ffn)
+	own := 4*(s.Width+2*dim+routed) + packed*(s.Width+heads+ffn)
 	return int64(tokens) * int64(4*shared+max(1, workers)*own)
 }
 
@@ -317,13 +324,16 @@ func (p *Pass) grow(layers []layer) {
 	m, n := p.m, p.tokens
 	fit(&p.x, n*m.Width)
 	fit(&p.out, n*m.Width)
-	var qkv, heads, h, g int
+	var qkv, heads, h, g, chosen, mixed int
 	for i := range layers {
 		a, f := &layers[i].Attention, &layers[i].FeedForward
 		qkv = max(qkv, (a.Heads+2*a.KVHeads)*a.HeadDim)
 		heads = max(heads, a.Heads*a.HeadDim)
-		if h = max(h, f.Width); f.Gated {
-			g = max(g, f.Width)
+		if h = max(h, f.common()); f.Gated {
+			g = max(g, f.common())
+		}
+		if f.Experts != nil {
+			chosen, mixed = max(chosen, f.chosen()), m.Width
 		}
 	}
 	fit(&p.qkv, n*qkv)
@@ -331,6 +341,9 @@ func (p *Pass) grow(layers []layer) {
 	fit(&p.narrow, n*m.EmbedWidth)
 	fit(&p.h, n*h)
 	fit(&p.g, n*g)
+	fit(&p.eh, n*chosen)
+	fit(&p.eg, n*chosen)
+	fit(&p.mixed, n*mixed)
 	if len(m.encoder) > 0 {
 		cross := 0
 		for i := range m.decoder {

@@ -47,10 +47,10 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 	m := newModel(spec, w)
 	m.kernels, m.elements = k, w.Elements()
 	for i, kind := range spec.Decoder {
-		m.decoder[i].ffn.act = activations[kind]
+		m.decoder[i].setActivation(activations[kind])
 	}
 	for i, kind := range spec.Encoder {
-		m.encoder[i].ffn.act = activations[kind]
+		m.encoder[i].setActivation(activations[kind])
 	}
 	if spec.Position == Sinusoidal {
 		m.frequencies = sinusoidFrequencies(spec.Width)
@@ -65,6 +65,13 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 	for i := range parts {
 		if err := parts[i].check(); err != nil {
 			return nil, nil, err
+		}
+	}
+	m.active = m.elements
+	for i := range parts {
+		if p := &parts[i]; p.experts != nil && !p.absent() {
+			n := int64(p.rows) * int64(p.cols)
+			m.active -= n - n/int64(p.experts.Count)*int64(p.experts.Used)
 		}
 	}
 	return m, parts, nil
@@ -94,6 +101,9 @@ func newModel(spec *Spec, w *Weights) *Model {
 		for i := range from {
 			to[i].setKind(&m.Kinds[kinds[i]])
 			to[i].ffn.learned = make([][]float32, len(from[i].Learned))
+			if e := to[i].FeedForward.Experts; e != nil {
+				to[i].experts = &experts{Experts: e, list: make([]feedForward, len(from[i].Experts))}
+			}
 		}
 		return to
 	}
@@ -115,6 +125,16 @@ func (l *layer) setKind(k *Kind) {
 		l.cap = kernel.Cap{Kind: kernel.CapTanh, Value: a.SoftCap}
 	case a.Clamp > 0:
 		l.cap = kernel.Cap{Kind: kernel.CapClamp, Value: a.Clamp}
+	}
+}
+
+// setActivation sets the activation of all blocks of a layer.
+func (l *layer) setActivation(a activation) {
+	l.ffn.act = a
+	if l.experts != nil {
+		for i := range l.experts.list {
+			l.experts.list[i].act, l.experts.list[i].gated = a, true
+		}
 	}
 }
 

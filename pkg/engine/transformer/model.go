@@ -34,6 +34,7 @@ type Model struct {
 	decoderNorm, encoderNorm norm
 	ones                     []float32 // the weights of PlainLayerNorm
 	elements, bytes          int64
+	active                   int64 // elements that one token uses
 
 	await *awaiter
 	pace  pace
@@ -78,6 +79,7 @@ type layer struct {
 	sinks                     []float32 // (Heads), or nil
 	crossQ, crossKV, crossOut linear    // of a decoder below an encoder
 	ffn                       feedForward
+	experts                   *experts   // nil: there are none
 	scale                     float32    // of scores
 	cap                       kernel.Cap // of scores
 }

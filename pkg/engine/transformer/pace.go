@@ -55,7 +55,7 @@ func (p *pace) note(tokens int, team bool, took time.Duration) {
 // work estimates the multiplications between two barriers of a pass over layers of
 // weights: a layer has about five.
 func (m *Model) work(tokens, layers int) int64 {
-	return m.elements / int64(5*max(1, layers)) * int64(tokens)
+	return m.active / int64(5*max(1, layers)) * int64(tokens)
 }
 
 // Small reports whether a token of a decoder is too little work for two workers.

@@ -88,6 +88,9 @@ func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) 
 		list := make([]Layer, len(kinds))
 		for i, kind := range kinds {
 			list[i].Learned = make([]Vector, activations[kind].learned)
+			if e := spec.Kinds[kind].FeedForward.Experts; e != nil {
+				list[i].Experts = make([]Expert, e.Count)
+			}
 		}
 		return list
 	}

@@ -14,7 +14,9 @@ type part struct {
 	stage      int // of a pass that needs it, see [Weights.Await]
 	usage      usage
 	rows, cols int
-	head       bool // has the head's format
+	head       bool     // has the head's format
+	exact      bool     // is in float32 in every format
+	experts    *Experts // of which this is one; nil: every token uses the part
 	from       *[]Tensor
 	matrix     *linear    // of Multiplied and LookedUp
 	values     *[]float32 // of Plain
@@ -157,15 +159,50 @@ func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 }
 
 func (l *partList) feedForward(at string, f *Layer, o *layer) {
-	width, ffn := l.spec.Width, o.FeedForward.Width
-	l.linear(at+"up", &f.Up, &o.ffn.upper, ffn, width)
-	if o.FeedForward.Gated {
-		l.linear(at+"gate", &f.Gate, &o.ffn.gate, ffn, width)
+	if o.experts != nil {
+		l.router(at+"router", &f.Router, &o.experts.router, o.experts.Count)
 	}
-	for j := range f.Learned {
-		l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], ffn)
+	width, ffn := l.spec.Width, o.FeedForward.common()
+	if ffn > 0 {
+		l.linear(at+"up", &f.Up, &o.ffn.upper, ffn, width)
+		if o.FeedForward.Gated {
+			l.linear(at+"gate", &f.Gate, &o.ffn.gate, ffn, width)
+		}
+		for j := range f.Learned {
+			l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], ffn)
+		}
+		l.linear(at+"down", &f.Down, &o.ffn.lower, width, ffn)
 	}
-	l.linear(at+"down", &f.Down, &o.ffn.lower, width, ffn)
+	if o.experts != nil {
+		l.experts(at, f, o)
+	}
+}
+
+// experts lists the experts of a layer.
+func (l *partList) experts(at string, f *Layer, o *layer) {
+	e, width, ffn := o.experts, l.spec.Width, o.FeedForward.Width
+	if e.SharedGate {
+		l.router(at+"shared_gate", &f.SharedGate, &e.sharedGate, 1)
+	}
+	first := len(l.parts)
+	for i := range f.Experts {
+		from, to, name := &f.Experts[i], &e.list[i], fmt.Sprintf("%sexpert.%d.", at, i)
+		l.linear(name+"up", &from.Up, &to.upper, ffn, width)
+		l.linear(name+"gate", &from.Gate, &to.gate, ffn, width)
+		l.linear(name+"down", &from.Down, &to.lower, width, ffn)
+	}
+	for i := range l.parts[first:] {
+		l.parts[first+i].experts = e.Experts
+	}
+}
+
+// router lists a small matrix whose results decide: rounding it would choose other experts.
+func (l *partList) router(name string, from *Linear, to *linear, rows int) {
+	first := len(l.parts)
+	l.linear(name, from, to, rows, l.spec.Width)
+	for i := range l.parts[first:] {
+		l.parts[first+i].exact = true
+	}
 }
 
 func (l *partList) norms(name string, first, last *Norm, to *norms) {
@@ -210,7 +247,7 @@ func (p *part) optional() bool {
 // format returns the format of the part in a model of format f.
 func (p *part) format(f Format) Format {
 	switch {
-	case p.usage == plain:
+	case p.usage == plain || p.exact:
 		return F32
 	case p.head:
 		f = f.head()

@@ -59,8 +59,8 @@ type Spec struct {
 
 // A Kind describes layers. A layer has two branches that add to the residual stream: one
 // mixes tokens, so far always by attention, one computes the feed-forward block of each
-// token. Other mixers, such as convolutions, will be alternatives of Attention, and experts
-// a part of FeedForward.
+// token, or some of several. Other mixers, such as convolutions, will be alternatives of
+// Attention.
 type Kind struct {
 	Attention   Attention   `json:"attention"`
 	FeedForward FeedForward `json:"feed_forward"`
@@ -105,6 +105,44 @@ type FeedForward struct {
 	Activation Activation      `json:"activation"`
 	Gated      bool            `json:"gated,omitempty"`
 	Graph      json.RawMessage `json:"graph,omitempty"` // expression of Activation Composed
+
+	// Experts, if set, are several blocks of this form, of which a router chooses some for each
+	// token.
+	Experts *Experts `json:"experts,omitempty"`
+}
+
+// Experts describe a mixture of experts (Shazeer et al. 2017, sec. 2): a token's result is the
+// sum of those of the Used experts with the highest probabilities, each multiplied by its
+// probability. The probabilities are the softmax of the router's logits. Of equal logits the
+// one of the lower index counts as the higher.
+type Experts struct {
+	Count int `json:"count"`
+	Used  int `json:"used"` // for each token
+
+	// Renormalised divides the probabilities of the used experts by their sum, as if the softmax
+	// were over these alone.
+	Renormalised bool `json:"renormalised,omitempty"`
+
+	// Shared is the width of one more block, which computes all tokens (Qwen2-MoE, Granite 4);
+	// 0: there is none. With SharedGate its result is multiplied by σ(gate x).
+	Shared     int  `json:"shared,omitempty"`
+	SharedGate bool `json:"shared_gate,omitempty"`
+}
+
+// common returns the width of the block that computes all tokens, 0 if there is none.
+func (f *FeedForward) common() int {
+	if f.Experts != nil {
+		return f.Experts.Shared
+	}
+	return f.Width
+}
+
+// chosen returns the width of what experts compute for a token, all together.
+func (f *FeedForward) chosen() int {
+	if f.Experts != nil {
+		return f.Experts.Used * f.Width
+	}
+	return 0
 }
 
 // A Placement is the position of the norms of a branch f.

@@ -80,6 +80,8 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			for name, said := range map[string]bool{
 				"window": a.Window > 0 && !encoder, "window of an encoder": a.Window > 0 && encoder, "chunk": a.Chunk > 0, "sinks": a.Sinks, "clamp": a.Clamp > 0,
 				"soft cap": a.SoftCap > 0, "scale": a.Scale > 0, "rotary": a.Rotary > 0, "no rotary beside tables": a.Rotary == 0 && len(s.Rotaries) > 0,
+				"experts": k.FeedForward.Experts != nil, "shared expert": k.FeedForward.Experts != nil && k.FeedForward.Experts.Shared > 0,
+				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
 				"gated": k.FeedForward.Gated, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
 				if said {
@@ -88,7 +90,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 3+3+8+5+5+7+4+12 {
+	if len(seen) != 3+3+8+5+5+7+4+16 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -167,7 +169,10 @@ func rich() *transformer.Spec {
 				Norms: transformer.SandwichNorm, Heads: 4, KVHeads: 2, HeadDim: 8, Window: window, Rotary: rotary,
 				QKNorm: transformer.QKNormHead, Scale: 0.5, SoftCap: 2, Sinks: true,
 			},
-			FeedForward: transformer.FeedForward{Norms: transformer.SandwichNorm, Width: 40, Activation: transformer.SiLU, Gated: true},
+			FeedForward: transformer.FeedForward{
+				Norms: transformer.SandwichNorm, Width: 40, Activation: transformer.SiLU, Gated: true,
+				Experts: &transformer.Experts{Count: 5, Used: 2, Renormalised: true, Shared: 24, SharedGate: true},
+			},
 		}
 	}
 	return &transformer.Spec{
@@ -216,7 +221,20 @@ func TestFieldsMatter(t *testing.T) {
 		"clamp": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
 			a.SoftCap, a.Clamp = 0, 2
 		},
-		"gated": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Gated = false },
+		"gated": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Gated, f.Experts = false, nil
+		},
+		"experts":      func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Experts = nil },
+		"used experts": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Experts.Used = 3 },
+		"renormalised": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Experts.Renormalised = false
+		},
+		"shared expert": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Experts.Shared, f.Experts.SharedGate = 0, false
+		},
+		"shared gate": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Experts.SharedGate = false
+		},
 		"activation": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
 			f.Activation = transformer.GELU
 		},

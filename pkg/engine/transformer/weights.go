@@ -47,6 +47,17 @@ type Layer struct {
 	Up, Gate Linear   // (FeedForward.Width, Width); Gate only if Gated
 	Down     Linear   // (Width, FeedForward.Width)
 	Learned  []Vector // (FeedForward.Width) each, of Universal and KANSpline
+
+	// With experts, Up, Gate and Down are those of the shared block, of width Experts.Shared.
+	Router     Linear   // (Experts.Count, Width)
+	SharedGate Linear   // (1, Width)
+	Experts    []Expert // Experts.Count of them
+}
+
+// An Expert has the parameters of one expert.
+type Expert struct {
+	Up, Gate Linear // (FeedForward.Width, Width)
+	Down     Linear // (Width, FeedForward.Width)
 }
 
 // A Norm has the parameters of a normalisation.
@@ -171,7 +182,7 @@ func (f Format) head() Format {
 
 // Bytes returns the memory of the weights in a format.
 func (w *Weights) Bytes(spec *Spec, f Format) int64 {
-	return w.bytes(spec, f, func(usage) bool { return true })
+	return w.sum(spec, f, func(_ *part, bytes int64) int64 { return bytes })
 }
 
 // Quantised reports whether a matrix is stored in a format that rounds the inputs of
@@ -193,19 +204,34 @@ func (w *Weights) Quantised() bool {
 
 // matrices lists the matrices of a layer.
 func (l *Layer) matrices() []Linear {
-	return []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down}
+	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate}
+	for i := range l.Experts {
+		e := &l.Experts[i]
+		list = append(list, e.Up, e.Gate, e.Down)
+	}
+	return list
 }
 
-// ProductBytes returns the memory of the matrices that every token multiplies.
-func (w *Weights) ProductBytes(spec *Spec, f Format) int64 {
-	return w.bytes(spec, f, func(u usage) bool { return u == multiplied })
+// ProductBytes returns the memory of the matrices that one token multiplies: of experts, of
+// those that it uses.
+func (w *Weights) ProductBytes(spec *Spec, f Format) (total int64) {
+	return w.sum(spec, f, func(p *part, bytes int64) int64 {
+		switch {
+		case p.usage != multiplied:
+			return 0
+		case p.experts != nil:
+			return bytes / int64(p.experts.Count) * int64(p.experts.Used)
+		}
+		return bytes
+	})
 }
 
-func (w *Weights) bytes(spec *Spec, f Format, counts func(usage) bool) (total int64) {
+// sum adds what of gives for each part of the model and its memory in a format.
+func (w *Weights) sum(spec *Spec, f Format, of func(p *part, bytes int64) int64) (total int64) {
 	parts := spec.parts(w, newModel(spec, w), f)
 	for i := range parts {
-		if p := &parts[i]; !p.absent() && counts(p.usage) {
-			total += p.bytes(p.format(f))
+		if p := &parts[i]; !p.absent() {
+			total += of(p, p.bytes(p.format(f)))
 		}
 	}
 	return total

@@ -23,6 +23,8 @@ type worker struct {
 	store     []float32 // keys and values of one head of an encoded text
 	bias      []float32 // relative biases of some heads
 	biases    [][]float32
+	routes    routes
+	gathered  []float32 // (rows, Width), the inputs of an expert
 }
 
 // share returns the worker's part of n.
@@ -37,10 +39,22 @@ func (w *worker) apply(l *linear, dst, x []float32, n int) (from, to int) {
 
 // multiply is apply; fresh is false if x has not changed since the last call.
 func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from, to int) {
-	k, rows := w.m.kernels, l.rows
+	from, to = w.columns(l.rows)
+	w.multiplyColumns(l, dst, x, n, from, to, fresh)
+	return from, to
+}
+
+// columns returns the worker's columns of a product with a number of them.
+func (w *worker) columns(rows int) (from, to int) {
 	const unit = kernel.PanelRows // of every format: matrices of a gated block are shared alike
 	first, last := w.share((rows + unit - 1) / unit)
-	from, to = min(first*unit, rows), min(last*unit, rows)
+	return min(first*unit, rows), min(last*unit, rows)
+}
+
+// multiplyColumns computes the columns from, ..., to-1, which begin with a panel, of dst (n, out)
+// from x (n, in).
+func (w *worker) multiplyColumns(l *linear, dst, x []float32, n, from, to int, fresh bool) {
+	k, rows := w.m.kernels, l.rows
 	if len(l.pieces) > 0 {
 		w.multiplyPieces(l, dst, x, n, from, to)
 	} else if from < to {
@@ -51,7 +65,6 @@ func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from,
 			k.Add(dst[i*rows+from:i*rows+to], l.bias[from:to])
 		}
 	}
-	return from, to
 }
 
 // multiplyPieces computes the columns from, ..., to-1 of a matrix of several formats.
@@ -152,7 +165,7 @@ func (w *worker) decode(i int) {
 		if !l.SharedNorm {
 			in = w.inputs(&l.ffn.norms)
 		}
-		l.ffn.up(w, in)
+		l.ffn.up(w, w.h, w.g, in, w.tokens, true)
 	}
 	w.barrier.wait()
 	w.normaliseQK(l)
@@ -188,7 +201,11 @@ func (w *worker) encode(l *layer) {
 
 // feed computes the feed-forward branch of a layer.
 func (w *worker) feed(l *layer) {
-	l.ffn.up(w, w.inputs(&l.ffn.norms))
+	if l.experts != nil {
+		w.mix(l)
+		return
+	}
+	l.ffn.up(w, w.h, w.g, w.inputs(&l.ffn.norms), w.tokens, true)
 	w.barrier.wait()
 	w.add(&l.ffn.lower, w.h, &l.ffn.norms)
 }
@@ -196,6 +213,11 @@ func (w *worker) feed(l *layer) {
 // add ends a branch: it computes x += l(in), with the norm after the branch.
 func (w *worker) add(l *linear, in []float32, n *norms) {
 	from, to := w.apply(l, w.out, in, w.tokens)
+	w.finish(n, from, to)
+}
+
+// finish adds the worker's columns of a branch's result to x, with the norm after the branch.
+func (w *worker) finish(n *norms, from, to int) {
 	switch n.Placement {
 	case PostNorm, SandwichNorm:
 		w.barrier.wait() // a norm needs all columns of a row

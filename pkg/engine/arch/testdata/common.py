@@ -36,6 +36,8 @@ def random_parameters(model, seed, embed=0.7, flip=()):
         for name, p in model.named_parameters():
             if id(p) in tables:
                 value = embed * rng.standard_normal(p.shape)
+            elif p.dim() == 3:  # the matrices of experts
+                value = 1.2 * rng.standard_normal(p.shape) / p.shape[2]**0.5
             elif p.dim() == 2 and "_norm" not in name:
                 conv = ".c_" in name  # GPT-2's are (in, out)
                 fan = p.shape[0] if conv else p.shape[1]

@@ -57,7 +57,7 @@ def check_sensitive(model, ids):
             if name.endswith("k_proj.bias") and not rotated:
                 continue
             kept = p.clone()
-            p.copy_(kept.roll(1, 0))
+            p.copy_(kept.roll(1, 0 if len(kept) > 1 else -1))
             got, _ = forward(model, ids)
             p.copy_(kept)
             assert (got - want).abs().max() > 0.02, name
@@ -109,11 +109,16 @@ def batched(model, rng, tokens, pad, out):
         out |= {f"batch.{side}.ids": ids, f"batch.{side}.mask": mask, f"batch.{side}.logits": real}
 
 
+def experts(config):
+    """How from_pretrained computes experts in any precision."""
+    return {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") else {}
+
+
 def record(name, path, rng, tokens, texts, pad=0, length=12, long=240, attention="eager"):
     """Writes what transformers computes of the model saved in path."""
     config = AutoConfig.from_pretrained(path)
     model, info = AutoModelForCausalLM.from_pretrained(
-        path, dtype=torch.float32, attn_implementation=attention, output_loading_info=True)
+        path, dtype=torch.float32, attn_implementation=attention, output_loading_info=True, **experts(config))
     assert not any(info.values()), info
     check_parameters(model.eval())
     ids = rng.integers(0, tokens, length)

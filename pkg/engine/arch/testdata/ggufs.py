@@ -2,6 +2,7 @@
 what transformers reads from them."""
 
 import json
+import re
 
 import gguf
 import numpy as np
@@ -9,14 +10,14 @@ import torch
 from gguf import GGMLQuantizationType as Type
 from gguf import quants
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import AutoConfig, AutoModelForCausalLM, GraniteConfig, GraniteForCausalLM, LlamaConfig, LlamaForCausalLM
 from transformers.modeling_gguf_pytorch_utils import load_gguf_checkpoint
 
 import common
 import modern_keys
 import vocabularies
 from common import HERE, check_logits, close, directory, write
-from decoders import END, KEPT, forward
+from decoders import END, KEPT, experts, forward
 
 LLAMA = ["<|begin_of_text|>", "<|end_of_text|>", *(f"<|reserved_special_token_{i}|>" for i in range(2)),
          "<|finetune_right_pad_id|>", "<|step_id|>", "<|start_header_id|>", "<|end_header_id|>", "<|eom_id|>",
@@ -34,7 +35,7 @@ def regrouped(w, heads):
     return w.reshape(heads, 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
 
 
-PERMUTED = ("llama", "mistral", "granite", "smollm3", "olmo", "arcee", "internlm3", "minicpm")
+PERMUTED = ("llama", "mistral", "mixtral", "granite", "granitemoe", "granitemoeshared", "smollm3", "olmo", "arcee", "internlm3", "minicpm")
 
 
 def grouped(w, queries, keys):
@@ -72,12 +73,33 @@ def tensors(model, arch):
             stacks.setdefault(stack, []).append(p.detach().numpy())
             continue
         w = transform(model.config, name, p.detach().numpy())
+        if matrices := expert_matrices(name, w):
+            out |= matrices
+            continue
         if model.config.model_type == "bloom":
             name = name.removeprefix("transformer.")
         out[names.get_name(name, try_suffixes=(".weight", ".bias"))] = np.ascontiguousarray(w)
     for name, rows in stacks.items():
         out[names.get_name(name, try_suffixes=(".weight", ".bias"))] = np.stack(rows)
     return out
+
+
+def expert_matrices(name, w):
+    """GGUF's names and values of a parameter of experts; None of another one."""
+    found = re.fullmatch(r"model\.layers\.(\d+)\.(?:\w+\.)?(experts\.gate_up_proj|experts\.down_proj|router\.weight|shared_mlp\.input_linear\.weight"
+                         r"|shared_mlp\.output_linear\.weight|shared_expert_gate\.weight)", name)
+    if not found:
+        return None
+    block, kind = f"blk.{found[1]}.", found[2]
+    if kind == "router.weight":
+        return {block + "ffn_gate_inp.weight": np.ascontiguousarray(w)}
+    if kind == "shared_expert_gate.weight":
+        return {block + "ffn_gate_inp_shexp.weight": np.ascontiguousarray(w[0])}
+    end = "exps" if kind.startswith("experts") else "shexp"
+    if "down" in kind or "output" in kind:
+        return {f"{block}ffn_down_{end}.weight": np.ascontiguousarray(w)}
+    gate, up = np.split(w, 2, axis=-2)
+    return {f"{block}ffn_gate_{end}.weight": np.ascontiguousarray(gate), f"{block}ffn_up_{end}.weight": np.ascontiguousarray(up)}
 
 
 def add_keys(writer, config):
@@ -220,7 +242,7 @@ def minicpm(source):
 
 def convert(source, name, arch, kind, tokenizer, texts, extra=None, judged=True, model=None):
     """A GGUF file of a model of this directory, and its golden."""
-    model = model or AutoModelForCausalLM.from_pretrained(HERE / source, dtype=torch.float32, attn_implementation="eager")
+    model = model or AutoModelForCausalLM.from_pretrained(HERE / source, dtype=torch.float32, attn_implementation="eager", **experts(AutoConfig.from_pretrained(HERE / source)))
     values, kinds = {}, {}
     for key, w in (tensors(model.eval(), arch) | (extra(model) if extra else {})).items():
         values[key], kinds[key] = stored(w, kind)
@@ -339,4 +361,7 @@ def modern():
     one("ernie4_5", names.ERNIE4_5, judged=False)
     one("seed_oss", names.SEED_OSS, judged=False)
     one("internlm3", names.LLAMA, judged=False)
+    for source, arch in (("mixtral", names.LLAMA), ("qwen2_moe", names.QWEN2MOE), ("qwen3_moe", names.QWEN3MOE), ("olmoe", names.OLMOE),
+                         ("granitemoe", names.GRANITE_MOE), ("granitemoe-shared", names.GRANITE_MOE)):
+        one(source, arch, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))

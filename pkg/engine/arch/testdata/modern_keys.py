@@ -6,7 +6,7 @@ import numpy as np
 MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
-    "ernie4_5", "seed_oss", "internlm3", "minicpm",
+    "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared",
 )
 
 
@@ -26,9 +26,10 @@ def add(writer, config):
         writer.add_value_length(dim)
     add_rope(writer, config, dim)
     add_windows(writer, config)
-    if config.model_type == "granite":
+    add_experts(writer, config)
+    if config.model_type in ("granite", "granitemoe", "granitemoeshared"):
         writer.add_attention_scale(config.attention_multiplier)
-    if config.model_type in ("granite", "minicpm"):
+    if config.model_type in ("granite", "minicpm", "granitemoe", "granitemoeshared"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)
@@ -39,6 +40,18 @@ def add(writer, config):
         writer.add_final_logit_softcapping(config.final_logit_softcapping)
     if config.model_type == "stablelm":
         writer.add_parallel_residual(config.use_parallel_residual)
+
+
+def add_experts(writer, config):
+    used = getattr(config, "num_experts_per_tok", 0)
+    if not used or not config.model_type.endswith(("moe", "moeshared", "mixtral")):
+        return
+    writer.add_expert_count(getattr(config, "num_experts", None) or config.num_local_experts)
+    writer.add_expert_used_count(used)
+    if hasattr(config, "moe_intermediate_size"):
+        writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+    if shared := getattr(config, "shared_expert_intermediate_size", 0) or getattr(config, "shared_intermediate_size", 0):
+        writer.add_expert_shared_feed_forward_length(shared)
 
 
 def kv_heads(config):
@@ -81,7 +94,7 @@ def add_rope(writer, config, dim):
 
 
 def add_windows(writer, config):
-    if config.model_type in ("mistral", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4") and config.sliding_window:
+    if config.model_type in ("mistral", "mixtral", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4") and config.sliding_window:
         writer.add_sliding_window(config.sliding_window)
     if config.model_type in ("olmo3", "exaone4"):
         writer.add_sliding_window_pattern([t == "sliding_attention" for t in config.layer_types])

@@ -59,6 +59,12 @@ SUPPORTED = {
     "Granite-3.3-2B": sized("granite", 40, 2048, 32, 8192, 49159, 131072, 8, True, rope_theta=1e7, **GRANITE),
     "Granite-4.0-350M": sized("granitemoehybrid", 28, 1024, 16, 2048, 100352, 32768, 4, True, num_local_experts=0, num_experts_per_tok=0,
                               shared_intermediate_size=2048, layer_types=["attention"] * 28, position_embedding_type="rope", **GRANITE),
+    "Mixtral-8x7B": sized("mixtral", 32, 4096, 32, 14336, 32000, 32768, 8, rope_theta=1e6, num_local_experts=8, num_experts_per_tok=2),
+    "Qwen3-30B-A3B": sized("qwen3_moe", 48, 2048, 32, 6144, 151936, 40960, 4, head_dim=128, rope_theta=1e6, num_experts=128,
+                           num_experts_per_tok=8, moe_intermediate_size=768, norm_topk_prob=True),
+    "Qwen1.5-MoE-A2.7B": sized("qwen2_moe", 24, 2048, 16, 5632, 151936, 8192, 16, rope_theta=1e6, num_experts=60, num_experts_per_tok=4,
+                               moe_intermediate_size=1408, shared_expert_intermediate_size=5632),
+    "OLMoE-1B-7B": sized("olmoe", 16, 2048, 16, 1024, 50304, 4096, 16, num_experts=64, num_experts_per_tok=8),
     "StableLM-2-1.6B": sized("stablelm", 24, 2048, 32, 5632, 100352, 4096, 32, use_qkv_bias=True, partial_rotary_factor=0.25),
     "EXAONE-4.0-1.2B": sized("exaone4", 30, 2048, 32, 4096, 102400, 65536, 8, True, head_dim=64, sliding_window=None,
                              layer_types=["full_attention"] * 30, rope_theta=1e6),
@@ -104,10 +110,8 @@ ENCODERS = {
 
 REFUSED = {
     "LFM2-1.2B": {"model_type": "lfm2"},
-    "Qwen3-30B-A3B": {"model_type": "qwen3_moe"},
     "Qwen3-Next-80B-A3B": {"model_type": "qwen3_next"},
     "Qwen3.5-0.8B": {"model_type": "qwen3_5"},
-    "Mixtral-8x7B": {"model_type": "mixtral"},
     "GPT-OSS-20B": {"model_type": "gpt_oss"},
     "DeepSeek-V3": {"model_type": "deepseek_v3"},
     "Llama-4-Scout": {"model_type": "llama4"},

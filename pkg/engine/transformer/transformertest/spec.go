@@ -11,7 +11,22 @@ import (
 // several kinds of layers, in which any field may be set. One of four has an encoder.
 func Random(seed uint64) *Model {
 	g := &generator{rand.New(rand.NewPCG(seed, 0))}
-	return New(g.spec(), seed)
+	spec := g.spec()
+	for i := range spec.Kinds {
+		g.experts(&spec.Kinds[i])
+	}
+	return New(spec, seed)
+}
+
+// experts gives some layers experts.
+func (g *generator) experts(k *transformer.Kind) {
+	if k.Parallel || !k.FeedForward.Gated || g.one(2) {
+		return
+	}
+	e := &transformer.Experts{Count: 2 + g.IntN(6), Renormalised: g.one(2), Shared: maybe(g, 13, 40)}
+	e.Used = 1 + g.IntN(min(3, e.Count))
+	e.SharedGate = e.Shared > 0 && g.one(2)
+	k.FeedForward.Experts = e
 }
 
 type generator struct{ *rand.Rand }

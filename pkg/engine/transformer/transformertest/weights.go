@@ -152,6 +152,10 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 	if !k.SharedNorm {
 		l.FFNNorm, l.FFNPostNorm = b.norms(at+"ffn", f.Norms)
 	}
+	if e := f.Experts; e != nil {
+		b.experts(&l, at, f.Width, e)
+		return l
+	}
 	l.Up, l.Down = b.linear(at+"up", f.Width, width), b.linear(at+"down", width, f.Width)
 	if f.Gated {
 		l.Gate = b.linear(at+"gate", f.Width, width)
@@ -161,4 +165,22 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 		l.Learned = append(l.Learned, b.vector(fmt.Sprintf("%sactivation.%d", at, i), f.Width, 0.5, 0.3))
 	}
 	return l
+}
+
+// experts are those of a layer.
+func (b *builder) experts(l *transformer.Layer, at string, ffn int, e *transformer.Experts) {
+	width := b.Spec.Width
+	l.Router = b.linear(at+"router", e.Count, width)
+	if e.Shared > 0 {
+		l.Up, l.Gate, l.Down = b.linear(at+"up", e.Shared, width), b.linear(at+"gate", e.Shared, width), b.linear(at+"down", width, e.Shared)
+	}
+	if e.SharedGate {
+		l.SharedGate = b.linear(at+"shared_gate", 1, width)
+	}
+	for i := range e.Count {
+		name := fmt.Sprintf("%sexpert.%d.", at, i)
+		l.Experts = append(l.Experts, transformer.Expert{
+			Up: b.linear(name+"up", ffn, width), Gate: b.linear(name+"gate", ffn, width), Down: b.linear(name+"down", width, ffn),
+		})
+	}
 }

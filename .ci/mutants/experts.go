@@ -1,0 +1,19 @@
+package main
+
+// experts: mixtures of experts, whose mistakes choose other experts or weigh them wrongly.
+func experts() []mutant {
+	return []mutant{
+		{"experts: probabilities are divided by the sum of the used ones if the model says so", transformer, "Experts.choose", "!e.Renormalised", "e.Renormalised", transformer, "^TestRandomArchitectures$"},
+		{"experts: the highest logits are chosen", transformer, "Experts.choose", "v > logits[best]", "v < logits[best]", transformer, "^TestRandomArchitectures$"},
+		{"experts: each has its own rows", transformer, "routes.sort", "r.rows[at], r.parts[at] = k/e.Used, r.shares[k]", "r.rows[at], r.parts[at] = k/e.Used, r.shares[at]", transformer, "^TestRandomArchitectures$"},
+		{"experts: rows are gathered", transformer, "worker.gather", "x[row*width:(row+1)*width]", "x[k*width:max(k+1, 0*row)*width]", transformer, "^TestRandomArchitectures$"},
+		{"experts: new inputs are packed again", transformer, "worker.raise", "x, before = w.gather(in, r.rows[first:last]), nil", "x, before = w.gather(in, r.rows[first:last]), &f.upper", transformer, "^TestRandomArchitecturesInvariant$"},
+		{"experts: the shared gate is a sigmoid", transformer, "worker.shared", "-float64(w.routes.gates[i])", "float64(w.routes.gates[i])", transformer, "^TestRandomArchitectures$"},
+		{"experts: the router is not rounded", transformer, "partList.router", "l.parts[first+i].exact = true", "_ = i", transformer, "^TestRouterFormat$"},
+		{"experts: gate comes before up in a tensor of both", arch, "builder.experts", "Gate: one(both.rows(2*i*ffn, ffn)), Up: one(both.rows((2*i+1)*ffn, ffn))", "Up: one(both.rows(2*i*ffn, ffn)), Gate: one(both.rows((2*i+1)*ffn, ffn))", arch, "^TestGoldens$"},
+		{"experts: layers may be dense", arch, "setExperts", "!dense[layer] && (layer+1)%step == 0", "(layer+1)%step == 0", arch, "^TestGoldens$"},
+		{"experts: Qwen's sparse step counts from 1", arch, "setExperts", "(layer+1)%step == 0", "layer%step == 0", arch, "^TestGoldens$"},
+		{"experts: norm_topk_prob is read", arch, "setExperts", `c.flag("norm_topk_prob", false)`, "true", arch, "^TestGoldens$"},
+		{"experts: a token uses no more memory than that of its experts", transformer, "Weights.ProductBytes", "bytes / int64(p.experts.Count) * int64(p.experts.Used)", "bytes", transformer, "^TestProductBytes$"},
+	}
+}

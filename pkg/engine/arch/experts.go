@@ -1,0 +1,210 @@
+package arch
+
+import (
+	"fmt"
+	"strings"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// expertNames names the tensors of a mixture of experts. A name with %e is that of each expert's
+// matrix; one without is that of a tensor of all, (experts, rows, cols).
+type expertNames struct {
+	router         string
+	up, gate, down string
+	stacked        stackedNames // instead, if the file has them
+	shared         block        // that all tokens use
+	sharedGate     string
+}
+
+// A block names the matrices of a feed-forward block, as [layers] does.
+type block struct{ up, gate, down, gateUp linear }
+
+// stackedNames name the tensors that newer files have: without ".weight".
+type stackedNames struct {
+	gateUp string // for each expert: the rows of gate, then those of up
+	down   string
+}
+
+// experts looks up the experts of a layer.
+func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *transformer.Experts, ffn int) {
+	width := b.spec.Width
+	o.Router = b.linear(&linear{names: n.router}, layer, e.Count, width)
+	if e.SharedGate {
+		o.SharedGate = b.linear(&linear{names: n.sharedGate}, layer, 1, width)
+	}
+	if name := at(n.stacked.gateUp, layer); n.stacked.gateUp != "" && b.has(name) {
+		both, down := b.stacked(name, e.Count, 2*ffn, width), b.stacked(at(n.stacked.down, layer), e.Count, width, ffn)
+		for i := range e.Count {
+			o.Experts = append(o.Experts, transformer.Expert{
+				Gate: one(both.rows(2*i*ffn, ffn)), Up: one(both.rows((2*i+1)*ffn, ffn)), Down: one(down.rows(i*width, width)),
+			})
+		}
+		return
+	}
+	up, gate, down := b.each(n.up, layer, e.Count, ffn, width), b.each(n.gate, layer, e.Count, ffn, width), b.each(n.down, layer, e.Count, width, ffn)
+	if b.err != nil {
+		return
+	}
+	for i := range e.Count {
+		o.Experts = append(o.Experts, transformer.Expert{Up: one(up[i]), Gate: one(gate[i]), Down: one(down[i])})
+	}
+}
+
+func one(t transformer.Tensor) transformer.Linear {
+	return transformer.Linear{Weight: []transformer.Tensor{t}}
+}
+
+// each returns a matrix of each expert. After an error the list may be shorter.
+func (b *builder) each(name string, layer, count, rows, cols int) (list []transformer.Tensor) {
+	name = at(name, layer) + ".weight"
+	if !strings.Contains(name, "%e") {
+		all := b.stacked(name, count, rows, cols)
+		for i := range count {
+			list = append(list, all.rows(i*rows, rows))
+		}
+		return list
+	}
+	for i := range count {
+		if b.err != nil { // before allocating much for missing tensors
+			return list
+		}
+		list = append(list, b.matrix(strings.ReplaceAll(name, "%e", fmt.Sprint(i)), rows, cols, false).rows(0, rows))
+	}
+	return list
+}
+
+// mixtral is Jiang et al. 2024: Mistral with experts in all layers.
+var mixtral = llamaLike("Mixtral", func(f *family) {
+	f.context, f.eps = field{"max_position_embeddings", 131072}, real{"rms_norm_eps", 1e-5}
+	f.decoder.ffn = field{"intermediate_size", 14336}
+	f.tensors.decoder.experts = expertNames{
+		router: "layers.%d.block_sparse_moe.gate layers.%d.mlp.gate",
+		up:     "layers.%d.block_sparse_moe.experts.%e.w3", gate: "layers.%d.block_sparse_moe.experts.%e.w1", down: "layers.%d.block_sparse_moe.experts.%e.w2",
+		stacked: stackedNames{"layers.%d.mlp.experts.gate_up_proj", "layers.%d.mlp.experts.down_proj"},
+	}
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		s.Kinds[0].FeedForward.Experts = readExperts(c, field{"num_local_experts num_experts", 8}, 2, true)
+		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 1e6}}))
+		if c.has("sliding_window") {
+			setWindows(c, s, c.windowed(len(s.Decoder), everyLayer), field{"sliding_window", 0})
+		}
+	}
+})
+
+// qwen2MoE is Qwen1.5-MoE and Qwen2-57B-A14B: Qwen 2 with experts, and a block that all tokens
+// use, behind a gate.
+var qwen2MoE = llamaLike("Qwen2-MoE", func(f *family) {
+	qwenDefaults(f)
+	f.decoder.ffn.absent = 5632
+	f.tensors.decoder.qkv.bias = stored
+	qwenExperts(f)
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
+		qwenWindows(c, s)
+		setExperts(c, s, field{"num_experts", 60}, 4, field{"moe_intermediate_size", 1408}, func(e *transformer.Experts) {
+			e.Shared, e.SharedGate = c.integer("shared_expert_intermediate_size", 5632, 1, maxFFN), true
+		})
+	}
+})
+
+// qwen3MoE is Yang et al. 2025: Qwen 3 with experts.
+var qwen3MoE = llamaLike("Qwen3-MoE", func(f *family) {
+	qwenDefaults(f)
+	f.decoder.ffn.absent = 6144
+	f.kind.Attention.QKNorm = transformer.QKNormHead
+	f.tensors.decoder.qNorm, f.tensors.decoder.kNorm = "layers.%d.self_attn.q_norm", "layers.%d.self_attn.k_norm"
+	qwenExperts(f)
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
+		llamaBiases(c, l)
+		if c.flag("use_sliding_window", false) {
+			setWindows(c, s, c.windowed(len(s.Decoder), everyLayer), field{"sliding_window", 4096})
+		}
+		setExperts(c, s, field{"num_experts num_local_experts", 128}, 8, field{"moe_intermediate_size", 768}, nil)
+	}
+})
+
+func qwenExperts(f *family) {
+	f.tensors.decoder.experts = expertNames{
+		router: "layers.%d.mlp.gate",
+		up:     "layers.%d.mlp.experts.%e.up_proj", gate: "layers.%d.mlp.experts.%e.gate_proj", down: "layers.%d.mlp.experts.%e.down_proj",
+		stacked: stackedNames{"layers.%d.mlp.experts.gate_up_proj", "layers.%d.mlp.experts.down_proj"},
+		shared: block{
+			up: linear{names: "layers.%d.mlp.shared_expert.up_proj"}, gate: linear{names: "layers.%d.mlp.shared_expert.gate_proj"},
+			down: linear{names: "layers.%d.mlp.shared_expert.down_proj"},
+		},
+		sharedGate: "layers.%d.mlp.shared_expert_gate",
+	}
+}
+
+// olmoe is Muennighoff et al. 2024 (OLMoE): experts in all layers, and norms of all queries and
+// all keys as vectors.
+var olmoe = llamaLike("OLMoE", func(f *family) {
+	olmoDefaults(f)
+	f.context, f.eps = field{"max_position_embeddings", 4096}, real{"rms_norm_eps", 1e-5}
+	f.width, f.decoder.ffn = field{"hidden_size", 2048}, field{"intermediate_size", 2048}
+	f.decoder.depth, f.decoder.heads = field{"num_hidden_layers", 16}, field{"num_attention_heads", 16}
+	f.kind.Attention.QKNorm = transformer.QKNormAll
+	f.fixed = append(f.fixed, requiredValue{"clip_qkv", "null"})
+	l := &f.tensors.decoder
+	l.qNorm, l.kNorm = "layers.%d.self_attn.q_norm", "layers.%d.self_attn.k_norm"
+	qwenExperts(f)
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		s.Kinds[0].FeedForward.Experts = readExperts(c, field{"num_experts", 64}, 8, c.flag("norm_topk_prob", false))
+		adjustLlama(c, s, l)
+	}
+})
+
+// graniteMoE is IBM's Granite 3 with experts in all layers, and perhaps with a block that all
+// tokens use.
+var graniteMoE = llamaLike("Granite-MoE", func(f *family) {
+	f.tensors.decoder.experts = graniteExperts()
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		e := readExperts(c, field{"num_local_experts", 8}, 2, true)
+		e.Shared = c.integer("shared_intermediate_size", 0, 0, maxFFN)
+		s.Kinds[0].FeedForward.Experts = e
+		graniteFactors(c, s)
+		adjustLlama(c, s, l)
+	}
+})
+
+func graniteExperts() expertNames {
+	return expertNames{
+		router:  "layers.%d.block_sparse_moe.router.layer layers.%d.block_sparse_moe.router",
+		stacked: stackedNames{"layers.%d.block_sparse_moe.input_linear.weight", "layers.%d.block_sparse_moe.output_linear.weight"},
+		shared: block{
+			gateUp: linear{names: "layers.%d.shared_mlp.input_linear"}, down: linear{names: "layers.%d.shared_mlp.output_linear"},
+		},
+	}
+}
+
+// readExperts reads the numbers of experts.
+func readExperts(c *config, count field, used int, renormalised bool) *transformer.Experts {
+	e := &transformer.Experts{Count: c.integer(count.names, count.absent, 1, maxExperts), Renormalised: renormalised}
+	e.Used = c.integer("num_experts_per_tok", min(used, e.Count), 1, e.Count)
+	return e
+}
+
+// setExperts gives the layers of Qwen's families experts, except for those that the configuration
+// leaves without.
+func setExperts(c *config, s *transformer.Spec, count field, used int, width field, change func(*transformer.Experts)) {
+	e := readExperts(c, count, used, c.flag("norm_topk_prob", false))
+	if change != nil {
+		change(e)
+	}
+	ffn, step := c.integer(width.names, width.absent, 1, maxFFN), c.integer("decoder_sparse_step", 1, 1, maxDepth)
+	dense := map[int]bool{}
+	_, list, _ := read[[]int](c, "mlp_only_layers", "list of layers")
+	for _, layer := range list {
+		dense[layer] = true
+	}
+	if *c.err != nil {
+		return
+	}
+	eachLayer(s, func(layer int, k *transformer.Kind) {
+		if !dense[layer] && (layer+1)%step == 0 {
+			k.FeedForward.Width, k.FeedForward.Experts = ffn, e
+		}
+	})
+}

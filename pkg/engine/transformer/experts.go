@@ -1,0 +1,191 @@
+package transformer
+
+import "math"
+
+// experts are the blocks of a layer of which each token uses some.
+type experts struct {
+	*Experts
+	router     linear        // (Count, Width)
+	sharedGate linear        // (1, Width), of SharedGate
+	list       []feedForward // without norms
+}
+
+// routes say which experts compute which rows of a pass. Each worker finds them for itself, which
+// costs less than waiting for another.
+type routes struct {
+	logits []float32 // (tokens, Count)
+	gates  []float32 // (tokens, 1), of the shared block
+	chosen []int     // (tokens, Used), ascending
+	shares []float32 // (tokens, Used), their probabilities
+
+	// The same by expert: those of expert e are the entries starts[e], ..., starts[e+1]-1.
+	starts []int     // (Count+1)
+	rows   []int     // (tokens*Used), ascending for each expert
+	parts  []float32 // (tokens*Used), the probabilities
+}
+
+// mix computes the feed-forward branch of a layer with experts. The rows of a token are added in
+// the order of the experts, so results do not depend on the other rows of a pass.
+func (w *worker) mix(l *layer) {
+	e, in := l.experts, w.inputs(&l.ffn.norms)
+	w.route(e, in)
+	if e.Shared > 0 {
+		l.ffn.up(w, w.h, w.g, in, w.tokens, true)
+	}
+	w.raise(l, in)
+	w.barrier.wait()
+	from, to := w.columns(w.m.Width)
+	w.shared(l, from, to)
+	for i := range e.list {
+		w.lower(l, i, from, to)
+	}
+	w.finish(&l.ffn.norms, from, to)
+}
+
+// route chooses the experts of all rows.
+func (w *worker) route(e *experts, in []float32) {
+	r, n := &w.routes, w.tokens
+	fit(&r.logits, n*e.Count)
+	w.multiplyColumns(&e.router, r.logits, in, n, 0, e.Count, true)
+	if e.SharedGate {
+		fit(&r.gates, n)
+		w.multiplyColumns(&e.sharedGate, r.gates, in, n, 0, 1, true)
+	}
+	fitInts(&r.chosen, n*e.Used)
+	fit(&r.shares, n*e.Used)
+	for i := range n {
+		e.choose(r.logits[i*e.Count:(i+1)*e.Count], r.chosen[i*e.Used:(i+1)*e.Used], r.shares[i*e.Used:(i+1)*e.Used])
+	}
+	r.sort(e, n)
+}
+
+// choose writes the experts with the highest logits, ascending, and their probabilities.
+func (e *Experts) choose(logits []float32, chosen []int, shares []float32) {
+	for k := range chosen {
+		best := -1
+		for i, v := range logits {
+			if (best < 0 || v > logits[best]) && !contains(chosen[:k], i) {
+				best = i
+			}
+		}
+		at := k // in ascending order
+		for ; at > 0 && chosen[at-1] > best; at-- {
+			chosen[at] = chosen[at-1]
+		}
+		chosen[at] = best
+	}
+	highest := logits[chosen[0]]
+	for _, i := range chosen {
+		highest = max(highest, logits[i])
+	}
+	sum := 0.0
+	for i, v := range logits {
+		if !e.Renormalised || contains(chosen, i) {
+			sum += math.Exp(float64(v - highest))
+		}
+	}
+	for k, i := range chosen {
+		shares[k] = float32(math.Exp(float64(logits[i]-highest)) / sum)
+	}
+}
+
+// contains is [slices.Contains], without its call for each of a few numbers.
+func contains(list []int, v int) bool {
+	for _, x := range list {
+		if x == v {
+			return true
+		}
+	}
+	return false
+}
+
+// sort lists the rows of n tokens by expert.
+func (r *routes) sort(e *experts, n int) {
+	fitInts(&r.starts, e.Count+1)
+	fitInts(&r.rows, n*e.Used)
+	fit(&r.parts, n*e.Used)
+	clear(r.starts)
+	for _, i := range r.chosen {
+		r.starts[i+1]++
+	}
+	for i := range e.Count {
+		r.starts[i+1] += r.starts[i]
+	}
+	for k, i := range r.chosen { // starts[i] moves to the end of expert i, which is the start of the next
+		at := r.starts[i]
+		r.rows[at], r.parts[at] = k/e.Used, r.shares[k]
+		r.starts[i]++
+	}
+	copy(r.starts[1:], r.starts)
+	r.starts[0] = 0
+}
+
+// raise computes the worker's columns of what experts' first products give.
+func (w *worker) raise(l *layer, in []float32) {
+	ffn, r := l.FeedForward.Width, &w.routes
+	var before *linear
+	for i := range l.experts.list {
+		f, first, last := &l.experts.list[i], r.starts[i], r.starts[i+1]
+		if first == last {
+			continue
+		}
+		x, n, fresh := in, last-first, true
+		if n == w.tokens { // all rows, in order
+			fresh = before == nil || !f.upper.sharesInputs(before)
+			before = &f.upper
+		} else {
+			x, before = w.gather(in, r.rows[first:last]), nil
+		}
+		f.up(w, w.eh[first*ffn:last*ffn], w.eg[first*ffn:last*ffn], x, n, fresh)
+	}
+}
+
+// gather returns copies of rows of x (tokens, Width), one after another.
+func (w *worker) gather(x []float32, rows []int) []float32 {
+	width := w.m.Width
+	fit(&w.gathered, len(rows)*width)
+	for k, row := range rows {
+		copy(w.gathered[k*width:], x[row*width:(row+1)*width])
+	}
+	return w.gathered
+}
+
+// shared computes the columns of the shared block's results, zeros without one.
+func (w *worker) shared(l *layer, from, to int) {
+	width := w.m.Width
+	if l.experts.Shared > 0 {
+		w.multiplyColumns(&l.ffn.lower, w.out, w.h, w.tokens, from, to, true)
+	}
+	for i := range w.tokens {
+		out := w.out[i*width+from : i*width+to]
+		switch {
+		case l.experts.Shared == 0:
+			clear(out)
+		case l.experts.SharedGate:
+			w.m.kernels.Scale(out, float32(1/(1+math.Exp(-float64(w.routes.gates[i])))))
+		}
+	}
+}
+
+// lower adds the columns of an expert's results.
+func (w *worker) lower(l *layer, expert, from, to int) {
+	r, width, ffn := &w.routes, w.m.Width, l.FeedForward.Width
+	first, last := r.starts[expert], r.starts[expert+1]
+	if first == last || from == to {
+		return
+	}
+	w.multiplyColumns(&l.experts.list[expert].lower, w.mixed, w.eh[first*ffn:last*ffn], last-first, from, to, true)
+	for k, row := range r.rows[first:last] {
+		y := w.mixed[k*width+from : k*width+to]
+		w.m.kernels.Scale(y, r.parts[first+k])
+		w.m.kernels.Add(w.out[row*width+from:row*width+to], y)
+	}
+}
+
+// fitInts is fit for integers.
+func fitInts(s *[]int, n int) {
+	if cap(*s) < n {
+		*s = make([]int, max(n, cap(*s)*5/4))
+	}
+	*s = (*s)[:n]
+}

@@ -1,0 +1,54 @@
+package transformer_test
+
+import (
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
+)
+
+// A token multiplies the matrices of the experts that it uses, whatever their number.
+func TestProductBytes(t *testing.T) {
+	bytes := func(count, used int) int64 {
+		spec := rich()
+		for i := range spec.Kinds {
+			spec.Kinds[i].FeedForward.Experts = &transformer.Experts{Count: count, Used: used}
+		}
+		m := transformertest.New(spec, 5)
+		m.Weights.Head = transformer.Linear{} // which some seeds have
+		return m.Weights.ProductBytes(spec, transformer.Q8_0)
+	}
+	few, many := bytes(4, 2), bytes(8, 2)
+	router := int64(len(rich().Decoder) * 16 * 24 * 4) // panels of 16 rows: four and eight experts take as much
+	if d := many - few; d < 0 || d > router {
+		t.Errorf("with twice as many experts, a token uses %d bytes instead of %d", many, few)
+	}
+	if more := bytes(4, 3); more <= few {
+		t.Errorf("with three of four experts, a token uses %d bytes, with two %d", more, few)
+	}
+}
+
+// Routers are not rounded: that would choose other experts.
+func TestRouterFormat(t *testing.T) {
+	m := transformertest.New(rich(), 5)
+	layout, err := transformer.NewLayout(m.Spec, m.Weights, kernel.Best(), transformer.Q4_0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exact := 0
+	for _, tensor := range layout.Tensors {
+		switch {
+		case strings.HasSuffix(tensor.Name, ".router") || strings.HasSuffix(tensor.Name, ".shared_gate"):
+			if exact++; tensor.Format != transformer.F32 {
+				t.Errorf("%s is in %v", tensor.Name, tensor.Format)
+			}
+		case strings.Contains(tensor.Name, ".expert.") && strings.HasSuffix(tensor.Name, ".up") && tensor.Format != transformer.Q4_0:
+			t.Errorf("%s is in %v", tensor.Name, tensor.Format)
+		}
+	}
+	if exact != 2*len(m.Spec.Decoder) {
+		t.Errorf("%d routers and gates", exact)
+	}
+}
