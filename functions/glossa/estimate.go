@@ -70,7 +70,7 @@ Prices are those of us-east-1, on demand; --price replaces one.`,
 		Example: `  glossa estimate runs/mine
   glossa estimate smollm2-135m --memory 1769,3538 --against 0.035/0.14
   glossa bench --shape smollm2-135m --json > here.jsonl
-  glossa estimate model.gguf --machine here.jsonl --rate 20 --prompt 500 --answer 200`,
+  glossa estimate model.gguf --machine here.jsonl --rate 20 --prompt 500`,
 	}
 	o := &estimateOptions{start: estimate.DefaultStart()}
 	f := c.Flags()
