@@ -179,3 +179,17 @@ func TestEstimateFields(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+// The price to compare with is that of a record.
+func TestEstimateAgainstRecord(t *testing.T) {
+	records := t.TempDir()
+	record := `{"pk": "models", "sk": "bedrock-amazon.nova-micro-v1:0", "prices": {"input": 1, "output": 10, "request": 0.001}}`
+	if err := os.WriteFile(filepath.Join(records, "nova.json"), []byte(record), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GLOSSA_RECORDS", records)
+	a := estimateJSON(t, "gpt2-124m", "--machine", machineFile(t, ""), "--memory", "1769", "--prompt", "100", "--answer", "11", "--against", "amazon.nova-micro-v1:0")
+	if want := a.Lambda[0].RequestUSD / (100e-6 + 110e-6 + 1e-3); a.Lambda[0].OfOther < want*0.999 || a.Lambda[0].OfOther > want*1.001 {
+		t.Errorf("%v times as much, want %v", a.Lambda[0].OfOther, want)
+	}
+}
