@@ -205,15 +205,18 @@ func calibrated(t *testing.T, w *World, f *Fleet, key string) (start time.Durati
 		}
 		return list[0].Freed.Sub(list[0].Taken)
 	}
-	median := func(answer int) time.Duration {
-		three := []time.Duration{took(answer), took(answer), took(answer)}
+	median := func(answer int, before func()) time.Duration {
+		var three []time.Duration
+		for range 3 {
+			before()
+			three = append(three, took(answer))
+		}
 		slices.Sort(three)
 		return three[1]
 	}
-	w.fresh(t)
 	f.Stays()
-	cold := took(few)
-	short, long := median(few), median(many)
+	cold := median(few, func() { w.fresh(t) })
+	short, long := median(few, func() {}), median(many, func() {})
 	token := max(0, long-short) / (many - few)
 	return max(0, cold-short), func(answer int) time.Duration { return max(0, short+time.Duration(answer-few)*token) }
 }
