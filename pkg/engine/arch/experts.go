@@ -15,6 +15,8 @@ type expertNames struct {
 	stacked        stackedNames // instead, if the file has them
 	shared         block        // that all tokens use
 	sharedGate     string
+	bias           bias   // of the router and of all matrices
+	interleaved    string // instead of matrices: what the names of GPT-OSS' tensors begin with
 }
 
 // A block names the matrices of a feed-forward block, as [layers] does.
@@ -29,9 +31,13 @@ type stackedNames struct {
 // experts looks up the experts of a layer.
 func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *transformer.Experts, ffn int) {
 	width := b.spec.Width
-	o.Router = b.linear(&linear{names: n.router}, layer, e.Count, width)
+	o.Router = b.linear(&linear{names: n.router, bias: n.bias}, layer, e.Count, width)
 	if e.SharedGate {
 		o.SharedGate = b.linear(&linear{names: n.sharedGate}, layer, 1, width)
+	}
+	if n.interleaved != "" {
+		b.interleavedExperts(o, at(n.interleaved, layer), e.Count, ffn)
+		return
 	}
 	if name := at(n.stacked.gateUp, layer); n.stacked.gateUp != "" && b.has(name) {
 		both, down := b.stacked(name, e.Count, 2*ffn, width), b.stacked(at(n.stacked.down, layer), e.Count, width, ffn)
@@ -42,12 +48,13 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *tr
 		}
 		return
 	}
-	up, gate, down := b.each(n.up, layer, e.Count, ffn, width), b.each(n.gate, layer, e.Count, ffn, width), b.each(n.down, layer, e.Count, width, ffn)
+	up, gate := b.each(n.up, n.bias, layer, e.Count, ffn, width), b.each(n.gate, n.bias, layer, e.Count, ffn, width)
+	down := b.each(n.down, n.bias, layer, e.Count, width, ffn)
 	if b.err != nil {
 		return
 	}
 	for i := range e.Count {
-		o.Experts = append(o.Experts, transformer.Expert{Up: one(up[i]), Gate: one(gate[i]), Down: one(down[i])})
+		o.Experts = append(o.Experts, transformer.Expert{Up: up[i], Gate: gate[i], Down: down[i]})
 	}
 }
 
@@ -56,12 +63,18 @@ func one(t transformer.Tensor) transformer.Linear {
 }
 
 // each returns a matrix of each expert. After an error the list may be shorter.
-func (b *builder) each(name string, layer, count, rows, cols int) (list []transformer.Tensor) {
-	name = at(name, layer) + ".weight"
+func (b *builder) each(name string, offsets bias, layer, count, rows, cols int) (list []transformer.Linear) {
+	name = at(name, layer)
 	if !strings.Contains(name, "%e") {
-		all := b.stacked(name, count, rows, cols)
+		all := b.stacked(name+".weight", count, rows, cols)
 		for i := range count {
-			list = append(list, all.rows(i*rows, rows))
+			list = append(list, one(all.rows(i*rows, rows)))
+		}
+		if offsets == always {
+			vectors := b.stackedVectors(name+".bias", count, rows)
+			for i := range count {
+				list[i].Bias = transformer.Vector{vectors(i, 0, 1, rows)}
+			}
 		}
 		return list
 	}
@@ -69,7 +82,7 @@ func (b *builder) each(name string, layer, count, rows, cols int) (list []transf
 		if b.err != nil { // before allocating much for missing tensors
 			return list
 		}
-		list = append(list, b.matrix(strings.ReplaceAll(name, "%e", fmt.Sprint(i)), rows, cols, false).rows(0, rows))
+		list = append(list, one(b.matrix(strings.ReplaceAll(name, "%e", fmt.Sprint(i))+".weight", rows, cols, false).rows(0, rows)))
 	}
 	return list
 }

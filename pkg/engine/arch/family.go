@@ -19,9 +19,10 @@ type family struct {
 	tied                  bool  // tie_word_embeddings if absent
 	bos, eos              field // the tokens; -1 is none
 
-	fixed []requiredValue
-	spec  transformer.Spec // the fields that are the same in all configurations
-	kind  transformer.Kind // the same, of all layers
+	fixed     []requiredValue
+	quantised []string         // methods of quantization_config that are read
+	spec      transformer.Spec // the fields that are the same in all configurations
+	kind      transformer.Kind // the same, of all layers
 
 	tensors layout
 	buffers []string // tensors that are ignored, because they are computed; * is a number
@@ -70,7 +71,7 @@ var families = map[string]*family{
 	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "granite": &granite, "granitemoehybrid": &granite4, "minicpm": &minicpm,
 	"cohere": &cohere, "cohere2": &cohere2, "phi": &phi, "gpt_bigcode": &gptBigCode, "starcoder2": &starcoder2, "glm": &glm, "glm4": &glm4,
 	"exaone4": &exaone4, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
-	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "olmoe": &olmoe, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE,
+	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "olmoe": &olmoe, "gpt_oss": &gptOSS, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE,
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM,
 	xglmType: &xglm, m2m100Type: &m2m100,
 	"bert": &bert, "roberta": &roberta, "xlm-roberta": &xlmRoberta, "camembert": &xlmRoberta, "mpnet": &mpnet, "modernbert": &modernBERT,
@@ -84,7 +85,7 @@ var everywhere = []requiredValue{{"quantization_config", "null"}, {"add_cross_at
 var activations = map[string]transformer.Activation{
 	"gelu_new": transformer.GELU, "gelu_fast": transformer.GELU, "gelu_pytorch_tanh": transformer.GELU,
 	"gelu_python_tanh": transformer.GELU, "gelu_accurate": transformer.GELU,
-	"gelu": transformer.GELUErf, "gelu_python": transformer.GELUErf,
+	"quick_gelu": transformer.QuickGELU, "gelu": transformer.GELUErf, "gelu_python": transformer.GELUErf,
 	"relu": transformer.ReLU, "relu2": transformer.ReLU2, "silu": transformer.SiLU, "swish": transformer.SiLU,
 }
 
@@ -111,6 +112,9 @@ func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	}
 	l.tied = c.flag("tie_word_embeddings", f.tied)
 	c.require(f.fixed)
+	if slices.Contains(f.quantised, c.quantisation()) {
+		delete(c.fields, "quantization_config")
+	}
 	c.require(everywhere)
 	if f.adjust != nil && *c.err == nil {
 		f.adjust(c, &s, &l)

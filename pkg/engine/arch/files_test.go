@@ -201,6 +201,7 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 		for _, e := range l.Experts {
 			linear(e.Up, e.Gate, e.Down)
 		}
+		vector(l.Sinks)
 		for _, v := range l.Learned {
 			vector(v)
 		}

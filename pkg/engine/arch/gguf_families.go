@@ -19,7 +19,7 @@ var ggufTypes = map[string]struct {
 	"starcoder": {"gpt_bigcode", &ggufStarCoder}, "starcoder2": {"starcoder2", &ggufStarCoder2}, "glm4": {"glm4", &ggufGLM4},
 	"exaone4": {"exaone4", &ggufEXAONE4}, "arcee": {"arcee", &ggufArcee}, "nemotron": {"nemotron", &ggufNemotron},
 	"bert": {"bert", &ggufBERT}, "nomic-bert": {"nomic_bert", &ggufNomicBERT}, "modern-bert": {"modernbert", &ggufModernBERT},
-	"qwen2moe": {"qwen2_moe", &ggufQwen2MoE}, "qwen3moe": {"qwen3_moe", &ggufQwen3MoE}, "olmoe": {"olmoe", &ggufOLMoE}, "granitemoe": {"granitemoe", &ggufGraniteMoE},
+	"qwen2moe": {"qwen2_moe", &ggufQwen2MoE}, "qwen3moe": {"qwen3_moe", &ggufQwen3MoE}, "olmoe": {"olmoe", &ggufOLMoE}, "granitemoe": {"granitemoe", &ggufGraniteMoE}, "gpt-oss": {"gpt_oss", &ggufGPTOSS},
 	"ernie4_5": {"ernie4_5", &ggufERNIE}, "seed_oss": {"seed_oss", &ggufSeedOSS}, "minicpm": {"minicpm", &ggufMiniCPM},
 }
 

@@ -28,7 +28,7 @@ func ggufRotary(c *config, dim int, key string, base float64) transformer.Rotary
 			}
 		}
 	case "yarn":
-		ggufYaRN(c, factor, c.number(key, base, 1, 1e12), &r)
+		ggufYaRN(c, factor, c.number(key, base, 1, 1e12), c.within != "gpt-oss.", &r)
 	case "longrope": // its factors are tensors, see readFactors
 	default:
 		c.reject("rope.scaling.type", "%.40q is not supported, only none, linear, longrope and yarn", kind)
@@ -42,11 +42,12 @@ func plainRotary(c *config, dims int, key string, base float64) transformer.Rota
 }
 
 // ggufYaRN applies YaRN. The file's attention factor, if it has one, multiplies the magnitude
-// that follows from the factor.
-func ggufYaRN(c *config, factor, theta float64, r *transformer.Rotary) {
+// that follows from the factor. The dimensions between which it interpolates are rounded, except
+// for GPT-OSS, which files do not say.
+func ggufYaRN(c *config, factor, theta float64, round bool, r *transformer.Rotary) {
 	c.needs("rope.scaling.factor", "rope.scaling.original_context_length")
 	y := yarn{
-		theta: theta, factor: factor, round: true,
+		theta: theta, factor: factor, round: round,
 		original: c.integer("rope.scaling.original_context_length", 1, 1, maxContext),
 		fast:     c.number("rope.scaling.yarn_beta_fast", 0, 0, 1e6),
 		slow:     c.number("rope.scaling.yarn_beta_slow", 0, 0, 1e6),

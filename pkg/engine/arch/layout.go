@@ -36,6 +36,7 @@ type layers struct {
 	attentionNorm, crossNorm, ffnNorm string
 	attentionPostNorm, ffnPostNorm    string
 	qNorm, kNorm                      string // %h is the number of a head, if each has a norm
+	sinks                             string // the whole name
 
 	qkv, out        linear
 	crossQ, crossKV linear
@@ -255,6 +256,9 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 	case transformer.QKNormAll:
 		o.QNorm = b.normOf([]string{at(l.qNorm, i)}, queries, never)
 		o.KNorm = b.normOf([]string{at(l.kNorm, i)}, keys, never)
+	}
+	if a.Sinks {
+		o.Sinks = transformer.Vector{b.vector(at(l.sinks, i), a.Heads).rows(0, a.Heads)}
 	}
 	o.Out = b.linear(&l.out, i, width, queries)
 }

@@ -37,8 +37,12 @@ func TestCoverage(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range f.Tensors {
-			if !strings.HasPrefix(f.Tensors[i].Name, "rope_f") { // factors
-				want += int64(f.Tensors[i].Elements())
+			switch n := int64(f.Tensors[i].Elements()); {
+			case strings.HasPrefix(f.Tensors[i].Name, "rope_f"), strings.HasSuffix(f.Tensors[i].Name, "_scales"): // factors, and scales of blocks
+			case strings.HasSuffix(f.Tensors[i].Name, "_blocks"): // bytes of two values
+				want += 2 * n
+			default:
+				want += n
 			}
 			if strings.HasSuffix(f.Tensors[i].Name, "decoder.embed_positions.weight") { // of OPT: its first rows are not positions
 				want -= int64(2 * f.Tensors[i].Shape[1])

@@ -2,6 +2,7 @@ package arch
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -109,6 +110,29 @@ func (s *source) take(name string, shape []int, out span) span {
 		return out
 	}
 	return span{}
+}
+
+// bytes uses a tensor of bytes of a shape.
+func (s *source) bytes(name string, shape []int) *io.SectionReader {
+	if s.err != nil {
+		return nil
+	}
+	full, ok := s.names[name]
+	if !ok {
+		s.err = fmt.Errorf("checkpoint %s: tensor %q: missing", s.file.Name(), name)
+		return nil
+	}
+	t, _ := s.file.Tensor(full)
+	s.used[full] = true
+	if t.Type != dtype.U8 || !slices.Equal(t.Shape, shape) {
+		s.fail(t, "type %s and shape %v, but the configuration has bytes of shape %v", t.Type, t.Shape, shape)
+		return nil
+	}
+	raw, err := s.file.Raw(full)
+	if err != nil {
+		s.fail(t, "%v", err)
+	}
+	return raw
 }
 
 // rows returns n rows of t, beginning with row from; all of them if t is transposed.

@@ -24,7 +24,6 @@ var unsupported = func() map[string]string {
 		"it needs " + needsExperts: "phimoe dbrx arctic afmoe axk1 " +
 			"glm4_moe glm4moe ernie4_5_moe ernie4_5-moe hunyuan_v1_moe hunyuan-moe exaone_moe exaone-moe cohere2_moe cohere2moe minimax minimax_m2 " +
 			"minimax-m2 bailing_hybrid bailingmoe dots1 flex_olmo grok jetmoe solar_open smallthinker",
-		"it needs " + needsExperts + " and attention sinks":            "gpt_oss gpt-oss",
 		"it needs " + needsExperts + " and chunked attention":          "llama4 llama4_text",
 		"it needs " + needsExperts + " and " + needsLatents:            "deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 deepseek2 glm4_moe_lite kimi_k25 longcat_flash",
 		"it needs " + needsLatents:                                     "minicpm3",

@@ -146,6 +146,12 @@ func (k *Kind) check(s *Spec) error {
 	if _, err := newActivation(f); err != nil {
 		return fmt.Errorf("feed_forward.activation: %w", err)
 	}
+	if err := (factor{"limit", f.Limit, false}).check(); err != nil {
+		return fmt.Errorf("feed_forward.%w", err)
+	}
+	if f.Limit > 0 && !f.Gated {
+		return fmt.Errorf("feed_forward.limit: there is no gate")
+	}
 	if err := f.checkExperts(); err != nil {
 		return fmt.Errorf("feed_forward.experts.%w", err)
 	}

@@ -14,6 +14,7 @@ type feedForward struct {
 	upper, gate linear // (FFN, Width); gate only if gated
 	lower       linear // (Width, FFN)
 	gated       bool
+	limit       float32
 	act         activation
 	learned     [][]float32 // (FFN) each, of Universal and KANSpline
 }
@@ -42,6 +43,9 @@ func (f *feedForward) up(w *worker, h, g, in []float32, n int, fresh bool) {
 			continue
 		}
 		g := g[i*ffn+from : i*ffn+to]
+		if f.limit > 0 {
+			bound(k, h, g, f.limit)
+		}
 		f.act.apply(k, g, nil, nil)
 		k.Mul(h, g)
 	}
@@ -66,6 +70,8 @@ func newActivation(f *FeedForward) (a activation, err error) {
 		a = simple((*kernel.Kernels).GELUErf)
 	case SiLU:
 		a = simple((*kernel.Kernels).SiLU)
+	case QuickGELU:
+		a = simple(quickGELU)
 	case ReLU:
 		a = simple((*kernel.Kernels).ReLU)
 	case ReLU2:
@@ -86,6 +92,25 @@ func newActivation(f *FeedForward) (a activation, err error) {
 		return a, fmt.Errorf("activation %q cannot be gated", f.Activation)
 	}
 	return a, nil
+}
+
+// quickGELU is x·σ(ax), which is silu(ax)/a.
+func quickGELU(k *kernel.Kernels, h []float32) {
+	const a = 1.702
+	k.Scale(h, a)
+	k.SiLU(h)
+	k.Scale(h, 1/float32(a))
+}
+
+// bound bounds a gate g and what it multiplies, h, as [FeedForward.Limit] says.
+func bound(k *kernel.Kernels, h, g []float32, limit float32) {
+	for i, v := range g {
+		g[i] = min(v, limit)
+	}
+	k.Bound(h, kernel.Cap{Kind: kernel.CapClamp, Value: limit})
+	for i := range h {
+		h[i]++
+	}
 }
 
 // squaredReLU is relu(h)².

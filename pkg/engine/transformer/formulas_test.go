@@ -323,6 +323,9 @@ func (m formulas) block(at string, f *transformer.FeedForward, x []float64) []fl
 	h := m.linear(at+"up", x)
 	if f.Gated {
 		for i, g := range m.linear(at+"gate", x) {
+			if limit := float64(f.Limit); limit > 0 {
+				g, h[i] = min(g, limit), 1+max(-limit, min(h[i], limit))
+			}
 			h[i] *= m.activation(at, f.Activation, g, i)
 		}
 	} else {
@@ -346,6 +349,8 @@ func (m formulas) activation(at string, a transformer.Activation, v float64, i i
 		return max(v, 0)
 	case transformer.SiLU:
 		return silu(v)
+	case transformer.QuickGELU:
+		return v / (1 + math.Exp(-1.702*v))
 	case transformer.Universal:
 		return silu(v)*learned(0) + v*learned(1)
 	case transformer.KANSpline:

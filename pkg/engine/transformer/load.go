@@ -116,7 +116,7 @@ func (l *layer) setKind(k *Kind) {
 	l.Kind = k
 	a := &k.Attention
 	l.attentionNorms.Placement, l.crossNorms.Placement, l.ffn.norms.Placement = a.Norms, a.Norms, k.FeedForward.Norms
-	l.ffn.gated = k.FeedForward.Gated
+	l.ffn.gated, l.ffn.limit = k.FeedForward.Gated, k.FeedForward.Limit
 	if l.scale = a.Scale; l.scale == 0 {
 		l.scale = float32(1 / math.Sqrt(float64(a.HeadDim)))
 	}
@@ -133,7 +133,8 @@ func (l *layer) setActivation(a activation) {
 	l.ffn.act = a
 	if l.experts != nil {
 		for i := range l.experts.list {
-			l.experts.list[i].act, l.experts.list[i].gated = a, true
+			f := &l.experts.list[i]
+			f.act, f.gated, f.limit = a, true, l.FeedForward.Limit
 		}
 	}
 }

@@ -106,6 +106,10 @@ type FeedForward struct {
 	Gated      bool            `json:"gated,omitempty"`
 	Graph      json.RawMessage `json:"graph,omitempty"` // expression of Activation Composed
 
+	// Limit, if set, bounds the gate to at most Limit and what it multiplies to ±Limit, to which
+	// 1 is added (GPT-OSS): (1 + bounded up x) ⊙ act(bounded gate x).
+	Limit float32 `json:"limit,omitempty"`
+
 	// Experts, if set, are several blocks of this form, of which a router chooses some for each
 	// token.
 	Experts *Experts `json:"experts,omitempty"`
@@ -239,6 +243,7 @@ const (
 	ReLU      Activation = "relu"
 	ReLU2     Activation = "relu2" // relu(x)² (So et al. 2021)
 	SiLU      Activation = "silu"
+	QuickGELU Activation = "quick_gelu" // x·σ(1.702x)
 	Universal Activation = "universal"
 	KANSpline Activation = "kan_spline"
 	Composed  Activation = "composed"

@@ -82,6 +82,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"soft cap": a.SoftCap > 0, "scale": a.Scale > 0, "rotary": a.Rotary > 0, "no rotary beside tables": a.Rotary == 0 && len(s.Rotaries) > 0,
 				"experts": k.FeedForward.Experts != nil, "shared expert": k.FeedForward.Experts != nil && k.FeedForward.Experts.Shared > 0,
 				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
+				"limit": k.FeedForward.Limit > 0,
 				"gated": k.FeedForward.Gated, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
 				if said {
@@ -90,7 +91,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 3+3+8+5+5+7+4+16 {
+	if len(seen) != 3+3+8+5+5+8+4+17 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -221,8 +222,9 @@ func TestFieldsMatter(t *testing.T) {
 		"clamp": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
 			a.SoftCap, a.Clamp = 0, 2
 		},
+		"limit": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Limit = 0.5 },
 		"gated": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
-			f.Gated, f.Experts = false, nil
+			f.Gated, f.Experts, f.Limit = false, nil, 0
 		},
 		"experts":      func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Experts = nil },
 		"used experts": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Experts.Used = 3 },

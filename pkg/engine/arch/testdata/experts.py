@@ -1,13 +1,17 @@
 """Goldens of decoders with mixtures of experts."""
 
+import json
+
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    GptOssConfig, GptOssForCausalLM,
     GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig,
     GraniteMoeSharedForCausalLM, MixtralConfig, MixtralForCausalLM, OlmoeConfig, OlmoeForCausalLM, Qwen2MoeConfig,
     Qwen2MoeForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM,
 )
 
+from common import HERE
 from decoders import make
 from modern import FAR, LAST, OTHER, SMALL, rope
 
@@ -55,6 +59,51 @@ def granitemoe():
         943, 64, long=100)
 
 
+def gpt_oss():
+    """The second configuration's file has the experts in MXFP4."""
+    yarn = rope("yarn", factor=4.0, original_max_position_embeddings=64, beta_fast=32.0, beta_slow=1.0, truncate=False)
+    make("gpt_oss", GptOssForCausalLM, GptOssConfig(
+        **SMALL | FAR | {"max_position_embeddings": 256}, **yarn, **local(FEW), head_dim=16, sliding_window=7), 951, 64, long=200)
+    make("gpt_oss-mxfp4", GptOssForCausalLM, GptOssConfig(
+        **OTHER | {"hidden_size": 32, "intermediate_size": 64, "num_attention_heads": 4, "num_hidden_layers": 3}, **rope(), **local(MANY), head_dim=8,
+        sliding_window=5, swiglu_limit=1.5, tie_word_embeddings=True), 952, 70, flip=LAST, long=0, tune=four_bits)
+    save_mxfp4(HERE / "gpt_oss-mxfp4")
+
+
+VALUES = [0, 0.5, 1, 1.5, 2, 3, 4, 6]
+
+
+MATRICES = ("experts.gate_up_proj", "experts.down_proj")
+
+
+def four_bits(model):
+    """Rounds the experts' matrices to what MXFP4 can say."""
+    with torch.no_grad():
+        for p in (p for name, p in model.named_parameters() if name.endswith(MATRICES)):
+            rows = p.transpose(1, 2).contiguous()
+            groups = rows.reshape(*rows.shape[:2], -1, 32)
+            scale = 2.0 ** torch.floor(torch.log2(groups.abs().amax(-1, keepdim=True) / 4))
+            levels = torch.tensor(VALUES)
+            nearest = levels[((groups / scale).abs()[..., None] - levels).abs().argmin(-1)]
+            p.copy_((nearest * groups.sign() * scale).reshape(rows.shape).transpose(1, 2))
+
+
+def save_mxfp4(path):
+    """Writes the file as OpenAI's have it: blocks of two values a byte, and scales."""
+    file = path / "model.safetensors"
+    tensors = load_file(file)
+    for name in [name for name in tensors if name.endswith(MATRICES)]:
+        p = tensors.pop(name)
+        groups = p.transpose(1, 2).reshape(p.shape[0], p.shape[2], -1, 32)
+        exponent = torch.floor(torch.log2(groups.abs().amax(-1, keepdim=True) / 4))
+        codes = ((groups / 2.0**exponent).abs()[..., None] - torch.tensor(VALUES)).abs().argmin(-1) + 8 * (groups < 0)
+        tensors[name + "_blocks"] = (codes[..., ::2] + 16 * codes[..., 1::2]).to(torch.uint8)
+        tensors[name + "_scales"] = (exponent[..., 0] + 127).to(torch.uint8)
+    save_file(tensors, file, {"format": "pt"})
+    config = json.loads((path / "config.json").read_text())
+    (path / "config.json").write_text(json.dumps(config | {"quantization_config": {"quant_method": "mxfp4"}}, indent=1) + "\n")
+
+
 def fused(path):
     """The file as newer classes name its tensors: a tensor of all experts."""
     file = path / "model.safetensors"
@@ -76,4 +125,4 @@ def fused(path):
     save_file(new, file, {"format": "pt"})
 
 
-GROUPS = {f.__name__: f for f in (mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe)}
+GROUPS = {f.__name__: f for f in (mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss)}

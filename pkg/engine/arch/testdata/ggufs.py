@@ -73,7 +73,10 @@ def tensors(model, arch):
             stacks.setdefault(stack, []).append(p.detach().numpy())
             continue
         w = transform(model.config, name, p.detach().numpy())
-        if matrices := expert_matrices(name, w):
+        if name.endswith(".sinks"):
+            out[f"blk.{name.split('.')[2]}.attn_sinks.weight"] = w
+            continue
+        if matrices := expert_matrices(name, w, model.config.model_type == "gpt_oss"):
             out |= matrices
             continue
         if model.config.model_type == "bloom":
@@ -84,8 +87,22 @@ def tensors(model, arch):
     return out
 
 
-def expert_matrices(name, w):
+def gpt_oss_matrices(block, kind, w):
+    """GPT-OSS' matrices are (in, out), and the columns of gate and up are in turn."""
+    if kind.startswith("router"):
+        return {block + "ffn_gate_inp." + kind.removeprefix("router."): np.ascontiguousarray(w)}
+    end = "bias" if kind.endswith("_bias") else "weight"
+    w = w if end == "bias" else w.swapaxes(1, 2)
+    if "down" in kind:
+        return {f"{block}ffn_down_exps.{end}": np.ascontiguousarray(w)}
+    return {f"{block}ffn_{part}_exps.{end}": np.ascontiguousarray(w[:, i::2]) for i, part in enumerate(("gate", "up"))}
+
+
+def expert_matrices(name, w, sinks=False):
     """GGUF's names and values of a parameter of experts; None of another one."""
+    if found := re.fullmatch(r"model\.layers\.(\d+)\.mlp\.(router\.bias|experts\.gate_up_proj|experts\.gate_up_proj_bias|experts\.down_proj|"
+                             r"experts\.down_proj_bias|router\.weight)", name) if sinks else None:
+        return gpt_oss_matrices(f"blk.{found[1]}.", found[2], w)
     found = re.fullmatch(r"model\.layers\.(\d+)\.(?:\w+\.)?(experts\.gate_up_proj|experts\.down_proj|router\.weight|shared_mlp\.input_linear\.weight"
                          r"|shared_mlp\.output_linear\.weight|shared_expert_gate\.weight)", name)
     if not found:
@@ -362,6 +379,6 @@ def modern():
     one("seed_oss", names.SEED_OSS, judged=False)
     one("internlm3", names.LLAMA, judged=False)
     for source, arch in (("mixtral", names.LLAMA), ("qwen2_moe", names.QWEN2MOE), ("qwen3_moe", names.QWEN3MOE), ("olmoe", names.OLMOE),
-                         ("granitemoe", names.GRANITE_MOE), ("granitemoe-shared", names.GRANITE_MOE)):
+                         ("granitemoe", names.GRANITE_MOE), ("granitemoe-shared", names.GRANITE_MOE), ("gpt_oss", names.GPT_OSS)):
         one(source, arch, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))

@@ -6,7 +6,7 @@ import numpy as np
 MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
-    "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared",
+    "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
 )
 
 
@@ -44,7 +44,7 @@ def add(writer, config):
 
 def add_experts(writer, config):
     used = getattr(config, "num_experts_per_tok", 0)
-    if not used or not config.model_type.endswith(("moe", "moeshared", "mixtral")):
+    if not used or not config.model_type.endswith(("moe", "moeshared", "mixtral", "gpt_oss")):
         return
     writer.add_expert_count(getattr(config, "num_experts", None) or config.num_local_experts)
     writer.add_expert_used_count(used)
@@ -94,7 +94,7 @@ def add_rope(writer, config, dim):
 
 
 def add_windows(writer, config):
-    if config.model_type in ("mistral", "mixtral", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4") and config.sliding_window:
+    if config.model_type in ("mistral", "mixtral", "gpt_oss", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4") and config.sliding_window:
         writer.add_sliding_window(config.sliding_window)
     if config.model_type in ("olmo3", "exaone4"):
         writer.add_sliding_window_pattern([t == "sliding_attention" for t in config.layer_types])

@@ -112,7 +112,6 @@ REFUSED = {
     "LFM2-1.2B": {"model_type": "lfm2"},
     "Qwen3-Next-80B-A3B": {"model_type": "qwen3_next"},
     "Qwen3.5-0.8B": {"model_type": "qwen3_5"},
-    "GPT-OSS-20B": {"model_type": "gpt_oss"},
     "DeepSeek-V3": {"model_type": "deepseek_v3"},
     "Llama-4-Scout": {"model_type": "llama4"},
     "Gemma-3-4B": {"model_type": "gemma3"},

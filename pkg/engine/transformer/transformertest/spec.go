@@ -18,8 +18,11 @@ func Random(seed uint64) *Model {
 	return New(spec, seed)
 }
 
-// experts gives some layers experts.
+// experts gives some layers experts, and some gated blocks bounds.
 func (g *generator) experts(k *transformer.Kind) {
+	if k.FeedForward.Gated && g.one(4) {
+		k.FeedForward.Limit, k.FeedForward.Activation = 0.8, transformer.QuickGELU
+	}
 	if k.Parallel || !k.FeedForward.Gated || g.one(2) {
 		return
 	}
