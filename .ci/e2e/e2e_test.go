@@ -50,6 +50,7 @@ func TestDeployed(t *testing.T) {
 			{"a response is stored", storedResponses},
 			{"a batch survives kills and throttling", batches},
 			{"a budget is spent", spent},
+			{"traffic is played and simulated", simulated},
 			{"the function is killed in a stream", killed},
 			{"the time of the function is over", outOfTime},
 			{"the client leaves in a stream", left},

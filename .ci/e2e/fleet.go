@@ -37,12 +37,20 @@ type Fleet struct {
 	most    int
 	guard   *guard
 
-	mu    sync.Mutex
-	all   []*runtimeapi.Function
-	idle  []*runtimeapi.Function
-	begun int   // processes of ended instances
-	peak  int64 // bytes
-	inits []time.Duration
+	mu       sync.Mutex
+	all      []*runtimeapi.Function
+	idle     []*runtimeapi.Function
+	starting int   // instances that are not in all yet
+	begun    int   // processes of ended instances
+	peak     int64 // bytes
+	inits    []time.Duration
+	stays    []*Stay
+}
+
+// A Stay is an invocation's time on an instance.
+type Stay struct {
+	Taken, Freed    time.Time // with the start of the instance; Freed is zero while it runs
+	Cold, Throttled bool      // it started an instance; it has none
 }
 
 // newFleet returns the fleet of a function of the templates, without instances.
@@ -85,45 +93,55 @@ func newFleet(ctx context.Context, fn *Resource, family, binary string, by *Prin
 
 // Invoke implements [runtimeapi.Invoker].
 func (f *Fleet) Invoke(ctx context.Context, event []byte) (*runtimeapi.Response, error) {
-	one, err := f.take()
+	one, stay, err := f.take()
 	if err != nil {
 		return nil, err
 	}
 	answer, err := one.Invoke(ctx, event)
 	if err != nil {
-		f.free(one)
+		f.free(one, stay)
 		return nil, err
 	}
 	go func() { // ends with the invocation
 		<-answer.Ended()
-		f.free(one)
+		f.free(one, stay)
 	}()
 	return answer, nil
 }
 
 // take returns an idle instance, and starts one if there is none.
-func (f *Fleet) take() (*runtimeapi.Function, error) {
+func (f *Fleet) take() (one *runtimeapi.Function, stay *Stay, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	stay = &Stay{Taken: time.Now()}
+	f.stays = append(f.stays, stay)
 	if n := len(f.idle); n > 0 {
-		one := f.idle[n-1]
+		one = f.idle[n-1]
 		f.idle = f.idle[:n-1]
 		thaw(one.PID())
-		return one, nil
+		return one, stay, nil
 	}
-	if len(f.all) == f.most {
-		return nil, errThrottled
+	if len(f.all)+f.starting >= f.most {
+		stay.Throttled = true
+		return nil, stay, errThrottled
 	}
-	one, err := runtimeapi.Start(f.ctx, f.options)
+	stay.Cold = true
+	options := f.options
+	f.starting++
+	f.mu.Unlock() // instances start side by side
+	one, err = runtimeapi.Start(f.ctx, options)
+	f.mu.Lock()
+	f.starting--
 	if err == nil {
 		f.all, f.inits = append(f.all, one), append(f.inits, one.InitDuration())
 	}
-	return one, err
+	return one, stay, err
 }
 
-func (f *Fleet) free(one *runtimeapi.Function) {
+func (f *Fleet) free(one *runtimeapi.Function, stay *Stay) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	stay.Freed = time.Now()
 	f.peak = max(f.peak, peakMemory(one.PID()))
 	if slices.Contains(f.all, one) {
 		f.idle = append(f.idle, one)
@@ -134,6 +152,17 @@ func (f *Fleet) free(one *runtimeapi.Function) {
 		f.guard.watch(pids)
 		freeze(one.PID())
 	}
+}
+
+// Stays returns the invocations since the last call, of which none may run.
+func (f *Fleet) Stays() (list []Stay) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, s := range f.stays {
+		list = append(list, *s)
+	}
+	f.stays = nil
+	return list
 }
 
 // Kill kills all instances, as if their machines had failed.
@@ -149,7 +178,7 @@ func (f *Fleet) Kill() {
 func (f *Fleet) Fresh() error {
 	f.mu.Lock()
 	for range 100 { // an instance becomes idle a moment after its client has the whole answer
-		if len(f.idle) == len(f.all) {
+		if len(f.idle) == len(f.all) && f.starting == 0 {
 			break
 		}
 		f.mu.Unlock()

@@ -25,6 +25,8 @@ const (
 	kernel        = "pkg/engine/kernel"
 	sealed        = "pkg/engine/sealed"
 	transformer   = "pkg/engine/transformer"
+	estimate      = "pkg/estimate"
+	traffic       = "pkg/estimate/traffic"
 	fair          = "pkg/fair"
 	fit           = "pkg/fit"
 	grammar       = "pkg/grammar"

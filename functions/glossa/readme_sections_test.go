@@ -20,6 +20,7 @@ import (
 	"glossa/pkg/dialect/openai"
 	"glossa/pkg/dialect/responses"
 	"glossa/pkg/dialect/textsynth"
+	"glossa/pkg/price"
 	"glossa/pkg/wire"
 )
 
@@ -69,6 +70,11 @@ func replaceSections(t *testing.T, text string) string {
 			made = "| context | default | |\n|---|---|---|\n"
 			for _, c := range plan.Contexts() {
 				made += fmt.Sprintf("| `%s` | %s | %s |\n", c.Name, c.Default, c.Meaning)
+			}
+		case "prices":
+			made = "| price | US dollars | for a | date | source |\n|---|---:|---|---|---|\n"
+			for _, r := range price.AWS().Rows() {
+				made += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", r.Name, r.USD, r.Unit, r.Date, r.Source)
 			}
 		case "records":
 			made = recordTable(t)

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"glossa/pkg/app"
+	"glossa/pkg/deployment"
 	"glossa/pkg/httpx"
 )
 
@@ -20,16 +21,10 @@ const (
 	IAM  = "iam"  // by AWS: requests are signed with Signature Version 4, which uses the Authorization header
 )
 
-// Limits of Lambda. Source: AWS Lambda Developer Guide, "Lambda quotas".
-const (
-	MinMemory = 128   // MB
-	MaxMemory = 10240 // MB
-)
-
 // A Config holds the operator's settings. [Parse] makes one, with the defaults.
 type Config struct {
 	Stage       string         // in the names of stacks and in the API's own URL
-	Memory      map[string]int // of each family's function, MB; 1769 MB have one vCPU
+	Memory      map[string]int // of each family's function, MB
 	Provisioned map[string]int // provisioned instances by family
 	Reserved    map[string]int // maximum instances by family
 	Auth        string         // [Keys] or [IAM]
@@ -113,7 +108,7 @@ func Parse(get func(name string) string) (Config, error) {
 	}
 	cfg := Config{
 		Stage: p.matching("stage", stageName), Auth: p.value("auth"),
-		Memory:      p.perFamily("memory", MinMemory, MaxMemory),
+		Memory:      p.perFamily("memory", deployment.MinMemory, deployment.MaxMemory),
 		Provisioned: p.perFamily("provisioned", 0, 10000), Reserved: p.perFamily("reserved", 0, 10000),
 		Domain: p.matching("domain", domainName), Certificate: p.value("certificate"),
 		Rate: p.number("rate", p.value("rate"), 1, 10000), Burst: p.number("burst", p.value("burst"), 1, 10000),

@@ -24,19 +24,7 @@ import (
 // Architecture is the architecture of all functions, and the name of its directory in dist.
 const Architecture = "arm64"
 
-// Prices of AWS for the dashboard's costs, in dollars, in us-east-1, for arm64, in the first
-// tier. Other regions have other prices.
-//
-// Source: AWS Lambda pricing, Amazon API Gateway pricing (REST), as of 2026.
 const (
-	GBSecondPrice   = 0.0000133334
-	InvocationPrice = 0.20 / 1e6
-	RequestPrice    = 3.50 / 1e6
-)
-
-const (
-	// MaxTimeout is Lambda's limit for an invocation, and API Gateway's for a stream.
-	MaxTimeout = 15 * time.Minute
 	// briefTimeout is for families that do not stream. The SDK of Lamini's service, one of
 	// them, waits for 90 s; time beyond that would be billed without a waiting client.
 	briefTimeout = 2 * time.Minute
@@ -131,7 +119,7 @@ func function(cfg Config, f Family) Function {
 	streams := slices.ContainsFunc(f.Routes, func(r httpx.Route) bool { return r.Streams })
 	switch {
 	case streams || f.Name == batchFamily:
-		timeout = MaxTimeout
+		timeout = deployment.MaxTimeout
 	case f.Name == "embeddings" || f.Name == "ollama":
 		timeout = longTimeout
 	}
@@ -193,7 +181,7 @@ func (p *Plan) check() error {
 		if s := f.Schedule; s != nil && (s.Every < 2*time.Minute || s.Every%time.Minute != 0 || !json.Valid([]byte(s.Event))) {
 			errs = append(errs, fmt.Errorf("function %s: the schedule %+v", f.Family, *s))
 		}
-		if f.Timeout <= 0 || f.Timeout > MaxTimeout {
+		if f.Timeout <= 0 || f.Timeout > deployment.MaxTimeout {
 			errs = append(errs, fmt.Errorf("function %s: a timeout of %s", f.Family, f.Timeout))
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"glossa/infra/plan"
+	"glossa/pkg/deployment"
 )
 
 // findConstruct returns the resource of a family's construct and its name, which the CDK makes of
@@ -45,7 +46,7 @@ func (c *checker) functions() {
 		c.want(name+" architecture", r.get("Architectures"), []any{plan.Architecture})
 		c.want(name+" memory, MB", r.get("MemorySize"), f.Memory)
 		c.want(name+" timeout, s", r.get("Timeout"), f.Timeout.Seconds())
-		if f.Timeout > plan.MaxTimeout {
+		if f.Timeout > deployment.MaxTimeout {
 			c.fail(name, "%s are more than Lambda allows", f.Timeout)
 		}
 		var reserved any

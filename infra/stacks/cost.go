@@ -10,6 +10,7 @@ import (
 	"github.com/aws/jsii-runtime-go"
 
 	"glossa/infra/plan"
+	"glossa/pkg/price"
 )
 
 // costs graphs the costs of functions and the API, and of tokens that have a price.
@@ -29,27 +30,28 @@ func decimal(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 //	functions: d/1000 * MB/1024 * price of a GB-second + n * price of an invocation
 //	API: n * price of a request
 func (w *monitor) calls(a *api) (list []awscloudwatch.IMetric) {
+	aws := price.AWS()
 	for i, f := range a.functions {
 		of := dimensions{"FunctionName": f.fn.FunctionName()}
 		d, n := "d"+strconv.Itoa(i), "n"+strconv.Itoa(i)
 		list = append(list, expression(f.plan.Family,
-			fmt.Sprintf("%s/1000*%d/1024*%s+%s*%s", d, f.plan.Memory, decimal(plan.GBSecondPrice), n, decimal(plan.InvocationPrice)),
+			fmt.Sprintf("%s/1000*%d/1024*%s+%s*%s", d, f.plan.Memory, aws.Of(price.LambdaSecond(plan.Architecture)), n, aws.Of(price.LambdaRequest)),
 			map[string]awscloudwatch.IMetric{
 				d: w.metric("AWS/Lambda", "Duration", "Sum", of), n: w.metric("AWS/Lambda", "Invocations", "Sum", of),
 			}))
 	}
-	return append(list, expression("REST API", "n*"+decimal(plan.RequestPrice), map[string]awscloudwatch.IMetric{
+	return append(list, expression("REST API", "n*"+aws.Of(price.APIRequest).String(), map[string]awscloudwatch.IMetric{
 		"n": w.metric("AWS/ApiGateway", "Count", "Sum", dimensions{"ApiName": &a.name}),
 	}))
 }
 
 // tokens returns the cost of the tokens of each model with a price: $ = (in·a + out·b) / 10⁶.
 func (w *monitor) tokens() (list []awscloudwatch.IMetric) {
-	for i, price := range w.plan.Config.Prices {
-		of := dimensions{"model": jsii.String(price.Model)}
+	for i, model := range w.plan.Config.Prices {
+		of := dimensions{"model": jsii.String(model.Model)}
 		in, out := "in"+strconv.Itoa(i), "out"+strconv.Itoa(i)
-		list = append(list, expression(price.Model,
-			fmt.Sprintf("(%s*%s+%s*%s)/1000000", in, decimal(price.In), out, decimal(price.Out)),
+		list = append(list, expression(model.Model,
+			fmt.Sprintf("(%s*%s+%s*%s)/1000000", in, decimal(model.In), out, decimal(model.Out)),
 			map[string]awscloudwatch.IMetric{in: w.emitted("tokens_in", "Sum", of), out: w.emitted("tokens_out", "Sum", of)}))
 	}
 	return list

@@ -54,6 +54,17 @@ type load struct {
 	layers, head int64 // weights multiplied for a token, and for its logits
 }
 
+// Load returns the work of a model in a format: the bytes of the weights that a pass reads,
+// and the multiply-adds of its layers for a token.
+func (m *Model) Load(format transformer.Format) (bytes, operations int64) {
+	l := m.load(format)
+	return l.bytes, l.layers
+}
+
+// Format returns the format of the weights when they are read in format, as [Result.Quant]
+// names it.
+func (m *Model) Format(format transformer.Format) string { return m.resolve(format).String() }
+
 func (m *Model) load(format transformer.Format) (l load) {
 	for i := range m.Weights.Decoder {
 		for _, x := range matrices(&m.Weights.Decoder[i]) {

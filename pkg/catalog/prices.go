@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"glossa/pkg/llm"
@@ -50,8 +51,8 @@ func (it *item) price(name string, raw json.RawMessage) (p llm.USD) {
 		return 0
 	}
 	err := json.Unmarshal(raw, &p)
-	if err == nil && p > maxPrice {
-		err = fmt.Errorf("it is %s US dollars: the highest price is %s", p, maxPrice)
+	if err == nil {
+		err = checkPrice(p)
 	}
 	if err != nil {
 		it.wrong("/prices/"+name, "%v", err)
@@ -59,11 +60,37 @@ func (it *item) price(name string, raw json.RawMessage) (p llm.USD) {
 	return p
 }
 
+func checkPrice(p llm.USD) error {
+	if p > maxPrice {
+		return fmt.Errorf("it is %s US dollars: the highest price is %s", p, maxPrice)
+	}
+	return nil
+}
+
 // perToken reads a price for a million tokens, and returns that of one.
 func (it *item) perToken(name string, raw json.RawMessage) llm.USD {
-	p := it.price(name, raw)
-	if p%million != 0 {
-		it.wrong("/prices/"+name, "it has more than 6 decimals")
+	p, err := perToken(it.price(name, raw))
+	if err != nil {
+		it.wrong("/prices/"+name, "%v", err)
 	}
-	return p / million
+	return p
+}
+
+// perToken returns the price of a token from that of a million.
+func perToken(p llm.USD) (llm.USD, error) {
+	if p%million != 0 {
+		return p / million, errors.New("it has more than 6 decimals")
+	}
+	return p / million, nil
+}
+
+// PricesPerMillion returns the prices of a record with these prices of a million tokens, or
+// rejects them as a record does.
+func PricesPerMillion(input, output llm.USD) (*llm.Prices, error) {
+	in, err := perToken(input)
+	out, err2 := perToken(output)
+	if err = errors.Join(err, err2, checkPrice(input), checkPrice(output)); err != nil {
+		return nil, err
+	}
+	return &llm.Prices{Input: in, CachedInput: in, Output: out}, nil
 }

@@ -4,6 +4,8 @@
 // these names. It refuses to know how a deployment is made.
 package deployment
 
+import "time"
+
 // Outputs of the stacks.
 const (
 	TableOutput  = "TableName"  // the DynamoDB table of model records, accounts and budgets
@@ -28,6 +30,16 @@ const (
 	Checkpoints = "checkpoints" // runs and published models
 	Uploads     = "uploads"     // parts of uploads that are not published yet
 	Batches     = "batches"     // files and batches of clients
+)
+
+// Limits of a Lambda function.
+//
+// Source: AWS Lambda Developer Guide, "Lambda quotas" and "Configure Lambda function memory".
+const (
+	MinMemory     = 128              // MB (2^20 bytes)
+	MaxMemory     = 10240            // MB
+	MemoryPerVCPU = 1769             // MB that have one vCPU; processors grow with the memory
+	MaxTimeout    = 15 * time.Minute // of an invocation; API Gateway's of a stream too
 )
 
 // StartBatches is what the schedule of the function of batches sends it: {"batches": StartBatches}.

@@ -46,7 +46,7 @@ func (g *generation) need() (need int64) {
 	m := g.engine.model
 	for _, p := range g.prompts {
 		capacity := g.capacity(p)
-		row := m.CacheBytes(capacity) + logitBytes*int64(m.Vocab)
+		row := RowMemory(m.CacheBytes(capacity), m.Vocab)
 		if g.tokens || g.bestOf > g.n {
 			described := capacity
 			if g.score {
@@ -60,6 +60,10 @@ func (g *generation) need() (need int64) {
 	}
 	return need
 }
+
+// RowMemory returns the memory of a completion with a cache of so many bytes and a vocabulary,
+// in addition to the weights, if its tokens are not described.
+func RowMemory(cache int64, vocab int) int64 { return cache + logitBytes*int64(vocab) }
 
 // affords rejects a request that could take more memory than allowed.
 func (c *core) affords(need int64, askFor string) error {

@@ -20,10 +20,10 @@ type Computer struct {
 	Request  llm.USD // for a request, whatever it takes
 }
 
-// cost returns the cost of a request that takes d; a begun millisecond is billed whole.
+// Cost returns the cost of a request that takes d; a begun millisecond is billed whole.
 //
 // Source: AWS Lambda Pricing, "duration ... rounded up to the nearest 1 ms".
-func (c *Computer) cost(d time.Duration) llm.USD {
+func (c *Computer) Cost(d time.Duration) llm.USD {
 	ms := int64((max(0, d) + time.Millisecond - 1) / time.Millisecond)
 	const unit = 1024 * 1000 // MiB and milliseconds of a GB-second
 	sum := c.GBSecond.Times(c.MiB).Times(ms)
@@ -74,9 +74,9 @@ func (p pricer) cost(rec *httpx.Record, call *intercept.Call, before time.Durati
 		return p.prices.Cost(used, p.requests(call))
 	}
 	rec.Computed = max(before, time.Since(rec.Start))
-	sum := p.computer.cost(rec.Computed)
+	sum := p.computer.Cost(rec.Computed)
 	if before > 0 {
-		sum -= p.computer.cost(before)
+		sum -= p.computer.Cost(before)
 	}
 	return llm.KnownCost(sum)
 }

@@ -170,10 +170,10 @@ func TestComputer(t *testing.T) {
 	})
 	// A begun millisecond, and a begun picodollar, count whole.
 	small := &Computer{MiB: 128, GBSecond: 1}
-	if got := small.cost(time.Nanosecond); got != 1 {
+	if got := small.Cost(time.Nanosecond); got != 1 {
 		t.Errorf("%d", got)
 	}
-	if got := (&Computer{MiB: 1024, GBSecond: 1e12}).cost(1500 * time.Microsecond); got != 2e9 {
+	if got := (&Computer{MiB: 1024, GBSecond: 1e12}).Cost(1500 * time.Microsecond); got != 2e9 {
 		t.Errorf("%d", got)
 	}
 }

@@ -7,7 +7,7 @@ func Glossa() *Table {
 	dialect := Layer{Floor: 4, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/chat", "pkg/openaiapi"}}
 	aws := []string{"github.com/aws"}
 	function := Layer{Floor: 7, May: []string{"pkg/app"}, Never: []string{
-		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/meter/prom", "pkg/cloud", "pkg/terminal", "pkg/repl", "pkg/llm/llmtest", "pkg/table/tabletest",
+		"pkg/starter", "pkg/starter/*", "pkg/train", "pkg/estimate", "pkg/estimate/traffic", "pkg/meter/prom", "pkg/cloud", "pkg/terminal", "pkg/repl", "pkg/llm/llmtest", "pkg/table/tabletest",
 		"pkg/bucket/buckettest", "pkg/engine/checkpoint/checkpointtest", "pkg/tokenizer/internal/tokenizertest", "pkg/tokenizer/internal/gguftest",
 		"pkg/engine/transformer/transformertest",
 	}}
@@ -94,12 +94,12 @@ func Glossa() *Table {
 			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
 			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/deployment", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
 			"infra/policy":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan"}},
-			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan", "infra/policy"}, Outside: aws},
+			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "pkg/price", "infra/plan", "infra/policy"}, Outside: aws},
 		},
 	}
-	maps.Copy(t.Rows, backends(aws))
-	maps.Copy(t.Rows, grammars())
-	maps.Copy(t.Rows, tokenizers())
+	for _, more := range []map[string]Layer{backends(aws), grammars(), tokenizers(), estimates()} {
+		maps.Copy(t.Rows, more)
+	}
 	t.guard()
 	return t
 }
@@ -145,6 +145,15 @@ func grammars() map[string]Layer {
 		"pkg/grammar/jsonschema": {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
 		"pkg/grammar/gbnf":       {Floor: 0, May: []string{"pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/fault"}},
 		"pkg/grammar/calls":      {Floor: 0, May: []string{"pkg/toolcall", "pkg/grammar/automaton", "pkg/grammar/pushdown", "pkg/grammar/jsonschema"}},
+	}
+}
+
+// estimates returns the rows of prices and of plans before a deployment.
+func estimates() map[string]Layer {
+	return map[string]Layer{
+		"pkg/price":            {Floor: 0, May: []string{"pkg/llm"}},
+		"pkg/estimate":         {Floor: 3, May: []string{"pkg/estimate/traffic", "pkg/llm", "pkg/memory", "pkg/deployment", "pkg/fit", "pkg/price", "pkg/meter"}},
+		"pkg/estimate/traffic": {Floor: 0},
 	}
 }
 
