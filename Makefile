@@ -401,7 +401,8 @@ destroy: build .cache/cdk/installed ## remove the deployment, except for the tab
 	cd infra && ../$(CDK) destroy --all $(ARGS)
 
 .PHONY: check-infra
-check-infra: ## vet and test the stacks; go test ./infra/stacks -tags cdk -update rewrites their golden templates
+check-infra: ## vet, test and lint the stacks (needs python3); go test ./infra/stacks -tags cdk -update rewrites their golden templates
 	$(GO) vet -tags cdk ./infra/...
 	$(GO) run $(STATICCHECK) -tags cdk -checks all ./infra/...
 	$(GO) test -tags cdk ./infra/...
+	.ci/infra/run

@@ -33,6 +33,12 @@ const (
 	longTimeout = 10 * time.Minute
 )
 
+// Values from which alarms fire.
+const (
+	DurationShare = 0.9  // of a function's timeout
+	ErrorShare    = 0.05 // of the API's requests, answered 5xx
+)
+
 // A Plan describes a deployment.
 type Plan struct {
 	Config    Config

@@ -93,14 +93,37 @@ func (c *checker) gateway() {
 		c.want(name+" burst", settings[0]["ThrottlingBurstLimit"], c.plan.Config.Burst)
 	}
 	c.responses()
-	for _, name := range c.API.of("AWS::ApiGateway::DomainName") {
-		c.want(name+" TLS", c.API.Resources[name].get("SecurityPolicy"), "TLS_1_2")
+	c.domain()
+}
+
+// domain requires that a custom domain, if the operator chose one, has the operator's
+// certificate and leads to the API's stage, without a path of its own.
+func (c *checker) domain() {
+	domains, mappings := c.API.of("AWS::ApiGateway::DomainName"), c.API.of("AWS::ApiGateway::BasePathMapping")
+	if c.plan.Config.Domain == "" {
+		c.want("domains", len(domains), 0)
+		c.want("mappings of domains", len(mappings), 0)
+		c.want("DomainTarget", c.API.Outputs["DomainTarget"].Value, nil)
+		return
 	}
-	domains := 0
-	if c.plan.Config.Domain != "" {
-		domains = 1
+	c.want("domains", len(domains), 1)
+	c.want("mappings of domains", len(mappings), 1)
+	for _, name := range domains {
+		r := c.API.Resources[name]
+		c.want(name+" name", r.get("DomainName"), c.plan.Config.Domain)
+		c.want(name+" certificate", r.get("RegionalCertificateArn"), c.plan.Config.Certificate)
+		c.want(name+" endpoint", r.get("EndpointConfiguration", "Types"), []any{"REGIONAL"})
+		c.want(name+" TLS", r.get("SecurityPolicy"), "TLS_1_2")
+		c.want("DomainTarget", c.text(c.API.Outputs["DomainTarget"].Value), "${"+name+".RegionalDomainName}")
 	}
-	c.want("domains", len(c.API.of("AWS::ApiGateway::DomainName")), domains)
+	reference := func(t string) string { return "${" + append(c.API.of(t), "nothing")[0] + "}" }
+	for _, name := range mappings {
+		r := c.API.Resources[name]
+		c.want(name+" path", r.get("BasePath"), nil)
+		c.want(name+" domain", c.text(r.get("DomainName")), reference("AWS::ApiGateway::DomainName"))
+		c.want(name+" API", c.text(r.get("RestApiId")), reference("AWS::ApiGateway::RestApi"))
+		c.want(name+" stage", c.text(r.get("Stage")), reference("AWS::ApiGateway::Stage"))
+	}
 }
 
 // responses checks the answers of API Gateway itself: pages of other origins can read

@@ -149,8 +149,8 @@ func (c *checker) bucket() {
 		}
 		c.want(name+" ACL", r.get("AccessControl"), nil)
 		encryption := objects(r.list("BucketEncryption", "ServerSideEncryptionConfiguration"))
-		if len(encryption) != 1 || encryption[0]["ServerSideEncryptionByDefault"] == nil {
-			c.fail(name, "it is not encrypted")
+		if len(encryption) != 1 || !reflect.DeepEqual(encryption[0]["ServerSideEncryptionByDefault"], map[string]any{"SSEAlgorithm": "AES256"}) {
+			c.fail(name, "it is not encrypted with S3's own keys")
 		}
 		c.lifecycle(name, objects(r.list("LifecycleConfiguration", "Rules")))
 		c.requireTLS(name)

@@ -189,6 +189,7 @@ func dataBreaches() []breach {
 		{"bucket", bucket, "", set(nil, "PublicAccessBlockConfiguration")},
 		{"bucket", bucket, "", set("PublicRead", "AccessControl")},
 		{"bucket", bucket, "", set(nil, "BucketEncryption")},
+		{"bucket", bucket, "", set(map[string]any{"SSEAlgorithm": "aws:kms"}, "BucketEncryption", "ServerSideEncryptionConfiguration", "ServerSideEncryptionByDefault")},
 		{"bucket", bucket, "", set("Disabled", "LifecycleConfiguration", "Rules", "Status")},
 		{"bucket", bucket, "", set(30.0, "LifecycleConfiguration", "Rules", "ExpirationInDays")},
 		{"bucket", bucket, "", func(_ *Templates, r *Resource) { objects(r.list("LifecycleConfiguration", "Rules"))[1]["Prefix"] = "" }},
@@ -298,6 +299,9 @@ func apiBreaches() []breach {
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set("Invocations", "MetricName")},
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set("breaching", "TreatMissingData")},
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set([]any{"arn"}, "AlarmActions")},
+		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set("LessThanThreshold", "ComparisonOperator")},
+		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set(100.0, "Threshold")},
+		{"alarms", "AWS::CloudWatch::Alarm", "alphaDuration", set(900000.0, "Threshold")},
 		{"alarms", "AWS::CloudWatch::Dashboard", "", func(t *Templates, _ *Resource) { t.Watch.Resources = nil }},
 	}
 }
@@ -345,11 +349,49 @@ func topicBreaches() (list []breach) {
 	return list
 }
 
+// prodBreaches breaks what only the variant prod has: a domain, provisioned and reserved instances.
+func prodBreaches() []breach {
+	const domain, mapping = "AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping"
+	const alias, fn = "AWS::Lambda::Alias", "AWS::Lambda::Function"
+	return []breach{
+		{"gateway", domain, "", remove},
+		{"gateway", domain, "", set("other.example.com", "DomainName")},
+		{"gateway", domain, "", set("arn:aws:acm:eu-west-1:123456789012:certificate/other", "RegionalCertificateArn")},
+		{"gateway", domain, "", set([]any{"EDGE"}, "EndpointConfiguration", "Types")},
+		{"gateway", domain, "", set("TLS_1_0", "SecurityPolicy")},
+		{"gateway", domain, "", func(t *Templates, _ *Resource) { delete(t.API.Outputs, "DomainTarget") }},
+		{"gateway", mapping, "", remove},
+		{"gateway", mapping, "", set("v1", "BasePath")},
+		{"gateway", mapping, "", set("other", "DomainName")},
+		{"gateway", mapping, "", set("other", "RestApiId")},
+		{"gateway", mapping, "", set("other", "Stage")},
+		{"gateway", mapping, "", add(mapping, nil)},
+		{"functions", alias, "openai", set(nil, "ProvisionedConcurrencyConfig")},
+		{"functions", alias, "openai", set(1.0, "ProvisionedConcurrencyConfig", "ProvisionedConcurrentExecutions")},
+		{"functions", fn, "openai", set(nil, "ReservedConcurrentExecutions")},
+		{"functions", fn, "lamini", set(4.0, "ReservedConcurrentExecutions")},
+	}
+}
+
+// iamBreaches lets callers in without signatures, where the operator asked for them.
+func iamBreaches() []breach {
+	const method, url, permission, fn = "AWS::ApiGateway::Method", "AWS::Lambda::Url", "AWS::Lambda::Permission", "AWS::Lambda::Function"
+	public := map[string]any{"FunctionName": "other", "Principal": "*", "Action": "lambda:InvokeFunctionUrl", "FunctionUrlAuthType": "NONE"}
+	return []breach{
+		{"paths", method, "Apiv1chatcompletions", set("NONE", "AuthorizationType")},
+		{"doors", url, "alpha", set("NONE", "AuthType")},
+		{"doors", url, "alpha", add(permission, public)},
+		{"functions", fn, "alpha", set(nil, "Environment", "Variables", "GLOSSA_OPEN")},
+		{"gateway", "AWS::ApiGateway::GatewayResponse", "", add("AWS::ApiGateway::GatewayResponse", map[string]any{"ResponseType": "MISSING_AUTHENTICATION_TOKEN"})},
+	}
+}
+
 // TestBreaches breaks each rule in every way, and expects that rule to report it.
 func TestBreaches(t *testing.T) {
 	broken := map[string]int{}
 	for variant, breaches := range map[string][]breach{
-		"dev": slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()), "prod": topicBreaches(),
+		"dev":  slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()),
+		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(),
 	} {
 		for _, b := range breaches {
 			p, templates := golden(t, variant)

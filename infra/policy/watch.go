@@ -10,7 +10,7 @@ import (
 
 // alarms requires the alarms of each function, of the API and of the table.
 func (c *checker) alarms() {
-	watched := map[string]bool{}
+	watched, thresholds := map[string]bool{}, c.thresholds()
 	var topic any
 	if names := c.Watch.of("AWS::SNS::Topic"); len(names) > 0 {
 		topic = []any{map[string]any{"Ref": names[0]}}
@@ -18,23 +18,34 @@ func (c *checker) alarms() {
 	for _, name := range c.Watch.of("AWS::CloudWatch::Alarm") {
 		r := c.Watch.Resources[name]
 		for _, d := range objects(r.list("Dimensions")) {
-			watched[fmt.Sprintf("%v %v", r.get("MetricName"), c.text(d["Value"]))] = true
+			what := fmt.Sprintf("%v %v", r.get("MetricName"), c.text(d["Value"]))
+			watched[what] = true
+			c.want(name+" threshold", r.get("Threshold"), thresholds[what])
 		}
 		c.want(name+" without data", r.get("TreatMissingData"), "notBreaching")
+		c.want(name+" comparison", r.get("ComparisonOperator"), "GreaterThanOrEqualToThreshold")
 		c.want(name+" actions", r.get("AlarmActions"), topic)
 	}
-	want := map[string]bool{"5XXError glossa-" + c.plan.Config.Stage: true}
-	for _, name := range c.Data.of("AWS::DynamoDB::Table") {
-		want["ReadThrottleEvents ${"+name+"}"], want["WriteThrottleEvents ${"+name+"}"] = true, true
-	}
-	for _, f := range c.plan.Functions {
-		fn, _ := c.findConstruct(f.Family, "Function")
-		for _, metric := range []string{"Errors", "Throttles", "Duration"} {
-			want[metric+" ${"+fn+"}"] = true
-		}
+	want := map[string]bool{}
+	for what := range thresholds {
+		want[what] = true
 	}
 	c.want("alarms", watched, want)
 	c.want("dashboards", len(c.Watch.of("AWS::CloudWatch::Dashboard")), 1)
+}
+
+// thresholds returns the values from which alarms fire, by the metric and what it measures.
+func (c *checker) thresholds() map[string]any {
+	all := map[string]any{"5XXError glossa-" + c.plan.Config.Stage: plan.ErrorShare}
+	for _, name := range c.Data.of("AWS::DynamoDB::Table") {
+		all["ReadThrottleEvents ${"+name+"}"], all["WriteThrottleEvents ${"+name+"}"] = 1, 1
+	}
+	for _, f := range c.plan.Functions {
+		fn, _ := c.findConstruct(f.Family, "Function")
+		all["Errors ${"+fn+"}"], all["Throttles ${"+fn+"}"] = 1, 1
+		all["Duration ${"+fn+"}"] = plan.DurationShare * float64(f.Timeout.Milliseconds()) // ms
+	}
+	return all
 }
 
 // topic requires, if alarms have a receiver, one topic to which only the alarms may

@@ -33,7 +33,7 @@ func newMonitor(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
 		w.watchFunction(f)
 	}
 	w.alarm("ApiErrors", "the API answered 5xx to one request in twenty for ten minutes",
-		w.metric("AWS/ApiGateway", "5XXError", "Average", dimensions{"ApiName": &a.name}), 0.05, 2)
+		w.metric("AWS/ApiGateway", "5XXError", "Average", dimensions{"ApiName": &a.name}), plan.ErrorShare, 2)
 	for _, name := range []string{"ReadThrottleEvents", "WriteThrottleEvents"} {
 		w.alarm(name, "DynamoDB throttles requests: this key or partition has too many callers",
 			w.metric("AWS/DynamoDB", name, "Sum", dimensions{"TableName": d.table.TableName()}), 1, 1)
@@ -41,16 +41,13 @@ func newMonitor(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
 	w.dashboard(d, a)
 }
 
-// durationThreshold is the share of a function's timeout at which the duration alarm fires.
-const durationThreshold = 0.9
-
 func (w *monitor) watchFunction(f *function) {
 	family, of := f.plan.Family, dimensions{"FunctionName": f.fn.FunctionName()}
 	w.alarm(family+"Errors", family+" crashed or ran out of time", w.metric("AWS/Lambda", "Errors", "Sum", of), 1, 1)
 	w.alarm(family+"Throttles", family+" has no more instances: raise the account's quota or context reserved",
 		w.metric("AWS/Lambda", "Throttles", "Sum", of), 1, 1)
 	w.alarm(family+"Duration", family+" is close to its timeout",
-		w.metric("AWS/Lambda", "Duration", "Maximum", of), durationThreshold*float64(f.plan.Timeout.Milliseconds()), 1)
+		w.metric("AWS/Lambda", "Duration", "Maximum", of), plan.DurationShare*float64(f.plan.Timeout.Milliseconds()), 1)
 }
 
 // alarm adds an alarm that fires when a metric is at least the threshold for a number of
