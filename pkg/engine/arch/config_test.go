@@ -187,6 +187,7 @@ func TestHostileTensors(t *testing.T) {
 		{"llama", "rank", func(all map[string]stored) { all["model.norm.weight"] = numbers(0, 1, 32) }, `shape [1 32], but the configuration has [32]`},
 		{"llama", "transposed", func(all map[string]stored) { all["model.layers.0.mlp.up_proj.weight"] = numbers(0, 32, 96) }, `shape [32 96], but the configuration has [96 32]`},
 		{"llama", "type", func(all map[string]stored) { all["model.norm.weight"] = stored{"I32", []int{32}, make([]byte, 128)} }, `tensor "model.norm.weight": weights of type I32 are not supported`},
+		{"granitemoe", "experts", func(all map[string]stored) { delete(all, "model.layers.1.block_sparse_moe.input_linear.weight") }, `tensor "layers.1.block_sparse_moe.input_linear.weight": missing`},
 		{"gptj", "bias", func(all map[string]stored) { delete(all, "lm_head.bias") }, `tensor "lm_head.bias": missing`},
 		{"m2m_100", "copy", func(all map[string]stored) { all["lm_head.weight"] = numbers(0, 2, 24) }, `tensor "lm_head.weight": shape [2 24]`},
 	} {

@@ -39,7 +39,7 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *tr
 		b.interleavedExperts(o, at(n.interleaved, layer), e.Count, ffn)
 		return
 	}
-	if name := at(n.stacked.gateUp, layer); n.stacked.gateUp != "" && b.has(name) {
+	if name := at(n.stacked.gateUp, layer); n.up == "" || n.stacked.gateUp != "" && b.has(name) {
 		both, down := b.stacked(name, e.Count, 2*ffn, width), b.stacked(at(n.stacked.down, layer), e.Count, width, ffn)
 		for i := range e.Count {
 			o.Experts = append(o.Experts, transformer.Expert{

@@ -1,6 +1,7 @@
 package transformer_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -50,5 +51,27 @@ func TestRouterFormat(t *testing.T) {
 	}
 	if exact != 2*len(m.Spec.Decoder) {
 		t.Errorf("%d routers and gates", exact)
+	}
+}
+
+// Of equal logits those of the lowest indices are used.
+func TestEqualLogits(t *testing.T) {
+	for _, c := range []struct {
+		logits []float32
+		want   []int
+	}{
+		{[]float32{0, 0, 0, 0}, []int{0, 1}},
+		{[]float32{1, 2, 1, 1}, []int{0, 1}},
+		{[]float32{-1, 3, 0, 3, 3}, []int{1, 3}},
+		{[]float32{1, 1, 1, 2}, []int{0, 3}},
+	} {
+		e := transformer.Experts{Count: len(c.logits), Used: 2, Renormalised: true}
+		chosen, shares := e.Choose(c.logits)
+		if !slices.Equal(chosen, c.want) {
+			t.Errorf("%v: experts %v, want %v", c.logits, chosen, c.want)
+		}
+		if sum := shares[0] + shares[1]; sum < 0.9999 || sum > 1.0001 {
+			t.Errorf("%v: the shares are %v", c.logits, shares)
+		}
 	}
 }
