@@ -29,7 +29,7 @@ func prefixes() []mutant {
 		{"prefixes: a model that opens takes its memory back", local, "Loader.Open", "l.cfg.Prefixes.Shrink() >= muchFreed", "false", local, "^TestPrefixesYield$"},
 		{"prefixes: archived texts are those of an owner", engine, "archivedTexts.begin", "key.owner", `""`, engine, "^TestNotArchived$"},
 		{"prefixes: archived texts are those of a model", engine, "archivedTexts.begin", "a.model", `""`, engine, "^TestNotArchived$"},
-		{"prefixes: rings are archived", engine, "prefixTree.archiveMatch", "r.block.Whole()", "false", engine, "^TestArchivedPrefix$"},
+		{"prefixes: rings are archived", engine, "prefixNode.archivableRings", "r.block.Whole()", "false", engine, "^TestArchivedPrefix$"},
 		{"prefixes: reading is given up in time", engine, "archivedTexts.patience", "time.Duration(a.took * float64(tokens))", "time.Hour", engine, "^TestUselessArchive$"},
 		{"prefixes: a slow store rests", engine, "prefixCache.recall", "p.archive.Rest()", "", engine, "^TestUselessArchive$"},
 		{"prefixes: the tokens of a block are compared", sealed, "Chain.open", "!slices.Equal(plain[end:], appendTokens(nil, tokens))", "false", sealed, "^TestSealedTokens$"},

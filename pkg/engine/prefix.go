@@ -132,7 +132,7 @@ func (p *prefixCache) fork(ids []int, least, capacity int) (c *transformer.Cache
 	live, mark, n, shared := p.matchLive(key, ids, best.n)
 	if known = max(known, shared); live == nil && best.n > least {
 		t.use(&best)
-		t.archiveMatch(&best)
+		t.archiveMatch(&best, ids)
 	}
 	p.memory.mu.Unlock()
 	switch {

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -103,11 +104,11 @@ func (p *prefixCache) recall(ctx context.Context, ids []int, capacity int) {
 		return
 	}
 	key := prefixKey{p.owner, p.model.Long(min(capacity, p.model.Context))}
-	links := p.archive.links(key, ids[:len(ids)-1])
 	known := p.known(key, ids)
 	if len(ids)-known <= recallAt || p.size(len(ids)) > p.memory.limit() {
 		return
 	}
+	links := p.archive.links(key, ids[:len(ids)-1])
 	reading, cancel := context.WithTimeout(ctx, p.archive.patience(len(ids)-known))
 	defer cancel()
 	ahead := 1 // most prompts begin with nothing that is archived
@@ -207,26 +208,34 @@ func (p *prefixCache) restore(key prefixKey, ids []int, from int, blocks []archi
 	p.memory.evict(limit)
 }
 
-// archiveMatch archives what a prompt has found of a text, since others may begin with it too;
-// memory.mu is held.
-func (t *prefixTree) archiveMatch(m *prefixMatch) {
-	a := t.texts.archive
-	if a == nil {
+// archiveMatch archives the whole blocks that a prompt, ids, has found of a text, since others
+// may begin with them too; memory.mu is held.
+func (t *prefixTree) archiveMatch(m *prefixMatch, ids []int) {
+	a, found := t.texts.archive, m.nodes[:m.n/blockTokens]
+	if a == nil || !slices.ContainsFunc(found, (*prefixNode).archivable) {
 		return
 	}
-	chain := a.begin(t.key)
-	for _, n := range m.nodes {
-		if len(n.ids) < blockTokens {
-			break
-		}
-		chain = chain.Next(n.ids)
+	for i, link := range a.links(t.key, ids[:len(found)*blockTokens]) {
+		n := found[i]
 		if !n.archived {
-			t.texts.archiveBlock(sealed.Block{Chain: chain, Kind: allKind, Tokens: n.ids}, n.block, &n.archived)
+			t.texts.archiveBlock(link, n.block, &n.archived)
 		}
-		if r := n.ringsTo(n.block.To); r != nil && !r.archived && r.block.Whole() {
-			t.texts.archiveBlock(sealed.Block{Chain: chain, Kind: ringKind, Tokens: n.ids}, r.block, &r.archived)
+		if r := n.archivableRings(); r != nil {
+			link.Kind = ringKind
+			t.texts.archiveBlock(link, r.block, &r.archived)
 		}
 	}
+}
+
+// archivable reports whether n has something that is not archived.
+func (n *prefixNode) archivable() bool { return !n.archived || n.archivableRings() != nil }
+
+// archivableRings returns the rings of n that reach its end, unless they are archived.
+func (n *prefixNode) archivableRings() *prefixRings {
+	if r := n.ringsTo(n.block.To); r != nil && !r.archived && r.block.Whole() {
+		return r
+	}
+	return nil
 }
 
 // archiveBlock archives a block in the background. archived is true while that may succeed;

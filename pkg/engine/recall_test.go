@@ -138,6 +138,19 @@ func TestNotArchived(t *testing.T) {
 	}
 }
 
+// What only one of two prompts goes on with is not archived, though its block begins alike.
+func TestArchivedBlocks(t *testing.T) {
+	test := newArchiveTest(t, random)
+	e, archive := test.process("m", 0)
+	for _, text := range asked(strings.Repeat("a", 200), strings.Repeat("b", 200)) {
+		computed(t, e, sampled(1, text))
+	}
+	archive.Flush(t.Context())
+	if files, err := filepath.Glob(filepath.Join(test.dir, "*")); err != nil || len(files) != 690/blockTokens {
+		t.Errorf("%d blocks of 690 common tokens: %v", len(files), err)
+	}
+}
+
 // A store that is slower than computing is given up, and asked less; damaged blocks are
 // computed.
 func TestUselessArchive(t *testing.T) {
