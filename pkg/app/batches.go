@@ -24,15 +24,11 @@ func (a *App) openBatches() (*batchWork, error) {
 	}
 	cfg := batch.Config{Runner: runner{a}, Endpoints: batches.Endpoints()}
 	if bucket.IsURL(a.cfg.Batches) {
-		name, prefix, err := bucket.Parse(a.cfg.Batches)
+		b, err := a.cloud.bucket(a.cfg.Batches)
 		if err != nil {
 			return nil, err
 		}
-		place, err := a.cloud.s3(bucket.Config{Bucket: name, Prefix: prefix})
-		if err != nil {
-			return nil, err
-		}
-		cfg.Store = inbucket.New(bucket.NewBucket(place))
+		cfg.Store = inbucket.New(b)
 	} else {
 		store, err := batch.OpenDirectory(a.cfg.Batches)
 		if err != nil {

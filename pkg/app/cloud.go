@@ -63,6 +63,19 @@ func (c *cloud) files(place bucket.Config) (*bucket.FS, error) {
 	return bucket.New(place), nil
 }
 
+// bucket returns the bucket at s3://bucket/prefix.
+func (c *cloud) bucket(url string) (*bucket.Bucket, error) {
+	name, prefix, err := bucket.Parse(url)
+	if err != nil {
+		return nil, err
+	}
+	place, err := c.s3(bucket.Config{Bucket: name, Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	return bucket.NewBucket(place), nil
+}
+
 // s3 adds the credentials, the region and the endpoint to a place in S3.
 func (c *cloud) s3(place bucket.Config) (bucket.Config, error) {
 	cfg, err := c.region("")

@@ -41,15 +41,8 @@ func (a *App) prefixStore() (sealed.Store, error) {
 	if !bucket.IsURL(a.cfg.Prefixes) {
 		return sealed.OpenDirectory(a.cfg.Prefixes, cmp.Or(a.cfg.PrefixesSize, DefaultPrefixesSize))
 	}
-	name, prefix, err := bucket.Parse(a.cfg.Prefixes)
-	if err != nil {
-		return nil, err
-	}
-	place, err := a.cloud.s3(bucket.Config{Bucket: name, Prefix: prefix})
-	if err != nil {
-		return nil, err
-	}
-	return prefixBucket{bucket.NewBucket(place)}, nil
+	b, err := a.cloud.bucket(a.cfg.Prefixes)
+	return prefixBucket{b}, err
 }
 
 // A prefixBucket is a store of computed prompts in a bucket, whose rules remove what is old.

@@ -187,7 +187,7 @@ func (b *bench) repeat(ctx context.Context, r *Result, tokens int, at bound, run
 		rates = append(rates, float64(runs)*float64(tokens)/elapsed.Seconds())
 	}
 	b.machine.measure()
-	r.TokensPerSecond, r.LimitFraction = median(rates), nil
+	r.TokensPerSecond, r.LimitFraction = Median(rates), nil
 	b.machine.limit = at.raise(b.machine.limit, 1/passes(slices.Max(rates), at))
 	r.Limit = b.machine.limit
 	if least := at.least(r.Limit, at.tokens, at.outputs); least > 0 {
@@ -199,8 +199,9 @@ func (b *bench) repeat(ctx context.Context, r *Result, tokens int, at bound, run
 // passes returns the passes of a second at a rate of tokens.
 func passes(rate float64, at bound) float64 { return rate / float64(at.tokens) }
 
-func median(values []float64) float64 {
-	slices.Sort(values)
+// Median returns the median of some values.
+func Median(values []float64) float64 {
+	values = slices.Sorted(slices.Values(values))
 	n := len(values)
 	return (values[(n-1)/2] + values[n/2]) / 2
 }

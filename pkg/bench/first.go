@@ -34,7 +34,7 @@ func FirstToken(name string, cfg Config) (time.Duration, error) {
 		}
 		times = append(times, took.Seconds())
 	}
-	return time.Duration(median(times[1:]) * float64(time.Second)), nil
+	return time.Duration(Median(times[1:]) * float64(time.Second)), nil
 }
 
 func firstToken(name string, cfg Config, team *transformer.Team) (time.Duration, error) {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"slices"
 	"time"
 
 	"glossa/pkg/bench"
@@ -88,7 +87,7 @@ func (cfg Config) measure(ctx context.Context, name string, open func() (*arch.M
 			return r, fmt.Errorf("bench %s: %w", name, err)
 		}
 	}
-	r.Computed, r.Stored, r.Memory = median(times[0]), median(times[1]), median(times[2])
+	r.Computed, r.Stored, r.Memory = bench.Median(times[0]), bench.Median(times[1]), bench.Median(times[2])
 	r.Bytes, err = size(dir)
 	r.Bytes /= int64(cfg.Repeat + 1)
 	return r, err
@@ -153,12 +152,6 @@ func size(dir string) (total int64, err error) {
 		}
 	}
 	return total, err
-}
-
-func median(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // ids is a tokenizer without texts, for prompts of ids.

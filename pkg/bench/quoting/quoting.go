@@ -13,7 +13,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"glossa/pkg/bench"
@@ -167,7 +166,7 @@ func (cfg *Config) measure(ctx context.Context, name string, t Task, open func()
 			ratios = append(ratios, rates[1][i-1]/rates[0][i-1])
 		}
 	}
-	r.Plain, r.Drafting, r.Ratio = median(rates[0]), median(rates[1]), median(ratios)
+	r.Plain, r.Drafting, r.Ratio = bench.Median(rates[0]), bench.Median(rates[1]), bench.Median(ratios)
 	drafted, accepted := engines[1].Drafts()
 	n := int64(1 + cfg.Repeat)
 	r.Drafted, r.Accepted = drafted/n, accepted/n
@@ -196,10 +195,4 @@ func generate(ctx context.Context, e *engine.Engine, prompt string, most int) (t
 		return "", 0, 0, errors.New("the answer has no second token")
 	}
 	return text, tokens, float64(tokens-1) / time.Since(first).Seconds(), nil
-}
-
-func median(values []float64) float64 {
-	values = slices.Sorted(slices.Values(values))
-	n := len(values)
-	return (values[(n-1)/2] + values[n/2]) / 2
 }

@@ -35,23 +35,22 @@ var ggufQwen2MoE = ggufLike(func(f *family) {
 	}
 })
 
-var ggufQwen3MoE = ggufLike(func(f *family) {
-	ggufQKNorm(f, transformer.QKNormHead)
-	f.tensors.decoder.experts = ggufExperts()
-	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
-		ggufSetExperts(c, s, true)
-		setRotary(s, ggufHeads(c, s))
-	}
-})
+var (
+	ggufQwen3MoE = ggufNormedExperts(transformer.QKNormHead, true)
+	ggufOLMoE    = ggufNormedExperts(transformer.QKNormAll, false)
+)
 
-var ggufOLMoE = ggufLike(func(f *family) {
-	ggufQKNorm(f, transformer.QKNormAll)
-	f.tensors.decoder.experts = ggufExperts()
-	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
-		ggufSetExperts(c, s, false)
-		setRotary(s, ggufHeads(c, s))
-	}
-})
+// ggufNormedExperts returns a family with experts in all layers and norms of queries and keys.
+func ggufNormedExperts(norm transformer.QKNorm, renormalised bool) family {
+	return ggufLike(func(f *family) {
+		ggufQKNorm(f, norm)
+		f.tensors.decoder.experts = ggufExperts()
+		f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+			ggufSetExperts(c, s, renormalised)
+			setRotary(s, ggufHeads(c, s))
+		}
+	})
+}
 
 // ggufGraniteMoE: the converter separates gate and up.
 var ggufGraniteMoE = ggufLike(func(f *family) {

@@ -1,6 +1,9 @@
 package transformer
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // experts are the blocks of a layer of which each token uses some.
 type experts struct {
@@ -51,7 +54,7 @@ func (w *worker) route(e *experts, in []float32) {
 		fit(&r.gates, n)
 		w.multiplyColumns(&e.sharedGate, r.gates, in, n, 0, 1, true)
 	}
-	fitInts(&r.chosen, n*e.Used)
+	fit(&r.chosen, n*e.Used)
 	fit(&r.shares, n*e.Used)
 	for i := range n {
 		e.choose(r.logits[i*e.Count:(i+1)*e.Count], r.chosen[i*e.Used:(i+1)*e.Used], r.shares[i*e.Used:(i+1)*e.Used])
@@ -64,7 +67,7 @@ func (e *Experts) choose(logits []float32, chosen []int, shares []float32) {
 	for k := range chosen {
 		best := -1
 		for i, v := range logits {
-			if (best < 0 || v > logits[best]) && !contains(chosen[:k], i) {
+			if (best < 0 || v > logits[best]) && !slices.Contains(chosen[:k], i) {
 				best = i
 			}
 		}
@@ -80,7 +83,7 @@ func (e *Experts) choose(logits []float32, chosen []int, shares []float32) {
 	}
 	sum := 0.0
 	for i, v := range logits {
-		if !e.Renormalised || contains(chosen, i) {
+		if !e.Renormalised || slices.Contains(chosen, i) {
 			sum += math.Exp(float64(v - highest))
 		}
 	}
@@ -89,20 +92,10 @@ func (e *Experts) choose(logits []float32, chosen []int, shares []float32) {
 	}
 }
 
-// contains is [slices.Contains], without its call for each of a few numbers.
-func contains(list []int, v int) bool {
-	for _, x := range list {
-		if x == v {
-			return true
-		}
-	}
-	return false
-}
-
 // sort lists the rows of n tokens by expert.
 func (r *routes) sort(e *experts, n int) {
-	fitInts(&r.starts, e.Count+1)
-	fitInts(&r.rows, n*e.Used)
+	fit(&r.starts, e.Count+1)
+	fit(&r.rows, n*e.Used)
 	fit(&r.parts, n*e.Used)
 	clear(r.starts)
 	for _, i := range r.chosen {
@@ -180,12 +173,4 @@ func (w *worker) lower(l *layer, expert, from, to int) {
 		w.m.kernels.Scale(y, r.parts[first+k])
 		w.m.kernels.Add(w.out[row*width+from:row*width+to], y)
 	}
-}
-
-// fitInts is fit for integers.
-func fitInts(s *[]int, n int) {
-	if cap(*s) < n {
-		*s = make([]int, max(n, cap(*s)*5/4))
-	}
-	*s = (*s)[:n]
 }

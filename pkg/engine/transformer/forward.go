@@ -312,9 +312,9 @@ func (p *Pass) add(sp span) {
 
 // fit sets the length of s to n and discards its content. It allocates a quarter more than
 // before, so that a growing sequence does not allocate at every token.
-func fit(s *[]float32, n int) {
+func fit[T any](s *[]T, n int) {
 	if cap(*s) < n {
-		*s = make([]float32, max(n, cap(*s)*5/4))
+		*s = make([]T, max(n, cap(*s)*5/4))
 	}
 	*s = (*s)[:n]
 }
