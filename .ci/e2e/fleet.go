@@ -154,7 +154,7 @@ func (f *Fleet) free(one *runtimeapi.Function, stay *Stay) {
 	}
 }
 
-// Stays returns the invocations since the last call, of which none may run.
+// Stays returns the invocations since the last call. None of them may still be running.
 func (f *Fleet) Stays() (list []Stay) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -60,8 +60,9 @@ func check(parts []string) (failures []string, tried int, err error) {
 	}
 	var list []mutant
 	var digests []string
+	files := sums{}
 	for _, m := range mutants() {
-		digest, err := m.digest()
+		digest, err := m.digest(files)
 		if err != nil {
 			return nil, 0, err
 		}

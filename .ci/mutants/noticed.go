@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,28 +16,46 @@ import (
 // noticedFile lists the mutants that tests have noticed, each with the digest of what it was tried on.
 const noticedFile = ".ci/mutants/noticed.txt"
 
-// digest returns 16 hexadecimal digits that change with the mutant, its package and the package
-// of its tests. It does not know other packages: a full run tries all mutants again.
-func (m *mutant) digest() (string, error) {
-	h := sha256.New()
-	fmt.Fprintf(h, "%q\n", *m)
-	for _, dir := range slices.Compact([]string{m.Package, m.Tests}) {
-		entries, err := os.ReadDir(filepath.FromSlash(dir))
+// sums has a line with the digest of each source file of a package, by its directory.
+type sums map[string]string
+
+// of returns the lines of a package. It reads the files once.
+func (s sums) of(dir string) (string, error) {
+	if lines, ok := s[dir]; ok {
+		return lines, nil
+	}
+	entries, err := os.ReadDir(filepath.FromSlash(dir))
+	if err != nil {
+		return "", err
+	}
+	var lines strings.Builder
+	for _, e := range entries {
+		if ext := filepath.Ext(e.Name()); ext != ".go" && ext != ".s" {
+			continue
+		}
+		raw, err := os.ReadFile(filepath.Join(filepath.FromSlash(dir), e.Name()))
 		if err != nil {
 			return "", err
 		}
-		for _, e := range entries {
-			if ext := filepath.Ext(e.Name()); ext != ".go" && ext != ".s" {
-				continue
-			}
-			raw, err := os.ReadFile(filepath.Join(filepath.FromSlash(dir), e.Name()))
-			if err != nil {
-				return "", err
-			}
-			fmt.Fprintf(h, "%s/%s %x\n", dir, e.Name(), sha256.Sum256(raw))
-		}
+		fmt.Fprintf(&lines, "%s/%s %x\n", dir, e.Name(), sha256.Sum256(raw))
 	}
-	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
+	s[dir] = lines.String()
+	return s[dir], nil
+}
+
+// digest returns 16 hexadecimal digits that change with the mutant, its package and the package
+// of its tests. It does not know other packages: a full run tries all mutants again.
+func (m *mutant) digest(files sums) (string, error) {
+	text := fmt.Sprintf("%q\n", *m)
+	for _, dir := range slices.Compact([]string{m.Package, m.Tests}) {
+		lines, err := files.of(dir)
+		if err != nil {
+			return "", err
+		}
+		text += lines
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8]), nil
 }
 
 // readNoticed returns the digests of noticed mutants by name.
@@ -61,12 +80,13 @@ func readNoticed() (map[string]string, error) {
 
 // writeNoticed writes the digests of the mutants that there still are.
 func writeNoticed(noticed map[string]string) error {
-	var lines []string
-	for _, m := range mutants() {
+	list := mutants()
+	slices.SortFunc(list, func(a, b mutant) int { return strings.Compare(a.Name, b.Name) })
+	var lines strings.Builder
+	for _, m := range list {
 		if digest := noticed[m.Name]; digest != "" {
-			lines = append(lines, digest+" "+m.Name+"\n")
+			fmt.Fprintf(&lines, "%s %s\n", digest, m.Name)
 		}
 	}
-	slices.SortFunc(lines, func(a, b string) int { return strings.Compare(a[17:], b[17:]) })
-	return os.WriteFile(noticedFile, []byte(strings.Join(lines, "")), 0o644)
+	return os.WriteFile(noticedFile, []byte(lines.String()), 0o644)
 }

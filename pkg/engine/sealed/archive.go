@@ -87,9 +87,10 @@ func (a *Archive) Get(ctx context.Context, b Block, size int64) ([]byte, error) 
 	return data, err
 }
 
-// Keep reports whether it will put a block into the store, soon: not if too many others wait or
-// the store has failed. In another goroutine, data is called, once, and its result overwritten,
-// and done is told whether the block is in the store.
+// Keep puts a block into the store soon, in another goroutine. It returns false, and calls
+// neither function, if too many blocks wait already or the store has failed. data returns the
+// block's data, which are overwritten. done is called at the end: kept is true if the store has
+// the block.
 func (a *Archive) Keep(b Block, data func() ([]byte, error), done func(kept bool)) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
