@@ -105,8 +105,10 @@ suite('models', () => {
     await state.waitFor()
     assert.match(await state.textContent(), /^live: step [\d,]+ of 100,000$/)
     const [step, d] = [number((await state.textContent()).split(' of ')[0]), await lines.first().getAttribute('d')]
-    await page.waitForFunction((s) => Number(document.querySelector('.live').textContent.split(' of ')[0].replace(/\D/g, '')) > s, step)
-    assert.notEqual(await lines.first().getAttribute('d'), d)
+    await page.waitForFunction(([step, d]) => {
+      const now = Number(document.querySelector('.live').textContent.split(' of ')[0].replace(/\D/g, ''))
+      return now > step && document.querySelector('svg.chart path.line').getAttribute('d') !== d
+    }, [step, d])
     await end()
     await page.locator('#models-table tr.chosen').getByRole('button', { name: 'Write' }).click()
     await page.locator('#view-write').waitFor()
