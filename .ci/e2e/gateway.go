@@ -34,6 +34,7 @@ type gateway struct {
 	answers map[string]*Resource // its own, by type
 	grants  []*Resource
 	limit   *bucketOfTokens
+	door    door
 	silence time.Duration // after which it ends a stream
 }
 
@@ -45,6 +46,10 @@ func newGateway(s *Stacks, fleets map[string]*Fleet) (*gateway, error) {
 	}
 	g := &gateway{stacks: s, fleets: fleets, stage: stages[0].ref(), methods: map[string]*Resource{}, answers: map[string]*Resource{},
 		grants: s.Of("AWS::Lambda::Permission"), silence: silenceLimit(apis[0].List("EndpointConfiguration", "Types"))}
+	var err error
+	if g.door, err = newDoor(apis[0]); err != nil {
+		return nil, err
+	}
 	for _, v := range apis[0].List("BinaryMediaTypes") {
 		g.binary = append(g.binary, fmt.Sprint(v))
 	}
@@ -117,6 +122,10 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // integrate invokes the function of a method with a request.
 func (g *gateway) integrate(w http.ResponseWriter, r *http.Request, path plan.Path) {
 	m := g.methods[path.Family]
+	if !g.door.opens(r, g.stage, m.Text("AuthorizationType")) {
+		g.answer(w, "ACCESS_DENIED", http.StatusForbidden, "User: anonymous is not authorized to perform: execute-api:Invoke")
+		return
+	}
 	if own := m.Text("HttpMethod"); own != "ANY" && own != r.Method || m.Text("AuthorizationType") != "NONE" {
 		g.answer(w, "MISSING_AUTHENTICATION_TOKEN", http.StatusForbidden, "Missing Authentication Token")
 		return

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -212,6 +213,10 @@ func comparison(operator string) (compare func(pattern, value string) bool, nega
 		return like, false, true
 	case "StringNotLike", "ArnNotLike", "ArnNotEquals":
 		return like, true, true
+	case "IpAddress":
+		return within, false, true
+	case "NotIpAddress":
+		return within, true, true
 	case "Bool":
 		return strings.EqualFold, false, true
 	case "NumericLessThan":
@@ -222,6 +227,13 @@ func comparison(operator string) (compare func(pattern, value string) bool, nega
 		}, false, true
 	}
 	return nil, false, false
+}
+
+// within reports whether an address is in a range.
+func within(block, address string) bool {
+	r, err := netip.ParsePrefix(block)
+	a, err2 := netip.ParseAddr(address)
+	return err == nil && err2 == nil && r.Contains(a)
 }
 
 // like matches a pattern in which * stands for any text and ? for one character.

@@ -115,7 +115,7 @@ func TestPolicyRefused(t *testing.T) {
 		"both actions":        {`"Action"`, `"NotAction": "c:d", "Action"`},
 		"an unknown element":  {`"Action"`, `"Colour": "red", "Action"`},
 		"a principal":         {`"Action"`, `"Principal": {"AWS": "123456789012"}, "Action"`},
-		"an unknown operator": {`"Action"`, `"Condition": {"IpAddress": {"aws:SourceIp": "1.2.3.4"}}, "Action"`},
+		"an unknown operator": {`"Action"`, `"Condition": {"DateLessThan": {"aws:CurrentTime": "2030-01-01"}}, "Action"`},
 		"a variable":          {`"Action"`, `"Condition": {"StringLike": {"s3:prefix": "${aws:username}/*"}}, "Action"`},
 		"an empty condition":  {`"Action"`, `"Condition": {"StringLike": {}}, "Action"`},
 	} {

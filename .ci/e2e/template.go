@@ -235,6 +235,8 @@ func (r *Resource) attribute(name string) (string, error) {
 		return arn("logs", here, "log-group:"+r.ref()+":*"), nil
 	case "AWS::Events::Rule Arn":
 		return arn("events", here, "rule/"+r.ref()), nil
+	case "AWS::WAFv2::WebACL Arn":
+		return arn("wafv2", here, "regional/webacl/"+r.ref()), nil
 	case "AWS::Lambda::Version Version":
 		return "1", nil
 	case "AWS::Lambda::Url FunctionUrl":

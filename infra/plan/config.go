@@ -38,6 +38,18 @@ type Config struct {
 	Settings    []string // for the functions, from [Settings]
 	// ResponseDays is the number of days for which responses are stored; 0: they are not.
 	ResponseDays int
+	// Prefixes archives what prompts have in common in the bucket, for cold functions.
+	Prefixes bool
+	Issuers  string // providers of OpenID Connect, as the functions read them; "": none
+	Entry
+}
+
+// Entry says who reaches the API.
+type Entry struct {
+	URLs      bool     // each function has a URL of its own
+	Allow     []string // ranges of addresses that may call the API; none: all
+	Endpoints []string // VPC endpoints, from which alone a private API is called; none: it is public
+	Firewall  int      // requests of an address in five minutes that a web firewall passes; 0: there is none
 }
 
 // A Price is the price of a model's tokens, in dollars per million.
@@ -69,6 +81,12 @@ func Contexts() []Context {
 		{"alarm-email", "", "email address that receives alarms"},
 		{"origins", "*", "origins of other web pages that may use the API, separated by commas: https://app.example.com; * for all, " + ownOrigin + " for none"},
 		{"response-days", "30", "days for which responses of /v1/responses are stored in the table; 0 stores none"},
+		{"prefixes", "off", "on: the beginnings that prompts have in common are kept in the bucket, encrypted, so that cold functions need not compute them"},
+		{"issuers", "", "OpenID Connect providers whose tokens are accepted, as a JSON list"},
+		{"urls", "on", "off: the functions have no URLs of their own"},
+		{"allow", "", "ranges of addresses that may call the API, separated by commas: 192.0.2.0/24,2001:db8::/32; needs urls=off"},
+		{"vpc-endpoints", "", "VPC endpoints from which alone the API can be called, separated by commas: vpce-0123abcd; needs urls=off"},
+		{"firewall", "0", "a web firewall (AWS WAF) passes this many requests of an address in five minutes; 0 for none; needs urls=off"},
 		{"settings", "", "settings of the functions, separated by commas: " + strings.Join(Settings(), ", ")},
 	}
 }
@@ -115,6 +133,7 @@ func Parse(get func(name string) string) (Config, error) {
 		Namespace: p.matching("namespace", namespaceName), Prices: p.prices(),
 		AlarmEmail: p.matching("alarm-email", emailName), Origins: p.origins(),
 		Settings: p.settings(), ResponseDays: p.number("response-days", p.value("response-days"), 0, 3650),
+		Prefixes: p.isOn("prefixes"), Issuers: p.issuers(), Entry: p.entry(),
 	}
 	none := func(_ string, n int) bool { return n == 0 }
 	maps.DeleteFunc(cfg.Provisioned, none)
@@ -124,6 +143,12 @@ func Parse(get func(name string) string) (Config, error) {
 	}
 	if (cfg.Domain == "") != (cfg.Certificate == "") {
 		p.fail("domain", "domain and certificate go together")
+	}
+	if cfg.Auth == IAM && cfg.Issuers != "" {
+		p.fail("issuers", "with auth=iam AWS alone checks callers")
+	}
+	if cfg.Endpoints != nil && cfg.Domain != "" {
+		p.fail("vpc-endpoints", "a private API has no public domain")
 	}
 	for family, n := range cfg.Provisioned {
 		if bound := cfg.Reserved[family]; bound > 0 && bound < n {

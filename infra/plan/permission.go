@@ -60,6 +60,9 @@ const batchFamily = "batches"
 // statements returns the permissions of the function of a family.
 func statements(cfg Config, family string, streams bool) []Statement {
 	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), sagemaker(), readSecrets(), readParameters()}
+	if cfg.Prefixes {
+		list = append(list, archivePrefixes(), findPrefixes())
+	}
 	switch family {
 	case CatchAll: // which serves the log-in
 		list = append(list, logIn())
@@ -130,6 +133,24 @@ func readCheckpoints() Statement {
 		Sid: "Checkpoints", Actions: []string{"s3:GetObject"}, Resources: []string{bucketARN + "/" + deployment.Checkpoints + "/*"},
 		Reason:    "weights are read in ranges, all of one version",
 		Wildcards: "runs are published without a deployment",
+	}
+}
+
+func archivePrefixes() Statement {
+	return Statement{
+		Sid: "Prefixes", Actions: []string{"s3:GetObject", "s3:PutObject"}, Resources: []string{bucketARN + "/" + deployment.Prefixes + "/*"},
+		Reason:    "what prompts have in common is computed once and read by other instances; each block is encrypted with a key that follows from its text",
+		Wildcards: "a block has the name that follows from its text",
+	}
+}
+
+// The condition is that of listBatches, for the same reason.
+func findPrefixes() Statement {
+	return Statement{
+		Sid: "PrefixLists", Actions: []string{"s3:ListBucket"}, Resources: []string{bucketARN},
+		Condition: map[string]map[string][]string{"StringLikeIfExists": {"s3:prefix": {deployment.Prefixes + "/*"}}},
+		Reason:    "tells missing blocks from refused ones",
+		Wildcards: "a block has the name that follows from its text",
 	}
 }
 

@@ -154,6 +154,12 @@ func environment(cfg Config) map[string]string {
 	if cfg.Auth == IAM { // AWS then uses the Authorization header
 		env["GLOSSA_OPEN"] = "true"
 	}
+	if cfg.Prefixes {
+		env["GLOSSA_PREFIXES"] = "s3://${Bucket}/" + deployment.Prefixes
+	}
+	if cfg.Issuers != "" {
+		env["GLOSSA_ISSUERS"] = cfg.Issuers
+	}
 	for _, name := range cfg.Settings {
 		env[variable(name)] = "true"
 	}

@@ -301,6 +301,7 @@ func TestParse(t *testing.T) {
 	for name, value := range map[string]string{
 		"stage": "Prod", "memory": "127", "provisioned": "openai", "reserved": "nobody=1", "auth": "none", "domain": "localhost",
 		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me", "origins": "https://a/b", "settings": "listed", "response-days": "-1",
+		"urls": "no", "prefixes": "s3", "issuers": `{"label":"a"}`, "allow": "192.0.2.0/24", "vpc-endpoints": "vpce-01234567", "firewall": "100",
 	} {
 		if _, err := Parse(lookUp(map[string]string{name: value})); err == nil {
 			t.Errorf("%s=%s is taken", name, value)
@@ -312,8 +313,48 @@ func TestParse(t *testing.T) {
 			t.Errorf("%s: %v", part, err)
 		}
 	}
+	for name, value := range map[string]string{
+		"allow": "192.0.2.1/24", "vpc-endpoints": "eni-1", "firewall": "9", "issuers": `[{"label":"a"}]`,
+	} {
+		if _, err := Parse(lookUp(map[string]string{"urls": "off", name: value})); err == nil || !strings.Contains(err.Error(), "context "+name) {
+			t.Errorf("%s=%s: %v", name, value, err)
+		}
+	}
+	for _, allow := range []string{"0.0.0.0/0", "::/0", "10.0.0.1", "10.0.0.0/8,"} {
+		if _, err := Parse(lookUp(map[string]string{"urls": "off", "allow": allow})); err == nil {
+			t.Errorf("allow=%s is taken", allow)
+		}
+	}
 	if got := Unknown([]string{"stage", "memroy", "@aws-cdk/core:x", "aws:cdk:y"}); !slices.Equal(got, []string{"memroy"}) {
 		t.Errorf("unknown: %v", got)
+	}
+}
+
+// TestDoors: an API that is closed to some denies them, and lets in the others only where
+// nothing but the functions' keys stands between.
+func TestDoors(t *testing.T) {
+	for name, c := range map[string]struct {
+		contexts map[string]string
+		want     []string
+	}{
+		"open":              {nil, nil},
+		"addresses":         {map[string]string{"urls": "off", "allow": "192.0.2.0/24"}, []string{"Callers", "OtherAddresses"}},
+		"networks":          {map[string]string{"urls": "off", "vpc-endpoints": "vpce-01234567"}, []string{"Callers", "OtherNetworks"}},
+		"signed, addresses": {map[string]string{"urls": "off", "allow": "192.0.2.0/24", "auth": "iam"}, []string{"OtherAddresses"}},
+	} {
+		p := newPlan(t, c.contexts)
+		var got []string
+		for _, d := range p.Doors() {
+			if got = append(got, d.Sid); d.Deny != strings.HasPrefix(d.Sid, "Other") || d.Deny == (d.Condition == nil) {
+				t.Errorf("%s: %+v", name, d)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if rules := newPlan(t, map[string]string{"urls": "off", "firewall": "500"}).Firewall(); len(rules) < 4 || rules[0].Limit != 500 || newPlan(t, nil).Firewall() != nil {
+		t.Errorf("%+v", rules)
 	}
 }
 

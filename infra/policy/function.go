@@ -191,22 +191,30 @@ func positive(n int) any {
 
 // entryPoints checks the entry points: the API's access to functions, and function URLs.
 func (c *checker) entryPoints() {
-	auth, all := "NONE", map[string]bool{}
+	all, urls := map[string]bool{}, 0
+	for _, f := range c.plan.Functions {
+		if c.plan.Config.URLs {
+			c.functionURL(f)
+			urls++
+		}
+		c.permissions(f, all)
+	}
+	c.want("function URLs", len(c.API.of("AWS::Lambda::Url")), urls)
+	c.want("permissions", len(c.API.of("AWS::Lambda::Permission")), len(all))
+}
+
+func (c *checker) functionURL(f plan.Function) {
+	auth := "NONE"
 	if c.plan.Config.Auth == plan.IAM {
 		auth = "AWS_IAM"
 	}
-	for _, f := range c.plan.Functions {
-		name, r := c.findConstruct(f.Family, "LiveFunctionUrl")
-		fn, _ := c.findConstruct(f.Family, "Function")
-		c.want(name+" mode", r.get("InvokeMode"), "RESPONSE_STREAM")
-		c.want(name+" alias", r.get("Qualifier"), "live")
-		c.want(name+" function", c.text(r.get("TargetFunctionArn")), "${"+fn+".Arn}")
-		c.want(name+" authorisation", r.get("AuthType"), auth)
-		c.want(name+" CORS", r.get("Cors"), nil) // the functions answer OPTIONS
-		c.permissions(f, all)
-	}
-	c.want("function URLs", len(c.API.of("AWS::Lambda::Url")), len(c.plan.Functions))
-	c.want("permissions", len(c.API.of("AWS::Lambda::Permission")), len(all))
+	name, r := c.findConstruct(f.Family, "LiveFunctionUrl")
+	fn, _ := c.findConstruct(f.Family, "Function")
+	c.want(name+" mode", r.get("InvokeMode"), "RESPONSE_STREAM")
+	c.want(name+" alias", r.get("Qualifier"), "live")
+	c.want(name+" function", c.text(r.get("TargetFunctionArn")), "${"+fn+".Arn}")
+	c.want(name+" authorisation", r.get("AuthType"), auth)
+	c.want(name+" CORS", r.get("Cors"), nil) // the functions answer OPTIONS
 }
 
 // permissions requires the permissions of a family's alias and adds them to all.
@@ -216,9 +224,9 @@ func (c *checker) permissions(f plan.Function, all map[string]bool) {
 	want := map[string]bool{
 		// All stages, methods and paths of the one API; its resources restrict them.
 		"lambda:InvokeFunction apigateway.amazonaws.com <nil> <nil> arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:" +
-			"${" + append(c.API.of("AWS::ApiGateway::RestApi"), "nothing")[0] + "}/*/*/*": true,
+			c.rest() + "/*/*/*": true,
 	}
-	if c.plan.Config.Auth == plan.Keys {
+	if c.plan.Config.URLs && c.plan.Config.Auth == plan.Keys {
 		want["lambda:InvokeFunctionUrl * NONE <nil> <nil>"] = true
 		want["lambda:InvokeFunction * <nil> true <nil>"] = true
 	}

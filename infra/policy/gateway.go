@@ -77,7 +77,6 @@ func (c *checker) gateway() {
 	c.want("stages", len(c.API.of("AWS::ApiGateway::Stage")), 1)
 	for _, name := range c.API.of("AWS::ApiGateway::RestApi") {
 		r := c.API.Resources[name]
-		c.want(name+" endpoint", r.get("EndpointConfiguration", "Types"), []any{"REGIONAL"})
 		c.want(name+" binary types", r.get("BinaryMediaTypes"), []any{"*/*"})
 	}
 	for _, name := range c.API.of("AWS::ApiGateway::Stage") {

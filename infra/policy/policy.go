@@ -35,6 +35,8 @@ func rules() []rule {
 		{"paths", (*checker).paths},
 		{"gateway", (*checker).gateway},
 		{"doors", (*checker).entryPoints},
+		{"callers", (*checker).callers},
+		{"firewall", (*checker).firewall},
 		{"alarms", (*checker).alarms},
 		{"topic", (*checker).topic},
 		{"outputs", (*checker).outputs},
@@ -88,7 +90,7 @@ func kinds() map[string][]string {
 			"AWS::IAM::Role", "AWS::IAM::Policy", "AWS::Logs::LogGroup", "AWS::Events::Rule",
 			"AWS::ApiGateway::RestApi", "AWS::ApiGateway::Account", "AWS::ApiGateway::Deployment", "AWS::ApiGateway::Stage",
 			"AWS::ApiGateway::Resource", "AWS::ApiGateway::Method", "AWS::ApiGateway::GatewayResponse",
-			"AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping",
+			"AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping", "AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation",
 		},
 		"watch": {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::SNS::Topic", "AWS::SNS::TopicPolicy", "AWS::SNS::Subscription"},
 	}
@@ -157,19 +159,27 @@ func (c *checker) bucket() {
 	}
 }
 
-// lifecycle requires that old versions, incomplete uploads and unpublished parts expire, and
-// nothing else.
+// lifecycle requires that old versions, incomplete uploads, unpublished parts and what can be
+// computed again expire, and nothing else.
 func (c *checker) lifecycle(bucket string, rules []map[string]any) {
+	temporary := []string{deployment.Uploads + "/"}
+	if c.plan.Config.Prefixes {
+		temporary = append(temporary, deployment.Prefixes+"/")
+	}
 	gone := map[string]bool{}
 	for _, rule := range rules {
 		for key := range rule {
 			gone[fmt.Sprint(key, " ", rule["Prefix"])] = rule["Status"] == "Enabled"
 		}
-		if rule["ExpirationInDays"] != nil && rule["Prefix"] != deployment.Uploads+"/" {
+		if rule["ExpirationInDays"] != nil && !slices.Contains(temporary, fmt.Sprint(rule["Prefix"])) {
 			c.fail(bucket, "objects below %v must not expire", rule["Prefix"])
 		}
 	}
-	for _, what := range []string{"AbortIncompleteMultipartUpload <nil>", "NoncurrentVersionExpiration <nil>", "NoncurrentVersionExpiration " + deployment.Batches + "/", "ExpirationInDays " + deployment.Uploads + "/"} {
+	needed := []string{"AbortIncompleteMultipartUpload <nil>", "NoncurrentVersionExpiration <nil>", "NoncurrentVersionExpiration " + deployment.Batches + "/"}
+	for _, prefix := range temporary {
+		needed = append(needed, "ExpirationInDays "+prefix)
+	}
+	for _, what := range needed {
 		if !gone[what] {
 			c.fail(bucket, "there is no %s", what)
 		}
@@ -242,9 +252,16 @@ func (c *checker) outputs() {
 	for name, kind := range map[string]string{deployment.TableOutput: "AWS::DynamoDB::Table", deployment.BucketOutput: "AWS::S3::Bucket"} {
 		c.want(name, out(c.Data, name), "${"+append(c.Data.of(kind), "nothing")[0]+"}")
 	}
-	c.want(deployment.APIOutput, out(c.API, deployment.APIOutput), "https://${"+append(c.API.of("AWS::ApiGateway::RestApi"), "nothing")[0]+
-		"}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${"+append(c.API.of("AWS::ApiGateway::Stage"), "nothing")[0]+"}/")
+	address := "https://" + c.plan.Config.Domain + "/"
+	if c.plan.Config.Domain == "" {
+		address = "https://" + c.rest() + ".execute-api.${AWS::Region}.${AWS::URLSuffix}/${" + append(c.API.of("AWS::ApiGateway::Stage"), "nothing")[0] + "}/"
+	}
+	c.want(deployment.APIOutput, out(c.API, deployment.APIOutput), address)
 	for _, f := range c.plan.Functions {
+		if !c.plan.Config.URLs {
+			c.want(deployment.URLOutput(f.Family), out(c.API, deployment.URLOutput(f.Family)), "<nil>")
+			continue
+		}
 		url, _ := c.findConstruct(f.Family, "LiveFunctionUrl")
 		c.want(deployment.URLOutput(f.Family), out(c.API, deployment.URLOutput(f.Family)), "${"+url+".FunctionUrl}")
 	}

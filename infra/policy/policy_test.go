@@ -275,7 +275,10 @@ func apiBreaches() []breach {
 		{"paths", method, "Apiv1chatcompletions", set(map[string]any{"Ref": "Apihealth5CB7A415"}, "ResourceId")},
 		{"paths", "AWS::ApiGateway::Resource", "Apihealth", set("other", "PathPart")},
 		{"paths", "AWS::ApiGateway::Deployment", "", func(_ *Templates, r *Resource) { r.DependsOn = nil }},
-		{"gateway", rest, "", set([]any{"EDGE"}, "EndpointConfiguration", "Types")},
+		{"callers", rest, "", set([]any{"EDGE"}, "EndpointConfiguration", "Types")},
+		{"callers", rest, "", set([]any{"vpce-1"}, "EndpointConfiguration", "VpcEndpointIds")},
+		{"callers", rest, "", set(map[string]any{"Statement": []any{map[string]any{"Effect": "Deny"}}}, "Policy")},
+		{"firewall", rest, "", add("AWS::WAFv2::WebACL", nil)},
 		{"gateway", rest, "", set([]any{"application/octet-stream"}, "BinaryMediaTypes")},
 		{"gateway", stage, "", set("prod", "StageName")},
 		{"gateway", stage, "", set(nil, "MethodSettings", "ThrottlingRateLimit")},
@@ -354,6 +357,10 @@ func prodBreaches() []breach {
 	const domain, mapping = "AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping"
 	const alias, fn = "AWS::Lambda::Alias", "AWS::Lambda::Function"
 	return []breach{
+		{"callers", "AWS::ApiGateway::RestApi", "", set(nil, "DisableExecuteApiEndpoint")},
+		{"outputs", "AWS::ApiGateway::RestApi", "", func(t *Templates, _ *Resource) {
+			t.API.Outputs[deployment.APIOutput] = Output{Value: "https://other.example.com/"}
+		}},
 		{"gateway", domain, "", remove},
 		{"gateway", domain, "", set("other.example.com", "DomainName")},
 		{"gateway", domain, "", set("arn:aws:acm:eu-west-1:123456789012:certificate/other", "RegionalCertificateArn")},
@@ -386,12 +393,77 @@ func iamBreaches() []breach {
 	}
 }
 
+// closedBreaches opens what the operator has closed.
+func closedBreaches() []breach {
+	const rest, fn, bucket, acl, link = "AWS::ApiGateway::RestApi", "AWS::Lambda::Function", "AWS::S3::Bucket", "AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation"
+	const url, role = "AWS::Lambda::Url", "AWS::IAM::Role"
+	public := map[string]any{"FunctionName": "other", "Principal": "*", "Action": "lambda:InvokeFunctionUrl", "FunctionUrlAuthType": "NONE"}
+	// door changes the second statement of the API's policy, which denies other addresses.
+	door := func(key string, value any) func(*Templates, *Resource) {
+		return func(_ *Templates, r *Resource) { objects(r.list("Policy", "Statement"))[1][key] = value }
+	}
+	// rule changes a rule of the firewall.
+	rule := func(i int, key string, value any) func(*Templates, *Resource) {
+		return func(_ *Templates, r *Resource) { objects(r.list("Rules"))[i][key] = value }
+	}
+	everywhere := map[string]any{"NotIpAddress": map[string]any{"aws:SourceIp": []any{"0.0.0.0/0"}}}
+	return []breach{
+		{"doors", rest, "", add(url, nil)},
+		{"doors", rest, "", add("AWS::Lambda::Permission", public)},
+		{"outputs", rest, "", func(t *Templates, _ *Resource) {
+			t.API.Outputs[deployment.URLOutput("alpha")] = Output{Value: "https://x"}
+		}},
+		{"callers", rest, "", set(nil, "Policy")},
+		{"callers", rest, "", door("Effect", "Allow")},
+		{"callers", rest, "", door("Condition", everywhere)},
+		{"callers", rest, "", door("Condition", nil)},
+		{"callers", rest, "", door("Action", "execute-api:Other")},
+		{"callers", rest, "", door("Resource", "execute-api:/closed/GET/*")},
+		{"callers", rest, "", door("Principal", map[string]any{"AWS": "arn:aws:iam::123456789012:root"})},
+		{"firewall", acl, "", remove},
+		{"firewall", link, "", remove},
+		{"firewall", acl, "", add(acl, nil)},
+		{"firewall", acl, "", set("CLOUDFRONT", "Scope")},
+		{"firewall", acl, "", set(map[string]any{"Block": map[string]any{}}, "DefaultAction")},
+		{"firewall", acl, "", set(true, "VisibilityConfig", "SampledRequestsEnabled")},
+		{"firewall", acl, "", func(_ *Templates, r *Resource) { r.Properties["Rules"] = r.list("Rules")[1:] }},
+		{"firewall", acl, "", rule(0, "Priority", 9)},
+		{"firewall", acl, "", rule(0, "Action", map[string]any{"Count": map[string]any{}})},
+		{"firewall", acl, "", rule(1, "OverrideAction", map[string]any{"Count": map[string]any{}})},
+		{"firewall", acl, "", rule(2, "Statement", map[string]any{})},
+		{"firewall", acl, "", rule(3, "VisibilityConfig", map[string]any{"SampledRequestsEnabled": true})},
+		{"firewall", link, "", set("other", "WebACLArn")},
+		{"firewall", link, "", set("other", "ResourceArn")},
+		{"functions", fn, "alpha", set(nil, "Environment", "Variables", "GLOSSA_ISSUERS")},
+		{"functions", fn, "alpha", set("s3://other/prefixes", "Environment", "Variables", "GLOSSA_PREFIXES")},
+		{"functions", role, "alpha", granted("Prefixes", "Action", "s3:*")},
+		{"functions", role, "alpha", granted("PrefixLists", "Condition", nil)},
+		{"bucket", bucket, "", func(_ *Templates, r *Resource) {
+			rules := r.Properties["LifecycleConfiguration"].(map[string]any)
+			rules["Rules"] = rules["Rules"].([]any)[:3]
+		}},
+	}
+}
+
+// privateBreaches opens an API that only some networks may call.
+func privateBreaches() []breach {
+	const rest = "AWS::ApiGateway::RestApi"
+	return []breach{
+		{"callers", rest, "", set([]any{"REGIONAL"}, "EndpointConfiguration", "Types")},
+		{"callers", rest, "", set([]any{"vpce-1"}, "EndpointConfiguration", "VpcEndpointIds")},
+		{"callers", rest, "", set(nil, "Policy")},
+		{"callers", rest, "", with(map[string]any{ // would let in all of the account
+			"Effect": "Allow", "Principal": map[string]any{"AWS": "*"}, "Action": "execute-api:Invoke", "Resource": "execute-api:/*",
+		}, "Policy")},
+	}
+}
+
 // TestBreaches breaks each rule in every way, and expects that rule to report it.
 func TestBreaches(t *testing.T) {
 	broken := map[string]int{}
 	for variant, breaches := range map[string][]breach{
 		"dev":  slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()),
-		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(),
+		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(), "closed": closedBreaches(), "private": privateBreaches(),
 	} {
 		for _, b := range breaches {
 			p, templates := golden(t, variant)

@@ -37,6 +37,7 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 		})
 	}
 	rest := newREST(stack, p, a.name)
+	newFirewall(stack, p, rest)
 	auth := awsapigateway.AuthorizationType_NONE // glossa checks keys itself
 	if p.Config.Auth == plan.IAM {
 		auth = awsapigateway.AuthorizationType_IAM
@@ -45,7 +46,11 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 		rest.Root().ResourceForPath(&path.Resource).AddMethod(jsii.String("ANY"), integrations[path.Family],
 			&awsapigateway.MethodOptions{AuthorizationType: auth})
 	}
-	output(stack, deployment.APIOutput, "base URL of the REST API", rest.Url())
+	address := rest.Url()
+	if p.Config.Domain != "" {
+		address = jsii.String("https://" + p.Config.Domain + "/")
+	}
+	output(stack, deployment.APIOutput, "base URL of the REST API", address)
 	if domain := rest.DomainName(); domain != nil {
 		output(stack, "DomainTarget", "target of the CNAME of "+p.Config.Domain, domain.DomainNameAliasDomainName())
 	}
@@ -65,9 +70,13 @@ func newREST(stack awscdk.Stack, p *plan.Plan, name string) awsapigateway.RestAp
 			SecurityPolicy: awsapigateway.SecurityPolicy_TLS_1_2,
 		}
 	}
+	var closed *bool // a domain of its own would be one of two ways in
+	if domain != nil {
+		closed = jsii.Bool(true)
+	}
 	rest := awsapigateway.NewRestApi(stack, jsii.String("Api"), &awsapigateway.RestApiProps{
 		RestApiName: &name, Description: jsii.String("language models in the protocols of their clients"),
-		EndpointConfiguration: &awsapigateway.EndpointConfiguration{Types: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_REGIONAL}},
+		EndpointConfiguration: endpoint(stack, p), Policy: resourcePolicy(p), DisableExecuteApiEndpoint: closed,
 		// All bodies reach the functions unchanged. A gzipped body has the type of its content,
 		// and API Gateway would treat it as text.
 		BinaryMediaTypes: jsii.Strings("*/*"),

@@ -16,6 +16,7 @@ const (
 	keepVersions = 30 // days: a replaced checkpoint can be restored
 	keepUploads  = 1  // days: an interrupted upload can be resumed
 	keepDeleted  = 1  // days: what clients deleted is gone soon
+	keepPrefixes = 3  // days: what prompts have in common can be computed again
 )
 
 // data holds the table and the bucket.
@@ -40,23 +41,30 @@ func newData(stack awscdk.Stack, p *plan.Plan) *data {
 		DeletionProtection: jsii.Bool(p.Config.Stage == plan.Production),
 		RemovalPolicy:      awscdk.RemovalPolicy_RETAIN,
 	})
+	rules := []*awss3.LifecycleRule{{
+		Id:                                  jsii.String("leftovers"),
+		NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(keepVersions)),
+		AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(keepUploads)),
+		ExpiredObjectDeleteMarker:           jsii.Bool(true),
+	}, {
+		Id: jsii.String("uploads"), Prefix: jsii.String(deployment.Uploads + "/"),
+		Expiration: awscdk.Duration_Days(jsii.Number(keepUploads)), NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepUploads)),
+	}, { // deleted files hold prompts
+		Id: jsii.String("batches"), Prefix: jsii.String(deployment.Batches + "/"),
+		NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepDeleted)),
+	}}
+	if p.Config.Prefixes {
+		rules = append(rules, &awss3.LifecycleRule{
+			Id: jsii.String("prefixes"), Prefix: jsii.String(deployment.Prefixes + "/"),
+			Expiration: awscdk.Duration_Days(jsii.Number(keepPrefixes)), NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepDeleted)),
+		})
+	}
 	d.bucket = awss3.NewBucket(stack, jsii.String("Bucket"), &awss3.BucketProps{
 		Versioned: jsii.Bool(true), Encryption: awss3.BucketEncryption_S3_MANAGED,
 		EnforceSSL: jsii.Bool(true), MinimumTLSVersion: jsii.Number(1.2),
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(), ObjectOwnership: awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
-		RemovalPolicy: awscdk.RemovalPolicy_RETAIN,
-		LifecycleRules: &[]*awss3.LifecycleRule{{
-			Id:                                  jsii.String("leftovers"),
-			NoncurrentVersionExpiration:         awscdk.Duration_Days(jsii.Number(keepVersions)),
-			AbortIncompleteMultipartUploadAfter: awscdk.Duration_Days(jsii.Number(keepUploads)),
-			ExpiredObjectDeleteMarker:           jsii.Bool(true),
-		}, {
-			Id: jsii.String("uploads"), Prefix: jsii.String(deployment.Uploads + "/"),
-			Expiration: awscdk.Duration_Days(jsii.Number(keepUploads)), NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepUploads)),
-		}, { // deleted files hold prompts
-			Id: jsii.String("batches"), Prefix: jsii.String(deployment.Batches + "/"),
-			NoncurrentVersionExpiration: awscdk.Duration_Days(jsii.Number(keepDeleted)),
-		}},
+		RemovalPolicy:  awscdk.RemovalPolicy_RETAIN,
+		LifecycleRules: &rules,
 	})
 	output(stack, deployment.TableOutput, "DynamoDB table of model records and accounts", d.table.TableName())
 	output(stack, deployment.BucketOutput, "bucket of checkpoints", d.bucket.BucketName())

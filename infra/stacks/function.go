@@ -26,7 +26,6 @@ type function struct {
 	plan  plan.Function
 	fn    awslambda.Function
 	alias awslambda.Alias
-	url   awslambda.FunctionUrl
 }
 
 func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dist string) *function {
@@ -61,13 +60,20 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 	if f.Schedule != nil {
 		newSchedule(scope, f.Schedule, alias)
 	}
+	if p.Config.URLs {
+		newURL(stack, p, f, alias)
+	}
+	return &function{f, fn, alias}
+}
+
+// newURL gives the alias of a function a URL.
+func newURL(stack awscdk.Stack, p *plan.Plan, f plan.Function, alias awslambda.Alias) {
 	auth := awslambda.FunctionUrlAuthType_NONE // glossa checks keys itself
 	if p.Config.Auth == plan.IAM {
 		auth = awslambda.FunctionUrlAuthType_AWS_IAM
 	}
 	url := alias.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: auth, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM})
 	output(stack, deployment.URLOutput(f.Family), "function URL of "+f.Family, url.Url())
-	return &function{f, fn, alias, url}
 }
 
 // newRole returns the role of a function, which allows only the plan's statements.

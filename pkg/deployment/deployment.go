@@ -30,6 +30,7 @@ const (
 	Checkpoints = "checkpoints" // runs and published models
 	Uploads     = "uploads"     // parts of uploads that are not published yet
 	Batches     = "batches"     // files and batches of clients
+	Prefixes    = "prefixes"    // beginnings that prompts have in common
 )
 
 // Limits of a Lambda function.
