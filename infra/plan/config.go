@@ -40,6 +40,7 @@ type Config struct {
 	ResponseDays int
 	// Prefixes archives what prompts have in common in the bucket, for cold functions.
 	Prefixes bool
+	Key      string // ARN of the KMS key that encrypts table and bucket; "": AWS's own keys
 	Issuers  string // providers of OpenID Connect, as the functions read them; "": none
 	Entry
 }
@@ -87,6 +88,7 @@ func Contexts() []Context {
 		{"allow", "", "ranges of addresses that may call the API, separated by commas: 192.0.2.0/24,2001:db8::/32; needs urls=off"},
 		{"vpc-endpoints", "", "VPC endpoints from which alone the API can be called, separated by commas: vpce-0123abcd; needs urls=off"},
 		{"firewall", "0", "a web firewall (AWS WAF) passes this many requests of an address in five minutes; 0 for none; needs urls=off"},
+		{"key", "", "ARN of a KMS key of yours, in the API's region, that encrypts the table and the bucket; default: keys of AWS"},
 		{"settings", "", "settings of the functions, separated by commas: " + strings.Join(Settings(), ", ")},
 	}
 }
@@ -109,6 +111,7 @@ func variable(setting string) string {
 var (
 	stageName  = regexp.MustCompile(`^[a-z][a-z0-9-]{0,19}$`)
 	domainName = regexp.MustCompile(`^([a-z0-9]([a-z0-9-]*[a-z0-9])?\.)+[a-z]{2,}$`)
+	keyName    = regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[0-9a-z-]{1,64}$`)
 	emailName  = regexp.MustCompile(`^[^@\s]+@[^@\s]+$`)
 	// CloudWatch API Reference, PutMetricData, Namespace.
 	namespaceName = regexp.MustCompile(`^[0-9A-Za-z.\-_/#]([0-9A-Za-z.\-_/# ]{0,254}[0-9A-Za-z.\-_/#])?$`)
@@ -133,7 +136,7 @@ func Parse(get func(name string) string) (Config, error) {
 		Namespace: p.matching("namespace", namespaceName), Prices: p.prices(),
 		AlarmEmail: p.matching("alarm-email", emailName), Origins: p.origins(),
 		Settings: p.settings(), ResponseDays: p.number("response-days", p.value("response-days"), 0, 3650),
-		Prefixes: p.isOn("prefixes"), Issuers: p.issuers(), Entry: p.entry(),
+		Prefixes: p.isOn("prefixes"), Key: p.matching("key", keyName), Issuers: p.issuers(), Entry: p.entry(),
 	}
 	none := func(_ string, n int) bool { return n == 0 }
 	maps.DeleteFunc(cfg.Provisioned, none)

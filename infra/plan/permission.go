@@ -60,6 +60,9 @@ const batchFamily = "batches"
 // statements returns the permissions of the function of a family.
 func statements(cfg Config, family string, streams bool) []Statement {
 	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), sagemaker(), readSecrets(), readParameters()}
+	if cfg.Key != "" {
+		list = append(list, useKey(cfg.Key))
+	}
 	if cfg.Prefixes {
 		list = append(list, archivePrefixes(), findPrefixes())
 	}
@@ -133,6 +136,20 @@ func readCheckpoints() Statement {
 		Sid: "Checkpoints", Actions: []string{"s3:GetObject"}, Resources: []string{bucketARN + "/" + deployment.Checkpoints + "/*"},
 		Reason:    "weights are read in ranges, all of one version",
 		Wildcards: "runs are published without a deployment",
+	}
+}
+
+// Sources: Amazon S3 User Guide, "Using server-side encryption with AWS KMS keys": reading needs
+// Decrypt, and writing in parts both; Amazon DynamoDB Developer Guide, "Authorizing use of your
+// customer managed key", which also has the condition.
+func useKey(arn string) Statement {
+	return Statement{
+		Sid: "Key", Actions: []string{"kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo"},
+		Resources: []string{arn},
+		Condition: map[string]map[string][]string{"StringEquals": {"kms:ViaService": {
+			"dynamodb.${AWS::Region}.amazonaws.com", "s3.${AWS::Region}.amazonaws.com",
+		}}},
+		Reason: "table and bucket are encrypted with the operator's key, which only they use for the function",
 	}
 }
 

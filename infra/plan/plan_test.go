@@ -301,7 +301,7 @@ func TestParse(t *testing.T) {
 	for name, value := range map[string]string{
 		"stage": "Prod", "memory": "127", "provisioned": "openai", "reserved": "nobody=1", "auth": "none", "domain": "localhost",
 		"certificate": "arn", "rate": "0", "burst": "x", "namespace": " ", "prices": "a=1", "alarm-email": "me", "origins": "https://a/b", "settings": "listed", "response-days": "-1",
-		"urls": "no", "prefixes": "s3", "issuers": `{"label":"a"}`, "allow": "192.0.2.0/24", "vpc-endpoints": "vpce-01234567", "firewall": "100",
+		"urls": "no", "key": "alias/mine", "prefixes": "s3", "issuers": `{"label":"a"}`, "allow": "192.0.2.0/24", "vpc-endpoints": "vpce-01234567", "firewall": "100",
 	} {
 		if _, err := Parse(lookUp(map[string]string{name: value})); err == nil {
 			t.Errorf("%s=%s is taken", name, value)

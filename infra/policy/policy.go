@@ -135,6 +135,11 @@ func (c *checker) table() {
 		c.want(name+" attributes", r.get("AttributeDefinitions"), []any{
 			map[string]any{"AttributeName": "pk", "AttributeType": "S"}, map[string]any{"AttributeName": "sk", "AttributeType": "S"},
 		})
+		encryption := any(nil) // with keys that AWS owns
+		if key := c.plan.Config.Key; key != "" {
+			encryption = map[string]any{"KMSMasterKeyId": key, "SSEEnabled": true, "SSEType": "KMS"}
+		}
+		c.want(name+" encryption", r.get("SSESpecification"), encryption)
 		c.want(name+" protection", r.get("DeletionProtectionEnabled"), c.plan.Config.Stage == plan.Production)
 	}
 }
@@ -150,12 +155,23 @@ func (c *checker) bucket() {
 			c.want(name+" "+block, r.get("PublicAccessBlockConfiguration", block), true)
 		}
 		c.want(name+" ACL", r.get("AccessControl"), nil)
-		encryption := objects(r.list("BucketEncryption", "ServerSideEncryptionConfiguration"))
-		if len(encryption) != 1 || !reflect.DeepEqual(encryption[0]["ServerSideEncryptionByDefault"], map[string]any{"SSEAlgorithm": "AES256"}) {
-			c.fail(name, "it is not encrypted with S3's own keys")
-		}
+		c.encryption(name, objects(r.list("BucketEncryption", "ServerSideEncryptionConfiguration")))
 		c.lifecycle(name, objects(r.list("LifecycleConfiguration", "Rules")))
 		c.requireTLS(name)
+	}
+}
+
+// encryption requires that a bucket is encrypted with S3's own keys, or with the operator's,
+// of which S3 then derives one for many objects.
+func (c *checker) encryption(bucket string, got []map[string]any) {
+	want, derived := map[string]any{"SSEAlgorithm": "AES256"}, any(nil)
+	if key := c.plan.Config.Key; key != "" {
+		want, derived = map[string]any{"SSEAlgorithm": "aws:kms", "KMSMasterKeyID": key}, true
+	}
+	c.want(bucket+" encryptions", len(got), 1)
+	for _, one := range got {
+		c.want(bucket+" encryption", one["ServerSideEncryptionByDefault"], want)
+		c.want(bucket+" derived keys", one["BucketKeyEnabled"], derived)
 	}
 }
 

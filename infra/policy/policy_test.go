@@ -447,8 +447,14 @@ func closedBreaches() []breach {
 
 // privateBreaches opens an API that only some networks may call.
 func privateBreaches() []breach {
-	const rest = "AWS::ApiGateway::RestApi"
+	const rest, table, bucket, role = "AWS::ApiGateway::RestApi", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::IAM::Role"
 	return []breach{
+		{"table", table, "", set(nil, "SSESpecification")},
+		{"table", table, "", set("arn:aws:kms:eu-west-1:123456789012:key/other", "SSESpecification", "KMSMasterKeyId")},
+		{"bucket", bucket, "", set(map[string]any{"SSEAlgorithm": "AES256"}, "BucketEncryption", "ServerSideEncryptionConfiguration", "ServerSideEncryptionByDefault")},
+		{"bucket", bucket, "", set(false, "BucketEncryption", "ServerSideEncryptionConfiguration", "BucketKeyEnabled")},
+		{"functions", role, "alpha", granted("Key", "Resource", "*")},
+		{"functions", role, "alpha", granted("Key", "Condition", nil)},
 		{"callers", rest, "", set([]any{"REGIONAL"}, "EndpointConfiguration", "Types")},
 		{"callers", rest, "", set([]any{"vpce-1"}, "EndpointConfiguration", "VpcEndpointIds")},
 		{"callers", rest, "", set(nil, "Policy")},

@@ -5,6 +5,7 @@ package stacks
 import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/jsii-runtime-go"
 
@@ -32,9 +33,16 @@ func newData(stack awscdk.Stack, p *plan.Plan) *data {
 	}
 	d := &data{stack: stack}
 	// DynamoDB encrypts all tables at rest with an AWS owned key, which is free.
+	tables, objects, bucketKey := awsdynamodb.TableEncryption(""), awss3.BucketEncryption_S3_MANAGED, (*bool)(nil)
+	var kms awskms.IKey
+	if p.Config.Key != "" {
+		kms = awskms.Key_FromKeyArn(stack, jsii.String("Key"), &p.Config.Key)
+		tables, objects = awsdynamodb.TableEncryption_CUSTOMER_MANAGED, awss3.BucketEncryption_KMS
+		bucketKey = jsii.Bool(true) // one call of KMS for many objects
+	}
 	d.table = awsdynamodb.NewTable(stack, jsii.String("Table"), &awsdynamodb.TableProps{
 		PartitionKey: key("pk"), SortKey: key("sk"), TimeToLiveAttribute: jsii.String("expires"),
-		BillingMode: awsdynamodb.BillingMode_PAY_PER_REQUEST,
+		BillingMode: awsdynamodb.BillingMode_PAY_PER_REQUEST, Encryption: tables, EncryptionKey: kms,
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
 			PointInTimeRecoveryEnabled: jsii.Bool(true),
 		},
@@ -60,7 +68,7 @@ func newData(stack awscdk.Stack, p *plan.Plan) *data {
 		})
 	}
 	d.bucket = awss3.NewBucket(stack, jsii.String("Bucket"), &awss3.BucketProps{
-		Versioned: jsii.Bool(true), Encryption: awss3.BucketEncryption_S3_MANAGED,
+		Versioned: jsii.Bool(true), Encryption: objects, EncryptionKey: kms, BucketKeyEnabled: bucketKey,
 		EnforceSSL: jsii.Bool(true), MinimumTLSVersion: jsii.Number(1.2),
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(), ObjectOwnership: awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
 		RemovalPolicy:  awscdk.RemovalPolicy_RETAIN,
