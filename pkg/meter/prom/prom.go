@@ -78,15 +78,26 @@ func build() prometheus.Collector {
 	return g
 }
 
+// service is the route of requests for pages, descriptions and measurements, which belong to no
+// dialect: they are counted, and not timed, since a time has some twenty series.
+const service = "service"
+
 // Observe counts one request; it is the Observe hook of an [httpx.Mux].
 func (m *Meter) Observe(rec *httpx.Record) {
 	model, family, dialect := "", "", rec.Dialect
 	if rec.Model != "" && m.known != nil && m.known(rec.Model) {
 		model, family = rec.Model, rec.Family
 	}
-	m.requests.WithLabelValues(method(rec.Method), rec.Route, strconv.Itoa(rec.Status), model, family, dialect).Inc()
+	route := rec.Route
+	if dialect == "" {
+		route = service
+	}
+	m.requests.WithLabelValues(method(rec.Method), route, strconv.Itoa(rec.Status), model, family, dialect).Inc()
 	if rec.Err != nil {
 		m.errors.WithLabelValues(string(rec.Err.Code), model, family, dialect).Inc()
+	}
+	if route == service {
+		return
 	}
 	m.duration.WithLabelValues(rec.Route, model, family, dialect).Observe(rec.Duration.Seconds())
 	if rec.FirstByte > 0 {

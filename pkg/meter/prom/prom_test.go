@@ -42,7 +42,7 @@ func TestMeter(t *testing.T) {
 	for _, want := range []string{
 		`glossa_requests_total{` + of + `method="POST",model="novels",route="/v1/chat/completions",status="200"} 1`,
 		`glossa_requests_total{dialect="openai",family="",method="POST",model="",route="/v1/chat/completions",status="404"} 1`,
-		`glossa_requests_total{dialect="",family="",method="other",model="",route="/",status="404"} 1`,
+		`glossa_requests_total{dialect="",family="",method="other",model="",route="service",status="404"} 1`,
 		`glossa_errors_total{code="not_found",dialect="openai",family="",model=""} 1`,
 		`glossa_tokens_total{dialect="openai",direction="input",family="local",model="novels"} 7`,
 		`glossa_tokens_total{dialect="openai",direction="output",family="local",model="novels"} 11`,
@@ -59,7 +59,7 @@ func TestMeter(t *testing.T) {
 			t.Errorf("%s is missing", want)
 		}
 	}
-	for _, never := range []string{"hostile", "BREW", `glossa_time_to_first_token_seconds_count{dialect="openai",family="",`} {
+	for _, never := range []string{"hostile", "BREW", `glossa_request_duration_seconds_count{dialect="",`, `glossa_time_to_first_token_seconds_count{dialect="openai",family="",`} {
 		if strings.Contains(got, never) {
 			t.Errorf("%q became a label", never)
 		}
@@ -69,7 +69,7 @@ func TestMeter(t *testing.T) {
 func TestMetersAreApart(t *testing.T) {
 	a, b := New(Config{}), New(Config{})
 	a.Observe(&httpx.Record{Method: "GET", Route: "/health", Status: 200})
-	if !strings.Contains(scrape(t, a), `route="/health"`) || strings.Contains(scrape(t, b), `route="/health"`) {
+	if !strings.Contains(scrape(t, a), `route="service"`) || strings.Contains(scrape(t, b), `route="service"`) {
 		t.Error("two meters share their figures")
 	}
 }
