@@ -87,18 +87,20 @@ func (p *program) modelsRemoveCommand() *cobra.Command {
 // modelsCheckCommand returns glossa models check.
 func (p *program) modelsCheckCommand() *cobra.Command {
 	var o modelsOptions
+	var records bool
 	c := &cobra.Command{
 		Use: "check [FILE...]", Short: "Check records for problems",
 		Long: `Check the models that glossa serve would serve, or the records of files. The
 exit status is 1 if a model would not be served.`,
-		Example: "  glossa models check\n  glossa models check claude.json",
+		Example: "  glossa models check\n  glossa models check claude.json\n  glossa models check --records --table-name glossa",
 	}
 	modelFlags(c, &o)
+	c.Flags().BoolVar(&records, "records", false, "say of each record whether a model is served with it, and why not")
 	c.RunE = func(c *cobra.Command, files []string) error {
 		if len(files) > 0 {
 			return checkFiles(c.Context(), files, p.stdout)
 		}
-		return p.checkModels(c.Context(), o)
+		return p.checkModels(c.Context(), o, records)
 	}
 	return c
 }
@@ -210,12 +212,23 @@ func printWritten(w io.Writer, keys []string) error {
 }
 
 // checkModels prints the problems of the models that serve would serve.
-func (p *program) checkModels(ctx context.Context, o modelsOptions) error {
+func (p *program) checkModels(ctx context.Context, o modelsOptions, records bool) error {
 	c, err := p.catalogOf(o)
 	if err != nil {
 		return err
 	}
-	_, problems := c.Entries(ctx)
+	items, problems := c.Status(ctx)
+	for _, s := range items {
+		text := "serves " + strings.Join(s.Served, ", ")
+		if s.Served == nil {
+			text = "serves nothing: " + s.Why
+		}
+		if records {
+			if _, err := fmt.Fprintf(p.stdout, "%s %s\n", s.Item, text); err != nil {
+				return err
+			}
+		}
+	}
 	return printProblems(p.stdout, problems)
 }
 

@@ -182,7 +182,7 @@ func TestPublicRoutes(t *testing.T) {
 			got = append(got, route.Method+" "+route.Pattern)
 		}
 	}
-	want := []string{"POST /users/me/token", "POST /get_token", "GET /version", "GET /v1/version", "GET /ping", "GET /health", "GET /api/version", "GET /openapi.json", "GET /{$}", "GET /docs", "GET /page/{file...}"}
+	want := []string{"POST /users/me/token", "POST /get_token", "GET /version", "GET /v1/version", "GET /ping", "GET /health", "GET /ready", "GET /api/version", "GET /openapi.json", "GET /{$}", "GET /docs", "GET /page/{file...}"}
 	if !slices.Equal(slices.Sorted(slices.Values(got)), slices.Sorted(slices.Values(want))) {
 		t.Errorf("public: %q, want %q", got, want)
 	}

@@ -260,19 +260,9 @@ func (a *App) Routes(families ...string) []httpx.Route {
 		routes = append(routes, a.activity.Routes()...)
 	}
 	routes = append(routes, a.budgets.Routes()...)
-	routes = append(routes, versionRoute(), httpx.Route{
-		Method: http.MethodGet, Pattern: "/health", Permission: httpx.Public, Doc: healthDoc, Handle: health,
-	})
+	routes = append(routes, versionRoute())
+	routes = append(routes, a.healthRoutes()...)
 	return append(routes, a.description(routes, func() []httpx.Route { return a.Routes() }))
-}
-
-func health(w http.ResponseWriter, _ *http.Request) error {
-	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	_, err := w.Write([]byte("Ok"))
-	if err != nil {
-		return &llm.Error{Code: httpx.Gone, Message: "the client disconnected", Err: err}
-	}
-	return nil
 }
 
 // Handler serves the routes of the families, by default of all, behind a gateway that

@@ -65,6 +65,8 @@ func addRanker(t testing.TB, a *App) {
 func calls(t testing.TB) []call {
 	return slices.Concat([]call{
 		{"GET", "/health", "", "", "", 200},
+		{"GET", "/ready", "", "", "", 200},
+		{"GET", "/health/models", "", account.Monitor, "", 200},
 		{"GET", "/api/version", "", "", "", 200},
 		{"GET", "/openapi.json", "", account.Monitor, "", 200},
 		{"GET", "/metrics", "", account.Monitor, "", 200},

@@ -39,7 +39,6 @@ var (
 		ID: "openapi", Tag: serviceTag, Summary: "Get this document",
 		Answers: []httpx.Answer{{Description: "an OpenAPI document", Of: map[string]any{}}},
 	}
-	healthDoc = &httpx.Operation{ID: "health", Tag: serviceTag, Summary: "Check that the server is running", Answers: []httpx.Answer{{Media: "text/plain", Description: "Ok"}}}
 )
 
 // description returns the route of the OpenAPI document, which describes the given routes

@@ -126,6 +126,11 @@ func (c *Catalog) read(ctx context.Context) *view {
 	if !c.cfg.ListedOnly {
 		b.records = c.source.items
 	}
+	b.items = maps.Clone(c.local.items)
+	if b.items == nil {
+		b.items = itemSet{}
+	}
+	maps.Copy(b.items, c.source.items)
 	b.addListing(&c.source.listing, c.cfg)
 	more := c.local.listing
 	more.records = slices.DeleteFunc(slices.Clone(more.records), func(r Record) bool {

@@ -15,6 +15,7 @@ type view struct {
 	entries  []Entry
 	names    map[string]*Entry     // by name, alias and family/name
 	unserved map[string]*llm.Error // names of models that are listed but not served; nil: the error is not for clients
+	items    itemSet               // all, by sort key
 	records  itemSet               // they may describe models that are not listed; nil: no such models are served
 	serves   map[string]bool       // the remote families that can be opened
 	problems []error
