@@ -60,4 +60,6 @@ const (
 	pretoken      = "pkg/tokenizer/internal/pretoken"
 	sentencepiece = "pkg/tokenizer/sentencepiece"
 	wire          = "pkg/wire"
+	plan          = "infra/plan"
+	policy        = "infra/policy"
 )

@@ -9,7 +9,7 @@ import (
 func TestStatus(t *testing.T) {
 	tab := tableOf(t, shipped(t, "bedrock-anthropic")...)
 	for sk, text := range map[string]string{
-		allSK:           `{"models":[{"model_name":"` + haiku + `","model_family":"bedrock","model_type":"Claude"},{"model_name":"lost","model_family":"sagemaker","model_type":"x"}]}`,
+		allSK:           `{"models":[{"model_name":"` + haiku + `","model_family":"bedrock","model_type":"Claude"},{"model_name":"` + haiku + `","model_family":"bedrock","model_type":"Twice"},{"model_name":"lost","model_family":"sagemaker","model_type":"x"}]}`,
 		"bedrock-wrong": `{"context":-1}`, "local-gone": `{"schema":{"checkpoint":"gone"}}`, "bedrock-" + sonnet: `{"owner":"me"}`,
 	} {
 		it := decoded(t, []byte(text))
@@ -31,6 +31,9 @@ func TestStatus(t *testing.T) {
 		}
 		if len(list) != 5 || len(problems) == 0 {
 			t.Errorf("%d items, problems %v", len(list), problems)
+		}
+		if strings.Contains(got[allSK].Why, "earlier row") {
+			t.Errorf("a warning is no reason: %+v", got[allSK])
 		}
 		if s := got["bedrock-anthropic"]; len(s.Served) != 1 || s.Served[0] != haiku {
 			t.Errorf("%+v", s)

@@ -1,0 +1,15 @@
+package main
+
+// doors: what an operator has closed must not be open, and what is not served says why.
+func doors() []mutant {
+	return []mutant{
+		{"doors: no function URL goes past a closed API", plan, "parser.entry", "set && d.URLs", "set && !d.URLs", plan, "^TestParse$"},
+		{"doors: a range is not every address", plan, "parser.ranges", "r.Bits() == 0", "false", plan, "^TestParse$"},
+		{"doors: signatures are not replaced by a policy", plan, "Plan.Doors", "p.Config.Auth == Keys", "true", plan, "^TestDoors$"},
+		{"doors: the template has the operator's addresses", policy, "checker.resourcePolicy", "!reflect.DeepEqual(conditions, s.Condition)", "reflect.DeepEqual(conditions, nil)", policy, "^TestBreaches$"},
+		{"doors: no prompt is a sample", policy, "checker.firewall", `visibility["SampledRequestsEnabled"]`, `visibility == nil`, policy, "^TestBreaches$"},
+		{"doors: the table has the operator's key", policy, "checker.table", `r.get("SSESpecification")`, "encryption", policy, "^TestBreaches$"},
+		{"status: a served record needs no reason", catalog, "view.status", "e.Item == key", "e.Item != key", catalog, "^TestStatus$"},
+		{"status: a warning is no reason", catalog, "view.why", "ok && !IsWarning(problem)", "ok", catalog, "^TestStatus$"},
+	}
+}
