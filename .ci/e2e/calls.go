@@ -156,18 +156,25 @@ func bedrockAccess(region string, r *http.Request) ([]Access, error) {
 	if action == "" || parts[0] != "model" || err != nil {
 		return nil, errors.Join(err, fmt.Errorf("the path %s", r.URL.Path))
 	}
+	var list []Access
+	if g := r.Header.Get("X-Amzn-Bedrock-Guardrailidentifier"); g != "" {
+		if !strings.HasPrefix(g, "arn:") {
+			g = arnOf("bedrock", region, account, "guardrail/"+g)
+		}
+		list = append(list, Access{"bedrock:ApplyGuardrail", g, nil})
+	}
 	if strings.HasPrefix(id, "arn:") {
-		return []Access{{action, id, nil}}, nil
+		return append(list, Access{action, id, nil}), nil
 	}
 	geography, model, _ := strings.Cut(id, ".")
 	if regions := profileRegions[geography]; regions != nil {
-		list := []Access{{action, arnOf("bedrock", region, account, "inference-profile/"+id), nil}}
+		list = append(list, Access{action, arnOf("bedrock", region, account, "inference-profile/"+id), nil})
 		for _, to := range regions {
 			list = append(list, Access{action, arnOf("bedrock", to, "", "foundation-model/"+model), nil})
 		}
 		return list, nil
 	}
-	return []Access{{action, arnOf("bedrock", region, "", "foundation-model/"+id), nil}}, nil
+	return append(list, Access{action, arnOf("bedrock", region, "", "foundation-model/"+id), nil}), nil
 }
 
 // sagemakerAccess parses a call of an endpoint. Source: Amazon SageMaker API Reference,

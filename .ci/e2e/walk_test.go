@@ -80,6 +80,7 @@ func remote(t *testing.T, w *World) {
 	} {
 		w.glossa(t, "models", "add", "--name", m[0], "--family", m[1], "--type", m[2], "--with-record", "--table-name", w.Table)
 	}
+	w.item(t, `{"pk": "models", "sk": "bedrock-eu.anthropic.claude-v2", "guardrail": {"id": "a1", "version": "1"}}`)
 	addUpstreams(t, w)
 	w.fresh(t)
 }

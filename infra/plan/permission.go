@@ -59,7 +59,7 @@ const batchFamily = "batches"
 
 // statements returns the permissions of the function of a family.
 func statements(cfg Config, family string, streams bool) []Statement {
-	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), sagemaker(), readSecrets(), readParameters()}
+	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), guardrails(), sagemaker(), readSecrets(), readParameters()}
 	if cfg.Key != "" {
 		list = append(list, useKey(cfg.Key))
 	}
@@ -263,6 +263,17 @@ func bedrock(streams bool) Statement {
 	}
 }
 
+// Source: Amazon Bedrock User Guide, "Set up permissions to use Amazon Bedrock Guardrails": who
+// names a guardrail in a call of a model needs this permission, too.
+func guardrails() Statement {
+	return Statement{
+		Sid: "Guardrails", Actions: []string{"bedrock:ApplyGuardrail"},
+		Resources: []string{"arn:${AWS::Partition}:bedrock:*:${AWS::AccountId}:guardrail/*"},
+		Reason:    "guardrails that records name are applied to requests and answers of models on Amazon Bedrock",
+		Wildcards: "a guardrail is named by a record, without a deployment",
+	}
+}
+
 // Source: Amazon SageMaker API Reference, InvokeEndpointWithResponseStream: it requires the
 // permission sagemaker:InvokeEndpoint; there is no separate one.
 func sagemaker() Statement {
@@ -270,11 +281,11 @@ func sagemaker() Statement {
 		Sid:     "SageMaker",
 		Actions: []string{"sagemaker:InvokeEndpoint"},
 		Resources: []string{
-			"arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:endpoint/*",
-			"arn:${AWS::Partition}:sagemaker:${AWS::Region}:${AWS::AccountId}:inference-component/*",
+			"arn:${AWS::Partition}:sagemaker:*:${AWS::AccountId}:endpoint/*",
+			"arn:${AWS::Partition}:sagemaker:*:${AWS::AccountId}:inference-component/*",
 		},
 		Reason:    "models at endpoints of Amazon SageMaker, with and without streaming",
-		Wildcards: "a model is added by a record, without a deployment",
+		Wildcards: "a model is added by a record, without a deployment, and a record may name its region",
 	}
 }
 

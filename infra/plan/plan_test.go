@@ -191,7 +191,7 @@ func TestStatements(t *testing.T) {
 	for _, f := range newPlan(t, nil).Functions {
 		var extra []string
 		for _, s := range f.Statements {
-			if !slices.Contains([]string{"Logs", "Items", "Lists", "Counts", "Checkpoints", "Runs", "Bedrock", "SageMaker", "Secrets", "Parameters"}, s.Sid) {
+			if !slices.Contains([]string{"Logs", "Items", "Lists", "Counts", "Checkpoints", "Runs", "Bedrock", "Guardrails", "SageMaker", "Secrets", "Parameters"}, s.Sid) {
 				extra = append(extra, s.Sid)
 			}
 			for _, action := range s.Actions {
@@ -229,6 +229,11 @@ func TestModels(t *testing.T) {
 	own := strings.NewReplacer("${AWS::Partition}", "aws", "${AWS::AccountId}", "123456789012")
 	for _, f := range newPlan(t, nil).Functions {
 		i := slices.IndexFunc(f.Statements, func(s Statement) bool { return s.Sid == "Bedrock" })
+		if !slices.ContainsFunc(f.Statements, func(s Statement) bool {
+			return slices.Equal(s.Actions, []string{"bedrock:ApplyGuardrail"}) && slices.Equal(s.Resources, []string{"arn:${AWS::Partition}:bedrock:*:${AWS::AccountId}:guardrail/*"})
+		}) {
+			t.Errorf("%s may not apply the guardrails that records name", f.Family)
+		}
 		may := func(resource string) bool {
 			return slices.ContainsFunc(f.Statements[i].Resources, func(pattern string) bool {
 				form := strings.ReplaceAll(regexp.QuoteMeta(own.Replace(pattern)), `\*`, ".*")

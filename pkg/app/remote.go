@@ -46,7 +46,7 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record) (llm.Backend, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.cloud.client(awsrest.Bedrock(), region, a.cloud.endpoints.Bedrock, a.cloud.bedrockToken)
+	c, err := a.cloud.client(awsrest.Bedrock(), cmp.Or(region, rec.Region), a.cloud.endpoints.Bedrock, a.cloud.bedrockToken)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record) (llm.Backend
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.cloud.client(awsrest.SageMaker(), "", a.cloud.endpoints.SageMaker, "")
+	c, err := a.cloud.client(awsrest.SageMaker(), rec.Region, a.cloud.endpoints.SageMaker, "")
 	if err != nil {
 		return nil, err
 	}

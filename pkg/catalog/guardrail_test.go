@@ -36,6 +36,27 @@ func TestGuardrail(t *testing.T) {
 	}
 }
 
+// So is the region, which only some families have.
+func TestRegion(t *testing.T) {
+	for _, test := range []struct{ model, group, want string }{
+		{"", "", ""}, {`,"region":"us-west-2"`, "", "us-west-2"}, {"", `,"region":"us-west-2"`, "us-west-2"}, {`,"region":"eu-west-1"`, `,"region":"us-west-2"`, "eu-west-1"},
+	} {
+		rec, problems := guarded(t, test.model, test.group)
+		if len(problems) > 0 || rec.Region != test.want {
+			t.Errorf("%s in %s: %q %v", test.model, test.group, rec.Region, problems)
+		}
+	}
+	for _, text := range []string{
+		`{"pk":"models","sk":"bedrock-x","region":"US East"}`, `{"pk":"models","sk":"local-x","region":"us-east-1"}`, `{"pk":"models","sk":"openai-x","region":"us-east-1"}`,
+		`{"pk":"models","sk":"bedrock-x","region":"us-east-1","model_id":"arn:aws:bedrock:eu-west-1:123456789012:imported-model/x"}`,
+	} {
+		it := parseItem([]byte(text))
+		if len(it.mistakes) == 0 || it.mistakes[0].Pointer != "/region" {
+			t.Errorf("%s: %v", text, it.mistakes)
+		}
+	}
+}
+
 // A model whose guardrail is wrong is not served without one.
 func TestBadGuardrails(t *testing.T) {
 	for model, want := range map[string]string{

@@ -27,6 +27,7 @@ type item struct {
 	special     bool
 	modelID     string
 	endpoint    string
+	region      string
 	component   string
 	upstream    Upstream
 	like        string // the group that lends its schema, of the family openai
@@ -87,7 +88,7 @@ func parseItem(b []byte) *item {
 	var unsupported, secretRef string
 	known := map[string]any{
 		"pk": &it.PK, "sk": &it.SK, "models": &models, "schema": &it.schema, "description": &it.description, "hostings": &it.hostings,
-		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint,
+		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint, "region": &it.region,
 		"inference_component": &it.component, "guardrail": &guardrail, "prices": &prices, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
 		"listed": &it.listed, "ignore_unmapped": &it.lenient, "unsupported": &unsupported,
 		"url": &it.upstream.URL, "like": &it.like, "key": &secretRef, "insecure": &insecure, "private": &it.upstream.Private,
@@ -192,6 +193,7 @@ func (it *item) check(family string) {
 	if it.modelID != "" && family != Bedrock && family != OpenAI {
 		it.wrong("/model_id", "only records of the families %s and %s may have it", Bedrock, OpenAI)
 	}
+	it.checkRegion(family)
 	if it.listed != nil && family == Local {
 		it.wrong("/listed", "only records of remote models may have it")
 	}
@@ -199,6 +201,23 @@ func (it *item) check(family string) {
 		if name == "" {
 			it.wrong(fmt.Sprint("/fallbacks/", i), "it is empty")
 		}
+	}
+}
+
+// checkRegion checks the region of the service, which becomes part of a host name to which
+// credentials are sent.
+func (it *item) checkRegion(family string) {
+	if it.region == "" {
+		return
+	}
+	if family != Bedrock && family != SageMaker {
+		it.wrong("/region", "only records of the families %s and %s may have it", Bedrock, SageMaker)
+	}
+	if err := arn.CheckRegion(it.region); err != nil {
+		it.wrong("/region", "%v", err)
+	}
+	if a, err := arn.Parse(it.modelID); err == nil && a.Region != "" && a.Region != it.region {
+		it.wrong("/region", "it is %s, and the ARN in model_id is of %s", it.region, a.Region)
 	}
 }
 
