@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"glossa/pkg/app"
 )
 
 // say writes a line of the report, which is also kept after a successful test.
@@ -78,6 +80,15 @@ var unneeded = map[string]string{
 	"responses Bedrock: bedrock:InvokeModel":                   "no remote model here takes chats",
 	"responses Bedrock: bedrock:InvokeModelWithResponseStream": "no remote model here takes chats",
 	"responses SageMaker: sagemaker:InvokeEndpoint":            "no remote model here takes chats",
+}
+
+func init() {
+	for _, family := range app.Families() {
+		unneeded[family+" Roles: sts:AssumeRole"] = "no record here names a role of another account"
+	}
+	for _, family := range []string{"messages", "responses", "embeddings", "ollama"} {
+		unneeded[family+" Guardrails: bedrock:ApplyGuardrail"] = "no model here with a guardrail is asked by it"
+	}
 }
 
 // report prints memory, denials and unused permissions, which are errors if all tests ran.

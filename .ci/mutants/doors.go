@@ -9,6 +9,10 @@ func doors() []mutant {
 		{"doors: the template has the operator's addresses", policy, "checker.resourcePolicy", "!reflect.DeepEqual(conditions, s.Condition)", "reflect.DeepEqual(conditions, nil)", policy, "^TestBreaches$"},
 		{"doors: no prompt is a sample", policy, "checker.firewall", `visibility["SampledRequestsEnabled"]`, `visibility == nil`, policy, "^TestBreaches$"},
 		{"doors: the table has the operator's key", policy, "checker.table", `r.get("SSESpecification")`, "encryption", policy, "^TestBreaches$"},
+		{"roles: a role has a client of its own", awsrest, "Clients.As", "place{s.Scope, cfg.Region, role}", "place{scope: s.Scope, region: cfg.Region}", awsrest, "^TestAssume$"},
+		{"roles: credentials are renewed", awsrest, "Client.Assume", "o.ExpiryWindow = renewal", "o.ExpiryWindow = 0", awsrest, "^TestRenewal$"},
+		{"roles: only roles are assumed", catalog, "item.checkRole", `a.Service != "iam"`, "false", catalog, "^TestRole$"},
+		{"regions: an ARN's region is not overruled", catalog, "item.checkRegion", "a.Region != it.region", "false", catalog, "^TestRegion$"},
 		{"status: a served record needs no reason", catalog, "view.status", "e.Item == key", "e.Item != key", catalog, "^TestStatus$"},
 		{"status: a warning is no reason", catalog, "view.why", "ok && !IsWarning(problem)", "ok", catalog, "^TestStatus$"},
 	}

@@ -59,7 +59,7 @@ const batchFamily = "batches"
 
 // statements returns the permissions of the function of a family.
 func statements(cfg Config, family string, streams bool) []Statement {
-	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), guardrails(), sagemaker(), readSecrets(), readParameters()}
+	list := []Statement{logs(), readItems(), query(), count(), readCheckpoints(), listCheckpoints(), bedrock(streams), guardrails(), sagemaker(), assumeRoles(), readSecrets(), readParameters()}
 	if cfg.Key != "" {
 		list = append(list, useKey(cfg.Key))
 	}
@@ -286,6 +286,16 @@ func sagemaker() Statement {
 		},
 		Reason:    "models at endpoints of Amazon SageMaker, with and without streaming",
 		Wildcards: "a model is added by a record, without a deployment, and a record may name its region",
+	}
+}
+
+// Source: AWS Identity and Access Management User Guide, "IAM roles", "Cross-account access": both
+// accounts must agree, this one by this statement and the other one by the role's trust policy.
+func assumeRoles() Statement {
+	return Statement{
+		Sid: "Roles", Actions: []string{"sts:AssumeRole"}, Resources: []string{"arn:${AWS::Partition}:iam::*:role/glossa/*"},
+		Reason:    "models of other accounts, in whose records these roles are named",
+		Wildcards: "a model is added by a record, without a deployment; the other account decides who assumes its role",
 	}
 }
 

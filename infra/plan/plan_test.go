@@ -191,7 +191,7 @@ func TestStatements(t *testing.T) {
 	for _, f := range newPlan(t, nil).Functions {
 		var extra []string
 		for _, s := range f.Statements {
-			if !slices.Contains([]string{"Logs", "Items", "Lists", "Counts", "Checkpoints", "Runs", "Bedrock", "Guardrails", "SageMaker", "Secrets", "Parameters"}, s.Sid) {
+			if !slices.Contains([]string{"Logs", "Items", "Lists", "Counts", "Checkpoints", "Runs", "Bedrock", "Guardrails", "SageMaker", "Roles", "Secrets", "Parameters"}, s.Sid) {
 				extra = append(extra, s.Sid)
 			}
 			for _, action := range s.Actions {

@@ -46,7 +46,7 @@ func TestRecordsReadme(t *testing.T) {
 	for _, found := range shownItem.FindAllStringSubmatch(page, -1) {
 		items = append(items, parse([]byte(found[1])))
 	}
-	if len(items) != 9 || strings.Count(page, `"pk": "models"`) != len(items) {
+	if len(items) != 10 || strings.Count(page, `"pk": "models"`) != len(items) {
 		t.Fatalf("%d items are read: %v", len(items), items)
 	}
 	m := remoteModels[0]

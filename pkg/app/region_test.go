@@ -26,6 +26,9 @@ func TestRegionOfARecord(t *testing.T) {
 		{claude, claude, `,"region":"us-west-2","model_id":"arn:aws:bedrock:eu-west-1:123456789012:imported-model/x"`, ""},
 		{claude, claude, `,"region":"evil.example/"`, ""},
 		{"sagemaker-tgi.mine", tgi, `,"region":"us-west-2"`, "runtime.sagemaker.us-west-2.amazonaws.com"},
+		{claude, claude, `,"region":"us-west-2","role":"arn:aws:iam::123456789012:role/glossa/a"`, "sts.us-west-2.amazonaws.com"},
+		{"sagemaker-tgi.mine", tgi, `,"role":"arn:aws:iam::123456789012:role/glossa/a"`, "sts.us-east-1.amazonaws.com"},
+		{claude, claude, `,"role":"arn:aws:iam::123456789012:user/a"`, ""},
 		{"sagemaker-tgi.mine", tgi, ``, "runtime.sagemaker.us-east-1.amazonaws.com"},
 	} {
 		network := &unreachable{}

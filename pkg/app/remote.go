@@ -30,9 +30,32 @@ func (c *cloud) client(s awsrest.Service, region, endpoint, token string) (*awsr
 	}
 	client, err := c.clients.Get(s, cfg, endpoint, token)
 	if err != nil {
-		return nil, &llm.Error{Code: llm.Upstream, Message: "the address of " + s.ID + " in this server's configuration is invalid: see its log", Err: err}
+		return nil, misplaced(s, err)
 	}
 	return client, nil
+}
+
+// of returns the client of a record's service, in the record's region and with the credentials
+// of its role, if it names these. region is that of the model's ARN, "" without one.
+func (c *cloud) of(rec *catalog.Record, s awsrest.Service, region, endpoint, token string) (*awsrest.Client, error) {
+	region = cmp.Or(region, rec.Region)
+	if rec.Role.ARN == "" {
+		return c.client(s, region, endpoint, token)
+	}
+	cfg, err := c.region(region)
+	if err != nil {
+		return nil, err
+	}
+	client, err := c.clients.As(awsrest.Role(rec.Role), s, cfg, endpoint)
+	if err != nil {
+		return nil, misplaced(s, err)
+	}
+	return client, nil
+}
+
+// misplaced returns the error of an address in this server's configuration.
+func misplaced(s awsrest.Service, err error) error {
+	return &llm.Error{Code: llm.Upstream, Message: "the address of " + s.ID + " in this server's configuration is invalid: see its log", Err: err}
 }
 
 // openBedrock returns the backend of a model on Amazon Bedrock.
@@ -46,7 +69,7 @@ func (a *App) openBedrock(_ context.Context, rec *catalog.Record) (llm.Backend, 
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.cloud.client(awsrest.Bedrock(), cmp.Or(region, rec.Region), a.cloud.endpoints.Bedrock, a.cloud.bedrockToken)
+	c, err := a.cloud.of(rec, awsrest.Bedrock(), region, a.cloud.endpoints.Bedrock, a.cloud.bedrockToken)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +82,7 @@ func (a *App) openSageMaker(_ context.Context, rec *catalog.Record) (llm.Backend
 	if err != nil {
 		return nil, err
 	}
-	c, err := a.cloud.client(awsrest.SageMaker(), rec.Region, a.cloud.endpoints.SageMaker, "")
+	c, err := a.cloud.of(rec, awsrest.SageMaker(), "", a.cloud.endpoints.SageMaker, "")
 	if err != nil {
 		return nil, err
 	}

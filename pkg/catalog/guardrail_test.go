@@ -57,6 +57,34 @@ func TestRegion(t *testing.T) {
 	}
 }
 
+// So is the role, with its external id.
+func TestRole(t *testing.T) {
+	const one, two = `,"role":"arn:aws:iam::123456789012:role/glossa/a","external_id":"x-1"`, `,"role":"arn:aws:iam::210987654321:role/glossa/b"`
+	for _, test := range []struct {
+		model, group string
+		want         Role
+	}{
+		{"", "", Role{}}, {one, "", Role{"arn:aws:iam::123456789012:role/glossa/a", "x-1"}},
+		{two, one, Role{ARN: "arn:aws:iam::210987654321:role/glossa/b"}}, {"", two, Role{ARN: "arn:aws:iam::210987654321:role/glossa/b"}},
+	} {
+		rec, problems := guarded(t, test.model, test.group)
+		if len(problems) > 0 || rec.Role != test.want {
+			t.Errorf("%s in %s: %+v %v", test.model, test.group, rec.Role, problems)
+		}
+	}
+	for attributes, pointer := range map[string]string{
+		`"sk":"openai-x"` + one: "/role", `"sk":"bedrock-x","external_id":"x-1"`: "/role", `"sk":"bedrock-x","role":"glossa"`: "/role",
+		`"sk":"bedrock-x","role":"arn:aws:iam::123456789012:user/glossa"`: "/role", `"sk":"bedrock-x","role":"arn:aws:iam:::role/glossa"`: "/role",
+		`"sk":"bedrock-x","role":"arn:aws:sts::123456789012:role/glossa"`:                "/role",
+		`"sk":"bedrock-x","role":"arn:aws:iam::123456789012:role/a","external_id":"a b"`: "/external_id",
+	} {
+		it := parseItem([]byte(`{"pk":"models",` + attributes + `}`))
+		if len(it.mistakes) == 0 || it.mistakes[0].Pointer != pointer {
+			t.Errorf("%s: %v", attributes, it.mistakes)
+		}
+	}
+}
+
 // A model whose guardrail is wrong is not served without one.
 func TestBadGuardrails(t *testing.T) {
 	for model, want := range map[string]string{

@@ -28,6 +28,7 @@ type item struct {
 	modelID     string
 	endpoint    string
 	region      string
+	role        Role
 	component   string
 	upstream    Upstream
 	like        string // the group that lends its schema, of the family openai
@@ -88,7 +89,7 @@ func parseItem(b []byte) *item {
 	var unsupported, secretRef string
 	known := map[string]any{
 		"pk": &it.PK, "sk": &it.SK, "models": &models, "schema": &it.schema, "description": &it.description, "hostings": &it.hostings,
-		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint, "region": &it.region,
+		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint, "region": &it.region, "role": &it.role.ARN, "external_id": &it.role.ExternalID,
 		"inference_component": &it.component, "guardrail": &guardrail, "prices": &prices, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
 		"listed": &it.listed, "ignore_unmapped": &it.lenient, "unsupported": &unsupported,
 		"url": &it.upstream.URL, "like": &it.like, "key": &secretRef, "insecure": &insecure, "private": &it.upstream.Private,
@@ -194,6 +195,7 @@ func (it *item) check(family string) {
 		it.wrong("/model_id", "only records of the families %s and %s may have it", Bedrock, OpenAI)
 	}
 	it.checkRegion(family)
+	it.checkRole(family)
 	if it.listed != nil && family == Local {
 		it.wrong("/listed", "only records of remote models may have it")
 	}

@@ -215,16 +215,17 @@ func (it *item) record(row Row) Record {
 	if it == nil {
 		return Record{Name: row.Name, Family: row.Family, Type: row.Type, Streaming: row.Streaming}
 	}
-	l, raw, guardrail, region := it.local, it.raw, it.guardrail, it.region
+	l, raw, guardrail, region, role := it.local, it.raw, it.guardrail, it.region, it.role
 	if it.lender != nil {
 		raw += it.lender.raw
 		guardrail, region = cmp.Or(guardrail, it.lender.guardrail), cmp.Or(region, it.lender.region)
+		role = cmp.Or(role, it.lender.role)
 	}
 	return Record{
 		Name: row.Name, Family: row.Family, Key: it.SK, Type: row.Type,
 		Description: it.description, Hostings: it.hostings, Context: int(it.context), Created: time.Time(it.created),
 		Streaming: row.Streaming && (it.remote == nil || it.remote.Stream != nil),
-		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component, Guardrail: guardrail, Region: region, Upstream: it.upstream, Drop: it.drop,
+		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component, Guardrail: guardrail, Region: region, Role: role, Upstream: it.upstream, Drop: it.drop,
 		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache), Prices: it.prices, IgnoreUnmapped: it.lenient,
 		Checkpoint: l.checkpoint, ChatTemplate: l.chatTemplate, Cap: string(l.cap), Aliases: l.aliases,
 		ParseSpecial: it.special, Languages: l.languages, Quant: l.quant, Public: l.prefixes == publicPrefixes, NoDrafts: l.speculate != nil && !*l.speculate, raw: raw,

@@ -52,6 +52,7 @@ type Record struct {
 	Endpoint  string         // of SageMaker, see [Record.EndpointName]
 	Component string         // one of the endpoint's inference components; "": none
 	Guardrail Guardrail      // of Bedrock; of the group, if the record has none
+	Role      Role           // whose credentials call the service; of the group, if the record has none
 	Region    string         // of the service; of the group, if the record has none; "": the server's
 
 	Upstream Upstream // of openai
