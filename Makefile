@@ -316,6 +316,10 @@ image-files:
 	GOOS=linux GOARCH=$(IMAGEARCH) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags '-s -w' -o dist/image/glossa ./functions/glossa
 	cp '$(or $(CERTIFICATES),$(error CERTIFICATES= names no file of root certificates))' dist/image/ca-certificates.crt
 
+.PHONY: check-kubernetes
+check-kubernetes: ## check the manifests for Kubernetes against the types of its API
+	cd .ci/kubernetes && $(GO) vet . && $(GO) test . && $(GO) run . ../../infra/kubernetes/*.yaml
+
 # Namespaces and the mount of an image need root.
 AS_ROOT := $(if $(filter-out 0,$(shell id -u)),sudo)
 
