@@ -79,7 +79,7 @@ func build() prometheus.Collector {
 }
 
 // service is the route of requests for pages, descriptions and measurements, which belong to no
-// dialect: they are counted, and not timed, since a time has some twenty series.
+// dialect and no model: they are counted, and not timed, since a time has some twenty series.
 const service = "service"
 
 // Observe counts one request; it is the Observe hook of an [httpx.Mux].
@@ -89,7 +89,7 @@ func (m *Meter) Observe(rec *httpx.Record) {
 		model, family = rec.Model, rec.Family
 	}
 	route := rec.Route
-	if dialect == "" {
+	if dialect == "" && model == "" {
 		route = service
 	}
 	m.requests.WithLabelValues(method(rec.Method), route, strconv.Itoa(rec.Status), model, family, dialect).Inc()
