@@ -38,12 +38,12 @@ func (w *World) orderBatch(t *testing.T, key, endpoint string, lines []string) (
 	if err != nil || parts.Close() != nil {
 		t.Fatal(err)
 	}
-	a := w.ask(t, request{method: "POST", url: w.api("/v1/files"), key: key, body: form.String(), header: http.Header{"Content-Type": {parts.FormDataContentType()}}})
+	a := w.patient(t, request{method: "POST", url: w.api("/v1/files"), key: key, body: form.String(), header: http.Header{"Content-Type": {parts.FormDataContentType()}}})
 	var uploaded struct{ ID string }
 	if a.status != 200 || json.Unmarshal([]byte(a.body), &uploaded) != nil {
 		t.Fatalf("the upload: %s", a)
 	}
-	a = w.ask(t, request{method: "POST", url: w.url("batches", "/v1/batches"), key: key,
+	a = w.patient(t, request{method: "POST", url: w.url("batches", "/v1/batches"), key: key,
 		body: fmt.Sprintf(`{"input_file_id": %q, "endpoint": %q, "completion_window": "24h"}`, uploaded.ID, endpoint)})
 	if a.status != 200 || json.Unmarshal([]byte(a.body), &b) != nil {
 		t.Fatalf("the order: %s", a)
@@ -54,17 +54,24 @@ func (w *World) orderBatch(t *testing.T, key, endpoint string, lines []string) (
 // batch returns the state of a batch. Clients try again when they are throttled.
 func (w *World) batch(t *testing.T, key, id string) (b batchState) {
 	t.Helper()
-	var a answer
-	for range 100 {
-		if a = w.ask(t, request{url: w.api("/v1/batches/" + id), key: key}); a.status != 429 && a.status < 500 {
-			break
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
+	a := w.patient(t, request{url: w.api("/v1/batches/" + id), key: key})
 	if a.status != 200 || json.Unmarshal([]byte(a.body), &b) != nil {
 		t.Fatal(a)
 	}
 	return b
+}
+
+// patient asks as clients do, which try again, for a minute, while the function has no instance
+// left: those that work take all of them for a while on a slow machine.
+func (w *World) patient(t *testing.T, r request) (a answer) {
+	t.Helper()
+	for range 600 {
+		if a = w.ask(t, r); a.status != 429 && a.status < 500 {
+			break
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	return a
 }
 
 // answered returns how often each custom_id is in a file.
@@ -74,7 +81,7 @@ func (w *World) answered(t *testing.T, key, file string) (times map[string]int, 
 	if file == "" {
 		return times, ""
 	}
-	a := w.ask(t, request{url: w.url("batches", "/v1/files/"+file+"/content"), key: key})
+	a := w.patient(t, request{url: w.url("batches", "/v1/files/"+file+"/content"), key: key})
 	if a.status != 200 || a.err != nil {
 		t.Fatal(a)
 	}
@@ -185,7 +192,7 @@ func batches(t *testing.T, w *World, key string) string {
 func (w *World) otherOwner(t *testing.T, b batchState) {
 	other := w.glossa(t, "key", "create", "batch-neighbour", "--role", "client", "--table-name", w.Table)
 	for _, path := range []string{"/v1/batches/" + b.ID, "/v1/files/" + b.Output, "/v1/files/" + b.Output + "/content"} {
-		if a := w.ask(t, request{url: w.api(path), key: other}); a.status != 404 {
+		if a := w.patient(t, request{url: w.api(path), key: other}); a.status != 404 {
 			t.Errorf("%s of another owner: %s", path, a)
 		}
 	}
@@ -218,14 +225,14 @@ func (w *World) cancelled(t *testing.T, key string) {
 		lines = append(lines, batchLine(fmt.Sprint(i), "/v1/completions", `{"model":"novels","prompt":"a","max_tokens":20}`))
 	}
 	b := w.orderBatch(t, key, "/v1/completions", lines)
-	if a := w.ask(t, request{method: "POST", url: w.api("/v1/batches/" + b.ID + "/cancel"), key: key}); a.status != 200 {
+	if a := w.patient(t, request{method: "POST", url: w.api("/v1/batches/" + b.ID + "/cancel"), key: key}); a.status != 200 {
 		t.Errorf("to cancel: %s", a)
 	}
 	until(t, time.Minute, func() bool { b = w.batch(t, key, b.ID); return b.Status == "cancelled" })
 	if done, failed := w.answered(t, key, b.Output); len(done)+b.RequestCounts.Failed != len(lines) {
 		t.Errorf("cancelled: %+v, %d answers %s", b, len(done), failed)
 	}
-	if a := w.ask(t, request{method: "DELETE", url: w.api("/v1/files/" + b.Errors), key: key}); a.status != 200 {
+	if a := w.patient(t, request{method: "DELETE", url: w.api("/v1/files/" + b.Errors), key: key}); a.status != 200 {
 		t.Errorf("to delete: %s", a)
 	}
 	var left []string

@@ -86,7 +86,7 @@ func init() {
 	for _, family := range app.Families() {
 		unneeded[family+" Roles: sts:AssumeRole"] = "no record here names a role of another account"
 	}
-	for _, family := range []string{"messages", "responses", "embeddings", "ollama"} {
+	for _, family := range []string{"batches", "messages", "responses", "embeddings", "ollama"} {
 		unneeded[family+" Guardrails: bedrock:ApplyGuardrail"] = "no model here with a guardrail is asked by it"
 	}
 }
