@@ -6,7 +6,7 @@ func doors() []mutant {
 		{"doors: no function URL goes past a closed API", plan, "parser.entry", "set && d.URLs", "set && !d.URLs", plan, "^TestParse$"},
 		{"doors: a range is not every address", plan, "parser.ranges", "r.Bits() == 0", "false", plan, "^TestParse$"},
 		{"doors: signatures are not replaced by a policy", plan, "Plan.Doors", "p.Config.Auth == Keys", "true", plan, "^TestDoors$"},
-		{"doors: the template has the operator's addresses", policy, "checker.resourcePolicy", "!reflect.DeepEqual(conditions, s.Condition)", "reflect.DeepEqual(conditions, nil)", policy, "^TestBreaches$"},
+		{"doors: the template has the operator's addresses", policy, "checker.condition", "!reflect.DeepEqual(conditions, want)", "reflect.DeepEqual(conditions, nil)", policy, "^TestBreaches$"},
 		{"doors: no prompt is a sample", policy, "checker.firewall", `visibility["SampledRequestsEnabled"]`, `visibility == nil`, policy, "^TestBreaches$"},
 		{"doors: the table has the operator's key", policy, "checker.table", `r.get("SSESpecification")`, "encryption", policy, "^TestBreaches$"},
 		{"roles: a role has a client of its own", awsrest, "Clients.As", "place{s.Scope, cfg.Region, role}", "place{scope: s.Scope, region: cfg.Region}", awsrest, "^TestAssume$"},

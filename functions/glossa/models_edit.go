@@ -218,15 +218,16 @@ func (p *program) checkModels(ctx context.Context, o modelsOptions, records bool
 		return err
 	}
 	items, problems := c.Status(ctx)
+	if !records {
+		items = nil
+	}
 	for _, s := range items {
-		text := "serves " + strings.Join(s.Served, ", ")
+		text := strings.Join(s.Served, ", ")
 		if s.Served == nil {
-			text = "serves nothing: " + s.Why
+			text = "nothing: " + s.Why
 		}
-		if records {
-			if _, err := fmt.Fprintf(p.stdout, "%s %s\n", s.Item, text); err != nil {
-				return err
-			}
+		if _, err := fmt.Fprintf(p.stdout, "%s serves %s\n", s.Item, text); err != nil {
+			return err
 		}
 	}
 	return printProblems(p.stdout, problems)

@@ -203,6 +203,24 @@ func (p *parser) number(name, v string, least, most int) int {
 	return n
 }
 
+// isOn reads a switch.
+func (p *parser) isOn(name string) bool {
+	v := p.value(name)
+	if v != "on" && v != "off" {
+		p.fail(name, "%q must be on or off", v)
+	}
+	return v == "on"
+}
+
+// list reads values that commas separate.
+func (p *parser) list(name string) []string {
+	v := p.value(name)
+	if v == "" {
+		return nil
+	}
+	return strings.Split(v, ",")
+}
+
 // perFamily reads "NUMBER,FAMILY=NUMBER,...". The first number applies to all other families.
 func (p *parser) perFamily(name string, least, most int) map[string]int {
 	all := p.number(name, p.defaults[name], least, most)
@@ -242,11 +260,7 @@ func (p *parser) origins() []string {
 
 // settings reads names of [Settings].
 func (p *parser) settings() (list []string) {
-	v := p.value("settings")
-	if v == "" {
-		return nil
-	}
-	for name := range strings.SplitSeq(v, ",") {
+	for _, name := range p.list("settings") {
 		if !slices.Contains(Settings(), name) {
 			p.fail("settings", "%q is not one of %s", name, strings.Join(Settings(), ", "))
 		}
@@ -257,11 +271,7 @@ func (p *parser) settings() (list []string) {
 
 // prices reads "MODEL=IN/OUT,...".
 func (p *parser) prices() (list []Price) {
-	v := p.value("prices")
-	if v == "" {
-		return nil
-	}
-	for field := range strings.SplitSeq(v, ",") {
+	for _, field := range p.list("prices") {
 		model, price, _ := strings.Cut(field, "=")
 		in, out, _ := strings.Cut(price, "/")
 		a, err := strconv.ParseFloat(in, 64)
@@ -273,4 +283,26 @@ func (p *parser) prices() (list []Price) {
 		list = append(list, Price{model, a, b})
 	}
 	return list
+}
+
+// issuers checks what the functions would refuse when they start.
+func (p *parser) issuers() string {
+	v := p.value("issuers")
+	if v == "" {
+		return ""
+	}
+	if !strings.HasPrefix(v, "[") {
+		p.fail("issuers", "%q is not a JSON list", v)
+		return v
+	}
+	_, err := app.FromEnv(func(name string) string {
+		if name == "GLOSSA_ISSUERS" {
+			return v
+		}
+		return ""
+	})
+	if err != nil {
+		p.fail("issuers", "%v", err)
+	}
+	return v
 }

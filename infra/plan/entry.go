@@ -3,9 +3,6 @@ package plan
 import (
 	"net/netip"
 	"regexp"
-	"strings"
-
-	"glossa/pkg/app"
 )
 
 // endpointName matches the identifier of a VPC endpoint.
@@ -30,15 +27,6 @@ func (p *parser) entry() Entry {
 		p.fail("allow", "a private API sees no public addresses: choose allow or vpc-endpoints")
 	}
 	return d
-}
-
-// isOn reads a switch.
-func (p *parser) isOn(name string) bool {
-	v := p.value(name)
-	if v != "on" && v != "off" {
-		p.fail(name, "%q must be on or off", v)
-	}
-	return v == "on"
 }
 
 // ranges reads ranges of addresses.
@@ -67,35 +55,4 @@ func (p *parser) endpoints() []string {
 		}
 	}
 	return list
-}
-
-// list reads values that commas separate.
-func (p *parser) list(name string) []string {
-	v := p.value(name)
-	if v == "" {
-		return nil
-	}
-	return strings.Split(v, ",")
-}
-
-// issuers checks what the functions would refuse when they start.
-func (p *parser) issuers() string {
-	v := p.value("issuers")
-	if v == "" {
-		return ""
-	}
-	if !strings.HasPrefix(v, "[") {
-		p.fail("issuers", "%q is not a JSON list", v)
-		return v
-	}
-	_, err := app.FromEnv(func(name string) string {
-		if name == "GLOSSA_ISSUERS" {
-			return v
-		}
-		return ""
-	})
-	if err != nil {
-		p.fail("issuers", "%v", err)
-	}
-	return v
 }

@@ -29,8 +29,7 @@ var hashed = regexp.MustCompile(`^[0-9A-F]{8}$`)
 // references returns a replacer from the references of a plan to their values in the
 // templates.
 func (c *checker) references(family string) *strings.Replacer {
-	first := func(kind string) string { return append(c.Data.of(kind), "nothing")[0] }
-	table, bucket := first("AWS::DynamoDB::Table"), first("AWS::S3::Bucket")
+	table, bucket := c.Data.first("AWS::DynamoDB::Table"), c.Data.first("AWS::S3::Bucket")
 	logs, _ := c.findConstruct(family, "Logs")
 	alias, _ := c.findConstruct(family, "Live")
 	return strings.NewReplacer("${AliasArn}", "${"+alias+"}", "${Table}", "${"+table+"}", "${TableArn}", "${"+table+".Arn}",
@@ -160,8 +159,14 @@ func (c *checker) statement(name string, got map[string]any, s plan.Statement, r
 	slices.Sort(resources)
 	c.want(name+" actions", c.texts(got["Action"]), actions)
 	c.want(name+" resources", c.texts(got["Resource"]), resources)
+	c.condition(name, got["Condition"], s.Condition)
+	// The plan has checked the reasons for wildcards in its statements.
+}
+
+// condition compares the condition of a statement with the plan's.
+func (c *checker) condition(where string, got any, want map[string]map[string][]string) {
 	conditions := map[string]map[string][]string{}
-	operators, _ := got["Condition"].(map[string]any)
+	operators, _ := got.(map[string]any)
 	for operator, keys := range operators {
 		conditions[operator] = map[string][]string{}
 		keys, _ := keys.(map[string]any)
@@ -169,10 +174,9 @@ func (c *checker) statement(name string, got map[string]any, s plan.Statement, r
 			conditions[operator][key] = c.texts(v)
 		}
 	}
-	if len(conditions) != len(s.Condition) || len(conditions) > 0 && !reflect.DeepEqual(conditions, s.Condition) {
-		c.fail(name, "the condition is %v, want %v", conditions, s.Condition)
+	if len(conditions) != len(want) || len(conditions) > 0 && !reflect.DeepEqual(conditions, want) {
+		c.fail(where, "the condition is %v, want %v", conditions, want)
 	}
-	// The plan has checked the reasons for wildcards in its statements.
 }
 
 func (c *checker) alias(name string, f plan.Function) {
@@ -204,16 +208,12 @@ func (c *checker) entryPoints() {
 }
 
 func (c *checker) functionURL(f plan.Function) {
-	auth := "NONE"
-	if c.plan.Config.Auth == plan.IAM {
-		auth = "AWS_IAM"
-	}
 	name, r := c.findConstruct(f.Family, "LiveFunctionUrl")
 	fn, _ := c.findConstruct(f.Family, "Function")
 	c.want(name+" mode", r.get("InvokeMode"), "RESPONSE_STREAM")
 	c.want(name+" alias", r.get("Qualifier"), "live")
 	c.want(name+" function", c.text(r.get("TargetFunctionArn")), "${"+fn+".Arn}")
-	c.want(name+" authorisation", r.get("AuthType"), auth)
+	c.want(name+" authorisation", r.get("AuthType"), c.authorisation())
 	c.want(name+" CORS", r.get("Cors"), nil) // the functions answer OPTIONS
 }
 
@@ -224,7 +224,7 @@ func (c *checker) permissions(f plan.Function, all map[string]bool) {
 	want := map[string]bool{
 		// All stages, methods and paths of the one API; its resources restrict them.
 		"lambda:InvokeFunction apigateway.amazonaws.com <nil> <nil> arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:" +
-			c.rest() + "/*/*/*": true,
+			"${" + c.API.first("AWS::ApiGateway::RestApi") + "}/*/*/*": true,
 	}
 	if c.plan.Config.URLs && c.plan.Config.Auth == plan.Keys {
 		want["lambda:InvokeFunctionUrl * NONE <nil> <nil>"] = true

@@ -52,14 +52,18 @@ func (c *checker) path(id string) string {
 	return strings.TrimSuffix(parent, "/") + "/" + fmt.Sprint(r.get("PathPart"))
 }
 
+// authorisation returns how AWS checks callers, by API Gateway's and Lambda's word for it.
+func (c *checker) authorisation() string {
+	if c.plan.Config.Auth == plan.IAM {
+		return "AWS_IAM"
+	}
+	return "NONE"
+}
+
 func (c *checker) method(name string, r *Resource, family string) {
 	alias, _ := c.findConstruct(family, "Live")
-	auth := "NONE"
-	if c.plan.Config.Auth == plan.IAM {
-		auth = "AWS_IAM"
-	}
 	c.want(name+" method", r.get("HttpMethod"), "ANY")
-	c.want(name+" authorisation", r.get("AuthorizationType"), auth)
+	c.want(name+" authorisation", r.get("AuthorizationType"), c.authorisation())
 	c.want(name+" integration", r.get("Integration", "Type"), "AWS_PROXY")
 	c.want(name+" transfer", r.get("Integration", "ResponseTransferMode"), "STREAM")
 	c.want(name+" address", c.text(r.get("Integration", "Uri")), "arn:${AWS::Partition}:apigateway:${AWS::Region}:lambda:path/2021-11-15/functions/${"+
@@ -115,7 +119,7 @@ func (c *checker) domain() {
 		c.want(name+" TLS", r.get("SecurityPolicy"), "TLS_1_2")
 		c.want("DomainTarget", c.text(c.API.Outputs["DomainTarget"].Value), "${"+name+".RegionalDomainName}")
 	}
-	reference := func(t string) string { return "${" + append(c.API.of(t), "nothing")[0] + "}" }
+	reference := func(t string) string { return "${" + c.API.first(t) + "}" }
 	for _, name := range mappings {
 		r := c.API.Resources[name]
 		c.want(name+" path", r.get("BasePath"), nil)

@@ -266,11 +266,11 @@ func (c *checker) access() {
 func (c *checker) outputs() {
 	out := func(t Template, name string) string { return c.text(t.Outputs[name].Value) }
 	for name, kind := range map[string]string{deployment.TableOutput: "AWS::DynamoDB::Table", deployment.BucketOutput: "AWS::S3::Bucket"} {
-		c.want(name, out(c.Data, name), "${"+append(c.Data.of(kind), "nothing")[0]+"}")
+		c.want(name, out(c.Data, name), "${"+c.Data.first(kind)+"}")
 	}
 	address := "https://" + c.plan.Config.Domain + "/"
 	if c.plan.Config.Domain == "" {
-		address = "https://" + c.rest() + ".execute-api.${AWS::Region}.${AWS::URLSuffix}/${" + append(c.API.of("AWS::ApiGateway::Stage"), "nothing")[0] + "}/"
+		address = "https://${" + c.API.first("AWS::ApiGateway::RestApi") + "}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${" + c.API.first("AWS::ApiGateway::Stage") + "}/"
 	}
 	c.want(deployment.APIOutput, out(c.API, deployment.APIOutput), address)
 	for _, f := range c.plan.Functions {

@@ -45,6 +45,9 @@ func (t Template) of(kind string) (names []string) {
 	return names
 }
 
+// first returns the name of the first resource of a type; without any, one that no resource has.
+func (t Template) first(kind string) string { return append(t.of(kind), "nothing")[0] }
+
 // get follows the keys into the properties. It returns nil if a key is missing.
 func (r *Resource) get(keys ...string) any {
 	var v any = r.Properties

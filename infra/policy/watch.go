@@ -59,10 +59,10 @@ func (c *checker) topic() {
 	for _, name := range c.Watch.of("AWS::SNS::Subscription") {
 		r := c.Watch.Resources[name]
 		c.want(name, fmt.Sprintf("%v %v %s", r.get("Protocol"), r.get("Endpoint"), c.text(r.get("TopicArn"))),
-			"email "+c.plan.Config.AlarmEmail+" ${"+append(names, "nothing")[0]+"}")
+			"email "+c.plan.Config.AlarmEmail+" ${"+c.Watch.first("AWS::SNS::Topic")+"}")
 	}
 	for _, name := range c.Watch.of("AWS::SNS::TopicPolicy") {
-		c.topicPolicy(name, c.Watch.Resources[name], "${"+append(names, "nothing")[0]+"}")
+		c.topicPolicy(name, c.Watch.Resources[name], "${"+c.Watch.first("AWS::SNS::Topic")+"}")
 	}
 }
 
