@@ -380,7 +380,9 @@ bootstrap: build .cache/cdk/installed ## prepare an account and region for the C
 	cd .ci/conformance && npm ci --no-audit --no-fund
 	cp $< $@
 
+# The canary and its hooks are part of what runs.
 .PHONY: e2e
+e2e: ARGS += -c rollout=canary-5 -c canary=novels,sentences
 e2e: synth glossa .ci/conformance/node_modules/installed-lock.json ## run the deployment on this machine, with its permissions and limits (needs node)
 	$(GO) test -tags e2e -count=1 -timeout 8m ./.ci/e2e
 	cat .cache/e2e/report.txt

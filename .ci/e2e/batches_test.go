@@ -101,10 +101,7 @@ func (w *World) answered(t *testing.T, key, file string) (times map[string]int, 
 // tick sends the events of the schedules, as often as the function can be late, until the
 // returned function is called.
 func (w *World) tick(t *testing.T, every time.Duration) (stop func()) {
-	list, err := timers(w.Stacks)
-	if err != nil || len(list) != 1 {
-		t.Fatalf("schedules %v, %v", list, err)
-	}
+	timer := w.timer(t, "batches")
 	done := make(chan struct{})
 	go func() {
 		for {
@@ -112,7 +109,7 @@ func (w *World) tick(t *testing.T, every time.Duration) (stop func()) {
 			case <-done:
 				return
 			case <-time.After(every):
-				if err := w.Queue.send(list[0].Target, []byte(list[0].Event)); err != nil {
+				if err := w.Queue.send(timer.Target, []byte(timer.Event)); err != nil {
 					t.Error(err)
 				}
 			}

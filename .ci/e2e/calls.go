@@ -26,7 +26,9 @@ func accesses(service, region string, r *http.Request, body []byte) ([]Access, e
 	case "secretsmanager", "ssm":
 		return secretAccess(service, region, r, body)
 	case "lambda":
-		return lambdaAccess(r)
+		return lambdaAccess(region, r)
+	case "codedeploy":
+		return deployAccess(region, r)
 	}
 	return nil, fmt.Errorf("the service %s is not known here", service)
 }
@@ -212,15 +214,29 @@ func secretAccess(service, region string, r *http.Request, body []byte) ([]Acces
 	}
 }
 
-// lambdaAccess parses the invocation of a function. Source: AWS Lambda API Reference, Invoke.
-func lambdaAccess(r *http.Request) ([]Access, error) {
+// lambdaAccess parses the invocation of a function, by its ARN or by NAME:QUALIFIER. Source: AWS
+// Lambda API Reference, Invoke.
+func lambdaAccess(region string, r *http.Request) ([]Access, error) {
 	path, _ := url.PathUnescape(r.URL.EscapedPath())
 	name, ok := strings.CutPrefix(path, "/2015-03-31/functions/")
 	name, whole := strings.CutSuffix(name, "/invocations")
-	if !ok || !whole || r.Method != http.MethodPost || !strings.HasPrefix(name, "arn:") {
+	if !ok || !whole || r.Method != http.MethodPost || !strings.Contains(name, ":") {
 		return nil, fmt.Errorf("the path %s", r.URL.Path)
 	}
+	if !strings.HasPrefix(name, "arn:") {
+		name = arnOf("lambda", region, account, "function:"+name)
+	}
 	return []Access{{"lambda:InvokeFunction", name, nil}}, nil
+}
+
+// deployAccess parses the report of a hook. Source: Service Authorization Reference, "Actions,
+// resources, and condition keys for AWS CodeDeploy".
+func deployAccess(region string, r *http.Request) ([]Access, error) {
+	operation, ok := strings.CutPrefix(r.Header.Get("X-Amz-Target"), "CodeDeploy_20141006.")
+	if !ok || operation != "PutLifecycleEventHookExecutionStatus" {
+		return nil, fmt.Errorf("the target %q", r.Header.Get("X-Amz-Target"))
+	}
+	return []Access{{"codedeploy:" + operation, arnOf("codedeploy", region, account, "deploymentgroup:glossa-dev/some-group"), nil}}, nil
 }
 
 // refuse answers with an error in a service's format.

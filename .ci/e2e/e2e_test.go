@@ -47,6 +47,7 @@ func TestDeployed(t *testing.T) {
 			{"a model is added and removed", added},
 			{"a checkpoint is published", published},
 			{"texts are embedded and ranked", embedded},
+			{"the canary asks, before and after a deployment", canaryAsks},
 			{"a response is stored", storedResponses},
 			{"a batch survives kills and throttling", batches},
 			{"a budget is spent", spent},

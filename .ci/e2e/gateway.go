@@ -186,8 +186,19 @@ func (g *gateway) granted(alias, action, principal string, fits func(*Resource) 
 	})
 }
 
-// fleetOf returns the function of an alias's version.
+// fleetOf returns the function of an alias's version, or of a version.
 func (g *gateway) fleetOf(arn string) (*Fleet, error) {
+	for _, v := range g.stacks.Of("AWS::Lambda::Version") {
+		own, err := g.stacks.refOf(v)
+		if err != nil {
+			return nil, err
+		}
+		for name, fleet := range g.fleets {
+			if own == arn && g.stacks.resources[name].ref() == v.Text("FunctionName") {
+				return fleet, nil
+			}
+		}
+	}
 	for _, a := range g.stacks.Of("AWS::Lambda::Alias") {
 		own, err := g.stacks.refOf(a)
 		if err != nil {

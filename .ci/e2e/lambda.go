@@ -51,22 +51,49 @@ func (q *Queue) Close() {
 	q.wait.Wait()
 }
 
-// ServeHTTP implements [http.Handler]: it answers Invoke.
+// ServeHTTP implements [http.Handler]: it answers Invoke, which waits for the function unless the
+// invocation is an event.
 func (q *Queue) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	list, err := lambdaAccess(r)
-	if err != nil || r.Header.Get("X-Amz-Invocation-Type") != "Event" {
-		refuse(w, "lambda", http.StatusBadRequest, "InvalidParameterValueException", "only events are known here")
+	kind := r.Header.Get("X-Amz-Invocation-Type")
+	list, err := lambdaAccess(region, r)
+	if err != nil || kind != "" && kind != "Event" {
+		refuse(w, "lambda", http.StatusBadRequest, "InvalidParameterValueException", "only events and requests are known here")
 		return
 	}
 	event, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the caller has disconnected
 	}
+	if kind == "" {
+		q.wholly(w, list[0].Resource, event)
+		return
+	}
 	if err := q.send(list[0].Resource, event); err != nil {
 		refuse(w, "lambda", http.StatusNotFound, "ResourceNotFoundException", err.Error())
 		return
 	}
 	w.WriteHeader(http.StatusAccepted)
+}
+
+// wholly answers with what the function of an alias or a version answers.
+func (q *Queue) wholly(w http.ResponseWriter, arn string, event []byte) {
+	f, err := q.find(arn)
+	if err != nil {
+		refuse(w, "lambda", http.StatusNotFound, "ResourceNotFoundException", err.Error())
+		return
+	}
+	answer, err := f.Invoke(q.ctx, event)
+	switch {
+	case errors.Is(err, errThrottled):
+		refuse(w, "lambda", http.StatusTooManyRequests, "TooManyRequestsException", err.Error())
+		return
+	case err != nil:
+		w.Header().Set("X-Amz-Function-Error", "Unhandled")
+		fmt.Fprintf(w, `{"errorMessage":%q}`, err)
+		return
+	}
+	_, _ = io.Copy(w, answer) // the caller has disconnected
+	_ = answer.Close()
 }
 
 // send queues an event for the function of an alias.

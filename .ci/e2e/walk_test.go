@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"glossa/pkg/app"
 	"time"
 )
 
@@ -181,7 +183,7 @@ func asked(family, model string) []call {
 // everywhere calls a local model, one of Bedrock, one with an inference profile and one of
 // SageMaker, in all dialects, and remote models that embed or rank.
 func everywhere(t *testing.T, w *World, key string) {
-	for family := range w.Fleets {
+	for _, family := range app.Families() {
 		models := append([]string{"novels", "anthropic.claude-v2", "eu.anthropic.claude-v2", "tgi.llama"}, farChats...)
 		if family == "embeddings" || family == "ollama" {
 			models = append(append(models, titan, amazonRanker, teiEncoder), farVectors...)

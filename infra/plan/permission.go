@@ -22,9 +22,9 @@ type Statement struct {
 }
 
 // references are the names, in resources of statements and values of environments, that a
-// deployment resolves in addition to CloudFormation's.
+// deployment resolves in addition to CloudFormation's and to FAMILYArn, of a function.
 func references() []string {
-	return []string{"Table", "TableArn", "Bucket", "BucketArn", "LogGroupArn", "TopicArn", "AliasArn"}
+	return []string{"Table", "TableArn", "Bucket", "BucketArn", "LogGroupArn", "TopicArn", "AliasArn", "Versions"}
 }
 
 var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
@@ -37,7 +37,7 @@ func sample(s string) string {
 // unknown returns the references in a text that no deployment resolves.
 func unknown(s string) (names []string) {
 	for _, found := range reference.FindAllStringSubmatch(s, -1) {
-		if name := found[1]; !strings.HasPrefix(name, "AWS::") && !slices.Contains(references(), name) {
+		if name := found[1]; !strings.HasPrefix(name, "AWS::") && !slices.Contains(references(), name) && !isFunctionARN(name) {
 			names = append(names, name)
 		}
 	}

@@ -42,7 +42,8 @@ const (
 // A Plan describes a deployment.
 type Plan struct {
 	Config    Config
-	Functions []Function
+	Functions []Function // of the families
+	Canary    *Function  // asks the others; nil: none
 	Paths     []Path
 }
 
@@ -62,8 +63,9 @@ type Function struct {
 
 // A Schedule sends a function an event from time to time.
 type Schedule struct {
-	Every time.Duration // whole minutes, at least two
-	Event string        // JSON
+	Every  time.Duration // whole minutes, at least two
+	Event  string        // JSON
+	Reason string
 }
 
 // sweep is the time between two looks of the function of batches at those that nobody works on:
@@ -84,7 +86,7 @@ func New(cfg Config) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Plan{Config: cfg, Paths: paths}
+	p := &Plan{Config: cfg, Paths: paths, Canary: canaryFunction(cfg)}
 	for _, f := range families {
 		p.Functions = append(p.Functions, function(cfg, f))
 	}
@@ -128,7 +130,7 @@ func function(cfg Config, f Family) Function {
 		Provisioned: cfg.Provisioned[f.Name], Reserved: cfg.Reserved[f.Name], Statements: statements(cfg, f.Name, streams),
 	}
 	if f.Name == batchFamily {
-		fn.Recursive, fn.Schedule = true, &Schedule{Every: sweep, Event: fmt.Sprintf(`{"batches":%q}`, deployment.StartBatches)}
+		fn.Recursive, fn.Schedule = true, &Schedule{Every: sweep, Event: fmt.Sprintf(`{"batches":%q}`, deployment.StartBatches), Reason: "work that was left"}
 	}
 	return fn
 }
@@ -173,7 +175,12 @@ func (p *Plan) check() error {
 	if err := alarms.check(); err != nil {
 		errs = append(errs, fmt.Errorf("topic: statement %s: %w", alarms.Sid, err))
 	}
-	for _, f := range p.Functions {
+	for _, s := range p.Shift() {
+		if err := s.check(); err != nil {
+			errs = append(errs, fmt.Errorf("deployments: statement %s: %w", s.Sid, err))
+		}
+	}
+	for _, f := range p.All() {
 		for _, s := range f.Statements {
 			if err := s.check(); err != nil {
 				errs = append(errs, fmt.Errorf("function %s: statement %s: %w", f.Family, s.Sid, err))
@@ -184,7 +191,7 @@ func (p *Plan) check() error {
 				errs = append(errs, fmt.Errorf("function %s: %s: unknown references %v", f.Family, name, names))
 			}
 		}
-		if s := f.Schedule; s != nil && (s.Every < 2*time.Minute || s.Every%time.Minute != 0 || !json.Valid([]byte(s.Event))) {
+		if s := f.Schedule; s != nil && (s.Every < 2*time.Minute || s.Every%time.Minute != 0 || s.Reason == "" || !json.Valid([]byte(s.Event))) {
 			errs = append(errs, fmt.Errorf("function %s: the schedule %+v", f.Family, *s))
 		}
 		if f.Timeout <= 0 || f.Timeout > deployment.MaxTimeout {

@@ -32,14 +32,47 @@ func (c *checker) references(family string) *strings.Replacer {
 	table, bucket := c.Data.first("AWS::DynamoDB::Table"), c.Data.first("AWS::S3::Bucket")
 	logs, _ := c.findConstruct(family, "Logs")
 	alias, _ := c.findConstruct(family, "Live")
-	return strings.NewReplacer("${AliasArn}", "${"+alias+"}", "${Table}", "${"+table+"}", "${TableArn}", "${"+table+".Arn}",
-		"${Bucket}", "${"+bucket+"}", "${BucketArn}", "${"+bucket+".Arn}", "${LogGroupArn}", "${"+logs+".Arn}")
+	pairs := []string{
+		"${AliasArn}", "${" + alias + "}", "${Table}", "${" + table + "}", "${TableArn}", "${" + table + ".Arn}",
+		"${Bucket}", "${" + bucket + "}", "${BucketArn}", "${" + bucket + ".Arn}", "${LogGroupArn}", "${" + logs + ".Arn}",
+	}
+	return strings.NewReplacer(append(pairs, c.functionReferences()...)...)
+}
+
+// functionReferences returns the references of the functions' ARNs and of their versions, each
+// before its value.
+func (c *checker) functionReferences() (pairs []string) {
+	if c.plan.Canary == nil && c.plan.Config.Rollout == "" {
+		return nil
+	}
+	var versions []string
+	for _, f := range c.plan.All() {
+		fn, _ := c.findConstruct(f.Family, "Function")
+		pairs = append(pairs, "${"+f.Family+"Arn}", "${"+fn+".Arn}")
+		if f.Family != plan.CanaryFamily {
+			versions = append(versions, f.Family+"=${"+fn+"}:${"+c.version(fn)+".Version}")
+		}
+	}
+	return append(pairs, "${Versions}", strings.Join(versions, ","))
+}
+
+// version returns the name of the only version of a function.
+func (c *checker) version(fn string) string {
+	list := c.API.of("AWS::Lambda::Version")
+	list = slices.DeleteFunc(list, func(name string) bool {
+		return c.text(c.API.Resources[name].get("FunctionName")) != "${"+fn+"}"
+	})
+	if len(list) != 1 {
+		c.fail(fn, "it has %d versions", len(list))
+		return ""
+	}
+	return list[0]
 }
 
 func (c *checker) functions() {
-	c.want("functions", len(c.API.of("AWS::Lambda::Function")), len(c.plan.Functions))
+	c.want("functions", len(c.API.of("AWS::Lambda::Function")), len(c.plan.All()))
 	own := 0 // functions with a policy that is a resource of its own
-	for _, f := range c.plan.Functions {
+	for _, f := range c.plan.All() {
 		name, r := c.findConstruct(f.Family, "Function")
 		c.want(name+" runtime", r.get("Runtime"), "provided.al2023")
 		c.want(name+" architecture", r.get("Architectures"), []any{plan.Architecture})
@@ -65,7 +98,7 @@ func (c *checker) functions() {
 		c.environment(name, r, f)
 		role, granted := c.findConstruct(f.Family, "Role")
 		c.want(name+" role", c.text(r.get("Role")), "${"+role+".Arn}")
-		c.statements(role, granted, f)
+		c.roleStatements(role, granted, f.Statements, f.Family)
 		c.alias(name, f)
 		if slices.ContainsFunc(f.Statements, func(s plan.Statement) bool { return s.OfItself() }) {
 			own++
@@ -86,11 +119,12 @@ func (c *checker) environment(name string, r *Resource, f plan.Function) {
 	c.want(name+" environment", got, want)
 }
 
-// statements requires that a role has exactly the statements of its function in the plan.
-func (c *checker) statements(name string, r *Resource, f plan.Function) {
+// roleStatements requires that a role has exactly these statements, whose references are those of
+// the function of a family.
+func (c *checker) roleStatements(name string, r *Resource, statements []plan.Statement, family string) {
 	c.want(name+" managed policies", r.get("ManagedPolicyArns"), nil)
 	want := map[string]plan.Statement{}
-	for _, s := range f.Statements {
+	for _, s := range statements {
 		want[s.Sid] = s
 	}
 	for _, policy := range append(objects(r.list("Policies")), c.ownPolicies(name)...) {
@@ -104,7 +138,7 @@ func (c *checker) statements(name string, r *Resource, f plan.Function) {
 			}
 			delete(want, sid)
 			c.want(name+" "+sid+" principal", got["Principal"], nil)
-			c.statement(name+" "+sid, got, s, c.references(f.Family))
+			c.statement(name+" "+sid, got, s, c.references(family))
 		}
 	}
 	for _, sid := range slices.Sorted(maps.Keys(want)) {
@@ -126,7 +160,7 @@ func (c *checker) ownPolicies(role string) (list []map[string]any) {
 // schedules requires the rules that send functions their events, and no others.
 func (c *checker) schedules() {
 	want := 0
-	for _, f := range c.plan.Functions {
+	for _, f := range c.plan.All() {
 		if f.Schedule == nil {
 			continue
 		}
@@ -203,6 +237,9 @@ func (c *checker) entryPoints() {
 		}
 		c.permissions(f, all)
 	}
+	if c.plan.Canary != nil {
+		c.permissions(*c.plan.Canary, all)
+	}
 	c.want("function URLs", len(c.API.of("AWS::Lambda::Url")), urls)
 	c.want("permissions", len(c.API.of("AWS::Lambda::Permission")), len(all))
 }
@@ -221,12 +258,12 @@ func (c *checker) functionURL(f plan.Function) {
 func (c *checker) permissions(f plan.Function, all map[string]bool) {
 	family := f.Family
 	alias, _ := c.findConstruct(family, "Live")
-	want := map[string]bool{
-		// All stages, methods and paths of the one API; its resources restrict them.
-		"lambda:InvokeFunction apigateway.amazonaws.com <nil> <nil> arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:" +
-			"${" + c.API.first("AWS::ApiGateway::RestApi") + "}/*/*/*": true,
+	want, public := map[string]bool{}, family != plan.CanaryFamily
+	if public { // All stages, methods and paths of the one API; its resources restrict them.
+		want["lambda:InvokeFunction apigateway.amazonaws.com <nil> <nil> arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:"+
+			"${"+c.API.first("AWS::ApiGateway::RestApi")+"}/*/*/*"] = true
 	}
-	if c.plan.Config.URLs && c.plan.Config.Auth == plan.Keys {
+	if public && c.plan.Config.URLs && c.plan.Config.Auth == plan.Keys {
 		want["lambda:InvokeFunctionUrl * NONE <nil> <nil>"] = true
 		want["lambda:InvokeFunction * <nil> true <nil>"] = true
 	}

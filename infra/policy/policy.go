@@ -37,6 +37,7 @@ func rules() []rule {
 		{"doors", (*checker).entryPoints},
 		{"callers", (*checker).callers},
 		{"firewall", (*checker).firewall},
+		{"rollout", (*checker).rollout},
 		{"alarms", (*checker).alarms},
 		{"topic", (*checker).topic},
 		{"outputs", (*checker).outputs},
@@ -91,6 +92,7 @@ func kinds() map[string][]string {
 			"AWS::ApiGateway::RestApi", "AWS::ApiGateway::Account", "AWS::ApiGateway::Deployment", "AWS::ApiGateway::Stage",
 			"AWS::ApiGateway::Resource", "AWS::ApiGateway::Method", "AWS::ApiGateway::GatewayResponse",
 			"AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping", "AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation",
+			"AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup", "AWS::CloudWatch::Alarm",
 		},
 		"watch": {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::SNS::Topic", "AWS::SNS::TopicPolicy", "AWS::SNS::Subscription"},
 	}
@@ -233,7 +235,8 @@ func managed() map[string]string {
 	}
 }
 
-// access checks all permissions except those of the functions, which functions checks.
+// access checks all permissions except those of the functions and of deployments, which
+// functions and rollout check.
 func (c *checker) access() {
 	c.each("AWS::IAM::Role", func(name string, r *Resource) {
 		var services []string
@@ -249,8 +252,8 @@ func (c *checker) access() {
 				c.fail(name, "%s has no reason", arn)
 			}
 		}
-		if len(r.list("Policies")) > 0 && !slices.Equal(services, []string{"lambda.amazonaws.com"}) {
-			c.fail(name, "only functions have inline policies, and it is for %v", services)
+		if len(r.list("Policies")) > 0 && (len(services) != 1 || services[0] != "lambda.amazonaws.com" && services[0] != plan.DeployService) {
+			c.fail(name, "only functions and deployments have inline policies, and it is for %v", services)
 		}
 	})
 	c.each("AWS::S3::BucketPolicy", func(name string, r *Resource) {

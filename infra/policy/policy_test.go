@@ -238,6 +238,8 @@ func functionBreaches() []breach {
 		{"functions", fn, "alpha", set(map[string]any{"Fn::GetAtt": []any{"openaiRole", "Arn"}}, "Role")},
 		{"functions", fn, "alpha", set(nil, "LoggingConfig")},
 		{"functions", fn, "alpha", add(fn, nil)},
+		{"rollout", fn, "alpha", add("AWS::CodeDeploy::DeploymentGroup", nil)},
+		{"rollout", "AWS::Lambda::Alias", "alpha", func(_ *Templates, r *Resource) { r.UpdatePolicy = map[string]any{"CodeDeployLambdaAliasUpdate": 1} }},
 		{"functions", "AWS::Lambda::Alias", "alpha", set(map[string]any{"ProvisionedConcurrentExecutions": 1.0}, "ProvisionedConcurrencyConfig")},
 		{"functions", "AWS::Lambda::Alias", "alpha", set("other", "FunctionName")},
 		{"functions", fn, "batches", set("Terminate", "RecursiveLoop")},
@@ -464,12 +466,62 @@ func privateBreaches() []breach {
 	}
 }
 
+// gradualBreaches deploys otherwise than the operator asked.
+func gradualBreaches() []breach {
+	const application, group, alarm, alias = "AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup", "AWS::CloudWatch::Alarm", "AWS::Lambda::Alias"
+	const role, fn, permission = "AWS::IAM::Role", "AWS::Lambda::Function", "AWS::Lambda::Permission"
+	// update changes how the alias of alpha is updated.
+	update := func(key string, value any) breach {
+		return breach{"rollout", alias, "alpha", func(_ *Templates, r *Resource) {
+			r.UpdatePolicy["CodeDeployLambdaAliasUpdate"].(map[string]any)[key] = value
+		}}
+	}
+	other := map[string]any{"Ref": "other"}
+	return []breach{
+		{"rollout", application, "", remove},
+		{"rollout", application, "", set("Server", "ComputePlatform")},
+		{"rollout", application, "", set("other", "ApplicationName")},
+		{"rollout", group, "alpha", remove},
+		{"rollout", group, "alpha", add(group, nil)},
+		{"rollout", group, "alpha", set("CodeDeployDefault.LambdaAllAtOnce", "DeploymentConfigName")},
+		{"rollout", group, "alpha", set("other", "ApplicationName")},
+		{"rollout", group, "alpha", set("IN_PLACE", "DeploymentStyle", "DeploymentType")},
+		{"rollout", group, "alpha", set("other", "ServiceRoleArn")},
+		{"rollout", group, "alpha", set(false, "AutoRollbackConfiguration", "Enabled")},
+		{"rollout", group, "alpha", set([]any{"DEPLOYMENT_FAILURE"}, "AutoRollbackConfiguration", "Events")},
+		{"rollout", group, "alpha", set(false, "AlarmConfiguration", "Enabled")},
+		{"rollout", group, "alpha", set(other, "AlarmConfiguration", "Alarms", "Name")},
+		{"rollout", alarm, "alpha", remove},
+		{"rollout", alarm, "alpha", set("Invocations", "MetricName")},
+		{"rollout", alarm, "alpha", set("Average", "Statistic")},
+		{"rollout", alarm, "alpha", set(300.0, "Period")},
+		{"rollout", alarm, "alpha", set(100.0, "Threshold")},
+		{"rollout", alarm, "alpha", set("LessThanThreshold", "ComparisonOperator")},
+		{"rollout", alarm, "alpha", set("breaching", "TreatMissingData")},
+		{"rollout", alarm, "alpha", set([]any{}, "Dimensions")},
+		update("ApplicationName", other), update("DeploymentGroupName", other), update("BeforeAllowTrafficHook", nil), update("BeforeAllowTrafficHook", other),
+		{"rollout", role, "Deployer", granted("Traffic", "Resource", "*")},
+		{"rollout", role, "Deployer", granted("Traffic", "Action", "lambda:*")},
+		{"rollout", role, "Deployer", granted("Canary", "Sid", "Other")},
+		{"access", role, "Deployer", set([]any{"arn:aws:iam::aws:policy/AdministratorAccess"}, "ManagedPolicyArns")},
+		{"functions", fn, "canary", set(nil, "Environment", "Variables", "GLOSSA_CANARY")},
+		{"functions", fn, "canary", set("true", "Environment", "Variables", "GLOSSA_OPEN")},
+		{"functions", role, "canary", granted("Ask", "Resource", "*")},
+		{"functions", role, "canary", granted("Keys", "Condition", nil)},
+		{"functions", role, "canary", granted("Hooks", "Action", "codedeploy:*")},
+		{"functions", "AWS::Lambda::Version", "alpha", remove},
+		{"schedules", "AWS::Events::Rule", "canary", set("rate(1 minute)", "ScheduleExpression")},
+		{"doors", permission, "canary", set("*", "Principal")},
+		{"alarms", alarm, "canaryErrorsAlarm", set(100.0, "Threshold")},
+	}
+}
+
 // TestBreaches breaks each rule in every way, and expects that rule to report it.
 func TestBreaches(t *testing.T) {
 	broken := map[string]int{}
 	for variant, breaches := range map[string][]breach{
 		"dev":  slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()),
-		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(), "closed": closedBreaches(), "private": privateBreaches(),
+		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(), "closed": closedBreaches(), "private": privateBreaches(), "gradual": gradualBreaches(),
 	} {
 		for _, b := range breaches {
 			p, templates := golden(t, variant)

@@ -20,6 +20,7 @@ type Resource struct {
 	Properties                          map[string]any
 	DeletionPolicy, UpdateReplacePolicy string
 	DependsOn                           []string
+	UpdatePolicy                        map[string]any
 }
 
 // An Output is an output of a template. Other stacks import outputs that have an export

@@ -40,7 +40,7 @@ func (c *checker) thresholds() map[string]any {
 	for _, name := range c.Data.of("AWS::DynamoDB::Table") {
 		all["ReadThrottleEvents ${"+name+"}"], all["WriteThrottleEvents ${"+name+"}"] = 1, 1
 	}
-	for _, f := range c.plan.Functions {
+	for _, f := range c.plan.All() {
 		fn, _ := c.findConstruct(f.Family, "Function")
 		all["Errors ${"+fn+"}"], all["Throttles ${"+fn+"}"] = 1, 1
 		all["Duration ${"+fn+"}"] = plan.DurationShare * float64(f.Timeout.Milliseconds()) // ms

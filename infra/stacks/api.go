@@ -4,6 +4,7 @@ package stacks
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigateway"
@@ -19,15 +20,33 @@ import (
 type api struct {
 	stack     awscdk.Stack
 	name      string // of the REST API, in metrics
-	functions []*function
+	functions []*function // of the families
+	canary    *function   // nil: none
+}
+
+// references returns the references of what the functions are called, and of their versions.
+func (a *api) references() map[string]*string {
+	all, versions := map[string]*string{}, []string{}
+	for _, f := range a.functions {
+		all[f.plan.Family+"Arn"] = f.fn.FunctionArn()
+		versions = append(versions, f.plan.Family+"="+*f.fn.FunctionName()+":"+*f.fn.CurrentVersion().Version())
+	}
+	all["Versions"] = jsii.String(strings.Join(versions, ","))
+	if a.canary != nil {
+		all[plan.CanaryFamily+"Arn"] = a.canary.fn.FunctionArn()
+	}
+	return all
 }
 
 func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 	a := &api{stack: stack, name: "glossa-" + p.Config.Stage}
 	integrations := map[string]awsapigateway.Integration{}
 	for _, f := range p.Functions {
-		fn := newFunction(stack, p, f, d, dist)
+		fn := newFunction(stack, p, f, d, dist, nil)
 		a.functions = append(a.functions, fn)
+		if p.Config.URLs {
+			newURL(stack, p, f, fn.alias)
+		}
 		// Lambda's InvokeWithResponseStream needs the permission lambda:InvokeFunction (AWS
 		// Lambda API Reference), which this adds, once for all methods.
 		integrations[f.Family] = awsapigateway.NewLambdaIntegration(fn.alias, &awsapigateway.LambdaIntegrationOptions{
@@ -36,6 +55,10 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 			ScopePermissionToMethod: jsii.Bool(false),
 		})
 	}
+	if p.Canary != nil {
+		a.canary = newFunction(stack, p, *p.Canary, d, dist, a.references())
+	}
+	newRollout(stack, p, a)
 	rest := newREST(stack, p, a.name)
 	newFirewall(stack, p, rest)
 	auth := awsapigateway.AuthorizationType_NONE // glossa checks keys itself

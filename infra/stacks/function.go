@@ -4,6 +4,7 @@ package stacks
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
@@ -24,11 +25,13 @@ const retention = awslogs.RetentionDays_ONE_MONTH
 // can be provisioned, and an earlier version restored, without a change of address.
 type function struct {
 	plan  plan.Function
+	scope constructs.Construct // of its resources
 	fn    awslambda.Function
 	alias awslambda.Alias
 }
 
-func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dist string) *function {
+// newFunction makes a function of the plan. Its references may be those of others.
+func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dist string, others map[string]*string) *function {
 	scope := constructs.NewConstruct(stack, jsii.String(f.Family))
 	logs := awslogs.NewLogGroup(scope, jsii.String("Logs"), &awslogs.LogGroupProps{
 		Retention: retention, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
@@ -37,6 +40,7 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		"Table": d.table.TableName(), "TableArn": d.table.TableArn(),
 		"Bucket": d.bucket.BucketName(), "BucketArn": d.bucket.BucketArn(), "LogGroupArn": logs.LogGroupArn(),
 	}
+	maps.Copy(references, others)
 	environment := map[string]*string{}
 	for name, value := range f.Environment {
 		environment[name] = sub(value, references)
@@ -53,17 +57,14 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
 	alias := awslambda.NewAlias(scope, jsii.String("Live"), &awslambda.AliasProps{
-		AliasName: jsii.String("live"), Version: fn.CurrentVersion(), ProvisionedConcurrentExecutions: positive(f.Provisioned),
+		AliasName: jsii.String(deployment.Live), Version: fn.CurrentVersion(), ProvisionedConcurrentExecutions: positive(f.Provisioned),
 	})
 	references["AliasArn"] = alias.FunctionArn()
 	newOwnPolicy(scope, f, fn.Role(), references)
 	if f.Schedule != nil {
 		newSchedule(scope, f.Schedule, alias)
 	}
-	if p.Config.URLs {
-		newURL(stack, p, f, alias)
-	}
-	return &function{f, fn, alias}
+	return &function{f, scope, fn, alias}
 }
 
 // newURL gives the alias of a function a URL.
@@ -111,7 +112,7 @@ func newSchedule(scope constructs.Construct, s *plan.Schedule, alias awslambda.A
 	rule := awscdk.NewCfnResource(scope, jsii.String("Schedule"), &awscdk.CfnResourceProps{
 		Type: jsii.String("AWS::Events::Rule"), // the package awsevents would double the time to compile
 		Properties: &map[string]any{
-			"Description": "work that was left", "State": "ENABLED",
+			"Description": s.Reason, "State": "ENABLED",
 			"ScheduleExpression": fmt.Sprintf("rate(%d minutes)", int(s.Every.Minutes())),
 			"Targets":            []any{map[string]any{"Id": "function", "Arn": alias.FunctionArn(), "Input": s.Event}},
 		},

@@ -78,7 +78,7 @@ func contexts(t *testing.T, own map[string]any) *map[string]any {
 func programs(t *testing.T) string {
 	t.Helper()
 	dist := t.TempDir()
-	for _, family := range app.Families() {
+	for _, family := range append(app.Families(), plan.CanaryFamily) {
 		dir := filepath.Join(dist, plan.Architecture, family)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)

@@ -32,6 +32,9 @@ func newMonitor(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
 	for _, f := range a.functions {
 		w.watchFunction(f)
 	}
+	if a.canary != nil {
+		w.watchFunction(a.canary)
+	}
 	w.alarm("ApiErrors", "the API answered 5xx to one request in twenty for ten minutes",
 		w.metric("AWS/ApiGateway", "5XXError", "Average", dimensions{"ApiName": &a.name}), plan.ErrorShare, 2)
 	for _, name := range []string{"ReadThrottleEvents", "WriteThrottleEvents"} {

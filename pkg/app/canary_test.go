@@ -1,155 +1,133 @@
 package app
 
 import (
-	"bytes"
-	"encoding/json"
+	"context"
+	"errors"
 	"io"
 	"log/slog"
-	"net/http"
-	"net/http/httptest"
-	"net/url"
+	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
-	"glossa/pkg/llm/llmtest"
+	"glossa/pkg/account"
+	"glossa/pkg/canary"
+	"glossa/pkg/host"
 )
 
-// canary is a prompt, an answer, a secret, a name: a text that must not appear afterwards.
-const canary = "canary-7d1f"
-
-// canaries returns requests of all dialects with the canary where texts, keys, models
-// and paths are.
-func canaries() (list []*http.Request) {
-	for _, q := range asked {
-		if !slices.Contains([]string{"", "form"}, q.needs) {
-			continue // the scripted model lacks it; rejected requests are tested below
-		}
-		texts := strings.NewReplacer(`:"a"`, `:"`+canary+`"`, `["a"]`, `["`+canary+`"]`, "query=a", "query="+canary)
-		model := strings.NewReplacer("MODEL", "script", "FAMILY", "elsewhere")
-		for _, body := range []string{
-			model.Replace(texts.Replace(q.body)),
-			strings.NewReplacer("MODEL", canary, "FAMILY", "elsewhere").Replace(q.body),
-			strings.NewReplacer("MODEL", canary, "FAMILY", canary).Replace(q.body),
-			model.Replace(strings.Replace(q.body, "{", `{"`+canary+`":1,`, 1)),
-			model.Replace(strings.Replace(q.body, `"a"`, `{"`+canary+`":"`+canary+`"}`, 1)),
-			model.Replace(strings.Replace(q.body, "{", `{"stream":true,`, 1)),
-			`{"` + canary,
-		} {
-			for _, path := range []string{model.Replace(texts.Replace(q.path)), strings.ReplaceAll(q.path, "MODEL", canary)} {
-				list = append(list, httptest.NewRequest(q.method, path, strings.NewReader(body)))
+// newCanaryFunction returns the canary's function with the functions of all families, whose versions are
+// named FAMILY:1 and whose live ones FAMILY:live, and the hooks that it reports.
+func newCanaryFunction(t *testing.T, text string) (f *canaryFunction, store account.Store, reports map[string]bool) {
+	t.Helper()
+	accounts := filepath.Join(t.TempDir(), "accounts.json")
+	store = account.NewFile(accounts)
+	secret, key, err := account.NewAPIKey("operator", account.Client, time.Now().Add(time.Hour))
+	if err != nil || secret == "" {
+		t.Fatal(err)
+	}
+	if err := store.Add(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	a, err := New(Config{Starters: os.DirFS("../starter/runs"), Accounts: accounts, Auth: true, Batches: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(a.Close)
+	f = &canaryFunction{versions: map[string]string{}, live: map[string]string{}, log: slog.New(slog.DiscardHandler)}
+	adapters := map[string]*host.Adapter{}
+	for _, family := range Families() {
+		f.versions[family], f.live[family] = family+":1", family+":live"
+		adapters[family] = host.New(a.Handler(family), host.Config{StreamREST: true, StreamURL: true})
+	}
+	reports = map[string]bool{}
+	f.report = func(_ context.Context, deployment, execution string, succeeded bool) error {
+		reports[deployment+" "+execution] = succeeded
+		return nil
+	}
+	f.Canary = canary.Canary{
+		Models: canary.Models{Text: text, Embedding: "sentences"}, Key: temporaryKey(store),
+		Invoke: func(ctx context.Context, function string, event []byte) ([]byte, error) {
+			family, version, _ := strings.Cut(function, ":")
+			if version == "live" && family == "lamini" {
+				return nil, errors.New("the function failed")
 			}
-		}
-	}
-	for _, path := range []string{"/" + canary, "/v1/models/" + canary, "/health?" + canary} {
-		list = append(list, httptest.NewRequest("GET", path, nil))
-	}
-	return list
-}
-
-// Neither the log nor the metrics contain prompts, answers, secrets or other input of
-// clients, whatever the dialect, and whether the request is served or rejected.
-func TestCanary(t *testing.T) {
-	var log, lines bytes.Buffer
-	a, model := scripted(t)
-	model.Script = llmtest.Script{canary, canary}
-	a.cfg.Log = slog.New(slog.NewJSONHandler(&log, nil))
-	served, n := map[string]int{}, 0
-	for _, metrics := range []io.Writer{nil, &lines} {
-		a.cfg.Metrics = metrics
-		h := a.Handler()
-		for _, r := range canaries() {
-			r.Header.Set("Authorization", "Bearer "+canary)
-			r.Header.Set("Traceparent", canary)
-			r.Header.Set("X-Amzn-Trace-Id", "Root="+canary)
-			r.Header.Set("User-Agent", canary)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, r)
-			if n++; w.Code == http.StatusOK && strings.Contains(w.Body.String(), canary) {
-				served[r.URL.Path]++
+			answer, err := adapters[family].Invoke(ctx, event)
+			if err != nil {
+				return nil, err
 			}
-		}
+			defer answer.Close()
+			return io.ReadAll(answer)
+		},
 	}
-	w := httptest.NewRecorder()
-	a.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
-	if got := bytes.Count(log.Bytes(), []byte("\n")); got != n/2 {
-		t.Errorf("%d log lines of %d requests", got, n/2)
+	return f, store, reports
+}
+
+// Every family has a question, and a family that works answers it.
+func TestCanaryFunction(t *testing.T) {
+	f, store, reports := newCanaryFunction(t, "novels")
+	if err := f.event(t.Context(), []byte(`{"DeploymentId":"d-1","LifecycleEventHookExecutionId":"e"}`)); err != nil {
+		t.Error(err)
 	}
-	if got := bytes.Count(lines.Bytes(), []byte("\n")); got != n/2+1 { // and the line of /metrics
-		t.Errorf("%d lines of metrics of %d requests", got, n/2)
+	if err := f.Ask(t.Context(), f.versions); err != nil {
+		t.Error(err)
 	}
-	for name, text := range map[string]string{"log": log.String(), "EMF": lines.String(), "Prometheus": w.Body.String()} {
-		if i := strings.Index(text, canary); i >= 0 {
-			t.Errorf("%s: ...%s...", name, text[max(0, i-200):min(len(text), i+100)])
-		}
-		if !strings.Contains(text, "script") {
-			t.Errorf("%s: nothing of the model", name)
-		}
+	if asked := slices.Sorted(maps.Keys(canary.Questions(f.Models))); !slices.Equal(asked, slices.Sorted(slices.Values(Families()))) {
+		t.Errorf("questions of %v", asked)
 	}
-	for _, q := range asked {
-		path, _ := url.PathUnescape(strings.ReplaceAll(strings.Split(q.path, "?")[0], "MODEL", "script"))
-		if q.needs == "" && served[path] == 0 {
-			t.Errorf("%s: the model's text came with no answer", path)
+	if err := f.event(t.Context(), []byte(`{"canary":"live"}`)); err == nil || err.Error() != "lamini: the function failed" {
+		t.Errorf("a function that is broken: %v", err)
+	}
+	list, err := store.List(t.Context(), account.APIKey)
+	if err != nil || len(list) != 1 {
+		t.Errorf("keys are left: %v %v", list, err)
+	}
+	if !maps.Equal(reports, map[string]bool{"d-1 e": true}) {
+		t.Errorf("reports %v", reports)
+	}
+}
+
+// A model that is not there makes a hook fail, with a reason.
+func TestCanaryFunctionFails(t *testing.T) {
+	f, _, reports := newCanaryFunction(t, "gone")
+	if err := f.event(t.Context(), []byte(`{"DeploymentId":"d-1","LifecycleEventHookExecutionId":"e"}`)); err != nil {
+		t.Error(err)
+	}
+	if !maps.Equal(reports, map[string]bool{"d-1 e": false}) {
+		t.Errorf("reports %v", reports)
+	}
+	if err := f.Ask(t.Context(), f.versions); err == nil || !strings.Contains(err.Error(), `openai: POST /v1/chat/completions: status 404`) || strings.Contains(err.Error(), "embeddings:") {
+		t.Errorf("%v", err)
+	}
+	for _, event := range []string{`{}`, `[]`, `{"canary":"new"}`, `{"DeploymentId":"d-1"}`} {
+		if err := f.event(t.Context(), []byte(event)); err == nil {
+			t.Errorf("the event %s is known", event)
 		}
 	}
 }
 
-// Each request to a model is counted once, under the dialect that answered it, with its
-// model and its tokens.
-func TestMetricsOfDialects(t *testing.T) {
-	a, _ := scripted(t)
-	for _, q := range asked {
-		if q.needs != "" || q.method != "POST" {
-			continue
-		}
-		var lines bytes.Buffer
-		a.cfg.Metrics, a.cfg.Namespace = &lines, "N"
-		replace := strings.NewReplacer("MODEL", "script", "FAMILY", "elsewhere")
-		res := ask(a.Handler(), q.method, replace.Replace(q.path), "", strings.NewReader(replace.Replace(q.body)))
-		var line struct {
-			AWS struct {
-				CloudWatchMetrics []struct {
-					Namespace  string
-					Dimensions [][]string
-				}
-			} `json:"_aws"`
-			Invocations, Errors    int
-			In                     int     `json:"tokens_in"`
-			Out                    int     `json:"tokens_out"`
-			First                  float64 `json:"time_to_first_token"`
-			Model, Family, Dialect string
-		}
-		if err := json.Unmarshal(lines.Bytes(), &line); err != nil || res.StatusCode != http.StatusOK {
-			t.Fatalf("%s: %d, %s, %v", q.path, res.StatusCode, lines.Bytes(), err)
-		}
-		metrics := line.AWS.CloudWatchMetrics
-		if len(metrics) != 1 || metrics[0].Namespace != "N" || len(metrics[0].Dimensions) != 4 || line.Invocations != 1 || line.Errors != 0 ||
-			line.In != 1 || line.Out == 0 || line.First == 0 || line.Model != "script" || line.Family != "elsewhere" || line.Dialect != dialectOf(q.path, q.body) {
-			t.Errorf("%s: %s", q.path, lines.Bytes())
-		}
+func TestCanaryEnvironment(t *testing.T) {
+	t.Setenv("AWS_REGION", "eu-west-1")
+	env := map[string]string{"GLOSSA_CANARY": "openai=f:7,alpha=g:1", "GLOSSA_CANARY_MODELS": "a,b", "GLOSSA_TABLE": "t"}
+	f, err := newCanary(func(name string) string { return env[name] }, nil)
+	if err != nil {
+		t.Fatal(err)
 	}
-}
-
-// dialectOf returns the dialect of a request, by its path, and by its key if two dialects have the
-// path.
-func dialectOf(path, body string) string {
-	switch {
-	case strings.Contains(body, "model_name") && !strings.HasPrefix(path, "/invoke"):
-		return "lamini"
-	case strings.HasPrefix(path, "/v1/engines"):
-		return "textsynth"
-	case strings.HasPrefix(path, "/v1/messages"):
-		return "anthropic"
-	case strings.HasPrefix(path, "/v1/responses"):
-		return "responses"
-	case strings.HasPrefix(path, "/v1"), strings.HasPrefix(path, "/vllm"), path == "/chat/completions":
-		return "openai"
-	case strings.HasPrefix(path, "/api/embed"), strings.HasPrefix(path, "/api") && strings.Contains(body, `"options"`):
-		return "ollama"
-	case strings.HasPrefix(path, "/api"):
-		return "alpha"
-	case strings.HasPrefix(path, "/invoke"):
-		return "invoke"
+	if f.versions["openai"] != "f:7" || f.live["openai"] != "f:live" || f.live["alpha"] != "g:live" || f.Key == nil || f.Models.Embedding != "b" {
+		t.Errorf("%+v", f)
 	}
-	return "alephalpha"
+	env["GLOSSA_OPEN"] = "true"
+	if f, err = newCanary(func(name string) string { return env[name] }, nil); err != nil || f.Key != nil {
+		t.Errorf("where AWS checks callers there is a key: %v", err)
+	}
+	for name, bad := range map[string]string{"GLOSSA_CANARY": "openai=f", "GLOSSA_CANARY_MODELS": "a"} {
+		good := env[name]
+		env[name] = bad
+		if _, err := newCanary(func(name string) string { return env[name] }, nil); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s=%s: %v", name, bad, err)
+		}
+		env[name] = good
+	}
 }

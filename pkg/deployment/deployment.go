@@ -45,3 +45,9 @@ const (
 
 // StartBatches is what the schedule of the function of batches sends it: {"batches": StartBatches}.
 const StartBatches = "start"
+
+// AskLive is what the schedule of the canary's function sends it: {"canary": AskLive}.
+const AskLive = "live"
+
+// Live is the alias of a function that callers use.
+const Live = "live"

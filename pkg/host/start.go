@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"os"
@@ -36,6 +37,12 @@ func Start(h http.Handler, cfg Config) {
 		os.Exit(0)
 	}
 	lambda.StartWithOptions(a.Invoke, lambda.WithContext(base), lambda.WithEnableSIGTERM(stop))
+}
+
+// StartEvents serves invocations of the Lambda Runtime API that are no HTTP requests. An
+// invocation fails with the error. It does not return.
+func StartEvents(handle func(ctx context.Context, event []byte) error) {
+	lambda.Start(func(ctx context.Context, event json.RawMessage) error { return handle(ctx, event) })
 }
 
 // tracker counts running requests.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"net/http"
 
 	"glossa/pkg/partition"
 )
@@ -41,12 +40,7 @@ func (c *Client) Secret(ctx context.Context, name string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	op := c.Operation(http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {target}}, "")
-	a, err := op.Post(ctx, body)
-	if err != nil {
-		return "", err
-	}
-	answer, err := a.Whole()
+	answer, err := c.rpc(ctx, target, body)
 	if err != nil {
 		return "", err
 	}
