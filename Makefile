@@ -316,6 +316,10 @@ image-files:
 	GOOS=linux GOARCH=$(IMAGEARCH) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags '-s -w' -o dist/image/glossa ./functions/glossa
 	cp '$(or $(CERTIFICATES),$(error CERTIFICATES= names no file of root certificates))' dist/image/ca-certificates.crt
 
+.PHONY: check-traces
+check-traces: glossa ## read the server's spans with the code of the OpenTelemetry Collector
+	cd .ci/otlp && $(GO) vet . && $(GO) test -count=1 .
+
 .PHONY: check-kubernetes
 check-kubernetes: ## check the manifests for Kubernetes against the types of its API
 	cd .ci/kubernetes && $(GO) vet . && $(GO) test . && $(GO) run . ../../infra/kubernetes/*.yaml
@@ -380,9 +384,9 @@ bootstrap: build .cache/cdk/installed ## prepare an account and region for the C
 	cd .ci/conformance && npm ci --no-audit --no-fund
 	cp $< $@
 
-# The canary and its hooks are part of what runs.
+# The canary, its hooks and traces are part of what runs.
 .PHONY: e2e
-e2e: ARGS += -c rollout=canary-5 -c canary=novels,sentences
+e2e: ARGS += -c rollout=canary-5 -c canary=novels,sentences -c traces=xray
 e2e: synth glossa .ci/conformance/node_modules/installed-lock.json ## run the deployment on this machine, with its permissions and limits (needs node)
 	$(GO) test -tags e2e -count=1 -timeout 8m ./.ci/e2e
 	cat .cache/e2e/report.txt

@@ -29,6 +29,11 @@ func accesses(service, region string, r *http.Request, body []byte) ([]Access, e
 		return lambdaAccess(region, r)
 	case "codedeploy":
 		return deployAccess(region, r)
+	case "xray":
+		if r.Method != http.MethodPost || r.URL.Path != "/v1/traces" {
+			return nil, fmt.Errorf("%s %s", r.Method, r.URL.Path)
+		}
+		return []Access{{"xray:PutSpans", "*", nil}}, nil
 	}
 	return nil, fmt.Errorf("the service %s is not known here", service)
 }

@@ -48,6 +48,7 @@ func TestDeployed(t *testing.T) {
 			{"a checkpoint is published", published},
 			{"texts are embedded and ranked", embedded},
 			{"the canary asks, before and after a deployment", canaryAsks},
+			{"a request is traced", spansArrive},
 			{"a response is stored", storedResponses},
 			{"a batch survives kills and throttling", batches},
 			{"a budget is spent", spent},

@@ -84,6 +84,9 @@ var unneeded = map[string]string{
 
 func init() {
 	for _, family := range app.Families() {
+		for _, action := range []string{"PutTelemetryRecords", "PutTraceSegments"} {
+			unneeded[family+" Spans: xray:"+action] = "Lambda itself sends its segments"
+		}
 		unneeded[family+" Roles: sts:AssumeRole"] = "no record here names a role of another account"
 	}
 	for _, family := range []string{"batches", "messages", "responses", "embeddings", "ollama"} {

@@ -82,7 +82,7 @@ func deploy(t *testing.T, name string) *World {
 	w.Queue = queue
 	w.Proxy = NewProxy(map[string]*url.URL{
 		"dynamodb": dynamo, "s3": s3, "bedrock": parseURL(t, w.Models.bedrock), "sagemaker": parseURL(t, w.Models.sagemaker),
-		"secretsmanager": parseURL(t, w.Models.secrets), "ssm": parseURL(t, w.Models.secrets), "lambda": parseURL(t, lambda), "codedeploy": parseURL(t, w.Models.deploy.start(t)),
+		"secretsmanager": parseURL(t, w.Models.secrets), "ssm": parseURL(t, w.Models.secrets), "lambda": parseURL(t, lambda), "codedeploy": parseURL(t, w.Models.deploy.start(t)), "xray": parseURL(t, w.Models.spans.start(t)),
 	}, bucketPolicy(t, s, buckets[0]))
 	t.Cleanup(w.Proxy.Close)
 	w.Proxy.Add(w.Operator)
@@ -316,6 +316,7 @@ type models struct {
 	bedrock, sagemaker string
 	upstream, secrets  string // an endpoint that speaks OpenAI's API, and where its key is
 	deploy             hooks
+	spans              spans
 	gate               chan struct{} // releases the second token of a slow answer
 }
 

@@ -40,10 +40,12 @@ type Config struct {
 	ResponseDays int
 	// Prefixes archives what prompts have in common in the bucket, for cold functions.
 	Prefixes bool
-	Rollout  string // CodeDeploy's configuration for new versions; "": all at once
-	Canary   string // models that are asked: TEXT,EMBEDDING; "": nobody asks
-	Key      string // ARN of the KMS key that encrypts table and bucket; "": AWS's own keys
-	Issuers  string // providers of OpenID Connect, as the functions read them; "": none
+	Traces   string   // [XRay], or the URL to which spans are sent; "": there are none
+	Layers   []string // ARNs of layers that all functions have, such as extensions
+	Rollout  string   // CodeDeploy's configuration for new versions; "": all at once
+	Canary   string   // models that are asked: TEXT,EMBEDDING; "": nobody asks
+	Key      string   // ARN of the KMS key that encrypts table and bucket; "": AWS's own keys
+	Issuers  string   // providers of OpenID Connect, as the functions read them; "": none
 	Entry
 }
 
@@ -90,6 +92,8 @@ func Contexts() []Context {
 		{"allow", "", "ranges of addresses that may call the API, separated by commas: 192.0.2.0/24,2001:db8::/32; needs urls=off"},
 		{"vpc-endpoints", "", "VPC endpoints from which alone the API can be called, separated by commas: vpce-0123abcd; needs urls=off"},
 		{"firewall", "0", "a web firewall (AWS WAF) passes this many requests of an address in five minutes; 0 for none; needs urls=off"},
+		{"traces", "off", "xray: spans of requests in AWS X-Ray; or the URL of a collector's traces, such as that of an extension: http://localhost:4318/v1/traces"},
+		{"layers", "", "ARNs of layers of Lambda that all functions have, such as a collector, separated by commas"},
 		{"rollout", AllAtOnce, "how a new version gets traffic: all at once; canary-5, -10, -15 or -30: a tenth, and after so many minutes the rest; linear-1, -2, -3 or -10: a tenth more every so many minutes. Crashes take it back"},
 		{"canary", "", "models that a function asks from time to time, and new versions before they get traffic: one that continues texts and one that embeds, such as novels,sentences"},
 		{"key", "", "ARN of a KMS key of yours, in the API's region, that encrypts the table and the bucket; default: keys of AWS"},
@@ -140,7 +144,7 @@ func Parse(get func(name string) string) (Config, error) {
 		Namespace: p.matching("namespace", namespaceName), Prices: p.prices(),
 		AlarmEmail: p.matching("alarm-email", emailName), Origins: p.origins(),
 		Settings: p.settings(), ResponseDays: p.number("response-days", p.value("response-days"), 0, 3650),
-		Prefixes: p.isOn("prefixes"), Rollout: p.rollout(), Canary: p.canary(), Key: p.matching("key", keyName), Issuers: p.issuers(), Entry: p.entry(),
+		Prefixes: p.isOn("prefixes"), Traces: p.traces(), Layers: p.layers(), Rollout: p.rollout(), Canary: p.canary(), Key: p.matching("key", keyName), Issuers: p.issuers(), Entry: p.entry(),
 	}
 	none := func(_ string, n int) bool { return n == 0 }
 	maps.DeleteFunc(cfg.Provisioned, none)

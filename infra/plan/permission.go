@@ -31,7 +31,9 @@ var reference = regexp.MustCompile(`\$\{([^}]*)\}`)
 
 // sample returns a text with each reference replaced by a possible value of a deployment.
 func sample(s string) string {
-	return reference.ReplaceAllStringFunc(s, func(r string) string { return "some-" + strings.ToLower(strings.Trim(r, "${}")) })
+	return reference.ReplaceAllStringFunc(s, func(r string) string {
+		return "some-" + strings.ToLower(strings.ReplaceAll(strings.Trim(r, "${}"), ":", "-"))
+	})
 }
 
 // unknown returns the references in a text that no deployment resolves.
@@ -65,6 +67,9 @@ func statements(cfg Config, family string, streams bool) []Statement {
 	}
 	if cfg.Prefixes {
 		list = append(list, archivePrefixes(), findPrefixes())
+	}
+	if cfg.Traces == XRay {
+		list = append(list, putSpans())
 	}
 	switch family {
 	case CatchAll: // which serves the log-in
@@ -150,6 +155,16 @@ func useKey(arn string) Statement {
 			"dynamodb.${AWS::Region}.amazonaws.com", "s3.${AWS::Region}.amazonaws.com",
 		}}},
 		Reason: "table and bucket are encrypted with the operator's key, which only they use for the function",
+	}
+}
+
+// Source: Amazon CloudWatch User Guide, "OTLP Endpoints"; AWS Lambda Developer Guide, "Using AWS
+// X-Ray": Lambda itself sends its segments with the function's role.
+func putSpans() Statement {
+	return Statement{
+		Sid: "Spans", Actions: []string{"xray:PutSpans", "xray:PutTelemetryRecords", "xray:PutTraceSegments"}, Resources: []string{"*"},
+		Reason:    "spans of requests, and Lambda's own",
+		Wildcards: "these actions know no resources",
 	}
 }
 

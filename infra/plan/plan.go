@@ -162,6 +162,9 @@ func environment(cfg Config) map[string]string {
 	if cfg.Issuers != "" {
 		env["GLOSSA_ISSUERS"] = cfg.Issuers
 	}
+	if cfg.Traces != "" {
+		env["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"], env["OTEL_SERVICE_NAME"] = cfg.tracesURL(), "glossa-"+cfg.Stage
+	}
 	for _, name := range cfg.Settings {
 		env[variable(name)] = "true"
 	}
@@ -237,7 +240,7 @@ func (s *Statement) check() error {
 		}
 	}
 	for _, r := range s.Resources {
-		if r == "*" {
+		if r == "*" && !slices.ContainsFunc(s.Actions, func(action string) bool { return strings.HasPrefix(action, "xray:") }) {
 			return errors.New("it allows all resources")
 		}
 		if names := unknown(r); names != nil {

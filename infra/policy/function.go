@@ -96,6 +96,7 @@ func (c *checker) functions() {
 		logs, _ := c.findConstruct(f.Family, "Logs")
 		c.want(name+" log group", c.text(r.get("LoggingConfig", "LogGroup")), "${"+logs+"}")
 		c.environment(name, r, f)
+		c.tracing(name, r, f)
 		role, granted := c.findConstruct(f.Family, "Role")
 		c.want(name+" role", c.text(r.get("Role")), "${"+role+".Arn}")
 		c.roleStatements(role, granted, f.Statements, f.Family)
@@ -105,6 +106,16 @@ func (c *checker) functions() {
 		}
 	}
 	c.want("policies", len(c.API.of("AWS::IAM::Policy")), own)
+}
+
+// tracing requires that X-Ray traces a function exactly if the operator wants it, and the layers.
+func (c *checker) tracing(name string, r *Resource, f plan.Function) {
+	var mode any
+	if f.Traced(c.plan.Config) {
+		mode = "Active"
+	}
+	c.want(name+" tracing", r.get("TracingConfig", "Mode"), mode)
+	c.want(name+" layers", fmt.Sprint(r.list("Layers")), fmt.Sprint(f.Layers(c.plan.Config)))
 }
 
 func (c *checker) environment(name string, r *Resource, f plan.Function) {

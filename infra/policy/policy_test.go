@@ -378,6 +378,7 @@ func prodBreaches() []breach {
 		{"functions", alias, "openai", set(nil, "ProvisionedConcurrencyConfig")},
 		{"functions", alias, "openai", set(1.0, "ProvisionedConcurrencyConfig", "ProvisionedConcurrentExecutions")},
 		{"functions", fn, "openai", set(nil, "ReservedConcurrentExecutions")},
+		{"functions", fn, "openai", set([]any{"arn:aws:lambda:eu-west-1:123456789012:layer:other:1"}, "Layers")},
 		{"functions", fn, "lamini", set(4.0, "ReservedConcurrentExecutions")},
 	}
 }
@@ -505,6 +506,8 @@ func gradualBreaches() []breach {
 		{"rollout", role, "Deployer", granted("Canary", "Sid", "Other")},
 		{"access", role, "Deployer", set([]any{"arn:aws:iam::aws:policy/AdministratorAccess"}, "ManagedPolicyArns")},
 		{"functions", fn, "canary", set(nil, "Environment", "Variables", "GLOSSA_CANARY")},
+		{"functions", fn, "alpha", set("PassThrough", "TracingConfig", "Mode")},
+		{"functions", role, "alpha", granted("Spans", "Action", "xray:*")},
 		{"functions", fn, "canary", set("true", "Environment", "Variables", "GLOSSA_OPEN")},
 		{"functions", role, "canary", granted("Ask", "Resource", "*")},
 		{"functions", role, "canary", granted("Keys", "Condition", nil)},

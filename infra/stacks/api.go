@@ -19,7 +19,7 @@ import (
 // api holds the functions and the REST API.
 type api struct {
 	stack     awscdk.Stack
-	name      string // of the REST API, in metrics
+	name      string      // of the REST API, in metrics
 	functions []*function // of the families
 	canary    *function   // nil: none
 }

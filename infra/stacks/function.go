@@ -53,9 +53,13 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		Code:         awslambda.Code_FromAsset(jsii.String(filepath.Join(dist, plan.Architecture, f.Family)), nil),
 		MemorySize:   number(f.Memory), Timeout: awscdk.Duration_Seconds(jsii.Number(f.Timeout.Seconds())),
 		Environment: &environment, LogGroup: logs, Role: newRole(scope, f, references),
+		Layers: layers(scope, p, f),
 		ReservedConcurrentExecutions: positive(f.Reserved), RecursiveLoop: recursion(f),
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
+	if f.Traced(p.Config) { // the function's own property would add a policy, too
+		fn.Node().DefaultChild().(awslambda.CfnFunction).SetTracingConfig(&awslambda.CfnFunction_TracingConfigProperty{Mode: jsii.String("Active")})
+	}
 	alias := awslambda.NewAlias(scope, jsii.String("Live"), &awslambda.AliasProps{
 		AliasName: jsii.String(deployment.Live), Version: fn.CurrentVersion(), ProvisionedConcurrentExecutions: positive(f.Provisioned),
 	})
@@ -120,6 +124,17 @@ func newSchedule(scope constructs.Construct, s *plan.Schedule, alias awslambda.A
 	alias.AddPermission(jsii.String("AllowSchedule"), &awslambda.Permission{
 		Principal: awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil), SourceArn: rule.GetAtt(jsii.String("Arn"), awscdk.ResolutionTypeHint_STRING).ToString(),
 	})
+}
+
+func layers(scope constructs.Construct, p *plan.Plan, f plan.Function) *[]awslambda.ILayerVersion {
+	var list []awslambda.ILayerVersion
+	for i, arn := range f.Layers(p.Config) {
+		list = append(list, awslambda.LayerVersion_FromLayerVersionArn(scope, jsii.String(fmt.Sprint("Layer", i)), &arn))
+	}
+	if list == nil {
+		return nil
+	}
+	return &list
 }
 
 // recursion returns whether Lambda stops a function that invokes itself; the default is to.

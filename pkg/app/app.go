@@ -36,6 +36,7 @@ import (
 	"glossa/pkg/meter"
 	"glossa/pkg/meter/activity"
 	"glossa/pkg/meter/budget"
+	"glossa/pkg/meter/traces"
 	"glossa/pkg/page"
 	"glossa/pkg/publish"
 	"glossa/pkg/resilience"
@@ -63,6 +64,7 @@ type App struct {
 	archived *sealed.Archive    // computed prompts; nil: they end with the process
 	meter    Meter              // nil: none
 	activity *activity.Activity // nil: not measured
+	traces   *traces.Traces     // nil: there are none
 }
 
 // New wires cfg. Models are listed and opened by the first requests for them.
@@ -127,6 +129,9 @@ func New(cfg Config) (*App, error) {
 		a.meter = cfg.Meter(a.queue.Stats, a.known)
 	}
 	a.activity = a.newActivity(workers)
+	if a.traces, err = a.openTraces(); err != nil {
+		return nil, err
+	}
 	return a, nil
 }
 
@@ -282,9 +287,7 @@ func (a *App) handler(browsers httpx.Browsers, families []string) http.Handler {
 // mux serves routes; paths that are like none are answered with an error of the shape fallback.
 func (a *App) mux(browsers httpx.Browsers, routes []httpx.Route, fallback httpx.Errors) *httpx.Mux {
 	mux := &httpx.Mux{Routes: routes, Fallback: fallback, Browsers: browsers, Guard: a.guard, Bodies: a.bodies, KeepAlive: a.keepAlive()}
-	if a.activity != nil {
-		mux.Begin = a.activity.Begin
-	}
+	mux.Begin = a.begin
 	mux.Observe, mux.Log = a.observers()
 	return mux
 }

@@ -29,6 +29,9 @@ func (a *App) Close() {
 	if a.archived != nil {
 		defer a.archived.Flush(ctx)
 	}
+	if err := a.traces.Close(ctx); err != nil {
+		a.traceFailed(err)
+	}
 	if err := a.budgets.Close(ctx); err != nil {
 		a.cfg.usageFailed(err)
 	}

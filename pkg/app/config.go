@@ -24,6 +24,7 @@ import (
 	"glossa/pkg/memory"
 	"glossa/pkg/meter"
 	"glossa/pkg/meter/emf"
+	"glossa/pkg/meter/traces"
 )
 
 // Defaults of [Config].
@@ -129,6 +130,8 @@ type Config struct {
 	// Meter returns the meter that observes each request; nil: none. Its arguments return the
 	// current generations, and whether a model exists.
 	Meter func(queue func() (running, waiting int), known func(model string) bool) Meter
+	// Traces are exported to an endpoint; the zero value: there are none.
+	Traces traces.Settings
 	// Activity serves the measurements of the last minutes at GET /activity. It is for a
 	// process that answers alone: a function has many.
 	Activity bool
@@ -178,6 +181,8 @@ func Variables() [][2]string {
 		{"GLOSSA_STREAM_REST", "true: the REST API's integration streams"},
 		{"GLOSSA_STREAM_URL", "true: the function URL streams"},
 		{"GLOSSA_KEEP_ALIVE", "silence after which a stream sends a keep-alive, such as 30s; default " + DefaultKeepAlive.String() + "; 0: it sends none"},
+		{"OTEL_EXPORTER_OTLP_ENDPOINT", "URL of a collector that gets spans of requests, such as http://localhost:4318; default none: there are no traces. OpenTelemetry's other variables configure the exporter, the sampler and the service's name"},
+		{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "the same, with its whole path, such as that of AWS X-Ray: https://xray.eu-west-1.amazonaws.com/v1/traces, whose requests are signed"},
 		{"GLOSSA_LISTEN", "host:port of a function that runs outside of Lambda; default localhost:8080"},
 		{"GLOSSA_BASE_PATH", "base path of a custom domain"},
 		{"GLOSSA_HOSTS", "host names of the server, separated by commas; without keys, requests for other names are rejected, except localhost and IP addresses; * for all"},
@@ -237,6 +242,9 @@ func FromEnv(getenv func(string) string) (Config, error) {
 	}
 	cfg.KeepAlive = e.keepAlive("GLOSSA_KEEP_ALIVE")
 	var err error
+	if cfg.Traces, err = traces.ReadSettings(getenv); err != nil {
+		e.errs = append(e.errs, err)
+	}
 	limits := memory.Detect(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE"))
 	if getenv("GOMEMLIMIT") == "" { // Go's runtime reads it itself
 		cfg.HeapLimit = limits.Heap()

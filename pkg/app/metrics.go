@@ -17,6 +17,9 @@ func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
 	if a.activity != nil {
 		all = append(all, a.activity.Observe)
 	}
+	if a.traces != nil {
+		all = append(all, a.traces.Observe)
+	}
 	if a.meter != nil {
 		all = append(all, a.meter.Observe)
 	}
@@ -30,6 +33,14 @@ func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
 			observe(rec)
 		}
 	}, log
+}
+
+// begin tells the observers that a request begins.
+func (a *App) begin(rec *httpx.Record) {
+	if a.activity != nil {
+		a.activity.Begin(rec)
+	}
+	a.traces.Begin(rec)
 }
 
 // known reports whether the catalog has a model, so that its name may be a label.

@@ -17,7 +17,7 @@ func (a *App) openEntry(ctx context.Context, name string) (*llm.Model, resilienc
 		return nil, resilience.Policy{}, err
 	}
 	if err == nil {
-		model = meter.Price(model, a.cfg.Computer)
+		model = a.traces.Model(meter.Price(model, a.cfg.Computer))
 	}
 	rec := e.Record()
 	p := resilience.Policy{Info: e.ModelInfo, Fallbacks: rec.Fallbacks, Seeded: e.InProcess}

@@ -121,7 +121,7 @@ func function(family string) error {
 		if family == "batches" && a.batches != nil {
 			cfg.Event = a.batches.event
 		}
-		host.Start(a.settled(a.Handler(family)), cfg)
+		host.Start(a.flushed(a.settled(a.Handler(family))), cfg)
 		return nil
 	}
 	a.Report(context.Background())

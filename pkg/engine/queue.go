@@ -51,6 +51,7 @@ func (q *Queue) Stats() (running, waiting int) {
 // is done. A nil Queue is unbounded and returns a nil worker.
 func (q *Queue) acquire(ctx context.Context) (*worker, error) {
 	if q == nil {
+		llm.Started(ctx)
 		return nil, nil
 	}
 	w, err := q.enter(llm.SenderOf(ctx))
@@ -61,6 +62,7 @@ func (q *Queue) acquire(ctx context.Context) (*worker, error) {
 		w.release()
 		return nil, err
 	}
+	llm.Started(ctx)
 	return w, nil
 }
 

@@ -23,6 +23,7 @@ type Record struct {
 	Family  string // of the model: local, bedrock, sagemaker
 	Dialect string // of the route
 	Trace   Trace  // the trace that the request belongs to
+	Span    any    // of the request, for who made it when it began; nil: none
 
 	Permission Permission // required by the route
 	Status     int

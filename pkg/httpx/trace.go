@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"context"
 	"net/http"
 	"strings"
 )
@@ -103,13 +104,28 @@ func Traced(client Doer) Doer { return traced{client} }
 
 type traced struct{ Doer }
 
+type parentKey struct{}
+
+// WithParent returns a context whose requests have another parent, a traceparent, than the
+// request that it belongs to.
+func WithParent(ctx context.Context, traceparent string) context.Context {
+	return context.WithValue(ctx, parentKey{}, traceparent)
+}
+
 func (t traced) Do(r *http.Request) (*http.Response, error) {
-	if rec, ok := r.Context().Value(recordKey{}).(*Record); ok && rec.Trace != (Trace{}) {
+	var trace Trace
+	if rec, ok := r.Context().Value(recordKey{}).(*Record); ok {
+		trace = rec.Trace
+	}
+	if parent, ok := r.Context().Value(parentKey{}).(string); ok {
+		trace.Parent = parent
+	}
+	if trace != (Trace{}) {
 		sent := *r
 		sent.Header = r.Header.Clone()
-		add(sent.Header, "Traceparent", rec.Trace.Parent)
-		add(sent.Header, "Tracestate", rec.Trace.State)
-		add(sent.Header, "X-Amzn-Trace-Id", rec.Trace.Amazon)
+		add(sent.Header, "Traceparent", trace.Parent)
+		add(sent.Header, "Tracestate", trace.State)
+		add(sent.Header, "X-Amzn-Trace-Id", trace.Amazon)
 		r = &sent
 	}
 	return t.Doer.Do(r)

@@ -28,14 +28,13 @@ func Glossa() *Table {
 			"pkg/toolcall":                         {Floor: 0},
 			"pkg/jinja":                            {Floor: 0},
 			"pkg/reasoning":                        {Floor: 0},
-			"pkg/language":                         {Floor: 0},
-			"pkg/memory":                           {Floor: 0},
-			"pkg/deployment":                       {Floor: 0},
-			"pkg/cloud":                            {Floor: 0, Outside: aws},
-			"pkg/table":                            {Floor: 0, May: []string{"pkg/backend/awsrest"}, Outside: aws},
-			"pkg/table/tabletest":                  {Floor: 0, May: []string{"pkg/table", "pkg/backend/awsrest"}, Outside: aws},
-			"pkg/bucket":                           {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
-			"pkg/bucket/buckettest":                {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
+			"pkg/language":                         {Floor: 0}, "pkg/memory": {Floor: 0},
+			"pkg/deployment":        {Floor: 0},
+			"pkg/cloud":             {Floor: 0, Outside: aws},
+			"pkg/table":             {Floor: 0, May: []string{"pkg/backend/awsrest"}, Outside: aws},
+			"pkg/table/tabletest":   {Floor: 0, May: []string{"pkg/table", "pkg/backend/awsrest"}, Outside: aws},
+			"pkg/bucket":            {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
+			"pkg/bucket/buckettest": {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
 			"pkg/hub": {Floor: 0, May: []string{"pkg/version", "pkg/internal/flock"}},
 			"pkg/fit": {Floor: 0}, "pkg/home": {Floor: 0},
 			"pkg/starter":         {Floor: 0},
@@ -66,6 +65,7 @@ func Glossa() *Table {
 			"pkg/meter":          {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 			"pkg/meter/prom":     {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/version"}, Outside: []string{"github.com/prometheus"}},
 			"pkg/meter/activity": {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
+			"pkg/meter/traces":   {Floor: 2, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept", "pkg/version"}, Outside: []string{"go.opentelemetry.io"}},
 			"pkg/meter/emf":      {Floor: 2, May: []string{"pkg/llm", "pkg/httpx"}},
 			"pkg/meter/budget":   {Floor: 3, May: []string{"pkg/llm", "pkg/wire", "pkg/httpx", "pkg/intercept", "pkg/account", "pkg/table"}},
 			"pkg/resilience":     {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
@@ -92,7 +92,7 @@ func Glossa() *Table {
 			"functions/*":      function,
 			"functions/glossa": {Floor: 7, May: []string{"..."}, Environment: true, Outside: []string{"golang.org/x/term", "github.com/spf13", "github.com/lmittmann"}},
 			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
-			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/canary", "pkg/deployment", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
+			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/canary", "pkg/meter/traces", "pkg/deployment", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
 			"infra/policy":     {Floor: 7, May: []string{"pkg/deployment", "infra/plan"}},
 			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "pkg/price", "infra/plan", "infra/policy"}, Outside: aws},
 		},
@@ -108,7 +108,7 @@ func Glossa() *Table {
 func (t *Table) guard() {
 	t.Guarded = []string{
 		"github.com/aws", "github.com/awslabs", "github.com/PaesslerAG", "github.com/prometheus", "github.com/getkin", "golang.org/x/term", "golang.org/x/crypto",
-		"github.com/spf13", "github.com/lmittmann", "github.com/go-jose",
+		"github.com/spf13", "github.com/lmittmann", "github.com/go-jose", "go.opentelemetry.io",
 	}
 	// Packages that make the linker keep every method, and cgo.
 	t.Forbidden = []string{"net/rpc", "text/template", "html/template", "C"}
