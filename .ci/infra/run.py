@@ -1,6 +1,6 @@
 """Lints the golden templates: run.py DIRECTORY-OF-TOOLS TESTDATA.
 
-Each finding of cfn-lint and checkov must be in accepted.txt, and each line there must have a
+Each finding of cfn-lint, checkov and cdk-nag must be in accepted.txt, and each line there must have a
 finding. TESTDATA has a directory of templates for each variant of settings.
 """
 
@@ -49,6 +49,8 @@ def main():
     checkov = start(tools / "checkov", "--framework", "cloudformation", "--compact", "--quiet", "--skip-download",
                     "--output", "json", "--file", *(str(pathlib.Path(f).relative_to(testdata)) for f in files), cwd=testdata)
 
+    nag = start("node", "nag.js", testdata, stderr=subprocess.DEVNULL)  # which repeats its findings
+
     types = {f: {n: r["Type"] for n, r in json.loads(pathlib.Path(f).read_text())["Resources"].items()} for f in files}
     found = []  # (ID, type, file, resource, message)
     # Exit codes of cfn-lint are bits: 2 errors, 4 warnings, 8 information.
@@ -63,6 +65,11 @@ def main():
     for f in report["results"]["failed_checks"]:
         kind, name = f["resource"].split(".", 1)
         found.append((f["check_id"], kind, f["file_abs_path"], name, f["check_name"]))
+
+    report = output(nag, "cdk-nag", (0,))
+    if report["templates"] != len(files):
+        sys.exit(f"cdk-nag read {report['templates']} templates of {len(files)}")
+    found += [(f["rule"], f["type"], f["file"], f["name"], f["message"]) for f in report["found"]]
 
     lines, used, bad = accepted(pathlib.Path(__file__).parent / "accepted.txt"), set(), 0
     for rule, kind, file, name, message in found:
