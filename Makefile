@@ -312,7 +312,7 @@ image: image-files ## build the container image glossa with docker, podman or bu
 .PHONY: image-files
 image-files:
 	rm -rf dist/image
-	mkdir -p dist/image/data
+	mkdir -p dist/image/data dist/image/models
 	GOOS=linux GOARCH=$(IMAGEARCH) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags '-s -w' -o dist/image/glossa ./functions/glossa
 	cp '$(or $(CERTIFICATES),$(error CERTIFICATES= names no file of root certificates))' dist/image/ca-certificates.crt
 

@@ -41,6 +41,7 @@ type Config struct {
 	// Prefixes archives what prompts have in common in the bucket, for cold functions.
 	Prefixes bool
 	Traces   string   // [XRay], or the URL to which spans are sent; "": there are none
+	Image    Image    // that the functions are; the zero value: they are zip files
 	Layers   []string // ARNs of layers that all functions have, such as extensions
 	Rollout  string   // CodeDeploy's configuration for new versions; "": all at once
 	Canary   string   // models that are asked: TEXT,EMBEDDING; "": nobody asks
@@ -93,6 +94,7 @@ func Contexts() []Context {
 		{"vpc-endpoints", "", "VPC endpoints from which alone the API can be called, separated by commas: vpce-0123abcd; needs urls=off"},
 		{"firewall", "0", "a web firewall (AWS WAF) passes this many requests of an address in five minutes; 0 for none; needs urls=off"},
 		{"traces", "off", "xray: spans of requests in AWS X-Ray; or the URL of a collector's traces, such as that of an extension: http://localhost:4318/v1/traces"},
+		{"image", "", "image of all functions in Amazon ECR, instead of zip files: 123456789012.dkr.ecr.eu-west-1.amazonaws.com/glossa@sha256:..., or with :TAG"},
 		{"layers", "", "ARNs of layers of Lambda that all functions have, such as a collector, separated by commas"},
 		{"rollout", AllAtOnce, "how a new version gets traffic: all at once; canary-5, -10, -15 or -30: a tenth, and after so many minutes the rest; linear-1, -2, -3 or -10: a tenth more every so many minutes. Crashes take it back"},
 		{"canary", "", "models that a function asks from time to time, and new versions before they get traffic: one that continues texts and one that embeds, such as novels,sentences"},
@@ -144,7 +146,7 @@ func Parse(get func(name string) string) (Config, error) {
 		Namespace: p.matching("namespace", namespaceName), Prices: p.prices(),
 		AlarmEmail: p.matching("alarm-email", emailName), Origins: p.origins(),
 		Settings: p.settings(), ResponseDays: p.number("response-days", p.value("response-days"), 0, 3650),
-		Prefixes: p.isOn("prefixes"), Traces: p.traces(), Layers: p.layers(), Rollout: p.rollout(), Canary: p.canary(), Key: p.matching("key", keyName), Issuers: p.issuers(), Entry: p.entry(),
+		Prefixes: p.isOn("prefixes"), Traces: p.traces(), Image: p.image(), Layers: p.layers(), Rollout: p.rollout(), Canary: p.canary(), Key: p.matching("key", keyName), Issuers: p.issuers(), Entry: p.entry(),
 	}
 	none := func(_ string, n int) bool { return n == 0 }
 	maps.DeleteFunc(cfg.Provisioned, none)
@@ -157,6 +159,9 @@ func Parse(get func(name string) string) (Config, error) {
 	}
 	if cfg.Auth == IAM && cfg.Issuers != "" {
 		p.fail("issuers", "with auth=iam AWS alone checks callers")
+	}
+	if cfg.Image != (Image{}) && cfg.Layers != nil {
+		p.fail("layers", "functions of an image have none: put the extension into the image")
 	}
 	if cfg.Endpoints != nil && cfg.Domain != "" {
 		p.fail("vpc-endpoints", "a private API has no public domain")

@@ -378,3 +378,43 @@ func TestCheck(t *testing.T) {
 		}
 	}
 }
+
+// Values of contexts that are read, and what is said of others.
+func TestImages(t *testing.T) {
+	for v, want := range map[string]string{
+		"123456789012.dkr.ecr.eu-west-1.amazonaws.com/glossa:v1":                                  "123456789012.dkr.ecr.eu-west-1.${AWS::URLSuffix}/glossa:v1 arn:aws:ecr:eu-west-1:123456789012:repository/glossa",
+		"123456789012.dkr.ecr.cn-north-1.amazonaws.com.cn/a/b@sha256:" + strings.Repeat("0f", 32): "123456789012.dkr.ecr.cn-north-1.${AWS::URLSuffix}/a/b@sha256:" + strings.Repeat("0f", 32) + " arn:aws-cn:ecr:cn-north-1:123456789012:repository/a/b",
+	} {
+		cfg, err := Parse(lookUp(map[string]string{"image": v}))
+		if got := cfg.Image.URI() + " " + cfg.Image.ARN(); err != nil || got != want {
+			t.Errorf("%s: %s %v", v, got, err)
+		}
+	}
+	for name, bad := range map[string][]string{
+		"image":  {"glossa:latest", "123456789012.dkr.ecr.eu-west-1.amazonaws.com/glossa", "public.ecr.aws/x/y:1"},
+		"layers": {"collector", "arn:aws:lambda:eu-west-1:123456789012:layer:x", strings.Repeat("arn:aws:lambda:eu-west-1:123456789012:layer:x:1,", 5) + "arn:aws:lambda:eu-west-1:123456789012:layer:x:1"},
+		"traces": {"on", "localhost:4318"}, "rollout": {"canary-7", "half"}, "canary": {"novels", "a,b,c"},
+	} {
+		for _, v := range bad {
+			if _, err := Parse(lookUp(map[string]string{name: v})); err == nil || !strings.Contains(err.Error(), "context "+name) {
+				t.Errorf("%s=%s: %v", name, v, err)
+			}
+		}
+	}
+	both := map[string]string{"image": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/glossa:v1", "layers": "arn:aws:lambda:eu-west-1:123456789012:layer:x:1"}
+	if _, err := Parse(lookUp(both)); err == nil || !strings.Contains(err.Error(), "context layers") {
+		t.Errorf("layers of an image: %v", err)
+	}
+}
+
+func TestRollouts(t *testing.T) {
+	for v, want := range map[string]string{
+		"all": "", "canary-10": "CodeDeployDefault.LambdaCanary10Percent10Minutes",
+		"linear-1": "CodeDeployDefault.LambdaLinear10PercentEvery1Minute", "linear-10": "CodeDeployDefault.LambdaLinear10PercentEvery10Minutes",
+	} {
+		p := newPlan(t, map[string]string{"rollout": v})
+		if p.Config.Rollout != want || p.Canary != nil || (p.Shift() == nil) != (want == "") {
+			t.Errorf("%s: %q, %v", v, p.Config.Rollout, p.Shift())
+		}
+	}
+}

@@ -56,7 +56,7 @@ func (p *parser) canary() string {
 }
 
 // CanaryFamily is the name of the canary's function, which answers no paths.
-const CanaryFamily = "canary"
+const CanaryFamily = deployment.Canary
 
 const (
 	canaryMemory  = 512             // MB; its program is as large as that of the others

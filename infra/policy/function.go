@@ -74,7 +74,7 @@ func (c *checker) functions() {
 	own := 0 // functions with a policy that is a resource of its own
 	for _, f := range c.plan.All() {
 		name, r := c.findConstruct(f.Family, "Function")
-		c.want(name+" runtime", r.get("Runtime"), "provided.al2023")
+		c.program(name, r, f)
 		c.want(name+" architecture", r.get("Architectures"), []any{plan.Architecture})
 		c.want(name+" memory, MB", r.get("MemorySize"), f.Memory)
 		c.want(name+" timeout, s", r.get("Timeout"), f.Timeout.Seconds())
@@ -106,6 +106,21 @@ func (c *checker) functions() {
 		}
 	}
 	c.want("policies", len(c.API.of("AWS::IAM::Policy")), own)
+}
+
+// program requires that a function runs its zip file, or the operator's image with its command.
+func (c *checker) program(name string, r *Resource, f plan.Function) {
+	image := c.plan.Config.Image
+	if image == (plan.Image{}) {
+		c.want(name+" runtime", r.get("Runtime"), "provided.al2023")
+		c.want(name+" package", r.get("PackageType"), nil)
+		return
+	}
+	c.want(name+" runtime", r.get("Runtime"), nil)
+	c.want(name+" package", r.get("PackageType"), "Image")
+	c.want(name+" image", c.text(r.get("Code", "ImageUri")), image.URI())
+	c.want(name+" entry point", c.texts(r.get("ImageConfig", "EntryPoint")), []string{plan.Entrypoint})
+	c.want(name+" command", fmt.Sprint(r.list("ImageConfig", "Command")), fmt.Sprint(plan.Command(f.Family)))
 }
 
 // tracing requires that X-Ray traces a function exactly if the operator wants it, and the layers.

@@ -450,13 +450,17 @@ func closedBreaches() []breach {
 
 // privateBreaches opens an API that only some networks may call.
 func privateBreaches() []breach {
-	const rest, table, bucket, role = "AWS::ApiGateway::RestApi", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::IAM::Role"
+	const rest, table, bucket, role, fn = "AWS::ApiGateway::RestApi", "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::IAM::Role", "AWS::Lambda::Function"
 	return []breach{
 		{"table", table, "", set(nil, "SSESpecification")},
 		{"table", table, "", set("arn:aws:kms:eu-west-1:123456789012:key/other", "SSESpecification", "KMSMasterKeyId")},
 		{"bucket", bucket, "", set(map[string]any{"SSEAlgorithm": "AES256"}, "BucketEncryption", "ServerSideEncryptionConfiguration", "ServerSideEncryptionByDefault")},
 		{"bucket", bucket, "", set(false, "BucketEncryption", "ServerSideEncryptionConfiguration", "BucketKeyEnabled")},
 		{"functions", role, "alpha", granted("Key", "Resource", "*")},
+		{"functions", fn, "alpha", set("Zip", "PackageType")},
+		{"functions", fn, "alpha", set("123456789012.dkr.ecr.eu-west-1.amazonaws.com/other:v1.2.3", "Code", "ImageUri")},
+		{"functions", fn, "alpha", set([]any{"function", "openai"}, "ImageConfig", "Command")},
+		{"functions", fn, "alpha", set([]any{"/bin/sh"}, "ImageConfig", "EntryPoint")},
 		{"functions", role, "alpha", granted("Key", "Condition", nil)},
 		{"callers", rest, "", set([]any{"REGIONAL"}, "EndpointConfiguration", "Types")},
 		{"callers", rest, "", set([]any{"vpce-1"}, "EndpointConfiguration", "VpcEndpointIds")},

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awsecr"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
@@ -45,15 +46,14 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 	for name, value := range f.Environment {
 		environment[name] = sub(value, references)
 	}
+	program := programOf(scope, p, f, dist)
 	fn := awslambda.NewFunction(scope, jsii.String("Function"), &awslambda.FunctionProps{
 		Description:  jsii.String("glossa " + p.Config.Stage + ": " + f.Family),
-		Runtime:      awslambda.Runtime_PROVIDED_AL2023(),
 		Architecture: awslambda.Architecture_ARM_64(),
-		Handler:      jsii.String("bootstrap"),
-		Code:         awslambda.Code_FromAsset(jsii.String(filepath.Join(dist, plan.Architecture, f.Family)), nil),
-		MemorySize:   number(f.Memory), Timeout: awscdk.Duration_Seconds(jsii.Number(f.Timeout.Seconds())),
+		Runtime:      program.runtime, Handler: program.handler, Code: program.code,
+		MemorySize: number(f.Memory), Timeout: awscdk.Duration_Seconds(jsii.Number(f.Timeout.Seconds())),
 		Environment: &environment, LogGroup: logs, Role: newRole(scope, f, references),
-		Layers: layers(scope, p, f),
+		Layers:                       layers(scope, p, f),
 		ReservedConcurrentExecutions: positive(f.Reserved), RecursiveLoop: recursion(f),
 		CurrentVersionOptions: &awslambda.VersionOptions{RemovalPolicy: awscdk.RemovalPolicy_RETAIN},
 	})
@@ -69,6 +69,29 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		newSchedule(scope, f.Schedule, alias)
 	}
 	return &function{f, scope, fn, alias}
+}
+
+// A program is what a function runs.
+type program struct {
+	runtime awslambda.Runtime
+	handler *string
+	code    awslambda.Code
+}
+
+// programOf returns the program of a function: from its zip file, or from the image of all.
+func programOf(scope constructs.Construct, p *plan.Plan, f plan.Function, dist string) program {
+	image := p.Config.Image
+	if image == (plan.Image{}) {
+		code := awslambda.Code_FromAsset(jsii.String(filepath.Join(dist, plan.Architecture, f.Family)), nil)
+		return program{awslambda.Runtime_PROVIDED_AL2023(), jsii.String("bootstrap"), code}
+	}
+	repository := awsecr.Repository_FromRepositoryAttributes(scope, jsii.String("Repository"), &awsecr.RepositoryAttributes{
+		RepositoryArn: jsii.String(image.ARN()), RepositoryName: &image.Repository,
+	})
+	code := awslambda.Code_FromEcrImage(repository, &awslambda.EcrImageCodeProps{
+		TagOrDigest: &image.Version, Entrypoint: jsii.Strings(plan.Entrypoint), Cmd: jsii.Strings(plan.Command(f.Family)...),
+	})
+	return program{awslambda.Runtime_FROM_IMAGE(), awslambda.Handler_FROM_IMAGE(), code}
 }
 
 // newURL gives the alias of a function a URL.

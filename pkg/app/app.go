@@ -156,10 +156,19 @@ func kernels(name string) (*kernel.Kernels, error) {
 	return k, nil
 }
 
-// roots returns the directories of models: the starters, and the checkpoints as a.root.
+// roots returns the directories of models: the starters, those that nothing changes, and the
+// checkpoints as a.root.
 func (a *App) roots() (roots []catalog.Root, err error) {
 	if a.cfg.Starters != nil {
 		roots = append(roots, catalog.Root{Name: "starters", FS: a.cfg.Starters, Fixed: true})
+	}
+	if a.cfg.Models != "" {
+		root, err := a.local.Root(a.cfg.Models)
+		if err != nil {
+			return nil, fmt.Errorf("GLOSSA_MODELS: %w", err)
+		}
+		root.Fixed = true
+		roots = append(roots, root)
 	}
 	if a.cfg.Checkpoints != "" {
 		if a.root, err = a.local.Root(a.cfg.Checkpoints); err != nil {

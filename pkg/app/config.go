@@ -51,6 +51,7 @@ type Config struct {
 	Table       string // DynamoDB table for the data that many machines share: model records, accounts, budgets; "": none
 	ListedOnly  bool   // refuse remote models that are not listed; always so without Table and Records
 	Starters    fs.FS  // embedded runs; nil: none
+	Models      string // directory of models that nothing changes, such as those in an image; "": none
 	Checkpoints string // directory of runs, or s3://bucket/prefix; "": none
 	Uploads     bool   // uploads go to Checkpoints
 	Quant       string // of weights in memory, one of catalog.Quants; "": stored
@@ -147,6 +148,7 @@ type Meter interface {
 func Variables() [][2]string {
 	return [][2]string{
 		{"GLOSSA_CHECKPOINTS", "directory of training runs and published models, or s3://bucket/prefix"},
+		{"GLOSSA_MODELS", "directory of more models, which does not change while they are served, such as one in a container image"},
 		{"GLOSSA_TABLE", "DynamoDB table of model records and, unless GLOSSA_ACCOUNTS names a file, of users, API keys and budgets"},
 		{"GLOSSA_RESPONSE_DAYS", "days for which responses are stored, in the table or, outside of Lambda, in memory; default 30; 0: they are not stored"},
 		{"GLOSSA_BATCHES", "directory of the files and batches of OpenAI's Batch API, or s3://bucket/prefix; none: no batches"},
@@ -201,6 +203,7 @@ func Environment() (Config, error) { return FromEnv(os.Getenv) }
 func FromEnv(getenv func(string) string) (Config, error) {
 	e := env{get: getenv}
 	cfg := Config{
+		Models:      getenv("GLOSSA_MODELS"),
 		Checkpoints: getenv("GLOSSA_CHECKPOINTS"),
 		Accounts:    getenv("GLOSSA_ACCOUNTS"),
 		Table:       getenv("GLOSSA_TABLE"),

@@ -91,13 +91,14 @@ func NewLog(w io.Writer, level slog.Level) *slog.Logger {
 // Main is the main function of a family's function: under Lambda it answers
 // invocations, elsewhere plain HTTP on GLOSSA_LISTEN. It ends the process.
 func Main(family string) {
-	if err := function(family); err != nil {
+	if err := Function(family); err != nil {
 		fmt.Fprintln(os.Stderr, "glossa:", err)
 		os.Exit(1)
 	}
 }
 
-func function(family string) error {
+// Function is [Main] without its end: it returns only outside of Lambda, or if it cannot start.
+func Function(family string) error {
 	cfg, err := Environment()
 	if err != nil {
 		return err

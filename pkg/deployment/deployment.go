@@ -49,5 +49,8 @@ const StartBatches = "start"
 // AskLive is what the schedule of the canary's function sends it: {"canary": AskLive}.
 const AskLive = "live"
 
+// Canary is the name of the function that asks the others.
+const Canary = "canary"
+
 // Live is the alias of a function that callers use.
 const Live = "live"
