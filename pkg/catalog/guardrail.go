@@ -3,6 +3,8 @@ package catalog
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
+	"strings"
 
 	"glossa/pkg/schema"
 )
@@ -12,6 +14,7 @@ import (
 type Guardrail struct {
 	ID      string // or its ARN
 	Version string // a number or DRAFT
+	Trace   string // enabled or enabled_full: answers say what it found; "": they do not
 }
 
 // Source: the model of Bedrock Runtime in botocore, GuardrailIdentifier and
@@ -23,7 +26,10 @@ var (
 
 const maxGuardrail = 2048 // bytes of an id
 
-// readGuardrail reads the attribute guardrail, {id, version}.
+// guardrailTraces are the values of trace. Source: the same, GuardrailTrace.
+var guardrailTraces = []string{"enabled", "enabled_full"}
+
+// readGuardrail reads the attribute guardrail, {id, version, trace}.
 func (it *item) readGuardrail(family string, raw json.RawMessage) {
 	if raw == nil {
 		return
@@ -33,13 +39,16 @@ func (it *item) readGuardrail(family string, raw json.RawMessage) {
 		return
 	}
 	g := &it.guardrail
-	for _, name := range it.members("/guardrail", inner(raw), map[string]any{"id": &g.ID, "version": &g.Version}) {
-		it.wrong("/guardrail"+schema.Pointer(name), "unknown name; known are id, version")
+	for _, name := range it.members("/guardrail", inner(raw), map[string]any{"id": &g.ID, "version": &g.Version, "trace": &g.Trace}) {
+		it.wrong("/guardrail"+schema.Pointer(name), "unknown name; known are id, version, trace")
 	}
 	if len(g.ID) > maxGuardrail || !guardrailID.MatchString(g.ID) {
 		it.wrong("/guardrail/id", "it must be the id or the ARN of a guardrail, not %.80q", g.ID)
 	}
 	if !guardrailVersion.MatchString(g.Version) {
 		it.wrong("/guardrail/version", "it must be a number or DRAFT, not %.80q", g.Version)
+	}
+	if g.Trace != "" && !slices.Contains(guardrailTraces, g.Trace) {
+		it.wrong("/guardrail/trace", "it must be %s, not %.80q", strings.Join(guardrailTraces, " or "), g.Trace)
 	}
 }

@@ -24,6 +24,10 @@ func guarded(t *testing.T, model, group string) (Record, []error) {
 // A guardrail is the model's, or else that of the group whose schema it uses.
 func TestGuardrail(t *testing.T) {
 	const one, two = `,"guardrail":{"id":"a1","version":"1"}`, `,"guardrail":{"id":"arn:aws:bedrock:us-east-1:123456789012:guardrail/b2","version":"DRAFT"}`
+	traced, problems := guarded(t, `,"guardrail":{"id":"a1","version":"1","trace":"enabled_full"}`, "")
+	if len(problems) > 0 || traced.Guardrail.Trace != "enabled_full" {
+		t.Errorf("%+v %v", traced.Guardrail, problems)
+	}
 	for _, test := range []struct {
 		model, group, want string
 	}{
@@ -88,13 +92,15 @@ func TestRole(t *testing.T) {
 // A model whose guardrail is wrong is not served without one.
 func TestBadGuardrails(t *testing.T) {
 	for model, want := range map[string]string{
-		`,"guardrail":{"id":"A 1","version":"1"}`:           `/guardrail/id: it must be the id or the ARN of a guardrail, not "A 1"`,
-		`,"guardrail":{"id":"a\r\nX: y","version":"1"}`:     `/guardrail/id`,
-		`,"guardrail":{"version":"1"}`:                      `/guardrail/id`,
-		`,"guardrail":{"id":"a1"}`:                          `/guardrail/version: it must be a number or DRAFT, not ""`,
-		`,"guardrail":{"id":"a1","version":"0"}`:            `/guardrail/version`,
-		`,"guardrail":{"id":"a1","version":"1","trace":""}`: `/guardrail/trace: unknown name; known are id, version`,
-		`,"guardrail":"a1"`:                                 `/guardrail`,
+		`,"guardrail":{"id":"A 1","version":"1"}`:               `/guardrail/id: it must be the id or the ARN of a guardrail, not "A 1"`,
+		`,"guardrail":{"id":"a\r\nX: y","version":"1"}`:         `/guardrail/id`,
+		`,"guardrail":{"version":"1"}`:                          `/guardrail/id`,
+		`,"guardrail":{"id":"a1"}`:                              `/guardrail/version: it must be a number or DRAFT, not ""`,
+		`,"guardrail":{"id":"a1","version":"0"}`:                `/guardrail/version`,
+		`,"guardrail":{"id":"a1","version":"1","of":""}`:        `/guardrail/of: unknown name; known are id, version, trace`,
+		`,"guardrail":{"id":"a1","version":"1","trace":"full"}`: `/guardrail/trace: it must be enabled or enabled_full, not "full"`,
+		`,"guardrail":{"id":"a1","version":"1","trace":true}`:   `/guardrail/trace`,
+		`,"guardrail":"a1"`:                                     `/guardrail`,
 	} {
 		rec, problems := guarded(t, model, "")
 		text := ""

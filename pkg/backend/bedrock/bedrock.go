@@ -33,6 +33,8 @@ type Target struct {
 type Guardrail struct {
 	ID      string `json:"guardrailIdentifier"` // or its ARN
 	Version string `json:"guardrailVersion"`    // a number or DRAFT
+	// Trace is enabled or enabled_full: answers say what the guardrail found; "": they do not.
+	Trace string `json:"trace,omitempty"`
 }
 
 // New returns the backend of the model t.
@@ -43,6 +45,9 @@ func New(client *awsrest.Client, t Target, m remote.Model) *remote.Backend {
 		if t.Guardrail.ID != "" {
 			h["X-Amzn-Bedrock-Guardrailidentifier"] = []string{t.Guardrail.ID}
 			h["X-Amzn-Bedrock-Guardrailversion"] = []string{t.Guardrail.Version}
+		}
+		if t.Guardrail.Trace != "" {
+			h["X-Amzn-Bedrock-Trace"] = []string{strings.ToUpper(t.Guardrail.Trace)}
 		}
 		return h
 	}

@@ -25,7 +25,7 @@ const both = `{"request": {"defaults": {"in": ""}, "mapping": {"prompt": "$.in"}
 // A guardrail is named in the headers of InvokeModel and in the body of Converse, and the
 // text that it puts in place of an answer is told apart.
 func TestGuardrail(t *testing.T) {
-	for _, guardrail := range []Guardrail{{}, {ID: "a1b2", Version: "3"}} {
+	for _, guardrail := range []Guardrail{{}, {ID: "a1b2", Version: "3"}, {ID: "a1b2", Version: "3", Trace: "enabled"}} {
 		service := backendtest.NewService(t, "bedrock", func(_ int, r *backendtest.Request, w *backendtest.Reply) {
 			switch {
 			case r.Path == "/model/m/converse-stream":
@@ -60,12 +60,18 @@ func TestGuardrail(t *testing.T) {
 			body, header := "null", ""
 			if guardrail.ID != "" && want.prompt.Messages != nil {
 				body = `{"guardrailIdentifier":"a1b2","guardrailVersion":"3"}`
+				if guardrail.Trace != "" {
+					body = `{"guardrailIdentifier":"a1b2","guardrailVersion":"3","trace":"enabled"}`
+				}
 			} else if guardrail.ID != "" {
 				header = "a1b2 3"
 			}
 			got := r.Header.Get("X-Amzn-Bedrock-GuardrailIdentifier") + " " + r.Header.Get("X-Amzn-Bedrock-GuardrailVersion")
 			if r.Path != "/model/m/"+want.path || string(config) != body || got != header && got != " " {
 				t.Errorf("%s: %s with the header %q, the body has %s", want.path, r.Path, got, config)
+			}
+			if trace := r.Header.Get("X-Amzn-Bedrock-Trace"); trace != "" && (trace != "ENABLED" || guardrail.Trace == "") || trace == "" && guardrail.Trace != "" && header != "" {
+				t.Errorf("%s: the header of the trace is %q", want.path, trace)
 			}
 			if header != "" && got != header {
 				t.Errorf("%s: the header is %q", want.path, got)
@@ -82,6 +88,29 @@ func TestIntervened(t *testing.T) {
 	} {
 		if got := intervened([]byte(answer)); got != want {
 			t.Errorf("%s: %v", answer, got)
+		}
+	}
+}
+
+// What a guardrail found reaches the callers of /invoke whose record maps it.
+func TestGuardrailTrace(t *testing.T) {
+	service := backendtest.NewService(t, "bedrock", func(_ int, _ *backendtest.Request, w *backendtest.Reply) {
+		w.Whole(`{"text": "No.", "amazon-bedrock-guardrailAction": "INTERVENED", "amazon-bedrock-trace": {"guardrail": {"actionReason": "topic"}}}`)
+	})
+	client, err := awsrest.New(awsrest.Bedrock(), aws.Config{Region: "us-east-1", Credentials: backendtest.Credentials()}, service.URL, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := New(client, Target{ID: "m", Guardrail: Guardrail{ID: "a1", Version: "1", Trace: "enabled"}}, remote.Model{Schema: backendtest.Parse(t, `{
+		"request": {"defaults": {"prompt": ""}, "mapping": {"prompt": "$.prompt"}},
+		"response": {"mapping": {"generated_text": "$.text", "guardrail_trace": "$['amazon-bedrock-trace'].guardrail"}}}`)})
+	invoker, err := llm.As[llm.Invoker](b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for keys, err := range invoker.Invoke(t.Context(), map[string]any{"prompt": "p"}, false) {
+		if trace, ok := keys["guardrail_trace"].(map[string]any); err != nil || !ok || trace["actionReason"] != "topic" {
+			t.Errorf("%v %v", keys, err)
 		}
 	}
 }
