@@ -44,7 +44,7 @@ func (p *program) keyCreateCommand() *cobra.Command {
 	life := lifetime(365 * day)
 	c.Flags().Var(&life, "expires", "`time` until the key expires, such as 90d or 12h, or never")
 	completeWords(c, "role", roles()...)
-	limits := limitFlags(c.Flags())
+	limits := memberLimitFlags(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		store, err := source.store(p)
 		if err != nil {
@@ -61,7 +61,7 @@ func (p *program) keyLimitCommand() *cobra.Command {
 		Use: "limit NAME", Short: "Limit the requests, tokens, costs and models of a key", Args: positional(1, "NAME"),
 		Example: "  glossa key limit ci --requests 10/s --tokens-per-day 1000000",
 	}
-	source, limits := accountsFlags(c), limitFlags(c.Flags())
+	source, limits := accountsFlags(c), memberLimitFlags(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		store, err := source.store(p)
 		if err != nil {
@@ -159,6 +159,9 @@ func createKey(ctx context.Context, store account.Store, name string, role accou
 	if c.Limits, err = given.apply(account.Limits{}); err != nil {
 		return usageError{err}
 	}
+	if err := checkTeam(ctx, store, c.Limits); err != nil {
+		return err
+	}
 	same, err := keysNamed(ctx, store, c.Name)
 	switch {
 	case err != nil && !isMissing(err):
@@ -203,10 +206,10 @@ func keysNamed(ctx context.Context, store account.Store, name string) (list []ac
 	return list, err
 }
 
-// A listedAccount is a user or key of a listing for programs.
+// A listedAccount is a user, a key or a team of a listing for programs.
 type listedAccount struct {
 	Name    string         `json:"name"`
-	Role    account.Role   `json:"role"`
+	Role    account.Role   `json:"role,omitempty"`  // of a user or key
 	Last4   string         `json:"last4,omitempty"` // of a key: its last four characters
 	Created time.Time      `json:"created"`
 	Expires time.Time      `json:"expires,omitzero"` // zero: never

@@ -54,7 +54,7 @@ from AWS Lambda. It also trains, downloads, measures and publishes models.`,
 	}
 	add(groupUse, p.runCommand(), p.serveCommand(), p.chatCommand(), p.modelsCommand(), p.pullCommand())
 	add(groupMake, p.trainCommand(), p.packCommand(), p.publishCommand(), p.benchCommand(), p.estimateCommand(), p.corpusCommand())
-	add(groupAccounts, p.userCommand(), p.keyCommand())
+	add(groupAccounts, p.userCommand(), p.keyCommand(), p.teamCommand())
 	add(groupAbout, p.configCommand(), p.healthCommand(), p.functionCommand(), p.versionCommand(), p.completionCommand(), p.manCommand())
 	help := p.helpCommand()
 	help.GroupID = groupAbout

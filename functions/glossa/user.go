@@ -58,7 +58,7 @@ func (p *program) userLimitCommand() *cobra.Command {
 		Use: "limit NAME", Short: "Limit the requests and tokens of a user", Args: positional(1, "NAME"),
 		Example: "  glossa user limit ann@example.org --requests 10/s --accounts accounts.json",
 	}
-	source, limits := accountsFlags(c), limitFlags(c.Flags())
+	source, limits := accountsFlags(c), memberLimitFlags(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		store, err := source.store(p)
 		if err != nil {

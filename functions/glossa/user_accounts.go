@@ -61,31 +61,46 @@ type limitOptions struct {
 	requests                 *string
 	day, month               *int64
 	usdDay, usdMonth, models *string
+	team                     *string // nil: of a team, which is in none
 	none                     *bool
+}
+
+// memberLimitFlags adds the flags of the limits of a user or a key.
+func memberLimitFlags(f *pflag.FlagSet) *limitOptions {
+	g := limitFlags(f)
+	g.team = f.String("team", "", "the `team` whose limits hold, too, see glossa team; none: no team")
+	return g
 }
 
 // limitFlags adds the flags of limits.
 func limitFlags(f *pflag.FlagSet) *limitOptions {
 	return &limitOptions{
-		f,
-		f.String("requests", "", "`rate` of requests, such as 10/s or 600/m; 0: no limit"),
-		f.Int64("tokens-per-day", 0, "`number` of tokens of prompts and answers per day (UTC); 0: no limit"),
-		f.Int64("tokens-per-month", 0, "`number` of tokens per month (UTC); 0: no limit"),
-		f.String("usd-per-day", "", "cost in `US-dollars` per day (UTC), such as 2.5; 0: no limit"),
-		f.String("usd-per-month", "", "cost in `US-dollars` per month (UTC); 0: no limit"),
-		f.String("models", "", "the only models to be used: `names` separated by commas, or NAME* for all that begin with NAME; \"*\": all models"),
-		f.Bool("none", false, "remove all limits except those set by the other flags"),
+		flags:    f,
+		requests: f.String("requests", "", "`rate` of requests, such as 10/s or 600/m; 0: no limit"),
+		day:      f.Int64("tokens-per-day", 0, "`number` of tokens of prompts and answers per day (UTC); 0: no limit"),
+		month:    f.Int64("tokens-per-month", 0, "`number` of tokens per month (UTC); 0: no limit"),
+		usdDay:   f.String("usd-per-day", "", "cost in `US-dollars` per day (UTC), such as 2.5; 0: no limit"),
+		usdMonth: f.String("usd-per-month", "", "cost in `US-dollars` per month (UTC); 0: no limit"),
+		models:   f.String("models", "", "the only models to be used: `names` separated by commas, or NAME* for all that begin with NAME; \"*\": all models"),
+		none:     f.Bool("none", false, "remove all limits except those set by the other flags"),
 	}
 }
 
-// limitFlagNames are the flags of limits, besides none.
-func limitFlagNames() []string {
-	return []string{"requests", "tokens-per-day", "tokens-per-month", "usd-per-day", "usd-per-month", "models"}
+// noTeam is the value of --team that takes a user or a key out of its team.
+const noTeam = "none"
+
+// names are the flags of limits, besides none.
+func (g *limitOptions) names() []string {
+	list := []string{"requests", "tokens-per-day", "tokens-per-month", "usd-per-day", "usd-per-month", "models"}
+	if g.team != nil {
+		list = append(list, "team")
+	}
+	return list
 }
 
 // given reports whether any limit is set.
 func (g *limitOptions) given() bool {
-	return *g.none || slices.ContainsFunc(limitFlagNames(), g.flags.Changed)
+	return *g.none || slices.ContainsFunc(g.names(), g.flags.Changed)
 }
 
 // apply changes the limits that are set.
@@ -123,17 +138,37 @@ func (g *limitOptions) apply(limits account.Limits) (_ account.Limits, err error
 	if g.flags.Changed("tokens-per-month") {
 		limits.TokensPerMonth = *g.month
 	}
+	if g.team != nil && g.flags.Changed("team") {
+		if limits.Team = strings.ToLower(*g.team); limits.Team == noTeam {
+			limits.Team = ""
+		}
+	}
 	return limits, cmp.Or(err, limits.Check())
+}
+
+// checkTeam returns an error if limits name a team that does not exist.
+func checkTeam(ctx context.Context, store account.Store, limits account.Limits) error {
+	if limits.Team == "" {
+		return nil
+	}
+	_, err := store.Get(ctx, account.Team, limits.Team)
+	if errors.Is(err, account.ErrNotFound) || isMissing(err) {
+		return fmt.Errorf("there is no team %s: glossa team create creates it", limits.Team)
+	}
+	return err
 }
 
 // setLimits changes the limits of a credential and prints them.
 func setLimits(ctx context.Context, store account.Store, c account.Credential, g *limitOptions, w io.Writer) error {
 	if !g.given() {
-		return usagef("no limit: pass --%s or --none", strings.Join(limitFlagNames(), ", --"))
+		return usagef("no limit: pass --%s or --none", strings.Join(g.names(), ", --"))
 	}
 	limits, err := g.apply(c.Limits)
 	if err != nil {
 		return usageError{err}
+	}
+	if err := checkTeam(ctx, store, limits); err != nil {
+		return err
 	}
 	if err := store.SetLimits(ctx, c.Kind, c.ID, limits); errors.Is(err, account.ErrNotFound) {
 		return fmt.Errorf("the %s %s was deleted in the meantime", c.Kind, c.Name)

@@ -59,6 +59,7 @@ type Principal struct {
 	Name   string
 	Role   Role
 	Limits Limits // zero unless the principal is in a [Store]
+	Shared Limits // those of its team, which hold for all members together; zero without one
 	ID     string // of the [Credential.instance] in its [Store], or of a subject; "" outside
 	Grant  string // of a subject: what [Tokens.Again] needs
 }

@@ -79,7 +79,7 @@ func decodeError(err error) error {
 
 // encode returns a list as a document.
 func (list credentials) encode() ([]byte, error) {
-	doc := document{Version: version, Credentials: slices.Concat(list.ofKind(User), list.ofKind(APIKey), list.ofKind(Token))}
+	doc := document{Version: version, Credentials: slices.Concat(list.ofKind(User), list.ofKind(APIKey), list.ofKind(Token), list.ofKind(Team))}
 	b, err := json.MarshalIndent(doc, "", "\t")
 	if err != nil {
 		return nil, err

@@ -20,22 +20,23 @@ const (
 	User   Kind = "user"  // a name and a password
 	APIKey Kind = "key"   // a secret without a fixed lifetime
 	Token  Kind = "token" // a secret from a login
+	Team   Kind = "team"  // no means of authentication: a name, and limits that its members share
 )
 
 // A Credential is a means of authentication. It holds no secret, only the hashes that
 // secrets are compared with.
 type Credential struct {
 	Kind Kind `json:"kind"`
-	// ID is the lookup key: the name of a user; the SHA-256 of a key or a token, in
+	// ID is the lookup key: the name of a user or a team; the SHA-256 of a key or a token, in
 	// hexadecimal.
 	ID       string    `json:"id"`
 	Name     string    `json:"name"`               // of the user or the key; for a token, its user's name
-	Role     Role      `json:"role,omitempty"`     // empty for a token, which has its user's role
+	Role     Role      `json:"role,omitempty"`     // empty for a token, which has its user's role, and for a team
 	Password string    `json:"password,omitempty"` // of a user: an argon2id hash in the PHC string format
 	Last4    string    `json:"last4,omitempty"`    // of a key: its last four characters
 	Created  time.Time `json:"created"`
 	Expires  time.Time `json:"expires,omitzero"` // zero: never
-	Limits   Limits    `json:"limits,omitzero"`  // of a user or a key; empty for a token, which has its user's limits
+	Limits   Limits    `json:"limits,omitzero"`  // of a user, a key or a team; empty for a token, which has its user's limits
 }
 
 // A Store keeps credentials. They are added and deleted; only their limits ever
@@ -187,12 +188,17 @@ func (c *Credential) check() error {
 		if _, err := parseHash(c.Password); err != nil {
 			return err
 		}
+	case Team:
+		if c.ID != c.Name || c.Role != "" || c.Password != "" || c.Limits.Team != "" {
+			return errors.New("a team has a name, which is its id, and limits, but no role and no team of its own")
+		}
+		return c.Limits.Check()
 	case APIKey, Token:
 		if b, err := hex.DecodeString(c.ID); err != nil || len(b) != sha256.Size || strings.ToLower(c.ID) != c.ID {
 			return errors.New("the id is not a SHA-256 in lower-case hexadecimal")
 		}
 	default:
-		return fmt.Errorf("unknown kind %.40q: it must be user, key or token", c.Kind)
+		return fmt.Errorf("unknown kind %.40q: it must be user, key, token or team", c.Kind)
 	}
 	if err := c.Limits.Check(); err != nil {
 		return err

@@ -31,7 +31,9 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 		return nil, err
 	}
 	i := slices.IndexFunc(list, func(p Principal) bool { return p.Role.May(route.Permission) })
-	c.principal = list[max(0, i)]
+	if c.principal, err = a.teamOf(r.Context(), list[max(0, i)]); err != nil {
+		return nil, err
+	}
 	httpx.RecordOf(r.Context()).Principal = c.principal.String()
 	if i < 0 {
 		return nil, llm.Errorf(llm.Forbidden, "a key with the role %s may not do this", c.principal.Role)

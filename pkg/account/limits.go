@@ -11,7 +11,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Limits bound the use by a user or a key; zero means unlimited. They are comparable.
+// Limits bound the use by a user, a key or a team; zero means unlimited. They are comparable.
 type Limits struct {
 	Requests       Rate    `json:"requests,omitzero"`
 	TokensPerDay   int64   `json:"tokens_per_day,omitempty"`   // of prompts and answers, per UTC day
@@ -19,6 +19,7 @@ type Limits struct {
 	USDPerDay      llm.USD `json:"usd_per_day,omitzero"`       // the cost of requests, as far as prices are known
 	USDPerMonth    llm.USD `json:"usd_per_month,omitzero"`
 	Models         Models  `json:"models,omitempty"` // the only models to be used; "": all
+	Team           string  `json:"team,omitempty"`   // of a user or a key: whose limits hold, too; "": none
 }
 
 // Bounds of limits: their sums fit an int64, and the pause between requests is at
@@ -36,6 +37,11 @@ func (l Limits) Check() error {
 	}
 	if l.USDPerDay < 0 || l.USDPerMonth < 0 || l.USDPerDay > maxUSD || l.USDPerMonth > maxUSD {
 		return fmt.Errorf("a limit of US dollars must be at most %s", maxUSD)
+	}
+	if l.Team != "" {
+		if err := checkName(l.Team); err != nil {
+			return fmt.Errorf("team: %w", err)
+		}
 	}
 	return cmp.Or(l.Models.check(), l.Requests.check())
 }
@@ -60,6 +66,9 @@ func (l Limits) String() string {
 	}
 	if l.Models != "" {
 		parts = append(parts, "only the models "+string(l.Models))
+	}
+	if l.Team != "" {
+		parts = append(parts, "those of the team "+l.Team)
 	}
 	if parts == nil {
 		return "none"

@@ -87,18 +87,41 @@ type allowed struct{ llm.Models }
 // List implements [llm.Models].
 func (a allowed) List(ctx context.Context) ([]llm.ModelInfo, error) {
 	list, err := a.Models.List(ctx)
-	p, _ := PrincipalOf(ctx)
-	if err != nil || p.Limits.Models == "" {
+	only := onlyOf(ctx)
+	if err != nil || only == nil {
 		return list, err
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(info llm.ModelInfo) bool { return !p.Limits.Models.Allows(&info) }), nil
+	return slices.DeleteFunc(slices.Clone(list), func(info llm.ModelInfo) bool { return !only.Allows(&info) }), nil
+}
+
+// only are lists of models, of which all must have a model.
+type only []Models
+
+// onlyOf returns the lists of the sender and of its team, as far as there are any.
+func onlyOf(ctx context.Context) (list only) {
+	p, _ := PrincipalOf(ctx)
+	for _, b := range p.Bounds() {
+		if b.Limits.Models != "" {
+			list = append(list, b.Limits.Models)
+		}
+	}
+	return list
+}
+
+// Allows reports whether each list has a model.
+func (o only) Allows(info *llm.ModelInfo) bool {
+	return !slices.ContainsFunc(o, func(m Models) bool { return !m.Allows(info) })
+}
+
+// allows reports whether each list has one of the names of a model.
+func (o only) allows(names ...string) bool {
+	return !slices.ContainsFunc(o, func(m Models) bool { return !m.allows(names...) })
 }
 
 // Open implements [llm.Models]. It opens no model that the sender may not use.
 func (a allowed) Open(ctx context.Context, name string) (*llm.Model, error) {
-	p, _ := PrincipalOf(ctx)
-	only := p.Limits.Models
-	if only == "" {
+	only := onlyOf(ctx)
+	if only == nil {
 		return a.Models.Open(ctx, name)
 	}
 	list, err := a.List(ctx)
@@ -113,7 +136,7 @@ func (a allowed) Open(ctx context.Context, name string) (*llm.Model, error) {
 			return name == n || name == info.Family+"/"+n
 		})
 	})
-	if listed || only.allows(name) || only.allows(withoutFamily(name)) {
+	if listed || only.allows(name, withoutFamily(name)) {
 		model, err := a.Models.Open(ctx, name)
 		if err != nil || only.Allows(&model.ModelInfo) {
 			return model, err

@@ -82,7 +82,7 @@ func contract(t *testing.T, a, b Store) {
 
 // changes changes the limits of a key and deletes it.
 func changes(t *testing.T, a, b Store, id string) {
-	ctx, limits := t.Context(), Limits{Rate{600, time.Minute}, 1e6, maxTokenSum, 2_500_000_000_001, maxUSD, "novels,us.anthropic.*"}
+	ctx, limits := t.Context(), Limits{Rate{600, time.Minute}, 1e6, maxTokenSum, 2_500_000_000_001, maxUSD, "novels,us.anthropic.*", "shop"}
 	for _, want := range []Limits{limits, {Requests: Rate{10, time.Second}}, {}} {
 		if err := a.SetLimits(ctx, APIKey, id, want); err != nil {
 			t.Error(err)
@@ -302,7 +302,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%q: %v", text, r)
 		}
 	}
-	if s := (Limits{Rate{1, time.Second}, 2, 3, 4e11, 5e12, "a,b*"}).String(); s != "1/s, 2 tokens a day, 3 tokens a month, 0.4 US dollars a day, 5 US dollars a month, only the models a,b*" {
+	if s := (Limits{Rate{1, time.Second}, 2, 3, 4e11, 5e12, "a,b*", "shop"}).String(); s != "1/s, 2 tokens a day, 3 tokens a month, 0.4 US dollars a day, 5 US dollars a month, only the models a,b*, those of the team shop" {
 		t.Error(s)
 	}
 }

@@ -167,6 +167,9 @@ func (l Limits) values() map[string]any {
 	if l.Models != "" {
 		v["models"] = string(l.Models)
 	}
+	if l.Team != "" {
+		v["team"] = l.Team
+	}
 	return v
 }
 

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
+	"glossa/pkg/account"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
@@ -105,9 +107,17 @@ func (h *hold) refuse(err error, need int64) error {
 	}
 	return &llm.Error{
 		Code: llm.Overloaded, RetryAfter: max(time.Second, wait), Err: err,
-		Message: fmt.Sprintf("the budget of %s a %s has %s left until %s%s; this request may use %s", h.unit.spell(r.limit), name,
+		Message: fmt.Sprintf("the budget%s of %s a %s has %s left until %s%s; this request may use %s", whose(r.at.Principal), h.unit.spell(r.limit), name,
 			h.unit.format(r.left+h.reserved), r.at.End.Format(time.RFC3339), also, h.unit.format(need+h.reserved)),
 	}
+}
+
+// whose returns the words that say that a limit is a team's, "" if it is the caller's own.
+func whose(principal string) string {
+	if kind, team, _ := strings.Cut(principal, " "); kind == string(account.Team) {
+		return " of the team " + team
+	}
+	return ""
 }
 
 // show writes the budget with the least left to the answer's headers, in the format of

@@ -1,8 +1,10 @@
 package budget
 
 import (
+	"cmp"
 	"context"
 	"iter"
+	"slices"
 
 	"glossa/pkg/account"
 	"glossa/pkg/httpx"
@@ -10,7 +12,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Models returns models that enforce the budget of a request's sender. They must wrap
+// Models returns models that enforce the budgets of a request's sender and of its team. They must wrap
 // [glossa/pkg/meter.Models], which counts the usage on the record of the request.
 //
 // Open reserves a token for each byte of the request's body, or the rest of the budget if
@@ -54,7 +56,11 @@ func (b *Budgets) hold(ctx context.Context) []*hold {
 	if !ok || b.cfg.Ledger == nil {
 		return nil
 	}
-	list := quotas(p.String(), p.Limits, b.cfg.Now())
+	var list []quota
+	for _, bound := range p.Bounds() {
+		list = append(list, quotas(bound.Name, bound.Limits, b.cfg.Now())...)
+	}
+	slices.SortStableFunc(list, func(a, b quota) int { return cmp.Compare(a.unit, b.unit) })
 	if len(list) == 0 {
 		return nil
 	}

@@ -2,6 +2,7 @@ package budget
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -18,7 +19,7 @@ type pace struct {
 	bucket account.Bucket
 }
 
-// Guard counts a request for inference against the rate of its sender; it is a guard of
+// Guard counts a request for inference against the rates of its sender and of its team; it is a guard of
 // an [httpx.Mux], to run after [account.Accounts.Guard]. A rate N per second or minute
 // means:
 //
@@ -30,17 +31,27 @@ type pace struct {
 //   - while the ledger cannot be asked, in each process alone.
 func (b *Budgets) Guard(r *http.Request, route *httpx.Route) (*http.Request, error) {
 	p, ok := account.PrincipalOf(r.Context())
-	if !ok || p.Limits.Requests.N == 0 || route.Permission != httpx.Inference {
+	if !ok || route.Permission != httpx.Inference {
 		return r, nil
 	}
-	return r, b.admit(r, p)
+	fewest := math.MaxInt
+	for _, bound := range p.Bounds() {
+		if bound.Limits.Requests.N == 0 {
+			continue
+		}
+		if err := b.admit(r, bound, &fewest); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
 }
 
-// admit takes one request from the process's pace and one from the window that all share.
-func (b *Budgets) admit(r *http.Request, p account.Principal) error {
-	rate, now := p.Limits.Requests, b.cfg.Now()
+// admit takes one request from the process's pace and one from the window that all share. The
+// headers of the answer have the rate with the fewest requests left.
+func (b *Budgets) admit(r *http.Request, of account.Bound, fewest *int) error {
+	rate, now := of.Limits.Requests, b.cfg.Now()
 	pause := rate.Per / time.Duration(rate.N)
-	own, l := b.pace(p.String(), rate, now)
+	own, l := b.pace(of.Name, rate, now)
 	own.mu.Lock()
 	wait := own.bucket.Take(now, rate.N, pause)
 	left, reset := own.bucket.Left(now, rate.N, pause)
@@ -54,17 +65,20 @@ func (b *Budgets) admit(r *http.Request, p account.Principal) error {
 			wait = max(reset, time.Millisecond)
 		}
 	}
-	h := httpx.RecordOf(r.Context()).Header
-	h.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(rate.N))
-	h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(left))
-	h.Set("X-Ratelimit-Reset-Requests", spell(reset))
+	if left < *fewest {
+		*fewest = left
+		h := httpx.RecordOf(r.Context()).Header
+		h.Set("X-Ratelimit-Limit-Requests", strconv.Itoa(rate.N))
+		h.Set("X-Ratelimit-Remaining-Requests", strconv.Itoa(left))
+		h.Set("X-Ratelimit-Reset-Requests", spell(reset))
+	}
 	if wait > 0 {
-		return &llm.Error{Code: llm.Overloaded, Message: "the rate limit of " + rate.String() + " is reached: try again later", RetryAfter: wait}
+		return &llm.Error{Code: llm.Overloaded, Message: "the rate limit" + whose(of.Name) + " of " + rate.String() + " is reached: try again later", RetryAfter: wait}
 	}
 	return nil
 }
 
-// pace returns the pace of a principal, of which there are no more than credentials,
+// pace returns the pace of a principal or a team, of which there are no more than credentials,
 // and the lease of the current window, nil without a ledger.
 func (b *Budgets) pace(principal string, rate account.Rate, now time.Time) (*pace, *lease) {
 	b.mu.Lock()

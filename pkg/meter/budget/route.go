@@ -26,11 +26,12 @@ type report struct {
 
 // limited is a principal with limits.
 type limited struct {
-	Principal string          `json:"principal" doc:"who has the limit"`
+	Principal string          `json:"principal" doc:"who has the limit: a key, a user or a team"`
 	Requests  string          `json:"requests,omitempty" doc:"such as 10/s or 600/m"`
 	Tokens    []limitedTokens `json:"tokens" doc:"the limits of tokens"`
 	Costs     []limitedCost   `json:"costs,omitempty" doc:"the limits in US dollars"`
 	Models    account.Models  `json:"models,omitempty" doc:"the only models that the principal may use, separated by commas; NAME* is all models whose names begin with NAME"`
+	Team      string          `json:"team,omitempty" doc:"the team whose limits hold, too"`
 }
 
 // limitedCost is a budget of money of one period.
@@ -131,7 +132,7 @@ func (b *Budgets) limits(ctx context.Context, other func(principal string) bool)
 	if b.cfg.Store == nil || b.cfg.Ledger == nil {
 		return list, nil
 	}
-	for _, kind := range []account.Kind{account.APIKey, account.User} {
+	for _, kind := range []account.Kind{account.APIKey, account.User, account.Team} {
 		credentials, err := b.cfg.Store.List(ctx, kind)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -141,7 +142,7 @@ func (b *Budgets) limits(ctx context.Context, other func(principal string) bool)
 			if c.Limits == (account.Limits{}) || other(p) {
 				continue
 			}
-			one := limited{Principal: p, Tokens: []limitedTokens{}, Models: c.Limits.Models}
+			one := limited{Principal: p, Tokens: []limitedTokens{}, Models: c.Limits.Models, Team: c.Limits.Team}
 			if c.Limits.Requests.N > 0 {
 				one.Requests = c.Limits.Requests.String()
 			}
