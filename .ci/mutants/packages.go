@@ -46,6 +46,8 @@ const (
 	local         = "pkg/local"
 	meter         = "pkg/meter"
 	budget        = "pkg/meter/budget"
+	canary        = "pkg/canary"
+	spans         = "pkg/meter/traces"
 	emf           = "pkg/meter/emf"
 	openapi       = "pkg/openapi"
 	partition     = "pkg/partition"

@@ -95,6 +95,17 @@ func TestTeamRate(t *testing.T) {
 			t.Errorf("request %d: %d %v, want %d with %s left", i, w.Code, w.Header(), want, left)
 		}
 	}
+	wide, err := account.NewTeam("wide", account.Limits{Requests: account.Rate{N: 100, Per: time.Minute}})
+	if err == nil {
+		err = store.Add(t.Context(), wide)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := key(t, store, "c", account.Limits{Requests: account.Rate{N: 2, Per: time.Minute}, Team: "wide"})
+	if w := post(h, own, order{}); w.Code != 200 || w.Header().Get("X-Ratelimit-Limit-Requests") != "2" || w.Header().Get("X-Ratelimit-Remaining-Requests") != "1" {
+		t.Errorf("a tighter rate of its own: %d %v", w.Code, w.Header())
+	}
 	admin, c, err := account.NewAPIKey("admin", account.Admin, time.Time{})
 	if err == nil {
 		err = store.Add(t.Context(), c)
