@@ -46,7 +46,10 @@ type Config struct {
 	Rollout  string   // CodeDeploy's configuration for new versions; "": all at once
 	Canary   string   // models that are asked: TEXT,EMBEDDING; "": nobody asks
 	Key      string   // ARN of the KMS key that encrypts table and bucket; "": AWS's own keys
-	Issuers  string   // providers of OpenID Connect, as the functions read them; "": none
+	Replica  string   // the second region; "": there is one
+	// ReplicaCertificate is the ARN of the domain's certificate in the second region.
+	ReplicaCertificate string
+	Issuers            string // providers of OpenID Connect, as the functions read them; "": none
 	Entry
 }
 
@@ -99,6 +102,8 @@ func Contexts() []Context {
 		{"rollout", AllAtOnce, "how a new version gets traffic: all at once; canary-5, -10, -15 or -30: a tenth, and after so many minutes the rest; linear-1, -2, -3 or -10: a tenth more every so many minutes. Crashes take it back"},
 		{"canary", "", "models that a function asks from time to time, and new versions before they get traffic: one that continues texts and one that embeds, such as novels,sentences"},
 		{"key", "", "ARN of a KMS key of yours, in the API's region, that encrypts the table and the bucket; default: keys of AWS"},
+		{"replica", "", "a second region, with functions and an API of its own, which shares the table and gets copies of the models"},
+		{"replica-certificate", "", "ARN of the domain's certificate in the second region"},
 		{"settings", "", "settings of the functions, separated by commas: " + strings.Join(Settings(), ", ")},
 	}
 }
@@ -146,8 +151,9 @@ func Parse(get func(name string) string) (Config, error) {
 		Namespace: p.matching("namespace", namespaceName), Prices: p.prices(),
 		AlarmEmail: p.matching("alarm-email", emailName), Origins: p.origins(),
 		Settings: p.settings(), ResponseDays: p.number("response-days", p.value("response-days"), 0, 3650),
-		Prefixes: p.isOn("prefixes"), Traces: p.traces(), Image: p.image(), Layers: p.layers(), Rollout: p.rollout(), Canary: p.canary(), Key: p.matching("key", keyName), Issuers: p.issuers(), Entry: p.entry(),
+		Prefixes: p.isOn("prefixes"), Traces: p.traces(), Image: p.image(), Layers: p.layers(), Rollout: p.rollout(), Canary: p.canary(), Key: p.matching("key", keyName), Replica: p.matching("replica", regionName), ReplicaCertificate: p.value("replica-certificate"), Issuers: p.issuers(), Entry: p.entry(),
 	}
+	p.replica(&cfg)
 	none := func(_ string, n int) bool { return n == 0 }
 	maps.DeleteFunc(cfg.Provisioned, none)
 	maps.DeleteFunc(cfg.Reserved, none)

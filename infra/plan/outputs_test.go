@@ -13,6 +13,9 @@ import (
 // The document and the stacks use the same names of outputs.
 func TestOutputs(t *testing.T) {
 	outputs := deployment.Outputs(app.Families())
+	for _, name := range outputs {
+		outputs = append(outputs, deployment.ReplicaOutput(name))
+	}
 	readme, err := os.ReadFile("../README.md")
 	if err != nil {
 		t.Fatal(err)

@@ -45,6 +45,7 @@ type Plan struct {
 	Functions []Function // of the families
 	Canary    *Function  // asks the others; nil: none
 	Paths     []Path
+	Copy      bool // the plan is that of the second region
 }
 
 // A Function is one Lambda function.
@@ -178,9 +179,9 @@ func (p *Plan) check() error {
 	if err := alarms.check(); err != nil {
 		errs = append(errs, fmt.Errorf("topic: statement %s: %w", alarms.Sid, err))
 	}
-	for _, s := range p.Shift() {
+	for _, s := range append(p.Shift(), p.Replication()...) {
 		if err := s.check(); err != nil {
-			errs = append(errs, fmt.Errorf("deployments: statement %s: %w", s.Sid, err))
+			errs = append(errs, fmt.Errorf("statement %s: %w", s.Sid, err))
 		}
 	}
 	for _, f := range p.All() {

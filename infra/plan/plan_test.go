@@ -418,3 +418,35 @@ func TestRollouts(t *testing.T) {
 		}
 	}
 }
+
+func TestReplicas(t *testing.T) {
+	if p := newPlan(t, nil); p.Second() != nil || p.Replication() != nil || p.Config.SharedTable() != "" || p.Output("ApiUrl") != "ApiUrl" {
+		t.Error("a second region that nobody wants")
+	}
+	p := newPlan(t, map[string]string{"replica": "us-west-2", "image": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/glossa:v1"})
+	second := p.Second()
+	if second == nil || second.Second() != nil || second.Replication() != nil || len(p.Replication()) != 3 || second.Config.Image.Region != "us-west-2" || p.Config.Image.Region != "eu-west-1" {
+		t.Errorf("%+v", second)
+	}
+	if second.Output("ApiUrl") != "ReplicaApiUrl" || second.Dashboard() != "glossa-dev-us-west-2" || p.Dashboard() != "glossa-dev" {
+		t.Errorf("%s %s", second.Output("ApiUrl"), second.Dashboard())
+	}
+	domain := map[string]string{"domain": "llm.example.com", "certificate": "arn:c"}
+	for name, own := range map[string]map[string]string{
+		"replica":             {"replica": "Frankfurt"},
+		"replica-certificate": {"replica-certificate": "arn:d"},
+	} {
+		if _, err := Parse(lookUp(own)); err == nil || !strings.Contains(err.Error(), "context "+name) {
+			t.Errorf("%v: %v", own, err)
+		}
+	}
+	for _, own := range []map[string]string{
+		domain, {"layers": "arn:aws:lambda:eu-west-1:123456789012:layer:x:1"}, {"vpc-endpoints": "vpce-01234567", "urls": "off"},
+		{"key": "arn:aws:kms:eu-west-1:123456789012:key/0a"},
+	} {
+		own["replica"] = "us-west-2"
+		if _, err := Parse(lookUp(own)); err == nil || !strings.Contains(err.Error(), "context replica") {
+			t.Errorf("%v: %v", own, err)
+		}
+	}
+}

@@ -29,11 +29,12 @@ var hashed = regexp.MustCompile(`^[0-9A-F]{8}$`)
 // references returns a replacer from the references of a plan to their values in the
 // templates.
 func (c *checker) references(family string) *strings.Replacer {
-	table, bucket := c.Data.first("AWS::DynamoDB::Table"), c.Data.first("AWS::S3::Bucket")
+	table, tableARN := c.tableNames()
+	bucket := c.Data.first("AWS::S3::Bucket")
 	logs, _ := c.findConstruct(family, "Logs")
 	alias, _ := c.findConstruct(family, "Live")
 	pairs := []string{
-		"${AliasArn}", "${" + alias + "}", "${Table}", "${" + table + "}", "${TableArn}", "${" + table + ".Arn}",
+		"${AliasArn}", "${" + alias + "}", "${Table}", table, "${TableArn}", tableARN,
 		"${Bucket}", "${" + bucket + "}", "${BucketArn}", "${" + bucket + ".Arn}", "${LogGroupArn}", "${" + logs + ".Arn}",
 	}
 	return strings.NewReplacer(append(pairs, c.functionReferences()...)...)

@@ -106,7 +106,7 @@ func (c *checker) domain() {
 	if c.plan.Config.Domain == "" {
 		c.want("domains", len(domains), 0)
 		c.want("mappings of domains", len(mappings), 0)
-		c.want("DomainTarget", c.API.Outputs["DomainTarget"].Value, nil)
+		c.want("DomainTarget", c.API.Outputs[c.plan.Output("DomainTarget")].Value, nil)
 		return
 	}
 	c.want("domains", len(domains), 1)
@@ -117,7 +117,7 @@ func (c *checker) domain() {
 		c.want(name+" certificate", r.get("RegionalCertificateArn"), c.plan.Config.Certificate)
 		c.want(name+" endpoint", r.get("EndpointConfiguration", "Types"), []any{"REGIONAL"})
 		c.want(name+" TLS", r.get("SecurityPolicy"), "TLS_1_2")
-		c.want("DomainTarget", c.text(c.API.Outputs["DomainTarget"].Value), "${"+name+".RegionalDomainName}")
+		c.want("DomainTarget", c.text(c.API.Outputs[c.plan.Output("DomainTarget")].Value), "${"+name+".RegionalDomainName}")
 	}
 	reference := func(t string) string { return "${" + c.API.first(t) + "}" }
 	for _, name := range mappings {

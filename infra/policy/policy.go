@@ -15,7 +15,13 @@ import (
 )
 
 // Templates holds the templates of the three stacks.
-type Templates struct{ Data, API, Watch Template }
+type Templates struct {
+	Data, API, Watch Template
+	Second           *Templates // of the second region; nil: there is none
+	// Region is that of the stacks, if they are of a region that is known; in texts it and its
+	// partition are references, as elsewhere.
+	Region string
+}
 
 // A rule reports how the templates break it.
 type rule struct {
@@ -28,6 +34,8 @@ func rules() []rule {
 		{"types", (*checker).types},
 		{"table", (*checker).table},
 		{"bucket", (*checker).bucket},
+		{"regions", (*checker).regions},
+		{"replication", (*checker).replication},
 		{"access", (*checker).access},
 		{"functions", (*checker).functions},
 		{"schedules", (*checker).schedules},
@@ -50,6 +58,13 @@ func Check(p *plan.Plan, t Templates) error {
 	for _, r := range rules() {
 		c.rule = r.name
 		r.check(c)
+	}
+	if second := p.Second(); second != nil && t.Second != nil {
+		copied := *t.Second
+		copied.Region = p.Config.Replica
+		if err := Check(second, copied); err != nil {
+			c.errs = append(c.errs, fmt.Errorf("in the second region: %w", err))
+		}
 	}
 	return errors.Join(c.errs...)
 }
@@ -85,7 +100,7 @@ func decimal(v any) any {
 // kinds returns the types of resources that each stack may have.
 func kinds() map[string][]string {
 	return map[string][]string{
-		"data": {"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy"},
+		"data": {"AWS::DynamoDB::Table", "AWS::DynamoDB::GlobalTable", "AWS::S3::Bucket", "AWS::S3::BucketPolicy", "AWS::IAM::Role", "AWS::IAM::Policy"},
 		"api": {
 			"AWS::Lambda::Function", "AWS::Lambda::Version", "AWS::Lambda::Alias", "AWS::Lambda::Url", "AWS::Lambda::Permission",
 			"AWS::IAM::Role", "AWS::IAM::Policy", "AWS::Logs::LogGroup", "AWS::Events::Rule",
@@ -123,20 +138,19 @@ func (c *checker) retained(name string, r *Resource) {
 }
 
 func (c *checker) table() {
-	names := c.Data.of("AWS::DynamoDB::Table")
+	names, shared := c.Data.of("AWS::DynamoDB::Table"), c.Data.of("AWS::DynamoDB::GlobalTable")
+	if c.plan.Config.SharedTable() != "" {
+		c.want("tables", len(names), 0)
+		c.sharedTable(shared)
+		return
+	}
 	c.want("tables", len(names), 1)
+	c.want("shared tables", len(shared), 0)
 	for _, name := range names {
 		r := c.Data.Resources[name]
 		c.retained(name, r)
-		c.want(name+" billing", r.get("BillingMode"), "PAY_PER_REQUEST")
 		c.want(name+" recovery", r.get("PointInTimeRecoverySpecification", "PointInTimeRecoveryEnabled"), true)
-		c.want(name+" time to live", r.get("TimeToLiveSpecification"), map[string]any{"AttributeName": "expires", "Enabled": true})
-		c.want(name+" key", r.get("KeySchema"), []any{
-			map[string]any{"AttributeName": "pk", "KeyType": "HASH"}, map[string]any{"AttributeName": "sk", "KeyType": "RANGE"},
-		})
-		c.want(name+" attributes", r.get("AttributeDefinitions"), []any{
-			map[string]any{"AttributeName": "pk", "AttributeType": "S"}, map[string]any{"AttributeName": "sk", "AttributeType": "S"},
-		})
+		c.keys(name, r)
 		encryption := any(nil) // with keys that AWS owns
 		if key := c.plan.Config.Key; key != "" {
 			encryption = map[string]any{"KMSMasterKeyId": key, "SSEEnabled": true, "SSEType": "KMS"}
@@ -144,6 +158,18 @@ func (c *checker) table() {
 		c.want(name+" encryption", r.get("SSESpecification"), encryption)
 		c.want(name+" protection", r.get("DeletionProtectionEnabled"), c.plan.Config.Stage == plan.Production)
 	}
+}
+
+// keys checks what all tables have in common.
+func (c *checker) keys(name string, r *Resource) {
+	c.want(name+" billing", r.get("BillingMode"), "PAY_PER_REQUEST")
+	c.want(name+" time to live", r.get("TimeToLiveSpecification"), map[string]any{"AttributeName": "expires", "Enabled": true})
+	c.want(name+" key", r.get("KeySchema"), []any{
+		map[string]any{"AttributeName": "pk", "KeyType": "HASH"}, map[string]any{"AttributeName": "sk", "KeyType": "RANGE"},
+	})
+	c.want(name+" attributes", r.get("AttributeDefinitions"), []any{
+		map[string]any{"AttributeName": "pk", "AttributeType": "S"}, map[string]any{"AttributeName": "sk", "AttributeType": "S"},
+	})
 }
 
 func (c *checker) bucket() {
@@ -268,21 +294,24 @@ func (c *checker) access() {
 // outputs requires the names and addresses of a deployment.
 func (c *checker) outputs() {
 	out := func(t Template, name string) string { return c.text(t.Outputs[name].Value) }
-	for name, kind := range map[string]string{deployment.TableOutput: "AWS::DynamoDB::Table", deployment.BucketOutput: "AWS::S3::Bucket"} {
-		c.want(name, out(c.Data, name), "${"+c.Data.first(kind)+"}")
+	table, _ := c.tableNames()
+	if c.plan.Copy {
+		table = "<nil>" // the first region's has the same name
 	}
+	c.want(deployment.TableOutput, out(c.Data, deployment.TableOutput), table)
+	c.want(deployment.BucketOutput, out(c.Data, c.plan.Output(deployment.BucketOutput)), "${"+c.Data.first("AWS::S3::Bucket")+"}")
 	address := "https://" + c.plan.Config.Domain + "/"
 	if c.plan.Config.Domain == "" {
 		address = "https://${" + c.API.first("AWS::ApiGateway::RestApi") + "}.execute-api.${AWS::Region}.${AWS::URLSuffix}/${" + c.API.first("AWS::ApiGateway::Stage") + "}/"
 	}
-	c.want(deployment.APIOutput, out(c.API, deployment.APIOutput), address)
+	c.want(deployment.APIOutput, out(c.API, c.plan.Output(deployment.APIOutput)), address)
 	for _, f := range c.plan.Functions {
 		if !c.plan.Config.URLs {
-			c.want(deployment.URLOutput(f.Family), out(c.API, deployment.URLOutput(f.Family)), "<nil>")
+			c.want(deployment.URLOutput(f.Family), out(c.API, c.plan.Output(deployment.URLOutput(f.Family))), "<nil>")
 			continue
 		}
 		url, _ := c.findConstruct(f.Family, "LiveFunctionUrl")
-		c.want(deployment.URLOutput(f.Family), out(c.API, deployment.URLOutput(f.Family)), "${"+url+".FunctionUrl}")
+		c.want(deployment.URLOutput(f.Family), out(c.API, c.plan.Output(deployment.URLOutput(f.Family))), "${"+url+".FunctionUrl}")
 	}
 }
 

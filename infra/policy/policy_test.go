@@ -50,6 +50,9 @@ func contexts(t *testing.T, file string) map[string]string {
 	return spelled
 }
 
+// plans are the plans of the variants, which nobody changes.
+var plans = map[string]*plan.Plan{}
+
 // golden returns the templates of a variant, and their plan.
 func golden(t *testing.T, variant string) (*plan.Plan, Templates) {
 	t.Helper()
@@ -64,11 +67,19 @@ func golden(t *testing.T, variant string) (*plan.Plan, Templates) {
 		}
 		return template
 	}
-	p, err := plan.New(variants(t)[variant])
-	if err != nil {
-		t.Fatal(err)
+	p := plans[variant]
+	if p == nil {
+		var err error
+		if p, err = plan.New(variants(t)[variant]); err != nil {
+			t.Fatal(err)
+		}
+		plans[variant] = p
 	}
-	return p, Templates{Data: read("data"), API: read("api"), Watch: read("watch")}
+	templates := Templates{Data: read("data"), API: read("api"), Watch: read("watch")}
+	if p.Second() != nil {
+		templates.Second = &Templates{Data: read("replica-data"), API: read("replica-api"), Watch: read("replica-watch")}
+	}
+	return p, templates
 }
 
 func TestGolden(t *testing.T) {
@@ -134,6 +145,13 @@ func add(kind string, properties map[string]any) func(*Templates, *Resource) {
 	}
 }
 
+// addData is add in the stack of data.
+func addData(kind string, properties map[string]any) func(*Templates, *Resource) {
+	return func(t *Templates, _ *Resource) {
+		t.Data.Resources["Added"] = &Resource{Type: kind, Properties: properties}
+	}
+}
+
 // granted changes a named statement of a function's role.
 func granted(sid, key string, value any) func(*Templates, *Resource) {
 	return func(_ *Templates, r *Resource) {
@@ -163,9 +181,11 @@ func with(statement map[string]any, keys ...string) func(*Templates, *Resource) 
 
 // remove removes the resource from the API's stack.
 func remove(t *Templates, r *Resource) {
-	for name, other := range t.API.Resources {
-		if other == r {
-			delete(t.API.Resources, name)
+	for _, template := range []Template{t.Data, t.API} {
+		for name, other := range template.Resources {
+			if other == r {
+				delete(template.Resources, name)
+			}
 		}
 	}
 }
@@ -471,64 +491,12 @@ func privateBreaches() []breach {
 	}
 }
 
-// gradualBreaches deploys otherwise than the operator asked.
-func gradualBreaches() []breach {
-	const application, group, alarm, alias = "AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup", "AWS::CloudWatch::Alarm", "AWS::Lambda::Alias"
-	const role, fn, permission = "AWS::IAM::Role", "AWS::Lambda::Function", "AWS::Lambda::Permission"
-	// update changes how the alias of alpha is updated.
-	update := func(key string, value any) breach {
-		return breach{"rollout", alias, "alpha", func(_ *Templates, r *Resource) {
-			r.UpdatePolicy["CodeDeployLambdaAliasUpdate"].(map[string]any)[key] = value
-		}}
-	}
-	other := map[string]any{"Ref": "other"}
-	return []breach{
-		{"rollout", application, "", remove},
-		{"rollout", application, "", set("Server", "ComputePlatform")},
-		{"rollout", application, "", set("other", "ApplicationName")},
-		{"rollout", group, "alpha", remove},
-		{"rollout", group, "alpha", add(group, nil)},
-		{"rollout", group, "alpha", set("CodeDeployDefault.LambdaAllAtOnce", "DeploymentConfigName")},
-		{"rollout", group, "alpha", set("other", "ApplicationName")},
-		{"rollout", group, "alpha", set("IN_PLACE", "DeploymentStyle", "DeploymentType")},
-		{"rollout", group, "alpha", set("other", "ServiceRoleArn")},
-		{"rollout", group, "alpha", set(false, "AutoRollbackConfiguration", "Enabled")},
-		{"rollout", group, "alpha", set([]any{"DEPLOYMENT_FAILURE"}, "AutoRollbackConfiguration", "Events")},
-		{"rollout", group, "alpha", set(false, "AlarmConfiguration", "Enabled")},
-		{"rollout", group, "alpha", set(other, "AlarmConfiguration", "Alarms", "Name")},
-		{"rollout", alarm, "alpha", remove},
-		{"rollout", alarm, "alpha", set("Invocations", "MetricName")},
-		{"rollout", alarm, "alpha", set("Average", "Statistic")},
-		{"rollout", alarm, "alpha", set(300.0, "Period")},
-		{"rollout", alarm, "alpha", set(100.0, "Threshold")},
-		{"rollout", alarm, "alpha", set("LessThanThreshold", "ComparisonOperator")},
-		{"rollout", alarm, "alpha", set("breaching", "TreatMissingData")},
-		{"rollout", alarm, "alpha", set([]any{}, "Dimensions")},
-		update("ApplicationName", other), update("DeploymentGroupName", other), update("BeforeAllowTrafficHook", nil), update("BeforeAllowTrafficHook", other),
-		{"rollout", role, "Deployer", granted("Traffic", "Resource", "*")},
-		{"rollout", role, "Deployer", granted("Traffic", "Action", "lambda:*")},
-		{"rollout", role, "Deployer", granted("Canary", "Sid", "Other")},
-		{"access", role, "Deployer", set([]any{"arn:aws:iam::aws:policy/AdministratorAccess"}, "ManagedPolicyArns")},
-		{"functions", fn, "canary", set(nil, "Environment", "Variables", "GLOSSA_CANARY")},
-		{"functions", fn, "alpha", set("PassThrough", "TracingConfig", "Mode")},
-		{"functions", role, "alpha", granted("Spans", "Action", "xray:*")},
-		{"functions", fn, "canary", set("true", "Environment", "Variables", "GLOSSA_OPEN")},
-		{"functions", role, "canary", granted("Ask", "Resource", "*")},
-		{"functions", role, "canary", granted("Keys", "Condition", nil)},
-		{"functions", role, "canary", granted("Hooks", "Action", "codedeploy:*")},
-		{"functions", "AWS::Lambda::Version", "alpha", remove},
-		{"schedules", "AWS::Events::Rule", "canary", set("rate(1 minute)", "ScheduleExpression")},
-		{"doors", permission, "canary", set("*", "Principal")},
-		{"alarms", alarm, "canaryErrorsAlarm", set(100.0, "Threshold")},
-	}
-}
-
 // TestBreaches breaks each rule in every way, and expects that rule to report it.
 func TestBreaches(t *testing.T) {
 	broken := map[string]int{}
 	for variant, breaches := range map[string][]breach{
 		"dev":  slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()),
-		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(), "closed": closedBreaches(), "private": privateBreaches(), "gradual": gradualBreaches(),
+		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(), "closed": closedBreaches(), "private": privateBreaches(), "gradual": gradualBreaches(), "twin": twinBreaches(),
 	} {
 		for _, b := range breaches {
 			p, templates := golden(t, variant)
@@ -538,7 +506,7 @@ func TestBreaches(t *testing.T) {
 			}
 			b.do(&templates, resource)
 			err := Check(p, templates)
-			if err == nil || !strings.Contains("\n"+err.Error(), "\n"+b.rule+": ") {
+			if err == nil || !strings.Contains("\n"+strings.ReplaceAll(err.Error(), "in the second region: ", ""), "\n"+b.rule+": ") {
 				t.Errorf("breach %d of %s, in %s, is not reported: %v", broken[b.rule], b.rule, name, err)
 			}
 			broken[b.rule]++

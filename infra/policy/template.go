@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"glossa/pkg/partition"
 )
 
 // A Template holds the parts of a CloudFormation template that the rules read.
@@ -89,6 +91,13 @@ func values(v any) []any {
 // text formats a value that may contain functions of CloudFormation. Values known only at
 // deployment become ${NAME} or ${NAME.ATTRIBUTE} of the resource in its own stack.
 func (t *Templates) text(v any) string {
+	if t.Region == "" {
+		return t.evaluate(v)
+	}
+	return strings.NewReplacer(t.Region, "${AWS::Region}", "arn:"+partition.Of(t.Region).Name+":", "arn:${AWS::Partition}:").Replace(t.evaluate(v))
+}
+
+func (t *Templates) evaluate(v any) string {
 	m, ok := v.(map[string]any)
 	if !ok || len(m) != 1 {
 		return fmt.Sprint(v)

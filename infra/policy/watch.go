@@ -37,9 +37,8 @@ func (c *checker) alarms() {
 // thresholds returns the values from which alarms fire, by the metric and what it measures.
 func (c *checker) thresholds() map[string]any {
 	all := map[string]any{"5XXError glossa-" + c.plan.Config.Stage: plan.ErrorShare}
-	for _, name := range c.Data.of("AWS::DynamoDB::Table") {
-		all["ReadThrottleEvents ${"+name+"}"], all["WriteThrottleEvents ${"+name+"}"] = 1, 1
-	}
+	table, _ := c.tableNames()
+	all["ReadThrottleEvents "+table], all["WriteThrottleEvents "+table] = 1, 1
 	for _, f := range c.plan.All() {
 		fn, _ := c.findConstruct(f.Family, "Function")
 		all["Errors ${"+fn+"}"], all["Throttles ${"+fn+"}"] = 1, 1

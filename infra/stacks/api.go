@@ -73,9 +73,9 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 	if p.Config.Domain != "" {
 		address = jsii.String("https://" + p.Config.Domain + "/")
 	}
-	output(stack, deployment.APIOutput, "base URL of the REST API", address)
+	output(stack, p.Output(deployment.APIOutput), "base URL of the REST API", address)
 	if domain := rest.DomainName(); domain != nil {
-		output(stack, "DomainTarget", "target of the CNAME of "+p.Config.Domain, domain.DomainNameAliasDomainName())
+		output(stack, p.Output("DomainTarget"), "target of the CNAME of "+p.Config.Domain, domain.DomainNameAliasDomainName())
 	}
 	return a
 }

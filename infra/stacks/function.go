@@ -38,8 +38,7 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 		Retention: retention, RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
 	references := map[string]*string{
-		"Table": d.table.TableName(), "TableArn": d.table.TableArn(),
-		"Bucket": d.bucket.BucketName(), "BucketArn": d.bucket.BucketArn(), "LogGroupArn": logs.LogGroupArn(),
+		"Table": d.table, "TableArn": d.tableARN, "Bucket": d.bucket, "BucketArn": d.bucketARN, "LogGroupArn": logs.LogGroupArn(),
 	}
 	maps.Copy(references, others)
 	environment := map[string]*string{}
@@ -101,7 +100,7 @@ func newURL(stack awscdk.Stack, p *plan.Plan, f plan.Function, alias awslambda.A
 		auth = awslambda.FunctionUrlAuthType_AWS_IAM
 	}
 	url := alias.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: auth, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM})
-	output(stack, deployment.URLOutput(f.Family), "function URL of "+f.Family, url.Url())
+	output(stack, p.Output(deployment.URLOutput(f.Family)), "function URL of "+f.Family, url.Url())
 }
 
 // newRole returns the role of a function, which allows only the plan's statements.

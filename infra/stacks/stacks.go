@@ -26,17 +26,13 @@ import (
 func Synthesise(app awscdk.App, p *plan.Plan, dist string) (policy.Templates, error) {
 	awscdk.Tags_Of(app).Add(jsii.String("application"), jsii.String("glossa"), nil)
 	awscdk.Tags_Of(app).Add(jsii.String("stage"), &p.Config.Stage, nil)
-	stack := func(name, what string) awscdk.Stack {
-		return awscdk.NewStack(app, jsii.String("glossa-"+p.Config.Stage+"-"+name), &awscdk.StackProps{
-			Description:           jsii.String("glossa " + p.Config.Stage + ": " + what),
-			TerminationProtection: jsii.Bool(p.Config.Stage == plan.Production),
-		})
+	first := newRegion(app, p, dist)
+	var second *region
+	if plan := p.Second(); plan != nil {
+		second = newRegion(app, plan, dist)
+		first.data.AddStackDependency(second.data, nil) // whose bucket gets the models
+		second.api.AddStackDependency(first.data, nil)  // whose table it uses
 	}
-	data := newData(stack("data", "model records, accounts and checkpoints"), p)
-	api := newAPI(stack("api", "functions, REST API and function URLs"), p, data, dist)
-	watch := stack("watch", "dashboard and alarms")
-	newMonitor(watch, p, data, api)
-
 	assembly := app.Synth(nil)
 	var err error
 	read := func(s awscdk.Stack) policy.Template {
@@ -45,8 +41,38 @@ func Synthesise(app awscdk.App, p *plan.Plan, dist string) (policy.Templates, er
 		err = errors.Join(err, failed, unread)
 		return t
 	}
-	templates := policy.Templates{Data: read(data.stack), API: read(api.stack), Watch: read(watch)}
+	all := func(r *region) policy.Templates {
+		return policy.Templates{Data: read(r.data), API: read(r.api), Watch: read(r.watch)}
+	}
+	templates := all(first)
+	if second != nil {
+		copied := all(second)
+		templates.Second = &copied
+	}
 	return templates, err
+}
+
+// A region holds the stacks of one region.
+type region struct{ data, api, watch awscdk.Stack }
+
+// newRegion makes the stacks of a plan. Those of the first region are deployed where the operator's
+// environment says.
+func newRegion(app awscdk.App, p *plan.Plan, dist string) *region {
+	prefix, place := "glossa-"+p.Config.Stage+"-", (*awscdk.Environment)(nil)
+	if p.Copy {
+		prefix, place = prefix+"replica-", &awscdk.Environment{Region: &p.Config.Replica}
+	}
+	stack := func(name, what string) awscdk.Stack {
+		return awscdk.NewStack(app, jsii.String(prefix+name), &awscdk.StackProps{
+			Description: jsii.String("glossa " + p.Config.Stage + ": " + what), Env: place,
+			TerminationProtection: jsii.Bool(p.Config.Stage == plan.Production),
+		})
+	}
+	data := newData(stack("data", "model records, accounts and checkpoints"), p)
+	api := newAPI(stack("api", "functions, REST API and function URLs"), p, data, dist)
+	watch := stack("watch", "dashboard and alarms")
+	newMonitor(watch, p, data, api)
+	return &region{data.stack, api.stack, watch}
 }
 
 // Plan returns the plan for the context values of an app.

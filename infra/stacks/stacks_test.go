@@ -23,7 +23,7 @@ import (
 	"glossa/pkg/app"
 )
 
-var update = flag.Bool("update", false, "rewrite infra/policy/testdata/*/{api,data,watch}.json")
+var update = flag.Bool("update", false, "rewrite infra/policy/testdata/*/*.json")
 
 // TestMain ends the process of the CDK, which all tests share: it takes seconds to start.
 func TestMain(m *testing.M) {
@@ -108,7 +108,7 @@ func TestStacks(t *testing.T) {
 			if err := policy.Check(p, templates); err != nil {
 				t.Error(err)
 			}
-			golden(t, name, out)
+			golden(t, name, out, p.Second() != nil)
 			if name == "prod" {
 				dashboard(t, templates.Watch)
 			}
@@ -121,9 +121,13 @@ var asset = regexp.MustCompile(`[0-9a-f]{64}`)
 
 // golden compares the templates of a variant with the golden ones, which the rules' tests
 // read.
-func golden(t *testing.T, variant, out string) {
+func golden(t *testing.T, variant, out string, second bool) {
 	t.Helper()
-	for _, stack := range []string{"data", "api", "watch"} {
+	stacks := []string{"data", "api", "watch"}
+	if second {
+		stacks = append(stacks, "replica-data", "replica-api", "replica-watch")
+	}
+	for _, stack := range stacks {
 		got, err := os.ReadFile(filepath.Join(out, "glossa-"+variant+"-"+stack+".template.json"))
 		if err != nil {
 			t.Fatal(err)

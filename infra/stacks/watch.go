@@ -39,7 +39,7 @@ func newMonitor(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
 		w.metric("AWS/ApiGateway", "5XXError", "Average", dimensions{"ApiName": &a.name}), plan.ErrorShare, 2)
 	for _, name := range []string{"ReadThrottleEvents", "WriteThrottleEvents"} {
 		w.alarm(name, "DynamoDB throttles requests: this key or partition has too many callers",
-			w.metric("AWS/DynamoDB", name, "Sum", dimensions{"TableName": d.table.TableName()}), 1, 1)
+			w.metric("AWS/DynamoDB", name, "Sum", dimensions{"TableName": d.table}), 1, 1)
 	}
 	w.dashboard(d, a)
 }
@@ -120,14 +120,14 @@ func (w *monitor) dashboard(d *data, a *api) {
 				w.metric("AWS/ApiGateway", "5XXError", "Sum", dimensions{"ApiName": &a.name}),
 			}),
 			graph("Table: capacity units", []awscloudwatch.IMetric{
-				w.metric("AWS/DynamoDB", "ConsumedReadCapacityUnits", "Sum", dimensions{"TableName": d.table.TableName()}),
-				w.metric("AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", dimensions{"TableName": d.table.TableName()}),
+				w.metric("AWS/DynamoDB", "ConsumedReadCapacityUnits", "Sum", dimensions{"TableName": d.table}),
+				w.metric("AWS/DynamoDB", "ConsumedWriteCapacityUnits", "Sum", dimensions{"TableName": d.table}),
 			}),
 		},
 	}
 	rows = append(rows, w.costs(a))
 	board := awscloudwatch.NewDashboard(w.stack, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{
-		DashboardName: jsii.String("glossa-" + w.plan.Config.Stage),
+		DashboardName: jsii.String(w.plan.Dashboard()),
 	})
 	for _, row := range rows {
 		board.AddWidgets(row...)

@@ -16,6 +16,9 @@ const (
 // URLOutput returns the name of the output of a family's function URL.
 func URLOutput(family string) string { return family + "Url" }
 
+// ReplicaOutput returns the name of an output in the second region.
+func ReplicaOutput(name string) string { return "Replica" + name }
+
 // Outputs lists the outputs of a deployment of families.
 func Outputs(families []string) []string {
 	list := []string{TableOutput, BucketOutput, APIOutput}
