@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -64,6 +65,44 @@ func TestAllowed(t *testing.T) {
 			t.Errorf("%s: %d %s, want %d", from, r.StatusCode, body, want)
 		}
 		client.CloseIdleConnections()
+	}
+}
+
+// TestCDN: with CloudFront before them, the functions' URLs refuse everybody else, and each is an
+// origin of the distribution.
+func TestCDN(t *testing.T) {
+	s := closedStacks(t, "edge")
+	fleets := map[string]*Fleet{}
+	for _, fn := range s.Of("AWS::Lambda::Function") {
+		fleets[fn.stack+"/"+fn.name] = &Fleet{}
+	}
+	edge, err := newEdge(s, fleets)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer edge.Close()
+	origins := map[string]bool{}
+	for _, v := range s.Of("AWS::CloudFront::Distribution")[0].List("DistributionConfig", "Origins") {
+		origin, _ := v.(map[string]any)
+		origins[fmt.Sprint(origin["DomainName"])] = true
+	}
+	for _, u := range s.Of("AWS::Lambda::Url") {
+		address, err := u.attribute("FunctionUrl")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := edge.Client().Get(address + "health")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		host := strings.Trim(strings.TrimPrefix(address, "https://"), "/")
+		if r.StatusCode != http.StatusForbidden || !origins[host] {
+			t.Errorf("%s answers %d; an origin: %v", host, r.StatusCode, origins[host])
+		}
+	}
+	if len(origins) != len(fleets) {
+		t.Errorf("%d origins of %d functions", len(origins), len(fleets))
 	}
 }
 

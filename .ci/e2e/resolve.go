@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -62,6 +63,24 @@ func (s *Stacks) call(stack, name string, argument any) (any, error) {
 		return s.join(stack, fmt.Sprint(list[0]), list[1])
 	case name == "Fn::Sub":
 		return s.substitute(stack, argument)
+	case name == "Fn::Split" && len(list) == 2:
+		text, err := s.resolve(stack, list[1])
+		var parts []any
+		for part := range strings.SplitSeq(fmt.Sprint(text), fmt.Sprint(list[0])) {
+			parts = append(parts, part)
+		}
+		return parts, err
+	case name == "Fn::Select" && len(list) == 2:
+		from, err := s.resolve(stack, list[1])
+		parts, _ := from.([]any)
+		i, _ := strconv.Atoi(fmt.Sprint(list[0]))
+		if err == nil && i >= len(parts) {
+			err = fmt.Errorf("there is no element %d of %v", i, from)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return parts[i], nil
 	}
 	return nil, fmt.Errorf("%s of %v is not known here", name, argument)
 }

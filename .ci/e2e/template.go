@@ -237,6 +237,12 @@ func (r *Resource) attribute(name string) (string, error) {
 		return arn("events", here, "rule/"+r.ref()), nil
 	case "AWS::WAFv2::WebACL Arn":
 		return arn("wafv2", here, "regional/webacl/"+r.ref()), nil
+	case "AWS::CloudFront::Distribution DomainName":
+		return r.id(14) + ".cloudfront.net", nil
+	case "AWS::CloudFront::OriginAccessControl Id":
+		return strings.ToUpper(r.id(14)), nil
+	case "AWS::CloudFront::Function FunctionARN":
+		return arn("cloudfront", ":"+account, "function/"+r.ref()), nil
 	case "AWS::Lambda::Version Version":
 		return "1", nil
 	case "AWS::Lambda::Url FunctionUrl":

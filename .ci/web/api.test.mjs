@@ -1,10 +1,11 @@
 // The page's client of the server, without a browser: streams in pieces of any size, errors
 // in the shapes of every dialect, and computations on answers.
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import http from 'node:http'
 import { suite, test } from 'node:test'
-import { Api } from '../../pkg/page/js/api.js'
+import { Api, hashed } from '../../pkg/page/js/api.js'
 import { stops } from '../../pkg/page/js/sampling.js'
 import { linear, logarithmic, ticks } from '../../pkg/page/js/scale.js'
 import { level, percent, visible } from '../../pkg/page/js/shade.js'
@@ -75,6 +76,14 @@ suite('streams', () => {
     assert.ok(!JSON.stringify([api.sent, api.last]).includes('secret'))
     assert.deepEqual([api.last.method, api.last.path, api.last.body, api.last.status], ['POST', '/v1/x', { a: 1 }, 200])
   })
+})
+
+test('CloudFront gets the hash of a body, others do not', async () => {
+  const sum = createHash('sha256').update('{"a":"ü"}').digest('hex')
+  assert.deepEqual(await hashed('https://d1.cloudfront.net/v1/x', '{"a":"ü"}'), { 'X-Amz-Content-Sha256': sum })
+  for (const [url, body] of [['https://d1.cloudfront.net/v1/x', undefined], ['https://cloudfront.net.example.com/x', '{}'], ['http://127.0.0.1:8080/v1/x', '{}']]) {
+    assert.deepEqual(await hashed(url, body), {})
+  }
 })
 
 suite('errors in words', () => {

@@ -56,6 +56,7 @@ type Config struct {
 // Entry says who reaches the API.
 type Entry struct {
 	URLs      bool     // each function has a URL of its own
+	CDN       bool     // CloudFront alone calls these URLs
 	Allow     []string // ranges of addresses that may call the API; none: all
 	Endpoints []string // VPC endpoints, from which alone a private API is called; none: it is public
 	Firewall  int      // requests of an address in five minutes that a web firewall passes; 0: there is none
@@ -93,6 +94,7 @@ func Contexts() []Context {
 		{"prefixes", "off", "on: the beginnings that prompts have in common are kept in the bucket, encrypted, so that cold functions need not compute them"},
 		{"issuers", "", "OpenID Connect providers whose tokens are accepted, as a JSON list"},
 		{"urls", "on", "off: the functions have no URLs of their own"},
+		{"cdn", "off", "on: CloudFront is before the functions' URLs, which nobody else can call"},
 		{"allow", "", "ranges of addresses that may call the API, separated by commas: 192.0.2.0/24,2001:db8::/32; needs urls=off"},
 		{"vpc-endpoints", "", "VPC endpoints from which alone the API can be called, separated by commas: vpce-0123abcd; needs urls=off"},
 		{"firewall", "0", "a web firewall (AWS WAF) passes this many requests of an address in five minutes; 0 for none; needs urls=off"},
@@ -162,6 +164,9 @@ func Parse(get func(name string) string) (Config, error) {
 	}
 	if (cfg.Domain == "") != (cfg.Certificate == "") {
 		p.fail("domain", "domain and certificate go together")
+	}
+	if cfg.CDN && (!cfg.URLs || cfg.Auth == IAM) {
+		p.fail("cdn", "it needs the functions' URLs, and glossa's own keys: CloudFront's signature takes the place of the callers'")
 	}
 	if cfg.Auth == IAM && cfg.Issuers != "" {
 		p.fail("issuers", "with auth=iam AWS alone checks callers")

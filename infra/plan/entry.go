@@ -14,7 +14,7 @@ const leastFirewall = 10
 // entry reads who reaches the API. What limits the API would not limit the functions' own URLs,
 // which anyone can call, so it needs that there are none.
 func (p *parser) entry() Entry {
-	d := Entry{URLs: p.isOn("urls"), Allow: p.ranges(), Endpoints: p.endpoints(), Firewall: p.number("firewall", p.value("firewall"), 0, 2_000_000_000)}
+	d := Entry{URLs: p.isOn("urls"), CDN: p.isOn("cdn"), Allow: p.ranges(), Endpoints: p.endpoints(), Firewall: p.number("firewall", p.value("firewall"), 0, 2_000_000_000)}
 	if d.Firewall > 0 && d.Firewall < leastFirewall {
 		p.fail("firewall", "%d is less than %d", d.Firewall, leastFirewall)
 	}

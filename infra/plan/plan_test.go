@@ -401,6 +401,12 @@ func TestImages(t *testing.T) {
 			}
 		}
 	}
+	for _, other := range []map[string]string{{"urls": "off"}, {"auth": "iam"}} {
+		other["cdn"] = "on"
+		if _, err := Parse(lookUp(other)); err == nil || !strings.Contains(err.Error(), "context cdn") {
+			t.Errorf("%v: %v", other, err)
+		}
+	}
 	both := map[string]string{"image": "123456789012.dkr.ecr.eu-west-1.amazonaws.com/glossa:v1", "layers": "arn:aws:lambda:eu-west-1:123456789012:layer:x:1"}
 	if _, err := Parse(lookUp(both)); err == nil || !strings.Contains(err.Error(), "context layers") {
 		t.Errorf("layers of an image: %v", err)
@@ -448,5 +454,48 @@ func TestReplicas(t *testing.T) {
 		if _, err := Parse(lookUp(own)); err == nil || !strings.Contains(err.Error(), "context replica") {
 			t.Errorf("%v: %v", own, err)
 		}
+	}
+}
+
+// CloudFront chooses the same function as API Gateway.
+func TestBehaviours(t *testing.T) {
+	p := newPlan(t, nil)
+	list := p.Behaviours()
+	t.Logf("%d behaviours", len(list))
+	if len(list) > MaxBehaviours || len(list) < 30 {
+		t.Errorf("%d behaviours", len(list))
+	}
+	choose := func(path string) string {
+		for _, b := range list {
+			if Matches(b.Pattern, path) {
+				return b.Family
+			}
+		}
+		return CatchAll
+	}
+	asked := 0
+	for _, name := range app.Families() {
+		f, err := family(p.Config, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, route := range f.Routes {
+			for _, value := range []string{"m", "meta/llama:3", "completions"} {
+				path := example(route.Pattern, value)
+				want, ok := Route(p.Paths, path)
+				if got := choose(path); !ok || got != want.Family {
+					t.Errorf("%s goes to %s, want %s", path, got, want.Family)
+				}
+				asked++
+			}
+		}
+	}
+	for _, path := range []string{"/x", "/v1", "/v1/unknown", "/health", "/ready", "/openapi.json"} {
+		if got := choose(path); got != CatchAll {
+			t.Errorf("%s goes to %s", path, got)
+		}
+	}
+	if asked < 200 {
+		t.Errorf("%d paths were asked for", asked)
 	}
 }

@@ -3,6 +3,8 @@ package policy
 import (
 	"slices"
 	"strings"
+
+	"glossa/pkg/deployment"
 )
 
 // gradualBreaches deploys otherwise than the operator asked.
@@ -54,6 +56,40 @@ func gradualBreaches() []breach {
 		{"schedules", "AWS::Events::Rule", "canary", set("rate(1 minute)", "ScheduleExpression")},
 		{"doors", permission, "canary", set("*", "Principal")},
 		{"alarms", alarm, "canaryErrorsAlarm", set(100.0, "Threshold")},
+	}
+}
+
+// edgeBreaches lets others than CloudFront in, or lets it do otherwise.
+func edgeBreaches() []breach {
+	const distribution, function, access = "AWS::CloudFront::Distribution", "AWS::CloudFront::Function", "AWS::CloudFront::OriginAccessControl"
+	const url, permission = "AWS::Lambda::Url", "AWS::Lambda::Permission"
+	config := func(key string, value any) breach {
+		return breach{"cdn", distribution, "", set(value, "DistributionConfig", key)}
+	}
+	first := func(key string, value any) breach {
+		return breach{"cdn", distribution, "", set(value, "DistributionConfig", "CacheBehaviors", key)}
+	}
+	origin := func(key string, value any) breach {
+		return breach{"cdn", distribution, "", set(value, "DistributionConfig", "Origins", key)}
+	}
+	return []breach{
+		{"doors", url, "alpha", set("NONE", "AuthType")},
+		{"doors", permission, "alphaCdn0", set("*", "Principal")},
+		{"doors", permission, "alphaCdn0", set(nil, "SourceArn")},
+		{"doors", permission, "alphaCdn1", set(nil, "InvokedViaFunctionUrl")},
+		{"doors", permission, "alphaCdn1", remove},
+		{"cdn", distribution, "", remove},
+		{"cdn", distribution, "", add(distribution, nil)},
+		{"cdn", function, "", set("function handler(event) { return event.request; }", "FunctionCode")},
+		{"cdn", function, "", set(false, "AutoPublish")},
+		{"cdn", access, "", set("never", "OriginAccessControlConfig", "SigningBehavior")},
+		{"cdn", access, "", func(t *Templates, _ *Resource) { delete(t.API.Outputs, deployment.CDNOutput) }},
+		config("Logging", map[string]any{"Bucket": "b"}), config("Origins", []any{}), config("CacheBehaviors", []any{}),
+		config("DefaultCacheBehavior", map[string]any{}),
+		first("TargetOriginId", "other"), first("PathPattern", "*"), first("ViewerProtocolPolicy", "allow-all"), first("CachePolicyId", "other"),
+		first("OriginRequestPolicyId", "other"), first("AllowedMethods", []any{"GET"}), first("FunctionAssociations", []any{}),
+		origin("DomainName", "other.example.com"), origin("OriginAccessControlId", nil), origin("Id", "other"),
+		origin("CustomOriginConfig", map[string]any{"OriginProtocolPolicy": "http-only"}),
 	}
 }
 

@@ -29,6 +29,16 @@ var hashed = regexp.MustCompile(`^[0-9A-F]{8}$`)
 // references returns a replacer from the references of a plan to their values in the
 // templates.
 func (c *checker) references(family string) *strings.Replacer {
+	if c.known[family] == nil {
+		if c.known == nil {
+			c.known = map[string]*strings.Replacer{}
+		}
+		c.known[family] = c.referencesOf(family)
+	}
+	return c.known[family]
+}
+
+func (c *checker) referencesOf(family string) *strings.Replacer {
 	table, tableARN := c.tableNames()
 	bucket := c.Data.first("AWS::S3::Bucket")
 	logs, _ := c.findConstruct(family, "Logs")
@@ -277,7 +287,11 @@ func (c *checker) functionURL(f plan.Function) {
 	c.want(name+" mode", r.get("InvokeMode"), "RESPONSE_STREAM")
 	c.want(name+" alias", r.get("Qualifier"), "live")
 	c.want(name+" function", c.text(r.get("TargetFunctionArn")), "${"+fn+".Arn}")
-	c.want(name+" authorisation", r.get("AuthType"), c.authorisation())
+	authorisation := c.authorisation()
+	if c.plan.Config.CDN {
+		authorisation = "AWS_IAM" // CloudFront signs
+	}
+	c.want(name+" authorisation", r.get("AuthType"), authorisation)
 	c.want(name+" CORS", r.get("Cors"), nil) // the functions answer OPTIONS
 }
 
@@ -290,9 +304,14 @@ func (c *checker) permissions(f plan.Function, all map[string]bool) {
 		want["lambda:InvokeFunction apigateway.amazonaws.com <nil> <nil> arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:"+
 			"${"+c.API.first("AWS::ApiGateway::RestApi")+"}/*/*/*"] = true
 	}
-	if public && c.plan.Config.URLs && c.plan.Config.Auth == plan.Keys {
+	if public && c.plan.Config.URLs && c.plan.Config.Auth == plan.Keys && !c.plan.Config.CDN {
 		want["lambda:InvokeFunctionUrl * NONE <nil> <nil>"] = true
 		want["lambda:InvokeFunction * <nil> true <nil>"] = true
+	}
+	if public && c.plan.Config.CDN {
+		from := " arn:${AWS::Partition}:cloudfront::${AWS::AccountId}:distribution/${" + c.API.first("AWS::CloudFront::Distribution") + "}"
+		want["lambda:InvokeFunctionUrl cloudfront.amazonaws.com AWS_IAM <nil>"+from] = true
+		want["lambda:InvokeFunction cloudfront.amazonaws.com <nil> true"+from] = true
 	}
 	if f.Schedule != nil {
 		rule, _ := c.findConstruct(family, "Schedule")

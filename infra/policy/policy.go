@@ -46,6 +46,7 @@ func rules() []rule {
 		{"callers", (*checker).callers},
 		{"firewall", (*checker).firewall},
 		{"rollout", (*checker).rollout},
+		{"cdn", (*checker).cdn},
 		{"alarms", (*checker).alarms},
 		{"topic", (*checker).topic},
 		{"outputs", (*checker).outputs},
@@ -73,8 +74,9 @@ func Check(p *plan.Plan, t Templates) error {
 type checker struct {
 	plan *plan.Plan
 	Templates
-	rule string
-	errs []error
+	rule  string
+	errs  []error
+	known map[string]*strings.Replacer // references by family
 }
 
 func (c *checker) fail(where, format string, args ...any) {
@@ -107,7 +109,7 @@ func kinds() map[string][]string {
 			"AWS::ApiGateway::RestApi", "AWS::ApiGateway::Account", "AWS::ApiGateway::Deployment", "AWS::ApiGateway::Stage",
 			"AWS::ApiGateway::Resource", "AWS::ApiGateway::Method", "AWS::ApiGateway::GatewayResponse",
 			"AWS::ApiGateway::DomainName", "AWS::ApiGateway::BasePathMapping", "AWS::WAFv2::WebACL", "AWS::WAFv2::WebACLAssociation",
-			"AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup", "AWS::CloudWatch::Alarm",
+			"AWS::CloudFront::Distribution", "AWS::CloudFront::Function", "AWS::CloudFront::OriginAccessControl", "AWS::CodeDeploy::Application", "AWS::CodeDeploy::DeploymentGroup", "AWS::CloudWatch::Alarm",
 		},
 		"watch": {"AWS::CloudWatch::Alarm", "AWS::CloudWatch::Dashboard", "AWS::SNS::Topic", "AWS::SNS::TopicPolicy", "AWS::SNS::Subscription"},
 	}

@@ -258,6 +258,7 @@ func functionBreaches() []breach {
 		{"functions", fn, "alpha", set(map[string]any{"Fn::GetAtt": []any{"openaiRole", "Arn"}}, "Role")},
 		{"functions", fn, "alpha", set(nil, "LoggingConfig")},
 		{"functions", fn, "alpha", add(fn, nil)},
+		{"cdn", fn, "alpha", add("AWS::CloudFront::Distribution", nil)},
 		{"rollout", fn, "alpha", add("AWS::CodeDeploy::DeploymentGroup", nil)},
 		{"rollout", "AWS::Lambda::Alias", "alpha", func(_ *Templates, r *Resource) { r.UpdatePolicy = map[string]any{"CodeDeployLambdaAliasUpdate": 1} }},
 		{"functions", "AWS::Lambda::Alias", "alpha", set(map[string]any{"ProvisionedConcurrentExecutions": 1.0}, "ProvisionedConcurrencyConfig")},
@@ -496,7 +497,7 @@ func TestBreaches(t *testing.T) {
 	broken := map[string]int{}
 	for variant, breaches := range map[string][]breach{
 		"dev":  slices.Concat(dataBreaches(), functionBreaches(), apiBreaches()),
-		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(), "closed": closedBreaches(), "private": privateBreaches(), "gradual": gradualBreaches(), "twin": twinBreaches(),
+		"prod": slices.Concat(prodBreaches(), topicBreaches()), "iam": iamBreaches(), "closed": closedBreaches(), "private": privateBreaches(), "gradual": gradualBreaches(), "twin": twinBreaches(), "edge": edgeBreaches(),
 	} {
 		for _, b := range breaches {
 			p, templates := golden(t, variant)

@@ -45,7 +45,7 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 		fn := newFunction(stack, p, f, d, dist, nil)
 		a.functions = append(a.functions, fn)
 		if p.Config.URLs {
-			newURL(stack, p, f, fn.alias)
+			fn.url = newURL(stack, p, f, fn.alias)
 		}
 		// Lambda's InvokeWithResponseStream needs the permission lambda:InvokeFunction (AWS
 		// Lambda API Reference), which this adds, once for all methods.
@@ -59,6 +59,7 @@ func newAPI(stack awscdk.Stack, p *plan.Plan, d *data, dist string) *api {
 		a.canary = newFunction(stack, p, *p.Canary, d, dist, a.references())
 	}
 	newRollout(stack, p, a)
+	newCDN(stack, p, a)
 	rest := newREST(stack, p, a.name)
 	newFirewall(stack, p, rest)
 	auth := awsapigateway.AuthorizationType_NONE // glossa checks keys itself

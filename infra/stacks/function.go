@@ -29,6 +29,7 @@ type function struct {
 	scope constructs.Construct // of its resources
 	fn    awslambda.Function
 	alias awslambda.Alias
+	url   *string // nil: none
 }
 
 // newFunction makes a function of the plan. Its references may be those of others.
@@ -67,7 +68,7 @@ func newFunction(stack awscdk.Stack, p *plan.Plan, f plan.Function, d *data, dis
 	if f.Schedule != nil {
 		newSchedule(scope, f.Schedule, alias)
 	}
-	return &function{f, scope, fn, alias}
+	return &function{f, scope, fn, alias, nil}
 }
 
 // A program is what a function runs.
@@ -94,13 +95,14 @@ func programOf(scope constructs.Construct, p *plan.Plan, f plan.Function, dist s
 }
 
 // newURL gives the alias of a function a URL.
-func newURL(stack awscdk.Stack, p *plan.Plan, f plan.Function, alias awslambda.Alias) {
+func newURL(stack awscdk.Stack, p *plan.Plan, f plan.Function, alias awslambda.Alias) *string {
 	auth := awslambda.FunctionUrlAuthType_NONE // glossa checks keys itself
-	if p.Config.Auth == plan.IAM {
+	if p.Config.Auth == plan.IAM || p.Config.CDN {
 		auth = awslambda.FunctionUrlAuthType_AWS_IAM
 	}
 	url := alias.AddFunctionUrl(&awslambda.FunctionUrlOptions{AuthType: auth, InvokeMode: awslambda.InvokeMode_RESPONSE_STREAM})
 	output(stack, p.Output(deployment.URLOutput(f.Family)), "function URL of "+f.Family, url.Url())
+	return url.Url()
 }
 
 // newRole returns the role of a function, which allows only the plan's statements.

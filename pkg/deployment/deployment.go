@@ -11,6 +11,7 @@ const (
 	TableOutput  = "TableName"  // the DynamoDB table of model records, accounts and budgets
 	BucketOutput = "BucketName" // the bucket of checkpoints
 	APIOutput    = "ApiUrl"     // the base URL of the REST API
+	CDNOutput    = "CdnUrl"     // the base URL of CloudFront, if it is there
 )
 
 // URLOutput returns the name of the output of a family's function URL.

@@ -1,5 +1,6 @@
 // @ts-check
 // The dialog that sends a request to this server and shows the answer as it comes.
+import { hashed } from '../api.js'
 import { button, clear, copyButton, el, field } from '../dom.js'
 import { pretty } from '../snippets.js'
 import { endpoint, given } from './operation.js'
@@ -204,9 +205,11 @@ export class Attempt {
     clear(this.code)
     this.#say('Sending', 'wait')
     const begun = performance.now()
+    const text = request.body === null ? undefined : JSON.stringify(request.body)
     try {
+      Object.assign(headers, await hashed(this.api.url(request.path), text))
       const response = await fetch(this.api.url(request.path), {
-        method: request.method, headers, body: fields ? fields : request.file ? this.file.files?.[0] ?? new Blob() : request.body === null ? undefined : JSON.stringify(request.body),
+        method: request.method, headers, body: fields ? fields : request.file ? this.file.files?.[0] ?? new Blob() : text,
         signal: sending.signal, cache: 'no-store', credentials: 'omit', referrerPolicy: 'no-referrer',
       })
       await this.#show(response, begun)
