@@ -316,6 +316,10 @@ image-files:
 	GOOS=linux GOARCH=$(IMAGEARCH) CGO_ENABLED=0 $(GO) build -trimpath -buildvcs=auto -ldflags '-s -w' -o dist/image/glossa ./functions/glossa
 	cp '$(or $(CERTIFICATES),$(error CERTIFICATES= names no file of root certificates))' dist/image/ca-certificates.crt
 
+.PHONY: check-moto
+check-moto: glossa ## run the commands and the server with moto's DynamoDB and S3 (needs python3)
+	.ci/moto/run bin/glossa
+
 .PHONY: check-traces
 check-traces: glossa ## read the server's spans with the code of the OpenTelemetry Collector
 	cd .ci/otlp && $(GO) vet . && $(GO) test -count=1 .
