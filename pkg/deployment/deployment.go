@@ -22,7 +22,7 @@ func ReplicaOutput(name string) string { return "Replica" + name }
 
 // Outputs lists the outputs of a deployment of families.
 func Outputs(families []string) []string {
-	list := []string{TableOutput, BucketOutput, APIOutput}
+	list := []string{TableOutput, BucketOutput, APIOutput, CDNOutput}
 	for _, family := range families {
 		list = append(list, URLOutput(family))
 	}
