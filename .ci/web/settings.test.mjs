@@ -97,7 +97,7 @@ suite('settings', () => {
     await param('temperature').waitFor()
     await page.setViewportSize({ width: 1280, height: 900 }) // turned, or a larger window
     await param('temperature').waitFor()
-    assert.equal(await page.locator('dialog[open]').count(), 0)
+    await page.waitForFunction(() => !document.querySelector('dialog[open]'))
     assert.equal(await param('temperature').inputValue(), '0')
   })
 
