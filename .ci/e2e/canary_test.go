@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"glossa/infra/plan"
+	"glossa/pkg/deployment"
 )
 
 // hooks is a stand-in of CodeDeploy: it keeps the status of hooks by their deployments.
@@ -62,7 +62,7 @@ func (w *World) timer(t *testing.T, family string) Timer {
 // canaryAsks lets CodeDeploy ask before it shifts traffic, and the schedule afterwards: while all is
 // well, when S3 fails, and when the canary may not make a key.
 func canaryAsks(t *testing.T, w *World, _ string) string {
-	f := w.Fleets[plan.CanaryFamily]
+	f := w.Fleets[deployment.Canary]
 	if f == nil {
 		t.Fatal("the templates have no canary: make e2e writes them")
 	}
@@ -82,7 +82,7 @@ func canaryAsks(t *testing.T, w *World, _ string) string {
 			t.Errorf("%s shifts traffic by %s", r.name, r.Text("DeploymentConfigName"))
 		}
 	}
-	timer := w.timer(t, plan.CanaryFamily)
+	timer := w.timer(t, deployment.Canary)
 	if err := f.invokeWhole(t.Context(), []byte(timer.Event)); err != nil {
 		t.Errorf("the functions in use: %v", err)
 	}

@@ -6,7 +6,7 @@ func operations() []mutant {
 		{"canary: an error is no answer", canary, "Question.check", "a.StatusCode != http.StatusOK", "a.StatusCode == 0", canary, "^TestAnswers$"},
 		{"canary: an empty answer is none", canary, "Question.check", `!has(body, strings.Split(q.Answer, "."))`, "false", canary, "^TestAnswers$"},
 		{"canary: the key is revoked", canary, "Canary.Ask", "revoke(context.WithoutCancel(ctx))", "func() error { _ = revoke; return nil }()", canary, "^TestKey$"},
-		{"canary: CodeDeploy is told of failures", app, "canaryFunction.event", "f.report(ctx, e.Deployment, e.Execution, err == nil)", "f.report(ctx, e.Deployment, e.Execution, true)", app, "^TestCanaryFunction"},
+		{"canary: failures are reported to CodeDeploy", app, "canaryFunction.event", "f.report(ctx, e.Deployment, e.Execution, err == nil)", "f.report(ctx, e.Deployment, e.Execution, true)", app, "^TestCanaryFunction"},
 		{"canary: a failed function is no answer", awsrest, "Client.Invoke", `kind != ""`, "false", awsrest, "^TestInvoke$"},
 		{"rollout: a crash takes a version back", policy, "checker.crashes", `r.get("MetricName"), "Errors"`, `"Errors", "Errors"`, policy, "^TestBreaches$"},
 		{"traces: what belongs to no dialect has no spans", spans, "Traces.Begin", `rec.Dialect == ""`, "false", spans, "^TestProbes$"},

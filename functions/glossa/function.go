@@ -8,29 +8,16 @@ import (
 
 	"glossa/pkg/app"
 	"glossa/pkg/deployment"
+	"glossa/pkg/terminal"
 )
 
-// lines joins words with commas into lines of at most width characters.
-func lines(words []string, width int) string {
+// inLines returns names in lines for a help text.
+func inLines(names []string) string {
 	var out strings.Builder
-	at := 0
-	for i, word := range words {
-		if i < len(words)-1 {
-			word += ","
-		}
-		switch {
-		case at == 0:
-		case at+1+len(word) > width:
-			out.WriteString("\n")
-			at = 0
-		default:
-			out.WriteString(" ")
-			at++
-		}
-		out.WriteString(word)
-		at += len(word)
-	}
-	return out.String() + "."
+	w := terminal.NewWrapper(&out, func() int { return 80 })
+	_, _ = w.WriteString(strings.Join(names, ", ") + ".") // a builder takes all
+	_ = w.End()
+	return strings.TrimRight(strings.ReplaceAll(out.String(), " \n", "\n"), "\n")
 }
 
 // functionCommand returns glossa function, with which one image is every function.
@@ -38,7 +25,7 @@ func (p *program) functionCommand() *cobra.Command {
 	names := append(app.Families(), deployment.Canary)
 	return &cobra.Command{
 		Use: "function NAME", Short: "Be a function of AWS Lambda", Args: positional(1, "NAME"), ValidArgs: names,
-		Long: "Be a function of AWS Lambda, from a container image:\n" + lines(names, 78) +
+		Long: "Be a function of AWS Lambda, from a container image:\n" + inLines(names) +
 			"\nIt is configured by the environment, as the functions of zip files are. Models\nof the image are in /models; elsewhere GLOSSA_MODELS names their directory.",
 		Example: "  glossa function openai",
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -39,20 +39,14 @@ func (p *program) keyCreateCommand() *cobra.Command {
 		Use: "create NAME", Short: "Create a key and print it once", Args: positional(1, "NAME"),
 		Example: "  glossa key create ci --expires 90d --models 'novels,gpt-*' --usd-per-day 5",
 	}
-	source := accountsFlags(c)
 	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
 	life := lifetime(365 * day)
 	c.Flags().Var(&life, "expires", "`time` until the key expires, such as 90d or 12h, or never")
 	completeWords(c, "role", roles()...)
 	limits := memberLimitFlags(c.Flags())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return createKey(c.Context(), store, strings.ToLower(args[0]), account.Role(*role), time.Duration(life), limits, p.stdout, p.stderr)
-	}
-	return c
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return createKey(ctx, store, strings.ToLower(args[0]), account.Role(*role), time.Duration(life), limits, p.stdout, p.stderr)
+	})
 }
 
 // keyLimitCommand returns glossa key limit.
@@ -61,15 +55,10 @@ func (p *program) keyLimitCommand() *cobra.Command {
 		Use: "limit NAME", Short: "Limit the requests, tokens, costs and models of a key", Args: positional(1, "NAME"),
 		Example: "  glossa key limit ci --requests 10/s --tokens-per-day 1000000",
 	}
-	source, limits := accountsFlags(c), memberLimitFlags(c.Flags())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return limitKeys(c.Context(), store, strings.ToLower(args[0]), limits, p.stdout)
-	}
-	return c
+	limits := memberLimitFlags(c.Flags())
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return limitKeys(ctx, store, strings.ToLower(args[0]), limits, p.stdout)
+	})
 }
 
 // keyListCommand returns glossa key list.
@@ -78,15 +67,10 @@ func (p *program) keyListCommand() *cobra.Command {
 		Use: "list", Short: "List the keys, without their secrets", Args: positional(0),
 		Example: "  glossa key list --accounts accounts.json",
 	}
-	source, asJSON := accountsFlags(c), jsonFlag(c.Flags())
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return listKeys(c.Context(), store, *asJSON, p.stdout)
-	}
-	return c
+	asJSON := jsonFlag(c.Flags())
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, _ []string) error {
+		return listKeys(ctx, store, *asJSON, p.stdout)
+	})
 }
 
 // keyRevokeCommand returns glossa key revoke.
@@ -95,15 +79,9 @@ func (p *program) keyRevokeCommand() *cobra.Command {
 		Use: "revoke NAME", Short: "Revoke a key", Args: positional(1, "NAME"),
 		Example: "  glossa key revoke ci --accounts accounts.json",
 	}
-	source := accountsFlags(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return revokeKeys(c.Context(), store, strings.ToLower(args[0]), p.stdout)
-	}
-	return c
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return revokeKeys(ctx, store, strings.ToLower(args[0]), p.stdout)
+	})
 }
 
 // day is the longest unit of a lifetime.

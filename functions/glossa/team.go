@@ -35,15 +35,10 @@ func (p *program) teamCreateCommand() *cobra.Command {
 		Use: "create NAME", Short: "Create a team", Args: positional(1, "NAME"),
 		Example: "  glossa team create shop --usd-per-month 50 --models 'novels,gpt-*'",
 	}
-	source, limits := accountsFlags(c), limitFlags(c.Flags())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return createTeam(c.Context(), store, args[0], limits, p.stdout)
-	}
-	return c
+	limits := limitFlags(c.Flags())
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return createTeam(ctx, store, args[0], limits, p.stdout)
+	})
 }
 
 // teamLimitCommand returns glossa team limit.
@@ -52,22 +47,10 @@ func (p *program) teamLimitCommand() *cobra.Command {
 		Use: "limit NAME", Short: "Limit the requests, tokens, costs and models of a team", Args: positional(1, "NAME"),
 		Example: "  glossa team limit shop --requests 10/s --tokens-per-day 1000000",
 	}
-	source, limits := accountsFlags(c), limitFlags(c.Flags())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		team, err := store.Get(c.Context(), account.Team, strings.ToLower(args[0]))
-		switch {
-		case errors.Is(err, account.ErrNotFound):
-			return fmt.Errorf("there is no team %s: glossa team list shows them", args[0])
-		case err != nil:
-			return withHint(err)
-		}
-		return setLimits(c.Context(), store, team, limits, p.stdout)
-	}
-	return c
+	limits := limitFlags(c.Flags())
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return limitNamed(ctx, store, account.Team, strings.ToLower(args[0]), limits, p.stdout)
+	})
 }
 
 // teamListCommand returns glossa team list.
@@ -76,15 +59,10 @@ func (p *program) teamListCommand() *cobra.Command {
 		Use: "list", Short: "List the teams and their members", Args: positional(0),
 		Example: "  glossa team list --accounts accounts.json",
 	}
-	source, asJSON := accountsFlags(c), jsonFlag(c.Flags())
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return listTeams(c.Context(), store, *asJSON, p.stdout)
-	}
-	return c
+	asJSON := jsonFlag(c.Flags())
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, _ []string) error {
+		return listTeams(ctx, store, *asJSON, p.stdout)
+	})
 }
 
 // teamDeleteCommand returns glossa team delete.
@@ -93,15 +71,9 @@ func (p *program) teamDeleteCommand() *cobra.Command {
 		Use: "delete NAME", Short: "Delete a team without members", Args: positional(1, "NAME"),
 		Example: "  glossa team delete shop --accounts accounts.json",
 	}
-	source := accountsFlags(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return deleteTeam(c.Context(), store, strings.ToLower(args[0]), p.stdout)
-	}
-	return c
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return deleteTeam(ctx, store, strings.ToLower(args[0]), p.stdout)
+	})
 }
 
 func createTeam(ctx context.Context, store account.Store, name string, given *limitOptions, w io.Writer) error {

@@ -39,17 +39,11 @@ func (p *program) userAddCommand() *cobra.Command {
 the standard input.`,
 		Example: "  glossa user add ann@example.org --role admin --accounts accounts.json",
 	}
-	source := accountsFlags(c)
 	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
 	completeWords(c, "role", roles()...)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return addUser(c.Context(), store, strings.ToLower(args[0]), account.Role(*role), p.stdin, p.stdout, p.stderr)
-	}
-	return c
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return addUser(ctx, store, strings.ToLower(args[0]), account.Role(*role), p.stdin, p.stdout, p.stderr)
+	})
 }
 
 // userLimitCommand returns glossa user limit.
@@ -58,15 +52,10 @@ func (p *program) userLimitCommand() *cobra.Command {
 		Use: "limit NAME", Short: "Limit the requests and tokens of a user", Args: positional(1, "NAME"),
 		Example: "  glossa user limit ann@example.org --requests 10/s --accounts accounts.json",
 	}
-	source, limits := accountsFlags(c), memberLimitFlags(c.Flags())
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return limitUser(c.Context(), store, strings.ToLower(args[0]), limits, p.stdout)
-	}
-	return c
+	limits := memberLimitFlags(c.Flags())
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return limitNamed(ctx, store, account.User, strings.ToLower(args[0]), limits, p.stdout)
+	})
 }
 
 // userListCommand returns glossa user list.
@@ -75,15 +64,10 @@ func (p *program) userListCommand() *cobra.Command {
 		Use: "list", Short: "List the users", Args: positional(0),
 		Example: "  glossa user list --accounts accounts.json",
 	}
-	source, asJSON := accountsFlags(c), jsonFlag(c.Flags())
-	c.RunE = func(c *cobra.Command, _ []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return listUsers(c.Context(), store, *asJSON, p.stdout)
-	}
-	return c
+	asJSON := jsonFlag(c.Flags())
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, _ []string) error {
+		return listUsers(ctx, store, *asJSON, p.stdout)
+	})
 }
 
 // userRemoveCommand returns glossa user remove.
@@ -92,15 +76,9 @@ func (p *program) userRemoveCommand() *cobra.Command {
 		Use: "remove NAME", Short: "Remove a user and end its logins", Args: positional(1, "NAME"),
 		Example: "  glossa user remove ann@example.org --accounts accounts.json",
 	}
-	source := accountsFlags(c)
-	c.RunE = func(c *cobra.Command, args []string) error {
-		store, err := source.store(p)
-		if err != nil {
-			return err
-		}
-		return removeUser(c.Context(), store, strings.ToLower(args[0]), p.stdout)
-	}
-	return c
+	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		return removeUser(ctx, store, strings.ToLower(args[0]), p.stdout)
+	})
 }
 
 // addUser asks for the password after it has checked that the user can be added.
@@ -143,18 +121,6 @@ func removeUser(ctx context.Context, store account.Store, name string, w io.Writ
 	}
 	_, err = fmt.Fprintf(w, "the user %s is removed; running servers know it within 5 s\n", name)
 	return err
-}
-
-// limitUser changes the limits of a user.
-func limitUser(ctx context.Context, store account.Store, name string, given *limitOptions, w io.Writer) error {
-	c, err := store.Get(ctx, account.User, name)
-	if errors.Is(err, account.ErrNotFound) {
-		return fmt.Errorf("there is no user %s: glossa user list shows them", name)
-	}
-	if err != nil {
-		return withHint(err)
-	}
-	return setLimits(ctx, store, c, given, w)
 }
 
 // listUsers prints the users by name.

@@ -30,6 +30,20 @@ func accountsFlags(c *cobra.Command) accountSource {
 	return s
 }
 
+// onAccounts adds the flags that name the file or table of accounts to a command, which then runs
+// on it.
+func (p *program) onAccounts(c *cobra.Command, run func(ctx context.Context, store account.Store, args []string) error) *cobra.Command {
+	source := accountsFlags(c)
+	c.RunE = func(c *cobra.Command, args []string) error {
+		store, err := source.store(p)
+		if err != nil {
+			return err
+		}
+		return run(c.Context(), store, args)
+	}
+	return c
+}
+
 // store opens the file or table that the flags name, else the one of the settings.
 func (s accountSource) store(p *program) (account.Store, error) {
 	cfg, err := p.environment()
@@ -156,6 +170,18 @@ func checkTeam(ctx context.Context, store account.Store, limits account.Limits) 
 		return fmt.Errorf("there is no team %s: glossa team create creates it", limits.Team)
 	}
 	return err
+}
+
+// limitNamed changes the limits of a user or a team.
+func limitNamed(ctx context.Context, store account.Store, kind account.Kind, name string, given *limitOptions, w io.Writer) error {
+	c, err := store.Get(ctx, kind, name)
+	if errors.Is(err, account.ErrNotFound) {
+		return fmt.Errorf("there is no %s %s: glossa %s list shows them", kind, name, kind)
+	}
+	if err != nil {
+		return withHint(err)
+	}
+	return setLimits(ctx, store, c, given, w)
 }
 
 // setLimits changes the limits of a credential and prints them.

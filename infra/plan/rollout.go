@@ -55,9 +55,6 @@ func (p *parser) canary() string {
 	return v
 }
 
-// CanaryFamily is the name of the canary's function, which answers no paths.
-const CanaryFamily = deployment.Canary
-
 const (
 	canaryMemory  = 512             // MB; its program is as large as that of the others
 	canaryTimeout = 5 * time.Minute // in which models are loaded
@@ -83,7 +80,7 @@ func canaryFunction(cfg Config) *Function {
 		list = append(list, reportHooks(cfg))
 	}
 	return &Function{
-		Family: CanaryFamily, Memory: canaryMemory, Timeout: canaryTimeout, Environment: env, Statements: list,
+		Family: deployment.Canary, Memory: canaryMemory, Timeout: canaryTimeout, Environment: env, Statements: list,
 		Schedule: &Schedule{Every: canaryEvery, Event: fmt.Sprintf(`{"canary":%q}`, deployment.AskLive), Reason: "a question for each function"},
 	}
 }
@@ -149,7 +146,7 @@ func (p *Plan) Shift() []Statement {
 	}}
 	if p.Canary != nil {
 		list = append(list, Statement{
-			Sid: "Canary", Actions: []string{"lambda:InvokeFunction"}, Resources: []string{functionARN(CanaryFamily)},
+			Sid: "Canary", Actions: []string{"lambda:InvokeFunction"}, Resources: []string{functionARN(deployment.Canary)},
 			Reason: "it asks the new versions before they get traffic",
 		})
 	}
@@ -167,7 +164,7 @@ func (p *Plan) All() []Function {
 // isFunctionARN reports whether a reference is that of the ARN of a function.
 func isFunctionARN(name string) bool {
 	family, ok := strings.CutSuffix(name, "Arn")
-	return ok && (family == CanaryFamily || slices.Contains(app.Families(), family))
+	return ok && (family == deployment.Canary || slices.Contains(app.Families(), family))
 }
 
 // Rollbacks returns the events that give a deployment's traffic back to the old version.

@@ -3,6 +3,7 @@ package plan
 import (
 	"regexp"
 
+	"glossa/pkg/deployment"
 	"glossa/pkg/meter/traces"
 )
 
@@ -58,11 +59,13 @@ func (p *parser) layers() []string {
 
 // Traced reports whether AWS X-Ray traces a function: then Lambda sends spans of its own, and
 // decides which requests are sampled. The canary's are not.
-func (f *Function) Traced(cfg Config) bool { return cfg.Traces == XRay && f.Family != CanaryFamily }
+func (f *Function) Traced(cfg Config) bool {
+	return cfg.Traces == XRay && f.Family != deployment.Canary
+}
 
 // Layers returns the ARNs of a function's layers. The canary has none.
 func (f *Function) Layers(cfg Config) []string {
-	if f.Family == CanaryFamily {
+	if f.Family == deployment.Canary {
 		return nil
 	}
 	return cfg.Layers

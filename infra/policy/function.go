@@ -60,7 +60,7 @@ func (c *checker) functionReferences() (pairs []string) {
 	for _, f := range c.plan.All() {
 		fn, _ := c.findConstruct(f.Family, "Function")
 		pairs = append(pairs, "${"+f.Family+"Arn}", "${"+fn+".Arn}")
-		if f.Family != plan.CanaryFamily {
+		if f.Family != deployment.Canary {
 			versions = append(versions, f.Family+"=${"+fn+"}:${"+c.version(fn)+".Version}")
 		}
 	}
@@ -160,23 +160,30 @@ func (c *checker) environment(name string, r *Resource, f plan.Function) {
 // the function of a family.
 func (c *checker) roleStatements(name string, r *Resource, statements []plan.Statement, family string) {
 	c.want(name+" managed policies", r.get("ManagedPolicyArns"), nil)
-	want := map[string]plan.Statement{}
-	for _, s := range statements {
-		want[s.Sid] = s
-	}
+	var all []map[string]any
 	for _, policy := range append(objects(r.list("Policies")), c.ownPolicies(name)...) {
 		document, _ := policy["PolicyDocument"].(map[string]any)
-		for _, got := range objects(values(document["Statement"])) {
-			sid := fmt.Sprint(got["Sid"])
-			s, ok := want[sid]
-			if !ok {
-				c.fail(name, "%v is not in the plan", got)
-				continue
-			}
-			delete(want, sid)
-			c.want(name+" "+sid+" principal", got["Principal"], nil)
-			c.statement(name+" "+sid, got, s, c.references(family))
+		all = append(all, objects(values(document["Statement"]))...)
+	}
+	c.statements(name, all, statements, c.references(family))
+}
+
+// statements requires that the statements of a holder are exactly those of the plan.
+func (c *checker) statements(name string, all []map[string]any, planned []plan.Statement, references *strings.Replacer) {
+	want := map[string]plan.Statement{}
+	for _, s := range planned {
+		want[s.Sid] = s
+	}
+	for _, got := range all {
+		sid := fmt.Sprint(got["Sid"])
+		s, ok := want[sid]
+		if !ok {
+			c.fail(name, "%v is not in the plan", got)
+			continue
 		}
+		delete(want, sid)
+		c.want(name+" "+sid+" principal", got["Principal"], nil)
+		c.statement(name+" "+sid, got, s, references)
 	}
 	for _, sid := range slices.Sorted(maps.Keys(want)) {
 		c.fail(name, "the statement %s is missing", sid)
@@ -299,7 +306,7 @@ func (c *checker) functionURL(f plan.Function) {
 func (c *checker) permissions(f plan.Function, all map[string]bool) {
 	family := f.Family
 	alias, _ := c.findConstruct(family, "Live")
-	want, public := map[string]bool{}, family != plan.CanaryFamily
+	want, public := map[string]bool{}, family != deployment.Canary
 	if public { // All stages, methods and paths of the one API; its resources restrict them.
 		want["lambda:InvokeFunction apigateway.amazonaws.com <nil> <nil> arn:${AWS::Partition}:execute-api:${AWS::Region}:${AWS::AccountId}:"+
 			"${"+c.API.first("AWS::ApiGateway::RestApi")+"}/*/*/*"] = true

@@ -1,9 +1,6 @@
 package policy
 
 import (
-	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"glossa/infra/plan"
@@ -80,7 +77,7 @@ func (c *checker) replication() {
 			c.want(name+" deletes", rule["DeleteMarkerReplication"], map[string]any{"Status": "Enabled"})
 			c.want(name+" copies to", c.text(destination["Bucket"]), c.plan.Config.ReplicaBucketARN())
 		}
-		c.want(name+" role", c.text(r.get("ReplicationConfiguration", "Role")), "${"+append(roles, "nothing")[0]+".Arn}")
+		c.want(name+" role", c.text(r.get("ReplicationConfiguration", "Role")), "${"+c.Data.first("AWS::IAM::Role")+".Arn}")
 	}
 	n := min(len(statements), 1)
 	c.want("roles", len(roles), n)
@@ -91,28 +88,8 @@ func (c *checker) replication() {
 			c.want(name+" principal", s["Principal"], map[string]any{"Service": plan.ReplicationService})
 		}
 	}
-	for _, name := range policies {
-		c.replicationPolicy(name, c.Data.Resources[name])
-	}
-}
-
-func (c *checker) replicationPolicy(name string, r *Resource) {
 	references := strings.NewReplacer("${BucketArn}", "${"+c.Data.first("AWS::S3::Bucket")+".Arn}")
-	want := map[string]plan.Statement{}
-	for _, s := range c.plan.Replication() {
-		want[s.Sid] = s
-	}
-	for _, got := range objects(r.list("PolicyDocument", "Statement")) {
-		sid := fmt.Sprint(got["Sid"])
-		s, ok := want[sid]
-		if !ok {
-			c.fail(name, "%v is not in the plan", got)
-			continue
-		}
-		delete(want, sid)
-		c.statement(name+" "+sid, got, s, references)
-	}
-	for _, sid := range slices.Sorted(maps.Keys(want)) {
-		c.fail(name, "the statement %s is missing", sid)
+	for _, name := range policies {
+		c.statements(name, objects(c.Data.Resources[name].list("PolicyDocument", "Statement")), statements, references)
 	}
 }

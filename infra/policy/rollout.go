@@ -75,7 +75,7 @@ func (c *checker) group(f plan.Function) {
 	c.want(alias+" group", c.text(update["DeploymentGroupName"]), "${"+name+"}")
 	hook := "<nil>"
 	if c.plan.Canary != nil {
-		canary, _ := c.findConstruct(plan.CanaryFamily, "Function")
+		canary, _ := c.findConstruct(deployment.Canary, "Function")
 		hook = "${" + canary + "}"
 	}
 	c.want(alias+" hook", c.text(update["BeforeAllowTrafficHook"]), hook)

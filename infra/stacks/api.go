@@ -33,7 +33,7 @@ func (a *api) references() map[string]*string {
 	}
 	all["Versions"] = jsii.String(strings.Join(versions, ","))
 	if a.canary != nil {
-		all[plan.CanaryFamily+"Arn"] = a.canary.fn.FunctionArn()
+		all[deployment.Canary+"Arn"] = a.canary.fn.FunctionArn()
 	}
 	return all
 }

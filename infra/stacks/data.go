@@ -101,15 +101,12 @@ func newGlobalTable(stack awscdk.Stack, p *plan.Plan) (name, arn *string) {
 
 // replicate copies the models of a bucket to that of the second region.
 func replicate(stack awscdk.Stack, p *plan.Plan, bucket awss3.Bucket) {
-	var statements []awsiam.PolicyStatement
-	for _, s := range p.Replication() {
-		statements = append(statements, newStatement(s, map[string]*string{"BucketArn": bucket.BucketArn()}))
-	}
+	statements := newStatements(p.Replication(), map[string]*string{"BucketArn": bucket.BucketArn()})
 	role := awsiam.NewRole(stack, jsii.String("Replication"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String(plan.ReplicationService), nil), Description: jsii.String("copies of glossa's models in another region"),
 	})
 	// A policy of its own: the bucket waits for the role, and so may not the role for the bucket.
-	awsiam.NewPolicy(stack, jsii.String("ReplicationPolicy"), &awsiam.PolicyProps{Statements: &statements, Roles: &[]awsiam.IRole{role}})
+	awsiam.NewPolicy(stack, jsii.String("ReplicationPolicy"), &awsiam.PolicyProps{Statements: statements, Roles: &[]awsiam.IRole{role}})
 	bucket.Node().DefaultChild().(awss3.CfnBucket).AddPropertyOverride(jsii.String("ReplicationConfiguration"), map[string]any{
 		"Role": role.RoleArn(),
 		"Rules": []any{map[string]any{

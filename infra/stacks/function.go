@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"path/filepath"
+	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsecr"
@@ -107,13 +108,8 @@ func newURL(stack awscdk.Stack, p *plan.Plan, f plan.Function, alias awslambda.A
 
 // newRole returns the role of a function, which allows only the plan's statements.
 func newRole(scope constructs.Construct, f plan.Function, references map[string]*string) awsiam.Role {
-	var statements []awsiam.PolicyStatement
-	for _, s := range f.Statements {
-		if !s.OfItself() {
-			statements = append(statements, newStatement(s, references))
-		}
-	}
-	document := awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements, Minimize: jsii.Bool(false)})
+	others := slices.DeleteFunc(slices.Clone(f.Statements), func(s plan.Statement) bool { return s.OfItself() })
+	document := awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: newStatements(others, references), Minimize: jsii.Bool(false)})
 	return awsiam.NewRole(scope, jsii.String("Role"), &awsiam.RoleProps{
 		AssumedBy:      awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil),
 		Description:    jsii.String("what glossa's function " + f.Family + " may do"),
@@ -124,14 +120,9 @@ func newRole(scope constructs.Construct, f plan.Function, references map[string]
 // newOwnPolicy adds the statements about the function itself to its role. The function waits for
 // its role, and so do not these for the function: they are a resource of their own.
 func newOwnPolicy(scope constructs.Construct, f plan.Function, role awsiam.IRole, references map[string]*string) {
-	var statements []awsiam.PolicyStatement
-	for _, s := range f.Statements {
-		if s.OfItself() {
-			statements = append(statements, newStatement(s, references))
-		}
-	}
-	if statements != nil {
-		awsiam.NewPolicy(scope, jsii.String("OwnPolicy"), &awsiam.PolicyProps{Statements: &statements, Roles: &[]awsiam.IRole{role}})
+	own := slices.DeleteFunc(slices.Clone(f.Statements), func(s plan.Statement) bool { return !s.OfItself() })
+	if len(own) > 0 {
+		awsiam.NewPolicy(scope, jsii.String("OwnPolicy"), &awsiam.PolicyProps{Statements: newStatements(own, references), Roles: &[]awsiam.IRole{role}})
 	}
 }
 
@@ -167,6 +158,15 @@ func recursion(f plan.Function) awslambda.RecursiveLoop {
 		return awslambda.RecursiveLoop_ALLOW
 	}
 	return ""
+}
+
+// newStatements returns statements of the plan for the holder of the policy.
+func newStatements(list []plan.Statement, references map[string]*string) *[]awsiam.PolicyStatement {
+	var statements []awsiam.PolicyStatement
+	for _, s := range list {
+		statements = append(statements, newStatement(s, references))
+	}
+	return &statements
 }
 
 // newStatement returns a statement of the plan for the given principals, or, without

@@ -18,16 +18,12 @@ func newRollout(stack awscdk.Stack, p *plan.Plan, a *api) {
 	if p.Config.Rollout == "" {
 		return
 	}
-	references := a.references()
-	var statements []awsiam.PolicyStatement
-	for _, s := range p.Shift() {
-		statements = append(statements, newStatement(s, references))
-	}
+	statements := newStatements(p.Shift(), a.references())
 	role := awsiam.NewRole(stack, jsii.String("Deployer"), &awsiam.RoleProps{
 		AssumedBy:   awsiam.NewServicePrincipal(jsii.String(plan.DeployService), nil),
 		Description: jsii.String("what CodeDeploy may do with glossa's functions"),
 		InlinePolicies: &map[string]awsiam.PolicyDocument{
-			"deployer": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: &statements, Minimize: jsii.Bool(false)}),
+			"deployer": awsiam.NewPolicyDocument(&awsiam.PolicyDocumentProps{Statements: statements, Minimize: jsii.Bool(false)}),
 		},
 	})
 	application := awscdk.NewCfnResource(stack, jsii.String("Application"), &awscdk.CfnResourceProps{

@@ -21,6 +21,7 @@ import (
 	"glossa/infra/policy"
 	"glossa/infra/stacks"
 	"glossa/pkg/app"
+	"glossa/pkg/deployment"
 )
 
 var update = flag.Bool("update", false, "rewrite infra/policy/testdata/*/*.json")
@@ -78,7 +79,7 @@ func contexts(t *testing.T, own map[string]any) *map[string]any {
 func programs(t *testing.T) string {
 	t.Helper()
 	dist := t.TempDir()
-	for _, family := range append(app.Families(), plan.CanaryFamily) {
+	for _, family := range append(app.Families(), deployment.Canary) {
 		dir := filepath.Join(dist, plan.Architecture, family)
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)

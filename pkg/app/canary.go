@@ -29,6 +29,8 @@ func Canary() {
 	host.StartEvents(c.event)
 }
 
+var errNoCanaryEvent = errors.New("the event is not that of a deployment or of a schedule")
+
 // A canaryFunction answers the events of the canary's function.
 type canaryFunction struct {
 	canary.Canary
@@ -63,7 +65,11 @@ func newCanary(getenv func(string) string, log *slog.Logger) (*canaryFunction, e
 		}
 		f.versions[family], f.live[family] = function, name+":"+deployment.Live
 	}
-	cloud := newCloud(Config{AWS: nil})
+	cfg, err := FromEnv(getenv)
+	if err != nil {
+		return nil, err
+	}
+	cloud := newCloud(cfg)
 	lambda, err := cloud.client(awsrest.Lambda(), "", "", "")
 	if err != nil {
 		return nil, err
@@ -74,10 +80,10 @@ func newCanary(getenv func(string) string, log *slog.Logger) (*canaryFunction, e
 	}
 	f.report = deploy.ReportHook
 	f.Canary = canary.Canary{Models: models, Invoke: lambda.Invoke}
-	if getenv("GLOSSA_OPEN") == "true" {
+	if !cfg.Auth {
 		return f, nil
 	}
-	t, err := cloud.table(getenv("GLOSSA_TABLE"))
+	t, err := cloud.table(cfg.Table)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +107,7 @@ func temporaryKey(store account.Store) func(context.Context) (string, func(conte
 func (f *canaryFunction) event(ctx context.Context, payload []byte) error {
 	var e canaryEvent
 	if err := json.Unmarshal(payload, &e); err != nil {
-		return errors.New("the event is not that of a deployment or of a schedule")
+		return errNoCanaryEvent
 	}
 	switch {
 	case e.Canary == deployment.AskLive:
@@ -113,5 +119,5 @@ func (f *canaryFunction) event(ctx context.Context, payload []byte) error {
 		}
 		return f.report(ctx, e.Deployment, e.Execution, err == nil)
 	}
-	return errors.New("the event is not that of a deployment or of a schedule")
+	return errNoCanaryEvent
 }

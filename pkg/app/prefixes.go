@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
-	"time"
 
 	"glossa/pkg/bucket"
 	"glossa/pkg/engine/sealed"
@@ -16,9 +14,6 @@ import (
 
 // DefaultPrefixesSize is the default of [Config.PrefixesSize].
 const DefaultPrefixesSize = 4 << 30
-
-// settlePatience is how long an answer of a function may wait for what is being archived.
-const settlePatience = time.Second
 
 // openPrefixes opens the archive of computed prompts in the directory or the bucket of cfg; nil:
 // there is none.
@@ -63,18 +58,4 @@ func (p prefixBucket) Get(ctx context.Context, name string, size int64) ([]byte,
 func (p prefixBucket) Put(ctx context.Context, name string, data []byte) error {
 	_, err := p.bucket.Put(ctx, name, bytes.NewReader(data), int64(len(data)), bucket.PutOptions{})
 	return err
-}
-
-// settled waits after an answer until what the request has archived is written: a function may
-// do nothing before its next invocation.
-func (a *App) settled(h http.Handler) http.Handler {
-	if a.archived == nil {
-		return h
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r)
-		ctx, cancel := context.WithTimeout(r.Context(), settlePatience)
-		defer cancel()
-		a.archived.Flush(ctx)
-	})
 }

@@ -120,9 +120,12 @@ func Function(family string) error {
 		go a.Report(context.Background()) // in parallel with the first request, which does not wait for it
 		cfg := a.host()
 		if family == "batches" && a.batches != nil {
-			cfg.Event = a.batches.event
+			cfg.Event = func(ctx context.Context, payload []byte) bool {
+				defer a.settle(ctx)
+				return a.batches.event(ctx, payload)
+			}
 		}
-		host.Start(a.flushed(a.settled(a.Handler(family))), cfg)
+		host.Start(a.settled(a.Handler(family)), cfg)
 		return nil
 	}
 	a.Report(context.Background())

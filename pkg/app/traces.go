@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"glossa/pkg/backend/awsrest"
 	"glossa/pkg/meter/traces"
@@ -40,23 +39,4 @@ func (a *App) traceFailed(err error) {
 	if a.cfg.Log != nil {
 		a.cfg.Log.LogAttrs(context.Background(), slog.LevelWarn, "traces", slog.String("problem", err.Error()))
 	}
-}
-
-// tracePatience is the longest time that a function waits for the export of its spans.
-const tracePatience = 2 * time.Second
-
-// flushed exports the spans of each request after its answer: a function may do nothing before
-// its next invocation.
-func (a *App) flushed(h http.Handler) http.Handler {
-	if a.traces == nil {
-		return h
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		h.ServeHTTP(w, r)
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), tracePatience)
-		defer cancel()
-		if err := a.traces.Flush(ctx); err != nil {
-			a.traceFailed(err)
-		}
-	})
 }

@@ -5,6 +5,7 @@
 package canary
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
@@ -111,12 +112,8 @@ func (c *Canary) ask(ctx context.Context, function string, q Question, key strin
 		if err == nil || !busy || try == tries {
 			return err
 		}
-		pause := c.Pause
-		if pause == 0 {
-			pause = Pause
-		}
 		select {
-		case <-time.After(pause):
+		case <-time.After(cmp.Or(c.Pause, Pause)):
 		case <-ctx.Done():
 			return errors.Join(err, ctx.Err())
 		}

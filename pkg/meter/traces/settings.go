@@ -92,9 +92,10 @@ func (s Settings) Sender(client *http.Client) func(ctx context.Context, body []b
 			body = compressed(body)
 			header.Set("Content-Encoding", "gzip")
 		}
-		for pause := time.Second; ; pause *= 2 {
+		pause := time.Second
+		for try := 1; ; try++ {
 			wait, err := s.post(ctx, client, header, body)
-			if wait == 0 || err == nil || pause >= 1<<(tries-1)*time.Second {
+			if wait == 0 || err == nil || try == tries {
 				return err
 			}
 			select {
@@ -102,6 +103,7 @@ func (s Settings) Sender(client *http.Client) func(ctx context.Context, body []b
 			case <-ctx.Done():
 				return errors.Join(err, ctx.Err())
 			}
+			pause *= 2
 		}
 	}
 }

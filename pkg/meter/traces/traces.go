@@ -34,7 +34,7 @@ type Traces struct {
 // Config configures [New].
 type Config struct {
 	Exporter sdk.SpanExporter
-	Failed   func(error) // is told of spans that are lost
+	Failed   func(error) // is called when spans are lost, with the reason
 	// Amazon is set if AWS X-Ray decides which requests are sampled. Otherwise its header of a
 	// request that is not sampled says nothing: Lambda sends it wherever X-Ray is not used.
 	Amazon bool

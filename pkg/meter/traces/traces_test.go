@@ -19,7 +19,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// model is a model that waits, writes and fails as it is told.
+// model is a model with a fixed answer.
 type model struct {
 	pieces []llm.Chunk
 	err    error
@@ -243,8 +243,7 @@ func TestProbes(t *testing.T) {
 	}
 }
 
-// BenchmarkCall measures a call of a model: without traces, with traces of which none is sampled,
-// and with all of them.
+// BenchmarkCall measures a call of a model with traces off, unsampled and sampled.
 func BenchmarkCall(b *testing.B) {
 	req := &llm.Request{Prompts: []llm.Prompt{{}}}
 	m := &llm.Model{ModelInfo: local, Backend: model{pieces: whole}}
