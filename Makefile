@@ -325,8 +325,9 @@ check-traces: glossa ## read the server's spans with the code of the OpenTelemet
 	cd .ci/otlp && $(GO) vet . && $(GO) test -count=1 .
 
 .PHONY: check-kubernetes
-check-kubernetes: ## check the manifests for Kubernetes against the types of its API
+check-kubernetes: ## check the manifests for Kubernetes with kubeconform and against the types of its API (needs python3)
 	cd .ci/kubernetes && $(GO) vet . && $(GO) test . && $(GO) run . ../../infra/kubernetes/*.yaml
+	GO='$(GO)' .ci/kubernetes/kubeconform infra/kubernetes/*.yaml
 
 # Namespaces and the mount of an image need root.
 AS_ROOT := $(if $(filter-out 0,$(shell id -u)),sudo)
