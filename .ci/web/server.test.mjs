@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { brief, duration, latest, rate, series, size, span, whole } from '../../pkg/page/js/activity.js'
 import { alpha, proxy, serve } from './servers.mjs'
-import { ends, open, server, shoot, view } from './browser.mjs'
+import { clean, ends, open, server, shoot, view } from './browser.mjs'
 
 const interval = (at, more) => ({ at, requests: 0, errors: 0, input_tokens: 0, output_tokens: 0, running: 0, waiting: 0, ...more })
 const activity = (now, intervals) => ({ since: intervals[0]?.at ?? now, now, interval_seconds: 5, generations: { running: 0, waiting: 0, workers: 8 },
@@ -64,6 +64,19 @@ suite('server', () => {
     await page.locator('.tile .now', { hasText: /\d\d:\d\d:\d\d · [\d.,]+\/s/ }).first().waitFor()
     await page.mouse.move(5, 5)
     await shoot(page, 'server')
+  })
+
+  test('it can be read before the first figures', async (t) => {
+    const page = await open(t, (await server()).url)
+    await page.locator('#tab-server').waitFor()
+    let release = () => {}
+    const held = new Promise((go) => { release = go })
+    await page.route('**/activity', async (route) => { await held; await route.continue() })
+    await view(page, 'server')
+    await clean(page, 'no figures yet')
+    assert.equal(await page.getByRole('img', { name: /no values yet/ }).count(), 6)
+    release()
+    await page.getByRole('img', { name: /Requests over the last/ }).waitFor()
   })
 
   test('it pauses, and stops while it is not seen', async (t) => {

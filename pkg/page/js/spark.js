@@ -11,10 +11,10 @@ export class Spark {
   /** @type {Series[]} */
   #lines = []
 
-  /** @param {{styles: string[], point: (index: number|null) => void}} options point is called with the interval under the pointer */
-  constructor({ styles, point }) {
+  /** @param {{label: string, styles: string[], point: (index: number|null) => void}} options label names the chart until it has values; point is called with the interval under the pointer */
+  constructor({ label, styles, point }) {
     this.styles = styles
-    this.element = svg('svg', { class: 'spark', role: 'img', viewBox: `0 0 ${wide} ${high}`, preserveAspectRatio: 'none', on: {
+    this.element = svg('svg', { class: 'spark', role: 'img', 'aria-label': label, viewBox: `0 0 ${wide} ${high}`, preserveAspectRatio: 'none', on: {
       pointermove: (/** @type {PointerEvent} */ e) => point(this.#index(e)), pointerdown: (/** @type {PointerEvent} */ e) => point(this.#index(e)),
       pointerleave: () => point(null),
     } })

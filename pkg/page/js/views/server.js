@@ -158,7 +158,7 @@ class Tile {
     this.now = el('span', { class: 'figure' })
     this.peak = el('span', { class: 'muted small' })
     this.also = el('span', { class: 'muted small' })
-    this.spark = new Spark({ styles: ['one', 'two'], point })
+    this.spark = new Spark({ label: `${chart.title}: no values yet`, styles: ['one', 'two'], point })
     this.element = el('section', { class: 'panel tile', 'aria-label': chart.title },
       el('div', { class: 'head' }, el('h3', { text: chart.title }), this.peak), el('p', { class: 'now' }, this.now, ' ', this.also), this.spark.element)
   }
