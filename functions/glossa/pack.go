@@ -23,12 +23,13 @@ import (
 )
 
 // packFormats are the formats that models are packed in, the default first.
-var packFormats = []string{publish.DefaultQuant, dtype.Q4_0.Option(), dtype.BF16.Option(), dtype.F32.Option(), publish.StoredQuant}
+var packFormats = []string{publish.DefaultQuant, dtype.Q8W.Option(), dtype.Q4_0.Option(), dtype.BF16.Option(), dtype.F32.Option(), publish.StoredQuant}
 
 // precision describes the default of --quant of glossa pack and glossa publish.
 const precision = `Quantised weights of a GGUF file stay as they are. Others are stored in q8_0,
 8 bits each with a scale for every 32. It halves the memory of bf16, and texts
-hardly differ. f32 keeps every bit of the source.`
+hardly differ. q8_128 has a scale for every 128, which embeds texts faster. f32
+keeps every bit of the source.`
 
 // packDefault is the default of --quant.
 const packDefault = publish.StoredQuant + " if they are quantised, else " + publish.DefaultQuant

@@ -161,7 +161,7 @@ func TestEncoderQuantised(t *testing.T) {
 	if c := cosine(want[0], want[1]); c > 0.9 {
 		t.Fatalf("different texts have the cosine %v", c)
 	}
-	for format, least := range map[transformer.Format]float64{transformer.BF16: 0.9999, transformer.Q8_0: 0.999} {
+	for format, least := range map[transformer.Format]float64{transformer.BF16: 0.9999, transformer.Q8_0: 0.999, transformer.Q8W: 0.999} {
 		got, _ := vectorsOf(t, openEncoder(t, dir, engine.Config{Format: format}), embedTexts(texts, nil))
 		for i := range want {
 			c := cosine(got[i], want[i])

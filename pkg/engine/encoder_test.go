@@ -176,7 +176,7 @@ func TestEncoderBatches(t *testing.T) {
 // little, although rounding shows in random models of a width of 32 more than in others.
 func TestEncoderFormats(t *testing.T) {
 	for _, name := range encoderNames(t) {
-		for format, least := range map[transformer.Format]float64{transformer.BF16: 1 - 1e-9, transformer.Q8_0: 0.95} {
+		for format, least := range map[transformer.Format]float64{transformer.BF16: 1 - 1e-9, transformer.Q8_0: 0.95, transformer.Q8W: 0.95} {
 			exact := openEncoder(t, filepath.Join("testdata/encoders", name), engine.Config{})
 			e := openEncoder(t, filepath.Join("testdata/encoders", name), engine.Config{Format: format})
 			texts := readGoldens(t, name)[0].Texts

@@ -41,7 +41,7 @@ func newArchiveTest(t *testing.T, open func(testing.TB, int, Config) *Engine) *a
 	return &archiveTest{T: t, dir: t.TempDir(), reads: make(chan string, 1000), open: open}
 }
 
-// process opens an engine whose store takes its time.
+// process opens an engine whose store takes its time; for one that does not it always waits.
 func (t *archiveTest) process(fingerprint string, delay time.Duration) (*Engine, *sealed.Archive) {
 	t.Helper()
 	store, err := sealed.OpenDirectory(t.dir, 1<<30)
@@ -50,7 +50,11 @@ func (t *archiveTest) process(fingerprint string, delay time.Duration) (*Engine,
 	}
 	a := sealed.NewArchive(&watched{store, delay, t.reads}, func(err error) { t.Error(err) })
 	t.Cleanup(func() { a.Flush(context.Background()) })
-	return t.open(t, 1500, Config{PrefixMemory: 256 << 20, Archive: a, Fingerprint: fingerprint}), a
+	e := t.open(t, 1500, Config{PrefixMemory: 256 << 20, Archive: a, Fingerprint: fingerprint})
+	if delay == 0 && fingerprint != "" {
+		e.prefixes.archive.took = float64(time.Hour) // a busy machine's disk may be slower than this model
+	}
+	return e, a
 }
 
 const system = "you are a helpful fox who jumps over lazy dogs and never over others "

@@ -35,6 +35,7 @@ import llama
 FIRST, LAST = 1000, 20000
 SLOW = 5  # seconds: a request that takes longer is measured once
 BERT = dict(vocab_size=30522, max_position_embeddings=512)
+QUANTS = "f32", "q8_0", "q8_128"
 SHAPES = {
     "minilm-l6": lambda: transformers.BertModel(transformers.BertConfig(
         **BERT, hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536), add_pooling_layer=False),
@@ -158,7 +159,7 @@ def measure(a, shape, threads, points):
     directory = pathlib.Path(a.scratch, shape)
     model = make(shape, directory)
     contenders, ends = {}, []
-    for quant in ("f32", "q8_0"):
+    for quant in QUANTS:
         contenders[f"glossa {quant}"], end = glossa(a.glossa, str(directory), quant, threads)
         ends.append(end)
     contenders["torch f32"] = by_torch(model)
@@ -190,8 +191,9 @@ def measure(a, shape, threads, points):
 def row(shape, threads, tokens, batch, speed):
     peers = {name: s for name, s in speed.items() if not name.startswith("glossa")}
     plain = max(s for name, s in peers.items() if name.endswith("f32"))
-    cells = [shape, threads, tokens, batch, *(f"{s:.1f}" for s in speed.values()), f"{tokens * speed['glossa q8_0']:.0f}",
-             f"{speed['glossa f32'] / plain:.2f}", f"{speed['glossa q8_0'] / max(peers.values()):.2f}", f"{os.getloadavg()[0]:.1f}"]
+    ratios = (speed[f"glossa {quant}"] / (plain if quant == "f32" else max(peers.values())) for quant in QUANTS)
+    cells = [shape, threads, tokens, batch, *(f"{s:.1f}" for s in speed.values()), f"{tokens * speed['glossa q8_128']:.0f}",
+             *(f"{r:.2f}" for r in ratios), f"{os.getloadavg()[0]:.1f}"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -209,12 +211,12 @@ def main():
     p.add_argument("--onnx", action=argparse.BooleanOptionalAction, default=True)
     a = p.parse_args()
     numbers = lambda text: [int(n) for n in text.split(",")]
-    names = ["glossa f32", "glossa q8_0", "torch f32"] + (["onnxruntime f32", "onnxruntime int8"] if a.onnx else []) + (
+    names = [*(f"glossa {quant}" for quant in QUANTS), "torch f32"] + (["onnxruntime f32", "onnxruntime int8"] if a.onnx else []) + (
         ["llama.cpp f32", "llama.cpp q8_0"] if a.libraries else [])
     print(f"{datetime.date.today().isoformat()}, {processor()}; torch {torch.__version__}, transformers {transformers.__version__}, "
           f"onnxruntime {onnxruntime.__version__}{', llama.cpp ' + a.kind if a.kind else ''}. Texts a second, medians of {a.rounds} requests in turn, or one that takes longer than {SLOW} s; the ratios are glossa's "
-          "f32 to the fastest peer in f32, and glossa's q8_0 to the fastest peer.\n")
-    heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_0", "f32 ratio", "q8_0 ratio", "load"]
+          "f32 to the fastest peer in f32, and its 8 bits to the fastest peer.\n")
+    heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_128", *(f"{quant} ratio" for quant in QUANTS), "load"]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
     for shape, threads in itertools.product(a.shapes.split(","), numbers(a.threads)):
         for tokens, batch, speed in measure(a, shape, threads, itertools.product(numbers(a.tokens), numbers(a.batches))):

@@ -36,9 +36,9 @@ func run(args []string) error {
 	if len(args) != 3 {
 		return errors.New("usage: embeddings MODEL FORMAT THREADS")
 	}
-	format, ok := map[string]transformer.Format{"f32": transformer.F32, "q8_0": transformer.Q8_0}[args[1]]
+	format, ok := transformer.Formats()[args[1]]
 	if !ok {
-		return fmt.Errorf("%q is not f32 or q8_0", args[1])
+		return fmt.Errorf("%q is not a format of weights", args[1])
 	}
 	threads, err := strconv.Atoi(args[2])
 	if err != nil {

@@ -68,7 +68,7 @@ func outputs(t *testing.T, m *arch.Model, f transformer.Format) []float32 {
 // and has the same tokenizer and description.
 func TestPack(t *testing.T) {
 	for _, name := range models(t) {
-		for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0, transformer.Stored} {
+		for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q8W, transformer.Q4_0, transformer.Stored} {
 			data := packed(t, name, f)
 			dir := t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, "m.safetensors"), data, 0o644); err != nil {
@@ -382,7 +382,7 @@ func FuzzPack(f *testing.F) {
 // Every description of layers can be packed: any architecture computes the same bits as
 // before, in every format.
 func TestPackRandomArchitectures(t *testing.T) {
-	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}
+	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q8W, transformer.Q4_0}
 	for seed := range 60 {
 		random := transformertest.Random(uint64(seed))
 		m := &arch.Model{Type: "llama", Spec: random.Spec, Weights: random.Weights, Tokens: random.Spec.Vocab}

@@ -8,9 +8,14 @@ import "encoding/binary"
 // rounds: whether a compiler fuses it does not change a bit.
 
 // decodeQ8_0 reads blocks of 32: d, then q int8[32]. y = d·q.
-func decodeQ8_0(dst []float32, src []byte) {
-	for ; len(dst) > 0; dst, src = dst[32:], src[34:] {
-		d, q := float16At(src), src[2:34]
+func decodeQ8_0(dst []float32, src []byte) { decode8(dst, src, 32) }
+
+// decodeQ8W reads blocks of 128 that are otherwise as those of Q8_0.
+func decodeQ8W(dst []float32, src []byte) { decode8(dst, src, WideValues) }
+
+func decode8(dst []float32, src []byte, values int) {
+	for ; len(dst) > 0; dst, src = dst[values:], src[2+values:] {
+		d, q := float16At(src), src[2:2+values]
 		for i, v := range q {
 			dst[i] = d * float32(int8(v))
 		}

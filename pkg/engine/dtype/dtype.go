@@ -17,7 +17,7 @@ import (
 // A Type is the number format of a stored tensor, as safetensors and GGUF spell it.
 type Type string
 
-// The types.
+// The types. Q8W is glossa's own: Q8_0 with a scale for 128 values.
 const (
 	F64   Type = "F64"
 	F32   Type = "F32"
@@ -29,6 +29,7 @@ const (
 	Q5_1  Type = "Q5_1"
 	Q8_0  Type = "Q8_0"
 	Q8_1  Type = "Q8_1"
+	Q8W   Type = "Q8_128"
 	Q2K   Type = "Q2_K"
 	Q3K   Type = "Q3_K"
 	Q4K   Type = "Q4_K"
@@ -76,6 +77,7 @@ var rows = [...]row{
 	{Q5_1, 7, false, 32, 24, decodeQ5_1, nil, splitQ5_1},
 	{Q8_0, 8, false, 32, Q8Bytes, decodeQ8_0, encodeQ8_0, nil},
 	{Q8_1, 9, false, 32, 40, nil, nil, nil},
+	{Q8W, -1, false, WideValues, WideBytes, decodeQ8W, encodeQ8W, nil},
 	{Q2K, 10, false, 256, 84, decodeQ2K, nil, splitQ2K},
 	{Q3K, 11, false, 256, 110, decodeQ3K, nil, splitQ3K},
 	{Q4K, 12, false, 256, 144, decodeQ4K, nil, splitQ4K},
@@ -171,7 +173,7 @@ func (t Type) Option() string { return strings.ToLower(string(t)) }
 
 // Weights lists the types in which models can keep their weights in memory and in packed
 // files.
-func Weights() []Type { return []Type{F32, BF16, Q8_0, Q4_0} }
+func Weights() []Type { return []Type{F32, BF16, Q8_0, Q8W, Q4_0} }
 
 // Options lists the names of [Weights].
 func Options() []string {

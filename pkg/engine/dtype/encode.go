@@ -6,23 +6,33 @@ import (
 	"math"
 )
 
-// Lengths of the quantised blocks that can be written: 32 values.
+// Lengths of the quantised blocks that can be written: of 32 values, but for Q8W.
 const (
-	Q8Bytes = 34 // a scale d in half precision, then 32 quants q of 8 bits; a value is d*q
-	Q4Bytes = 18 // a scale d, then 32 quants of 4 bits; a value is d*(q-8)
+	Q8Bytes    = 34 // a scale d in half precision, then 32 quants q of 8 bits; a value is d*q
+	Q4Bytes    = 18 // a scale d, then 32 quants of 4 bits; a value is d*(q-8)
+	WideValues = 128
+	WideBytes  = 2 + WideValues // as Q8_0's
 )
 
 // QuantizeQ8 writes a block of Q8_0 by ggml's reference: d = max|x|/127, q = x/d rounded
 // half away from zero. It returns d, which is rounded to half precision after the division.
 // In a block with a NaN or an infinity, d is not finite and every q is 0, so that its
 // values are NaN.
-func QuantizeQ8(block *[Q8Bytes]byte, x *[32]float32) (d float32) {
+func QuantizeQ8(block *[Q8Bytes]byte, x *[32]float32) (d float32) { return quantize8(block[:], x[:]) }
+
+// QuantizeQ8W is [QuantizeQ8] for a block of 128 values.
+func QuantizeQ8W(block *[WideBytes]byte, x *[WideValues]float32) (d float32) {
+	return quantize8(block[:], x[:])
+}
+
+// quantize8 writes a block of as many values as x has.
+func quantize8(block []byte, x []float32) (d float32) {
 	var top uint32 // magnitudes compare as their bits do
 	for _, v := range x {
 		top = max(top, math.Float32bits(v)&^(1<<31))
 	}
 	d = math.Float32frombits(top) / 127
-	binary.LittleEndian.PutUint16(block[:], ToFloat16(d))
+	binary.LittleEndian.PutUint16(block, ToFloat16(d))
 	inverse := reciprocal(d)
 	if inverse == 0 {
 		clear(block[2:])
@@ -89,6 +99,17 @@ func encodeQ8_0(dst []byte, src []float32) ([]byte, error) {
 	var block [Q8Bytes]byte
 	for ; len(src) > 0; src = src[32:] {
 		if err := checkScale(block[:], QuantizeQ8(&block, (*[32]float32)(src))); err != nil {
+			return nil, err
+		}
+		dst = append(dst, block[:]...)
+	}
+	return dst, nil
+}
+
+func encodeQ8W(dst []byte, src []float32) ([]byte, error) {
+	var block [WideBytes]byte
+	for ; len(src) > 0; src = src[WideValues:] {
+		if err := checkScale(block[:], QuantizeQ8W(&block, (*[WideValues]float32)(src))); err != nil {
 			return nil, err
 		}
 		dst = append(dst, block[:]...)

@@ -194,7 +194,7 @@ func splitMXFP4(s *Split, b []byte) {
 // are its scales and minima.
 func (t Type) Halves() []int {
 	switch t {
-	case Q4_0, Q8_0, Q5_0, IQ4NL, IQ4XS:
+	case Q4_0, Q8_0, Q8W, Q5_0, IQ4NL, IQ4XS:
 		return []int{0}
 	case Q4_1, Q5_1, Q4K, Q5K:
 		return []int{0, 2}

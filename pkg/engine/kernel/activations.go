@@ -18,11 +18,13 @@ import (
 // each 16 inputs -Σq as int32.
 type Activations struct {
 	Rows, Cols int // Rows: how many it can hold
-	words      int
-	slices     int // of 64 inputs
+	words      int // of a slice of one row
+	inputs     int // of a slice: 64, or 128 for Q8W
+	slices     int
 	tile       int // rows of a tile
 	data       []float32
 	pairs      []float32 // as int16; see matMulPairs. Empty if that is not used
+	squares    []float32 // in squares; see matMulSquares. Empty if that is not used
 }
 
 // NewActivations returns room for at most the given number of rows of cols inputs, for
@@ -31,13 +33,17 @@ func (k *Kernels) NewActivations(kind Kind, rows, cols int) *Activations {
 	if kind.Bytes(1, cols) < 1 || rows < 1 {
 		panic(fmt.Sprintf("kernel: %d rows of %d activations for %v weights", rows, cols, kind))
 	}
-	a := &Activations{Rows: rows, Cols: cols, words: formats[kind].words, slices: int(up(cols, superCols)), tile: packedTile(k.isa)}
+	a := &Activations{Rows: rows, Cols: cols, words: formats[kind].words, inputs: kind.inputs(), tile: packedTile(k.isa)}
+	a.slices = int(up(cols, a.inputs))
 	if a.words == codedWords { // whole superblocks of every such kind
 		a.slices = int(up(cols, codedCols)) * codedCols / superCols
 	}
 	a.data = aligned(a.Tiles(rows) * a.stride())
 	if a.hasPairs(k, rows) {
-		a.pairs = aligned(a.Tiles(rows) * a.slices * pairWords * a.tile)
+		a.pairs = aligned(a.Tiles(rows) * a.slices * a.pairShape().words * a.tile)
+	}
+	if a.hasSquares(k, rows) {
+		a.squares = aligned(int(up(rows, squareRows)) * a.slices * squareWords)
 	}
 	return a
 }
@@ -88,10 +94,12 @@ func (k *Kernels) QuantizeActivations(a *Activations, x []float32, n, from, to i
 	for t := from; t < to; t++ {
 		first, end := a.bounds(n, t)
 		switch in := x[first*a.Cols : end*a.Cols]; {
+		case a.hasSquares(k, n):
+			k.setSquares(a, in, first)
 		case a.words == superCols:
 			k.widenTile(a, a.at(t), in, end-first)
-		case end-first == 1 && a.words == quantWords:
-			k.quantizeRow(a.at(t), in)
+		case end-first == 1 && a.words != codedWords:
+			k.quantizeRow(a, a.at(t), in)
 		default:
 			k.quantizeTile(a, a.at(t), in, end-first)
 			if a.hasPairs(k, n) {
@@ -107,19 +115,19 @@ func (k *Kernels) widenTile(a *Activations, dst, x []float32, rows int) {
 	clear(dst[a.Cols*rows : a.slices*superCols*rows])
 }
 
-// quantizeChunk is how many slices quantizeTile quantises at once (14 KiB).
+// quantizeChunk is how many slices quantizeTile quantises at once (17 KiB).
 const quantizeChunk = 16
 
 // quantizeTile quantises rows one by one and interleaves them.
 func (k *Kernels) quantizeTile(a *Activations, dst, x []float32, rows int) {
-	const width = quantizeChunk * codedWords
+	const width = quantizeChunk * wideWords
 	var buf [maxPackedTile*width + slack]float32
-	slices := int(up(a.Cols, superCols))
+	slices := int(up(a.Cols, a.inputs))
 	for s := 0; s < slices; s += quantizeChunk {
-		first, end := s*superCols, min((s+quantizeChunk)*superCols, a.Cols)
-		n := int(up(end-first, superCols))
+		first, end := s*a.inputs, min((s+quantizeChunk)*a.inputs, a.Cols)
+		n := int(up(end-first, a.inputs))
 		for r := range rows {
-			k.quantizeRow(buf[r*width:], x[r*a.Cols+first:r*a.Cols+end])
+			k.quantizeRow(a, buf[r*width:], x[r*a.Cols+first:r*a.Cols+end])
 			if a.words == codedWords {
 				widenWords(buf[r*width:][:width], n)
 			}
@@ -171,17 +179,29 @@ func sum16(words *[4]float32) int32 {
 	return int32(pairs*0x0001000100010001>>48) - 16*128
 }
 
-// quantizeRow quantises whole superblocks, then the rest, padded with zeros.
-func (k *Kernels) quantizeRow(dst, x []float32) {
-	blocks := len(x) / superCols
+// quantizeRow quantises whole slices, then the rest, padded with zeros.
+func (k *Kernels) quantizeRow(a *Activations, dst, x []float32) {
+	words := quantWords
+	if a.inputs == wideCols {
+		words = wideWords
+	}
+	blocks := len(x) / a.inputs
 	if blocks > 0 {
-		quantize(k.isa, dst, x, blocks)
+		k.quantizeSlices(a, dst, x, blocks)
 	}
-	if rest := x[blocks*superCols:]; len(rest) > 0 {
-		var padded [superCols]float32
+	if rest := x[blocks*a.inputs:]; len(rest) > 0 {
+		var padded [wideCols]float32
 		copy(padded[:], rest)
-		quantize(k.isa, dst[blocks*22:], padded[:], 1)
+		k.quantizeSlices(a, dst[blocks*words:], padded[:a.inputs], 1)
 	}
+}
+
+func (k *Kernels) quantizeSlices(a *Activations, dst, x []float32, slices int) {
+	if a.inputs == wideCols {
+		quantizeWide(k.isa, dst, x, slices)
+		return
+	}
+	quantize(k.isa, dst, x, slices)
 }
 
 // Magnitudes, as bits of a float32.
@@ -195,37 +215,37 @@ func quantizeGeneric(dst, x []float32, blocks int) {
 	for s := range blocks {
 		out := dst[s*22 : s*22+22]
 		for half := range 2 {
-			quantizeBlock(out, x[s*superCols+half*quantCols:][:quantCols], half)
+			d, sum := quantizeBlock(out[8*half:][:8], x[s*superCols+half*quantCols:][:quantCols])
+			out[16+half] = d
+			out[18+half] = math.Float32frombits(uint32(-128 * sum))
+			out[20+half] = math.Float32frombits(uint32(-8 * sum))
 		}
 	}
 }
 
-// quantizeBlock quantises 32 inputs into the words of a superblock.
-func quantizeBlock(dst, x []float32, half int) {
+// quantizeBlock quantises the inputs that share a scale d, and returns that and Σq.
+func quantizeBlock(dst, x []float32) (d float32, sum int32) {
 	var top uint32
 	for _, v := range x {
 		top = max(top, math.Float32bits(v)&^(1<<31))
 	}
-	var d, inverse float32
+	var inverse float32
 	switch {
 	case top >= infinityBits:
-		d = float32(math.NaN())
-		clear(dst[8*half : 8*half+8])
+		clear(dst)
+		return float32(math.NaN()), 0
 	case top >= tinyBits:
 		d = math.Float32frombits(top) / 127
 		inverse = 127 / math.Float32frombits(top)
 	}
-	sum := int32(0)
-	for i := 0; i < quantCols && top < infinityBits; i += 4 {
+	for i := range dst {
 		var word uint32
-		for j, v := range x[i : i+4] {
+		for j, v := range x[4*i : 4*i+4] {
 			q := int32(math.RoundToEven(float64(float32(v * inverse))))
 			sum += q
 			word |= uint32(uint8(q)) << (8 * j)
 		}
-		dst[8*half+i/4] = math.Float32frombits(word)
+		dst[i] = math.Float32frombits(word)
 	}
-	dst[16+half] = d
-	dst[18+half] = math.Float32frombits(uint32(-128 * sum))
-	dst[20+half] = math.Float32frombits(uint32(-8 * sum))
+	return d, sum
 }

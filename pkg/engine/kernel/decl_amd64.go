@@ -176,6 +176,11 @@ func copyBlockAVX2(dst *float32, ldd int, x *float32, ldx, n, width int)
 //go:noescape
 func quantizeAVX2(dst, x *float32, blocks int)
 
+// quantizeWideAVX2 writes dst (blocks, 34) from x (blocks, 128), blocks > 0; see Activations.
+//
+//go:noescape
+func quantizeWideAVX2(dst, x *float32, blocks int)
+
 // tileQ8AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
@@ -185,6 +190,11 @@ func tileQ8AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, ro
 //
 //go:noescape
 func tileQ4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ8WAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8WAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
 // tileBF16AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
@@ -246,20 +256,35 @@ func tileIQ4XSAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels,
 //go:noescape
 func tileMXFP4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
-// widenPanelAVX2 widens superblocks of a panel of Q8_0 weights.
+// panelPairsAVX2 widens superblocks of a panel of Q8 weights.
 //
 //go:noescape
-func widenPanelAVX2(dst *float32, w *byte, blocks int)
+func panelPairsAVX2(dst *float32, w *byte, blocks int)
 
-// widenActivationsAVX2 widens superblocks of a tile of 3 or 4 rows; it may write 2 words past the end of 3 rows.
+// activationsPairsAVX2 widens superblocks of a tile of 3 or 4 rows; it may write a scale more of each block past the end of 3 rows.
 //
 //go:noescape
-func widenActivationsAVX2(dst, act *float32, blocks, rows int)
+func activationsPairsAVX2(dst, act *float32, blocks, rows int)
 
 // tilePairsAVX2 computes dst (tiles * rows, 16) from a widened panel and widened tiles of 3 or 4 rows, stride bytes apart, or adds to it.
 //
 //go:noescape
 func tilePairsAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// panelWidePairsAVX2 widens superblocks of a panel of Q8W weights.
+//
+//go:noescape
+func panelWidePairsAVX2(dst *float32, w *byte, blocks int)
+
+// activationsWidePairsAVX2 widens superblocks of a tile of 3 or 4 rows; it may write a scale more of each block past the end of 3 rows.
+//
+//go:noescape
+func activationsWidePairsAVX2(dst, act *float32, blocks, rows int)
+
+// tileWidePairsAVX2 computes dst (tiles * rows, 16) from a widened panel and widened tiles of 3 or 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileWidePairsAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
 
 // tileAVX2 computes a span.
 func tileAVX2(kind Kind, t *span) {
@@ -269,6 +294,8 @@ func tileAVX2(kind Kind, t *span) {
 		tileQ8AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q4_0:
 		tileQ4AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q8W:
+		tileQ8WAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case BF16:
 		tileBF16AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q2K:
@@ -501,6 +528,11 @@ func tileQ8AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, 
 //go:noescape
 func tileQ4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
+// tileQ8WAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8WAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
 // tileBF16AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
@@ -569,6 +601,8 @@ func tileAVX512(kind Kind, t *span) {
 		tileQ8AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q4_0:
 		tileQ4AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q8W:
+		tileQ8WAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case BF16:
 		tileBF16AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q2K:
@@ -625,3 +659,8 @@ func atLeastAVX512(mask *uint64, x *float32, n int, bound float32)
 //
 //go:noescape
 func weightsAVX512(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
+
+// tileSquaresAMX computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 8320 bytes of room, the last 128 of which are zero.
+//
+//go:noescape
+func tileSquaresAMX(dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte)

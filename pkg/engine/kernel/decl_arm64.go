@@ -161,6 +161,11 @@ func copyBlockNEON(dst *float32, ldd int, x *float32, ldx, n, width int)
 //go:noescape
 func quantizeNEON(dst, x *float32, blocks int)
 
+// quantizeWideNEON writes dst (blocks, 34) from x (blocks, 128); see Activations.
+//
+//go:noescape
+func quantizeWideNEON(dst, x *float32, blocks int)
+
 // tileQ8NEON computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
@@ -170,6 +175,11 @@ func tileQ8NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, ro
 //
 //go:noescape
 func tileQ4NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ8WNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8WNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
 // tileBF16NEON computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
@@ -259,6 +269,8 @@ func tileNEON(kind Kind, t *span) {
 		tileQ8NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q4_0:
 		tileQ4NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q8W:
+		tileQ8WNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case BF16:
 		tileBF16NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q2K:
@@ -295,6 +307,11 @@ func tileQ8Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels,
 //
 //go:noescape
 func tileQ4Dotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
+// tileQ8WDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8WDotprod(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
 // tileQ2KDotprod computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
@@ -364,6 +381,8 @@ func tileDotprod(kind Kind, t *span) {
 		tileQ8Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q4_0:
 		tileQ4Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case Q8W:
+		tileQ8WDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q2K:
 		tileQ2KDotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q3K:

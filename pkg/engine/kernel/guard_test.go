@@ -118,6 +118,7 @@ func TestPackedStaysInside(t *testing.T) {
 		for blocks := 1; blocks < 4; blocks++ {
 			f.run("quantize", blocks, func() {
 				quantize(k.isa, f.random(formats[Q8_0].words*blocks), f.random(superCols*blocks), blocks)
+				quantizeWide(k.isa, f.random(wideWords*blocks), f.random(wideCols*blocks), blocks)
 			})
 			for _, kind := range kinds {
 				for rows := 1; rows <= packedTile(k.isa); rows++ {
@@ -134,24 +135,54 @@ func TestPairsStayInside(t *testing.T) {
 		if pairsFrom(k.isa) == 0 {
 			return
 		}
-		f := &fence{t: t}
-		for blocks := 1; blocks <= pairBlocks; blocks++ {
-			weights := Quantize(Q8_0, random(source(), packedRows*blocks*superCols), packedRows, blocks*superCols).data
-			f.run("widenPanel", blocks, func() {
-				widenPanel(f.random(blocks*pairPanelWords), f.bytes(weights), blocks)
+		for _, kind := range []Kind{Q8_0, Q8W} {
+			(&fence{t: t}).pairs(kind, k.NewActivations(kind, 1, 1).pairShape())
+		}
+	})
+}
+
+func (f *fence) pairs(kind Kind, shape pairShape) {
+	inputs := kind.inputs()
+	for blocks := 1; blocks <= shape.blocks; blocks++ {
+		weights := Quantize(kind, random(source(), packedRows*blocks*inputs), packedRows, blocks*inputs).data
+		f.run("widenPanel", blocks, func() {
+			widenPanel(kind, f.random(blocks*shape.panel), f.bytes(weights), blocks)
+		})
+		for rows := 3; rows <= 4; rows++ {
+			stride := blocks * shape.words * rows
+			f.run("widenActivations", blocks, func() {
+				widenActivations(inputs, f.random(stride+2*superCols/inputs*(4-rows)), f.random(blocks*formats[kind].words*rows), blocks, rows)
 			})
-			for rows := 3; rows <= 4; rows++ {
-				stride := blocks * pairWords * rows
-				f.run("widenActivations", blocks, func() {
-					widenActivations(f.random(stride+2), f.random(blocks*quantWords*rows), blocks, rows)
+			const tiles, ldd = 3, 50
+			f.run("tilePairs", blocks, func() {
+				tilePairs(&pairSpan{
+					dst: f.random((tiles*rows-1)*ldd + packedRows), ldd: ldd, inputs: inputs, w: f.random(blocks * shape.panel),
+					act: f.random(tiles * stride), stride: stride, blocks: blocks, tiles: tiles, rows: rows,
 				})
-				const tiles, ldd = 3, 50
-				f.run("tilePairs", blocks, func() {
-					tilePairs(&pairSpan{
-						dst: f.random((tiles*rows-1)*ldd + packedRows), ldd: ldd, w: f.random(blocks * pairPanelWords),
-						act: f.random(tiles * stride), stride: stride, blocks: blocks, tiles: tiles, rows: rows,
+			})
+		}
+	}
+}
+
+// TestSquaresStayInside: the same of products on AMX.
+func TestSquaresStayInside(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		if !k.amx {
+			return
+		}
+		f := &fence{t: t}
+		const ldd = 100
+		for blocks := 1; blocks < 4; blocks++ {
+			for panels := 1; panels < 5; panels++ {
+				for squares := 1; squares < 3; squares++ {
+					f.run("tileSquares", blocks, func() {
+						var room squareScratch
+						tileSquares(&squareSpan{
+							dst: f.random((squares*squareRows-1)*ldd + panels*packedRows), ldd: ldd, w: f.bytes(make([]byte, panels*blocks*formats[Q8W].bytes)),
+							act: f.random(squares * blocks * squareWords), stride: blocks * squareWords, blocks: blocks, panels: panels, squares: squares, room: room.aligned(),
+						})
 					})
-				})
+				}
 			}
 		}
 	})
@@ -171,7 +202,7 @@ func (f *fence) span(kind Kind, blocks, rows int) *span {
 	return &span{
 		dst: f.random((rows-1)*ldd + panels*packedRows), ldd: ldd,
 		w:      f.bytes(make([]byte, panels*blocks*formats[kind].bytes)),
-		act:    f.random(blocks*formats[kind].cols/superCols*formats[kind].words*rows + slack),
+		act:    f.random(blocks*formats[kind].cols/kind.inputs()*formats[kind].words*rows + slack),
 		blocks: blocks, panels: panels, rows: rows,
 	}
 }

@@ -39,11 +39,19 @@ var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "a
 //
 // NaN and infinity follow IEEE 754 through the stated formula: a NaN operand of an
 // output's formula makes that output NaN.
-type Kernels struct{ isa isa }
+type Kernels struct {
+	isa isa
+	amx bool // products with Q8W weights use AMX
+}
 
-// Name returns the name of the instruction set: "generic", "avx2", "avx512", "neon"
-// or "dotprod".
-func (k *Kernels) Name() string { return isaNames[k.isa] }
+// Name returns the name of the instruction set: "generic", "avx2", "avx512", "amx" (which is
+// AVX-512 and AMX), "neon" or "dotprod".
+func (k *Kernels) Name() string {
+	if k.amx {
+		return "amx"
+	}
+	return isaNames[k.isa]
+}
 
 // Implementations returns the implementations that this CPU can run, generic first,
 // fastest last.
@@ -52,13 +60,16 @@ func Implementations() []*Kernels {
 	for _, i := range supported() {
 		list = append(list, &Kernels{isa: i})
 	}
+	if best := list[len(list)-1].isa; best == isaAVX512 && hasAMX() {
+		list = append(list, &Kernels{isa: best, amx: true})
+	}
 	return list
 }
 
 // Best returns the fastest implementation that this CPU can run.
 func Best() *Kernels {
-	list := supported()
-	return &Kernels{isa: list[len(list)-1]}
+	list := Implementations()
+	return list[len(list)-1]
 }
 
 // ByName returns the implementation with the given name, if this CPU can run it.

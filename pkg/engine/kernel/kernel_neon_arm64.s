@@ -6238,21 +6238,22 @@ loop430:
 	FLDPQ 32(R1), (F2, F3)
 	FLDPQ 64(R1), (F4, F5)
 	FLDPQ 96(R1), (F6, F7)
-	WORD $0x4ea0f808 // fabs v8.4s, v0.4s
-	WORD $0x4ea0f829 // fabs v9.4s, v1.4s
-	WORD $0x4ea0f84a // fabs v10.4s, v2.4s
-	WORD $0x4ea0f86b // fabs v11.4s, v3.4s
-	WORD $0x4ea0f88c // fabs v12.4s, v4.4s
-	WORD $0x4ea0f8ad // fabs v13.4s, v5.4s
-	WORD $0x4ea0f8ce // fabs v14.4s, v6.4s
-	WORD $0x4ea0f8ef // fabs v15.4s, v7.4s
-	VUMAX V12.S4, V8.S4, V8.S4
-	VUMAX V13.S4, V9.S4, V9.S4
-	VUMAX V14.S4, V10.S4, V10.S4
-	VUMAX V15.S4, V11.S4, V11.S4
-	VUMAX V10.S4, V8.S4, V8.S4
-	VUMAX V11.S4, V9.S4, V9.S4
-	VUMAX V9.S4, V8.S4, V8.S4
+	WORD $0x4ea0f810 // fabs v16.4s, v0.4s
+	WORD $0x4ea0f831 // fabs v17.4s, v1.4s
+	WORD $0x4ea0f852 // fabs v18.4s, v2.4s
+	WORD $0x4ea0f873 // fabs v19.4s, v3.4s
+	WORD $0x4ea0f894 // fabs v20.4s, v4.4s
+	WORD $0x4ea0f8b5 // fabs v21.4s, v5.4s
+	WORD $0x4ea0f8d6 // fabs v22.4s, v6.4s
+	WORD $0x4ea0f8f7 // fabs v23.4s, v7.4s
+	VUMAX V20.S4, V16.S4, V16.S4
+	VUMAX V21.S4, V17.S4, V17.S4
+	VUMAX V22.S4, V18.S4, V18.S4
+	VUMAX V23.S4, V19.S4, V19.S4
+	VUMAX V18.S4, V16.S4, V16.S4
+	VUMAX V19.S4, V17.S4, V17.S4
+	VUMAX V17.S4, V16.S4, V16.S4
+	VMOV V16.B16, V8.B16
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
@@ -6263,6 +6264,7 @@ loop430:
 	FDIVS F31, F8, F9
 	FMOVS F9, 64(R0)
 	FDIVS F8, F31, F9
+	VMOVI $0, V10.B16
 	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
 	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
 	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
@@ -6286,8 +6288,7 @@ loop430:
 	VADD V18.S4, V16.S4, V16.S4
 	VADD V19.S4, V17.S4, V17.S4
 	VADD V17.S4, V16.S4, V16.S4
-	VADDV V16.S4, V16
-	VMOV V16.S[0], R3
+	VADD V16.S4, V10.S4, V10.S4
 	VUZP1 V1.H8, V0.H8, V0.H8
 	VUZP1 V3.H8, V2.H8, V1.H8
 	VUZP1 V5.H8, V4.H8, V2.H8
@@ -6295,6 +6296,8 @@ loop430:
 	VUZP1 V1.B16, V0.B16, V0.B16
 	VUZP1 V3.B16, V2.B16, V1.B16
 	FSTPQ (F0, F1), (R0)
+	VADDV V10.S4, V10
+	VMOV V10.S[0], R3
 	NEG R3<<3, R3
 	MOVW R3, 80(R0)
 	LSL $4, R3
@@ -6322,21 +6325,22 @@ done434:
 	FLDPQ 160(R1), (F2, F3)
 	FLDPQ 192(R1), (F4, F5)
 	FLDPQ 224(R1), (F6, F7)
-	WORD $0x4ea0f808 // fabs v8.4s, v0.4s
-	WORD $0x4ea0f829 // fabs v9.4s, v1.4s
-	WORD $0x4ea0f84a // fabs v10.4s, v2.4s
-	WORD $0x4ea0f86b // fabs v11.4s, v3.4s
-	WORD $0x4ea0f88c // fabs v12.4s, v4.4s
-	WORD $0x4ea0f8ad // fabs v13.4s, v5.4s
-	WORD $0x4ea0f8ce // fabs v14.4s, v6.4s
-	WORD $0x4ea0f8ef // fabs v15.4s, v7.4s
-	VUMAX V12.S4, V8.S4, V8.S4
-	VUMAX V13.S4, V9.S4, V9.S4
-	VUMAX V14.S4, V10.S4, V10.S4
-	VUMAX V15.S4, V11.S4, V11.S4
-	VUMAX V10.S4, V8.S4, V8.S4
-	VUMAX V11.S4, V9.S4, V9.S4
-	VUMAX V9.S4, V8.S4, V8.S4
+	WORD $0x4ea0f810 // fabs v16.4s, v0.4s
+	WORD $0x4ea0f831 // fabs v17.4s, v1.4s
+	WORD $0x4ea0f852 // fabs v18.4s, v2.4s
+	WORD $0x4ea0f873 // fabs v19.4s, v3.4s
+	WORD $0x4ea0f894 // fabs v20.4s, v4.4s
+	WORD $0x4ea0f8b5 // fabs v21.4s, v5.4s
+	WORD $0x4ea0f8d6 // fabs v22.4s, v6.4s
+	WORD $0x4ea0f8f7 // fabs v23.4s, v7.4s
+	VUMAX V20.S4, V16.S4, V16.S4
+	VUMAX V21.S4, V17.S4, V17.S4
+	VUMAX V22.S4, V18.S4, V18.S4
+	VUMAX V23.S4, V19.S4, V19.S4
+	VUMAX V18.S4, V16.S4, V16.S4
+	VUMAX V19.S4, V17.S4, V17.S4
+	VUMAX V17.S4, V16.S4, V16.S4
+	VMOV V16.B16, V8.B16
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
@@ -6347,6 +6351,7 @@ done434:
 	FDIVS F31, F8, F9
 	FMOVS F9, 68(R0)
 	FDIVS F8, F31, F9
+	VMOVI $0, V10.B16
 	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
 	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
 	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
@@ -6370,8 +6375,7 @@ done434:
 	VADD V18.S4, V16.S4, V16.S4
 	VADD V19.S4, V17.S4, V17.S4
 	VADD V17.S4, V16.S4, V16.S4
-	VADDV V16.S4, V16
-	VMOV V16.S[0], R3
+	VADD V16.S4, V10.S4, V10.S4
 	VUZP1 V1.H8, V0.H8, V0.H8
 	VUZP1 V3.H8, V2.H8, V1.H8
 	VUZP1 V5.H8, V4.H8, V2.H8
@@ -6379,6 +6383,8 @@ done434:
 	VUZP1 V1.B16, V0.B16, V0.B16
 	VUZP1 V3.B16, V2.B16, V1.B16
 	FSTPQ (F0, F1), 32(R0)
+	VADDV V10.S4, V10
+	VMOV V10.S[0], R3
 	NEG R3<<3, R3
 	MOVW R3, 84(R0)
 	LSL $4, R3
@@ -6410,6 +6416,283 @@ end431:
 	ADD $1, R2
 	RET
 
+// func quantizeWideNEON(dst, x *float32, blocks int)
+TEXT ·quantizeWideNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD blocks+16(FP), R2
+	MOVD $127, R3
+	SCVTFS R3, F31
+	SUBS $1, R2, R2
+	BLT end439
+loop438:
+	FLDPQ (R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 96(R1), (F6, F7)
+	WORD $0x4ea0f810 // fabs v16.4s, v0.4s
+	WORD $0x4ea0f831 // fabs v17.4s, v1.4s
+	WORD $0x4ea0f852 // fabs v18.4s, v2.4s
+	WORD $0x4ea0f873 // fabs v19.4s, v3.4s
+	WORD $0x4ea0f894 // fabs v20.4s, v4.4s
+	WORD $0x4ea0f8b5 // fabs v21.4s, v5.4s
+	WORD $0x4ea0f8d6 // fabs v22.4s, v6.4s
+	WORD $0x4ea0f8f7 // fabs v23.4s, v7.4s
+	VUMAX V20.S4, V16.S4, V16.S4
+	VUMAX V21.S4, V17.S4, V17.S4
+	VUMAX V22.S4, V18.S4, V18.S4
+	VUMAX V23.S4, V19.S4, V19.S4
+	VUMAX V18.S4, V16.S4, V16.S4
+	VUMAX V19.S4, V17.S4, V17.S4
+	VUMAX V17.S4, V16.S4, V16.S4
+	VMOV V16.B16, V8.B16
+	FLDPQ 128(R1), (F0, F1)
+	FLDPQ 160(R1), (F2, F3)
+	FLDPQ 192(R1), (F4, F5)
+	FLDPQ 224(R1), (F6, F7)
+	WORD $0x4ea0f810 // fabs v16.4s, v0.4s
+	WORD $0x4ea0f831 // fabs v17.4s, v1.4s
+	WORD $0x4ea0f852 // fabs v18.4s, v2.4s
+	WORD $0x4ea0f873 // fabs v19.4s, v3.4s
+	WORD $0x4ea0f894 // fabs v20.4s, v4.4s
+	WORD $0x4ea0f8b5 // fabs v21.4s, v5.4s
+	WORD $0x4ea0f8d6 // fabs v22.4s, v6.4s
+	WORD $0x4ea0f8f7 // fabs v23.4s, v7.4s
+	VUMAX V20.S4, V16.S4, V16.S4
+	VUMAX V21.S4, V17.S4, V17.S4
+	VUMAX V22.S4, V18.S4, V18.S4
+	VUMAX V23.S4, V19.S4, V19.S4
+	VUMAX V18.S4, V16.S4, V16.S4
+	VUMAX V19.S4, V17.S4, V17.S4
+	VUMAX V17.S4, V16.S4, V16.S4
+	VUMAX V16.S4, V8.S4, V8.S4
+	FLDPQ 256(R1), (F0, F1)
+	FLDPQ 288(R1), (F2, F3)
+	FLDPQ 320(R1), (F4, F5)
+	FLDPQ 352(R1), (F6, F7)
+	WORD $0x4ea0f810 // fabs v16.4s, v0.4s
+	WORD $0x4ea0f831 // fabs v17.4s, v1.4s
+	WORD $0x4ea0f852 // fabs v18.4s, v2.4s
+	WORD $0x4ea0f873 // fabs v19.4s, v3.4s
+	WORD $0x4ea0f894 // fabs v20.4s, v4.4s
+	WORD $0x4ea0f8b5 // fabs v21.4s, v5.4s
+	WORD $0x4ea0f8d6 // fabs v22.4s, v6.4s
+	WORD $0x4ea0f8f7 // fabs v23.4s, v7.4s
+	VUMAX V20.S4, V16.S4, V16.S4
+	VUMAX V21.S4, V17.S4, V17.S4
+	VUMAX V22.S4, V18.S4, V18.S4
+	VUMAX V23.S4, V19.S4, V19.S4
+	VUMAX V18.S4, V16.S4, V16.S4
+	VUMAX V19.S4, V17.S4, V17.S4
+	VUMAX V17.S4, V16.S4, V16.S4
+	VUMAX V16.S4, V8.S4, V8.S4
+	FLDPQ 384(R1), (F0, F1)
+	FLDPQ 416(R1), (F2, F3)
+	FLDPQ 448(R1), (F4, F5)
+	FLDPQ 480(R1), (F6, F7)
+	WORD $0x4ea0f810 // fabs v16.4s, v0.4s
+	WORD $0x4ea0f831 // fabs v17.4s, v1.4s
+	WORD $0x4ea0f852 // fabs v18.4s, v2.4s
+	WORD $0x4ea0f873 // fabs v19.4s, v3.4s
+	WORD $0x4ea0f894 // fabs v20.4s, v4.4s
+	WORD $0x4ea0f8b5 // fabs v21.4s, v5.4s
+	WORD $0x4ea0f8d6 // fabs v22.4s, v6.4s
+	WORD $0x4ea0f8f7 // fabs v23.4s, v7.4s
+	VUMAX V20.S4, V16.S4, V16.S4
+	VUMAX V21.S4, V17.S4, V17.S4
+	VUMAX V22.S4, V18.S4, V18.S4
+	VUMAX V23.S4, V19.S4, V19.S4
+	VUMAX V18.S4, V16.S4, V16.S4
+	VUMAX V19.S4, V17.S4, V17.S4
+	VUMAX V17.S4, V16.S4, V16.S4
+	VUMAX V16.S4, V8.S4, V8.S4
+	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
+	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
+	VMOV V8.S[0], R3
+	CMP $0x7f800000, R3
+	BHS strange441
+	CMP $0x0d800000, R3
+	BLO zero440
+	FDIVS F31, F8, F9
+	FMOVS F9, 128(R0)
+	FDIVS F8, F31, F9
+	VMOVI $0, V10.B16
+	FLDPQ (R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	FLDPQ 64(R1), (F4, F5)
+	FLDPQ 96(R1), (F6, F7)
+	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
+	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
+	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f899042 // fmul v2.4s, v2.4s, v9.s[0]
+	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
+	WORD $0x4f899063 // fmul v3.4s, v3.4s, v9.s[0]
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	WORD $0x4f899084 // fmul v4.4s, v4.4s, v9.s[0]
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
+	WORD $0x4f8990a5 // fmul v5.4s, v5.4s, v9.s[0]
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD $0x4f8990c6 // fmul v6.4s, v6.4s, v9.s[0]
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
+	WORD $0x4f8990e7 // fmul v7.4s, v7.4s, v9.s[0]
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	VADD V4.S4, V0.S4, V16.S4
+	VADD V5.S4, V1.S4, V17.S4
+	VADD V6.S4, V2.S4, V18.S4
+	VADD V7.S4, V3.S4, V19.S4
+	VADD V18.S4, V16.S4, V16.S4
+	VADD V19.S4, V17.S4, V17.S4
+	VADD V17.S4, V16.S4, V16.S4
+	VADD V16.S4, V10.S4, V10.S4
+	VUZP1 V1.H8, V0.H8, V0.H8
+	VUZP1 V3.H8, V2.H8, V1.H8
+	VUZP1 V5.H8, V4.H8, V2.H8
+	VUZP1 V7.H8, V6.H8, V3.H8
+	VUZP1 V1.B16, V0.B16, V0.B16
+	VUZP1 V3.B16, V2.B16, V1.B16
+	FSTPQ (F0, F1), (R0)
+	FLDPQ 128(R1), (F0, F1)
+	FLDPQ 160(R1), (F2, F3)
+	FLDPQ 192(R1), (F4, F5)
+	FLDPQ 224(R1), (F6, F7)
+	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
+	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
+	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f899042 // fmul v2.4s, v2.4s, v9.s[0]
+	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
+	WORD $0x4f899063 // fmul v3.4s, v3.4s, v9.s[0]
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	WORD $0x4f899084 // fmul v4.4s, v4.4s, v9.s[0]
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
+	WORD $0x4f8990a5 // fmul v5.4s, v5.4s, v9.s[0]
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD $0x4f8990c6 // fmul v6.4s, v6.4s, v9.s[0]
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
+	WORD $0x4f8990e7 // fmul v7.4s, v7.4s, v9.s[0]
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	VADD V4.S4, V0.S4, V16.S4
+	VADD V5.S4, V1.S4, V17.S4
+	VADD V6.S4, V2.S4, V18.S4
+	VADD V7.S4, V3.S4, V19.S4
+	VADD V18.S4, V16.S4, V16.S4
+	VADD V19.S4, V17.S4, V17.S4
+	VADD V17.S4, V16.S4, V16.S4
+	VADD V16.S4, V10.S4, V10.S4
+	VUZP1 V1.H8, V0.H8, V0.H8
+	VUZP1 V3.H8, V2.H8, V1.H8
+	VUZP1 V5.H8, V4.H8, V2.H8
+	VUZP1 V7.H8, V6.H8, V3.H8
+	VUZP1 V1.B16, V0.B16, V0.B16
+	VUZP1 V3.B16, V2.B16, V1.B16
+	FSTPQ (F0, F1), 32(R0)
+	FLDPQ 256(R1), (F0, F1)
+	FLDPQ 288(R1), (F2, F3)
+	FLDPQ 320(R1), (F4, F5)
+	FLDPQ 352(R1), (F6, F7)
+	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
+	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
+	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f899042 // fmul v2.4s, v2.4s, v9.s[0]
+	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
+	WORD $0x4f899063 // fmul v3.4s, v3.4s, v9.s[0]
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	WORD $0x4f899084 // fmul v4.4s, v4.4s, v9.s[0]
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
+	WORD $0x4f8990a5 // fmul v5.4s, v5.4s, v9.s[0]
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD $0x4f8990c6 // fmul v6.4s, v6.4s, v9.s[0]
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
+	WORD $0x4f8990e7 // fmul v7.4s, v7.4s, v9.s[0]
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	VADD V4.S4, V0.S4, V16.S4
+	VADD V5.S4, V1.S4, V17.S4
+	VADD V6.S4, V2.S4, V18.S4
+	VADD V7.S4, V3.S4, V19.S4
+	VADD V18.S4, V16.S4, V16.S4
+	VADD V19.S4, V17.S4, V17.S4
+	VADD V17.S4, V16.S4, V16.S4
+	VADD V16.S4, V10.S4, V10.S4
+	VUZP1 V1.H8, V0.H8, V0.H8
+	VUZP1 V3.H8, V2.H8, V1.H8
+	VUZP1 V5.H8, V4.H8, V2.H8
+	VUZP1 V7.H8, V6.H8, V3.H8
+	VUZP1 V1.B16, V0.B16, V0.B16
+	VUZP1 V3.B16, V2.B16, V1.B16
+	FSTPQ (F0, F1), 64(R0)
+	FLDPQ 384(R1), (F0, F1)
+	FLDPQ 416(R1), (F2, F3)
+	FLDPQ 448(R1), (F4, F5)
+	FLDPQ 480(R1), (F6, F7)
+	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
+	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
+	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f899042 // fmul v2.4s, v2.4s, v9.s[0]
+	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
+	WORD $0x4f899063 // fmul v3.4s, v3.4s, v9.s[0]
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	WORD $0x4f899084 // fmul v4.4s, v4.4s, v9.s[0]
+	WORD $0x4e21a884 // fcvtns v4.4s, v4.4s
+	WORD $0x4f8990a5 // fmul v5.4s, v5.4s, v9.s[0]
+	WORD $0x4e21a8a5 // fcvtns v5.4s, v5.4s
+	WORD $0x4f8990c6 // fmul v6.4s, v6.4s, v9.s[0]
+	WORD $0x4e21a8c6 // fcvtns v6.4s, v6.4s
+	WORD $0x4f8990e7 // fmul v7.4s, v7.4s, v9.s[0]
+	WORD $0x4e21a8e7 // fcvtns v7.4s, v7.4s
+	VADD V4.S4, V0.S4, V16.S4
+	VADD V5.S4, V1.S4, V17.S4
+	VADD V6.S4, V2.S4, V18.S4
+	VADD V7.S4, V3.S4, V19.S4
+	VADD V18.S4, V16.S4, V16.S4
+	VADD V19.S4, V17.S4, V17.S4
+	VADD V17.S4, V16.S4, V16.S4
+	VADD V16.S4, V10.S4, V10.S4
+	VUZP1 V1.H8, V0.H8, V0.H8
+	VUZP1 V3.H8, V2.H8, V1.H8
+	VUZP1 V5.H8, V4.H8, V2.H8
+	VUZP1 V7.H8, V6.H8, V3.H8
+	VUZP1 V1.B16, V0.B16, V0.B16
+	VUZP1 V3.B16, V2.B16, V1.B16
+	FSTPQ (F0, F1), 96(R0)
+	VADDV V10.S4, V10
+	VMOV V10.S[0], R3
+	NEG R3<<3, R3
+	LSL $4, R3
+	MOVW R3, 132(R0)
+	B done442
+strange441:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	FSTPQ (F0, F1), (R0)
+	FSTPQ (F0, F1), 32(R0)
+	FSTPQ (F0, F1), 64(R0)
+	FSTPQ (F0, F1), 96(R0)
+	MOVD $0x7fc00000, R3
+	MOVW R3, 128(R0)
+	MOVW ZR, 132(R0)
+	B done442
+zero440:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	FSTPQ (F0, F1), (R0)
+	FSTPQ (F0, F1), 32(R0)
+	FSTPQ (F0, F1), 64(R0)
+	FSTPQ (F0, F1), 96(R0)
+	MOVD $0, R3
+	MOVW R3, 128(R0)
+	MOVW ZR, 132(R0)
+done442:
+	ADD $512, R1
+	ADD $136, R0
+	SUBS $1, R2, R2
+	BGE loop438
+end439:
+	ADD $1, R2
+	RET
+
 // func tileQ8NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 TEXT ·tileQ8NEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -6421,21 +6704,21 @@ TEXT ·tileQ8NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows438
+	BEQ rows443
 	CMP $3, R6
-	BEQ rows439
+	BEQ rows444
 	CMP $2, R6
-	BEQ rows440
+	BEQ rows445
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end442
-loop441:
+	BLT end447
+loop446:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk443:
+chunk448:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -6446,21 +6729,21 @@ chunk443:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh446
+	CBZ R23, fresh451
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start447
-fresh446:
+	B start452
+fresh451:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start447:
-superblock445:
+start452:
+superblock450:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block448:
+block453:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -6670,16 +6953,16 @@ block448:
 	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
 	VFMLA V25.S4, V11.S4, V3.S4
 	ADD $512, R10
-	ADD $32, R11
 	ADD $32, R12
+	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block448
+	BNE block453
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock445
+	BNE superblock450
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -6687,24 +6970,24 @@ block448:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk443
+	BNE chunk448
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop441
-end442:
+	BGE loop446
+end447:
 	ADD $1, R5
 	RET
-rows440:
+rows445:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end450
-loop449:
+	BLT end455
+loop454:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk451:
+chunk456:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -6715,15 +6998,15 @@ chunk451:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh454
+	CBZ R23, fresh459
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start455
-fresh454:
+	B start460
+fresh459:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6732,11 +7015,11 @@ fresh454:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start455:
-superblock453:
+start460:
+superblock458:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block456:
+block461:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7100,16 +7383,16 @@ block456:
 	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
 	VFMLA V25.S4, V15.S4, V7.S4
 	ADD $512, R10
-	ADD $32, R11
 	ADD $64, R12
+	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block456
+	BNE block461
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock453
+	BNE superblock458
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -7120,24 +7403,24 @@ block456:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk451
+	BNE chunk456
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop449
-end450:
+	BGE loop454
+end455:
 	ADD $1, R5
 	RET
-rows439:
+rows444:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end458
-loop457:
+	BLT end463
+loop462:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk459:
+chunk464:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7145,31 +7428,31 @@ chunk459:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass460:
+pass465:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh462
+	CBZ R23, fresh467
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start463
-fresh462:
+	B start468
+fresh467:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start463:
-superblock461:
+start468:
+superblock466:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block464:
+block469:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7445,16 +7728,16 @@ block464:
 	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
 	VFMLA V25.S4, V13.S4, V5.S4
 	ADD $512, R10
-	ADD $32, R11
 	ADD $96, R12
+	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block464
+	BNE block469
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock461
+	BNE superblock466
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -7465,29 +7748,29 @@ block464:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass460
+	BNE pass465
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk459
+	BNE chunk464
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop457
-end458:
+	BGE loop462
+end463:
 	ADD $1, R5
 	RET
-rows438:
+rows443:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end466
-loop465:
+	BLT end471
+loop470:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk467:
+chunk472:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7495,12 +7778,12 @@ chunk467:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass468:
+pass473:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh470
+	CBZ R23, fresh475
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -7509,8 +7792,8 @@ pass468:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start471
-fresh470:
+	B start476
+fresh475:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -7519,11 +7802,11 @@ fresh470:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start471:
-superblock469:
+start476:
+superblock474:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block472:
+block477:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7881,16 +8164,16 @@ block472:
 	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
 	VFMLA V25.S4, V15.S4, V7.S4
 	ADD $512, R10
-	ADD $32, R11
 	ADD $128, R12
+	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block472
+	BNE block477
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock469
+	BNE superblock474
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -7903,16 +8186,16 @@ block472:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass468
+	BNE pass473
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk467
+	BNE chunk472
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop465
-end466:
+	BGE loop470
+end471:
 	ADD $1, R5
 	RET
 
@@ -7927,21 +8210,21 @@ TEXT ·tileQ4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows473
+	BEQ rows478
 	CMP $3, R6
-	BEQ rows474
+	BEQ rows479
 	CMP $2, R6
-	BEQ rows475
+	BEQ rows480
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end477
-loop476:
+	BLT end482
+loop481:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk478:
+chunk483:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7952,21 +8235,21 @@ chunk478:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh481
+	CBZ R23, fresh486
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start482
-fresh481:
+	B start487
+fresh486:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start482:
-superblock480:
+start487:
+superblock485:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block483:
+block488:
 	FMOVQ 16(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8170,16 +8453,16 @@ block483:
 	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
 	VFMLA V25.S4, V11.S4, V3.S4
 	ADD $256, R10
-	ADD $32, R11
 	ADD $32, R12
+	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block483
+	BNE block488
 	ADD $64, R10
 	ADD $512, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock480
+	BNE superblock485
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8187,24 +8470,24 @@ block483:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk478
+	BNE chunk483
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop476
-end477:
+	BGE loop481
+end482:
 	ADD $1, R5
 	RET
-rows475:
+rows480:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end485
-loop484:
+	BLT end490
+loop489:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk486:
+chunk491:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8215,15 +8498,15 @@ chunk486:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh489
+	CBZ R23, fresh494
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start490
-fresh489:
+	B start495
+fresh494:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -8232,11 +8515,11 @@ fresh489:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start490:
-superblock488:
+start495:
+superblock493:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block491:
+block496:
 	FMOVQ 32(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8594,16 +8877,16 @@ block491:
 	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
 	VFMLA V25.S4, V15.S4, V7.S4
 	ADD $256, R10
-	ADD $32, R11
 	ADD $64, R12
+	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block491
+	BNE block496
 	ADD $64, R10
 	ADD $512, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock488
+	BNE superblock493
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8614,24 +8897,24 @@ block491:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk486
+	BNE chunk491
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop484
-end485:
+	BGE loop489
+end490:
 	ADD $1, R5
 	RET
-rows474:
+rows479:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end493
-loop492:
+	BLT end498
+loop497:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk494:
+chunk499:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8639,31 +8922,31 @@ chunk494:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass495:
+pass500:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh497
+	CBZ R23, fresh502
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start498
-fresh497:
+	B start503
+fresh502:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start498:
-superblock496:
+start503:
+superblock501:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block499:
+block504:
 	FMOVQ 48(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8937,16 +9220,16 @@ block499:
 	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
 	VFMLA V25.S4, V13.S4, V5.S4
 	ADD $256, R10
-	ADD $32, R11
 	ADD $96, R12
+	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block499
+	BNE block504
 	ADD $64, R10
 	ADD $512, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock496
+	BNE superblock501
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -8957,29 +9240,29 @@ block499:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass495
+	BNE pass500
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk494
+	BNE chunk499
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop492
-end493:
+	BGE loop497
+end498:
 	ADD $1, R5
 	RET
-rows473:
+rows478:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end501
-loop500:
+	BLT end506
+loop505:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk502:
+chunk507:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8987,12 +9270,12 @@ chunk502:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass503:
+pass508:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh505
+	CBZ R23, fresh510
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -9001,8 +9284,8 @@ pass503:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start506
-fresh505:
+	B start511
+fresh510:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9011,11 +9294,11 @@ fresh505:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start506:
-superblock504:
+start511:
+superblock509:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block507:
+block512:
 	FMOVQ 64(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -9371,16 +9654,16 @@ block507:
 	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
 	VFMLA V25.S4, V15.S4, V7.S4
 	ADD $256, R10
-	ADD $32, R11
 	ADD $128, R12
+	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block507
+	BNE block512
 	ADD $64, R10
 	ADD $512, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock504
+	BNE superblock509
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9393,16 +9676,1538 @@ block507:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass503
+	BNE pass508
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk502
+	BNE chunk507
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop500
-end501:
+	BGE loop505
+end506:
+	ADD $1, R5
+	RET
+
+// func tileQ8WNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+TEXT ·tileQ8WNEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD ldd+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD act+24(FP), R3
+	MOVD blocks+32(FP), R4
+	MOVD panels+40(FP), R5
+	MOVD rows+48(FP), R6
+	LSL $2, R1
+	CMP $4, R6
+	BEQ rows513
+	CMP $3, R6
+	BEQ rows514
+	CMP $2, R6
+	BEQ rows515
+	VMOVI $0x80, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end517
+loop516:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk518:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $2048, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh521
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	B start522
+fresh521:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+start522:
+superblock520:
+	ADD $128, R12, R13
+	MOVD $1, R19
+block523:
+	VMOV V30.B16, V8.B16
+	VMOV V30.B16, V9.B16
+	VMOV V30.B16, V10.B16
+	VMOV V30.B16, V11.B16
+	MOVD $4, R25
+part524:
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	FLDPQ 160(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	FLDPQ 224(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 256(R10), (F16, F17)
+	FLDPQ 288(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 320(R10), (F16, F17)
+	FLDPQ 352(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 384(R10), (F16, F17)
+	FLDPQ 416(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FLDPQ 448(R10), (F16, F17)
+	FLDPQ 480(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	ADD $512, R10
+	ADD $32, R12
+	SUBS $1, R25, R25
+	BNE part524
+	FLDPQ (R11), (F26, F27)
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	WORD $0x0e217b72 // fcvtl v18.4s, v27.4h
+	WORD $0x4e217b73 // fcvtl2 v19.4s, v27.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4f949258 // fmul v24.4s, v18.4s, v20.s[0]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4f949279 // fmul v25.4s, v19.4s, v20.s[0]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	ADD $32, R11
+	ADD $4, R13
+	SUBS $1, R19, R19
+	BNE block523
+	ADD $64, R10
+	ADD $2080, R11
+	ADD $8, R12
+	SUBS $1, R14, R14
+	BNE superblock520
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk518
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop516
+end517:
+	ADD $1, R5
+	RET
+rows515:
+	VMOVI $0x80, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end526
+loop525:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk527:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $2048, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh530
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	B start531
+fresh530:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+start531:
+superblock529:
+	ADD $256, R12, R13
+	MOVD $1, R19
+block532:
+	VMOV V30.B16, V8.B16
+	VMOV V30.B16, V9.B16
+	VMOV V30.B16, V10.B16
+	VMOV V30.B16, V11.B16
+	VMOV V30.B16, V12.B16
+	VMOV V30.B16, V13.B16
+	VMOV V30.B16, V14.B16
+	VMOV V30.B16, V15.B16
+	MOVD $4, R25
+part533:
+	FLDPQ (R10), (F16, F17)
+	FLDPQ 32(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	FLDPQ 96(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	FLDPQ 160(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	FLDPQ 224(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 256(R10), (F16, F17)
+	FLDPQ 288(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ 32(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 320(R10), (F16, F17)
+	FLDPQ 352(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 384(R10), (F16, F17)
+	FLDPQ 416(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	FMOVQ 48(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 448(R10), (F16, F17)
+	FLDPQ 480(R10), (F18, F19)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VEOR V31.B16, V18.B16, V18.B16
+	VEOR V31.B16, V19.B16, V19.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	WORD $0x0e3ac25b // smull v27.8h, v18.8b, v26.8b
+	WORD $0x4e3ac25c // smull2 v28.8h, v18.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac27b // smull v27.8h, v19.8b, v26.8b
+	WORD $0x4e3ac27c // smull2 v28.8h, v19.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	ADD $512, R10
+	ADD $64, R12
+	SUBS $1, R25, R25
+	BNE part533
+	FLDPQ (R11), (F26, F27)
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	WORD $0x0e217b72 // fcvtl v18.4s, v27.4h
+	WORD $0x4e217b73 // fcvtl2 v19.4s, v27.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4f949258 // fmul v24.4s, v18.4s, v20.s[0]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4f949279 // fmul v25.4s, v19.4s, v20.s[0]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	WORD $0x4fb49258 // fmul v24.4s, v18.4s, v20.s[1]
+	WORD $0x4ebed5ce // fsub v14.4s, v14.4s, v30.4s
+	VFMLA V24.S4, V14.S4, V6.S4
+	WORD $0x4fb49279 // fmul v25.4s, v19.4s, v20.s[1]
+	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
+	VFMLA V25.S4, V15.S4, V7.S4
+	ADD $32, R11
+	ADD $8, R13
+	SUBS $1, R19, R19
+	BNE block532
+	ADD $64, R10
+	ADD $2080, R11
+	ADD $16, R12
+	SUBS $1, R14, R14
+	BNE superblock529
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk527
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop525
+end526:
+	ADD $1, R5
+	RET
+rows514:
+	VMOVI $0x80, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end535
+loop534:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk536:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $2048, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass537:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh539
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	B start540
+fresh539:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+start540:
+superblock538:
+	ADD $384, R12, R13
+	MOVD $1, R19
+block541:
+	VMOV V30.B16, V8.B16
+	VMOV V30.B16, V9.B16
+	VMOV V30.B16, V10.B16
+	VMOV V30.B16, V11.B16
+	VMOV V30.B16, V12.B16
+	VMOV V30.B16, V13.B16
+	MOVD $4, R25
+part542:
+	FLDPQ (R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FMOVQ 32(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 256(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 48(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 320(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	FMOVQ 64(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 384(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	FMOVQ 80(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	FLDPQ 448(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	ADD $512, R10
+	ADD $96, R12
+	SUBS $1, R25, R25
+	BNE part542
+	FMOVQ (R11), F26
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4f949a18 // fmul v24.4s, v16.4s, v20.s[2]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4f949a39 // fmul v25.4s, v17.4s, v20.s[2]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	ADD $32, R11
+	ADD $12, R13
+	SUBS $1, R19, R19
+	BNE block541
+	ADD $64, R10
+	ADD $2080, R11
+	ADD $24, R12
+	SUBS $1, R14, R14
+	BNE superblock538
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass537
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk536
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop534
+end535:
+	ADD $1, R5
+	RET
+rows513:
+	VMOVI $0x80, V31.B16
+	MOVD $1262485504, R15
+	VDUP R15, V30.S4
+	SUBS $1, R5, R5
+	BLT end544
+loop543:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk545:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $2048, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass546:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh548
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	B start549
+fresh548:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+start549:
+superblock547:
+	ADD $512, R12, R13
+	MOVD $1, R19
+block550:
+	VMOV V30.B16, V8.B16
+	VMOV V30.B16, V9.B16
+	VMOV V30.B16, V10.B16
+	VMOV V30.B16, V11.B16
+	VMOV V30.B16, V12.B16
+	VMOV V30.B16, V13.B16
+	VMOV V30.B16, V14.B16
+	VMOV V30.B16, V15.B16
+	MOVD $4, R25
+part551:
+	FLDPQ (R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ (R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 64(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 16(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 128(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 32(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 192(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 48(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 256(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 64(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 320(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 80(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 384(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 96(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	FLDPQ 448(R10), (F16, F17)
+	VEOR V31.B16, V16.B16, V16.B16
+	VEOR V31.B16, V17.B16, V17.B16
+	FMOVQ 112(R12), F24
+	VDUP V24.S[0], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b68 // sadalp v8.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b69 // sadalp v9.4s, v27.8h
+	VDUP V24.S[1], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6a // sadalp v10.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6b // sadalp v11.4s, v27.8h
+	VDUP V24.S[2], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6c // sadalp v12.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6d // sadalp v13.4s, v27.8h
+	VDUP V24.S[3], V26.S4
+	WORD $0x0e3ac21b // smull v27.8h, v16.8b, v26.8b
+	WORD $0x4e3ac21c // smull2 v28.8h, v16.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6e // sadalp v14.4s, v27.8h
+	WORD $0x0e3ac23b // smull v27.8h, v17.8b, v26.8b
+	WORD $0x4e3ac23c // smull2 v28.8h, v17.16b, v26.16b
+	VADDP V28.H8, V27.H8, V27.H8
+	WORD $0x4e606b6f // sadalp v15.4s, v27.8h
+	ADD $512, R10
+	ADD $128, R12
+	SUBS $1, R25, R25
+	BNE part551
+	FMOVQ (R11), F26
+	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
+	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
+	FMOVQ (R13), F20
+	WORD $0x4f949218 // fmul v24.4s, v16.4s, v20.s[0]
+	WORD $0x4ebed508 // fsub v8.4s, v8.4s, v30.4s
+	VFMLA V24.S4, V8.S4, V0.S4
+	WORD $0x4f949239 // fmul v25.4s, v17.4s, v20.s[0]
+	WORD $0x4ebed529 // fsub v9.4s, v9.4s, v30.4s
+	VFMLA V25.S4, V9.S4, V1.S4
+	WORD $0x4fb49218 // fmul v24.4s, v16.4s, v20.s[1]
+	WORD $0x4ebed54a // fsub v10.4s, v10.4s, v30.4s
+	VFMLA V24.S4, V10.S4, V2.S4
+	WORD $0x4fb49239 // fmul v25.4s, v17.4s, v20.s[1]
+	WORD $0x4ebed56b // fsub v11.4s, v11.4s, v30.4s
+	VFMLA V25.S4, V11.S4, V3.S4
+	WORD $0x4f949a18 // fmul v24.4s, v16.4s, v20.s[2]
+	WORD $0x4ebed58c // fsub v12.4s, v12.4s, v30.4s
+	VFMLA V24.S4, V12.S4, V4.S4
+	WORD $0x4f949a39 // fmul v25.4s, v17.4s, v20.s[2]
+	WORD $0x4ebed5ad // fsub v13.4s, v13.4s, v30.4s
+	VFMLA V25.S4, V13.S4, V5.S4
+	WORD $0x4fb49a18 // fmul v24.4s, v16.4s, v20.s[3]
+	WORD $0x4ebed5ce // fsub v14.4s, v14.4s, v30.4s
+	VFMLA V24.S4, V14.S4, V6.S4
+	WORD $0x4fb49a39 // fmul v25.4s, v17.4s, v20.s[3]
+	WORD $0x4ebed5ef // fsub v15.4s, v15.4s, v30.4s
+	VFMLA V25.S4, V15.S4, V7.S4
+	ADD $32, R11
+	ADD $16, R13
+	SUBS $1, R19, R19
+	BNE block550
+	ADD $64, R10
+	ADD $2080, R11
+	ADD $32, R12
+	SUBS $1, R14, R14
+	BNE superblock547
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD $32, R21
+	ADD $32, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass546
+	SUB $32, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk545
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop543
+end544:
 	ADD $1, R5
 	RET
 
@@ -9417,27 +11222,27 @@ TEXT ·tileBF16NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $8, R6
-	BEQ rows508
+	BEQ rows552
 	CMP $7, R6
-	BEQ rows509
+	BEQ rows553
 	CMP $6, R6
-	BEQ rows510
+	BEQ rows554
 	CMP $5, R6
-	BEQ rows511
+	BEQ rows555
 	CMP $4, R6
-	BEQ rows512
+	BEQ rows556
 	CMP $3, R6
-	BEQ rows513
+	BEQ rows557
 	CMP $2, R6
-	BEQ rows514
+	BEQ rows558
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end516
-loop515:
+	BLT end560
+loop559:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk517:
+chunk561:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9448,20 +11253,20 @@ chunk517:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh520
+	CBZ R23, fresh564
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start521
-fresh520:
+	B start565
+fresh564:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start521:
-superblock519:
+start565:
+superblock563:
 	MOVD $16, R19
-inputs522:
+inputs566:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -9502,9 +11307,9 @@ inputs522:
 	ADD $128, R10
 	ADD $16, R12
 	SUBS $1, R19, R19
-	BNE inputs522
+	BNE inputs566
 	SUBS $1, R14, R14
-	BNE superblock519
+	BNE superblock563
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9512,22 +11317,22 @@ inputs522:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk517
+	BNE chunk561
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop515
-end516:
+	BGE loop559
+end560:
 	ADD $1, R5
 	RET
-rows514:
+rows558:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end524
-loop523:
+	BLT end568
+loop567:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk525:
+chunk569:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9538,15 +11343,15 @@ chunk525:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh528
+	CBZ R23, fresh572
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start529
-fresh528:
+	B start573
+fresh572:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9555,10 +11360,10 @@ fresh528:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start529:
-superblock527:
+start573:
+superblock571:
 	MOVD $16, R19
-inputs530:
+inputs574:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -9616,9 +11421,9 @@ inputs530:
 	ADD $128, R10
 	ADD $32, R12
 	SUBS $1, R19, R19
-	BNE inputs530
+	BNE inputs574
 	SUBS $1, R14, R14
-	BNE superblock527
+	BNE superblock571
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9629,22 +11434,22 @@ inputs530:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk525
+	BNE chunk569
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop523
-end524:
+	BGE loop567
+end568:
 	ADD $1, R5
 	RET
-rows513:
+rows557:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end532
-loop531:
+	BLT end576
+loop575:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk533:
+chunk577:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9655,7 +11460,7 @@ chunk533:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh536
+	CBZ R23, fresh580
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -9665,8 +11470,8 @@ chunk533:
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
 	FLDPQ 32(R15), (F10, F11)
-	B start537
-fresh536:
+	B start581
+fresh580:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9679,10 +11484,10 @@ fresh536:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start537:
-superblock535:
+start581:
+superblock579:
 	MOVD $16, R19
-inputs538:
+inputs582:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -9757,9 +11562,9 @@ inputs538:
 	ADD $128, R10
 	ADD $48, R12
 	SUBS $1, R19, R19
-	BNE inputs538
+	BNE inputs582
 	SUBS $1, R14, R14
-	BNE superblock535
+	BNE superblock579
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9773,22 +11578,22 @@ inputs538:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk533
+	BNE chunk577
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop531
-end532:
+	BGE loop575
+end576:
 	ADD $1, R5
 	RET
-rows512:
+rows556:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end540
-loop539:
+	BLT end584
+loop583:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk541:
+chunk585:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9799,7 +11604,7 @@ chunk541:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh544
+	CBZ R23, fresh588
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -9812,8 +11617,8 @@ chunk541:
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
 	FLDPQ 32(R15), (F14, F15)
-	B start545
-fresh544:
+	B start589
+fresh588:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9830,10 +11635,10 @@ fresh544:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start545:
-superblock543:
+start589:
+superblock587:
 	MOVD $16, R19
-inputs546:
+inputs590:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -9925,9 +11730,9 @@ inputs546:
 	ADD $128, R10
 	ADD $64, R12
 	SUBS $1, R19, R19
-	BNE inputs546
+	BNE inputs590
 	SUBS $1, R14, R14
-	BNE superblock543
+	BNE superblock587
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9944,22 +11749,22 @@ inputs546:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk541
+	BNE chunk585
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop539
-end540:
+	BGE loop583
+end584:
 	ADD $1, R5
 	RET
-rows511:
+rows555:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end548
-loop547:
+	BLT end592
+loop591:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk549:
+chunk593:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9967,12 +11772,12 @@ chunk549:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass550:
+pass594:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh552
+	CBZ R23, fresh596
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -9983,8 +11788,8 @@ pass550:
 	FLDPQ (R15), (F6, F7)
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
-	B start553
-fresh552:
+	B start597
+fresh596:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9995,10 +11800,10 @@ fresh552:
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
-start553:
-superblock551:
+start597:
+superblock595:
 	MOVD $16, R19
-inputs554:
+inputs598:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -10057,9 +11862,9 @@ inputs554:
 	ADD $128, R10
 	ADD $80, R12
 	SUBS $1, R19, R19
-	BNE inputs554
+	BNE inputs598
 	SUBS $1, R14, R14
-	BNE superblock551
+	BNE superblock595
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -10074,27 +11879,27 @@ inputs554:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass550
+	BNE pass594
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk549
+	BNE chunk593
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop547
-end548:
+	BGE loop591
+end592:
 	ADD $1, R5
 	RET
-rows510:
+rows554:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end556
-loop555:
+	BLT end600
+loop599:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk557:
+chunk601:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10102,12 +11907,12 @@ chunk557:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass558:
+pass602:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh560
+	CBZ R23, fresh604
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -10120,8 +11925,8 @@ pass558:
 	FLDPQ (R15), (F8, F9)
 	ADD R1, R15
 	FLDPQ (R15), (F10, F11)
-	B start561
-fresh560:
+	B start605
+fresh604:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -10134,10 +11939,10 @@ fresh560:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start561:
-superblock559:
+start605:
+superblock603:
 	MOVD $16, R19
-inputs562:
+inputs606:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -10205,9 +12010,9 @@ inputs562:
 	ADD $128, R10
 	ADD $96, R12
 	SUBS $1, R19, R19
-	BNE inputs562
+	BNE inputs606
 	SUBS $1, R14, R14
-	BNE superblock559
+	BNE superblock603
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -10224,27 +12029,27 @@ inputs562:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass558
+	BNE pass602
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk557
+	BNE chunk601
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop555
-end556:
+	BGE loop599
+end600:
 	ADD $1, R5
 	RET
-rows509:
+rows553:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end564
-loop563:
+	BLT end608
+loop607:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk565:
+chunk609:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10252,12 +12057,12 @@ chunk565:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass566:
+pass610:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh568
+	CBZ R23, fresh612
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -10272,8 +12077,8 @@ pass566:
 	FLDPQ (R15), (F10, F11)
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
-	B start569
-fresh568:
+	B start613
+fresh612:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -10288,10 +12093,10 @@ fresh568:
 	VMOVI $0, V11.B16
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
-start569:
-superblock567:
+start613:
+superblock611:
 	MOVD $16, R19
-inputs570:
+inputs614:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -10368,9 +12173,9 @@ inputs570:
 	ADD $128, R10
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE inputs570
+	BNE inputs614
 	SUBS $1, R14, R14
-	BNE superblock567
+	BNE superblock611
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -10389,27 +12194,27 @@ inputs570:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass566
+	BNE pass610
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk565
+	BNE chunk609
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop563
-end564:
+	BGE loop607
+end608:
 	ADD $1, R5
 	RET
-rows508:
+rows552:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end572
-loop571:
+	BLT end616
+loop615:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk573:
+chunk617:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10417,12 +12222,12 @@ chunk573:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass574:
+pass618:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh576
+	CBZ R23, fresh620
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -10439,8 +12244,8 @@ pass574:
 	FLDPQ (R15), (F12, F13)
 	ADD R1, R15
 	FLDPQ (R15), (F14, F15)
-	B start577
-fresh576:
+	B start621
+fresh620:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -10457,10 +12262,10 @@ fresh576:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start577:
-superblock575:
+start621:
+superblock619:
 	MOVD $16, R19
-inputs578:
+inputs622:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -10546,9 +12351,9 @@ inputs578:
 	ADD $128, R10
 	ADD $128, R12
 	SUBS $1, R19, R19
-	BNE inputs578
+	BNE inputs622
 	SUBS $1, R14, R14
-	BNE superblock575
+	BNE superblock619
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -10569,16 +12374,16 @@ inputs578:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass574
+	BNE pass618
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk573
+	BNE chunk617
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop571
-end572:
+	BGE loop615
+end616:
 	ADD $1, R5
 	RET
 
@@ -10593,21 +12398,21 @@ TEXT ·tileQ2KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows579
+	BEQ rows623
 	CMP $3, R6
-	BEQ rows580
+	BEQ rows624
 	CMP $2, R6
-	BEQ rows581
+	BEQ rows625
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end583
-loop582:
+	BLT end627
+loop626:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk584:
+chunk628:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10620,22 +12425,22 @@ chunk584:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh587
+	CBZ R23, fresh631
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start588
-fresh587:
+	B start632
+fresh631:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start588:
-superblock586:
+start632:
+superblock630:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice589:
+slice633:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -11352,10 +13157,10 @@ slice589:
 	ADD $320, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice589
+	BNE slice633
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock586
+	BNE superblock630
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11363,24 +13168,24 @@ slice589:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk584
+	BNE chunk628
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop582
-end583:
+	BGE loop626
+end627:
 	ADD $1, R5
 	RET
-rows581:
+rows625:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end591
-loop590:
+	BLT end635
+loop634:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk592:
+chunk636:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11393,15 +13198,15 @@ chunk592:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh595
+	CBZ R23, fresh639
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start596
-fresh595:
+	B start640
+fresh639:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11410,12 +13215,12 @@ fresh595:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start596:
-superblock594:
+start640:
+superblock638:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice597:
+slice641:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -12504,10 +14309,10 @@ slice597:
 	ADD $320, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice597
+	BNE slice641
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock594
+	BNE superblock638
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -12518,24 +14323,24 @@ slice597:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk592
+	BNE chunk636
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop590
-end591:
+	BGE loop634
+end635:
 	ADD $1, R5
 	RET
-rows580:
+rows624:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end599
-loop598:
+	BLT end643
+loop642:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk600:
+chunk644:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12544,33 +14349,33 @@ chunk600:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass601:
+pass645:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh603
+	CBZ R23, fresh647
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start604
-fresh603:
+	B start648
+fresh647:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start604:
-superblock602:
+start648:
+superblock646:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice605:
+slice649:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -13347,10 +15152,10 @@ slice605:
 	ADD $320, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice605
+	BNE slice649
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock602
+	BNE superblock646
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -13362,29 +15167,29 @@ slice605:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass601
+	BNE pass645
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk600
+	BNE chunk644
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop598
-end599:
+	BGE loop642
+end643:
 	ADD $1, R5
 	RET
-rows579:
+rows623:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end607
-loop606:
+	BLT end651
+loop650:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk608:
+chunk652:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -13393,13 +15198,13 @@ chunk608:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass609:
+pass653:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh611
+	CBZ R23, fresh655
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -13408,8 +15213,8 @@ pass609:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start612
-fresh611:
+	B start656
+fresh655:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -13418,12 +15223,12 @@ fresh611:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start612:
-superblock610:
+start656:
+superblock654:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice613:
+slice657:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -14396,10 +16201,10 @@ slice613:
 	ADD $320, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice613
+	BNE slice657
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock610
+	BNE superblock654
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -14413,16 +16218,16 @@ slice613:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass609
+	BNE pass653
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk608
+	BNE chunk652
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop606
-end607:
+	BGE loop650
+end651:
 	ADD $1, R5
 	RET
 
@@ -14437,22 +16242,22 @@ TEXT ·tileQ3KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows614
+	BEQ rows658
 	CMP $3, R6
-	BEQ rows615
+	BEQ rows659
 	CMP $2, R6
-	BEQ rows616
+	BEQ rows660
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end618
-loop617:
+	BLT end662
+loop661:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk619:
+chunk663:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -14465,22 +16270,22 @@ chunk619:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh622
+	CBZ R23, fresh666
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start623
-fresh622:
+	B start667
+fresh666:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start623:
-superblock621:
+start667:
+superblock665:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice624:
+slice668:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -15285,10 +17090,10 @@ slice624:
 	ADD $448, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice624
+	BNE slice668
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock621
+	BNE superblock665
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -15296,25 +17101,25 @@ slice624:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk619
+	BNE chunk663
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop617
-end618:
+	BGE loop661
+end662:
 	ADD $1, R5
 	RET
-rows616:
+rows660:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end626
-loop625:
+	BLT end670
+loop669:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk627:
+chunk671:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -15327,15 +17132,15 @@ chunk627:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh630
+	CBZ R23, fresh674
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start631
-fresh630:
+	B start675
+fresh674:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -15344,12 +17149,12 @@ fresh630:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start631:
-superblock629:
+start675:
+superblock673:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice632:
+slice676:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -16494,10 +18299,10 @@ slice632:
 	ADD $448, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice632
+	BNE slice676
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock629
+	BNE superblock673
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -16508,25 +18313,25 @@ slice632:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk627
+	BNE chunk671
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop625
-end626:
+	BGE loop669
+end670:
 	ADD $1, R5
 	RET
-rows615:
+rows659:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end634
-loop633:
+	BLT end678
+loop677:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk635:
+chunk679:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -16535,33 +18340,33 @@ chunk635:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass636:
+pass680:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh638
+	CBZ R23, fresh682
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start639
-fresh638:
+	B start683
+fresh682:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start639:
-superblock637:
+start683:
+superblock681:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice640:
+slice684:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -17350,10 +19155,10 @@ slice640:
 	ADD $448, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice640
+	BNE slice684
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock637
+	BNE superblock681
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -17365,30 +19170,30 @@ slice640:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass636
+	BNE pass680
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk635
+	BNE chunk679
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop633
-end634:
+	BGE loop677
+end678:
 	ADD $1, R5
 	RET
-rows614:
+rows658:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end642
-loop641:
+	BLT end686
+loop685:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk643:
+chunk687:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -17397,13 +19202,13 @@ chunk643:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass644:
+pass688:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh646
+	CBZ R23, fresh690
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -17412,8 +19217,8 @@ pass644:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start647
-fresh646:
+	B start691
+fresh690:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -17422,12 +19227,12 @@ fresh646:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start647:
-superblock645:
+start691:
+superblock689:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice648:
+slice692:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -18396,10 +20201,10 @@ slice648:
 	ADD $448, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice648
+	BNE slice692
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock645
+	BNE superblock689
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -18413,16 +20218,16 @@ slice648:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass644
+	BNE pass688
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk643
+	BNE chunk687
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop641
-end642:
+	BGE loop685
+end686:
 	ADD $1, R5
 	RET
 
@@ -18437,21 +20242,21 @@ TEXT ·tileQ4KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows649
+	BEQ rows693
 	CMP $3, R6
-	BEQ rows650
+	BEQ rows694
 	CMP $2, R6
-	BEQ rows651
+	BEQ rows695
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end653
-loop652:
+	BLT end697
+loop696:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk654:
+chunk698:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -18464,22 +20269,22 @@ chunk654:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh657
+	CBZ R23, fresh701
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start658
-fresh657:
+	B start702
+fresh701:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start658:
-superblock656:
+start702:
+superblock700:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice659:
+slice703:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -18996,10 +20801,10 @@ slice659:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice659
+	BNE slice703
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock656
+	BNE superblock700
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -19007,24 +20812,24 @@ slice659:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk654
+	BNE chunk698
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop652
-end653:
+	BGE loop696
+end697:
 	ADD $1, R5
 	RET
-rows651:
+rows695:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end661
-loop660:
+	BLT end705
+loop704:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk662:
+chunk706:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -19037,15 +20842,15 @@ chunk662:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh665
+	CBZ R23, fresh709
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start666
-fresh665:
+	B start710
+fresh709:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -19054,12 +20859,12 @@ fresh665:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start666:
-superblock664:
+start710:
+superblock708:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice667:
+slice711:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -19892,10 +21697,10 @@ slice667:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice667
+	BNE slice711
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock664
+	BNE superblock708
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -19906,24 +21711,24 @@ slice667:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk662
+	BNE chunk706
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop660
-end661:
+	BGE loop704
+end705:
 	ADD $1, R5
 	RET
-rows650:
+rows694:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end669
-loop668:
+	BLT end713
+loop712:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk670:
+chunk714:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -19932,33 +21737,33 @@ chunk670:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass671:
+pass715:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh673
+	CBZ R23, fresh717
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start674
-fresh673:
+	B start718
+fresh717:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start674:
-superblock672:
+start718:
+superblock716:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice675:
+slice719:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -20571,10 +22376,10 @@ slice675:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice675
+	BNE slice719
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock672
+	BNE superblock716
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -20586,29 +22391,29 @@ slice675:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass671
+	BNE pass715
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk670
+	BNE chunk714
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop668
-end669:
+	BGE loop712
+end713:
 	ADD $1, R5
 	RET
-rows649:
+rows693:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end677
-loop676:
+	BLT end721
+loop720:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk678:
+chunk722:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -20617,13 +22422,13 @@ chunk678:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass679:
+pass723:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh681
+	CBZ R23, fresh725
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -20632,8 +22437,8 @@ pass679:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start682
-fresh681:
+	B start726
+fresh725:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -20642,12 +22447,12 @@ fresh681:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start682:
-superblock680:
+start726:
+superblock724:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice683:
+slice727:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -21428,10 +23233,10 @@ slice683:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice683
+	BNE slice727
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock680
+	BNE superblock724
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -21445,16 +23250,16 @@ slice683:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass679
+	BNE pass723
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk678
+	BNE chunk722
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop676
-end677:
+	BGE loop720
+end721:
 	ADD $1, R5
 	RET
 
@@ -21469,22 +23274,22 @@ TEXT ·tileQ5KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows684
+	BEQ rows728
 	CMP $3, R6
-	BEQ rows685
+	BEQ rows729
 	CMP $2, R6
-	BEQ rows686
+	BEQ rows730
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end688
-loop687:
+	BLT end732
+loop731:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk689:
+chunk733:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -21497,22 +23302,22 @@ chunk689:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh692
+	CBZ R23, fresh736
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start693
-fresh692:
+	B start737
+fresh736:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start693:
-superblock691:
+start737:
+superblock735:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice694:
+slice738:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -22245,10 +24050,10 @@ slice694:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice694
+	BNE slice738
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock691
+	BNE superblock735
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -22256,25 +24061,25 @@ slice694:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk689
+	BNE chunk733
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop687
-end688:
+	BGE loop731
+end732:
 	ADD $1, R5
 	RET
-rows686:
+rows730:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end696
-loop695:
+	BLT end740
+loop739:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk697:
+chunk741:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -22287,15 +24092,15 @@ chunk697:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh700
+	CBZ R23, fresh744
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start701
-fresh700:
+	B start745
+fresh744:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -22304,12 +24109,12 @@ fresh700:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start701:
-superblock699:
+start745:
+superblock743:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice702:
+slice746:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -23358,10 +25163,10 @@ slice702:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice702
+	BNE slice746
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock699
+	BNE superblock743
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -23372,25 +25177,25 @@ slice702:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk697
+	BNE chunk741
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop695
-end696:
+	BGE loop739
+end740:
 	ADD $1, R5
 	RET
-rows685:
+rows729:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end704
-loop703:
+	BLT end748
+loop747:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk705:
+chunk749:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -23399,33 +25204,33 @@ chunk705:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass706:
+pass750:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh708
+	CBZ R23, fresh752
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start709
-fresh708:
+	B start753
+fresh752:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start709:
-superblock707:
+start753:
+superblock751:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice710:
+slice754:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -24146,10 +25951,10 @@ slice710:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice710
+	BNE slice754
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock707
+	BNE superblock751
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -24161,30 +25966,30 @@ slice710:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass706
+	BNE pass750
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk705
+	BNE chunk749
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop703
-end704:
+	BGE loop747
+end748:
 	ADD $1, R5
 	RET
-rows684:
+rows728:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end712
-loop711:
+	BLT end756
+loop755:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk713:
+chunk757:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -24193,13 +25998,13 @@ chunk713:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass714:
+pass758:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh716
+	CBZ R23, fresh760
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -24208,8 +26013,8 @@ pass714:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start717
-fresh716:
+	B start761
+fresh760:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -24218,12 +26023,12 @@ fresh716:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start717:
-superblock715:
+start761:
+superblock759:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice718:
+slice762:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -25112,10 +26917,10 @@ slice718:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice718
+	BNE slice762
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock715
+	BNE superblock759
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -25129,16 +26934,16 @@ slice718:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass714
+	BNE pass758
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk713
+	BNE chunk757
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop711
-end712:
+	BGE loop755
+end756:
 	ADD $1, R5
 	RET
 
@@ -25153,22 +26958,22 @@ TEXT ·tileQ6KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows719
+	BEQ rows763
 	CMP $3, R6
-	BEQ rows720
+	BEQ rows764
 	CMP $2, R6
-	BEQ rows721
+	BEQ rows765
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end723
-loop722:
+	BLT end767
+loop766:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk724:
+chunk768:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -25181,22 +26986,22 @@ chunk724:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh727
+	CBZ R23, fresh771
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start728
-fresh727:
+	B start772
+fresh771:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start728:
-superblock726:
+start772:
+superblock770:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice729:
+slice773:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -25961,10 +27766,10 @@ slice729:
 	ADD $832, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice729
+	BNE slice773
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock726
+	BNE superblock770
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -25972,25 +27777,25 @@ slice729:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk724
+	BNE chunk768
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop722
-end723:
+	BGE loop766
+end767:
 	ADD $1, R5
 	RET
-rows721:
+rows765:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end731
-loop730:
+	BLT end775
+loop774:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk732:
+chunk776:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -26003,15 +27808,15 @@ chunk732:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh735
+	CBZ R23, fresh779
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start736
-fresh735:
+	B start780
+fresh779:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -26020,12 +27825,12 @@ fresh735:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start736:
-superblock734:
+start780:
+superblock778:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice737:
+slice781:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -27130,10 +28935,10 @@ slice737:
 	ADD $832, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice737
+	BNE slice781
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock734
+	BNE superblock778
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -27144,25 +28949,25 @@ slice737:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk732
+	BNE chunk776
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop730
-end731:
+	BGE loop774
+end775:
 	ADD $1, R5
 	RET
-rows720:
+rows764:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end739
-loop738:
+	BLT end783
+loop782:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk740:
+chunk784:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -27171,33 +28976,33 @@ chunk740:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass741:
+pass785:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh743
+	CBZ R23, fresh787
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start744
-fresh743:
+	B start788
+fresh787:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start744:
-superblock742:
+start788:
+superblock786:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice745:
+slice789:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -27966,10 +29771,10 @@ slice745:
 	ADD $832, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice745
+	BNE slice789
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock742
+	BNE superblock786
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -27981,30 +29786,30 @@ slice745:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass741
+	BNE pass785
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk740
+	BNE chunk784
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop738
-end739:
+	BGE loop782
+end783:
 	ADD $1, R5
 	RET
-rows719:
+rows763:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end747
-loop746:
+	BLT end791
+loop790:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk748:
+chunk792:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -28013,13 +29818,13 @@ chunk748:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass749:
+pass793:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh751
+	CBZ R23, fresh795
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -28028,8 +29833,8 @@ pass749:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start752
-fresh751:
+	B start796
+fresh795:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -28038,12 +29843,12 @@ fresh751:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start752:
-superblock750:
+start796:
+superblock794:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice753:
+slice797:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -28992,10 +30797,10 @@ slice753:
 	ADD $832, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice753
+	BNE slice797
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock750
+	BNE superblock794
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -29009,16 +30814,16 @@ slice753:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass749
+	BNE pass793
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk748
+	BNE chunk792
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop746
-end747:
+	BGE loop790
+end791:
 	ADD $1, R5
 	RET
 
@@ -29033,21 +30838,21 @@ TEXT ·tileQ4x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows754
+	BEQ rows798
 	CMP $3, R6
-	BEQ rows755
+	BEQ rows799
 	CMP $2, R6
-	BEQ rows756
+	BEQ rows800
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end758
-loop757:
+	BLT end802
+loop801:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk759:
+chunk803:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -29058,18 +30863,18 @@ chunk759:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh762
+	CBZ R23, fresh806
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start763
-fresh762:
+	B start807
+fresh806:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start763:
-superblock761:
+start807:
+superblock805:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -29526,7 +31331,7 @@ superblock761:
 	ADD $640, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock761
+	BNE superblock805
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -29534,24 +31339,24 @@ superblock761:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk759
+	BNE chunk803
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop757
-end758:
+	BGE loop801
+end802:
 	ADD $1, R5
 	RET
-rows756:
+rows800:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end766
-loop765:
+	BLT end810
+loop809:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk767:
+chunk811:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -29562,15 +31367,15 @@ chunk767:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh770
+	CBZ R23, fresh814
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start771
-fresh770:
+	B start815
+fresh814:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -29579,8 +31384,8 @@ fresh770:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start771:
-superblock769:
+start815:
+superblock813:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -30353,7 +32158,7 @@ superblock769:
 	ADD $640, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock769
+	BNE superblock813
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -30364,24 +32169,24 @@ superblock769:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk767
+	BNE chunk811
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop765
-end766:
+	BGE loop809
+end810:
 	ADD $1, R5
 	RET
-rows755:
+rows799:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end774
-loop773:
+	BLT end818
+loop817:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk775:
+chunk819:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -30389,28 +32194,28 @@ chunk775:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass776:
+pass820:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh778
+	CBZ R23, fresh822
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start779
-fresh778:
+	B start823
+fresh822:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start779:
-superblock777:
+start823:
+superblock821:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -30991,7 +32796,7 @@ superblock777:
 	ADD $640, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock777
+	BNE superblock821
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -31002,29 +32807,29 @@ superblock777:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass776
+	BNE pass820
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk775
+	BNE chunk819
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop773
-end774:
+	BGE loop817
+end818:
 	ADD $1, R5
 	RET
-rows754:
+rows798:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end782
-loop781:
+	BLT end826
+loop825:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk783:
+chunk827:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -31032,12 +32837,12 @@ chunk783:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass784:
+pass828:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh786
+	CBZ R23, fresh830
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -31046,8 +32851,8 @@ pass784:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start787
-fresh786:
+	B start831
+fresh830:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -31056,8 +32861,8 @@ fresh786:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start787:
-superblock785:
+start831:
+superblock829:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -31806,7 +33611,7 @@ superblock785:
 	ADD $640, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock785
+	BNE superblock829
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -31819,16 +33624,16 @@ superblock785:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass784
+	BNE pass828
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk783
+	BNE chunk827
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop781
-end782:
+	BGE loop825
+end826:
 	ADD $1, R5
 	RET
 
@@ -31843,22 +33648,22 @@ TEXT ·tileQ5x0NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows789
+	BEQ rows833
 	CMP $3, R6
-	BEQ rows790
+	BEQ rows834
 	CMP $2, R6
-	BEQ rows791
+	BEQ rows835
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end793
-loop792:
+	BLT end837
+loop836:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk794:
+chunk838:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -31869,18 +33674,18 @@ chunk794:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh797
+	CBZ R23, fresh841
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start798
-fresh797:
+	B start842
+fresh841:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start798:
-superblock796:
+start842:
+superblock840:
 	ADD $80, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -32533,7 +34338,7 @@ superblock796:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock796
+	BNE superblock840
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -32541,25 +34346,25 @@ superblock796:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk794
+	BNE chunk838
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop792
-end793:
+	BGE loop836
+end837:
 	ADD $1, R5
 	RET
-rows791:
+rows835:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end801
-loop800:
+	BLT end845
+loop844:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk802:
+chunk846:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -32570,15 +34375,15 @@ chunk802:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh805
+	CBZ R23, fresh849
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start806
-fresh805:
+	B start850
+fresh849:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -32587,8 +34392,8 @@ fresh805:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start806:
-superblock804:
+start850:
+superblock848:
 	ADD $160, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -33549,7 +35354,7 @@ superblock804:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock804
+	BNE superblock848
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -33560,25 +35365,25 @@ superblock804:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk802
+	BNE chunk846
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop800
-end801:
+	BGE loop844
+end845:
 	ADD $1, R5
 	RET
-rows790:
+rows834:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end809
-loop808:
+	BLT end853
+loop852:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk810:
+chunk854:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -33586,28 +35391,28 @@ chunk810:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass811:
+pass855:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh813
+	CBZ R23, fresh857
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start814
-fresh813:
+	B start858
+fresh857:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start814:
-superblock812:
+start858:
+superblock856:
 	ADD $240, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -34280,7 +36085,7 @@ superblock812:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock812
+	BNE superblock856
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -34291,30 +36096,30 @@ superblock812:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass811
+	BNE pass855
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk810
+	BNE chunk854
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop808
-end809:
+	BGE loop852
+end853:
 	ADD $1, R5
 	RET
-rows789:
+rows833:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end817
-loop816:
+	BLT end861
+loop860:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk818:
+chunk862:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -34322,12 +36127,12 @@ chunk818:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass819:
+pass863:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh821
+	CBZ R23, fresh865
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -34336,8 +36141,8 @@ pass819:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start822
-fresh821:
+	B start866
+fresh865:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -34346,8 +36151,8 @@ fresh821:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start822:
-superblock820:
+start866:
+superblock864:
 	ADD $320, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -35184,7 +36989,7 @@ superblock820:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock820
+	BNE superblock864
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -35197,16 +37002,16 @@ superblock820:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass819
+	BNE pass863
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk818
+	BNE chunk862
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop816
-end817:
+	BGE loop860
+end861:
 	ADD $1, R5
 	RET
 
@@ -35221,22 +37026,22 @@ TEXT ·tileQ5x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows824
+	BEQ rows868
 	CMP $3, R6
-	BEQ rows825
+	BEQ rows869
 	CMP $2, R6
-	BEQ rows826
+	BEQ rows870
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end828
-loop827:
+	BLT end872
+loop871:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk829:
+chunk873:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -35247,18 +37052,18 @@ chunk829:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh832
+	CBZ R23, fresh876
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start833
-fresh832:
+	B start877
+fresh876:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start833:
-superblock831:
+start877:
+superblock875:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -35931,7 +37736,7 @@ superblock831:
 	ADD $768, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock831
+	BNE superblock875
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -35939,25 +37744,25 @@ superblock831:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk829
+	BNE chunk873
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop827
-end828:
+	BGE loop871
+end872:
 	ADD $1, R5
 	RET
-rows826:
+rows870:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end836
-loop835:
+	BLT end880
+loop879:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk837:
+chunk881:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -35968,15 +37773,15 @@ chunk837:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh840
+	CBZ R23, fresh884
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start841
-fresh840:
+	B start885
+fresh884:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -35985,8 +37790,8 @@ fresh840:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start841:
-superblock839:
+start885:
+superblock883:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -36975,7 +38780,7 @@ superblock839:
 	ADD $768, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock839
+	BNE superblock883
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -36986,25 +38791,25 @@ superblock839:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk837
+	BNE chunk881
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop835
-end836:
+	BGE loop879
+end880:
 	ADD $1, R5
 	RET
-rows825:
+rows869:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end844
-loop843:
+	BLT end888
+loop887:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk845:
+chunk889:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -37012,28 +38817,28 @@ chunk845:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass846:
+pass890:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh848
+	CBZ R23, fresh892
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start849
-fresh848:
+	B start893
+fresh892:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start849:
-superblock847:
+start893:
+superblock891:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -37722,7 +39527,7 @@ superblock847:
 	ADD $768, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock847
+	BNE superblock891
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -37733,30 +39538,30 @@ superblock847:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass846
+	BNE pass890
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk845
+	BNE chunk889
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop843
-end844:
+	BGE loop887
+end888:
 	ADD $1, R5
 	RET
-rows824:
+rows868:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end852
-loop851:
+	BLT end896
+loop895:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk853:
+chunk897:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -37764,12 +39569,12 @@ chunk853:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass854:
+pass898:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh856
+	CBZ R23, fresh900
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -37778,8 +39583,8 @@ pass854:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start857
-fresh856:
+	B start901
+fresh900:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -37788,8 +39593,8 @@ fresh856:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start857:
-superblock855:
+start901:
+superblock899:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -38646,7 +40451,7 @@ superblock855:
 	ADD $768, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock855
+	BNE superblock899
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -38659,16 +40464,16 @@ superblock855:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass854
+	BNE pass898
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk853
+	BNE chunk897
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop851
-end852:
+	BGE loop895
+end896:
 	ADD $1, R5
 	RET
 
@@ -38683,23 +40488,23 @@ TEXT ·tileIQ4NLNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows859
+	BEQ rows903
 	CMP $3, R6
-	BEQ rows860
+	BEQ rows904
 	CMP $2, R6
-	BEQ rows861
+	BEQ rows905
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end863
-loop862:
+	BLT end907
+loop906:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk864:
+chunk908:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -38710,18 +40515,18 @@ chunk864:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh867
+	CBZ R23, fresh911
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start868
-fresh867:
+	B start912
+fresh911:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start868:
-superblock866:
+start912:
+superblock910:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -39214,7 +41019,7 @@ superblock866:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock866
+	BNE superblock910
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -39222,26 +41027,26 @@ superblock866:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk864
+	BNE chunk908
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop862
-end863:
+	BGE loop906
+end907:
 	ADD $1, R5
 	RET
-rows861:
+rows905:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end871
-loop870:
+	BLT end915
+loop914:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk872:
+chunk916:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -39252,15 +41057,15 @@ chunk872:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh875
+	CBZ R23, fresh919
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start876
-fresh875:
+	B start920
+fresh919:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -39269,8 +41074,8 @@ fresh875:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start876:
-superblock874:
+start920:
+superblock918:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -40071,7 +41876,7 @@ superblock874:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock874
+	BNE superblock918
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -40082,26 +41887,26 @@ superblock874:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk872
+	BNE chunk916
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop870
-end871:
+	BGE loop914
+end915:
 	ADD $1, R5
 	RET
-rows860:
+rows904:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end879
-loop878:
+	BLT end923
+loop922:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk880:
+chunk924:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -40109,28 +41914,28 @@ chunk880:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass881:
+pass925:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh883
+	CBZ R23, fresh927
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start884
-fresh883:
+	B start928
+fresh927:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start884:
-superblock882:
+start928:
+superblock926:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -40719,7 +42524,7 @@ superblock882:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock882
+	BNE superblock926
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -40730,31 +42535,31 @@ superblock882:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass881
+	BNE pass925
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk880
+	BNE chunk924
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop878
-end879:
+	BGE loop922
+end923:
 	ADD $1, R5
 	RET
-rows859:
+rows903:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end887
-loop886:
+	BLT end931
+loop930:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk888:
+chunk932:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -40762,12 +42567,12 @@ chunk888:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass889:
+pass933:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh891
+	CBZ R23, fresh935
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -40776,8 +42581,8 @@ pass889:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start892
-fresh891:
+	B start936
+fresh935:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -40786,8 +42591,8 @@ fresh891:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start892:
-superblock890:
+start936:
+superblock934:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -41540,7 +43345,7 @@ superblock890:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock890
+	BNE superblock934
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -41553,16 +43358,16 @@ superblock890:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass889
+	BNE pass933
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk888
+	BNE chunk932
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop886
-end887:
+	BGE loop930
+end931:
 	ADD $1, R5
 	RET
 
@@ -41577,23 +43382,23 @@ TEXT ·tileIQ4XSNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows894
+	BEQ rows938
 	CMP $3, R6
-	BEQ rows895
+	BEQ rows939
 	CMP $2, R6
-	BEQ rows896
+	BEQ rows940
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end898
-loop897:
+	BLT end942
+loop941:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk899:
+chunk943:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -41606,22 +43411,22 @@ chunk899:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh902
+	CBZ R23, fresh946
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start903
-fresh902:
+	B start947
+fresh946:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start903:
-superblock901:
+start947:
+superblock945:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice904:
+slice948:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -42144,10 +43949,10 @@ slice904:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice904
+	BNE slice948
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock901
+	BNE superblock945
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -42155,26 +43960,26 @@ slice904:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk899
+	BNE chunk943
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop897
-end898:
+	BGE loop941
+end942:
 	ADD $1, R5
 	RET
-rows896:
+rows940:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end906
-loop905:
+	BLT end950
+loop949:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk907:
+chunk951:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -42187,15 +43992,15 @@ chunk907:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh910
+	CBZ R23, fresh954
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start911
-fresh910:
+	B start955
+fresh954:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -42204,12 +44009,12 @@ fresh910:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start911:
-superblock909:
+start955:
+superblock953:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice912:
+slice956:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -43040,10 +44845,10 @@ slice912:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice912
+	BNE slice956
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock909
+	BNE superblock953
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -43054,26 +44859,26 @@ slice912:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk907
+	BNE chunk951
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop905
-end906:
+	BGE loop949
+end950:
 	ADD $1, R5
 	RET
-rows895:
+rows939:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end914
-loop913:
+	BLT end958
+loop957:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk915:
+chunk959:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -43082,33 +44887,33 @@ chunk915:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass916:
+pass960:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh918
+	CBZ R23, fresh962
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start919
-fresh918:
+	B start963
+fresh962:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start919:
-superblock917:
+start963:
+superblock961:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice920:
+slice964:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -43713,10 +45518,10 @@ slice920:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice920
+	BNE slice964
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock917
+	BNE superblock961
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -43728,31 +45533,31 @@ slice920:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass916
+	BNE pass960
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk915
+	BNE chunk959
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop913
-end914:
+	BGE loop957
+end958:
 	ADD $1, R5
 	RET
-rows894:
+rows938:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end922
-loop921:
+	BLT end966
+loop965:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk923:
+chunk967:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -43761,13 +45566,13 @@ chunk923:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass924:
+pass968:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh926
+	CBZ R23, fresh970
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -43776,8 +45581,8 @@ pass924:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start927
-fresh926:
+	B start971
+fresh970:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -43786,12 +45591,12 @@ fresh926:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start927:
-superblock925:
+start971:
+superblock969:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice928:
+slice972:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -44560,10 +46365,10 @@ slice928:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice928
+	BNE slice972
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock925
+	BNE superblock969
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -44577,16 +46382,16 @@ slice928:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass924
+	BNE pass968
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk923
+	BNE chunk967
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop921
-end922:
+	BGE loop965
+end966:
 	ADD $1, R5
 	RET
 
@@ -44601,23 +46406,23 @@ TEXT ·tileMXFP4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows929
+	BEQ rows973
 	CMP $3, R6
-	BEQ rows930
+	BEQ rows974
 	CMP $2, R6
-	BEQ rows931
+	BEQ rows975
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 592(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end933
-loop932:
+	BLT end977
+loop976:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk934:
+chunk978:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -44628,18 +46433,18 @@ chunk934:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh937
+	CBZ R23, fresh981
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start938
-fresh937:
+	B start982
+fresh981:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start938:
-superblock936:
+start982:
+superblock980:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -45140,7 +46945,7 @@ superblock936:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock936
+	BNE superblock980
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -45148,26 +46953,26 @@ superblock936:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk934
+	BNE chunk978
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop932
-end933:
+	BGE loop976
+end977:
 	ADD $1, R5
 	RET
-rows931:
+rows975:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 592(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end941
-loop940:
+	BLT end985
+loop984:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk942:
+chunk986:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -45178,15 +46983,15 @@ chunk942:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh945
+	CBZ R23, fresh989
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start946
-fresh945:
+	B start990
+fresh989:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -45195,8 +47000,8 @@ fresh945:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start946:
-superblock944:
+start990:
+superblock988:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -46005,7 +47810,7 @@ superblock944:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock944
+	BNE superblock988
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -46016,26 +47821,26 @@ superblock944:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk942
+	BNE chunk986
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop940
-end941:
+	BGE loop984
+end985:
 	ADD $1, R5
 	RET
-rows930:
+rows974:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 592(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end949
-loop948:
+	BLT end993
+loop992:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk950:
+chunk994:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -46043,28 +47848,28 @@ chunk950:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass951:
+pass995:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh953
+	CBZ R23, fresh997
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start954
-fresh953:
+	B start998
+fresh997:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start954:
-superblock952:
+start998:
+superblock996:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -46657,7 +48462,7 @@ superblock952:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock952
+	BNE superblock996
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -46668,31 +48473,31 @@ superblock952:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass951
+	BNE pass995
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk950
+	BNE chunk994
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop948
-end949:
+	BGE loop992
+end993:
 	ADD $1, R5
 	RET
-rows929:
+rows973:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 592(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end957
-loop956:
+	BLT end1001
+loop1000:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk958:
+chunk1002:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -46700,12 +48505,12 @@ chunk958:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass959:
+pass1003:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh961
+	CBZ R23, fresh1005
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -46714,8 +48519,8 @@ pass959:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start962
-fresh961:
+	B start1006
+fresh1005:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -46724,8 +48529,8 @@ fresh961:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start962:
-superblock960:
+start1006:
+superblock1004:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -47482,7 +49287,7 @@ superblock960:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock960
+	BNE superblock1004
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -47495,16 +49300,16 @@ superblock960:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass959
+	BNE pass1003
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk958
+	BNE chunk1002
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop956
-end957:
+	BGE loop1000
+end1001:
 	ADD $1, R5
 	RET
 
@@ -47537,7 +49342,7 @@ TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	VMOVI $0, V23.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V25.B16
-loop964:
+loop1008:
 	VFMLA V25.S4, V24.S4, V0.S4
 	VFMLA V25.S4, V24.S4, V1.S4
 	VFMLA V25.S4, V24.S4, V2.S4
@@ -47563,7 +49368,7 @@ loop964:
 	VFMLA V25.S4, V24.S4, V22.S4
 	VFMLA V25.S4, V24.S4, V23.S4
 	SUBS $1, R0, R0
-	BNE loop964
+	BNE loop1008
 	RET
 
 // func largestNEON(x *float32, n int) (top float32)
@@ -47576,8 +49381,8 @@ TEXT ·largestNEON(SB), NOSPLIT, $0-20
 	FMOVQ 528(R26), F18
 	FMOVQ 528(R26), F19
 	SUBS $16, R1, R1
-	BLT end966
-loop965:
+	BLT end1010
+loop1009:
 	FLDPQ (R0), (F0, F1)
 	FLDPQ 32(R0), (F2, F3)
 	WORD $0x6eb0e404 // fcmgt v4.4s, v0.4s, v16.4s
@@ -47590,8 +49395,8 @@ loop965:
 	VBIT V7.B16, V3.B16, V19.B16
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop965
-end966:
+	BGE loop1009
+end1010:
 	ADD $16, R1
 	WORD $0x4e31f610 // fmax v16.4s, v16.4s, v17.4s
 	WORD $0x4e33f652 // fmax v18.4s, v18.4s, v19.4s
@@ -47615,8 +49420,8 @@ TEXT ·atLeastNEON(SB), NOSPLIT, $0-36
 	FLDPQ (R2), (F16, F17)
 	FLDPQ 32(R2), (F18, F19)
 	SUBS $64, R3, R3
-	BLT end968
-loop967:
+	BLT end1012
+loop1011:
 	MOVD $0, R4
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
@@ -47752,8 +49557,8 @@ loop967:
 	MOVD.P R4, 8(R0)
 	ADD $256, R1
 	SUBS $64, R3, R3
-	BGE loop967
-end968:
+	BGE loop1011
+end1012:
 	ADD $64, R3
 	RET
 
@@ -47784,8 +49589,8 @@ TEXT ·weightsNEON(SB), NOSPLIT, $0-56
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R2, R2
-	BLT end970
-loop969:
+	BLT end1014
+loop1013:
 	FMOVQ (R1), F10
 	WORD $0x6ebde54c // fcmgt v12.4s, v10.4s, v29.4s
 	VMOV V29.B16, V11.B16
@@ -47959,8 +49764,8 @@ loop969:
 	ADD $32, R0
 	ADD $16, R1
 	SUBS $8, R2, R2
-	BGE loop969
-end970:
+	BGE loop1013
+end1014:
 	ADD $8, R2
 	WORD $0x4e72d610 // fadd v16.2d, v16.2d, v18.2d
 	WORD $0x4e73d631 // fadd v17.2d, v17.2d, v19.2d

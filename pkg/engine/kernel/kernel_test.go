@@ -56,6 +56,9 @@ func TestEveryTierListed(t *testing.T) {
 		}
 		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VNNI {
 			want = append(want, "avx512")
+			if hasAMX() {
+				want = append(want, "amx")
+			}
 		}
 		if runtime.GOARCH == "arm64" {
 			want = append(want, "neon") // every arm64 has it

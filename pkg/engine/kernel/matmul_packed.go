@@ -49,9 +49,16 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 		dst = dst[:(n-1)*ldd+w.Rows]
 	}
 	full := min(to, w.Rows/packedRows)
+	if n > 0 && a.hasSquares(k, n) {
+		k.matMulSquares(dst, ldd, a, n, w, from, full)
+		if from < to && to > full {
+			a.lastSquares(dst, ldd, n, w)
+		}
+		return
+	}
 	switch {
 	case n < 1 || from >= full:
-	case w.Kind == Q8_0 && a.hasPairs(k, n):
+	case (w.Kind == Q8_0 || w.Kind == Q8W) && a.hasPairs(k, n):
 		k.matMulPairs(dst, ldd, a, n, w, from, full)
 	default:
 		k.matMulPanels(dst, ldd, a, n, w, from, full)

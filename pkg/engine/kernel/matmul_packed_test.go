@@ -24,11 +24,12 @@ func dequantized(w *Packed) []float32 {
 }
 
 // roundedInputs returns the values that the quantised activations represent.
-func roundedInputs(x []float32, cols int) []float32 {
+func roundedInputs(kind Kind, x []float32, cols int) []float32 {
+	block := shared(kind)
 	out := make([]float32, len(x))
 	for row := 0; row < len(x); row += cols {
-		for c := 0; c < cols; c += quantCols {
-			in := x[row+c : row+min(c+quantCols, cols)]
+		for c := 0; c < cols; c += block {
+			in := x[row+c : row+min(c+block, cols)]
 			top := float32(0)
 			for _, v := range in {
 				top = max(top, float32(math.Abs(float64(v))))
@@ -56,7 +57,7 @@ func TestMatMulPacked(t *testing.T) {
 				x := random(r, n*cols)
 				inputs := x
 				if kind != BF16 {
-					inputs = roundedInputs(x, cols)
+					inputs = roundedInputs(kind, x, cols)
 				}
 				want, size := matMulReference(inputs, dequantized(w), n, rows, cols)
 				for i, got := range multiply(k, x, n, w) {
@@ -329,7 +330,7 @@ func TestQuantizedError(t *testing.T) {
 	r := source()
 	plain, x := random(r, rows*cols), random(r, n*cols)
 	want, _ := matMulReference(x, plain, n, rows, cols)
-	for kind, most := range map[Kind]float64{Q8_0: 0.009, Q4_0: 0.1, BF16: 0.0025} {
+	for kind, most := range map[Kind]float64{Q8_0: 0.009, Q8W: 0.012, Q4_0: 0.1, BF16: 0.0025} {
 		var off, size float64
 		for i, got := range multiply(Best(), x, n, Quantize(kind, plain, rows, cols)) {
 			off += (float64(got) - want[i]) * (float64(got) - want[i])

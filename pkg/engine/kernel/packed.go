@@ -14,11 +14,14 @@ import (
 type Kind uint8
 
 // The kinds. In GGUF's Q8_0 and Q4_0, 32 inputs of a row share a half-precision scale d,
-// and a weight is d*q with q in -128..127, or d*(q-8) with q in 0..15. The kinds after BF16
-// are other types of GGUF, exactly as files hold them; weights cannot be rounded to them.
+// and a weight is d*q with q in -128..127, or d*(q-8) with q in 0..15. Q8W is Q8_0 with
+// 128 inputs to a scale, of weights and of activations: four times as many products of
+// bytes between two conversions. The kinds after BF16 are other types of GGUF, exactly as
+// files hold them; weights cannot be rounded to them.
 const (
 	Q8_0 Kind = iota + 1
 	Q4_0
+	Q8W
 	BF16
 	Q2K
 	Q3K
@@ -38,8 +41,9 @@ const PackedRows = packedRows
 
 const (
 	packedRows = 16
-	superCols  = 64 // inputs of a superblock, or of a slice of a superblock of 256
-	quantCols  = 32 // inputs that share a scale of activations
+	superCols  = 64  // inputs of a superblock, or of a slice of a superblock of 256
+	quantCols  = 32  // inputs that share a scale of activations
+	wideCols   = 128 // of Q8W: inputs of a superblock, which share a scale
 )
 
 // A format describes how a kind is stored and multiplied.
@@ -50,12 +54,13 @@ type format struct {
 	cols   int // inputs of a superblock
 	bytes  int // bytes of a superblock: packedRows rows of cols inputs
 	scales int // offset of its half-precision scales: (block, row)
-	words  int // 32-bit words of one token's activations for 64 inputs
+	words  int // 32-bit words of one token's activations for 64 inputs, or 128 of Q8W
 }
 
 var formats = [...]format{
 	Q8_0:  {stored: dtype.Q8_0, raw: dtype.Q8Bytes, run: 32, cols: 64, bytes: 1088, scales: 1024, words: 22},
 	Q4_0:  {stored: dtype.Q4_0, raw: dtype.Q4Bytes, run: 32, cols: 64, bytes: 576, scales: 512, words: 22},
+	Q8W:   {stored: dtype.Q8W, raw: dtype.WideBytes, run: wideCols, cols: wideCols, bytes: 2112, scales: 2048, words: wideWords},
 	BF16:  {stored: dtype.BF16, raw: 2, run: 1, cols: 64, bytes: 2048, words: superCols},
 	Q2K:   {stored: dtype.Q2K, raw: 84, run: 256, cols: 256, bytes: 1344, words: codedWords},
 	Q3K:   {stored: dtype.Q3K, raw: 110, run: 256, cols: 256, bytes: 1856, words: codedWords},
@@ -82,7 +87,7 @@ func Kinds() (list []Kind) {
 func (k Kind) Type() dtype.Type { return formats[k].stored }
 
 // Rounds reports whether weights can be rounded to the kind, as [Packed.LoadRows] does.
-func (k Kind) Rounds() bool { return k == Q8_0 || k == Q4_0 || k == BF16 }
+func (k Kind) Rounds() bool { return k == Q8_0 || k == Q8W || k == Q4_0 || k == BF16 }
 
 // SharesActivations reports whether products with both kinds can read the same
 // [Activations].
@@ -134,6 +139,8 @@ func up(n, by int) uint64 { return (uint64(n) + uint64(by) - 1) / uint64(by) }
 //   - Q4_0, 576 bytes: (block, 4 inputs, row, input) bytes, the low nibble the first 16
 //     inputs of the block and the high one the others, then (block, row) scales.
 //   - BF16, 2048 bytes: (2 inputs, row, input) bfloat16.
+//   - Q8W, 2112 bytes: (4 inputs, row, input) bytes q+128 of 128 inputs, then (row) scales
+//     and 32 bytes of zeros.
 //   - The other kinds, in bytes for 256 inputs of a row, where files need those in
 //     parentheses: Q2_K 84 (84), Q3_K 116 (110), Q4_K 148 (144), Q5_K 180 (176), Q6_K 212
 //     (210), IQ4_XS 148 (136), Q4_1 160 (160), Q5_0 176 (176), Q5_1 192 (192), IQ4_NL 144
@@ -191,6 +198,10 @@ func (p *Packed) Row(dst []float32, r int) {
 		p.rowCoded(dst, r)
 		return
 	}
+	if p.Kind == Q8W {
+		p.rowWide(dst, r)
+		return
+	}
 	var block [superCols]float32
 	for s := range p.superblocks() {
 		unpack(p.Kind, &block, p.superblock(r, s), r%packedRows)
@@ -231,7 +242,7 @@ func unpack(kind Kind, dst *[superCols]float32, b []byte, row int) {
 
 // Clear sets memory that holds zero bytes to weights that are zero.
 func (p *Packed) Clear() {
-	fill := map[Kind]byte{Q8_0: 0x80, Q4_0: 0x88}[p.Kind]
+	fill := map[Kind]byte{Q8_0: 0x80, Q8W: 0x80, Q4_0: 0x88}[p.Kind]
 	f := formats[p.Kind]
 	for at := 0; fill != 0 && at < len(p.data); at += f.bytes {
 		block := p.data[at:][:f.scales]

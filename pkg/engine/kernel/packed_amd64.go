@@ -13,6 +13,15 @@ func quantize(i isa, dst, x []float32, blocks int) {
 	quantizeAVX2(sd(dst[:22*blocks]), sd(x[:superCols*blocks]), blocks)
 }
 
+// quantizeWide writes dst (blocks, 34) from x (blocks, 128).
+func quantizeWide(i isa, dst, x []float32, blocks int) {
+	if i == isaGeneric {
+		quantizeWideGeneric(dst, x, blocks)
+		return
+	}
+	quantizeWideAVX2(sd(dst[:wideWords*blocks]), sd(x[:wideCols*blocks]), blocks)
+}
+
 // tilePacked computes a span of at least one superblock, panel and row.
 func tilePacked(i isa, kind Kind, t *span) {
 	switch i {
@@ -25,8 +34,13 @@ func tilePacked(i isa, kind Kind, t *span) {
 	}
 }
 
-// pairsFrom returns the number of rows from which on products with Q8_0 weights widen
-// weights and activations to int16, or 0 for never.
+// tileSquares computes a span of at least one superblock and panel.
+func tileSquares(t *squareSpan) {
+	tileSquaresAMX(sd(t.dst), t.ldd, unsafe.SliceData(t.w), sd(t.act), 4*t.stride, t.blocks, t.panels, t.squares, &t.room[0])
+}
+
+// pairsFrom returns the number of rows from which on products with Q8_0 and Q8W weights
+// widen weights and activations to int16, or 0 for never.
 func pairsFrom(i isa) int {
 	if i == isaAVX2 {
 		return 24
@@ -34,14 +48,22 @@ func pairsFrom(i isa) int {
 	return 0
 }
 
-// widenPanel widens superblocks of a panel of Q8_0 weights.
-func widenPanel(dst []float32, w []byte, blocks int) {
-	widenPanelAVX2(sd(dst[:blocks*pairPanelWords]), unsafe.SliceData(w), blocks)
+// widenPanel widens superblocks of a panel of Q8_0 or Q8W weights.
+func widenPanel(kind Kind, dst []float32, w []byte, blocks int) {
+	if kind == Q8W {
+		panelWidePairsAVX2(sd(dst[:blocks*widePairs.panel]), unsafe.SliceData(w), blocks)
+		return
+	}
+	panelPairsAVX2(sd(dst[:blocks*narrowPairs.panel]), unsafe.SliceData(w), blocks)
 }
 
 // widenActivations widens superblocks of a tile of 3 or 4 rows.
-func widenActivations(dst, act []float32, blocks, rows int) {
-	widenActivationsAVX2(sd(dst), sd(act), blocks, rows)
+func widenActivations(inputs int, dst, act []float32, blocks, rows int) {
+	if inputs == wideCols {
+		activationsWidePairsAVX2(sd(dst), sd(act), blocks, rows)
+		return
+	}
+	activationsPairsAVX2(sd(dst), sd(act), blocks, rows)
 }
 
 // tilePairs computes dst (t.tiles * t.rows, 16) from widened weights and activations, or
@@ -50,6 +72,10 @@ func tilePairs(t *pairSpan) {
 	more := 0
 	if t.more {
 		more = 1
+	}
+	if t.inputs == wideCols {
+		tileWidePairsAVX2(sd(t.dst), t.ldd, sd(t.w), sd(t.act), 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		return
 	}
 	tilePairsAVX2(sd(t.dst), t.ldd, sd(t.w), sd(t.act), 4*t.stride, t.blocks, t.tiles, t.rows, more)
 }

@@ -4,4 +4,6 @@ package kernel
 
 func quantize(_ isa, dst, x []float32, blocks int) { quantizeGeneric(dst, x, blocks) }
 
+func quantizeWide(_ isa, dst, x []float32, blocks int) { quantizeWideGeneric(dst, x, blocks) }
+
 func tilePacked(i isa, kind Kind, t *span) { tilePackedGeneric(i, kind, t) }

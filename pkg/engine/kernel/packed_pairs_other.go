@@ -5,8 +5,10 @@ package kernel
 // pairsFrom returns 0: no products widen weights.
 func pairsFrom(isa) int { return 0 }
 
-func widenPanel([]float32, []byte, int) {}
+func tileSquares(*squareSpan) {}
 
-func widenActivations(_, _ []float32, _, _ int) {}
+func widenPanel(Kind, []float32, []byte, int) {}
+
+func widenActivations(int, []float32, []float32, int, int) {}
 
 func tilePairs(*pairSpan) {}

@@ -48,6 +48,14 @@ func same(a, b []float32) bool {
 	})
 }
 
+// shared returns the number of inputs that share a scale.
+func shared(kind Kind) int {
+	if kind == Q8W {
+		return wideCols
+	}
+	return quantCols
+}
+
 // rawBlocks returns rows of random blocks: any codes, scales of ordinary size.
 func rawBlocks(r *rand.Rand, kind Kind, rows, cols int) []byte {
 	f := formats[kind]
@@ -135,10 +143,11 @@ func tolerance(kind Kind, row []float32, i int) float64 {
 		return math.Abs(float64(row[i])) / 256
 	}
 	top := 0.0
-	for _, v := range row[i/32*32 : min(i/32*32+32, len(row))] {
+	block := shared(kind)
+	for _, v := range row[i/block*block : min(i/block*block+block, len(row))] {
 		top = max(top, math.Abs(float64(v)))
 	}
-	if kind == Q8_0 {
+	if kind != Q4_0 {
 		return top * (0.5/127 + 1.0/2048)
 	}
 	return top * (1.0/8 + 1.0/2048)
@@ -150,7 +159,7 @@ func TestPackedSizes(t *testing.T) {
 		rows, cols int
 		want       int64
 	}{
-		{Q8_0, 1, 1, 1088}, {Q4_0, 16, 64, 576}, {BF16, 17, 65, 8192}, {Q8_0, 50257, 768, 3142 * 12 * 1088},
+		{Q8_0, 1, 1, 1088}, {Q8W, 1, 1, 2112}, {Q8W, 17, 129, 8448}, {Q4_0, 16, 64, 576}, {BF16, 17, 65, 8192}, {Q8_0, 50257, 768, 3142 * 12 * 1088},
 		{Q4K, 17, 257, 4 * 2368}, {Q6K, 16, 256, 3392},
 		{0, 1, 1, 0}, {99, 1, 1, 0}, {Q8_0, 0, 1, 0}, {Q4_0, 1, -1, 0},
 		{Q8_0, math.MaxInt, math.MaxInt, math.MaxInt64}, {BF16, math.MaxInt, 1, math.MaxInt64}, {Q4_0, 1 << 31, 1 << 31, 1 << 52 * 576},

@@ -16,6 +16,12 @@ func (p *Packed) LoadRows(from int, w []float32) {
 	}
 	for i := range whole(w, p.Cols, from, p.Rows) {
 		row := w[i*p.Cols : (i+1)*p.Cols]
+		if p.Kind == Q8W {
+			for s := range p.superblocks() {
+				roundWide(p.superblock(from+i, s), row[s*wideCols:min((s+1)*wideCols, p.Cols)], (from+i)%packedRows)
+			}
+			continue
+		}
 		for c := 0; c < p.Cols; c += quantCols {
 			var x [quantCols]float32
 			copy(x[:], row[c:])
@@ -75,6 +81,12 @@ func (p *Packed) setRow(r int, raw []byte) {
 		return
 	}
 	size := formats[p.Kind].raw
+	if p.Kind == Q8W {
+		for s := range p.superblocks() {
+			setWide(p.superblock(r, s), (*[dtype.WideBytes]byte)(raw[s*size:]), row)
+		}
+		return
+	}
 	for i := range p.Cols / quantCols {
 		setBlock(p.Kind, p.superblock(r, i/2), raw[i*size:][:size], i%2, row)
 	}

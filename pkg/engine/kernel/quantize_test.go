@@ -26,6 +26,9 @@ func TestQuantizesAsGGML(t *testing.T) {
 		return b
 	}
 	for _, kind := range rounding {
+		if kind == Q8W {
+			continue // not ggml's; see TestQuantizesAsStored
+		}
 		if len(golden["values"]) != 32 || len(golden[kind.String()]) != 32 {
 			t.Fatalf("%v: %d blocks of %d", kind, len(golden[kind.String()]), len(golden["values"]))
 		}
@@ -43,6 +46,23 @@ func TestQuantizesAsGGML(t *testing.T) {
 	}
 }
 
+// Rows become the blocks that the stored type's encoder makes of them.
+func TestQuantizesAsStored(t *testing.T) {
+	for _, kind := range rounding {
+		const rows, cols = 21, 384
+		x := random(source(), rows*cols)
+		raw, err := formats[kind].stored.Encoder()(nil, x)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := NewPacked(kind, rows, cols)
+		want.LoadBlocks(0, raw)
+		if got := Quantize(kind, x, rows, cols); !bytes.Equal(got.Data(), want.Data()) {
+			t.Errorf("%v: other blocks than the encoder's", kind)
+		}
+	}
+}
+
 // FuzzQuantize quantises any values: a block that is not finite gives NaN, others are
 // close.
 func FuzzQuantize(f *testing.F) {
@@ -56,7 +76,7 @@ func FuzzQuantize(f *testing.F) {
 			return
 		}
 		row := make([]float32, len(x))
-		for _, kind := range kinds[:2] {
+		for _, kind := range kinds[:3] {
 			Quantize(kind, x, 1, len(x)).Row(row, 0)
 			for i, v := range row {
 				checkValue(t, kind, x, i, float64(v))
@@ -67,12 +87,12 @@ func FuzzQuantize(f *testing.F) {
 
 func checkValue(t *testing.T, kind Kind, x []float32, i int, got float64) {
 	t.Helper()
-	top, finite := 0.0, true
-	for _, v := range x[i/32*32 : min(i/32*32+32, len(x))] {
+	top, finite, block := 0.0, true, shared(kind)
+	for _, v := range x[i/block*block : min(i/block*block+block, len(x))] {
 		top = max(top, math.Abs(float64(v)))
 		finite = finite && v-v == 0
 	}
-	steps := map[Kind]float64{Q8_0: 127, Q4_0: 8}[kind]
+	steps := map[Kind]float64{Q8_0: 127, Q8W: 127, Q4_0: 8}[kind]
 	switch {
 	case !finite || top/steps >= 65520: // the scale is infinite, or the values are
 		if !finite && !math.IsNaN(got) && !math.IsInf(got, 0) {

@@ -112,7 +112,7 @@ func TestNewRefuses(t *testing.T) {
 // largest input.
 func TestPackedForwardAllocatesNothing(t *testing.T) {
 	spec, w := plain(64, 2, 200)
-	for _, f := range []transformer.Format{transformer.BF16, transformer.Q8_0, transformer.Q4_0} {
+	for _, f := range []transformer.Format{transformer.BF16, transformer.Q8_0, transformer.Q8W, transformer.Q4_0} {
 		m, err := transformer.New(spec, w, kernel.Best(), f)
 		if err != nil {
 			t.Fatal(err)

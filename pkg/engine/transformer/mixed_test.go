@@ -260,7 +260,7 @@ func TestGatedFormats(t *testing.T) {
 	spec.Kinds[0].FeedForward.Gated = true
 	w.Decoder[0].Gate = matrix("gate", 256, 64)
 	want := forward(t, spec, w, transformer.F32)
-	all := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}
+	all := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q8W, transformer.Q4_0}
 	for _, up := range all {
 		for _, gate := range all {
 			mixed := *w

@@ -104,7 +104,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 // A prompt at once, in pieces, token by token, batched with others, in copied caches and by
 // several workers gives the same logits to the bit, in every architecture and format.
 func TestRandomArchitecturesInvariant(t *testing.T) {
-	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0}
+	formats := []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q8W, transformer.Q4_0}
 	for seed := range architectures {
 		m := transformertest.Random(uint64(seed))
 		source, ids := texts(seed)

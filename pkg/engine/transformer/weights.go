@@ -97,8 +97,8 @@ type Tensor struct {
 }
 
 // A Format is the encoding of a model's matrices in memory. BF16 gives the same results as
-// the same weights in F32. The others are types of GGUF, and round the inputs of products
-// to 8 bits; Q8_0 and Q4_0 can also round weights.
+// the same weights in F32. The others are types of GGUF, but for Q8W, and round the inputs of products
+// to 8 bits; Q8_0, Q8W and Q4_0 can also round weights.
 type Format uint8
 
 // The formats.
@@ -108,6 +108,7 @@ const (
 	BF16
 	Q8_0
 	Q4_0 // except the embedding and the head, which have Q8_0
+	Q8W  // q8_128: Q8_0 with a scale for 128 inputs instead of 32
 	Q2K  // this and the following: only of files that have them
 	Q3K
 	Q4K
@@ -123,7 +124,7 @@ const (
 
 // kinds has the kernel's kinds of the formats.
 var kinds = [...]kernel.Kind{
-	BF16: kernel.BF16, Q8_0: kernel.Q8_0, Q4_0: kernel.Q4_0, Q2K: kernel.Q2K, Q3K: kernel.Q3K, Q4K: kernel.Q4K, Q5K: kernel.Q5K,
+	BF16: kernel.BF16, Q8_0: kernel.Q8_0, Q4_0: kernel.Q4_0, Q8W: kernel.Q8W, Q2K: kernel.Q2K, Q3K: kernel.Q3K, Q4K: kernel.Q4K, Q5K: kernel.Q5K,
 	Q6K: kernel.Q6K, Q4_1: kernel.Q4_1, Q5_0: kernel.Q5_0, Q5_1: kernel.Q5_1, IQ4NL: kernel.IQ4NL, IQ4XS: kernel.IQ4XS,
 	MXFP4: kernel.MXFP4,
 }
@@ -132,7 +133,8 @@ var kinds = [...]kernel.Kind{
 // commands spell them.
 func Formats() map[string]Format {
 	return map[string]Format{
-		"stored": Stored, dtype.F32.Option(): F32, dtype.BF16.Option(): BF16, dtype.Q8_0.Option(): Q8_0, dtype.Q4_0.Option(): Q4_0,
+		"stored": Stored, dtype.F32.Option(): F32, dtype.BF16.Option(): BF16, dtype.Q8_0.Option(): Q8_0, dtype.Q8W.Option(): Q8W,
+		dtype.Q4_0.Option(): Q4_0,
 	}
 }
 

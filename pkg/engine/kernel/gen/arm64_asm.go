@@ -44,11 +44,11 @@ func (v vec) s(lane int) string { return fmt.Sprintf("V%d.S[%d]", int(v), lane) 
 func filesARM64() (map[string][]byte, error) {
 	t, d := &neon{asm: asm{name: "NEON", tile: tileARM64}}, &neon{asm: asm{name: "Dotprod"}, dotprod: true}
 	t.all()
-	d.packedProducts(kinds[:2], packedDotprod)
+	d.packedProducts(byteKinds, packedDotprod)
 	d.packedProducts(codedKinds, packedDotprod)
 	d.peakBytes()
 	t.dispatch(slices.Concat(kinds, codedKinds))
-	d.dispatch(slices.Concat(kinds[:2], codedKinds))
+	d.dispatch(slices.Concat(byteKinds, codedKinds))
 	if err := cmp.Or(t.err, d.err); err != nil {
 		return nil, err
 	}
@@ -69,8 +69,9 @@ func (t *neon) all() {
 	t.transpose()
 	t.copyBlock()
 	t.quantize()
-	t.packedProducts(kinds[:2], packedNEON)
-	t.packedProducts(kinds[2:], packedDotprod)
+	t.quantizeWide()
+	t.packedProducts(byteKinds, packedNEON)
+	t.packedProducts(floatKinds, packedDotprod)
 	t.packedProducts(codedKinds, packedNEON)
 	t.peak()
 	t.selection()

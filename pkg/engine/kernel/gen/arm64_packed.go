@@ -10,7 +10,7 @@ const (
 
 // packedChunk is the number of superblocks of a panel that a tile passes over before
 // it takes the next: so few that both stay in a first-level cache of 64 KiB.
-var packedChunk = map[string]int{"Q8": 16, "Q4": 16, "BF16": 8}
+var packedChunk = map[string]int{"Q8": 16, "Q4": 16, "Q8W": 8, "BF16": 8}
 
 // chunk is packedChunk of a kind.
 func (t *packedTile) chunk() int {

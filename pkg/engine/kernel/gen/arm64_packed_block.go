@@ -14,7 +14,7 @@ const (
 )
 
 // biasBits are the bits of 1.5·2**23: the float32 with the bits biasBits+i is 1.5·2**23 +
-// i while |i| <= 2**22. Products of a block are below 32·128·127. Starting there and
+// i while |i| <= 2**22. Products of a block are at most 128·128·127. Starting there and
 // subtracting it is cheaper than SCVTF, which only one of the two vector units of a
 // Neoverse N1 executes, in two cycles (LLVM's scheduling model of it).
 const biasBits = 0x4b400000
@@ -24,7 +24,7 @@ func (t *packedTile) masks() {
 	switch {
 	case t.k.coding != nil:
 		t.codedMasks()
-	case t.k.kind == "Q8":
+	case t.k.kind == "Q8", t.k.kind == "Q8W":
 		t.op("VMOVI", "$0x80", maskReg.b16())
 	case t.k.kind == "Q4":
 		t.op("VMOVI", "$0x0f", maskReg.b16())
@@ -36,7 +36,8 @@ func (t *packedTile) masks() {
 	t.op("VDUP", "R15", packedBias.s4())
 }
 
-// quantized emits the two blocks of a superblock of Q8_0 or Q4_0, as a loop.
+// quantized emits the two blocks of a superblock of Q8_0 or Q4_0, or the one of Q8W, as a
+// loop.
 //
 // Instructions for 64 products of bytes, of which one SDOT does 16, at 8 rows of
 // activations (1024 products a turn) and at 1 (512):
@@ -56,37 +57,59 @@ func (t *packedTile) masks() {
 // SDOT four instructions stand in its place, and the activations are spread by a fifth.
 func (t *packedTile) quantized() {
 	half := t.next("block")
-	lines := t.k.scales / 2 / panelRowBytes
-	t.op("ADD", imm(4*scaleWord*t.n), "R12", "R13")
-	t.op("MOVD", "$2", "R19")
+	lines := t.k.lines()
+	t.op("ADD", imm(4*t.k.scale*t.n), "R12", "R13")
+	t.op("MOVD", imm(t.k.blocks), "R19")
 	t.label(half)
-	if t.k.kind == "Q8" {
-		t.multiplyBytes(lines)
-	} else {
+	if t.k.kind == "Q4" {
 		t.multiplyNibbles(lines)
+	} else {
+		t.multiplyBytes()
 	}
 	t.scaleBlock()
-	t.advance(panelRowBytes*lines, "R10")
+	weights, _ := t.k.walked(t.n)
+	if weights == 0 {
+		t.advance(panelRowBytes*lines, "R10")
+		t.advance(4*t.k.quants()*t.n, "R12")
+	}
 	t.advance(panelRowBytes/2, "R11")
-	t.advance(32*t.n, "R12")
 	t.advance(4*t.n, "R13")
 	t.op("SUBS", "$1", "R19", "R19")
 	t.op("BNE", half)
 	t.advance(t.k.bytes-t.k.scales, "R10")
-	t.advance(t.k.scales, "R11")
-	t.advance(4*(t.k.words-scaleWord)*t.n, "R12")
+	t.advance(t.k.bytes-t.k.blocks*panelRowBytes/2, "R11")
+	t.advance(4*(t.k.words-t.k.scale)*t.n, "R12")
 }
 
 func (t *packedTile) dots() []vec { return seq(int(packedDots), t.n*t.parts) }
 
-// multiplyBytes adds up the products of a block of Q8_0. Flipping its top bit makes a
+// multiplyBytes adds up the products of a block of Q8_0 or Q8W. Flipping its top bit makes a
 // byte q+128 the signed q.
-func (t *packedTile) multiplyBytes(lines int) {
+func (t *packedTile) multiplyBytes() {
 	for _, r := range t.dots() {
 		t.move(r, packedBias)
 	}
+	if t.k.parts() == 1 {
+		t.multiplyPart()
+		return
+	}
+	weights, acts := t.k.walked(t.n)
+	part := t.next("part")
+	t.op("MOVD", imm(t.k.parts()), packedParts)
+	t.label(part)
+	t.multiplyPart()
+	t.advance(weights/t.k.parts(), "R10")
+	t.advance(acts/t.k.parts(), "R12")
+	t.op("SUBS", "$1", packedParts, packedParts)
+	t.op("BNE", part)
+}
+
+// packedParts holds the number of parts of the block that are left.
+const packedParts = "R25"
+
+func (t *packedTile) multiplyPart() {
 	weights, words := seq(int(packedWeights), t.parts), t.words(packedWord)
-	for g := range lines {
+	for g := range partLines {
 		t.loadQ("R10", panelRowBytes*g, weights...)
 		for _, w := range weights {
 			t.op("VEOR", maskReg.b16(), w.b16(), w.b16())
@@ -99,7 +122,7 @@ func (t *packedTile) multiplyBytes(lines int) {
 // undoes the offset of the nibbles.
 func (t *packedTile) multiplyNibbles(lines int) {
 	sums := seq(int(packedWeights), (t.n+lane4-1)/lane4) // of some lanes past the rows, too
-	t.loadQ("R13", 4*t.n*(t.k.sums-scaleWord), sums...)
+	t.loadQ("R13", 4*t.n*(t.k.sums-t.k.scale), sums...)
 	for _, r := range sums {
 		t.op("VADD", packedBias.s4(), r.s4(), r.s4())
 	}

@@ -9,7 +9,7 @@ func (t *neon) quantize() {
 	t.op("SCVTFS", "R3", "F31")
 	t.whole("R2", 1, func() {
 		for half := range 2 {
-			t.quantizeHalf(half)
+			t.quantizeBlock(quantized{inputs: 32, x: 128 * half, q: 32 * half, d: 64 + 4*half, sum8: 72 + 4*half, sum4: 80 + 4*half})
 		}
 		t.advance(256, "R1")
 		t.advance(88, "R0")
@@ -17,16 +17,39 @@ func (t *neon) quantize() {
 	t.ret()
 }
 
-// quantizeHalf quantises 32 inputs: V0 to V7. V31 holds 127. Magnitudes compare as their
-// bits do.
-func (t *neon) quantizeHalf(half int) {
+// quantizeWide emits the quantisation of activations for Q8W.
+func (t *neon) quantizeWide() {
+	p := "dst, x *float32, blocks int"
+	t.fn("quantizeWide", "writes dst (blocks, 34) from x (blocks, 128); see Activations.", p)
+	t.args(p, "R0 R1 R2")
+	t.op("MOVD", "$127", "R3")
+	t.op("SCVTFS", "R3", "F31")
+	t.whole("R2", 1, func() {
+		t.quantizeBlock(quantized{inputs: 128, d: 128, sum8: 132})
+		t.advance(512, "R1")
+		t.advance(136, "R0")
+	})
+	t.ret()
+}
+
+// quantizeBlock quantises the inputs that share a scale, 32 at a time in V0 to V7, which
+// stay there if they are all. V31 holds 127, V9 1/d; V8 finds the maximum and V10 sums up.
+// Magnitudes compare as their bits do.
+func (t *neon) quantizeBlock(b quantized) {
 	zero, strange, done := t.next("zero"), t.next("strange"), t.next("done")
 	x := seq(0, 8)
-	t.loadQ("R1", 128*half, x...)
-	for i, r := range x {
-		t.do2("fabs", vec(8+i), r)
+	for part := range b.inputs / 32 {
+		t.loadQ("R1", b.x+128*part, x...)
+		for i, r := range x {
+			t.do2("fabs", vec(16+i), r)
+		}
+		t.tree("VUMAX", 16, 16)
+		if part == 0 {
+			t.move(8, 16)
+		} else {
+			t.op("VUMAX", vec(16).s4(), vec(8).s4(), vec(8).s4())
+		}
 	}
-	t.tree("VUMAX", 8, 8)
 	t.word("umaxp v8.4s, v8.4s, v8.4s")
 	t.word("umaxp v8.4s, v8.4s, v8.4s")
 	t.op("VMOV", vec(8).s(0), "R3")
@@ -35,43 +58,61 @@ func (t *neon) quantizeHalf(half int) {
 	t.op("CMP", "$0x0d800000", "R3") // 2**-100
 	t.op("BLO", zero)
 	t.op("FDIVS", "F31", "F8", "F9")
-	t.op("FMOVS", "F9", mem(64+4*half, "R0"))
+	t.op("FMOVS", "F9", mem(b.d, "R0"))
 	t.op("FDIVS", "F8", "F31", "F9")
-	for _, r := range x {
+	t.zero(10)
+	for part := range b.inputs / 32 {
+		if b.inputs > 32 {
+			t.loadQ("R1", b.x+128*part, x...)
+		}
+		t.quantize32(b.q + 32*part)
+	}
+	t.op("VADDV", vec(10).s4(), "V10")
+	t.op("VMOV", vec(10).s(0), "R3")
+	t.op("NEG", "R3<<3", "R3")
+	if b.sum4 > 0 {
+		t.op("MOVW", "R3", mem(b.sum4, "R0"))
+	}
+	t.op("LSL", "$4", "R3")
+	t.op("MOVW", "R3", mem(b.sum8, "R0"))
+	t.op("B", done)
+	t.label(strange)
+	t.quantizeNone(b, "$0x7fc00000")
+	t.op("B", done)
+	t.label(zero)
+	t.quantizeNone(b, "$0")
+	t.label(done)
+}
+
+// quantize32 writes 32 inputs as bytes, and adds them to V10.
+func (t *neon) quantize32(q int) {
+	for _, r := range seq(0, 8) {
 		t.word("fmul v%d.4s, v%d.4s, v9.s[0]", r, r)
 		t.do2("fcvtns", r, r)
 	}
 	t.tree("VADD", 16, 0)
-	t.op("VADDV", vec(16).s4(), "V16")
-	t.op("VMOV", vec(16).s(0), "R3")
+	t.op("VADD", vec(16).s4(), vec(10).s4(), vec(10).s4())
 	for n, arrangement := 8, vec.h8; n > 2; n, arrangement = n/2, vec.b16 {
 		for i := range vec(n / 2) {
 			t.op("VUZP1", arrangement(2*i+1), arrangement(2*i), arrangement(i))
 		}
 	}
-	t.storeQ("R0", 32*half, 0, 1)
-	t.op("NEG", "R3<<3", "R3")
-	t.op("MOVW", "R3", mem(80+4*half, "R0"))
-	t.op("LSL", "$4", "R3")
-	t.op("MOVW", "R3", mem(72+4*half, "R0"))
-	t.op("B", done)
-	t.label(strange)
-	t.quantizeNone(half, "$0x7fc00000")
-	t.op("B", done)
-	t.label(zero)
-	t.quantizeNone(half, "$0")
-	t.label(done)
+	t.storeQ("R0", q, 0, 1)
 }
 
-// quantizeNone writes 32 zeros with that scale.
-func (t *neon) quantizeNone(half int, scale string) {
+// quantizeNone writes zeros with that scale.
+func (t *neon) quantizeNone(b quantized, scale string) {
 	t.zero(0)
 	t.zero(1)
-	t.storeQ("R0", 32*half, 0, 1)
+	for part := range b.inputs / 32 {
+		t.storeQ("R0", b.q+32*part, 0, 1)
+	}
 	t.op("MOVD", scale, "R3")
-	t.op("MOVW", "R3", mem(64+4*half, "R0"))
-	t.op("MOVW", "ZR", mem(72+4*half, "R0"))
-	t.op("MOVW", "ZR", mem(80+4*half, "R0"))
+	t.op("MOVW", "R3", mem(b.d, "R0"))
+	t.op("MOVW", "ZR", mem(b.sum8, "R0"))
+	if b.sum4 > 0 {
+		t.op("MOVW", "ZR", mem(b.sum4, "R0"))
+	}
 }
 
 // tree combines eight registers from src on into dst, by way of the three behind it.

@@ -175,7 +175,9 @@ func (t *asm) file() []byte {
 			fmt.Fprintf(&out, "DATA %s+%d(SB)/8, $%#x\n", sym, 64*i+8*j, uint64(high)<<32|uint64(low))
 		}
 	}
-	fmt.Fprintf(&out, "GLOBL %s(SB), RODATA|NOPTR, $%d\n", sym, 64*len(t.consts))
+	if len(t.consts) > 0 {
+		fmt.Fprintf(&out, "GLOBL %s(SB), RODATA|NOPTR, $%d\n", sym, 64*len(t.consts))
+	}
 	if !t.wide() {
 		for j := range 8 {
 			v := "-1"

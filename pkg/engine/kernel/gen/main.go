@@ -37,6 +37,11 @@ func files() (map[string][]byte, error) {
 		list["kernel_"+strings.ToLower(t.name)+"_amd64.s"] = t.file()
 		decl.Write(t.decl.Bytes())
 	}
+	amx := &asm{name: "AMX", lanes: 16, reg: "Z"}
+	amx.tileConfig()
+	amx.squares()
+	list["kernel_amx_amd64.s"] = amx.file()
+	decl.Write(amx.decl.Bytes())
 	var err error
 	if list["decl_amd64.go"], err = format.Source(decl.Bytes()); err != nil {
 		return nil, err
@@ -59,6 +64,7 @@ func (t *asm) all() {
 	t.transpose()
 	t.copyBlock()
 	t.quantize()
+	t.quantizeWide()
 	t.packedProducts()
 	t.pairProducts()
 	t.dispatch(slices.Concat(kinds, codedKinds))

@@ -8,9 +8,11 @@ import (
 // A packed describes one kind of packed weights.
 type packed struct {
 	kind   string
-	bytes  int     // of a superblock: 16 rows of 64 inputs
-	scales int     // offset of its scales: (block of 32 inputs, row)
+	bytes  int     // of a superblock: 16 rows of 64 inputs, or 128
+	scales int     // offset of its scales: (block, row)
+	blocks int     // of a superblock: inputs that share a scale
 	words  int     // 32-bit words of one row of activations for a superblock
+	scale  int     // the word that holds the first block's scale
 	sums   int     // the word that holds the first block's correction
 	busy   int     // rows of activations from which on AVX-512 computes longer than it reads
 	ahead  int     // bytes from where on one row's weights are brought to the second level
@@ -18,12 +20,42 @@ type packed struct {
 }
 
 var kinds = []packed{
-	{kind: "Q8", bytes: 1088, scales: 1024, words: 22, sums: 18, busy: 5, ahead: 4096},
-	{kind: "Q4", bytes: 576, scales: 512, words: 22, sums: 20, busy: 3, ahead: 8192},
+	{kind: "Q8", bytes: 1088, scales: 1024, blocks: 2, words: 22, scale: scaleWord, sums: 18, busy: 5, ahead: 4096},
+	{kind: "Q4", bytes: 576, scales: 512, blocks: 2, words: 22, scale: scaleWord, sums: 20, busy: 3, ahead: 8192},
+	{kind: "Q8W", bytes: 2112, scales: 2048, blocks: 1, words: 34, scale: 32, sums: 33, busy: 5, ahead: 4096},
 	{kind: "BF16", bytes: 2048, words: 64, busy: 4, ahead: 4096},
 }
 
-const scaleWord = 16 // the word that holds the first block's scale
+const scaleWord = 16 // the word that holds the first scale of 64 inputs
+
+// Kinds whose products are of whole numbers, and the others.
+var byteKinds, floatKinds = kinds[:3], kinds[3:]
+
+// lines is the number of cache lines of a block.
+func (k packed) lines() int { return k.scales / 64 / k.blocks }
+
+// quants is the number of words of a block of activations.
+func (k packed) quants() int { return k.scale / k.blocks }
+
+// Blocks of bytes are emitted as loops over parts of eight lines, if they have several.
+const partLines = 8
+
+// parts is the number of parts of a block.
+func (k packed) parts() int {
+	if k.blocks == 0 {
+		return 1
+	}
+	return max(1, k.lines()/partLines)
+}
+
+// walked returns by how much the pointers to weights and to n rows of activations have
+// advanced after the parts of a block, in bytes.
+func (k packed) walked(n int) (weights, acts int) {
+	if k.parts() == 1 {
+		return 0, 0
+	}
+	return 64 * k.lines(), 4 * k.quants() * n
+}
 
 // Registers of the packed products: the parameters in order, then what runs on.
 const (
@@ -175,8 +207,9 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 		if n == 1 {
 			t.op("PREFETCHT0", mem(256, rA))
 		}
-		t.op("ADDQ", imm(k.bytes), rW)
-		t.op("ADDQ", imm(4*k.words*n), rA)
+		weights, acts := k.walked(n)
+		t.op("ADDQ", imm(k.bytes-weights), rW)
+		t.op("ADDQ", imm(4*k.words*n-acts), rA)
 	})
 	t.op("DECQ", rCount)
 	t.op("JNZ", loop)
@@ -189,6 +222,23 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 			t.op("VMOVUPS", t.v(r*parts+p), mem((part+p)*t.bytes(), rRow))
 		}
 	}
+}
+
+// inParts emits a block of bytes, a part of which body multiplies.
+func (t *asm) inParts(k packed, n int, body func()) {
+	if k.parts() == 1 {
+		body()
+		return
+	}
+	loop := t.next("part")
+	weights, acts := k.walked(n)
+	t.op("MOVQ", imm(k.parts()), rSlices)
+	t.label(loop)
+	body()
+	t.op("ADDQ", imm(weights/k.parts()), rW)
+	t.op("ADDQ", imm(acts/k.parts()), rA)
+	t.op("DECQ", rSlices)
+	t.op("JNZ", loop)
 }
 
 // superblock emits body for 64 inputs, and a loop over four of them after a header.

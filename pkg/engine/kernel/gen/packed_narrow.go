@@ -36,27 +36,35 @@ func (b *narrowBlock) fetch() {
 }
 
 func (b *narrowBlock) emit() {
-	groups := b.k.bytes / 64 / 2 // lines of a block
-	for half := range 2 {
+	for half := range b.k.blocks {
 		for i := range b.n * b.parts {
 			b.zero(b.v(4 + i))
 		}
-		for g := range groups {
-			b.fetch()
-			for p := range b.parts {
-				addr := mem(64*(groups*half+g)+32*(b.part+p), rW)
-				if b.k.kind == "Q8" {
-					b.multiplyBytes(addr, 8*half+g, p)
-				} else {
-					b.multiplyNibbles(addr, 8*half+g, p)
-				}
-			}
+		b.inParts(b.k, b.n, func() { b.products(half) })
+		if b.k.parts() > 1 {
+			b.fetched = 0
 		}
-		if half == 1 {
+		if half == b.k.blocks-1 {
 			b.fetch()
 		}
 		for p := range b.parts {
 			b.scale(half, p)
+		}
+	}
+}
+
+// products multiplies a part of a block.
+func (b *narrowBlock) products(half int) {
+	groups := min(b.k.lines(), partLines)
+	for g := range groups {
+		b.fetch()
+		for p := range b.parts {
+			addr := mem(64*(groups*half+g)+32*(b.part+p), rW)
+			if b.k.kind == "Q4" {
+				b.multiplyNibbles(addr, 8*half+g, p)
+			} else {
+				b.multiplyBytes(addr, 8*half+g, p)
+			}
 		}
 	}
 }
@@ -93,14 +101,15 @@ func (b *narrowBlock) multiplyNibbles(addr string, i, p int) {
 
 // scale adds the products of a block to the sums.
 func (b *narrowBlock) scale(half, p int) {
-	b.op("VCVTPH2PS", mem(b.k.scales+32*half+16*(b.part+p), rW), narrowWeights)
+	weights, acts := b.k.walked(b.n)
+	b.op("VCVTPH2PS", mem(b.k.scales+32*half+16*(b.part+p)-weights, rW), narrowWeights)
 	for r := range b.n {
 		if b.k.kind == "Q4" {
 			b.op("VPMADDWD", narrowOnes, b.dot(r, p), b.dot(r, p))
 			b.op("VPBROADCASTD", b.word(b.k.sums+half, r), narrowAct)
 			b.op("VPADDD", narrowAct, b.dot(r, p), b.dot(r, p))
 		}
-		b.op("VBROADCASTSS", b.word(scaleWord+half, r), narrowAct)
+		b.op("VBROADCASTSS", b.word(b.k.scale+half-acts/4/b.n, r), narrowAct)
 		b.op("VMULPS", narrowWeights, narrowAct, narrowAct)
 		b.op("VCVTDQ2PS", b.dot(r, p), b.dot(r, p))
 		b.op("VFMADD231PS", narrowAct, b.dot(r, p), b.sum(r, p))

@@ -1,28 +1,39 @@
 package main
 
-// Products of many rows with Q8_0 weights on AVX2. A panel is widened once for all rows:
+// Products of many rows with Q8_0 and Q8W weights on AVX2. A panel is widened once for all rows:
 // words hold two int16 inputs, which VPMADDWD multiplies and adds exactly, without the
 // signs and absolute values that products of bytes need.
 //
-// For 64 inputs a widened panel holds, for each word of four bytes, the inputs 0 and 2 and
-// then the inputs 1 and 3 of 16 rows, and at the end (block, row) float32 scales. Widened
-// activations hold eight words (word, row) of inputs 0 and 2, then the same of inputs 1
-// and 3, and at the end (block, row) scales.
-const (
-	pairScales     = 2048 // offset of the scales of a panel
-	pairPanelBytes = 2176
-	pairWords      = 34 // of one row of activations
-	pairScaleWord  = 32
-)
+// For a superblock a widened panel holds, for each word of four bytes, the inputs 0 and 2
+// and then the inputs 1 and 3 of 16 rows, and at the end (block, row) float32 scales.
+// Widened activations hold eight words (word, row) of inputs 0 and 2, then the same of
+// inputs 1 and 3, and at the end (block, row) scales.
+type pairs struct {
+	*asm
+	k    packed
+	name string // in routines' names
+}
+
+// scales is the offset of the scales of a panel.
+func (t *pairs) scales() int { return 2 * t.k.scales }
+
+func (t *pairs) panelBytes() int { return t.scales() + 64*t.k.blocks }
+
+// scaleWord is the word of one row of activations with the first scale.
+func (t *pairs) scaleWord() int { return 2 * t.k.scale }
+
+func (t *pairs) actWords() int { return t.scaleWord() + t.k.blocks }
 
 // pairProducts emits the products with widened panels.
 func (t *asm) pairProducts() {
 	if t.wide() {
 		return
 	}
-	t.widenPanel()
-	t.widenActivations()
-	t.pairTiles()
+	for _, p := range []*pairs{{t, kinds[0], "Pairs"}, {t, kinds[2], "WidePairs"}} {
+		p.widenPanel()
+		p.widenActivations()
+		p.tiles()
+	}
 }
 
 // split stores the even and the odd bytes of register 0 as two vectors of int16.
@@ -34,10 +45,10 @@ func (t *asm) split(even, odd string) {
 	t.op("VMOVDQU", t.v(0), odd)
 }
 
-func (t *asm) widenPanel() {
-	k := kinds[0]
+func (t *pairs) widenPanel() {
+	k := t.k
 	p := "dst *float32, w *byte, blocks int"
-	t.fn("widenPanel", "widens superblocks of a panel of Q8_0 weights.", p)
+	t.fn("panel"+t.name, "widens superblocks of a panel of "+k.kind+" weights.", p)
 	t.args(p, "DI", "SI", "CX")
 	t.op("VMOVDQU", t.bits(0x80808080), t.v(15))
 	loop := t.next("superblock")
@@ -47,26 +58,27 @@ func (t *asm) widenPanel() {
 		at := 128*(i/2) + 32*(i%2)
 		t.split(mem(at, "DI"), mem(at+64, "DI"))
 	}
-	for i := range 4 {
+	for i := range 2 * k.blocks {
 		t.op("VCVTPH2PS", mem(k.scales+16*i, "SI"), t.v(0))
-		t.op("VMOVUPS", t.v(0), mem(pairScales+32*i, "DI"))
+		t.op("VMOVUPS", t.v(0), mem(t.scales()+32*i, "DI"))
 	}
 	t.op("ADDQ", imm(k.bytes), "SI")
-	t.op("ADDQ", imm(pairPanelBytes), "DI")
+	t.op("ADDQ", imm(t.panelBytes()), "DI")
 	t.op("DECQ", "CX")
 	t.op("JNZ", loop)
 	t.ret()
 }
 
-// widenActivations copies eight words of scales: those past 2*rows are overwritten by the
-// next superblock.
-func (t *asm) widenActivations() {
+// widenActivations copies the scales of four rows: those past the rows' are overwritten by
+// the next superblock.
+func (t *pairs) widenActivations() {
 	p := "dst, act *float32, blocks, rows int"
-	t.fn("widenActivations", "widens superblocks of a tile of 3 or 4 rows; it may write 2 words past the end of 3 rows.", p)
+	t.fn("activations"+t.name, "widens superblocks of a tile of 3 or 4 rows; it may write a scale more of each block past the end of 3 rows.", p)
 	t.args(p, "DI", "SI", "CX", "DX")
 	loop, vector := t.next("superblock"), t.next("vector")
-	t.op("IMUL3Q", "$24", "DX", "R8") // bytes of the words after the scales, and of the scales
-	t.op("SHLQ", "$1", "DX")
+	t.op("IMUL3Q", imm(4*(t.k.words-t.k.scale)), "DX", "R8") // bytes of the scales and of the words after them
+	t.op("IMUL3Q", imm(t.k.blocks), "DX", "R9")
+	t.op("IMUL3Q", imm(t.k.scale/8), "DX", "DX")
 	t.label(loop)
 	t.op("MOVQ", "DX", "BX")
 	t.label(vector)
@@ -76,10 +88,14 @@ func (t *asm) widenActivations() {
 	t.op("ADDQ", "$64", "DI")
 	t.op("DECQ", "BX")
 	t.op("JNZ", vector)
-	t.op("VMOVDQU", "(SI)", t.v(0))
-	t.op("VMOVDQU", t.v(0), "(DI)")
+	scales := t.v(0)
+	if t.k.blocks == 1 {
+		scales = t.half(scales)
+	}
+	t.op("VMOVDQU", "(SI)", scales)
+	t.op("VMOVDQU", scales, "(DI)")
 	t.op("ADDQ", "R8", "SI")
-	t.op("LEAQ", "(DI)(DX*4)", "DI")
+	t.op("LEAQ", "(DI)(R9*4)", "DI")
 	t.op("DECQ", "CX")
 	t.op("JNZ", loop)
 	t.ret()
@@ -95,20 +111,20 @@ func (t *asm) pointRows(n int) {
 	}
 }
 
-// pairTiles emits the products of tiles with a widened panel. Registers 0 to 7 hold the
+// tiles emits the products of tiles with a widened panel. Registers 0 to 7 hold the
 // whole-number products of a block, (row, vector); the sums stay in dst, because the
 // registers that they would take halve the loads of weights and activations instead.
-func (t *asm) pairTiles() {
+func (t *pairs) tiles() {
 	p := "dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int"
-	t.fn("tilePairs", "computes dst (tiles * rows, 16) from a widened panel and widened tiles of 3 or 4 rows, stride bytes apart, or adds to it.", p)
+	t.fn("tile"+t.name, "computes dst (tiles * rows, 16) from a widened panel and widened tiles of 3 or 4 rows, stride bytes apart, or adds to it.", p)
 	t.args(p, rDst, rStep, rPairPanel, rPairActs, rPairStride, rBlocks, rPairTiles, rCount, rMore)
 	t.op("SHLQ", "$2", rStep)
 	four := t.next("rows")
 	t.op("CMPQ", rCount, "$4")
 	t.op("JEQ", four)
-	t.pairRows(3)
+	t.tilesOf(3)
 	t.label(four)
-	t.pairRows(4)
+	t.tilesOf(4)
 }
 
 // Registers of tilePairs, as far as they are not those of other packed products.
@@ -116,8 +132,8 @@ const (
 	rPairPanel, rPairActs, rPairStride, rPairTiles, rMore = "R9", "SI", "R12", "R11", "DX"
 )
 
-// pairRows emits the loop over tiles of n rows.
-func (t *asm) pairRows(n int) {
+// tilesOf emits the loop over tiles of n rows.
+func (t *pairs) tilesOf(n int) {
 	tile, loop := t.next("tile"), t.next("superblock")
 	t.label(tile)
 	t.op("MOVQ", rPairActs, rA)
@@ -133,20 +149,20 @@ func (t *asm) pairRows(n int) {
 	t.op("JNZ", loop)
 	t.clearSums(n)
 	t.label(loop)
-	for half := range 2 {
-		for g := range 16 {
-			t.multiplyPairs(n, 8*half+g/2, g%2, g == 0)
+	for half := range t.k.blocks {
+		for g := range 2 * t.k.quants() {
+			t.multiply(n, t.k.quants()*half+g/2, g%2, g == 0)
 		}
 		for p := range 2 {
-			t.op("VMOVUPS", mem(pairScales+64*half+32*p, rW), t.v(8+p))
+			t.op("VMOVUPS", mem(t.scales()+64*half+32*p, rW), t.v(8+p))
 		}
 		for r := range n {
-			t.op("VBROADCASTSS", mem(4*(n*(pairScaleWord+half)+r), rA), t.v(10))
+			t.op("VBROADCASTSS", mem(4*(n*(t.scaleWord()+half)+r), rA), t.v(10))
 			t.addSums(r)
 		}
 	}
-	t.op("ADDQ", imm(pairPanelBytes), rW)
-	t.op("ADDQ", imm(4*pairWords*n), rA)
+	t.op("ADDQ", imm(t.panelBytes()), rW)
+	t.op("ADDQ", imm(4*t.actWords()*n), rA)
 	t.op("DECQ", rCount)
 	t.op("JNZ", loop)
 	t.op("LEAQ", "("+rowPointers[n-1]+")("+rStep+"*1)", rDst)
@@ -156,8 +172,8 @@ func (t *asm) pairRows(n int) {
 	t.ret()
 }
 
-// multiplyPairs adds two inputs of word i: the even or the odd ones.
-func (t *asm) multiplyPairs(n, i, odd int, first bool) {
+// multiply adds two inputs of word i: the even or the odd ones.
+func (t *pairs) multiply(n, i, odd int, first bool) {
 	for p := range 2 {
 		t.op("VMOVDQU", mem(128*i+64*odd+32*p, rW), t.v(8+p))
 	}

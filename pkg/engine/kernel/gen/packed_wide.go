@@ -21,29 +21,34 @@ func (b *wideBlock) fetch() {
 }
 
 func (b *wideBlock) emit() {
-	groups := b.k.bytes / 64 / 2 // lines of a block
-	for half := range 2 {
+	for half := range b.k.blocks {
 		for r := range b.n {
 			b.op("VPBROADCASTD", b.word(b.k.sums+half, r), b.dot(r))
 		}
 		if b.n == 1 { // a second product halves the wait for the first
 			b.zero(b.dot(1))
 		}
-		for g := range groups {
-			low, high := b.v(16+g%4), b.v(20+g%4)
-			b.op("VMOVDQU32", mem(64*(groups*half+g), rW), low)
-			b.fetch()
-			if b.k.kind == "Q4" {
-				b.op("VPSRLD", "$4", low, high)
-				b.op("VPANDD", b.v(31), low, low)
-				b.op("VPANDD", b.v(31), high, high)
-				b.multiply(half, g, low)
-				b.multiply(half, g+4, high)
-			} else {
-				b.multiply(half, g, low)
-			}
-		}
+		b.inParts(b.k, b.n, func() { b.products(half) })
 		b.scale(half)
+	}
+}
+
+// products multiplies a part of a block.
+func (b *wideBlock) products(half int) {
+	groups := min(b.k.lines(), partLines)
+	for g := range groups {
+		low, high := b.v(16+g%4), b.v(20+g%4)
+		b.op("VMOVDQU32", mem(64*(groups*half+g), rW), low)
+		b.fetch()
+		if b.k.kind == "Q4" {
+			b.op("VPSRLD", "$4", low, high)
+			b.op("VPANDD", b.v(31), low, low)
+			b.op("VPANDD", b.v(31), high, high)
+			b.multiply(half, g, low)
+			b.multiply(half, g+4, high)
+		} else {
+			b.multiply(half, g, low)
+		}
 	}
 }
 
@@ -60,8 +65,12 @@ func (b *wideBlock) multiply(half, i int, weights string) {
 
 // scale adds the products of a block to the sums.
 func (b *wideBlock) scale(half int) {
-	b.op("VCVTPH2PS", mem(b.k.scales+32*half, rW), b.v(24))
-	if half == 1 {
+	weights, acts := b.k.walked(b.n)
+	b.op("VCVTPH2PS", mem(b.k.scales+32*half-weights, rW), b.v(24))
+	if weights > 0 { // the pointer is at the last line
+		b.fetched = 0
+	}
+	if half == b.k.blocks-1 {
 		b.fetch()
 	}
 	if b.n == 1 {
@@ -69,7 +78,7 @@ func (b *wideBlock) scale(half int) {
 	}
 	for r := range b.n {
 		b.op("VCVTDQ2PS", b.dot(r), b.dot(r))
-		b.op("VMULPS.BCST", b.word(scaleWord+half, r), b.v(24), b.v(25+r%4))
+		b.op("VMULPS.BCST", b.word(b.k.scale+half-acts/4/b.n, r), b.v(24), b.v(25+r%4))
 		b.op("VFMADD231PS", b.v(25+r%4), b.dot(r), b.v(r))
 	}
 }

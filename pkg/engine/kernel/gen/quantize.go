@@ -15,7 +15,7 @@ func (t *asm) quantize() {
 	t.op("TESTQ", "CX", "CX")
 	t.op("JZ", done)
 	for half := range 2 {
-		t.quantizeHalf(half)
+		t.quantizeBlock(quantized{inputs: 32, x: 128 * half, q: 32 * half, d: 64 + 4*half, sum8: 72 + 4*half, sum4: 80 + 4*half})
 	}
 	t.op("ADDQ", "$256", "SI")
 	t.op("ADDQ", "$88", "DI")
@@ -25,13 +25,42 @@ func (t *asm) quantize() {
 	t.ret()
 }
 
-// quantizeHalf quantises 32 inputs: registers 0 to 3.
-func (t *asm) quantizeHalf(half int) {
-	q, d, sum8, sum4 := mem(32*half, "DI"), mem(64+4*half, "DI"), mem(72+4*half, "DI"), mem(80+4*half, "DI")
+// quantizeWide emits the quantisation of activations for Q8W.
+func (t *asm) quantizeWide() {
+	if t.wide() {
+		return
+	}
+	p := "dst, x *float32, blocks int"
+	t.fn("quantizeWide", "writes dst (blocks, 34) from x (blocks, 128), blocks > 0; see Activations.", p)
+	t.args(p, "DI", "SI", "CX")
+	t.op("VMOVUPS", t.bits(0x7fffffff), "Y15")
+	loop := t.next("superblock")
+	t.label(loop)
+	t.quantizeBlock(quantized{inputs: 128, d: 128, sum8: 132})
+	t.op("ADDQ", "$512", "SI")
+	t.op("ADDQ", "$136", "DI")
+	t.op("DECQ", "CX")
+	t.op("JNZ", loop)
+	t.ret()
+}
+
+// A quantized says where the inputs that share a scale are, and where their words go, in
+// bytes from SI and DI: q, d, -128*Σq and, if it is not zero, -8*Σq.
+type quantized struct{ inputs, x, q, d, sum8, sum4 int }
+
+// quantizeBlock quantises the inputs that share a scale. Register 4 finds the maximum, 6
+// holds 1/d, 7 sums up.
+func (t *asm) quantizeBlock(b quantized) {
+	d, sum8, sum4 := mem(b.d, "DI"), mem(b.sum8, "DI"), mem(b.sum4, "DI")
 	strange, small, end := t.next("strange"), t.next("small"), t.next("end")
-	for i := range 4 {
-		t.op("VMOVUPS", mem(128*half+32*i, "SI"), t.v(i))
-		t.op("VPAND", t.v(i), "Y15", t.v(4+i))
+	for i := range b.inputs / 8 {
+		at := mem(b.x+32*i, "SI")
+		if i < 4 {
+			t.op("VPAND", at, "Y15", t.v(4+i))
+			continue
+		}
+		t.op("VPAND", at, "Y15", t.v(i%4))
+		t.op("VPMAXUD", t.v(i%4), t.v(4+i%4), t.v(4+i%4))
 	}
 	t.op("VPMAXUD", "Y5", "Y4", "Y4")
 	t.op("VPMAXUD", "Y7", "Y6", "Y6")
@@ -47,26 +76,17 @@ func (t *asm) quantizeHalf(half int) {
 	t.op("VMOVSS", "X5", d)
 	t.op("VDIVSS", "X4", "X6", "X6")
 	t.op("VBROADCASTSS", "X6", "Y6")
-	for i := range 4 {
-		t.op("VMULPS", "Y6", t.v(i), t.v(i))
-		t.op("VCVTPS2DQ", t.v(i), t.v(i))
+	t.zero("Y7")
+	for i := range b.inputs / 32 {
+		t.quantize32(b.x+128*i, b.q+32*i)
 	}
-	t.op("VPADDD", "Y1", "Y0", "Y4")
-	t.op("VPADDD", "Y3", "Y2", "Y5")
-	t.op("VPADDD", "Y5", "Y4", "Y4")
-	t.foldWords("VPADDD", 4, 5)
-	t.op("VMOVD", "X4", "AX")
-	t.op("VPACKSSDW", "Y1", "Y0", "Y0")
-	t.op("VPACKSSDW", "Y3", "Y2", "Y2")
-	t.op("VPACKSSWB", "Y2", "Y0", "Y0")
-	t.op("VEXTRACTI128", "$1", "Y0", "X1")
-	t.op("VPUNPCKLDQ", "X1", "X0", "X2")
-	t.op("VPUNPCKHDQ", "X1", "X0", "X3")
-	t.op("VMOVDQU", "X2", q)
-	t.op("VMOVDQU", "X3", mem(32*half+16, "DI"))
+	t.foldWords("VPADDD", 7, 5)
+	t.op("VMOVD", "X7", "AX")
 	t.op("NEGL", "AX")
 	t.op("SHLL", "$3", "AX")
-	t.op("MOVL", "AX", sum4)
+	if b.sum4 > 0 {
+		t.op("MOVL", "AX", sum4)
+	}
 	t.op("SHLL", "$4", "AX")
 	t.op("MOVL", "AX", sum8)
 	t.op("JMP", end)
@@ -79,10 +99,34 @@ func (t *asm) quantizeHalf(half int) {
 	t.op("MOVL", "AX", d)
 	t.op("XORL", "AX", "AX")
 	t.op("MOVL", "AX", sum8)
-	t.op("MOVL", "AX", sum4)
+	if b.sum4 > 0 {
+		t.op("MOVL", "AX", sum4)
+	}
 	t.op("VPXOR", "Y0", "Y0", "Y0")
-	t.op("VMOVDQU", "Y0", q)
+	for i := range b.inputs / 32 {
+		t.op("VMOVDQU", "Y0", mem(b.q+32*i, "DI"))
+	}
 	t.label(end)
+}
+
+// quantize32 writes 32 inputs as bytes, and adds them to register 7.
+func (t *asm) quantize32(x, q int) {
+	for i := range 4 {
+		t.op("VMULPS", mem(x+32*i, "SI"), "Y6", t.v(i))
+		t.op("VCVTPS2DQ", t.v(i), t.v(i))
+	}
+	t.op("VPADDD", "Y1", "Y0", "Y4")
+	t.op("VPADDD", "Y3", "Y2", "Y5")
+	t.op("VPADDD", "Y5", "Y4", "Y4")
+	t.op("VPADDD", "Y4", "Y7", "Y7")
+	t.op("VPACKSSDW", "Y1", "Y0", "Y0")
+	t.op("VPACKSSDW", "Y3", "Y2", "Y2")
+	t.op("VPACKSSWB", "Y2", "Y0", "Y0")
+	t.op("VEXTRACTI128", "$1", "Y0", "X1")
+	t.op("VPUNPCKLDQ", "X1", "X0", "X2")
+	t.op("VPUNPCKHDQ", "X1", "X0", "X3")
+	t.op("VMOVDQU", "X2", mem(q, "DI"))
+	t.op("VMOVDQU", "X3", mem(q+16, "DI"))
 }
 
 // foldWords combines the eight words of a register into the first of its lower half.

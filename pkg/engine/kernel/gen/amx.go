@@ -1,0 +1,226 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Products of many rows with Q8W weights on AMX, whose tiles have 16 rows of 64 bytes: a
+// product of two is 16x16 sums of 64 inputs.
+//
+// For 128 inputs of 16 rows, activations hold two tiles of (row, input) bytes, a tile of
+// (row, 16 times -128*Σq), from which the sums start, and 16 scales. Weights are in the
+// order that tiles need.
+const (
+	squareBytes  = 3136 // of 16 rows of 128 inputs
+	squareSums   = 2048 // offset of the tile of sums
+	squareScales = 3072
+	squareTile   = 1024
+)
+
+// Registers of tileSquares. The index of all tiles is their distance of rows, 64.
+const (
+	rSquareDots, rSquareDone = "SI", "R14" // whole-number sums of this superblock, and of the one before
+	rSquareStride            = "DI"
+	rSquareDst               = "R8" // of these panels; rStepBytes is the distance of its rows
+	rStepBytes               = "R9"
+	rSquareBlocks            = "R10"
+	rSquarePanels            = "R11"
+	rFrom, rFromStep, rTo    = "R12", "R13", "R15" // rows of the sums before, and of dst
+)
+
+var (
+	rSquareActs    = []string{"AX", "BX"}
+	rSquareWeights = []string{"CX", "DX"}
+)
+
+// tileNumbers are the registers' numbers in addresses.
+var tileNumbers = map[string]byte{"AX": 0, "CX": 1, "DX": 2, "BX": 3, "SI": 6, "DI": 7}
+
+// code emits an instruction that Go's assembler does not know, with its text for GNU as.
+func (t *asm) code(text string, code ...byte) {
+	line := "\t"
+	for i, b := range code {
+		if i > 0 {
+			line += "; "
+		}
+		line += fmt.Sprintf("BYTE $%#02x", b)
+	}
+	t.text.WriteString(line + " // " + text + "\n")
+}
+
+// tileMove loads or stores a tile.
+func (t *asm) tileMove(name string, prefix byte, tile, off int, base string) {
+	b := tileNumbers[base]
+	at := strings.ToLower(fmt.Sprintf("[R%s+R%s+%d]", base, rSquareStride, off))
+	t.code(fmt.Sprintf("{disp32} "+name, tile, at), 0xc4, 0xe2, prefix, 0x4b, 0x84|byte(tile)<<3, tileNumbers[rSquareStride]<<3|b,
+		byte(off), byte(off>>8), byte(off>>16), byte(off>>24))
+}
+
+func (t *asm) tileLoad(tile, off int, base string) {
+	t.tileMove("tileloadd tmm%d, %s", 0x7b, tile, off, base)
+}
+
+func (t *asm) tileStore(tile, off int, base string) {
+	t.tileMove("tilestored %[2]s, tmm%[1]d", 0x7a, tile, off, base)
+}
+
+// tileMultiply adds the products of signed and of unsigned bytes to a tile.
+func (t *asm) tileMultiply(sums, signed, unsigned int) {
+	t.code(fmt.Sprintf("tdpbsud tmm%d, tmm%d, tmm%d", sums, signed, unsigned), 0xc4, 0xe2, byte(^unsigned&15)<<3|2, 0x5e, 0xc0|byte(sums)<<3|byte(signed))
+}
+
+// tileConfig emits the configuration of eight whole tiles: palette 1, their widths in
+// bytes, their rows.
+func (t *asm) tileConfig() {
+	const widths, rows = 0x0040004000400040, 0x1010101010101010
+	for i, v := range []uint64{1, 0, widths, widths, 0, 0, rows, 0} {
+		fmt.Fprintf(&t.text, "DATA configAMX<>+%d(SB)/8, $%#x\n", 8*i, v)
+	}
+	t.text.WriteString("GLOBL configAMX<>(SB), RODATA|NOPTR, $64\n")
+}
+
+// squares emits tileSquares.
+func (t *asm) squares() {
+	p := "dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte"
+	t.fn("tileSquares", "computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 8320 bytes of room, the last 128 of which are zero.", p)
+	t.args(p, rSquareDst, rStepBytes, "CX", "AX", "R10", "R10", rSquarePanels, "R12", rSquareDots)
+	t.op("SHLQ", "$2", rStepBytes)
+	t.op("MOVQ", "$64", rSquareStride)
+	t.op("LEAQ", "configAMX<>(SB)", "R13")
+	t.code("ldtilecfg [r13]", 0xc4, 0xc2, 0x78, 0x49, 0x45, 0x00)
+	t.op("LEAQ", mem(4096, rSquareDots), rSquareDone)
+	two := t.next("two")
+	t.op("CMPQ", "R12", "$2")
+	t.op("JEQ", two)
+	t.squareTiles(1)
+	t.label(two)
+	t.squareTiles(2)
+}
+
+// squareTiles emits the loop over pairs of panels, and what a last panel needs.
+func (t *asm) squareTiles(tiles int) {
+	pair, last, done := t.next("pair"), t.next("last"), t.next("done")
+	t.label(pair)
+	t.op("SUBQ", "$2", rSquarePanels)
+	t.op("JLT", last)
+	(&square{t, tiles, 2}).emit()
+	t.op("ADDQ", "$128", rSquareDst)
+	t.op("JMP", pair)
+	t.label(last)
+	t.op("CMPQ", rSquarePanels, "$-1")
+	t.op("JNE", done)
+	(&square{t, tiles, 1}).emit()
+	t.label(done)
+	t.code("tilerelease", 0xc4, 0xe2, 0x78, 0x49, 0xc0)
+	t.ret()
+}
+
+// A square emits the product of tiles of activations with panels. Tiles 0 to 3 hold the
+// sums, 4 and 5 activations, 6 and 7 weights. Scaling the sums of a superblock is mixed
+// with the products of the next.
+type square struct {
+	*asm
+	tiles, panels int
+}
+
+func (s *square) emit() {
+	loop, end := s.next("superblock"), s.next("end")
+	s.op("MOVQ", "act+24(FP)", "AX")
+	s.op("MOVQ", "stride+32(FP)", "BX")
+	s.op("ADDQ", "AX", "BX")
+	s.op("MOVQ", "blocks+40(FP)", rSquareBlocks)
+	s.op("IMUL3Q", imm(squareWeights), rSquareBlocks, "DX")
+	s.op("ADDQ", "CX", "DX")
+	s.op("MOVQ", "room+64(FP)", rFrom)
+	s.op("ADDQ", "$8192", rFrom)
+	s.op("XORQ", rFromStep, rFromStep)
+	s.products(func(int) {})
+	s.op("DECQ", rSquareBlocks)
+	s.op("JZ", end)
+	s.label(loop)
+	s.scales()
+	s.products(s.scaleRows)
+	s.op("MOVQ", rSquareDst, rFrom)
+	s.op("MOVQ", rStepBytes, rFromStep)
+	s.op("DECQ", rSquareBlocks)
+	s.op("JNZ", loop)
+	s.label(end)
+	s.scales()
+	for i := range s.pieces() {
+		s.scaleRows(i)
+	}
+	if s.panels == 2 {
+		s.op("MOVQ", "DX", "CX")
+	}
+}
+
+// squareWeights is the size of a superblock of weights.
+const squareWeights = 2112
+
+// pieces is the number of products of tiles of a superblock, between which the sums are
+// scaled.
+func (s *square) pieces() int { return 2 * s.tiles * s.panels }
+
+// products multiplies a superblock, stores the sums and advances.
+func (s *square) products(mixed func(piece int)) {
+	for i := range s.tiles {
+		for j := range s.panels {
+			s.tileLoad(2*i+j, squareSums, rSquareActs[i])
+		}
+	}
+	piece := 0
+	for k := range 2 {
+		for i := range s.tiles {
+			s.tileLoad(4+i, squareTile*k, rSquareActs[i])
+			for j := range s.panels {
+				if i == 0 {
+					s.tileLoad(6+j, squareTile*k, rSquareWeights[j])
+				}
+				s.tileMultiply(2*i+j, 4+i, 6+j)
+				mixed(piece)
+				piece++
+			}
+		}
+	}
+	for i := range s.tiles {
+		for j := range s.panels {
+			s.tileStore(2*i+j, s.dots(i, j), rSquareDots)
+		}
+	}
+	for _, r := range rSquareActs[:s.tiles] {
+		s.op("ADDQ", imm(squareBytes), r)
+	}
+	for _, r := range rSquareWeights[:s.panels] {
+		s.op("ADDQ", imm(squareWeights), r)
+	}
+	s.op("XCHGQ", rSquareDots, rSquareDone)
+}
+
+// dots is the offset of the whole-number sums of a tile and a panel.
+func (s *square) dots(tile, panel int) int { return squareTile * (2*tile + panel) }
+
+// scales loads the scales of the last superblock's weights, and points to the first row.
+func (s *square) scales() {
+	for j, r := range rSquareWeights[:s.panels] {
+		s.op("VCVTPH2PS", mem(2048-squareWeights, r), s.v(30+j))
+	}
+	s.op("MOVQ", rSquareDst, rTo)
+}
+
+// scaleRows adds the products of some rows of the last superblock to the sums.
+func (s *square) scaleRows(piece int) {
+	rows := 16 * s.tiles / s.pieces()
+	for row := rows * piece; row < rows*(piece+1); row++ {
+		i, r := row/16, row%16
+		for j := range s.panels {
+			dots, by := s.v(4*(row%4)+2*j), s.v(4*(row%4)+2*j+1)
+			s.op("VCVTDQ2PS", mem(s.dots(i, j)+64*r, rSquareDone), dots)
+			s.op("VMULPS.BCST", mem(squareScales-squareBytes+4*r, rSquareActs[i]), s.v(30+j), by)
+			s.op("VFMADD213PS", mem(64*j, rFrom), dots, by)
+			s.op("VMOVUPS", by, mem(64*j, rTo))
+		}
+		s.op("ADDQ", rFromStep, rFrom)
+		s.op("ADDQ", rStepBytes, rTo)
+	}
+}

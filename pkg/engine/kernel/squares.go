@@ -1,0 +1,126 @@
+package kernel
+
+import "unsafe"
+
+// Products of many rows with Q8W weights on AMX. Rows of activations come in squares of 16:
+// for 128 inputs, two tiles of (row, 64 inputs) bytes, (row, 16 times -128*Σq) and 16 d. The
+// products are the same integers as elsewhere.
+const (
+	squareRows  = 16
+	squareWords = 784 // of a square, for 128 inputs
+	squareSums  = 512 // the first word of sums
+	squareScale = 768
+	squareRoom  = 8192 + 2*line // bytes that the routine needs, the last lines zeros
+)
+
+// squaresFrom is the number of rows from which on squares are faster: a square takes as
+// long for one row as for 16.
+const squaresFrom = 9
+
+// hasSquares reports whether n rows are kept in squares instead.
+func (a *Activations) hasSquares(k *Kernels, n int) bool {
+	return k.amx && a.inputs == wideCols && n >= squaresFrom
+}
+
+// square returns the words of row r and of those that follow in its square.
+func (a *Activations) square(r int) []float32 {
+	size := a.slices * squareWords
+	return a.squares[r/squareRows*size:][:size]
+}
+
+// setSquares quantises the rows from first on into their squares.
+func (k *Kernels) setSquares(a *Activations, x []float32, first int) {
+	const width = quantizeChunk * wideWords
+	var buf [width]float32
+	for i := range len(x) / a.Cols {
+		in, out := x[i*a.Cols:(i+1)*a.Cols], a.square(first+i)
+		for len(in) > 0 {
+			part := min(len(in), quantizeChunk*wideCols)
+			k.quantizeRow(a, buf[:], in[:part])
+			for s := range int(up(part, wideCols)) {
+				setSquare(out, (*[wideWords]float32)(buf[s*wideWords:]), (first+i)%squareRows)
+				out = out[squareWords:]
+			}
+			in = in[part:]
+		}
+	}
+}
+
+// setSquare puts the words of a slice into a square.
+func setSquare(dst []float32, words *[wideWords]float32, row int) {
+	const half = wideScaleWord / 2 // words of a row of a tile
+	copy(dst[half*row:][:half], words[:half])
+	copy(dst[half*(squareRows+row):][:half], words[half:])
+	sums := (*[packedRows]float32)(dst[squareSums+packedRows*row:])
+	for i := range sums {
+		sums[i] = words[wideSumWord]
+	}
+	dst[squareScale+row] = words[wideScaleWord]
+}
+
+// A squareScratch holds the routine's room, on whole cache lines.
+type squareScratch [squareRoom + line]byte
+
+func (s *squareScratch) aligned() *[squareRoom]byte {
+	return (*[squareRoom]byte)(s[-uintptr(unsafe.Pointer(s))%line:])
+}
+
+// A squareSpan is the work of one routine call: some panels, for one square or two.
+type squareSpan struct {
+	dst     []float32 // (squares*16, panels*16)
+	ldd     int       // distance of rows of dst, in values
+	w       []byte    // panels
+	act     []float32 // the first square
+	stride  int       // distance of squares, in words
+	blocks  int       // superblocks of a panel
+	panels  int
+	squares int
+	room    *[squareRoom]byte
+}
+
+// matMulSquares is matMulPanels with activations in squares.
+func (k *Kernels) matMulSquares(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
+	var room squareScratch
+	size := w.superblocks() * formats[Q8W].bytes // of a panel
+	t := squareSpan{stride: a.slices * squareWords, blocks: a.slices, room: room.aligned()}
+	group := max(1, groupBytes/size)
+	for p := from; p < to; p += group {
+		end := min(p+group, to)
+		for r := 0; r < n; r += 2 * squareRows {
+			t.squares = min(2, (n-r)/squareRows)
+			if t.squares > 0 {
+				t.dst, t.ldd, t.act, t.panels, t.w = dst[r*ldd+p*packedRows:], ldd, a.square(r), end-p, w.data[p*size:end*size]
+				tileSquares(&t)
+			}
+			if rest := (n - r) % squareRows; t.squares < 2 && rest > 0 {
+				a.someRows(dst, ldd, r+t.squares*squareRows, rest, w, p, end, &t)
+			}
+		}
+	}
+}
+
+// someRows computes a square that has fewer than 16 rows, from row first on.
+func (a *Activations) someRows(dst []float32, ldd, first, rows int, w *Packed, from, to int, t *squareSpan) {
+	const most = 8 // panels at once
+	var out [squareRows * most * packedRows]float32
+	size := t.blocks * formats[Q8W].bytes
+	for p := from; p < to; p += most {
+		panels := min(most, to-p)
+		part := squareSpan{dst: out[:], ldd: most * packedRows, act: a.square(first), blocks: t.blocks, panels: panels, squares: 1, w: w.data[p*size:], room: t.room}
+		tileSquares(&part)
+		for r := range rows {
+			at := (first+r)*ldd + p*packedRows
+			copy(dst[at:min(at+panels*packedRows, (first+r)*ldd+w.Rows)], out[r*part.ldd:])
+		}
+	}
+}
+
+// lastSquares computes the last panel, of which only some rows are used.
+func (a *Activations) lastSquares(dst []float32, ldd, n int, w *Packed) {
+	var room squareScratch
+	t := squareSpan{blocks: a.slices, room: room.aligned()}
+	p := w.Rows / packedRows
+	for r := 0; r < n; r += squareRows {
+		a.someRows(dst, ldd, r, min(squareRows, n-r), w, p, p+1, &t)
+	}
+}

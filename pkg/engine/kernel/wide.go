@@ -1,0 +1,75 @@
+package kernel
+
+import (
+	"encoding/binary"
+	"math"
+
+	"glossa/pkg/engine/dtype"
+)
+
+// Q8W has one scale for 128 inputs of weights, and of activations. Those need 34 words for
+// a superblock: 128 q as int8, d, and -128*Σq as int32.
+const (
+	wideWords     = 34
+	wideScaleWord = 32
+	wideSumWord   = 33
+)
+
+// inputs returns the number of inputs of a slice of activations.
+func (k Kind) inputs() int {
+	if k == Q8W {
+		return wideCols
+	}
+	return superCols
+}
+
+// rowWide is Row for Q8W.
+func (p *Packed) rowWide(dst []float32, r int) {
+	row, f := r%packedRows, formats[Q8W]
+	for s := range p.superblocks() {
+		b := p.superblock(r, s)
+		d := dtype.FromFloat16(binary.LittleEndian.Uint16(b[f.scales+2*row:]))
+		for i := range dst[:min(wideCols, len(dst))] {
+			dst[i] = d * float32(int(b[line*(i/4)+4*row+i%4])-128)
+		}
+		dst = dst[min(wideCols, len(dst)):]
+	}
+}
+
+// setWide writes a stored block into a superblock.
+func setWide(b []byte, raw *[dtype.WideBytes]byte, row int) {
+	scale := formats[Q8W].scales + 2*row
+	b[scale], b[scale+1] = raw[0], raw[1]
+	for i := range wideCols / 16 {
+		setWords(b[4*line*i+4*row:], raw[2+16*i:][:16], 0x80808080)
+	}
+}
+
+// roundWide quantises up to 128 inputs of a row into a superblock.
+func roundWide(b []byte, x []float32, row int) {
+	var padded [wideCols]float32
+	copy(padded[:], x)
+	var raw [dtype.WideBytes]byte
+	dtype.QuantizeQ8W(&raw, &padded)
+	setWide(b, &raw, row)
+}
+
+// addWide adds a superblock of Q8W weights times a row of activations, whose words are
+// rows apart.
+func addWide(sum *[packedRows]float32, w []byte, act []float32, rows int) {
+	var dots [packedRows]int32
+	for i := range dots {
+		dots[i] = int32(math.Float32bits(act[wideSumWord*rows]))
+	}
+	addBytes(&dots, w, act, rows, wideCols/4)
+	addBlock(sum, &dots, w[formats[Q8W].scales:], act[wideScaleWord*rows])
+}
+
+// quantizeWideGeneric: dst (blocks, 34) from x (blocks, 128).
+func quantizeWideGeneric(dst, x []float32, blocks int) {
+	for s := range blocks {
+		out := dst[s*wideWords:][:wideWords]
+		d, sum := quantizeBlock(out[:wideScaleWord], x[s*wideCols:][:wideCols])
+		out[wideScaleWord], out[wideSumWord] = d, math.Float32frombits(uint32(-128*sum))
+	}
+}
