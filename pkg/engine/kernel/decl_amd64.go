@@ -660,7 +660,12 @@ func atLeastAVX512(mask *uint64, x *float32, n int, bound float32)
 //go:noescape
 func weightsAVX512(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
 
-// tileSquaresAMX computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 8320 bytes of room, the last 128 of which are zero.
+// tileSquaresAMX computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12416 bytes of room, the last 128 of which are zero.
 //
 //go:noescape
 func tileSquaresAMX(dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte)
+
+// quantizeSquareAMX quantises 128*blocks inputs, blocks > 0, of a row that begins at dst, and whose first scale is at scale.
+//
+//go:noescape
+func quantizeSquareAMX(dst, scale, x *float32, blocks int)

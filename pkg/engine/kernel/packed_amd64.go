@@ -34,6 +34,13 @@ func tilePacked(i isa, kind Kind, t *span) {
 	}
 }
 
+// quantizeSquare quantises slices into a row of a square.
+func quantizeSquare(dst []float32, row int, x []float32, slices int) {
+	const words = 16 // of a row of a tile
+	dst, x = dst[:slices*squareWords], x[:slices*wideCols]
+	quantizeSquareAMX(&dst[words*row], &dst[squareScale+row], sd(x), slices)
+}
+
 // tileSquares computes a span of at least one superblock and panel.
 func tileSquares(t *squareSpan) {
 	tileSquaresAMX(sd(t.dst), t.ldd, unsafe.SliceData(t.w), sd(t.act), 4*t.stride, t.blocks, t.panels, t.squares, &t.room[0])

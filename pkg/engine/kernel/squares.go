@@ -7,10 +7,9 @@ import "unsafe"
 // products are the same integers as elsewhere.
 const (
 	squareRows  = 16
-	squareWords = 784 // of a square, for 128 inputs
-	squareSums  = 512 // the first word of sums
-	squareScale = 768
-	squareRoom  = 8192 + 2*line // bytes that the routine needs, the last lines zeros
+	squareWords = 784            // of a square, for 128 inputs
+	squareScale = 768            // the first word of scales
+	squareRoom  = 12288 + 2*line // bytes that the routine needs, the last two lines of zeros
 )
 
 // squaresFrom is the number of rows from which on squares are faster: a square takes as
@@ -30,32 +29,19 @@ func (a *Activations) square(r int) []float32 {
 
 // setSquares quantises the rows from first on into their squares.
 func (k *Kernels) setSquares(a *Activations, x []float32, first int) {
-	const width = quantizeChunk * wideWords
-	var buf [width]float32
-	for i := range len(x) / a.Cols {
-		in, out := x[i*a.Cols:(i+1)*a.Cols], a.square(first+i)
-		for len(in) > 0 {
-			part := min(len(in), quantizeChunk*wideCols)
-			k.quantizeRow(a, buf[:], in[:part])
-			for s := range int(up(part, wideCols)) {
-				setSquare(out, (*[wideWords]float32)(buf[s*wideWords:]), (first+i)%squareRows)
-				out = out[squareWords:]
-			}
-			in = in[part:]
+	whole := a.Cols / wideCols
+	for r := first; len(x) > 0; r++ {
+		out, row := a.square(r), r%squareRows
+		if whole > 0 {
+			quantizeSquare(out, row, x, whole)
 		}
+		if rest := x[whole*wideCols : a.Cols]; len(rest) > 0 {
+			var padded [wideCols]float32
+			copy(padded[:], rest)
+			quantizeSquare(out[whole*squareWords:], row, padded[:], 1)
+		}
+		x = x[a.Cols:]
 	}
-}
-
-// setSquare puts the words of a slice into a square.
-func setSquare(dst []float32, words *[wideWords]float32, row int) {
-	const half = wideScaleWord / 2 // words of a row of a tile
-	copy(dst[half*row:][:half], words[:half])
-	copy(dst[half*(squareRows+row):][:half], words[half:])
-	sums := (*[packedRows]float32)(dst[squareSums+packedRows*row:])
-	for i := range sums {
-		sums[i] = words[wideSumWord]
-	}
-	dst[squareScale+row] = words[wideScaleWord]
 }
 
 // A squareScratch holds the routine's room, on whole cache lines.

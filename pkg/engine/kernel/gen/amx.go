@@ -18,6 +18,14 @@ const (
 	squareTile   = 1024
 )
 
+// Offsets in the room: two superblocks' whole-number sums are before the sums, (row, 32)
+// float32, and 128 bytes of zeros.
+const (
+	squareKept     = 8192
+	squareRowBytes = 128
+	squareZeros    = squareKept + 32*squareRowBytes
+)
+
 // Registers of tileSquares. The index of all tiles is their distance of rows, 64.
 const (
 	rSquareDots, rSquareDone = "SI", "R14" // whole-number sums of this superblock, and of the one before
@@ -83,7 +91,7 @@ func (t *asm) tileConfig() {
 // squares emits tileSquares.
 func (t *asm) squares() {
 	p := "dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte"
-	t.fn("tileSquares", "computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 8320 bytes of room, the last 128 of which are zero.", p)
+	t.fn("tileSquares", "computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12416 bytes of room, the last 128 of which are zero.", p)
 	t.args(p, rSquareDst, rStepBytes, "CX", "AX", "R10", "R10", rSquarePanels, "R12", rSquareDots)
 	t.op("SHLQ", "$2", rStepBytes)
 	t.op("MOVQ", "$64", rSquareStride)
@@ -133,22 +141,24 @@ func (s *square) emit() {
 	s.op("IMUL3Q", imm(squareWeights), rSquareBlocks, "DX")
 	s.op("ADDQ", "CX", "DX")
 	s.op("MOVQ", "room+64(FP)", rFrom)
-	s.op("ADDQ", "$8192", rFrom)
+	s.op("ADDQ", imm(squareZeros), rFrom)
 	s.op("XORQ", rFromStep, rFromStep)
 	s.products(func(int) {})
 	s.op("DECQ", rSquareBlocks)
 	s.op("JZ", end)
 	s.label(loop)
 	s.scales()
-	s.products(s.scaleRows)
-	s.op("MOVQ", rSquareDst, rFrom)
-	s.op("MOVQ", rStepBytes, rFromStep)
+	s.sums(rTo)
+	s.products(func(piece int) { s.scaleRows(piece, imm(squareRowBytes)) })
+	s.sums(rFrom)
+	s.op("MOVQ", imm(squareRowBytes), rFromStep)
 	s.op("DECQ", rSquareBlocks)
 	s.op("JNZ", loop)
 	s.label(end)
 	s.scales()
+	s.op("MOVQ", rSquareDst, rTo)
 	for i := range s.pieces() {
-		s.scaleRows(i)
+		s.scaleRows(i, rStepBytes)
 	}
 	if s.panels == 2 {
 		s.op("MOVQ", "DX", "CX")
@@ -200,16 +210,22 @@ func (s *square) products(mixed func(piece int)) {
 // dots is the offset of the whole-number sums of a tile and a panel.
 func (s *square) dots(tile, panel int) int { return squareTile * (2*tile + panel) }
 
-// scales loads the scales of the last superblock's weights, and points to the first row.
+// sums points to the sums of all superblocks but the last: in dst, whose rows may be as far
+// apart as the sets of the cache, they would evict each other.
+func (s *square) sums(pointer string) {
+	s.op("MOVQ", "room+64(FP)", pointer)
+	s.op("ADDQ", imm(squareKept), pointer)
+}
+
+// scales loads the scales of the last superblock's weights.
 func (s *square) scales() {
 	for j, r := range rSquareWeights[:s.panels] {
 		s.op("VCVTPH2PS", mem(2048-squareWeights, r), s.v(30+j))
 	}
-	s.op("MOVQ", rSquareDst, rTo)
 }
 
 // scaleRows adds the products of some rows of the last superblock to the sums.
-func (s *square) scaleRows(piece int) {
+func (s *square) scaleRows(piece int, step string) {
 	rows := 16 * s.tiles / s.pieces()
 	for row := rows * piece; row < rows*(piece+1); row++ {
 		i, r := row/16, row%16
@@ -221,6 +237,6 @@ func (s *square) scaleRows(piece int) {
 			s.op("VMOVUPS", by, mem(64*j, rTo))
 		}
 		s.op("ADDQ", rFromStep, rFrom)
-		s.op("ADDQ", rStepBytes, rTo)
+		s.op("ADDQ", step, rTo)
 	}
 }

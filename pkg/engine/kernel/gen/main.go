@@ -40,6 +40,7 @@ func files() (map[string][]byte, error) {
 	amx := &asm{name: "AMX", lanes: 16, reg: "Z"}
 	amx.tileConfig()
 	amx.squares()
+	amx.quantizeSquare()
 	list["kernel_amx_amd64.s"] = amx.file()
 	decl.Write(amx.decl.Bytes())
 	var err error
