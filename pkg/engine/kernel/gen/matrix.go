@@ -4,6 +4,12 @@ import "fmt"
 
 const panelBytes = 128 // 32 float32
 
+// weightsAhead is from where on tiles of AVX-512 bring weights to the second level: those of
+// a model come from memory the first time (256 rows, 384 outputs of 1536 inputs: 85 % of the
+// peak instead of 80 on a Xeon with AMX). One load of an input for both vectors of weights
+// leaves room for it.
+const weightsAhead = 8192
+
 // gemm emits the tile: c (rows, 32) = or += a (k, rows packed) · w (k, 32 packed).
 // Every output adds its products in the order of k, fused, whatever the tile.
 func (t *asm) gemm() {
@@ -66,16 +72,18 @@ func (t *asm) rows(rows int) {
 	for i := range width {
 		t.op("VMOVUPS", mem(i*t.bytes(), "R9"), t.v(w0+i))
 	}
-	for r := range rows {
-		if t.wide() {
-			for i := range width {
-				t.op("VFMADD231PS.BCST", mem(4*r, "SI"), t.v(w0+i), acc(r, i))
-			}
-			continue
-		}
-		t.op("VBROADCASTSS", mem(4*r, "SI"), t.v(w0+width))
+	spare := 1 // registers of inputs
+	if t.wide() {
+		spare = 6
 		for i := range width {
-			t.op("VFMADD231PS", t.v(w0+i), t.v(w0+width), acc(r, i))
+			t.op("PREFETCHT1", mem(weightsAhead+i*t.bytes(), "R9"))
+		}
+	}
+	for r := range rows {
+		x := t.v(w0 + width + r%spare)
+		t.op("VBROADCASTSS", mem(4*r, "SI"), x)
+		for i := range width {
+			t.op("VFMADD231PS", t.v(w0+i), x, acc(r, i))
 		}
 	}
 	t.op("ADDQ", imm(4*rows), "SI")
