@@ -660,7 +660,7 @@ func atLeastAVX512(mask *uint64, x *float32, n int, bound float32)
 //go:noescape
 func weightsAVX512(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
 
-// tileSquaresAMX computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12416 bytes of room, the last 128 of which are zero.
+// tileSquaresAMX computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12 KiB of room, the last four of which are zero.
 //
 //go:noescape
 func tileSquaresAMX(dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte)

@@ -50,18 +50,14 @@ func addQ8(sum *[packedRows]float32, w []byte, act []float32, rows int) {
 		for i := range dots {
 			dots[i] = int32(math.Float32bits(act[(18+half)*rows]))
 		}
-		addBytes(&dots, w[512*half:], act[8*half*rows:], rows, 8)
-		addBlock(sum, &dots, w[1024+32*half:], act[(16+half)*rows])
-	}
-}
-
-// addBytes adds the products of groups of four inputs to those of a block.
-func addBytes(dots *[packedRows]int32, w []byte, act []float32, rows, groups int) {
-	for g := range groups {
-		a, b := quad(act[g*rows]), (*[line]byte)(w[line*g:])
-		for i := range dots {
-			dots[i] += a[0]*int32(b[4*i]) + a[1]*int32(b[4*i+1]) + a[2]*int32(b[4*i+2]) + a[3]*int32(b[4*i+3])
+		for g := range 8 {
+			a := quad(act[(8*half+g)*rows])
+			b := (*[64]byte)(w[512*half+64*g:])
+			for i := range dots {
+				dots[i] += a[0]*int32(b[4*i]) + a[1]*int32(b[4*i+1]) + a[2]*int32(b[4*i+2]) + a[3]*int32(b[4*i+3])
+			}
 		}
+		addBlock(sum, &dots, w[1024+32*half:], act[(16+half)*rows])
 	}
 }
 

@@ -3238,7 +3238,6 @@ TEXT ·tileQ8WDotprod(SB), NOSPLIT, $0-56
 	BEQ rows148
 	CMP $2, R6
 	BEQ rows149
-	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
@@ -3281,10 +3280,6 @@ block157:
 part158:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	FMOVQ (R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3292,40 +3287,24 @@ part158:
 	WORD $0x4f98e26b // sdot v11.4s, v19.16b, v24.4b[0]
 	FLDPQ 64(R10), (F16, F17)
 	FLDPQ 96(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4fb8e208 // sdot v8.4s, v16.16b, v24.4b[1]
 	WORD $0x4fb8e229 // sdot v9.4s, v17.16b, v24.4b[1]
 	WORD $0x4fb8e24a // sdot v10.4s, v18.16b, v24.4b[1]
 	WORD $0x4fb8e26b // sdot v11.4s, v19.16b, v24.4b[1]
 	FLDPQ 128(R10), (F16, F17)
 	FLDPQ 160(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea29 // sdot v9.4s, v17.16b, v24.4b[2]
 	WORD $0x4f98ea4a // sdot v10.4s, v18.16b, v24.4b[2]
 	WORD $0x4f98ea6b // sdot v11.4s, v19.16b, v24.4b[2]
 	FLDPQ 192(R10), (F16, F17)
 	FLDPQ 224(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4fb8ea08 // sdot v8.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea29 // sdot v9.4s, v17.16b, v24.4b[3]
 	WORD $0x4fb8ea4a // sdot v10.4s, v18.16b, v24.4b[3]
 	WORD $0x4fb8ea6b // sdot v11.4s, v19.16b, v24.4b[3]
 	FLDPQ 256(R10), (F16, F17)
 	FLDPQ 288(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	FMOVQ 16(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3333,30 +3312,18 @@ part158:
 	WORD $0x4f98e26b // sdot v11.4s, v19.16b, v24.4b[0]
 	FLDPQ 320(R10), (F16, F17)
 	FLDPQ 352(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4fb8e208 // sdot v8.4s, v16.16b, v24.4b[1]
 	WORD $0x4fb8e229 // sdot v9.4s, v17.16b, v24.4b[1]
 	WORD $0x4fb8e24a // sdot v10.4s, v18.16b, v24.4b[1]
 	WORD $0x4fb8e26b // sdot v11.4s, v19.16b, v24.4b[1]
 	FLDPQ 384(R10), (F16, F17)
 	FLDPQ 416(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea29 // sdot v9.4s, v17.16b, v24.4b[2]
 	WORD $0x4f98ea4a // sdot v10.4s, v18.16b, v24.4b[2]
 	WORD $0x4f98ea6b // sdot v11.4s, v19.16b, v24.4b[2]
 	FLDPQ 448(R10), (F16, F17)
 	FLDPQ 480(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4fb8ea08 // sdot v8.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea29 // sdot v9.4s, v17.16b, v24.4b[3]
 	WORD $0x4fb8ea4a // sdot v10.4s, v18.16b, v24.4b[3]
@@ -3407,7 +3374,6 @@ end151:
 	ADD $1, R5
 	RET
 rows149:
-	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
@@ -3461,10 +3427,6 @@ block166:
 part167:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	FMOVQ (R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3476,10 +3438,6 @@ part167:
 	WORD $0x4fb8e26f // sdot v15.4s, v19.16b, v24.4b[1]
 	FLDPQ 64(R10), (F16, F17)
 	FLDPQ 96(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea29 // sdot v9.4s, v17.16b, v24.4b[2]
 	WORD $0x4f98ea4a // sdot v10.4s, v18.16b, v24.4b[2]
@@ -3490,10 +3448,6 @@ part167:
 	WORD $0x4fb8ea6f // sdot v15.4s, v19.16b, v24.4b[3]
 	FLDPQ 128(R10), (F16, F17)
 	FLDPQ 160(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	FMOVQ 16(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3505,10 +3459,6 @@ part167:
 	WORD $0x4fb8e26f // sdot v15.4s, v19.16b, v24.4b[1]
 	FLDPQ 192(R10), (F16, F17)
 	FLDPQ 224(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea29 // sdot v9.4s, v17.16b, v24.4b[2]
 	WORD $0x4f98ea4a // sdot v10.4s, v18.16b, v24.4b[2]
@@ -3519,10 +3469,6 @@ part167:
 	WORD $0x4fb8ea6f // sdot v15.4s, v19.16b, v24.4b[3]
 	FLDPQ 256(R10), (F16, F17)
 	FLDPQ 288(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	FMOVQ 32(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3534,10 +3480,6 @@ part167:
 	WORD $0x4fb8e26f // sdot v15.4s, v19.16b, v24.4b[1]
 	FLDPQ 320(R10), (F16, F17)
 	FLDPQ 352(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea29 // sdot v9.4s, v17.16b, v24.4b[2]
 	WORD $0x4f98ea4a // sdot v10.4s, v18.16b, v24.4b[2]
@@ -3548,10 +3490,6 @@ part167:
 	WORD $0x4fb8ea6f // sdot v15.4s, v19.16b, v24.4b[3]
 	FLDPQ 384(R10), (F16, F17)
 	FLDPQ 416(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	FMOVQ 48(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3563,10 +3501,6 @@ part167:
 	WORD $0x4fb8e26f // sdot v15.4s, v19.16b, v24.4b[1]
 	FLDPQ 448(R10), (F16, F17)
 	FLDPQ 480(R10), (F18, F19)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
-	VEOR V31.B16, V18.B16, V18.B16
-	VEOR V31.B16, V19.B16, V19.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea29 // sdot v9.4s, v17.16b, v24.4b[2]
 	WORD $0x4f98ea4a // sdot v10.4s, v18.16b, v24.4b[2]
@@ -3636,7 +3570,6 @@ end160:
 	ADD $1, R5
 	RET
 rows148:
-	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
@@ -3687,8 +3620,6 @@ block175:
 	MOVD $4, R25
 part176:
 	FLDPQ (R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ (R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3697,8 +3628,6 @@ part176:
 	WORD $0x4f98ea0c // sdot v12.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea2d // sdot v13.4s, v17.16b, v24.4b[2]
 	FLDPQ 64(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	WORD $0x4fb8ea08 // sdot v8.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea29 // sdot v9.4s, v17.16b, v24.4b[3]
 	FMOVQ 16(R12), F24
@@ -3707,8 +3636,6 @@ part176:
 	WORD $0x4fb8e20c // sdot v12.4s, v16.16b, v24.4b[1]
 	WORD $0x4fb8e22d // sdot v13.4s, v17.16b, v24.4b[1]
 	FLDPQ 128(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea29 // sdot v9.4s, v17.16b, v24.4b[2]
 	WORD $0x4fb8ea0a // sdot v10.4s, v16.16b, v24.4b[3]
@@ -3717,8 +3644,6 @@ part176:
 	WORD $0x4f98e20c // sdot v12.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e22d // sdot v13.4s, v17.16b, v24.4b[0]
 	FLDPQ 192(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	WORD $0x4fb8e208 // sdot v8.4s, v16.16b, v24.4b[1]
 	WORD $0x4fb8e229 // sdot v9.4s, v17.16b, v24.4b[1]
 	WORD $0x4f98ea0a // sdot v10.4s, v16.16b, v24.4b[2]
@@ -3726,8 +3651,6 @@ part176:
 	WORD $0x4fb8ea0c // sdot v12.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea2d // sdot v13.4s, v17.16b, v24.4b[3]
 	FLDPQ 256(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ 48(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3736,8 +3659,6 @@ part176:
 	WORD $0x4f98ea0c // sdot v12.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea2d // sdot v13.4s, v17.16b, v24.4b[2]
 	FLDPQ 320(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	WORD $0x4fb8ea08 // sdot v8.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea29 // sdot v9.4s, v17.16b, v24.4b[3]
 	FMOVQ 64(R12), F24
@@ -3746,8 +3667,6 @@ part176:
 	WORD $0x4fb8e20c // sdot v12.4s, v16.16b, v24.4b[1]
 	WORD $0x4fb8e22d // sdot v13.4s, v17.16b, v24.4b[1]
 	FLDPQ 384(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4f98ea29 // sdot v9.4s, v17.16b, v24.4b[2]
 	WORD $0x4fb8ea0a // sdot v10.4s, v16.16b, v24.4b[3]
@@ -3756,8 +3675,6 @@ part176:
 	WORD $0x4f98e20c // sdot v12.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e22d // sdot v13.4s, v17.16b, v24.4b[0]
 	FLDPQ 448(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	WORD $0x4fb8e208 // sdot v8.4s, v16.16b, v24.4b[1]
 	WORD $0x4fb8e229 // sdot v9.4s, v17.16b, v24.4b[1]
 	WORD $0x4f98ea0a // sdot v10.4s, v16.16b, v24.4b[2]
@@ -3822,7 +3739,6 @@ end169:
 	ADD $1, R5
 	RET
 rows147:
-	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
@@ -3879,8 +3795,6 @@ block184:
 	MOVD $4, R25
 part185:
 	FLDPQ (R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ (R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3891,8 +3805,6 @@ part185:
 	WORD $0x4fb8ea0e // sdot v14.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea2f // sdot v15.4s, v17.16b, v24.4b[3]
 	FLDPQ 64(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ 16(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3903,8 +3815,6 @@ part185:
 	WORD $0x4fb8ea0e // sdot v14.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea2f // sdot v15.4s, v17.16b, v24.4b[3]
 	FLDPQ 128(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ 32(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3915,8 +3825,6 @@ part185:
 	WORD $0x4fb8ea0e // sdot v14.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea2f // sdot v15.4s, v17.16b, v24.4b[3]
 	FLDPQ 192(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ 48(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3927,8 +3835,6 @@ part185:
 	WORD $0x4fb8ea0e // sdot v14.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea2f // sdot v15.4s, v17.16b, v24.4b[3]
 	FLDPQ 256(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ 64(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3939,8 +3845,6 @@ part185:
 	WORD $0x4fb8ea0e // sdot v14.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea2f // sdot v15.4s, v17.16b, v24.4b[3]
 	FLDPQ 320(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ 80(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3951,8 +3855,6 @@ part185:
 	WORD $0x4fb8ea0e // sdot v14.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea2f // sdot v15.4s, v17.16b, v24.4b[3]
 	FLDPQ 384(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ 96(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -3963,8 +3865,6 @@ part185:
 	WORD $0x4fb8ea0e // sdot v14.4s, v16.16b, v24.4b[3]
 	WORD $0x4fb8ea2f // sdot v15.4s, v17.16b, v24.4b[3]
 	FLDPQ 448(R10), (F16, F17)
-	VEOR V31.B16, V16.B16, V16.B16
-	VEOR V31.B16, V17.B16, V17.B16
 	FMOVQ 112(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4f98e229 // sdot v9.4s, v17.16b, v24.4b[0]
@@ -4040,7 +3940,6 @@ end178:
 	ADD $1, R5
 	RET
 rows146:
-	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
@@ -4093,7 +3992,6 @@ block193:
 	MOVD $4, R25
 part194:
 	FMOVQ (R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ (R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4102,7 +4000,6 @@ part194:
 	FMOVQ 16(R12), F24
 	WORD $0x4f98e20c // sdot v12.4s, v16.16b, v24.4b[0]
 	FMOVQ 64(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4fb8e208 // sdot v8.4s, v16.16b, v24.4b[1]
 	WORD $0x4f98ea09 // sdot v9.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0a // sdot v10.4s, v16.16b, v24.4b[3]
@@ -4110,7 +4007,6 @@ part194:
 	WORD $0x4f98e20b // sdot v11.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e20c // sdot v12.4s, v16.16b, v24.4b[1]
 	FMOVQ 128(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea09 // sdot v9.4s, v16.16b, v24.4b[3]
 	FMOVQ 48(R12), F24
@@ -4118,7 +4014,6 @@ part194:
 	WORD $0x4fb8e20b // sdot v11.4s, v16.16b, v24.4b[1]
 	WORD $0x4f98ea0c // sdot v12.4s, v16.16b, v24.4b[2]
 	FMOVQ 192(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4fb8ea08 // sdot v8.4s, v16.16b, v24.4b[3]
 	FMOVQ 64(R12), F24
 	WORD $0x4f98e209 // sdot v9.4s, v16.16b, v24.4b[0]
@@ -4126,7 +4021,6 @@ part194:
 	WORD $0x4f98ea0b // sdot v11.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0c // sdot v12.4s, v16.16b, v24.4b[3]
 	FMOVQ 256(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 80(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4135,7 +4029,6 @@ part194:
 	FMOVQ 96(R12), F24
 	WORD $0x4f98e20c // sdot v12.4s, v16.16b, v24.4b[0]
 	FMOVQ 320(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4fb8e208 // sdot v8.4s, v16.16b, v24.4b[1]
 	WORD $0x4f98ea09 // sdot v9.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0a // sdot v10.4s, v16.16b, v24.4b[3]
@@ -4143,7 +4036,6 @@ part194:
 	WORD $0x4f98e20b // sdot v11.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e20c // sdot v12.4s, v16.16b, v24.4b[1]
 	FMOVQ 384(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea09 // sdot v9.4s, v16.16b, v24.4b[3]
 	FMOVQ 128(R12), F24
@@ -4151,7 +4043,6 @@ part194:
 	WORD $0x4fb8e20b // sdot v11.4s, v16.16b, v24.4b[1]
 	WORD $0x4f98ea0c // sdot v12.4s, v16.16b, v24.4b[2]
 	FMOVQ 448(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4fb8ea08 // sdot v8.4s, v16.16b, v24.4b[3]
 	FMOVQ 144(R12), F24
 	WORD $0x4f98e209 // sdot v9.4s, v16.16b, v24.4b[0]
@@ -4216,7 +4107,6 @@ end187:
 	ADD $1, R5
 	RET
 rows145:
-	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
@@ -4273,7 +4163,6 @@ block202:
 	MOVD $4, R25
 part203:
 	FMOVQ (R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ (R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4283,7 +4172,6 @@ part203:
 	WORD $0x4f98e20c // sdot v12.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e20d // sdot v13.4s, v16.16b, v24.4b[1]
 	FMOVQ 64(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea09 // sdot v9.4s, v16.16b, v24.4b[3]
 	FMOVQ 32(R12), F24
@@ -4292,7 +4180,6 @@ part203:
 	WORD $0x4f98ea0c // sdot v12.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0d // sdot v13.4s, v16.16b, v24.4b[3]
 	FMOVQ 128(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 48(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4302,7 +4189,6 @@ part203:
 	WORD $0x4f98e20c // sdot v12.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e20d // sdot v13.4s, v16.16b, v24.4b[1]
 	FMOVQ 192(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea09 // sdot v9.4s, v16.16b, v24.4b[3]
 	FMOVQ 80(R12), F24
@@ -4311,7 +4197,6 @@ part203:
 	WORD $0x4f98ea0c // sdot v12.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0d // sdot v13.4s, v16.16b, v24.4b[3]
 	FMOVQ 256(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 96(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4321,7 +4206,6 @@ part203:
 	WORD $0x4f98e20c // sdot v12.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e20d // sdot v13.4s, v16.16b, v24.4b[1]
 	FMOVQ 320(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea09 // sdot v9.4s, v16.16b, v24.4b[3]
 	FMOVQ 128(R12), F24
@@ -4330,7 +4214,6 @@ part203:
 	WORD $0x4f98ea0c // sdot v12.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0d // sdot v13.4s, v16.16b, v24.4b[3]
 	FMOVQ 384(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 144(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4340,7 +4223,6 @@ part203:
 	WORD $0x4f98e20c // sdot v12.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e20d // sdot v13.4s, v16.16b, v24.4b[1]
 	FMOVQ 448(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea09 // sdot v9.4s, v16.16b, v24.4b[3]
 	FMOVQ 176(R12), F24
@@ -4411,7 +4293,6 @@ end196:
 	ADD $1, R5
 	RET
 rows144:
-	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
@@ -4472,7 +4353,6 @@ block211:
 	MOVD $4, R25
 part212:
 	FMOVQ (R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ (R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4483,7 +4363,6 @@ part212:
 	WORD $0x4fb8e20d // sdot v13.4s, v16.16b, v24.4b[1]
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	FMOVQ 64(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4fb8ea08 // sdot v8.4s, v16.16b, v24.4b[3]
 	FMOVQ 32(R12), F24
 	WORD $0x4f98e209 // sdot v9.4s, v16.16b, v24.4b[0]
@@ -4494,7 +4373,6 @@ part212:
 	WORD $0x4f98e20d // sdot v13.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e20e // sdot v14.4s, v16.16b, v24.4b[1]
 	FMOVQ 128(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea09 // sdot v9.4s, v16.16b, v24.4b[3]
 	FMOVQ 64(R12), F24
@@ -4505,7 +4383,6 @@ part212:
 	FMOVQ 80(R12), F24
 	WORD $0x4f98e20e // sdot v14.4s, v16.16b, v24.4b[0]
 	FMOVQ 192(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4fb8e208 // sdot v8.4s, v16.16b, v24.4b[1]
 	WORD $0x4f98ea09 // sdot v9.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0a // sdot v10.4s, v16.16b, v24.4b[3]
@@ -4515,7 +4392,6 @@ part212:
 	WORD $0x4f98ea0d // sdot v13.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0e // sdot v14.4s, v16.16b, v24.4b[3]
 	FMOVQ 256(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 112(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4526,7 +4402,6 @@ part212:
 	WORD $0x4fb8e20d // sdot v13.4s, v16.16b, v24.4b[1]
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	FMOVQ 320(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4fb8ea08 // sdot v8.4s, v16.16b, v24.4b[3]
 	FMOVQ 144(R12), F24
 	WORD $0x4f98e209 // sdot v9.4s, v16.16b, v24.4b[0]
@@ -4537,7 +4412,6 @@ part212:
 	WORD $0x4f98e20d // sdot v13.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e20e // sdot v14.4s, v16.16b, v24.4b[1]
 	FMOVQ 384(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4f98ea08 // sdot v8.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea09 // sdot v9.4s, v16.16b, v24.4b[3]
 	FMOVQ 176(R12), F24
@@ -4548,7 +4422,6 @@ part212:
 	FMOVQ 192(R12), F24
 	WORD $0x4f98e20e // sdot v14.4s, v16.16b, v24.4b[0]
 	FMOVQ 448(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	WORD $0x4fb8e208 // sdot v8.4s, v16.16b, v24.4b[1]
 	WORD $0x4f98ea09 // sdot v9.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0a // sdot v10.4s, v16.16b, v24.4b[3]
@@ -4625,7 +4498,6 @@ end205:
 	ADD $1, R5
 	RET
 rows143:
-	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
@@ -4690,7 +4562,6 @@ block220:
 	MOVD $4, R25
 part221:
 	FMOVQ (R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ (R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4702,7 +4573,6 @@ part221:
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0f // sdot v15.4s, v16.16b, v24.4b[3]
 	FMOVQ 64(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 32(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4714,7 +4584,6 @@ part221:
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0f // sdot v15.4s, v16.16b, v24.4b[3]
 	FMOVQ 128(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 64(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4726,7 +4595,6 @@ part221:
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0f // sdot v15.4s, v16.16b, v24.4b[3]
 	FMOVQ 192(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 96(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4738,7 +4606,6 @@ part221:
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0f // sdot v15.4s, v16.16b, v24.4b[3]
 	FMOVQ 256(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 128(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4750,7 +4617,6 @@ part221:
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0f // sdot v15.4s, v16.16b, v24.4b[3]
 	FMOVQ 320(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 160(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4762,7 +4628,6 @@ part221:
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0f // sdot v15.4s, v16.16b, v24.4b[3]
 	FMOVQ 384(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 192(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]
@@ -4774,7 +4639,6 @@ part221:
 	WORD $0x4f98ea0e // sdot v14.4s, v16.16b, v24.4b[2]
 	WORD $0x4fb8ea0f // sdot v15.4s, v16.16b, v24.4b[3]
 	FMOVQ 448(R10), F16
-	VEOR V31.B16, V16.B16, V16.B16
 	FMOVQ 224(R12), F24
 	WORD $0x4f98e208 // sdot v8.4s, v16.16b, v24.4b[0]
 	WORD $0x4fb8e209 // sdot v9.4s, v16.16b, v24.4b[1]

@@ -139,7 +139,7 @@ func up(n, by int) uint64 { return (uint64(n) + uint64(by) - 1) / uint64(by) }
 //   - Q4_0, 576 bytes: (block, 4 inputs, row, input) bytes, the low nibble the first 16
 //     inputs of the block and the high one the others, then (block, row) scales.
 //   - BF16, 2048 bytes: (2 inputs, row, input) bfloat16.
-//   - Q8W, 2112 bytes: (4 inputs, row, input) bytes q+128 of 128 inputs, then (row) scales
+//   - Q8W, 2112 bytes: (4 inputs, row, input) bytes q of 128 inputs, then (row) scales
 //     and 32 bytes of zeros.
 //   - The other kinds, in bytes for 256 inputs of a row, where files need those in
 //     parentheses: Q2_K 84 (84), Q3_K 116 (110), Q4_K 148 (144), Q5_K 180 (176), Q6_K 212
@@ -242,7 +242,7 @@ func unpack(kind Kind, dst *[superCols]float32, b []byte, row int) {
 
 // Clear sets memory that holds zero bytes to weights that are zero.
 func (p *Packed) Clear() {
-	fill := map[Kind]byte{Q8_0: 0x80, Q8W: 0x80, Q4_0: 0x88}[p.Kind]
+	fill := map[Kind]byte{Q8_0: 0x80, Q4_0: 0x88}[p.Kind]
 	f := formats[p.Kind]
 	for at := 0; fill != 0 && at < len(p.data); at += f.bytes {
 		block := p.data[at:][:f.scales]

@@ -3,13 +3,12 @@ package kernel
 import "unsafe"
 
 // Products of many rows with Q8W weights on AMX. Rows of activations come in squares of 16:
-// for 128 inputs, two tiles of (row, 64 inputs) bytes, (row, 16 times -128*Σq) and 16 d. The
-// products are the same integers as elsewhere.
+// for 128 inputs, two tiles of (row, 64 inputs) bytes and 16 d. The products are the same integers as elsewhere.
 const (
 	squareRows  = 16
-	squareWords = 784            // of a square, for 128 inputs
-	squareScale = 768            // the first word of scales
-	squareRoom  = 12288 + 2*line // bytes that the routine needs, the last two lines of zeros
+	squareWords = 528      // of a square, for 128 inputs
+	squareScale = 512      // the first word of scales
+	squareRoom  = 12 << 10 // bytes that the routine needs, the last third zeros
 )
 
 // squaresFrom is the number of rows from which on squares are faster: a square takes as

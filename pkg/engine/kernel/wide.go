@@ -30,7 +30,7 @@ func (p *Packed) rowWide(dst []float32, r int) {
 		b := p.superblock(r, s)
 		d := dtype.FromFloat16(binary.LittleEndian.Uint16(b[f.scales+2*row:]))
 		for i := range dst[:min(wideCols, len(dst))] {
-			dst[i] = d * float32(int(b[line*(i/4)+4*row+i%4])-128)
+			dst[i] = d * float32(int8(b[line*(i/4)+4*row+i%4]))
 		}
 		dst = dst[min(wideCols, len(dst)):]
 	}
@@ -41,7 +41,7 @@ func setWide(b []byte, raw *[dtype.WideBytes]byte, row int) {
 	scale := formats[Q8W].scales + 2*row
 	b[scale], b[scale+1] = raw[0], raw[1]
 	for i := range wideCols / 16 {
-		setWords(b[4*line*i+4*row:], raw[2+16*i:][:16], 0x80808080)
+		setWords(b[4*line*i+4*row:], raw[2+16*i:][:16], 0)
 	}
 }
 
@@ -58,10 +58,14 @@ func roundWide(b []byte, x []float32, row int) {
 // rows apart.
 func addWide(sum *[packedRows]float32, w []byte, act []float32, rows int) {
 	var dots [packedRows]int32
-	for i := range dots {
-		dots[i] = int32(math.Float32bits(act[wideSumWord*rows]))
+	for g := range wideCols / 4 {
+		a, b := quad(act[g*rows]), (*[line]byte)(w[line*g:])
+		for i := range dots {
+			for j := range 4 {
+				dots[i] += a[j] * int32(int8(b[4*i+j]))
+			}
+		}
 	}
-	addBytes(&dots, w, act, rows, wideCols/4)
 	addBlock(sum, &dots, w[formats[Q8W].scales:], act[wideScaleWord*rows])
 }
 

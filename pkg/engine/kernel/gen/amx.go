@@ -8,33 +8,32 @@ import (
 // Products of many rows with Q8W weights on AMX, whose tiles have 16 rows of 64 bytes: a
 // product of two is 16x16 sums of 64 inputs.
 //
-// For 128 inputs of 16 rows, activations hold two tiles of (row, input) bytes, a tile of
-// (row, 16 times -128*Σq), from which the sums start, and 16 scales. Weights are in the
-// order that tiles need.
+// For 128 inputs of 16 rows, activations hold two tiles of (row, input) bytes and 16 scales.
+// Weights are in the order that tiles need.
 const (
-	squareBytes  = 3136 // of 16 rows of 128 inputs
-	squareSums   = 2048 // offset of the tile of sums
-	squareScales = 3072
+	squareBytes  = 2112 // of 16 rows of 128 inputs
+	squareScales = 2048
 	squareTile   = 1024
 )
 
-// Offsets in the room: two superblocks' whole-number sums are before the sums, (row, 32)
-// float32, and 128 bytes of zeros.
+// Offsets in the room: a superblock's whole-number sums are before the sums, (row, 32)
+// float32, and as many zeros.
 const (
-	squareKept     = 8192
+	squareKept     = 4096
 	squareRowBytes = 128
 	squareZeros    = squareKept + 32*squareRowBytes
 )
 
 // Registers of tileSquares. The index of all tiles is their distance of rows, 64.
 const (
-	rSquareDots, rSquareDone = "SI", "R14" // whole-number sums of this superblock, and of the one before
-	rSquareStride            = "DI"
-	rSquareDst               = "R8" // of these panels; rStepBytes is the distance of its rows
-	rStepBytes               = "R9"
-	rSquareBlocks            = "R10"
-	rSquarePanels            = "R11"
-	rFrom, rFromStep, rTo    = "R12", "R13", "R15" // rows of the sums before, and of dst
+	rSquareDots   = "SI" // whole-number sums of a superblock
+	rSquareStride = "DI"
+	rSquareDst    = "R8" // of these panels; rStepBytes is the distance of its rows
+	rStepBytes    = "R9"
+	rSquareBlocks = "R10"
+	rSquarePanels = "R11"
+	rSquareNext   = "R13"        // from weights to those of the next panels
+	rFrom, rTo    = "R12", "R15" // rows of the sums before, and of dst
 )
 
 var (
@@ -73,9 +72,13 @@ func (t *asm) tileStore(tile, off int, base string) {
 	t.tileMove("tilestored %[2]s, tmm%[1]d", 0x7a, tile, off, base)
 }
 
-// tileMultiply adds the products of signed and of unsigned bytes to a tile.
-func (t *asm) tileMultiply(sums, signed, unsigned int) {
-	t.code(fmt.Sprintf("tdpbsud tmm%d, tmm%d, tmm%d", sums, signed, unsigned), 0xc4, 0xe2, byte(^unsigned&15)<<3|2, 0x5e, 0xc0|byte(sums)<<3|byte(signed))
+// tileMultiply adds the products of signed bytes to a tile.
+func (t *asm) tileMultiply(sums, a, b int) {
+	t.code(fmt.Sprintf("tdpbssd tmm%d, tmm%d, tmm%d", sums, a, b), 0xc4, 0xe2, byte(^b&15)<<3|3, 0x5e, 0xc0|byte(sums)<<3|byte(a))
+}
+
+func (t *asm) tileZero(tile int) {
+	t.code(fmt.Sprintf("tilezero tmm%d", tile), 0xc4, 0xe2, 0x7b, 0x49, 0xc0|byte(tile)<<3)
 }
 
 // tileConfig emits the configuration of eight whole tiles: palette 1, their widths in
@@ -91,13 +94,12 @@ func (t *asm) tileConfig() {
 // squares emits tileSquares.
 func (t *asm) squares() {
 	p := "dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte"
-	t.fn("tileSquares", "computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12416 bytes of room, the last 128 of which are zero.", p)
+	t.fn("tileSquares", "computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12 KiB of room, the last four of which are zero.", p)
 	t.args(p, rSquareDst, rStepBytes, "CX", "AX", "R10", "R10", rSquarePanels, "R12", rSquareDots)
 	t.op("SHLQ", "$2", rStepBytes)
 	t.op("MOVQ", "$64", rSquareStride)
 	t.op("LEAQ", "configAMX<>(SB)", "R13")
 	t.code("ldtilecfg [r13]", 0xc4, 0xc2, 0x78, 0x49, 0x45, 0x00)
-	t.op("LEAQ", mem(4096, rSquareDots), rSquareDone)
 	two := t.next("two")
 	t.op("CMPQ", "R12", "$2")
 	t.op("JEQ", two)
@@ -139,22 +141,25 @@ func (s *square) emit() {
 	s.op("ADDQ", "AX", "BX")
 	s.op("MOVQ", "blocks+40(FP)", rSquareBlocks)
 	s.op("IMUL3Q", imm(squareWeights), rSquareBlocks, "DX")
+	s.op("MOVQ", "DX", rSquareNext)
+	s.op("ADDQ", "DX", rSquareNext)
 	s.op("ADDQ", "CX", "DX")
-	s.op("MOVQ", "room+64(FP)", rFrom)
-	s.op("ADDQ", imm(squareZeros), rFrom)
-	s.op("XORQ", rFromStep, rFromStep)
+	s.room(rFrom, squareZeros)
+	s.first()
 	s.products(func(int) {})
 	s.op("DECQ", rSquareBlocks)
 	s.op("JZ", end)
 	s.label(loop)
+	s.first()
+	s.stores()
 	s.scales()
-	s.sums(rTo)
+	s.room(rTo, squareKept)
 	s.products(func(piece int) { s.scaleRows(piece, imm(squareRowBytes)) })
-	s.sums(rFrom)
-	s.op("MOVQ", imm(squareRowBytes), rFromStep)
+	s.room(rFrom, squareKept)
 	s.op("DECQ", rSquareBlocks)
 	s.op("JNZ", loop)
 	s.label(end)
+	s.stores()
 	s.scales()
 	s.op("MOVQ", rSquareDst, rTo)
 	for i := range s.pieces() {
@@ -172,30 +177,49 @@ const squareWeights = 2112
 // scaled.
 func (s *square) pieces() int { return 2 * s.tiles * s.panels }
 
-// products multiplies a superblock, stores the sums and advances.
+// first loads the first half of a superblock's tiles. It comes before the last sums are
+// stored: a load whose address ends as that of a waiting store waits, too, and the stores
+// have all ends.
+func (s *square) first() {
+	for i := range s.tiles {
+		s.tileLoad(4+i, 0, rSquareActs[i])
+	}
+	for j := range s.panels {
+		s.tileLoad(6+j, 0, rSquareWeights[j])
+	}
+}
+
+// stores stores the sums of a superblock.
+func (s *square) stores() {
+	for i := range s.tiles {
+		for j := range s.panels {
+			s.tileStore(2*i+j, s.dots(i, j), rSquareDots)
+		}
+	}
+}
+
+// products multiplies a superblock and advances.
 func (s *square) products(mixed func(piece int)) {
 	for i := range s.tiles {
 		for j := range s.panels {
-			s.tileLoad(2*i+j, squareSums, rSquareActs[i])
+			s.tileZero(2*i + j)
 		}
 	}
 	piece := 0
 	for k := range 2 {
 		for i := range s.tiles {
-			s.tileLoad(4+i, squareTile*k, rSquareActs[i])
+			if k == 1 {
+				s.tileLoad(4+i, squareTile, rSquareActs[i])
+			}
 			for j := range s.panels {
-				if i == 0 {
-					s.tileLoad(6+j, squareTile*k, rSquareWeights[j])
+				if k == 1 && i == 0 {
+					s.tileLoad(6+j, squareTile, rSquareWeights[j])
 				}
 				s.tileMultiply(2*i+j, 4+i, 6+j)
+				s.fetch(piece)
 				mixed(piece)
 				piece++
 			}
-		}
-	}
-	for i := range s.tiles {
-		for j := range s.panels {
-			s.tileStore(2*i+j, s.dots(i, j), rSquareDots)
 		}
 	}
 	for _, r := range rSquareActs[:s.tiles] {
@@ -204,17 +228,27 @@ func (s *square) products(mixed func(piece int)) {
 	for _, r := range rSquareWeights[:s.panels] {
 		s.op("ADDQ", imm(squareWeights), r)
 	}
-	s.op("XCHGQ", rSquareDots, rSquareDone)
+}
+
+// fetch brings a piece of the same superblock of the next panels to the second level. One tile
+// of activations takes no longer than reading the weights from memory does.
+func (s *square) fetch(piece int) {
+	const lines = squareWeights / 64
+	for line := lines * piece / s.pieces(); line < lines*(piece+1)/s.pieces(); line++ {
+		for _, r := range rSquareWeights[:s.panels] {
+			s.op("PREFETCHT1", mem(64*line, r)+"("+rSquareNext+"*1)")
+		}
+	}
 }
 
 // dots is the offset of the whole-number sums of a tile and a panel.
 func (s *square) dots(tile, panel int) int { return squareTile * (2*tile + panel) }
 
-// sums points to the sums of all superblocks but the last: in dst, whose rows may be as far
-// apart as the sets of the cache, they would evict each other.
-func (s *square) sums(pointer string) {
+// room points into the room. The sums of all superblocks but the last are there: in dst, whose
+// rows may be as far apart as the sets of the cache, they would evict each other.
+func (s *square) room(pointer string, off int) {
 	s.op("MOVQ", "room+64(FP)", pointer)
-	s.op("ADDQ", imm(squareKept), pointer)
+	s.op("ADDQ", imm(off), pointer)
 }
 
 // scales loads the scales of the last superblock's weights.
@@ -231,12 +265,12 @@ func (s *square) scaleRows(piece int, step string) {
 		i, r := row/16, row%16
 		for j := range s.panels {
 			dots, by := s.v(4*(row%4)+2*j), s.v(4*(row%4)+2*j+1)
-			s.op("VCVTDQ2PS", mem(s.dots(i, j)+64*r, rSquareDone), dots)
+			s.op("VCVTDQ2PS", mem(s.dots(i, j)+64*r, rSquareDots), dots)
 			s.op("VMULPS.BCST", mem(squareScales-squareBytes+4*r, rSquareActs[i]), s.v(30+j), by)
 			s.op("VFMADD213PS", mem(64*j, rFrom), dots, by)
 			s.op("VMOVUPS", by, mem(64*j, rTo))
 		}
-		s.op("ADDQ", rFromStep, rFrom)
+		s.op("ADDQ", imm(squareRowBytes), rFrom)
 		s.op("ADDQ", step, rTo)
 	}
 }

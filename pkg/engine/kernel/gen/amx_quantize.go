@@ -1,7 +1,7 @@
 package main
 
 // quantizeSquare emits the quantisation of a row of activations into its square, see
-// Activations. Registers 0 to 7 hold the inputs, 8 and 9 maxima and sums.
+// Activations. Registers 0 to 7 hold the inputs, 8 to 15 maxima.
 func (t *asm) quantizeSquare() {
 	const dst, scale, x, count = "DI", "R8", "SI", "CX"
 	p := "dst, scale, x *float32, blocks int"
@@ -31,15 +31,7 @@ func (t *asm) quantizeSquare() {
 		t.op("VMULPS", t.v(16), t.v(i), t.v(i))
 		t.op("VCVTPS2DQ", t.v(i), t.v(i))
 		t.op("VPMOVSDB", t.v(i), mem(squareTile*(i/4)+16*(i%4), dst))
-		if i%2 == 1 {
-			t.op("VPADDD", t.v(i-1), t.v(i), t.v(8+i/2))
-		}
 	}
-	t.foldVectors("VPADDD", 8, 4)
-	t.op("VPBROADCASTD", "X8", t.v(8))
-	t.op("VPSUBD", t.v(8), t.v(30), t.v(8))
-	t.op("VPSLLD", "$7", t.v(8), t.v(8))
-	t.op("VMOVDQU32", t.v(8), mem(squareSums, dst))
 	t.label(next)
 	t.op("ADDQ", imm(squareBytes), dst)
 	t.op("ADDQ", imm(squareBytes), scale)
@@ -51,8 +43,8 @@ func (t *asm) quantizeSquare() {
 	t.op("MOVL", "$0x7fc00000", "AX")
 	t.label(none)
 	t.op("MOVL", "AX", mem(0, scale))
-	for _, at := range []int{0, squareTile, squareSums} {
-		t.op("VMOVDQU32", t.v(30), mem(at, dst))
+	for half := range 2 {
+		t.op("VMOVDQU32", t.v(30), mem(squareTile*half, dst))
 	}
 	t.op("JMP", next)
 }

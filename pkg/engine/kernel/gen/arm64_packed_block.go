@@ -24,7 +24,8 @@ func (t *packedTile) masks() {
 	switch {
 	case t.k.coding != nil:
 		t.codedMasks()
-	case t.k.kind == "Q8", t.k.kind == "Q8W":
+	case t.k.kind == "Q8W":
+	case t.k.kind == "Q8":
 		t.op("VMOVI", "$0x80", maskReg.b16())
 	case t.k.kind == "Q4":
 		t.op("VMOVI", "$0x0f", maskReg.b16())
@@ -83,7 +84,7 @@ func (t *packedTile) quantized() {
 
 func (t *packedTile) dots() []vec { return seq(int(packedDots), t.n*t.parts) }
 
-// multiplyBytes adds up the products of a block of Q8_0 or Q8W. Flipping its top bit makes a
+// multiplyBytes adds up the products of a block of Q8_0 or Q8W. Flipping its top bit makes Q8_0's
 // byte q+128 the signed q.
 func (t *packedTile) multiplyBytes() {
 	for _, r := range t.dots() {
@@ -111,8 +112,10 @@ func (t *packedTile) multiplyPart() {
 	weights, words := seq(int(packedWeights), t.parts), t.words(packedWord)
 	for g := range partLines {
 		t.loadQ("R10", panelRowBytes*g, weights...)
-		for _, w := range weights {
-			t.op("VEOR", maskReg.b16(), w.b16(), w.b16())
+		if t.k.kind == "Q8" {
+			for _, w := range weights {
+				t.op("VEOR", maskReg.b16(), w.b16(), w.b16())
+			}
 		}
 		t.multiply(weights, words, g)
 	}

@@ -140,6 +140,9 @@ func (t *asm) packedConstants(k packed) {
 		load, last = "VMOVDQU32", t.v(31)
 	}
 	switch {
+	case k.kind == "Q8W" && t.wide():
+		t.op(load, t.bits(0x80808080), last)
+	case k.kind == "Q8W":
 	case k.kind == "Q4":
 		t.op(load, t.bits(0x0f0f0f0f), last)
 	case k.kind == "BF16":

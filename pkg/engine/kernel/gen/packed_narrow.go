@@ -72,7 +72,11 @@ func (b *narrowBlock) products(half int) {
 // multiplyBytes adds word i of the activations times signed weights: |w| times the
 // activation with the sign of w.
 func (b *narrowBlock) multiplyBytes(addr string, i, p int) {
-	b.op("VPXOR", addr, narrowMask, narrowWeights)
+	if b.k.kind == "Q8W" {
+		b.op("VMOVDQU", addr, narrowWeights)
+	} else {
+		b.op("VPXOR", addr, narrowMask, narrowWeights)
+	}
 	b.op("VPABSB", narrowWeights, narrowMore)
 	for r := range b.n {
 		b.op("VPBROADCASTD", b.word(i, r), narrowAct)

@@ -50,11 +50,17 @@ func (t *pairs) widenPanel() {
 	p := "dst *float32, w *byte, blocks int"
 	t.fn("panel"+t.name, "widens superblocks of a panel of "+k.kind+" weights.", p)
 	t.args(p, "DI", "SI", "CX")
-	t.op("VMOVDQU", t.bits(0x80808080), t.v(15))
+	if k.kind == "Q8" {
+		t.op("VMOVDQU", t.bits(0x80808080), t.v(15))
+	}
 	loop := t.next("superblock")
 	t.label(loop)
 	for i := range k.scales / 32 {
-		t.op("VPXOR", mem(32*i, "SI"), t.v(15), t.v(0))
+		if k.kind == "Q8" {
+			t.op("VPXOR", mem(32*i, "SI"), t.v(15), t.v(0))
+		} else {
+			t.op("VMOVDQU", mem(32*i, "SI"), t.v(0))
+		}
 		at := 128*(i/2) + 32*(i%2)
 		t.split(mem(at, "DI"), mem(at+64, "DI"))
 	}

@@ -38,7 +38,11 @@ func (b *wideBlock) products(half int) {
 	groups := min(b.k.lines(), partLines)
 	for g := range groups {
 		low, high := b.v(16+g%4), b.v(20+g%4)
-		b.op("VMOVDQU32", mem(64*(groups*half+g), rW), low)
+		if b.k.kind == "Q8W" { // q+128
+			b.op("VPXORD", mem(64*(groups*half+g), rW), b.v(31), low)
+		} else {
+			b.op("VMOVDQU32", mem(64*(groups*half+g), rW), low)
+		}
 		b.fetch()
 		if b.k.kind == "Q4" {
 			b.op("VPSRLD", "$4", low, high)
