@@ -25,8 +25,10 @@ func (b *wideBlock) emit() {
 		for r := range b.n {
 			b.op("VPBROADCASTD", b.word(b.k.sums+half, r), b.dot(r))
 		}
-		if b.n == 1 { // a second product halves the wait for the first
-			b.zero(b.dot(1))
+		if b.halved() {
+			for r := range b.n {
+				b.zero(b.dot(b.n + r))
+			}
 		}
 		b.inParts(b.k, b.n, func() { b.products(half) })
 		b.scale(half)
@@ -56,12 +58,16 @@ func (b *wideBlock) products(half int) {
 	}
 }
 
+// halved reports whether a row has two products, which halves the wait for each other. Those
+// of Q8W follow each other for four times as long.
+func (b *wideBlock) halved() bool { return b.n == 1 || b.k.kind == "Q8W" && b.n <= 4 }
+
 // multiply adds four inputs of a block: word i of its activations.
 func (b *wideBlock) multiply(half, i int, weights string) {
 	for r := range b.n {
 		to := b.dot(r)
-		if b.n == 1 {
-			to = b.dot(i % 2)
+		if b.halved() {
+			to = b.dot(i%2*b.n + r)
 		}
 		b.op("VPDPBUSD.BCST", b.word(8*half+i, r), weights, to)
 	}
@@ -77,8 +83,10 @@ func (b *wideBlock) scale(half int) {
 	if half == b.k.blocks-1 {
 		b.fetch()
 	}
-	if b.n == 1 {
-		b.op("VPADDD", b.dot(1), b.dot(0), b.dot(0))
+	if b.halved() {
+		for r := range b.n {
+			b.op("VPADDD", b.dot(b.n+r), b.dot(r), b.dot(r))
+		}
 	}
 	for r := range b.n {
 		b.op("VCVTDQ2PS", b.dot(r), b.dot(r))
