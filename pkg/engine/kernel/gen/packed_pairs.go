@@ -123,7 +123,7 @@ func (t *asm) pointRows(n int) {
 func (t *pairs) tiles() {
 	p := "dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int"
 	t.fn("tile"+t.name, "computes dst (tiles * rows, 16) from a widened panel and widened tiles of 3 or 4 rows, stride bytes apart, or adds to it.", p)
-	t.args(p, rDst, rStep, rPairPanel, rPairActs, rPairStride, rBlocks, rPairTiles, rCount, rMore)
+	t.args(p, rDst, rStep, rPairPanel, rPairActs, rPairStride, rBlocks, rPairTiles, rCount, rPairParts)
 	t.op("SHLQ", "$2", rStep)
 	four := t.next("rows")
 	t.op("CMPQ", rCount, "$4")
@@ -135,7 +135,7 @@ func (t *pairs) tiles() {
 
 // Registers of tilePairs, as far as they are not those of other packed products.
 const (
-	rPairPanel, rPairActs, rPairStride, rPairTiles, rMore = "R9", "SI", "R12", "R11", "DX"
+	rPairPanel, rPairActs, rPairStride, rPairTiles, rPairParts = "R9", "SI", "R12", "R11", "DX"
 )
 
 // tilesOf emits the loop over tiles of n rows.
@@ -151,24 +151,24 @@ func (t *pairs) tilesOf(n int) {
 		t.op("PREFETCHT0", "("+rW+")")
 	}
 	t.op("MOVQ", rPairPanel, rW)
-	t.op("TESTQ", rMore, rMore)
-	t.op("JNZ", loop)
+	t.op("CMPQ", "more+64(FP)", "$0")
+	t.op("JNE", loop)
 	t.clearSums(n)
 	t.label(loop)
+	weights, acts := t.k.walked(n)
+	weights, acts = 2*weights, 2*acts // they are twice as wide
 	for half := range t.k.blocks {
-		for g := range 2 * t.k.quants() {
-			t.multiply(n, t.k.quants()*half+g/2, g%2, g == 0)
-		}
+		t.products(n, half)
 		for p := range 2 {
-			t.op("VMOVUPS", mem(t.scales()+64*half+32*p, rW), t.v(8+p))
+			t.op("VMOVUPS", mem(t.scales()+64*half+32*p-weights, rW), t.v(8+p))
 		}
 		for r := range n {
-			t.op("VBROADCASTSS", mem(4*(n*(t.scaleWord()+half)+r), rA), t.v(10))
+			t.op("VBROADCASTSS", mem(4*(n*(t.scaleWord()+half)+r)-acts, rA), t.v(10))
 			t.addSums(r)
 		}
 	}
-	t.op("ADDQ", imm(t.panelBytes()), rW)
-	t.op("ADDQ", imm(4*t.actWords()*n), rA)
+	t.op("ADDQ", imm(t.panelBytes()-weights), rW)
+	t.op("ADDQ", imm(4*t.actWords()*n-acts), rA)
 	t.op("DECQ", rCount)
 	t.op("JNZ", loop)
 	t.op("LEAQ", "("+rowPointers[n-1]+")("+rStep+"*1)", rDst)
@@ -176,6 +176,31 @@ func (t *pairs) tilesOf(n int) {
 	t.op("DECQ", rPairTiles)
 	t.op("JNZ", tile)
 	t.ret()
+}
+
+// products multiplies a block, in a loop over its parts if it has several.
+func (t *pairs) products(n, half int) {
+	parts := t.k.parts()
+	if parts == 1 {
+		for g := range 2 * t.k.quants() {
+			t.multiply(n, t.k.quants()*half+g/2, g%2, g == 0)
+		}
+		return
+	}
+	loop := t.next("part")
+	weights, acts := t.k.walked(n)
+	for i := range 2 * n {
+		t.zero(t.v(i))
+	}
+	t.op("MOVQ", imm(parts), rPairParts)
+	t.label(loop)
+	for g := range 2 * partLines {
+		t.multiply(n, g/2, g%2, false)
+	}
+	t.op("ADDQ", imm(2*weights/parts), rW)
+	t.op("ADDQ", imm(2*acts/parts), rA)
+	t.op("DECQ", rPairParts)
+	t.op("JNZ", loop)
 }
 
 // multiply adds two inputs of word i: the even or the odd ones.
