@@ -9,13 +9,14 @@ import (
 // quantised weights a row is quantised in blocks of 32 inputs: d = max|x|/127 and q = x/d
 // rounded half to even, in float32. A block with all magnitudes below 2**-100 is zero; a
 // block with a NaN or an infinity has d = NaN and q = 0, so every output that reads it is
-// NaN. For BF16 weights the inputs stay float32.
+// NaN. For Q8W weights a block has 128 inputs. For BF16 weights the inputs stay float32.
 //
 // Rows are grouped in tiles, (superblock, word, row) 32-bit words each. The words of a
 // superblock are its 64 q as int8, the two d, the two -128*Σq and the two -8*Σq as int32,
 // or the 64 inputs. The sums undo the offset of the stored weights: a product starts from
 // them. Kinds after BF16 need more words: the two -d*Σq as float32, rounded once, and for
-// each 16 inputs -Σq as int32.
+// each 16 inputs -Σq as int32. The words for Q8W are those of wide.go; AMX needs other tiles,
+// see squares.go.
 type Activations struct {
 	Rows, Cols int // Rows: how many it can hold
 	words      int // of a slice of one row

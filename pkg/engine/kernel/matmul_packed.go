@@ -29,7 +29,7 @@ type span struct {
 // panels from, ..., to-1 of w, of dst = a (n, w.Cols) · wᵀ. Panels are 16 columns,
 // w.Panels() in all; goroutines may share a product by splitting them.
 //
-// Quantised: each block of 32 inputs gives an exact integer i, and the output sums fma(i,
+// Quantised: each block of inputs that share scales gives an exact integer i, and the output sums fma(i,
 // dw*da, sum) in the order of blocks, each rounded once: the result is the same to the
 // bit on all implementations. BF16: each output sums its inputs in order with one
 // rounding per input, as [Kernels.MatMul] does with the widened weights. In either case
