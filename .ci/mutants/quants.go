@@ -23,7 +23,7 @@ func quants() []mutant {
 		{"Q5_0: the fifth bits are in order", dtype, "splitFifth", "h>>i&1", "h>>(31-i)&1", kernel, blocks},
 		{"MXFP4: levels are doubled", dtype, "splitMXFP4", "int(b[0])-128", "int(b[0])-127", kernel, blocks},
 		{"IQ4_XS: scales have two high bits", dtype, "subScale4", "int(high>>(2*j)&3)<<4", "0", checkpoint, values},
-		{"q8_128: sums undo the offset", kernel, "quantizeWideGeneric", "-128*sum", "-8*sum", kernel, packed},
+		{"q8_128: sums undo the offset", kernel, "quantizeWideGeneric", "-128*sum", "-8*sum", kernel, "^TestQuantizeActivations$"},
 		{"q8_128: a slice has 128 inputs", kernel, "Kind.inputs", "k == Q8W", "false", kernel, packed},
 		{"q8_128: stored in groups of four", kernel, "setWide", "4*line*i+4*row", "line*i+4*row", kernel, blocks},
 		{"widened weights: parts of a panel add up", kernel, "Activations.multiplyPairs", "more: s > 0", "more: false", kernel, agrees},

@@ -194,20 +194,30 @@ func TestQuantizeActivations(t *testing.T) {
 		for range r.IntN(6) {
 			x[r.IntN(len(x))] = special[r.IntN(len(special))]
 		}
-		want := recorded(&Kernels{}, x, n, cols)
-		for _, k := range Implementations()[1:] {
-			if got := recorded(k, x, n, cols); !same(got, want) {
-				t.Fatalf("%s n %d cols %d: %v, want %v", k.Name(), n, cols, got, want)
+		for _, kind := range []Kind{Q4_0, Q8W} {
+			want := recorded(&Kernels{}, kind, x, n, cols)
+			for _, k := range Implementations()[1:] {
+				if got := recorded(k, kind, x, n, cols); !same(got, want) {
+					t.Fatalf("%s %v n %d cols %d: %v, want %v", k.Name(), kind, n, cols, got, want)
+				}
 			}
 		}
 	}
 }
 
 // recorded quantises x (n, cols) and returns the words of each row in order.
-func recorded(k *Kernels, x []float32, n, cols int) []float32 {
-	a := k.NewActivations(Q4_0, n, cols)
+func recorded(k *Kernels, kind Kind, x []float32, n, cols int) []float32 {
+	a := k.NewActivations(kind, n, cols)
 	k.QuantizeActivations(a, x, n, 0, a.Tiles(n))
 	var out []float32
+	if a.hasSquares(k, n) {
+		for r := range n {
+			for s := range a.slices {
+				out = append(out, squared(a.square(r)[s*squareWords:], r%squareRows)...)
+			}
+		}
+		return out
+	}
 	for t := range a.Tiles(n) {
 		first, end := a.bounds(n, t)
 		for r := range end - first {
@@ -217,6 +227,16 @@ func recorded(k *Kernels, x []float32, n, cols int) []float32 {
 		}
 	}
 	return out
+}
+
+// squared returns the words of a row of a square, which has no sums, as other tiles have them.
+func squared(square []float32, row int) []float32 {
+	words := slices.Concat(square[16*row:][:16], square[16*(squareRows+row):][:16])
+	sum := int32(0)
+	for i := 0; i < len(words); i += 4 {
+		sum += sum16((*[4]float32)(words[i:]))
+	}
+	return append(words, square[squareScale+row], math.Float32frombits(uint32(-128*sum)))
 }
 
 // TestMatMulPackedNotFinite: a NaN or an infinity makes only its row NaN.
