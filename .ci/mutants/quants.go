@@ -25,7 +25,7 @@ func quants() []mutant {
 		{"IQ4_XS: scales have two high bits", dtype, "subScale4", "int(high>>(2*j)&3)<<4", "0", checkpoint, values},
 		{"q8_128: sums undo the offset", kernel, "quantizeWideGeneric", "-128*sum", "-8*sum", kernel, "^TestQuantizeActivations$"},
 		{"q8_128: a slice has 128 inputs", kernel, "Kind.inputs", "k == Q8W", "false", kernel, packed},
-		{"q8_128: stored in groups of four", kernel, "setWide", "4*line*i+4*row", "line*i+4*row", kernel, blocks},
+		{"q8_128: stored in groups of four", kernel, "setBlock", "dst[4*line:]", "dst[2*line:]", kernel, blocks},
 		{"widened weights: parts of a panel add up", kernel, "Activations.multiplyPairs", "more: s > 0", "more: false", kernel, agrees},
 		{"widened weights: smaller tiles have fewer rows", kernel, "Activations.multiplyPairs", "min(to, larger)-t, rows+1", "to-t, rows+1", kernel, agrees},
 		{"widened weights: a later part has its own inputs", kernel, "Activations.multiplyPairs", "a.pairsAt(t, s)", "a.pairsAt(t, 0*s)", kernel, agrees},

@@ -25,7 +25,7 @@ func dequantized(w *Packed) []float32 {
 
 // roundedInputs returns the values that the quantised activations represent.
 func roundedInputs(kind Kind, x []float32, cols int) []float32 {
-	block := shared(kind)
+	block := kind.shared()
 	out := make([]float32, len(x))
 	for row := 0; row < len(x); row += cols {
 		for c := 0; c < cols; c += block {

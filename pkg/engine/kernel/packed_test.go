@@ -48,14 +48,6 @@ func same(a, b []float32) bool {
 	})
 }
 
-// shared returns the number of inputs that share a scale.
-func shared(kind Kind) int {
-	if kind == Q8W {
-		return wideCols
-	}
-	return quantCols
-}
-
 // rawBlocks returns rows of random blocks: any codes, scales of ordinary size.
 func rawBlocks(r *rand.Rand, kind Kind, rows, cols int) []byte {
 	f := formats[kind]
@@ -143,7 +135,7 @@ func tolerance(kind Kind, row []float32, i int) float64 {
 		return math.Abs(float64(row[i])) / 256
 	}
 	top := 0.0
-	block := shared(kind)
+	block := kind.shared()
 	for _, v := range row[i/block*block : min(i/block*block+block, len(row))] {
 		top = max(top, math.Abs(float64(v)))
 	}

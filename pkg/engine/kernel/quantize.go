@@ -16,28 +16,26 @@ func (p *Packed) LoadRows(from int, w []float32) {
 	}
 	for i := range whole(w, p.Cols, from, p.Rows) {
 		row := w[i*p.Cols : (i+1)*p.Cols]
-		if p.Kind == Q8W {
-			for s := range p.superblocks() {
-				roundWide(p.superblock(from+i, s), row[s*wideCols:min((s+1)*wideCols, p.Cols)], (from+i)%packedRows)
-			}
-			continue
-		}
-		for c := 0; c < p.Cols; c += quantCols {
-			var x [quantCols]float32
-			copy(x[:], row[c:])
-			packBlock(p.Kind, p.superblock(from+i, c/superCols), &x, c/quantCols%2, (from+i)%packedRows)
+		block, inputs := p.Kind.shared(), p.Kind.inputs()
+		for c := 0; c < p.Cols; c += block {
+			var x [wideCols]float32
+			copy(x[:block], row[c:])
+			packBlock(p.Kind, p.superblock(from+i, c/inputs), &x, c%inputs/block, (from+i)%packedRows)
 		}
 	}
 }
 
-// packBlock quantises 32 inputs of a row into a superblock.
-func packBlock(kind Kind, b []byte, x *[quantCols]float32, half, row int) {
-	var raw [dtype.Q8Bytes]byte
+// packBlock quantises the inputs of a row that share a scale into a superblock, of which they
+// are a half or all.
+func packBlock(kind Kind, b []byte, x *[wideCols]float32, half, row int) {
+	var raw [dtype.WideBytes]byte
 	switch kind {
 	case Q8_0:
-		dtype.QuantizeQ8(&raw, x)
+		dtype.QuantizeQ8((*[dtype.Q8Bytes]byte)(raw[:]), (*[quantCols]float32)(x[:]))
+	case Q8W:
+		dtype.QuantizeQ8W(&raw, x)
 	case Q4_0:
-		dtype.QuantizeQ4((*[dtype.Q4Bytes]byte)(raw[:]), x)
+		dtype.QuantizeQ4((*[dtype.Q4Bytes]byte)(raw[:]), (*[quantCols]float32)(x[:]))
 	case BF16:
 		for i := range quantCols / 2 {
 			pair := uint32(dtype.ToBFloat16(x[2*i])) | uint32(dtype.ToBFloat16(x[2*i+1]))<<16
@@ -45,7 +43,7 @@ func packBlock(kind Kind, b []byte, x *[quantCols]float32, half, row int) {
 		}
 		return
 	}
-	setBlock(kind, b, raw[:], half, row)
+	setBlock(kind, b, raw[:formats[kind].raw], half, row)
 }
 
 // LoadBlocks replaces rows of p, beginning with row from, by those of GGUF and
@@ -80,15 +78,9 @@ func (p *Packed) setRow(r int, raw []byte) {
 		p.setPairs(r, raw)
 		return
 	}
-	size := formats[p.Kind].raw
-	if p.Kind == Q8W {
-		for s := range p.superblocks() {
-			setWide(p.superblock(r, s), (*[dtype.WideBytes]byte)(raw[s*size:]), row)
-		}
-		return
-	}
-	for i := range p.Cols / quantCols {
-		setBlock(p.Kind, p.superblock(r, i/2), raw[i*size:][:size], i%2, row)
+	f := &formats[p.Kind]
+	for i := range p.Cols / f.run {
+		setBlock(p.Kind, p.superblock(r, i*f.run/f.cols), raw[i*f.raw:][:f.raw], i*f.run%f.cols/f.run, row)
 	}
 }
 
@@ -104,19 +96,20 @@ func (p *Packed) setPairs(r int, raw []byte) {
 	}
 }
 
-// setBlock writes a GGUF block into a superblock. In either kind, groups of four bytes
-// are a line apart.
+// setBlock writes a stored block into a superblock. In every kind, groups of four bytes are a
+// line apart.
 func setBlock(kind Kind, b, raw []byte, half, row int) {
 	scale := formats[kind].scales + 32*half + 2*row
 	b[scale], b[scale+1] = raw[0], raw[1]
 	var flip uint32
-	dst, q := b[256*half+4*row:], raw[2:18]
 	if kind == Q8_0 {
 		flip = 0x80808080
-		dst = b[512*half+4*row:]
-		setWords(dst[4*line:], raw[18:34], flip)
 	}
-	setWords(dst, q, flip)
+	q := raw[2:]
+	dst := b[packedRows*len(q)*half+4*row:]
+	for ; len(q) > 0; q, dst = q[16:], dst[4*line:] {
+		setWords(dst, q, flip)
+	}
 }
 
 // setWords writes groups of four bytes a line apart.

@@ -87,7 +87,7 @@ func FuzzQuantize(f *testing.F) {
 
 func checkValue(t *testing.T, kind Kind, x []float32, i int, got float64) {
 	t.Helper()
-	top, finite, block := 0.0, true, shared(kind)
+	top, finite, block := 0.0, true, kind.shared()
 	for _, v := range x[i/block*block : min(i/block*block+block, len(x))] {
 		top = max(top, math.Abs(float64(v)))
 		finite = finite && v-v == 0

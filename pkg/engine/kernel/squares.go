@@ -3,7 +3,8 @@ package kernel
 import "unsafe"
 
 // Products of many rows with Q8W weights on AMX. Rows of activations come in squares of 16:
-// for 128 inputs, two tiles of (row, 64 inputs) bytes and 16 d. The products are the same integers as elsewhere.
+// for 128 inputs, two tiles of (row, 64 inputs) bytes and 16 d. The products are the same
+// integers as elsewhere.
 const (
 	squareRows  = 16
 	squareWords = 528      // of a square, for 128 inputs

@@ -23,6 +23,15 @@ func (k Kind) inputs() int {
 	return superCols
 }
 
+// shared returns the number of inputs that share a scale, for kinds that weights can be rounded
+// to; BF16, which has no scales, is rounded as many at once.
+func (k Kind) shared() int {
+	if k == Q8W {
+		return wideCols
+	}
+	return quantCols
+}
+
 // rowWide is Row for Q8W.
 func (p *Packed) rowWide(dst []float32, r int) {
 	row, f := r%packedRows, formats[Q8W]
@@ -34,24 +43,6 @@ func (p *Packed) rowWide(dst []float32, r int) {
 		}
 		dst = dst[min(wideCols, len(dst)):]
 	}
-}
-
-// setWide writes a stored block into a superblock.
-func setWide(b []byte, raw *[dtype.WideBytes]byte, row int) {
-	scale := formats[Q8W].scales + 2*row
-	b[scale], b[scale+1] = raw[0], raw[1]
-	for i := range wideCols / 16 {
-		setWords(b[4*line*i+4*row:], raw[2+16*i:][:16], 0)
-	}
-}
-
-// roundWide quantises up to 128 inputs of a row into a superblock.
-func roundWide(b []byte, x []float32, row int) {
-	var padded [wideCols]float32
-	copy(padded[:], x)
-	var raw [dtype.WideBytes]byte
-	dtype.QuantizeQ8W(&raw, &padded)
-	setWide(b, &raw, row)
 }
 
 // addWide adds a superblock of Q8W weights times a row of activations, whose words are
