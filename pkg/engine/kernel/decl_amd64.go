@@ -151,10 +151,10 @@ func normBackwardAVX2(dx, dy, x, weight *float32, n int, mean, scale, a, b float
 //go:noescape
 func adamAVX2(p, m, v, grad *float32, n int, gradScale, beta1, beta2, step, eps, root, decay float32)
 
-// gemmAVX2 computes the tile c (rows <= 6, 32) from a (k, rows) and w (k, 32); ldc in floats.
+// gemmAVX2 computes the tile c (rows <= 6, 32) from a (k, rows) and w (k, 32); ldc in floats, ahead and step in bytes.
 //
 //go:noescape
-func gemmAVX2(c *float32, ldc int, a, w *float32, k, rows, accumulate int)
+func gemmAVX2(c *float32, ldc int, a, w *float32, k, rows, accumulate, ahead, step int)
 
 // gemvAVX2 computes dst (panels, 32) = x (k) · panels (k, 32).
 //
@@ -184,77 +184,77 @@ func quantizeWideAVX2(dst, x *float32, blocks int)
 // tileQ8AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ8AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ8AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ4AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ8WAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ8WAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ8WAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileBF16AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileBF16AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileBF16AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ2KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ2KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ2KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ3KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ3KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ3KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ4KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ4KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ4KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ5KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ5KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ5KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ6KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ6KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ6KAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ4x1AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ4x1AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ4x1AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ5x0AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ5x0AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ5x0AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ5x1AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ5x1AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ5x1AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileIQ4NLAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileIQ4NLAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileIQ4NLAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileIQ4XSAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileIQ4XSAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileIQ4XSAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileMXFP4AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileMXFP4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileMXFP4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // panelPairsAVX2 widens superblocks of a panel of Q8 weights.
 //
@@ -291,35 +291,35 @@ func tileAVX2(kind Kind, t *span) {
 	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
 	switch kind {
 	case Q8_0:
-		tileQ8AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ8AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q4_0:
-		tileQ4AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ4AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q8W:
-		tileQ8WAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ8WAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case BF16:
-		tileBF16AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileBF16AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q2K:
-		tileQ2KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ2KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q3K:
-		tileQ3KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ3KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q4K:
-		tileQ4KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ4KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q5K:
-		tileQ5KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ5KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q6K:
-		tileQ6KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ6KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q4_1:
-		tileQ4x1AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ4x1AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q5_0:
-		tileQ5x0AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ5x0AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q5_1:
-		tileQ5x1AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ5x1AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case IQ4NL:
-		tileIQ4NLAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileIQ4NLAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case IQ4XS:
-		tileIQ4XSAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileIQ4XSAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case MXFP4:
-		tileMXFP4AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileMXFP4AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	}
 }
 
@@ -498,10 +498,10 @@ func normBackwardAVX512(dx, dy, x, weight *float32, n int, mean, scale, a, b flo
 //go:noescape
 func adamAVX512(p, m, v, grad *float32, n int, gradScale, beta1, beta2, step, eps, root, decay float32)
 
-// gemmAVX512 computes the tile c (rows <= 12, 32) from a (k, rows) and w (k, 32); ldc in floats.
+// gemmAVX512 computes the tile c (rows <= 12, 32) from a (k, rows) and w (k, 32); ldc in floats, ahead and step in bytes.
 //
 //go:noescape
-func gemmAVX512(c *float32, ldc int, a, w *float32, k, rows, accumulate int)
+func gemmAVX512(c *float32, ldc int, a, w *float32, k, rows, accumulate, ahead, step int)
 
 // gemvAVX512 computes dst (panels, 32) = x (k) · panels (k, 32).
 //
@@ -521,112 +521,112 @@ func copyBlockAVX512(dst *float32, ldd int, x *float32, ldx, n, width int)
 // tileQ8AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ8AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ8AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ4AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ8WAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ8WAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ8WAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileBF16AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileBF16AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileBF16AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ2KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ2KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ2KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ3KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ3KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ3KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ4KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ4KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ4KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ5KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ5KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ5KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ6KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ6KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ6KAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ4x1AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ4x1AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ4x1AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ5x0AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ5x0AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ5x0AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileQ5x1AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileQ5x1AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileQ5x1AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileIQ4NLAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileIQ4NLAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileIQ4NLAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileIQ4XSAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileIQ4XSAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileIQ4XSAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileMXFP4AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
-func tileMXFP4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+func tileMXFP4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
 // tileAVX512 computes a span.
 func tileAVX512(kind Kind, t *span) {
 	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
 	switch kind {
 	case Q8_0:
-		tileQ8AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ8AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q4_0:
-		tileQ4AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ4AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q8W:
-		tileQ8WAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ8WAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case BF16:
-		tileBF16AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileBF16AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q2K:
-		tileQ2KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ2KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q3K:
-		tileQ3KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ3KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q4K:
-		tileQ4KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ4KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q5K:
-		tileQ5KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ5KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q6K:
-		tileQ6KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ6KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q4_1:
-		tileQ4x1AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ4x1AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q5_0:
-		tileQ5x0AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ5x0AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q5_1:
-		tileQ5x1AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileQ5x1AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case IQ4NL:
-		tileIQ4NLAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileIQ4NLAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case IQ4XS:
-		tileIQ4XSAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileIQ4XSAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case MXFP4:
-		tileMXFP4AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+		tileMXFP4AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	}
 }
 
@@ -660,10 +660,10 @@ func atLeastAVX512(mask *uint64, x *float32, n int, bound float32)
 //go:noescape
 func weightsAVX512(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
 
-// tileSquaresAMX computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12 KiB of room, the last four of which are zero.
+// tileSquaresAMX computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12 KiB of room, the last four of which are zero. For each product of two tiles of 64 inputs, it brings step bytes to the second-level cache, from w + ahead on.
 //
 //go:noescape
-func tileSquaresAMX(dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte)
+func tileSquaresAMX(dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte, ahead, step int)
 
 // quantizeSquareAMX quantises 128*blocks inputs, blocks > 0, of a row that begins at dst, and whose first scale is at scale.
 //

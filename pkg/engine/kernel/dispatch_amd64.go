@@ -322,19 +322,19 @@ func adam(i isa, p, m, v, g []float32, a *AdamW) {
 	}
 }
 
-// gemmTile computes one tile: c (rows, 32) = or += a (k, rows) · w (k, 32).
-func gemmTile(i isa, c []float32, ldc int, a, w []float32, k, rows int, accumulate bool) {
+// gemmTile computes one tile.
+func gemmTile(i isa, t *floatTile) {
 	acc := 0
-	if accumulate {
+	if t.accumulate {
 		acc = 1
 	}
 	switch i {
 	case isaAVX512:
-		gemmAVX512(sd(c), ldc, sd(a), sd(w), k, rows, acc)
+		gemmAVX512(sd(t.c), t.ldc, sd(t.a), sd(t.w), t.depth, t.rows, acc, t.ahead, t.step)
 	case isaAVX2:
-		gemmAVX2(sd(c), ldc, sd(a), sd(w), k, rows, acc)
+		gemmAVX2(sd(t.c), t.ldc, sd(t.a), sd(t.w), t.depth, t.rows, acc, t.ahead, t.step)
 	default:
-		gemmTileGeneric(c, ldc, a, w, k, rows, accumulate)
+		gemmTileGeneric(t)
 	}
 }
 

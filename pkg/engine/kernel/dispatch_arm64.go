@@ -237,16 +237,16 @@ func adam(i isa, p, m, v, g []float32, a *AdamW) {
 	}
 }
 
-// gemmTile computes one tile: c (rows, 32) = or += a (k, rows) · w (k, 32).
-func gemmTile(i isa, c []float32, ldc int, a, w []float32, k, rows int, accumulate bool) {
+// gemmTile computes one tile. It leaves bringing weights to the processor.
+func gemmTile(i isa, t *floatTile) {
 	acc := 0
-	if accumulate {
+	if t.accumulate {
 		acc = 1
 	}
 	if i != isaGeneric {
-		gemmNEON(sd(c), ldc, sd(a), sd(w), k, rows, acc)
+		gemmNEON(sd(t.c), t.ldc, sd(t.a), sd(t.w), t.depth, t.rows, acc)
 	} else {
-		gemmTileGeneric(c, ldc, a, w, k, rows, accumulate)
+		gemmTileGeneric(t)
 	}
 }
 

@@ -67,7 +67,7 @@ func (k *Kernels) block(s *Scratch, c []float32, ldc int, a View, rows, width, d
 			k.packRows(s.a, sub.Data, a.Stride, depth, end-first)
 		}
 		for j := 0; j < width; j += panel {
-			k.tile(c[first*ldc+j:], ldc, min(panel, width-j), s.a, s.b[j*depth:], depth, end-first, accumulate)
+			k.tile(&floatTile{c: c[first*ldc+j:], ldc: ldc, a: s.a, w: s.b[j*depth:], depth: depth, rows: end - first, accumulate: accumulate}, min(panel, width-j))
 		}
 	}
 }

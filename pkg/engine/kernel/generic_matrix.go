@@ -1,15 +1,14 @@
 package kernel
 
-// gemmTileGeneric: c (rows, 32) = or += a (k, rows) · w (k, 32), in the order of k.
-func gemmTileGeneric(c []float32, ldc int, a, w []float32, k, rows int, accumulate bool) {
-	for r := range rows {
+func gemmTileGeneric(t *floatTile) {
+	for r := range t.rows {
 		var sum [panel]float32
-		out := c[r*ldc : r*ldc+panel]
-		if accumulate {
+		out := t.c[r*t.ldc : r*t.ldc+panel]
+		if t.accumulate {
 			copy(sum[:], out)
 		}
-		for p := range k {
-			accumulateColumn(&sum, a[p*rows+r], w[p*panel:])
+		for p := range t.depth {
+			accumulateColumn(&sum, t.a[p*t.rows+r], t.w[p*panel:])
 		}
 		copy(out, sum[:])
 	}

@@ -90,7 +90,7 @@ func matrixOps(f *fence, k *Kernels, n int) map[string]func() {
 		},
 		"tile": func() {
 			for m := 1; m <= tileRows(k.isa); m++ {
-				gemmTile(k.isa, f.random((m-1)*rows+panel), rows, f.random(m*n), f.random(n*panel), n, m, true)
+				gemmTile(k.isa, &floatTile{c: f.random((m-1)*rows + panel), ldc: rows, a: f.random(m * n), w: f.random(n * panel), depth: n, rows: m, accumulate: true})
 			}
 		},
 		"gemv":     func() { gemv(k.isa, f.random(3*panel), f.random(n), f.random(3*n*panel), n, 3) },

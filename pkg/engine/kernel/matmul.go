@@ -2,12 +2,14 @@ package kernel
 
 // Block sizes of the matrix product, in floats. One packed tile of x (tile rows of
 // kBlock columns, 12 KiB) stays in the first-level cache while the panels of a group
-// (512 KiB) stream from the second level.
+// (256 KiB) stream from the second level, to which the next group comes.
 const (
 	kBlock   = 256
-	rowBlock = 96 // rows of x that are packed at once
+	rowBlock = 120 // rows of x that are packed at once; more would leave the stack for the heap
 	maxTile  = 12
 	slack    = 16 // transpose writes past the end of a tile
+
+	panelBytes = 4 * panel // of a column
 )
 
 // weightGroup returns the number of panels of a group. The tiles of AVX2 have 6 rows, for
@@ -18,7 +20,7 @@ func weightGroup(i isa) int {
 	if i == isaAVX2 {
 		return 1
 	}
-	return 16
+	return 8
 }
 
 // tileRows returns the number of rows of the widest tile.
@@ -74,44 +76,81 @@ func (k *Kernels) matVec(dst, x []float32, w *Matrix, from, to int) {
 
 // matMul loops over blocks of columns, then of rows, then of panels.
 func (k *Kernels) matMul(dst []float32, ldd int, x []float32, n int, w *Matrix, pack []float32, block, from, to int) {
-	group := weightGroup(k.isa)
+	blocks := (n + block - 1) / block
 	for c := 0; c < w.Cols; c += kBlock {
-		depth := min(kBlock, w.Cols-c)
-		for r := 0; r < n; r += block {
-			rows := min(block, n-r)
-			tiles := (rows + tileRows(k.isa) - 1) / tileRows(k.isa)
-			for t := range tiles {
-				first, end := rows*t/tiles, rows*(t+1)/tiles
-				k.packRows(pack[first*depth:], x[(r+first)*w.Cols+c:], w.Cols, depth, end-first)
+		for b := range blocks {
+			r, end := n*b/blocks, n*(b+1)/blocks
+			next := c // the columns of the next block
+			if b == blocks-1 {
+				next += kBlock
 			}
-			for g := from; g < to; g += group {
-				for t := range tiles {
-					first, end := rows*t/tiles, rows*(t+1)/tiles
-					for p := g; p < min(g+group, to); p++ {
-						k.tile(dst[(r+first)*ldd+p*panel:], ldd, min(panel, w.Rows-p*panel),
-							pack[first*depth:], w.data[(p*w.Cols+c)*panel:], depth, end-first, c > 0)
-					}
-				}
+			k.matMulBlock(dst[r*ldd:], ldd, x[r*w.Cols:], end-r, w, pack, c, next, from, to)
+		}
+	}
+}
+
+// matMulBlock adds the products of the block of columns that begins with c, of some rows. The
+// tiles of a group of panels together bring the next group.
+func (k *Kernels) matMulBlock(dst []float32, ldd int, x []float32, rows int, w *Matrix, pack []float32, c, next, from, to int) {
+	depth := min(kBlock, w.Cols-c)
+	tiles := (rows + tileRows(k.isa) - 1) / tileRows(k.isa)
+	for t := range tiles {
+		first, end := rows*t/tiles, rows*(t+1)/tiles
+		k.packRows(pack[first*depth:], x[first*w.Cols+c:], w.Cols, depth, end-first)
+	}
+	group := weightGroup(k.isa)
+	if tiles == 1 {
+		group = 1
+	}
+	for g := from; g < to; g += group {
+		later, column, each := group, c, panelBytes
+		if g+group >= to { // the next block begins
+			later, column = from-g, next
+		}
+		if column >= w.Cols {
+			each = 0
+		}
+		tile := floatTile{ldc: ldd, depth: depth, accumulate: c > 0}
+		for t := range tiles {
+			first, end := rows*t/tiles, rows*(t+1)/tiles
+			tile.a, tile.rows = pack[first*depth:], end-first
+			tile.readahead = spread(t, tiles, depth*panelBytes, (later*w.Cols+column-c)*panelBytes, each)
+			for p := g; p < min(g+group, to); p++ {
+				tile.c, tile.w = dst[first*ldd+p*panel:], w.data[(p*w.Cols+c)*panel:]
+				k.tile(&tile, min(panel, w.Rows-p*panel))
 			}
 		}
 	}
 }
 
+// A floatTile is the work of one routine call: c (rows, 32) = or += a (depth, rows) · w
+// (depth, 32).
+type floatTile struct {
+	c           []float32
+	ldc         int // distance of rows of c
+	a, w        []float32
+	depth, rows int
+	accumulate  bool
+	readahead   // a piece is one of depth, for which AVX2 and AVX-512 bring two lines at most
+}
+
 // tile computes a tile and stores its first width columns.
-func (k *Kernels) tile(c []float32, ldc, width int, a, w []float32, depth, rows int, accumulate bool) {
+func (k *Kernels) tile(t *floatTile, width int) {
 	if width == panel {
-		gemmTile(k.isa, c, ldc, a, w, depth, rows, accumulate)
+		gemmTile(k.isa, t)
 		return
 	}
-	var full [maxTile * panel]float32
-	if accumulate {
-		for r := range rows {
-			copy(full[r*panel:r*panel+width], c[r*ldc:])
+	var out [maxTile * panel]float32
+	if t.accumulate {
+		for r := range t.rows {
+			copy(out[r*panel:r*panel+width], t.c[r*t.ldc:])
 		}
 	}
-	gemmTile(k.isa, full[:], panel, a, w, depth, rows, accumulate)
-	for r := range rows {
-		copy(c[r*ldc:r*ldc+width], full[r*panel:])
+	full := *t
+	full.c, full.ldc = out[:], panel
+	gemmTile(k.isa, &full)
+	for r := range t.rows {
+		copy(t.c[r*t.ldc:r*t.ldc+width], out[r*panel:])
 	}
 }
 

@@ -12,7 +12,7 @@ func packedTile(i isa) int {
 
 // groupBytes bounds the weights that stay in the second-level cache while all tiles of
 // activations pass over them.
-const groupBytes = 384 << 10
+const groupBytes = 192 << 10
 
 // A span is the work of one routine call: some panels, for the rows of one tile.
 type span struct {
@@ -23,6 +23,7 @@ type span struct {
 	blocks int       // superblocks of a panel
 	panels int
 	rows   int
+	readahead
 }
 
 // MatMulPacked computes the columns of dst (n, w.Rows), row-major, that belong to the
@@ -71,19 +72,28 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 // matMulPanels loops over groups of panels, then tiles. A tile covers all inputs: even
 // 14336 of them leave it in the second-level cache together with the weights.
 func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
+	const near = 12288                              // ahead of the only call, or the first
 	size := w.superblocks() * formats[w.Kind].bytes // of a panel
-	group := to - from
-	if a.Tiles(n) > 1 {
+	group, tiles, each := to-from, a.Tiles(n), formats[w.Kind].bytes/w.Kind.pieces()
+	if tiles > 1 {
 		group = max(1, groupBytes/size)
 	}
 	for p := from; p < to; p += group {
 		end := min(p+group, to)
-		for t := range a.Tiles(n) {
+		bytes := (end - p) * size
+		for t := range tiles {
 			first, last := a.bounds(n, t)
-			tilePacked(k.isa, w.Kind, &span{
+			work := span{
 				dst: dst[first*ldd+p*packedRows:], ldd: ldd, w: w.data[p*size : end*size],
 				act: a.at(t), blocks: w.superblocks(), panels: end - p, rows: last - first,
-			})
+			}
+			switch {
+			case tiles > 1 && w.follows(end, from, to):
+				work.readahead = spread(t, tiles, bytes, bytes, each)
+			case t == 0:
+				work.readahead = readahead{ahead: near, step: each}
+			}
+			tilePacked(k.isa, w.Kind, &work)
 		}
 	}
 }

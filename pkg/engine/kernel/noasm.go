@@ -83,9 +83,7 @@ func normSums(_ isa, dweight, dbias, dy, x, weight []float32, mean, scale float3
 
 func adam(_ isa, p, m, v, g []float32, a *AdamW) { adamGeneric(p, m, v, g, a) }
 
-func gemmTile(_ isa, c []float32, ldc int, a, w []float32, k, rows int, accumulate bool) {
-	gemmTileGeneric(c, ldc, a, w, k, rows, accumulate)
-}
+func gemmTile(_ isa, t *floatTile) { gemmTileGeneric(t) }
 
 func gemv(_ isa, dst, x, w []float32, k, panels int) { gemvGeneric(dst, x, w, k, panels) }
 

@@ -43,7 +43,7 @@ func quantizeSquare(dst []float32, row int, x []float32, slices int) {
 
 // tileSquares computes a span of at least one superblock and panel.
 func tileSquares(t *squareSpan) {
-	tileSquaresAMX(sd(t.dst), t.ldd, unsafe.SliceData(t.w), sd(t.act), 4*t.stride, t.blocks, t.panels, t.squares, &t.room[0])
+	tileSquaresAMX(sd(t.dst), t.ldd, unsafe.SliceData(t.w), sd(t.act), 4*t.stride, t.blocks, t.panels, t.squares, &t.room[0], t.ahead, t.step)
 }
 
 // pairsFrom returns the number of rows from which on products with Q8_0 and Q8W weights

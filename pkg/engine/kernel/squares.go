@@ -53,35 +53,54 @@ func (s *squareScratch) aligned() *[squareRoom]byte {
 
 // A squareSpan is the work of one routine call: some panels, for one square or two.
 type squareSpan struct {
-	dst     []float32 // (squares*16, panels*16)
-	ldd     int       // distance of rows of dst, in values
-	w       []byte    // panels
-	act     []float32 // the first square
-	stride  int       // distance of squares, in words
-	blocks  int       // superblocks of a panel
-	panels  int
-	squares int
-	room    *[squareRoom]byte
+	dst       []float32 // (squares*16, panels*16)
+	ldd       int       // distance of rows of dst, in values
+	w         []byte    // panels
+	act       []float32 // the first square
+	stride    int       // distance of squares, in words
+	blocks    int       // superblocks of a panel
+	panels    int
+	squares   int
+	room      *[squareRoom]byte
+	readahead // a piece is a product of tiles
 }
 
 // matMulSquares is matMulPanels with activations in squares.
 func (k *Kernels) matMulSquares(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
 	var room squareScratch
 	size := w.superblocks() * formats[Q8W].bytes // of a panel
-	t := squareSpan{stride: a.slices * squareWords, blocks: a.slices, room: room.aligned()}
+	t := squareSpan{ldd: ldd, stride: a.slices * squareWords, blocks: a.slices, room: room.aligned()}
 	group := max(1, groupBytes/size)
 	for p := from; p < to; p += group {
 		end := min(p+group, to)
+		follows := w.follows(end, from, to)
+		t.w, t.panels = w.data[p*size:end*size], end-p
 		for r := 0; r < n; r += 2 * squareRows {
 			t.squares = min(2, (n-r)/squareRows)
 			if t.squares > 0 {
-				t.dst, t.ldd, t.act, t.panels, t.w = dst[r*ldd+p*packedRows:], ldd, a.square(r), end-p, w.data[p*size:end*size]
+				t.dst, t.act = dst[r*ldd+p*packedRows:], a.square(r)
+				t.bring(r, n, follows)
 				tileSquares(&t)
 			}
 			if rest := (n - r) % squareRows; t.squares < 2 && rest > 0 {
 				a.someRows(dst, ldd, r+t.squares*squareRows, rest, w, p, end, &t)
 			}
 		}
+	}
+}
+
+// bring sets the readahead for rows r, ... of n. The routine of a single square or two multiplies
+// two panels at a time and can bring the two after them.
+func (t *squareSpan) bring(r, n int, follows bool) {
+	const pair = 2 * squareRows
+	each := formats[Q8W].bytes / 2 / max(1, t.squares)
+	switch calls := (n/squareRows + 1) / 2; {
+	case calls > 1 && follows:
+		t.readahead = spread(r/pair, calls, len(t.w), len(t.w), each)
+	case r == 0:
+		t.readahead = readahead{ahead: 2 * len(t.w) / t.panels, step: each}
+	default:
+		t.readahead = readahead{}
 	}
 }
 
@@ -92,7 +111,10 @@ func (a *Activations) someRows(dst []float32, ldd, first, rows int, w *Packed, f
 	size := t.blocks * formats[Q8W].bytes
 	for p := from; p < to; p += most {
 		panels := min(most, to-p)
-		part := squareSpan{dst: out[:], ldd: most * packedRows, act: a.square(first), blocks: t.blocks, panels: panels, squares: 1, w: w.data[p*size:], room: t.room}
+		part := squareSpan{dst: out[:], ldd: most * packedRows, act: a.square(first), blocks: t.blocks, panels: panels, squares: 1, w: w.data[p*size : (p+panels)*size], room: t.room}
+		if first == 0 {
+			part.bring(0, rows, false)
+		}
 		tileSquares(&part)
 		for r := range rows {
 			at := (first+r)*ldd + p*packedRows

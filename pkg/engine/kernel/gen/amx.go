@@ -32,7 +32,8 @@ const (
 	rStepBytes    = "R9"
 	rSquareBlocks = "R10"
 	rSquarePanels = "R11"
-	rSquareNext   = "R13"        // from weights to those of the next panels
+	rSquareAhead  = "R13" // weights to bring
+	rSquareStep   = "R14"
 	rFrom, rTo    = "R12", "R15" // rows of the sums before, and of dst
 )
 
@@ -93,13 +94,14 @@ func (t *asm) tileConfig() {
 
 // squares emits tileSquares.
 func (t *asm) squares() {
-	p := "dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte"
-	t.fn("tileSquares", "computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12 KiB of room, the last four of which are zero.", p)
-	t.args(p, rSquareDst, rStepBytes, "CX", "AX", "R10", "R10", rSquarePanels, "R12", rSquareDots)
+	p := "dst *float32, ldd int, w *byte, act *float32, stride, blocks, panels, tiles int, room *byte, ahead, step int"
+	t.fn("tileSquares", "computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12 KiB of room, the last four of which are zero. For each product of two tiles of 64 inputs, it brings step bytes to the second-level cache, from w + ahead on.", p)
+	t.args(p, rSquareDst, rStepBytes, "CX", "AX", "R10", "R10", rSquarePanels, "R12", rSquareDots, rSquareAhead, rSquareStep)
 	t.op("SHLQ", "$2", rStepBytes)
 	t.op("MOVQ", "$64", rSquareStride)
-	t.op("LEAQ", "configAMX<>(SB)", "R13")
-	t.code("ldtilecfg [r13]", 0xc4, 0xc2, 0x78, 0x49, 0x45, 0x00)
+	t.op("ADDQ", "CX", rSquareAhead)
+	t.op("LEAQ", "configAMX<>(SB)", "DX")
+	t.code("ldtilecfg [rdx]", 0xc4, 0xe2, 0x78, 0x49, 0x02)
 	two := t.next("two")
 	t.op("CMPQ", "R12", "$2")
 	t.op("JEQ", two)
@@ -141,8 +143,6 @@ func (s *square) emit() {
 	s.op("ADDQ", "AX", "BX")
 	s.op("MOVQ", "blocks+40(FP)", rSquareBlocks)
 	s.op("IMUL3Q", imm(squareWeights), rSquareBlocks, "DX")
-	s.op("MOVQ", "DX", rSquareNext)
-	s.op("ADDQ", "DX", rSquareNext)
 	s.op("ADDQ", "CX", "DX")
 	s.room(rFrom, squareZeros)
 	s.first()
@@ -216,7 +216,7 @@ func (s *square) products(mixed func(piece int)) {
 					s.tileLoad(6+j, squareTile, rSquareWeights[j])
 				}
 				s.tileMultiply(2*i+j, 4+i, 6+j)
-				s.fetch(piece)
+				s.fetch()
 				mixed(piece)
 				piece++
 			}
@@ -230,15 +230,13 @@ func (s *square) products(mixed func(piece int)) {
 	}
 }
 
-// fetch brings a piece of the same superblock of the next panels to the second level. One tile
-// of activations takes no longer than reading the weights from memory does.
-func (s *square) fetch(piece int) {
-	const lines = squareWeights / 64
-	for line := lines * piece / s.pieces(); line < lines*(piece+1)/s.pieces(); line++ {
-		for _, r := range rSquareWeights[:s.panels] {
-			s.op("PREFETCHT1", mem(64*line, r)+"("+rSquareNext+"*1)")
-		}
+// fetch brings the next step bytes to the second level. There may be so many: one tile of
+// activations takes no longer than reading the weights from memory does.
+func (s *square) fetch() {
+	for line := range (squareWeights/2/s.tiles + 63) / 64 {
+		s.op("PREFETCHT1", mem(64*line, rSquareAhead))
 	}
+	s.op("ADDQ", rSquareStep, rSquareAhead)
 }
 
 // dots is the offset of the whole-number sums of a tile and a panel.

@@ -47,8 +47,8 @@ func filesARM64() (map[string][]byte, error) {
 	d.packedProducts(byteKinds, packedDotprod)
 	d.packedProducts(codedKinds, packedDotprod)
 	d.peakBytes()
-	t.dispatch(slices.Concat(kinds, codedKinds))
-	d.dispatch(slices.Concat(byteKinds, codedKinds))
+	t.dispatch(slices.Concat(kinds, codedKinds), "")
+	d.dispatch(slices.Concat(byteKinds, codedKinds), "")
 	if err := cmp.Or(t.err, d.err); err != nil {
 		return nil, err
 	}

@@ -30,6 +30,7 @@ func (t *asm) bf16Block(k packed, n, parts int) {
 	}
 	t.op("ADDQ", imm(64*lines), rW)
 	t.op("ADDQ", imm(8*lines*n), rA)
+	t.bring(k, n, 0)
 	t.op("DECQ", rRow)
 	t.op("JNZ", loop)
 	t.op("SUBQ", imm(k.bytes), rW)

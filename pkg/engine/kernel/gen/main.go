@@ -68,7 +68,7 @@ func (t *asm) all() {
 	t.quantizeWide()
 	t.packedProducts()
 	t.pairProducts()
-	t.dispatch(slices.Concat(kinds, codedKinds))
+	t.dispatch(slices.Concat(kinds, codedKinds), ", t.ahead, t.step")
 	t.limits()
 	t.selection()
 }

@@ -4,19 +4,18 @@ import "fmt"
 
 const panelBytes = 128 // 32 float32
 
-// weightsAhead is from where on tiles of AVX-512 bring weights to the second level: those of
-// a model come from memory the first time (256 rows, 384 outputs of 1536 inputs: 85 % of the
-// peak instead of 80 on a Xeon with AMX). One load of an input for both vectors of weights
-// leaves room for it.
-const weightsAhead = 8192
+// Registers of gemm for the weights that it brings to the second level.
+const rAhead, rAheadStep = "AX", "CX"
 
 // gemm emits the tile: c (rows, 32) = or += a (k, rows packed) · w (k, 32 packed).
-// Every output adds its products in the order of k, fused, whatever the tile.
+// Every output adds its products in the order of k, fused, whatever the tile. For each k it
+// brings step bytes, at most two lines, to the second-level cache, from w + ahead on.
 func (t *asm) gemm() {
-	p := "c *float32, ldc int, a, w *float32, k, rows, accumulate int"
-	t.fn("gemm", fmt.Sprintf("computes the tile c (rows <= %d, 32) from a (k, rows) and w (k, 32); ldc in floats.", t.tile), p)
-	t.args(p, "DI", "R8", "SI", "R9", "R10", "R11", "R12")
+	p := "c *float32, ldc int, a, w *float32, k, rows, accumulate, ahead, step int"
+	t.fn("gemm", fmt.Sprintf("computes the tile c (rows <= %d, 32) from a (k, rows) and w (k, 32); ldc in floats, ahead and step in bytes.", t.tile), p)
+	t.args(p, "DI", "R8", "SI", "R9", "R10", "R11", "R12", rAhead, rAheadStep)
 	t.op("SHLQ", "$2", "R8")
+	t.op("ADDQ", "R9", rAhead)
 	for rows := t.tile; rows > 1; rows-- {
 		t.op("CMPQ", "R11", imm(rows))
 		t.op("JEQ", fmt.Sprintf("rows%d", rows))
@@ -27,7 +26,8 @@ func (t *asm) gemm() {
 		}
 		if t.wide() {
 			t.rows(rows)
-		} else {
+		} else { // half of the outputs at a time
+			t.op("SHRQ", "$1", rAheadStep)
 			t.op("MOVQ", "DI", "R13")
 			t.op("MOVQ", "SI", "R14")
 			t.op("MOVQ", "R9", "R15")
@@ -56,6 +56,9 @@ func (t *asm) rows(rows int) {
 	for r := range rows {
 		for i := range width {
 			t.op("VMOVUPS", mem(i*t.bytes(), "DX"), acc(r, i))
+			if t.wide() {
+				t.op("PREFETCHT1", mem(panelBytes+i*t.bytes(), "DX"))
+			}
 		}
 		t.op("ADDQ", "R8", "DX")
 	}
@@ -73,12 +76,12 @@ func (t *asm) rows(rows int) {
 		t.op("VMOVUPS", mem(i*t.bytes(), "R9"), t.v(w0+i))
 	}
 	spare := 1 // registers of inputs
+	t.op("PREFETCHT1", mem(0, rAhead))
 	if t.wide() {
 		spare = 6
-		for i := range width {
-			t.op("PREFETCHT1", mem(weightsAhead+i*t.bytes(), "R9"))
-		}
+		t.op("PREFETCHT1", mem(64, rAhead))
 	}
+	t.op("ADDQ", rAheadStep, rAhead)
 	for r := range rows {
 		x := t.v(w0 + width + r%spare)
 		t.op("VBROADCASTSS", mem(4*r, "SI"), x)

@@ -61,14 +61,15 @@ func (k packed) walked(n int) (weights, acts int) {
 const (
 	rDst, rStep, rWeights, rActs, rBlocks, rPanels, rRows = "DI", "R8", "SI", "DX", "R10", "R11", "R12"
 	rW, rA, rCount, rRow                                  = "AX", "BX", "CX", "R13"
+	rFar                                                  = rRows // weights to bring to the second level
 )
 
 // packedProducts emits the products with packed weights.
 func (t *asm) packedProducts() {
 	for _, k := range slices.Concat(kinds, codedKinds) {
-		p := "dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int"
+		p := "dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int"
 		t.fn("tile"+k.kind, fmt.Sprintf("computes dst (rows <= %d, 16*panels) = act · w; see span.", t.packedTile()), p)
-		t.args(p, rDst, rStep, rWeights, rActs, rBlocks, rPanels, rRows)
+		t.args(p, rDst, rStep, rWeights, rActs, rBlocks, rPanels, rRows, rW, rW)
 		t.op("SHLQ", "$2", rStep)
 		t.packedConstants(k)
 		label := func(n int) string { return fmt.Sprintf("%srows%d", k.kind, n) }
@@ -157,6 +158,10 @@ func (t *asm) packedConstants(k packed) {
 
 // packedRows emits the loop over panels for n rows of activations.
 func (t *asm) packedRows(k packed, n int) {
+	if t.computes(k, n) {
+		t.op("MOVQ", "ahead+56(FP)", rFar)
+		t.op("ADDQ", rWeights, rFar)
+	}
 	if k.kind == "BF16" && n == 1 {
 		t.fewPanels(k, 4)
 	}
@@ -213,6 +218,9 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 		weights, acts := k.walked(n)
 		t.op("ADDQ", imm(k.bytes-weights), rW)
 		t.op("ADDQ", imm(4*k.words*n-acts), rA)
+		if k.kind != "BF16" && k.parts() == 1 {
+			t.bring(k, n, part)
+		}
 	})
 	t.op("DECQ", rCount)
 	t.op("JNZ", loop)
@@ -228,7 +236,7 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 }
 
 // inParts emits a block of bytes, a part of which body multiplies.
-func (t *asm) inParts(k packed, n int, body func()) {
+func (t *asm) inParts(k packed, n, part int, body func()) {
 	if k.parts() == 1 {
 		body()
 		return
@@ -240,6 +248,7 @@ func (t *asm) inParts(k packed, n int, body func()) {
 	body()
 	t.op("ADDQ", imm(weights/k.parts()), rW)
 	t.op("ADDQ", imm(acts/k.parts()), rA)
+	t.bring(k, n, part)
 	t.op("DECQ", rSlices)
 	t.op("JNZ", loop)
 }
@@ -270,15 +279,11 @@ func (t *asm) superblock(k packed, body func()) {
 // busier than the memory, it reaches far ahead, into the second-level cache; otherwise it
 // supports the hardware's prefetching at a short distance. Distances are measured (Zen
 // 4). One row uses both: on Sapphire Rapids it reads Q4_0 from DRAM at 16.9 GB/s instead
-// of 13.8, and Q8_0 at 16.4 instead of 15.2.
+// of 13.8, and Q8_0 at 16.4 instead of 15.2. What comes from far ahead, the caller says.
 func (t *asm) prefetch(k packed, n, line int) {
-	busy := k.busy
-	if !t.wide() {
-		busy = min(busy, 3)
-	}
 	switch {
-	case n >= busy:
-		t.op("PREFETCHT1", mem(12288+64*line, rW))
+	case t.computes(k, n):
+		t.op("PREFETCHT1", mem(64*line, rFar))
 	case t.wide() && n == 1:
 		t.op("PREFETCHT0", mem(128+64*line, rW))
 		if k.ahead > 0 {
@@ -288,5 +293,21 @@ func (t *asm) prefetch(k packed, n, line int) {
 		t.op("PREFETCHT0", mem(128+64*line, rW))
 	default:
 		t.op("PREFETCHT0", mem(512+64*line, rW))
+	}
+}
+
+// computes reports whether n rows of activations take longer than reading their weights does.
+func (t *asm) computes(k packed, n int) bool {
+	busy := k.busy
+	if !t.wide() {
+		busy = min(busy, 3)
+	}
+	return n >= busy
+}
+
+// bring advances what is brought to the second level, on the first pass over the panel.
+func (t *asm) bring(k packed, n, part int) {
+	if part == 0 && t.computes(k, n) {
+		t.op("ADDQ", "step+64(FP)", rFar)
 	}
 }

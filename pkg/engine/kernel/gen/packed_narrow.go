@@ -40,7 +40,7 @@ func (b *narrowBlock) emit() {
 		for i := range b.n * b.parts {
 			b.zero(b.v(4 + i))
 		}
-		b.inParts(b.k, b.n, func() { b.products(half) })
+		b.inParts(b.k, b.n, b.part, func() { b.products(half) })
 		if b.k.parts() > 1 {
 			b.fetched = 0
 		}

@@ -21,6 +21,7 @@ func (t *asm) nibblePanel(k packed, n int) {
 	t.prefetch(k, n, 8)
 	t.op("ADDQ", imm(k.bytes), rW)
 	t.op("ADDQ", imm(4*k.words*n), rA)
+	t.bring(k, n, 0)
 	t.op("DECQ", rCount)
 	t.op("JNZ", loop)
 }

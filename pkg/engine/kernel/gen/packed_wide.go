@@ -30,7 +30,7 @@ func (b *wideBlock) emit() {
 				b.zero(b.dot(b.n + r))
 			}
 		}
-		b.inParts(b.k, b.n, func() { b.products(half) })
+		b.inParts(b.k, b.n, 0, func() { b.products(half) })
 		b.scale(half)
 	}
 }
