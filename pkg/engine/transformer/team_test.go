@@ -54,11 +54,13 @@ func TestTeamOfOne(t *testing.T) {
 	}))
 }
 
-// The faster way is used, and the slower one tried now and then.
+// Both ways are tried, then the faster one is used, and the slower one so often that this costs
+// a hundredth.
 func TestPace(t *testing.T) {
+	const passes = 640
 	var p pace
 	count := func(team, alone time.Duration) (shared int) {
-		for range 10 * explore {
+		for range passes {
 			took, use := alone, p.useTeam(1)
 			if use {
 				took = team
@@ -68,13 +70,33 @@ func TestPace(t *testing.T) {
 		}
 		return shared
 	}
-	if n := count(1, 2); n != 9*explore+explore-10 {
-		t.Errorf("a faster team computes %d of %d", n, 10*explore)
+	if n := count(100, 200); n != passes-trials-passes/100 {
+		t.Errorf("a faster team computes %d of %d", n, passes)
 	}
-	if n := count(4, 2); n > 2*explore {
-		t.Errorf("a team that has become slower computes %d of %d", n, 10*explore)
+	if n := count(400, 200); n > passes/10 {
+		t.Errorf("a team that has become slower computes %d of %d", n, passes)
 	}
-	if n := count(1, 2); n < 5*explore {
-		t.Errorf("a team that is faster again computes %d of %d", n, 10*explore)
+	if n := count(100, 200); n < passes/2 {
+		t.Errorf("a team that is faster again computes %d of %d", n, passes)
+	}
+	p = pace{}
+	if n := count(400, 200); n > 20 {
+		t.Errorf("a slower team computes %d of the first %d", n, passes)
+	}
+	p = pace{}
+	if n := count(time.Second, 2*time.Second); n < passes-passes/explore {
+		t.Errorf("a faster team computes %d of %d that take a second", n, passes)
+	}
+}
+
+// The first pass says nothing: it takes longer whoever computes it.
+func TestPaceOfTheFirst(t *testing.T) {
+	var p pace
+	for i, took := range []time.Duration{1e6, 100, 200} {
+		use := p.useTeam(1)
+		if want := i < 2; use != want {
+			t.Errorf("the team computes pass %d: %v, want %v", i, use, want)
+		}
+		p.note(1, use, took)
 	}
 }
