@@ -29,6 +29,18 @@ suite('chat completions', () => {
     assert.ok(['novels', 'novels-5hr'].includes((await client.models.retrieve('novels-5hr')).id))
   })
 
+  test('a prediction does not change the answer', async () => {
+    const params = { seed: 3, temperature: 1, max_tokens: 60 }
+    const { choices: [{ message: { content } }], usage } = await create(params)
+    assert.equal(usage.completion_tokens_details, undefined)
+    for (const [prediction, came] of [[content, true], [[{ type: 'text', text: 'Zebra ' }, { type: 'text', text: 'Zoo' }], false]]) {
+      const answer = await create({ ...params, prediction: { type: 'content', content: prediction } })
+      assert.equal(answer.choices[0].message.content, content)
+      const { accepted_prediction_tokens: accepted, rejected_prediction_tokens: rejected } = answer.usage.completion_tokens_details
+      assert.ok(came ? accepted > 50 && rejected < 10 : accepted === 0 && rejected > 0, `${accepted} accepted, ${rejected} rejected`)
+    }
+  })
+
   for (const model of starters) {
     test(`${model}: the stream equals the whole`, async () => {
       const params = { model, messages: user(prompts[model]), seed: 11, temperature: 1, max_tokens: 40, n: 2 }

@@ -23,7 +23,14 @@ func drafts() []mutant {
 		{"drafts: unknown costs are learned step by step", engine, "passCosts.reach", "min(n+2, maxCosted)", "maxCosted", engine, costs},
 		{"drafts: what a hash finds is compared", engine, "lookup.add", "n >= shortGram", "*slot > 0", engine, lookup},
 		{"drafts: a text that repeats itself", engine, "lookup.draft", "begin+i-len(l.tokens)", "begin", engine, lookup},
+		{"drafts: a prediction begins with its beginning", engine, "lookup.predict", "l.at, l.match = 0, longGram", "l.match = 0", engine, lookup},
+		{"drafts: tokens of the prompt are not of the prediction", engine, "lookup.predict", "l.predicted = len(prediction)", "l.predicted = len(prediction) + len(prompt)", engine, lookup},
+		{"drafts: a prediction longer than the context is cut", engine, "Engine.encodePrediction", "min(len(ids), e.context)", "len(ids)", engine, "^TestPrediction$"},
+		{"drafts: what has come of a prediction is counted for each row", engine, "generation.countPrediction", "g.usage.Predicted += came", "g.usage.Predicted = came", engine, "^TestPrediction$"},
 		{"drafts: another token ends a source", engine, "lookup.add", "l.match = 0", "l.match--", engine, lookup},
+		{"teams: the first pass says nothing", transformer, "pace.note", "c.passes <= 1", "false", transformer, "^TestPace"},
+		{"teams: the slower way costs a hundredth", transformer, "class.interval", "100*(slower-1)", "10*(slower-1)", transformer, "^TestPace$"},
+		{"teams: both ways are tried early", transformer, "pace.useTeam", "!tried && ", "false && ", transformer, "^TestPace"},
 		{"rings: rejected tokens have overwritten others", transformer, "Cache.Truncate", "l.first = l.kept(c.Len)", "_ = l", transformer, "^TestTruncate$"},
 	}
 }

@@ -46,7 +46,8 @@ func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*promp
 	}
 	g := e.newGeneration(s, prompts)
 	g.worker, g.owner = worker, llm.OwnerOf(ctx)
-	err = cmp.Or(g.checkMemory(), g.checkRoom())
+	g.predicted, err = e.encodePrediction(ctx, s.prediction)
+	err = cmp.Or(err, g.checkMemory(), g.checkRoom())
 	if err == nil {
 		err = worker.claim(ctx, g.need()+g.limitDrafts())
 	}
@@ -65,19 +66,20 @@ func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*promp
 // A generation is one request in progress.
 type generation struct {
 	*settings
-	engine  *Engine
-	prompts []*prompt
-	owner   string // of the prompts
-	window  int    // maximum tokens of a row
-	drafts  int    // maximum tokens of a draft
-	worker  *worker
-	member  *member
-	rows    []*row // open at the last step
-	open    int    // how many rows are open
-	seqs    []transformer.Sequence
-	pace    pace // of constrained rows
-	usage   llm.Usage
-	yield   func(llm.Chunk, error) bool
+	engine    *Engine
+	prompts   []*prompt
+	owner     string // of the prompts
+	window    int    // maximum tokens of a row
+	drafts    int    // maximum tokens of a draft
+	predicted []int  // tokens that the request predicts
+	worker    *worker
+	member    *member
+	rows      []*row // open at the last step
+	open      int    // how many rows are open
+	seqs      []transformer.Sequence
+	pace      pace // of constrained rows
+	usage     llm.Usage
+	yield     func(llm.Chunk, error) bool
 }
 
 func (e *Engine) newGeneration(s *settings, prompts []*prompt) *generation {
@@ -185,6 +187,7 @@ func (g *generation) emit(r *row, c llm.Chunk) bool {
 	if c.Finish != "" {
 		r.done = true
 		g.member.learn(&r.speculation)
+		g.countPrediction(r)
 		if g.open--; g.open == 0 {
 			c.Usage = &g.usage
 			g.member.leave() // other members need not wait while the client reads

@@ -15,6 +15,9 @@ type lookup struct {
 
 	at    int // the index of the token that follows the earlier occurrence
 	match int // number of tokens before it that equal the newest, 0: there is no occurrence
+
+	predicted int // tokens of a prediction, with which the text begins
+	came      int // tokens of the prediction that the text after it has repeated
 }
 
 const (
@@ -40,6 +43,9 @@ func (l *lookup) add(id int) {
 		return
 	}
 	goesOn := l.match > 0 && l.tokens[l.at] == int32(id)
+	if goesOn && l.at < l.predicted && len(l.tokens) >= l.predicted {
+		l.came++
+	}
 	l.tokens = append(l.tokens, int32(id))
 	if goesOn {
 		l.at, l.match = l.at+1, l.match+1
@@ -55,6 +61,22 @@ func (l *lookup) add(id int) {
 			l.at, l.match = int(*slot), n
 		}
 		*slot = int32(len(l.tokens))
+	}
+}
+
+// predict begins an empty lookup with a prediction of the text that follows a prompt, and the
+// prompt.
+func (l *lookup) predict(prediction, prompt []int) {
+	for _, id := range prediction {
+		l.add(id)
+	}
+	l.predicted = len(prediction)
+	for _, id := range prompt {
+		l.add(id)
+	}
+	l.came = 0
+	if len(prediction) > 0 {
+		l.at, l.match = 0, longGram
 	}
 }
 

@@ -43,6 +43,36 @@ func TestLookup(t *testing.T) {
 	none.add(1)
 }
 
+// After a prompt comes the prediction, from its beginning, and after a difference from where the
+// text agrees again.
+func TestLookupPredicts(t *testing.T) {
+	ids := func(text string) (list []int) {
+		for _, c := range text {
+			list = append(list, int(c))
+		}
+		return list
+	}
+	l := newLookup(100)
+	l.predict(ids("abcdefgh"), ids("xyz, abc"))
+	for i, step := range []struct {
+		text, draft string
+		came        int
+	}{
+		{"", "abcd", 0}, {"ab", "cdef", 2}, {"cX", "", 3}, {"fg", "hxyz", 3}, {"h", "xyz,", 4}, {"x", "yz, ", 4},
+	} {
+		for _, id := range ids(step.text) {
+			l.add(id)
+		}
+		got := ""
+		for _, id := range l.draft(nil, 4) {
+			got += string(rune(id))
+		}
+		if got != step.draft || l.came != step.came {
+			t.Errorf("step %d: drafted %q after %d predicted tokens, want %q after %d", i, got, l.came, step.draft, step.came)
+		}
+	}
+}
+
 // What hashes find is compared with the newest tokens, whatever collides, and tables do not grow
 // with the text.
 func TestLookupCollides(t *testing.T) {

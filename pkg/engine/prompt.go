@@ -117,6 +117,20 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	return out, nil
 }
 
+// encodePrediction tokenises a prediction. What exceeds the context is of no use.
+func (e *Engine) encodePrediction(ctx context.Context, text string) ([]int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	const most = 16 // bytes of a token, on average
+	var to tokenizer.Collector
+	if err := e.encode(ctx, &to, []llm.Part{{Text: text[:min(len(text), most*e.context)]}}); err != nil {
+		return nil, err
+	}
+	ids := to.IDs()
+	return ids[:min(len(ids), e.context)], nil
+}
+
 // begins returns the state in which an answer begins after a prompt that ends with tail.
 func (e *Engine) begins(tail string, s *settings) (reasoning.State, error) {
 	begin := e.thinker.marks.After(tail)

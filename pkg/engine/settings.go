@@ -33,6 +33,7 @@ type settings struct {
 	constraint *grammar.Constraint // of the texts; nil: any text
 	tools      []llm.Tool          // that a chat may call
 	continues  bool                // the answer continues the last message of a chat
+	prediction string              // of the answer
 
 	maxThinking int             // tokens of reasoning; -1: any number
 	variables   json.RawMessage // of the chat template
@@ -45,7 +46,7 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.context), e.context), truncate: p.Truncate, stop: p.Stop,
 		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.tokens),
 		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(p), tools: p.Tools,
-		maxThinking: or(p.MaxThinking, -1), continues: or(p.Continue, false),
+		maxThinking: or(p.MaxThinking, -1), continues: or(p.Continue, false), prediction: req.Prediction,
 	}
 	if !or(p.Thinking, true) {
 		s.maxThinking = 0 // whether or not the template can turn reasoning off

@@ -47,14 +47,21 @@ func (g *generation) limitDrafts() int64 {
 
 // beginDrafts prepares the drafts of a row that continues p.
 func (g *generation) beginDrafts(r *row, p *prompt) {
-	if g.drafts == 0 {
+	if g.drafts == 0 && len(g.predicted) == 0 {
 		return
 	}
-	r.lookup = newLookup(g.capacity(p))
-	for _, id := range p.ids {
-		r.lookup.add(id)
-	}
+	r.lookup = newLookup(len(g.predicted) + g.capacity(p))
+	r.lookup.predict(g.predicted, p.ids)
 	r.odds = g.member.startOdds()
+}
+
+// countPrediction adds what has come of the prediction to the usage of a row that has ended.
+func (g *generation) countPrediction(r *row) {
+	if n := len(g.predicted); n > 0 {
+		came := min(r.lookup.came, n)
+		g.usage.Predicted += came
+		g.usage.Mispredicted += n - came
+	}
 }
 
 // draft appends tokens that probably come next to what the next pass computes of r.

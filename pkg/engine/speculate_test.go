@@ -146,6 +146,44 @@ func TestDraftsSavePasses(t *testing.T) {
 	}
 }
 
+// A prediction changes nothing but the number of passes, and the usage says how much of it came.
+func TestPrediction(t *testing.T) {
+	e, passes := random(t, 512, Config{PrefixMemory: -1}), 0
+	m := watchPasses(t, e, func(int) { passes++ })
+	defer m.leave()
+	req := with(llm.Params{MaxTokens: new(200), Temperature: new(1.3), Seed: new(int64(5))})
+	rows, usage := collect(t, e, req)
+	text := rows[0].Text
+	if usage.Predicted != 0 || usage.Mispredicted != 0 {
+		t.Errorf("without a prediction: %+v", usage)
+	}
+	for _, test := range []struct {
+		prediction  string
+		come, other int // tokens, at least
+		passes      int // at most
+	}{
+		{text, 190, 0, 60},
+		{text[:50] + "zqzqz" + text[50:], 180, 1, 90},
+		{strings.Repeat("zqqz", 25), 0, 90, 230},
+		{strings.Repeat(text, 100), 190, 200, 60}, // longer than the context
+	} {
+		req.Prediction, passes = test.prediction, 0
+		sameWithDrafts(t, "predicted", e, req)
+		e.drafting, passes = draftAlways, 0
+		rows, usage := collect(t, e, req)
+		if rows[0].Text != text {
+			t.Errorf("%.20q changes the text to %q", test.prediction, rows[0].Text)
+		}
+		if usage.Predicted < test.come || usage.Mispredicted < test.other || usage.Predicted+usage.Mispredicted > e.context || passes > test.passes {
+			t.Errorf("%.20q: %d passes, %+v", test.prediction, passes, usage)
+		}
+	}
+	req.N, req.Prediction = 3, "ab"
+	if _, usage := collect(t, e, req); usage.Predicted+usage.Mispredicted != 6 {
+		t.Errorf("three rows: %+v", usage)
+	}
+}
+
 // Drafts hold under grammars, whose masks are those of the verified place.
 func TestDraftsConstrained(t *testing.T) {
 	words := `root ::= ("the quick brown fox jumped, " | "the lazy and sleepy dog, "){6} [a-z]*` // forced text is longer than drafts

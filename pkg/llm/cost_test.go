@@ -85,9 +85,9 @@ func TestCost(t *testing.T) {
 // A usage of several calls has the cost that is known.
 func TestAdd(t *testing.T) {
 	u := Usage{Input: 1, Cost: KnownCost(0)}
-	u.Add(Usage{Input: 2, Cached: 3, Output: 4, Reasoning: 5, Truncated: true, Partial: true})
+	u.Add(Usage{Input: 2, Cached: 3, Output: 4, Reasoning: 5, Predicted: 6, Mispredicted: 7, Truncated: true, Partial: true})
 	u.Add(Usage{Cost: KnownCost(7)})
-	if want := (Usage{3, 3, 4, 5, true, true, KnownCost(7)}); u != want {
+	if want := (Usage{3, 3, 4, 5, 6, 7, true, true, KnownCost(7)}); u != want {
 		t.Errorf("%+v", u)
 	}
 	var none Usage

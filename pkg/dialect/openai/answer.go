@@ -133,8 +133,8 @@ func newUsage(u llm.Usage) *usage {
 	if u.Cached > 0 {
 		out.PromptDetails = &promptDetails{u.Cached}
 	}
-	if u.Reasoning > 0 {
-		out.Details = &completionDetails{u.Reasoning}
+	if u.Reasoning+u.Predicted+u.Mispredicted > 0 {
+		out.Details = &completionDetails{u.Reasoning, u.Predicted, u.Mispredicted}
 	}
 	return out
 }

@@ -55,6 +55,7 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 		{Name: "response_format.json_schema.description", Disposition: wire.NoEffect, Note: "describes the schema; it does not reach the model"},
 		{Name: "response_format.json_schema.strict", Disposition: wire.NoEffect, Note: alwaysStrict},
 	},
+	predictionRows,
 	toolRows,
 	reasoningRows,
 	[]wire.Parameter{
@@ -70,7 +71,6 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 		{Name: "function_call", Disposition: wire.Refused, Note: noFunctions, Neutral: []string{`"none"`, `"auto"`}},
 		{Name: "modalities", Disposition: wire.Refused, Note: "answers are plain text", Neutral: []string{`["text"]`}},
 		{Name: "audio", Disposition: wire.Refused, Note: "answers are plain text"},
-		{Name: "prediction", Disposition: wire.Refused, Note: "predicted outputs are not supported"},
 		{Name: "web_search_options", Disposition: wire.Refused, Note: "web search is not supported"},
 		{Name: "verbosity", Disposition: wire.Refused, Note: "these models have no verbosity setting"},
 		{Name: "store", Disposition: wire.Refused, Note: "completions are not stored", Neutral: []string{`false`}},
@@ -78,6 +78,13 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 		{Name: "service_tier", Disposition: wire.Refused, Note: "there are no service tiers", Neutral: []string{`"auto"`, `"default"`}},
 	},
 )...)
+
+// predictionRows describe a prediction.
+var predictionRows = []wire.Parameter{
+	{Name: "prediction", Remote: "no effect", Note: "text that the answer probably has, such as the one to edit: the same answer comes sooner where it does"},
+	{Name: "prediction.type", Required: true, OneOf: []string{"content"}, Remote: "no effect", Note: "the kind of prediction"},
+	{Name: "prediction.content", Required: true, Schema: contentSchema(), Remote: "no effect", Note: "the text, or parts of the type text"},
+}
 
 // messageRows describe the messages of a chat.
 var messageRows = []wire.Parameter{

@@ -106,7 +106,7 @@ func TestReasoningOfMessages(t *testing.T) {
 
 func TestReasoningAnswers(t *testing.T) {
 	const head = `{"id":"chatcmpl-a1b2c3d4e5f6a1b2c3d4e5f6","object":"chat.completion","created":1739900000,"model":"m","choices":[{"index":0,"message":{"role":"assistant"`
-	const tail = `"content":"four"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":9,"total_tokens":10,"completion_tokens_details":{"reasoning_tokens":5}}}`
+	const tail = `"content":"four"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":9,"total_tokens":10,"completion_tokens_details":{"reasoning_tokens":5,"accepted_prediction_tokens":0,"rejected_prediction_tokens":0}}}`
 	h := muxOf(Routes(Config{Models: only(&thoughtful{}), Now: noon})...)
 	for keys, want := range map[string]string{
 		``:                              head + `,"reasoning_content":"let me think","reasoning":"let me think",` + tail,

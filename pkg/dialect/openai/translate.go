@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/openaiapi"
@@ -36,6 +37,10 @@ func (c *chatRequest) request() (*llm.Request, error) {
 	if err != nil {
 		return nil, err
 	}
+	predicted, err := c.Prediction.text()
+	if err != nil {
+		return nil, err
+	}
 	if c.Logprobs {
 		params.Logprobs = new(0)
 		if c.TopLogprobs != nil {
@@ -43,13 +48,27 @@ func (c *chatRequest) request() (*llm.Request, error) {
 		}
 	}
 	return &llm.Request{
-		Prompts:  []llm.Prompt{chat},
-		N:        c.choices(),
-		Stream:   c.Stream,
-		Params:   params,
-		Declared: declared,
-		Defaults: llm.Params{Temperature: new(0.7)}, // seed 002
+		Prompts:    []llm.Prompt{chat},
+		N:          c.choices(),
+		Stream:     c.Stream,
+		Params:     params,
+		Declared:   declared,
+		Prediction: predicted,
+		Defaults:   llm.Params{Temperature: new(0.7)}, // seed 002
 	}, nil
+}
+
+// text returns the predicted text, "" of a nil prediction.
+func (p *prediction) text() (string, error) {
+	if p == nil {
+		return "", nil
+	}
+	parts, err := (&message{Content: p.Content}).parts("prediction.content")
+	var text strings.Builder
+	for _, part := range parts {
+		text.WriteString(part.Text)
+	}
+	return text.String(), err
 }
 
 // alphaLimits applies the limits that seed 002 has for the models of its server. Other

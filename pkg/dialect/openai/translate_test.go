@@ -24,6 +24,23 @@ func translate(body string) (*llm.Request, error) {
 
 const hi = `"messages":[{"role":"user","content":"hi"}]`
 
+func TestPrediction(t *testing.T) {
+	for sent, want := range map[string]string{
+		`"prediction":null,`: "",
+		`"prediction":{"type":"content","content":"as it is"},`:                                                    "as it is",
+		`"prediction":{"type":"content","content":[{"type":"text","text":"as "},{"type":"text","text":"it is"}]},`: "as it is",
+	} {
+		req, err := translate(`{` + sent + hi + `}`)
+		if err != nil || req.Prediction != want {
+			t.Errorf("%s: %q, %v", sent, req.Prediction, err)
+		}
+	}
+	usage := newUsage(llm.Usage{Predicted: 3, Mispredicted: 4})
+	if usage.Details == nil || *usage.Details != (completionDetails{0, 3, 4}) {
+		t.Errorf("the usage is %+v", usage)
+	}
+}
+
 func TestRequest(t *testing.T) {
 	chat := []llm.Prompt{{Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "hi"}}}}}}
 	defaults := llm.Params{Temperature: new(0.7)}

@@ -35,6 +35,7 @@ type chatRequest struct {
 	TopK                *int            `json:"top_k"`   // sent by Aleph Alpha's clients, as is Hosting
 	Hosting             *string         `json:"hosting"` // cloud, or a hosting of the model
 	ResponseFormat      *responseFormat `json:"response_format"`
+	Prediction          *prediction     `json:"prediction"`
 	ToolChoice          json.RawMessage `json:"tool_choice"` // a string or a toolChoice
 	ParallelToolCalls   *bool           `json:"parallel_tool_calls"`
 	sampling
@@ -79,7 +80,6 @@ type refused struct {
 	FunctionCall     json.RawMessage `json:"function_call"`
 	Modalities       json.RawMessage `json:"modalities"`
 	Audio            json.RawMessage `json:"audio"`
-	Prediction       json.RawMessage `json:"prediction"`
 	WebSearchOptions json.RawMessage `json:"web_search_options"`
 	Verbosity        json.RawMessage `json:"verbosity"`
 	Store            json.RawMessage `json:"store"`
@@ -108,6 +108,12 @@ type message struct {
 	Annotations  json.RawMessage `json:"annotations"`
 	Audio        json.RawMessage `json:"audio"`
 	Parsed       json.RawMessage `json:"parsed"`
+}
+
+// prediction is text that the answer probably has.
+type prediction struct {
+	Type    string          `json:"type"`
+	Content json.RawMessage `json:"content"` // a string or parts of the type text
 }
 
 // contentPart is a part of the type text or image_url.
@@ -193,7 +199,7 @@ type usage struct {
 	Cost             llm.Cost `json:"cost,omitzero" doc:"US dollars; absent if the prices are unknown"`
 
 	PromptDetails *promptDetails     `json:"prompt_tokens_details,omitempty" doc:"present if the provider read tokens of the prompt from its cache"`
-	Details       *completionDetails `json:"completion_tokens_details,omitempty" doc:"present if the model reasoned"`
+	Details       *completionDetails `json:"completion_tokens_details,omitempty" doc:"present if the model reasoned, or the request has a prediction"`
 }
 
 type promptDetails struct {
@@ -202,6 +208,9 @@ type promptDetails struct {
 
 type completionDetails struct {
 	ReasoningTokens int `json:"reasoning_tokens" doc:"how many of completion_tokens are reasoning"`
+
+	AcceptedPredictionTokens int `json:"accepted_prediction_tokens" doc:"tokens of the prediction that came in order, in all choices"`
+	RejectedPredictionTokens int `json:"rejected_prediction_tokens" doc:"tokens of the prediction that did not"`
 }
 
 type modelList struct {

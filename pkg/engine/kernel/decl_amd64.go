@@ -286,6 +286,122 @@ func activationsWidePairsAVX2(dst, act *float32, blocks, rows int)
 //go:noescape
 func tileWidePairsAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
 
+// expandQ2KAVX2 expands superblocks of a panel of Q2K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ2KAVX2(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded16MinimaShortAVX2 computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded16MinimaShortAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ3KAVX2 expands superblocks of a panel of Q3K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ3KAVX2(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded16Offset4ShortAVX2 computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded16Offset4ShortAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ4KAVX2 expands superblocks of a panel of Q4K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ4KAVX2(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded32MinimaShortAVX2 computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded32MinimaShortAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ5KAVX2 expands superblocks of a panel of Q5K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ5KAVX2(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded32MinimaAVX2 computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded32MinimaAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ6KAVX2 expands superblocks of a panel of Q6K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ6KAVX2(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded16Offset32AVX2 computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded16Offset32AVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ4x1AVX2 expands superblocks of a panel of Q4x1 weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ4x1AVX2(dst *float32, w *byte, blocks, ahead int)
+
+// expandQ5x0AVX2 expands superblocks of a panel of Q5x0 weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ5x0AVX2(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded32Offset16AVX2 computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded32Offset16AVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ5x1AVX2 expands superblocks of a panel of Q5x1 weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ5x1AVX2(dst *float32, w *byte, blocks, ahead int)
+
+// expandAVX2 expands superblocks of a panel.
+func expandAVX2(kind Kind, dst []float32, w []byte, blocks, ahead int) {
+	to, from := sd(dst), unsafe.SliceData(w)
+	switch kind {
+	case Q2K:
+		expandQ2KAVX2(to, from, blocks, ahead)
+	case Q3K:
+		expandQ3KAVX2(to, from, blocks, ahead)
+	case Q4K:
+		expandQ4KAVX2(to, from, blocks, ahead)
+	case Q5K:
+		expandQ5KAVX2(to, from, blocks, ahead)
+	case Q6K:
+		expandQ6KAVX2(to, from, blocks, ahead)
+	case Q4_1:
+		expandQ4x1AVX2(to, from, blocks, ahead)
+	case Q5_0:
+		expandQ5x0AVX2(to, from, blocks, ahead)
+	case Q5_1:
+		expandQ5x1AVX2(to, from, blocks, ahead)
+	}
+}
+
+// tileExpandedAVX2 computes tiles from an expanded panel.
+func tileExpandedAVX2(kind Kind, t *partSpan, more int) {
+	dst, w, act := sd(t.dst), sd(t.w), sd(t.act)
+	switch kind {
+	case Q2K:
+		tileExpanded16MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q3K:
+		tileExpanded16Offset4ShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q4K:
+		tileExpanded32MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5K:
+		tileExpanded32MinimaAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q6K:
+		tileExpanded16Offset32AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q4_1:
+		tileExpanded32MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5_0:
+		tileExpanded32Offset16AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5_1:
+		tileExpanded32MinimaAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	}
+}
+
 // tileAVX2 computes a span.
 func tileAVX2(kind Kind, t *span) {
 	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
@@ -592,6 +708,94 @@ func tileIQ4XSAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panel
 //
 //go:noescape
 func tileMXFP4AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// expandQ2KAVX512 expands superblocks of a panel of Q2K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ2KAVX512(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded16MinimaAVX512 computes dst (tiles * rows, 16) from an expanded panel and tiles of 6 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded16MinimaAVX512(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ3KAVX512 expands superblocks of a panel of Q3K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ3KAVX512(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded16AVX512 computes dst (tiles * rows, 16) from an expanded panel and tiles of 6 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded16AVX512(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ5KAVX512 expands superblocks of a panel of Q5K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ5KAVX512(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded32MinimaAVX512 computes dst (tiles * rows, 16) from an expanded panel and tiles of 6 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded32MinimaAVX512(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ6KAVX512 expands superblocks of a panel of Q6K weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ6KAVX512(dst *float32, w *byte, blocks, ahead int)
+
+// expandQ5x0AVX512 expands superblocks of a panel of Q5x0 weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ5x0AVX512(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded32AVX512 computes dst (tiles * rows, 16) from an expanded panel and tiles of 6 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded32AVX512(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ5x1AVX512 expands superblocks of a panel of Q5x1 weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandQ5x1AVX512(dst *float32, w *byte, blocks, ahead int)
+
+// expandAVX512 expands superblocks of a panel.
+func expandAVX512(kind Kind, dst []float32, w []byte, blocks, ahead int) {
+	to, from := sd(dst), unsafe.SliceData(w)
+	switch kind {
+	case Q2K:
+		expandQ2KAVX512(to, from, blocks, ahead)
+	case Q3K:
+		expandQ3KAVX512(to, from, blocks, ahead)
+	case Q5K:
+		expandQ5KAVX512(to, from, blocks, ahead)
+	case Q6K:
+		expandQ6KAVX512(to, from, blocks, ahead)
+	case Q5_0:
+		expandQ5x0AVX512(to, from, blocks, ahead)
+	case Q5_1:
+		expandQ5x1AVX512(to, from, blocks, ahead)
+	}
+}
+
+// tileExpandedAVX512 computes tiles from an expanded panel.
+func tileExpandedAVX512(kind Kind, t *partSpan, more int) {
+	dst, w, act := sd(t.dst), sd(t.w), sd(t.act)
+	switch kind {
+	case Q2K:
+		tileExpanded16MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q3K:
+		tileExpanded16AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5K:
+		tileExpanded32MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q6K:
+		tileExpanded16AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5_0:
+		tileExpanded32AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5_1:
+		tileExpanded32MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	}
+}
 
 // tileAVX512 computes a span.
 func tileAVX512(kind Kind, t *span) {

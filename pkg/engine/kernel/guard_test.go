@@ -155,9 +155,44 @@ func (f *fence) pairs(kind Kind, shape pairShape) {
 			})
 			const tiles, ldd = 3, 50
 			f.run("tilePairs", blocks, func() {
-				tilePairs(&pairSpan{
-					dst: f.random((tiles*rows-1)*ldd + packedRows), ldd: ldd, inputs: inputs, w: f.random(blocks * shape.panel),
+				tilePairs(&partSpan{
+					dst: f.random((tiles*rows-1)*ldd + packedRows), ldd: ldd, kind: kind, w: f.random(blocks * shape.panel),
 					act: f.random(tiles * stride), stride: stride, blocks: blocks, tiles: tiles, rows: rows,
+				})
+			})
+		}
+	}
+}
+
+// TestPartsStayInside: the same of products with expanded weights.
+func TestPartsStayInside(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, kind := range Kinds() {
+			if kind.coded() && partsFrom(k.isa, kind) > 0 {
+				(&fence{t: t}).parts(k, kind)
+			}
+		}
+	})
+}
+
+func (f *fence) parts(k *Kernels, kind Kind) {
+	const tiles, ldd = 3, 50
+	c, words := &codings[kind], packedRows*superCols/4 // of an expanded slice
+	words += packedRows * superCols / c.sub
+	if c.minima {
+		words += packedRows * superCols / c.sub
+	}
+	for superblocks := 1; superblocks < 3; superblocks++ {
+		slices := superblocks * formats[kind].cols / superCols
+		f.run("expandPart "+kind.String(), superblocks, func() {
+			expandPart(k.isa, kind, f.random(slices*words), f.bytes(make([]byte, superblocks*formats[kind].bytes)), superblocks, 0)
+		})
+		for rows := packedTile(k.isa) * 3 / 4; rows <= packedTile(k.isa); rows++ {
+			stride := slices * codedWords * rows
+			f.run("tileExpanded "+kind.String(), superblocks, func() {
+				tileExpanded(k.isa, &partSpan{
+					kind: kind, dst: f.random((tiles*rows-1)*ldd + packedRows), ldd: ldd, w: f.random(slices * words),
+					act: f.random(tiles * stride), stride: stride, blocks: slices, tiles: tiles, rows: rows, more: rows%2 == 0,
 				})
 			})
 		}

@@ -59,6 +59,8 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 	}
 	switch {
 	case n < 1 || from >= full:
+	case k.hasParts(w.Kind, n):
+		k.matMulParts(dst, ldd, a, n, w, from, full)
 	case (w.Kind == Q8_0 || w.Kind == Q8W) && a.hasPairs(k, n):
 		k.matMulPairs(dst, ldd, a, n, w, from, full)
 	default:

@@ -11,7 +11,7 @@ import (
 var packedShapes = [][3]int{
 	{1, 1, 1}, {1, 16, 64}, {1, 100, 200}, {2, 31, 33}, {3, 64, 96}, {4, 17, 65}, {5, 48, 320}, {6, 15, 31},
 	{7, 33, 1100}, {8, 80, 128}, {9, 40, 2100}, {13, 65, 70}, {33, 130, 300}, {40, 47, 65}, {6, 20, 2048},
-	{27, 34, 1100}, {133, 40, 600}, // in several parts of panels, and groups of tiles
+	{27, 34, 1100}, {133, 40, 600}, {261, 17, 600}, // in several parts of panels, and groups of tiles
 }
 
 // dequantized returns all the values of w.

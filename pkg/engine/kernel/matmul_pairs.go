@@ -8,7 +8,7 @@ import "unsafe"
 
 // A pairShape has the words of widened activations, of one row, and of a widened panel, for a
 // superblock. A part of a panel has that many superblocks at most (17 KiB), which stay in the
-// first-level cache; their activations of pairTiles tiles (140 KiB) stay in the second-level
+// first-level cache; their activations of partTiles tiles (140 KiB) stay in the second-level
 // cache while all panels pass over them.
 type pairShape struct{ words, panel, blocks int }
 
@@ -17,10 +17,7 @@ var (
 	widePairs   = pairShape{words: 65, panel: 1040, blocks: 4} // 128 inputs
 )
 
-const (
-	pairTiles = 32
-	pairRoom  = 8 * 544 // words of the longest part of a panel
-)
+const pairRoom = 8 * 544 // words of the longest part of a panel
 
 // pairShape returns the shape of the superblocks of a.
 func (a *Activations) pairShape() pairShape {
@@ -53,49 +50,20 @@ func (a *Activations) widen(t, rows int) {
 	}
 }
 
-// A pairSpan is the work of one routine call: a part of a widened panel, for some tiles of
-// equally many rows.
-type pairSpan struct {
-	dst    []float32 // (tiles*rows, 16)
-	ldd    int       // distance of rows of dst, in values
-	inputs int       // of a superblock
-	w      []float32 // (blocks, words of a widened panel)
-	act    []float32 // the part of the first tile
-	stride int       // distance of tiles, in words
-	blocks int       // superblocks
-	tiles  int
-	rows   int  // of a tile: 3 or 4
-	more   bool // adds to dst
-}
-
 // matMulPairs is matMulPanels with widened weights and activations.
 func (k *Kernels) matMulPairs(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
 	var room [pairRoom + line/4]float32
 	skip := -uintptr(unsafe.Pointer(&room)) % line / 4
 	part := room[skip:][:pairRoom]
 	tiles, size := a.Tiles(n), formats[w.Kind].bytes
-	for t := 0; t < tiles; t += pairTiles {
+	for t := 0; t < tiles; t += partTiles {
 		for s := 0; s < w.superblocks(); s += a.pairShape().blocks {
 			for p := from; p < to; p++ {
 				widenPanel(w.Kind, part, w.data[(p*w.superblocks()+s)*size:], a.part(s))
-				a.multiplyPairs(dst[p*packedRows:], ldd, part, n, s, t, min(t+pairTiles, tiles))
+				k.multiplyPart(partSpan{
+					kind: w.Kind, dst: dst[p*packedRows:], ldd: ldd, w: part, stride: a.part(s) * a.pairShape().words * a.tile, blocks: a.part(s), more: s > 0,
+				}, a, n, s, t, min(t+partTiles, tiles))
 			}
 		}
-	}
-}
-
-// multiplyPairs multiplies the tiles from, ..., to-1 of n rows with a part of a panel, the
-// superblocks from s on.
-func (a *Activations) multiplyPairs(dst []float32, ldd int, part []float32, n, s, from, to int) {
-	rows, larger := a.even(n)
-	for t := from; t < to; {
-		span := pairSpan{inputs: a.inputs, ldd: ldd, w: part, stride: a.part(s) * a.pairShape().words * a.tile, blocks: a.part(s), tiles: to - t, rows: rows, more: s > 0}
-		if t < larger {
-			span.tiles, span.rows = min(to, larger)-t, rows+1
-		}
-		first, _ := a.bounds(n, t)
-		span.dst, span.act = dst[first*ldd:], a.pairsAt(t, s)
-		tilePairs(&span)
-		t += span.tiles
 	}
 }

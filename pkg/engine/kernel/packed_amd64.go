@@ -55,6 +55,42 @@ func pairsFrom(i isa) int {
 	return 0
 }
 
+// partsFrom returns the number of rows from which on products with a coded kind expand
+// weights, or 0 for never. AVX-512 takes codes of 4 bits apart as fast as it loads them, and
+// with levels AVX2 spends its time on their signs.
+func partsFrom(i isa, kind Kind) int {
+	switch c := &codings[kind]; {
+	case i == isaAVX2 && !c.levels:
+		return 24
+	case i == isaAVX512 && c.low+c.high != 4:
+		return 32
+	}
+	return 0
+}
+
+// expandPart expands superblocks of a panel of coded weights, and brings those ahead bytes
+// after them.
+func expandPart(i isa, kind Kind, dst []float32, w []byte, blocks, ahead int) {
+	if i == isaAVX512 {
+		expandAVX512(kind, dst, w, blocks, ahead)
+	} else {
+		expandAVX2(kind, dst, w, blocks, ahead)
+	}
+}
+
+// tileExpanded computes dst (t.tiles * t.rows, 16) from expanded weights, or adds to it.
+func tileExpanded(i isa, t *partSpan) {
+	more := 0
+	if t.more {
+		more = 1
+	}
+	if i == isaAVX512 {
+		tileExpandedAVX512(t.kind, t, more)
+	} else {
+		tileExpandedAVX2(t.kind, t, more)
+	}
+}
+
 // widenPanel widens superblocks of a panel of Q8_0 or Q8W weights.
 func widenPanel(kind Kind, dst []float32, w []byte, blocks int) {
 	if kind == Q8W {
@@ -75,12 +111,12 @@ func widenActivations(inputs int, dst, act []float32, blocks, rows int) {
 
 // tilePairs computes dst (t.tiles * t.rows, 16) from widened weights and activations, or
 // adds to it.
-func tilePairs(t *pairSpan) {
+func tilePairs(t *partSpan) {
 	more := 0
 	if t.more {
 		more = 1
 	}
-	if t.inputs == wideCols {
+	if t.kind == Q8W {
 		tileWidePairsAVX2(sd(t.dst), t.ldd, sd(t.w), sd(t.act), 4*t.stride, t.blocks, t.tiles, t.rows, more)
 		return
 	}

@@ -13,4 +13,11 @@ func widenPanel(Kind, []float32, []byte, int) {}
 
 func widenActivations(int, []float32, []float32, int, int) {}
 
-func tilePairs(*pairSpan) {}
+func tilePairs(*partSpan) {}
+
+// partsFrom returns 0: no products expand weights.
+func partsFrom(isa, Kind) int { return 0 }
+
+func expandPart(isa, Kind, []float32, []byte, int, int) {}
+
+func tileExpanded(isa, *partSpan) {}

@@ -129,14 +129,16 @@ func tableWords(values []int8, add int) (words [4]uint32) {
 	return words
 }
 
+// kindNames are package kernel's names of kinds that are not this package's.
+var kindNames = map[string]string{"Q8": "Q8_0", "Q4": "Q4_0", "Q4x1": "Q4_1", "Q5x0": "Q5_0", "Q5x1": "Q5_1"}
+
 // dispatch writes the Go function that selects the routine of one of these kinds, which takes
 // more arguments.
 func (t *asm) dispatch(kinds []packed, more string) {
 	t.decl.WriteString("\n// tile" + t.name + " computes a span.\nfunc tile" + t.name + "(kind Kind, t *span) {\n")
 	t.decl.WriteString("dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)\nswitch kind {\n")
 	for _, k := range kinds {
-		name := map[string]string{"Q8": "Q8_0", "Q4": "Q4_0", "Q4x1": "Q4_1", "Q5x0": "Q5_0", "Q5x1": "Q5_1"}[k.kind]
-		fmt.Fprintf(&t.decl, "case %s:\ntile%s%s(dst, t.ldd, w, act, t.blocks, t.panels, t.rows%s)\n", cmp.Or(name, k.kind), k.kind, t.name, more)
+		fmt.Fprintf(&t.decl, "case %s:\ntile%s%s(dst, t.ldd, w, act, t.blocks, t.panels, t.rows%s)\n", cmp.Or(kindNames[k.kind], k.kind), k.kind, t.name, more)
 	}
 	t.decl.WriteString("}\n}\n")
 }

@@ -32,16 +32,20 @@ func (b *narrowSlice) emit() {
 		list := b.c.quarters(sub)
 		for i := 0; i < len(list); i += 2 {
 			for p := range b.parts {
+				b.load(list[i], p, narrowWeights)
 				if b.c.levels != nil {
 					b.multiplyLevels(list[i], p)
+					b.load(list[i+1], p, narrowWeights)
 					b.multiplyLevels(list[i+1], p)
 				} else {
+					b.load(list[i+1], p, narrowMore)
 					b.multiplyCodes(list[i], list[i+1], p)
 				}
 			}
 		}
 		for p := range b.parts {
-			b.scale(sub, p)
+			b.multipliers(sub, p)
+			b.add(sub, p)
 		}
 	}
 }
@@ -105,10 +109,8 @@ func (b *narrowSlice) load(q quarter, p int, dst string) {
 	b.op("VPOR", narrowTemp, dst, dst)
 }
 
-// multiplyCodes adds the products of two times four inputs.
+// multiplyCodes adds the products of two times four inputs with narrowWeights and narrowMore.
 func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
-	b.load(q1, p, narrowWeights)
-	b.load(q2, p, narrowMore)
 	for r := range b.n {
 		b.op("VPBROADCASTD", b.word(q1.word(), r), narrowAct)
 		b.op("VPMADDUBSW", narrowAct, narrowWeights, narrowAct)
@@ -125,9 +127,8 @@ func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
 	}
 }
 
-// multiplyLevels adds the products of four inputs with signed weights.
+// multiplyLevels adds the products of four inputs with the signed weights in narrowWeights.
 func (b *narrowSlice) multiplyLevels(q quarter, p int) {
-	b.load(q, p, narrowWeights)
 	b.op("VPABSB", narrowWeights, narrowMore)
 	for r := range b.n {
 		b.op("VPBROADCASTD", b.word(q.word(), r), narrowAct)
@@ -174,10 +175,9 @@ func (b *narrowSlice) multipliers(sub, p int) {
 	}
 }
 
-// scale adds the products of a sub-block to the sums and subtracts the minima.
-func (b *narrowSlice) scale(sub, p int) {
+// add adds the products of a sub-block to the sums and subtracts the minima.
+func (b *narrowSlice) add(sub, p int) {
 	half := sub * b.c.sub / 32
-	b.multipliers(sub, p)
 	for r := range b.n {
 		dot, sum := b.dot(r, p), b.sum(r, p)
 		if b.short() {

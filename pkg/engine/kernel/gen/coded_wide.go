@@ -43,18 +43,27 @@ func (b *wideSlice) emit() {
 		b.begin(sub)
 		for i, q := range b.c.quarters(sub) {
 			weights := b.codes(q)
-			for r := range b.n {
-				to := b.dot(r)
-				if b.n == 1 {
-					to = b.dot(i % 2)
-				}
-				b.op("VPDPBUSD.BCST", b.word(q.word(), r), weights, to)
+			if b.n == 1 {
+				b.op("VPDPBUSD.BCST", b.word(q.word(), 0), weights, b.dot(i%2))
+			} else {
+				b.multiply(q, weights)
 			}
 		}
-		b.scale(sub)
+		b.multipliers(sub)
+		if b.n == 1 {
+			b.op("VPADDD", b.dot(1), b.dot(0), b.dot(0))
+		}
+		b.add(sub)
 	}
 	for b.fetched < b.c.slice()/64 {
 		b.fetch()
+	}
+}
+
+// multiply adds four inputs.
+func (b *wideSlice) multiply(q quarter, weights string) {
+	for r := range b.n {
+		b.op("VPDPBUSD.BCST", b.word(q.word(), r), weights, b.dot(r))
 	}
 }
 
@@ -153,13 +162,9 @@ func (b *wideSlice) multipliers(sub int) {
 	}
 }
 
-// scale adds the products of a sub-block to the sums and subtracts the minima.
-func (b *wideSlice) scale(sub int) {
+// add adds the products of a sub-block to the sums and subtracts the minima.
+func (b *wideSlice) add(sub int) {
 	half := sub * b.c.sub / 32
-	b.multipliers(sub)
-	if b.n == 1 {
-		b.op("VPADDD", b.dot(1), b.dot(0), b.dot(0))
-	}
 	for r := range b.n {
 		by, sums := b.v(wideTemp+r%4), b.v(wideCodes+r%3)
 		b.op("VCVTDQ2PS", b.dot(r), b.dot(r))

@@ -68,6 +68,7 @@ func (t *asm) all() {
 	t.quantizeWide()
 	t.packedProducts()
 	t.pairProducts()
+	t.expandedProducts()
 	t.dispatch(slices.Concat(kinds, codedKinds), ", t.ahead, t.step")
 	t.limits()
 	t.selection()

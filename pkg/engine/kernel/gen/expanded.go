@@ -1,0 +1,303 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
+// Products of many rows with coded kinds: a part of a panel is taken apart once for all tiles
+// of activations. An expanded slice of 64 inputs has lines of four inputs, (row, input) bytes,
+// in the order of the quarters of its sub-blocks, and then the scales and the minima, both
+// (sub-block, row) float32.
+//
+// With AVX-512, codes have what makes their offset 128: so sums of activations undo it for
+// all kinds alike.
+type expanded struct {
+	*asm
+	k packed // a kind that is expanded in this way
+	c coding // what of its coding is left
+}
+
+// expanded returns what is left of a coding: the products of kinds with the same are the same.
+func (t *asm) expanded(k packed) *expanded {
+	c := coding{sub: k.coding.sub, minima: k.coding.minima}
+	switch {
+	case t.wide() && !c.minima:
+		c.offset = 128
+	case !t.wide():
+		c.offset, c.low = k.coding.offset, 6
+		if (&narrowSlice{c: k.coding}).short() {
+			c.low = 4
+		}
+	}
+	return &expanded{t, k, c}
+}
+
+// name is part of the routine's name.
+func (e *expanded) name() string {
+	name := fmt.Sprintf("Expanded%d", e.c.sub)
+	if e.c.minima {
+		name += "Minima"
+	}
+	if e.c.offset > 0 && !e.wide() {
+		name += fmt.Sprintf("Offset%d", e.c.offset)
+	}
+	if e.c.low == 4 {
+		name += "Short" // products are added in 16 bits
+	}
+	return name
+}
+
+// Offsets in an expanded slice.
+func (e *expanded) scalesAt(sub int) int { return 1024 + 64*sub }
+func (e *expanded) minimaAt(sub int) int { return e.scalesAt(64/e.c.sub + sub) }
+
+// bytes is the size of an expanded slice.
+func (e *expanded) bytes() int {
+	if e.c.minima {
+		return e.minimaAt(64 / e.c.sub)
+	}
+	return e.minimaAt(0)
+}
+
+// expandedKinds returns the kinds that are expanded: not those of 4 bits that AVX-512 takes
+// apart as fast as it loads them, nor those with levels, where signs take AVX2 longer.
+func (t *asm) expandedKinds() (list []packed) {
+	for _, k := range codedKinds {
+		if four := k.coding.low+k.coding.high == 4; !four || !t.wide() && k.coding.levels == nil {
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// expandedProducts emits the products with expanded panels and what expands each kind.
+func (t *asm) expandedProducts() {
+	var done []string
+	for _, k := range t.expandedKinds() {
+		e := t.expanded(k)
+		e.expand()
+		if name := e.name(); !slices.Contains(done, name) {
+			done = append(done, name)
+			e.tiles()
+		}
+	}
+	t.dispatchExpanded()
+}
+
+// expand emits the routine that expands superblocks of a panel.
+func (e *expanded) expand() {
+	p := "dst *float32, w *byte, blocks, ahead int"
+	e.fn("expand"+e.k.kind, "expands superblocks of a panel of "+e.k.kind+" weights, and brings those ahead bytes after them.", p)
+	e.args(p, rDst, rW, rCount, rFar)
+	e.packedConstants(e.k)
+	loop := e.next("superblock")
+	e.label(loop)
+	e.superblock(e.k, func() {
+		for line := range e.k.bytes / 64 {
+			e.op("PREFETCHT1", fmt.Sprintf("%s(%s*1)", mem(64*line, rW), rFar))
+		}
+		if e.wide() {
+			e.expandWide()
+		} else {
+			e.expandNarrow()
+		}
+		e.op("ADDQ", imm(e.k.bytes), rW)
+		e.op("ADDQ", imm(e.bytes()), rDst)
+	})
+	e.op("DECQ", rCount)
+	e.op("JNZ", loop)
+	e.ret()
+}
+
+func (e *expanded) expandWide() {
+	b := &wideSlice{wideBlock: wideBlock{asm: e.asm, k: e.k}, c: e.k.coding, low: -1, high: -1}
+	line := 0
+	for sub := range 64 / e.c.sub {
+		for _, q := range e.k.coding.quarters(sub) {
+			codes := b.codes(q)
+			if add := 128 - e.k.coding.offset; e.c.offset > 0 {
+				e.op("VPADDB", e.bits(uint32(add)*0x01010101), codes, codes)
+			}
+			e.op("VMOVDQU32", codes, mem(64*line, rDst))
+			line++
+		}
+		b.multipliers(sub)
+		e.op("VMOVUPS", wideScale, mem(e.scalesAt(sub), rDst))
+		if e.c.minima {
+			e.op("VMOVUPS", wideMin, mem(e.minimaAt(sub), rDst))
+		}
+	}
+}
+
+func (e *expanded) expandNarrow() {
+	for p := range 2 {
+		b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, parts: 1, part: p}, c: e.k.coding}
+		line := 0
+		for sub := range 64 / e.c.sub {
+			for _, q := range e.k.coding.quarters(sub) {
+				b.load(q, 0, narrowWeights)
+				e.op("VMOVDQU", narrowWeights, mem(64*line+32*p, rDst))
+				line++
+			}
+			b.multipliers(sub, 0)
+			e.op("VMOVUPS", narrowWeights, mem(e.scalesAt(sub)+32*p, rDst))
+			if e.c.minima {
+				e.op("VMOVUPS", narrowMore, mem(e.minimaAt(sub)+32*p, rDst))
+			}
+		}
+	}
+}
+
+// Registers of the tiles, as far as they are not those of other packed products.
+const rExpandedStride, rExpandedTiles = "R9", "R11"
+
+// tiles emits the products of tiles with an expanded part of a panel.
+func (e *expanded) tiles() {
+	least := 3
+	if e.wide() {
+		least = 6
+	}
+	p := "dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int"
+	e.fn("tile"+e.name(), fmt.Sprintf("computes dst (tiles * rows, 16) from an expanded panel and tiles of %d to %d rows, stride bytes apart, or adds to it.", least, e.packedTile()), p)
+	e.args(p, rDst, rStep, rWeights, rActs, rExpandedStride, rBlocks, rExpandedTiles, rRows, rCount)
+	e.op("SHLQ", "$2", rStep)
+	if !e.wide() {
+		e.op("VMOVDQU", e.bits(0x00010001), narrowOnes)
+	}
+	labels := make([]string, e.packedTile()+1)
+	for n := least + 1; n < len(labels); n++ {
+		labels[n] = e.next("rows")
+		e.op("CMPQ", rRows, imm(n))
+		e.op("JEQ", labels[n])
+	}
+	for n := least; n < len(labels); n++ {
+		if n > least {
+			e.label(labels[n])
+		}
+		e.tilesOf(n)
+		e.ret()
+	}
+}
+
+// tilesOf emits the loop over tiles of n rows.
+func (e *expanded) tilesOf(n int) {
+	tile := e.next("tile")
+	e.label(tile)
+	for part := range packedVectors(e.asm) {
+		e.partOf(n, part)
+	}
+	for range n {
+		e.op("ADDQ", rStep, rDst)
+	}
+	e.op("ADDQ", rExpandedStride, rActs)
+	e.op("DECQ", rExpandedTiles)
+	e.op("JNZ", tile)
+}
+
+// partOf emits a vector of rows of weights. The first brings the next tile of dst.
+func (e *expanded) partOf(n, part int) {
+	loop, fresh, start := e.next("slice"), e.next("fresh"), e.next("start")
+	rows := func(each func(r int)) {
+		e.op("MOVQ", rDst, rRow)
+		for r := range n {
+			if r > 0 {
+				e.op("ADDQ", rStep, rRow)
+			}
+			each(r)
+		}
+	}
+	e.op("MOVQ", rWeights, rW)
+	e.op("MOVQ", rActs, rA)
+	e.op("MOVQ", rBlocks, rCount)
+	e.op("CMPQ", "more+64(FP)", "$0")
+	e.op("JEQ", fresh)
+	rows(func(r int) { e.op("VMOVUPS", mem(part*e.asm.bytes(), rRow), e.v(r)) })
+	e.op("JMP", start)
+	e.label(fresh)
+	for r := range n {
+		e.zero(e.v(r))
+	}
+	e.label(start)
+	if part == 0 {
+		e.op("MOVQ", rDst, rRow)
+		for range n {
+			e.op("ADDQ", rStep, rRow)
+		}
+		for range n {
+			e.op("PREFETCHT0", "("+rRow+")")
+			e.op("ADDQ", rStep, rRow)
+		}
+	}
+	e.label(loop)
+	if e.wide() {
+		e.wideProducts(n)
+	} else {
+		e.narrowProducts(n, part)
+	}
+	e.op("ADDQ", imm(e.bytes()), rW)
+	e.op("ADDQ", imm(4*codedWords*n), rA)
+	e.op("DECQ", rCount)
+	e.op("JNZ", loop)
+	rows(func(r int) { e.op("VMOVUPS", e.v(r), mem(part*e.asm.bytes(), rRow)) })
+}
+
+// wideProducts multiplies a slice.
+func (e *expanded) wideProducts(n int) {
+	b := &wideSlice{wideBlock: wideBlock{asm: e.asm, k: e.k, n: n}, c: &e.c}
+	line := 0
+	for sub := range 64 / e.c.sub {
+		b.begin(sub)
+		for _, q := range e.c.quarters(sub) {
+			codes := b.v(wideCodes + line%3)
+			e.op("VMOVDQU32", mem(64*line, rW), codes)
+			b.multiply(q, codes)
+			line++
+		}
+		e.op("VMOVUPS", mem(e.scalesAt(sub), rW), wideScale)
+		if e.c.minima {
+			e.op("VMOVUPS", mem(e.minimaAt(sub), rW), wideMin)
+		}
+		b.add(sub)
+	}
+}
+
+// narrowProducts multiplies a half of the rows of a slice.
+func (e *expanded) narrowProducts(n, part int) {
+	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n, parts: 1}, c: &e.c}
+	line := 0
+	load := func(dst string) {
+		e.op("VMOVDQU", mem(64*line+32*part, rW), dst)
+		line++
+	}
+	for sub := range 64 / e.c.sub {
+		b.begin(sub)
+		list := e.c.quarters(sub)
+		for i := 0; i < len(list); i += 2 {
+			load(narrowWeights)
+			load(narrowMore)
+			b.multiplyCodes(list[i], list[i+1], 0)
+		}
+		e.op("VMOVUPS", mem(e.scalesAt(sub)+32*part, rW), narrowWeights)
+		if e.c.minima {
+			e.op("VMOVUPS", mem(e.minimaAt(sub)+32*part, rW), narrowMore)
+		}
+		b.add(sub, 0)
+	}
+}
+
+// dispatchExpanded writes the Go functions that select the routines of a kind.
+func (t *asm) dispatchExpanded() {
+	fmt.Fprintf(&t.decl, "\n// expand%s expands superblocks of a panel.\nfunc expand%[1]s(kind Kind, dst []float32, w []byte, blocks, ahead int) {\n", t.name)
+	t.decl.WriteString("to, from := sd(dst), unsafe.SliceData(w)\nswitch kind {\n")
+	for _, k := range t.expandedKinds() {
+		fmt.Fprintf(&t.decl, "case %s:\nexpand%s%s(to, from, blocks, ahead)\n", cmp.Or(kindNames[k.kind], k.kind), k.kind, t.name)
+	}
+	fmt.Fprintf(&t.decl, "}\n}\n\n// tileExpanded%s computes tiles from an expanded panel.\nfunc tileExpanded%[1]s(kind Kind, t *partSpan, more int) {\n", t.name)
+	t.decl.WriteString("dst, w, act := sd(t.dst), sd(t.w), sd(t.act)\nswitch kind {\n")
+	for _, k := range t.expandedKinds() {
+		fmt.Fprintf(&t.decl, "case %s:\ntile%s%s(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)\n", cmp.Or(kindNames[k.kind], k.kind), t.expanded(k).name(), t.name)
+	}
+	t.decl.WriteString("}\n}\n")
+}
