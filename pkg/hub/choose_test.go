@@ -44,6 +44,18 @@ func TestChoose(t *testing.T) {
 			files: []string{"config.json", "model.safetensors.index.json", "model-00001-of-00001.safetensors", "model.safetensors"},
 			want:  []string{"config.json", "model.safetensors"},
 		},
+		"an adapter": {
+			files: []string{"README.md", "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "training_args.bin"},
+			want:  []string{"adapter_config.json", "adapter_model.safetensors", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"},
+		},
+		"a model rather than an adapter": {
+			files: []string{"adapter_config.json", "adapter_model.safetensors", "config.json", "model.safetensors"},
+			want:  []string{"config.json", "model.safetensors"},
+		},
+		"a pickled adapter": {
+			files: []string{"adapter_config.json", "adapter_model.bin"},
+			says:  "its weights are pickled Python objects",
+		},
 		"exclude": {
 			files:   []string{"config.json", "tokenizer.json", "tokenizer.model", "model.safetensors"},
 			exclude: []string{"*.model", "gen*"},

@@ -75,10 +75,10 @@ func TestDirectoriesOfSeveralFiles(t *testing.T) {
 		}
 	}
 	_, problems := p.Entries(t.Context())
-	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "adapters are not supported: merge the adapter into its base model") {
+	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "an adapter needs adapter_config.json and adapter_model.safetensors") {
 		t.Errorf("problems %v", problems)
 	}
-	if _, err := p.score(t, "lora"); err == nil || !strings.Contains(err.Error(), "adapters are not supported") {
+	if _, err := p.score(t, "lora"); err == nil || !strings.Contains(err.Error(), "an adapter needs") {
 		t.Errorf("lora: %v", err)
 	}
 }

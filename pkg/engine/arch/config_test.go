@@ -218,7 +218,7 @@ func TestHostileDirectories(t *testing.T) {
 			delete(f, "m/config.json")
 			f["m/config.json/x"] = &fstest.MapFile{}
 		}, "m/config.json: not a regular file"},
-		{"adapter", func(f fstest.MapFS) { f["m/adapter_config.json"] = &fstest.MapFile{} }, "m/adapter_config.json: adapters are not supported"},
+		{"adapter", func(f fstest.MapFS) { f["m/adapter_config.json"] = &fstest.MapFile{} }, "m: it has adapter_config.json, but no adapter_model.safetensors"},
 		{"no JSON", func(f fstest.MapFS) { f["m/config.json"] = &fstest.MapFile{Data: []byte("{")} }, "m/config.json: unexpected end of JSON input"},
 		{"null", func(f fstest.MapFS) { f["m/config.json"] = &fstest.MapFile{Data: []byte("null")} }, "m/config.json: null"},
 		{"a list", func(f fstest.MapFS) { f["m/config.json"] = &fstest.MapFile{Data: []byte("[]")} }, "m/config.json: "},

@@ -63,9 +63,6 @@ func (o *opened) readTask(fsys fs.FS, p *location) error {
 }
 
 func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
-	if exists(fsys, p.in(adapterFile)) {
-		return nil, fmt.Errorf("%s: adapters are not supported", p.in(adapterFile))
-	}
 	raw, err := readFile(fsys, p.config, maxConfigFile)
 	if err != nil {
 		return nil, err
@@ -81,6 +78,12 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	}
 	o.closer = o.file
 	src := newSource(o.file, l.prefix)
+	if p.adapter != "" {
+		if src.adapter, err = openAdapter(fsys, p.adapter, l.prefix); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+		o.closer = closers{o.file, src.adapter.file}
+	}
 	if o.family.detect != nil {
 		o.family.detect(src, s, l)
 	}
@@ -98,6 +101,12 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	}
 	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {
 		return nil, errors.Join(err, o.Close())
+	}
+	if src.adapter != nil {
+		if err := src.adapter.unused(); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+		raw = append(raw, version(nil, src.adapter.file)...)
 	}
 	o.Spec, o.Version = s, version(raw, o.file)
 	return o, nil

@@ -24,7 +24,6 @@ const (
 	generationFile  = "generation_config.json"
 	weightsFile     = "model.safetensors"
 	indexFile       = "model.safetensors.index.json"
-	adapterFile     = "adapter_config.json"
 	tokenizerFile   = "tokenizer.json"
 	tokenizerConfig = "tokenizer_config.json"
 	vocabFile       = "vocab.json"
@@ -42,14 +41,21 @@ const (
 // A location holds the names of a model's files.
 type location struct {
 	dir     string
-	config  string // config.json; "" if the weights describe themselves
-	weights string // the file to open
-	packed  bool   // weights is a packed model
-	modules string // the directory of modules.json, if dir is that of its module Transformer; otherwise ""
+	config  string   // config.json; "" if the weights describe themselves
+	weights string   // the file to open
+	packed  bool     // weights is a packed model
+	modules string   // the directory of modules.json, if dir is that of its module Transformer; otherwise ""
+	adapter string   // the directory of an adapter of the model in dir, or ""
+	own     []string // names of files that are read from there
 }
 
 // in returns the path of a file of the model.
-func (p *location) in(name string) string { return path.Join(p.dir, name) }
+func (p *location) in(name string) string {
+	if slices.Contains(p.own, name) {
+		return path.Join(p.adapter, name)
+	}
+	return path.Join(p.dir, name)
+}
 
 // beside returns the path of a file of sentence-transformers that is not of the module
 // Transformer.
@@ -86,6 +92,9 @@ func find(fsys fs.FS, dir string) (*location, error) {
 			return nil, fmt.Errorf("%s: not a directory, a packed model or a .gguf file", dir)
 		}
 		return &location{dir: path.Dir(dir), weights: dir, packed: packed}, nil
+	}
+	if exists(fsys, path.Join(dir, adapterFile)) {
+		return locateAdapter(fsys, dir)
 	}
 	p := &location{dir: dir}
 	if inner := transformerDir(fsys, dir); inner != path.Clean(dir) {
@@ -212,7 +221,7 @@ func readConfig(fsys fs.FS, name string, limit int64) (*config, error) {
 }
 
 // Detect reports whether a directory of fsys contains a model, supported or not: a
-// config.json with a model_type, a packed model or a GGUF file. dir may be a packed model
+// config.json with a model_type, an adapter, a packed model or a GGUF file. dir may be a packed model
 // itself. It opens no weights. It returns an error if a file that may be a model cannot
 // be read.
 func Detect(fsys fs.FS, dir string) (bool, error) {
@@ -222,6 +231,9 @@ func Detect(fsys fs.FS, dir string) (bool, error) {
 	}
 	if !info.IsDir() {
 		return checkpoint.IsPack(fsys, dir)
+	}
+	if exists(fsys, path.Join(dir, adapterFile)) {
+		return exists(fsys, path.Join(dir, adapterWeights)), nil
 	}
 	dir = transformerDir(fsys, dir)
 	raw, failed := readFile(fsys, path.Join(dir, configFile), maxConfigFile)

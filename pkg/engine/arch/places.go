@@ -45,7 +45,7 @@ func Places(fsys fs.FS, entry string) ([]Place, error) {
 
 // Files returns the names of the files that the models of an entry are read from, and perhaps
 // of others: the entry itself or the files and directories in it, those in the directories of
-// the modules of sentence-transformers, and templates for tools. It lists directories and
+// the modules of sentence-transformers, templates for tools, and those of an adapter's base. It lists directories and
 // reads no file, so that a change can be noticed at little cost.
 func Files(fsys fs.FS, entry string) ([]string, error) {
 	names := []string{entry}
@@ -60,6 +60,12 @@ func Files(fsys fs.FS, entry string) ([]string, error) {
 	}
 	if name := path.Join(entry, toolsTemplateFile); exists(fsys, name) {
 		names = append(names, name)
+	}
+	if exists(fsys, path.Join(entry, adapterFile)) {
+		if base, err := findBase(fsys, entry); err == nil { // otherwise Describe returns the error
+			more, err := Files(fsys, base)
+			return append(names, more...), err
+		}
 	}
 	if !modules {
 		return names, nil
@@ -127,7 +133,7 @@ func orphans(fsys fs.FS, dir string) error {
 		name := e.Name()
 		switch {
 		case name == adapterFile, strings.HasPrefix(name, "adapter_model."):
-			return fmt.Errorf("%s/%s: adapters are not supported: merge the adapter into its base model", dir, name)
+			return fmt.Errorf("%s/%s: an adapter needs %s and %s", dir, name, adapterFile, adapterWeights)
 		case name == "consolidated.safetensors":
 			return fmt.Errorf("%s/%s: this layout is not supported: use the repository's %s and %s", dir, name, weightsFile, configFile)
 		case strings.HasSuffix(name, ".safetensors") && !exists(fsys, path.Join(dir, configFile)):

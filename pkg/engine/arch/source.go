@@ -19,6 +19,8 @@ type source struct {
 	names  map[string]string // maps names without the prefix to names in the file
 	used   map[string]bool   // names in the file
 	err    error             // the first
+
+	adapter *adapter // what changes the tensors, or nil
 }
 
 // newSource strips a prefix that the names of the file may have.
@@ -70,6 +72,7 @@ type span struct {
 	name       string
 	cols       int
 	transposed bool
+	delta      *lowRank // what an adapter adds
 }
 
 // matrix uses a tensor as (rows, cols).
@@ -107,6 +110,9 @@ func (s *source) take(name string, shape []int, out span) span {
 		s.fail(t, "weights of type %s are not supported", t.Type)
 	default:
 		out.file, out.name, out.kind = s.file, full, t.Type
+		if s.adapter != nil {
+			s.err = s.adapter.apply(name, shape, &out)
+		}
 		return out
 	}
 	return span{}
@@ -144,6 +150,9 @@ func (t span) rows(from, n int) transformer.Tensor {
 	}
 	if out.Stored != transformer.F32 {
 		out.ReadStored = func(dst []byte, from int) error { return t.file.Stored(t.name, base+from, dst) }
+	}
+	if t.delta != nil {
+		return t.delta.merged(out, base)
 	}
 	return out
 }

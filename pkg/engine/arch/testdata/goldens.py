@@ -7,7 +7,7 @@ minutes, most of them for finding beam searches that rounding does not decide:
 
     python3 -m venv /tmp/goldens
     /tmp/goldens/bin/pip install torch==2.15.0 transformers==5.23.0 safetensors==0.8.0 \\
-        tokenizers==0.23.3 sentencepiece==0.2.3 gguf==0.19.0 numpy==2.4.6
+        tokenizers==0.23.3 sentencepiece==0.2.3 gguf==0.19.0 numpy==2.4.6 peft==0.21.2
     /tmp/goldens/bin/python pkg/engine/arch/testdata/goldens.py [gpt2 llama ...]
 
 With names it makes these groups alone. The output is the same to the bit on the same
@@ -24,6 +24,7 @@ os.environ["HF_HUB_OFFLINE"] = "1"
 
 import transformers  # noqa: E402
 
+import adapters  # noqa: E402
 import common  # noqa: E402
 import decoders  # noqa: E402
 import experts  # noqa: E402
@@ -35,12 +36,12 @@ import translators  # noqa: E402
 
 VERSIONS = {
     "torch": "2.15.0", "transformers": "5.23.0", "safetensors": "0.8.0", "tokenizers": "0.23.3",
-    "sentencepiece": "0.2.3", "gguf": "0.19.0", "numpy": "2.4.6",
+    "sentencepiece": "0.2.3", "gguf": "0.19.0", "numpy": "2.4.6", "peft": "0.21.2",
 }
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100,
-} | modern.GROUPS | others.GROUPS | experts.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes}
+} | modern.GROUPS | others.GROUPS | experts.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters}
 LIMIT = 18_500_000  # bytes of all files
 
 
