@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"path"
 	"regexp"
@@ -252,7 +253,8 @@ func (a *adapter) read(c *adapterConfig, prefix string) error {
 			m.b, m.out, m.rankB = t.Name, t.Shape[0], t.Shape[1]
 		}
 	}
-	for _, m := range a.modules {
+	for _, key := range slices.Sorted(maps.Keys(a.modules)) {
+		m := a.modules[key]
 		switch {
 		case m.a == "" || m.b == "":
 			return fmt.Errorf("checkpoint %s: module %.80q: it has only one of lora_A and lora_B", a.file.Name(), m.module)
@@ -295,14 +297,14 @@ func (a *adapter) apply(name string, shape []int, out *span) error {
 
 // unused refuses an adapter with parts that the base does not have.
 func (a *adapter) unused() error {
-	for name, m := range a.modules {
-		if !a.used[name] {
+	for _, name := range slices.Sorted(maps.Keys(a.modules)) {
+		if m := a.modules[name]; !a.used[name] {
 			return fmt.Errorf("checkpoint %s: module %.80q: the base has no such matrix: it is the adapter of another base", a.file.Name(), m.module)
 		}
 	}
-	for name, full := range a.tensors {
+	for _, name := range slices.Sorted(maps.Keys(a.tensors)) {
 		if !a.used[name] {
-			return a.refuse(full, "the base has no such tensor: it is the adapter of another base")
+			return a.refuse(a.tensors[name], "the base has no such tensor: it is the adapter of another base")
 		}
 	}
 	return nil

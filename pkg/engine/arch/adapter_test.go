@@ -104,7 +104,7 @@ func TestAdaptersRefused(t *testing.T) {
 		{"cannot unmarshal string", setting(`"lora_alpha": 10`, `"lora_alpha": "x"`)},
 		{"cannot unmarshal string", setting(`"down_proj": 7`, `"down_proj": "x"`)},
 		{"it has only one of lora_A and lora_B", named("0.self_attn.q_proj.lora_B", "0.self_attn.qkv.lora_B")},
-		{"lora_A has rank 4, lora_B 2", named("0.self_attn.q_proj.lora_A", "x", "0.self_attn.o_proj.lora_A", "0.self_attn.q_proj.lora_A", "x", "0.self_attn.o_proj.lora_A")},
+		{"lora_A has rank 2, lora_B 4", named("0.self_attn.q_proj.lora_A", "x", "0.self_attn.o_proj.lora_A", "0.self_attn.q_proj.lora_A", "x", "0.self_attn.o_proj.lora_A")},
 		{"is (96, 96), but the base has (96, 32): it is the adapter of another base", named("0.mlp.gate_proj.lora_A", "x", "0.mlp.down_proj.lora_A", "0.mlp.gate_proj.lora_A", "x", "0.mlp.down_proj.lora_A")},
 		{`module "model.layers.7.self_attn.q_proj": the base has no such matrix: it is the adapter of another base`, named("layers.1.self_attn.q_proj", "layers.7.self_attn.q_proj")},
 		{`tensor "base_model.model.model.norm2.weight": the base has no such tensor`, named("lm_head.weight", "model.norm2.weight")},
