@@ -44,18 +44,6 @@ func TestChoose(t *testing.T) {
 			files: []string{"config.json", "model.safetensors.index.json", "model-00001-of-00001.safetensors", "model.safetensors"},
 			want:  []string{"config.json", "model.safetensors"},
 		},
-		"an adapter": {
-			files: []string{"README.md", "adapter_config.json", "adapter_model.safetensors", "adapter_model.bin", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "training_args.bin"},
-			want:  []string{"adapter_config.json", "adapter_model.safetensors", "tokenizer.json", "tokenizer_config.json", "chat_template.jinja"},
-		},
-		"a model rather than an adapter": {
-			files: []string{"adapter_config.json", "adapter_model.safetensors", "config.json", "model.safetensors"},
-			want:  []string{"config.json", "model.safetensors"},
-		},
-		"a pickled adapter": {
-			files: []string{"adapter_config.json", "adapter_model.bin"},
-			says:  "its weights are pickled Python objects",
-		},
 		"exclude": {
 			files:   []string{"config.json", "tokenizer.json", "tokenizer.model", "model.safetensors"},
 			exclude: []string{"*.model", "gen*"},
@@ -465,5 +453,31 @@ func TestChooseEmbedder(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// An adapter is chosen where there is no whole model.
+func TestChooseAdapter(t *testing.T) {
+	adapter := []string{"adapter_config.json", "adapter_model.safetensors", "tokenizer.json", "chat_template.jinja"}
+	model := []string{"config.json", "model.safetensors"}
+	others := []string{"README.md", "adapter_model.bin", "training_args.bin"}
+	for _, test := range []struct{ files, want []string }{
+		{slices.Concat(adapter, others), adapter},
+		{slices.Concat(adapter, model), slices.Concat(adapter[2:], model)},
+	} {
+		files, err := snapshot(test.files...).Choose(nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range files {
+			got = append(got, f.Path)
+		}
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%q, want %q", got, test.want)
+		}
+	}
+	if _, err := snapshot("adapter_config.json", "adapter_model.bin").Choose(nil, nil); err == nil || !strings.Contains(err.Error(), "pickled Python objects") {
+		t.Errorf("a pickled adapter: %v", err)
 	}
 }

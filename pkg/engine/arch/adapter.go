@@ -147,7 +147,7 @@ func (c *adapterConfig) scale(module string, rank int) float64 {
 }
 
 // findBase finds the base model of the adapter in dir: the directory that its configuration
-// names, or one of the last part of this name, in the file system or beside dir.
+// names, or one of the last part of this name, in the file system or next to dir.
 func findBase(fsys fs.FS, dir string) (string, error) {
 	c, err := readAdapterConfig(fsys, dir)
 	if err != nil {
@@ -161,7 +161,7 @@ func findBase(fsys fs.FS, dir string) (string, error) {
 			}
 		}
 	}
-	return "", fmt.Errorf("%s: its base model %.80q is not among the models: put it into a directory %q beside the adapter", dir, c.Base, path.Base(name))
+	return "", fmt.Errorf("%s: its base model %.80q is not among the models: put it into a directory %q next to the adapter", dir, c.Base, path.Base(name))
 }
 
 // locateAdapter returns the location of the base of the adapter in dir, with the adapter's own
@@ -246,6 +246,9 @@ func (a *adapter) read(c *adapterConfig, prefix string) error {
 			m = &lowRank{file: a.file, module: found[1]}
 			m.read = sync.OnceValues(m.values)
 			a.modules[key] = m
+		}
+		if found[2] == "A" && m.a != "" || found[2] == "B" && m.b != "" {
+			return a.refuse(t.Name, "its module has two of this")
 		}
 		if found[2] == "A" {
 			m.a, m.rank, m.in = t.Name, t.Shape[0], t.Shape[1]

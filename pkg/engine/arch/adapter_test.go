@@ -92,7 +92,7 @@ func TestAdaptersRefused(t *testing.T) {
 		want   string
 		change func(f fstest.MapFS)
 	}{
-		{`adapters/llama: its base model "tiny/llama" is not among the models: put it into a directory "llama" beside the adapter`, func(f fstest.MapFS) { delete(f, "llama/config.json") }},
+		{`adapters/llama: its base model "tiny/llama" is not among the models: put it into a directory "llama" next to the adapter`, func(f fstest.MapFS) { delete(f, "llama/config.json") }},
 		{"adapters/llama: it has adapter_config.json, but no adapter_model.safetensors", func(f fstest.MapFS) { delete(f, dir+"/adapter_model.safetensors") }},
 		{"adapters/llama: its base: llama: it has no model.safetensors", func(f fstest.MapFS) { delete(f, "llama/model.safetensors") }},
 		{`peft_type: adapters of type "IA3" are not supported, only LORA`, setting(`"LORA"`, `"IA3"`)},

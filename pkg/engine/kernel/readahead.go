@@ -16,7 +16,7 @@ func spread(i, calls, bytes, ahead, each int) readahead {
 
 // follows reports whether panels that the same worker multiplies next follow panel end in
 // memory. In the slab of a model's weights, the next matrix follows the last panel.
-func (w *Packed) follows(end, from, to int) bool { return end < to || from == 0 && to == w.Panels() }
+func (p *Packed) follows(end, from, to int) bool { return end < to || from == 0 && to == p.Panels() }
 
 // pieces returns the number of pieces of a superblock after which a readahead advances.
 func (k Kind) pieces() int {
