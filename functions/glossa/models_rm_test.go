@@ -57,6 +57,7 @@ func TestModelsRm(t *testing.T) {
 		"models/pt/config.json": []byte(`{"model_type":"bert"}`), "models/pt/vocab.json": []byte("{}"), "models/pt/pytorch_model.bin": []byte("mine"),
 		"models/tuned/config.json": filesOf(t, "gpt2")["config.json"], "models/tuned/model.safetensors": filesOf(t, "gpt2")["model.safetensors"], "models/tuned/adapter_config.json": []byte("{}"),
 		"models/tuned/adapter_model.safetensors": []byte("mine"), "models/tuned/t-Q8_0.gguf": gguf,
+		"models/lora/adapter_config.json": []byte("{}"), "models/lora/adapter_model.safetensors": []byte("mine"), "models/lora/tokenizer.json": []byte("{}"), "models/lora/notes.md": []byte("mine"),
 		"models/my--model/config.json": filesOf(t, "gpt2")["config.json"], "models/my--model/model.safetensors": filesOf(t, "gpt2")["model.safetensors"],
 	}
 	for name, test := range map[string]struct {
@@ -79,6 +80,7 @@ func TestModelsRm(t *testing.T) {
 		"beside a configuration":  {"clone:Q4_0 --yes", "", 0, []string{"models/clone/m-Q4_0.gguf"}, "deleted clone:Q4_0"},
 		"beside safetensors":      {"beside:Q8_0 --yes", "", 0, []string{"models/beside/b-Q8_0.gguf"}, "deleted beside:Q8_0"},
 		"not an adapter":          {"tuned --yes", "", 0, []string{"models/tuned/config.json", "models/tuned/model.safetensors"}, "tuned/adapter_config.json, tuned/adapter_model.safetensors, tuned/t-Q8_0.gguf"},
+		"an adapter":              {"lora --yes", "", 0, []string{"models/lora/adapter_config.json", "models/lora/adapter_model.safetensors", "models/lora/tokenizer.json"}, "lora/notes.md"},
 		"another program's":       {"pt --yes", "", 1, nil, "holds no model that glossa knows"},
 		"a file has no variants":  {"bare:Q8_0 --yes", "", 1, nil, `there is no model "bare:Q8_0"`},
 		"a file has no owner":     {"someone/bare --yes", "", 1, nil, `there is no model "someone/bare"`},

@@ -21,7 +21,7 @@ import (
 const reportEvery = 100 * time.Millisecond
 
 // A Download fetches files into a directory, which it locks. Fetched files lie below
-// .pull until all are there and checked; then they are renamed, config.json last, so
+// .pull until all are there and checked; then they are renamed, the configuration last, so
 // that a reader of the directory never sees half of a model. It is not safe for
 // concurrent use.
 type Download struct {
@@ -291,12 +291,15 @@ func (d *Download) Progress() Progress {
 	return Progress{Bytes: d.done.Load(), Total: d.Total, Files: int(d.complete.Load()), AllFiles: d.Files}
 }
 
-// install renames the fetched files, config.json last, and deletes parts.
+// configures reports whether a file makes a directory a model, or an adapter.
+func configures(name string) bool { return name == "config.json" || name == "adapter_config.json" }
+
+// install renames the fetched files, the configuration last, and deletes parts.
 func (d *Download) install() error {
 	m := d.manifest
 	m.Repo, m.Revision, m.Commit = d.snapshot.Repo, d.snapshot.Revision, d.snapshot.Commit
 	slices.SortFunc(d.waiting, func(a, b File) int {
-		return cmp.Or(compareBool(a.Path == "config.json", b.Path == "config.json"), strings.Compare(a.Path, b.Path))
+		return cmp.Or(compareBool(configures(a.Path), configures(b.Path)), strings.Compare(a.Path, b.Path))
 	})
 	for _, f := range d.waiting {
 		if err := d.root.MkdirAll(path.Dir(f.Path), 0o755); err != nil {

@@ -170,6 +170,11 @@ func locateAdapter(fsys fs.FS, dir string) (*location, error) {
 	if !exists(fsys, path.Join(dir, adapterWeights)) {
 		return nil, fmt.Errorf("%s: it has %s, but no %s", dir, adapterFile, adapterWeights)
 	}
+	for _, name := range []string{weightsFile, indexFile} {
+		if exists(fsys, path.Join(dir, name)) {
+			return nil, fmt.Errorf("%s: it has %s and %s: the weights of a model, or of an adapter?", dir, name, adapterWeights)
+		}
+	}
 	base, err := findBase(fsys, dir)
 	if err != nil {
 		return nil, err

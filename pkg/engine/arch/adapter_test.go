@@ -94,6 +94,7 @@ func TestAdaptersRefused(t *testing.T) {
 	}{
 		{`adapters/llama: its base model "tiny/llama" is not among the models: put it into a directory "llama" next to the adapter`, func(f fstest.MapFS) { delete(f, "llama/config.json") }},
 		{"adapters/llama: it has adapter_config.json, but no adapter_model.safetensors", func(f fstest.MapFS) { delete(f, dir+"/adapter_model.safetensors") }},
+		{"adapters/llama: it has model.safetensors and adapter_model.safetensors", func(f fstest.MapFS) { f[dir+"/model.safetensors"] = &fstest.MapFile{} }},
 		{"adapters/llama: its base: llama: it has no model.safetensors", func(f fstest.MapFS) { delete(f, "llama/model.safetensors") }},
 		{`peft_type: adapters of type "IA3" are not supported, only LORA`, setting(`"LORA"`, `"IA3"`)},
 		{"base_model_name_or_path: missing", setting(`"tiny/llama"`, `null`)},
