@@ -30,7 +30,7 @@ func drafts() []mutant {
 		{"drafts: another token ends a source", engine, "lookup.add", "l.match = 0", "l.match--", engine, lookup},
 		{"teams: the first pass says nothing", transformer, "pace.note", "c.passes <= 1", "false", transformer, "^TestPace"},
 		{"teams: the slower way costs a hundredth", transformer, "class.interval", "100*(slower-1)", "10*(slower-1)", transformer, "^TestPace$"},
-		{"teams: both ways are tried early", transformer, "pace.useTeam", "!tried && ", "false && ", transformer, "^TestPace"},
+		{"teams: both ways are tried early", transformer, "pace.useTeam", "!tried && c.team.mean*float64(tokens) < brief", "!tried && false", transformer, "^TestPace"},
 		{"rings: rejected tokens have overwritten others", transformer, "Cache.Truncate", "l.first = l.kept(c.Len)", "_ = l", transformer, "^TestTruncate$"},
 	}
 }

@@ -178,8 +178,10 @@ func TestPrediction(t *testing.T) {
 			t.Errorf("%.20q: %d passes, %+v", test.prediction, passes, usage)
 		}
 	}
-	req.N, req.Prediction = 3, "ab"
-	if _, usage := collect(t, e, req); usage.Predicted+usage.Mispredicted != 6 {
+	req.N, req.Temperature, req.Prediction = 3, new(0.0), ""
+	rows, _ = collect(t, e, req)
+	req.Prediction = rows[0].Text[:100] + "zqzqz"
+	if _, usage := collect(t, e, req); usage.Predicted != 300 || usage.Mispredicted != 15 {
 		t.Errorf("three rows: %+v", usage)
 	}
 }

@@ -33,6 +33,7 @@ def make(name, base, tokens, seed, **options):
     model.save_pretrained(path)
     config = json.loads((path / "adapter_config.json").read_text())
     config["base_model_name_or_path"] = "tiny/" + base
+    config["target_modules"].sort()  # of a set
     (path / "adapter_config.json").write_text(json.dumps(config, indent=2) + "\n")
     (path / "README.md").unlink()
     plain = AutoModelForCausalLM.from_pretrained(HERE / base, dtype=torch.float32).eval()
@@ -52,4 +53,5 @@ def adapters():
          alpha_pattern={"layers.1.mlp.down_proj": 3, "down_proj": 7}, modules_to_save=["lm_head"])
     make("gpt2", "gpt2", 261, 2, r=3, lora_alpha=5, use_rslora=True, fan_in_fan_out=True, bias="lora_only",
          target_modules=["c_attn", "c_proj", "c_fc"])
+    make("neox", "gpt_neox", 261, 5, r=2, lora_alpha=4, target_modules=["query_key_value", "dense"])
     make("bf16", "llama-bf16", 64, 3, r=2, lora_alpha=4, target_modules=["q_proj", "down_proj"])
