@@ -50,7 +50,7 @@ func brokenModels(t *testing.T) (dir string, reasons map[string]string) {
 		"nan":          `nan/model.safetensors: tensor "wte.weight": value 4175 is NaN`,
 		"template":     "template: chat template default:2:2: there is no filter named 'shout'; a record may name another chat_template",
 		"unconfigured": "unconfigured: it has model.safetensors, but no config.json",
-		"adapter":      "adapter/adapter_model.safetensors: adapters are not supported",
+		"adapter":      "adapter/adapter_model.safetensors: an adapter needs adapter_config.json and adapter_model.safetensors",
 		"meta":         "meta/consolidated.safetensors: this layout is not supported",
 	}
 }

@@ -61,6 +61,7 @@ var mapped = []struct {
 			"presence_penalty": "0.5", "frequency_penalty": "0.5", "logit_bias": `{"1":2}`, "n": "2", "logprobs": "true",
 			"top_logprobs": `2,"logprobs":true`, "tools": aTool,
 			"reasoning_effort": `"low"`, "reasoning": `{"effort":"low"}`, "thinking": `{"type":"enabled"}`, "enable_thinking": "true", "thinking_budget": "7", "chat_template_kwargs": `{"x":1}`,
+			"prediction": `{"type":"content","content":"a"}`,
 		},
 	},
 	{
@@ -123,7 +124,7 @@ func TestRemoteParameters(t *testing.T) {
 				before := len(service.Requests())
 				res := ask(h, c.method, m.fill(c.path), "", strings.NewReader(body))
 				got, sent := text(t, res), service.Requests()[before:]
-				takes := row.Remote == wire.ByGlossa || row.Remote == wire.ByRecord && m.name == generous.name
+				takes := row.Remote == wire.ByGlossa || row.Remote == wire.Unused || row.Remote == wire.ByRecord && m.name == generous.name
 				switch {
 				case takes && (res.StatusCode != 200 || len(sent) == 0):
 					t.Errorf("%s %s to %s: %d %s", c.path, body, m.name, res.StatusCode, got)

@@ -12,7 +12,7 @@ import (
 // map entry without key and value.
 const (
 	pieceSize       = 32  // without its chunk
-	chunkSize       = 200 // with its usage
+	chunkSize       = 216 // with its usage
 	tokenSize       = 96
 	callSize        = 56
 	pairSize        = 48

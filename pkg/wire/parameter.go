@@ -49,6 +49,7 @@ const (
 	ByGlossa  = "supported, by glossa"
 	Checked   = "supported, by glossa: prompts for it, validates the answer and retries once"
 	NotRemote = "unsupported"
+	Unused    = "no effect"
 )
 
 // Bounds are the limits of a number. The zero value has none.

@@ -81,9 +81,9 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 
 // predictionRows describe a prediction.
 var predictionRows = []wire.Parameter{
-	{Name: "prediction", Remote: "no effect", Note: "text that the answer probably has, such as the one to edit: the same answer comes sooner where it does"},
-	{Name: "prediction.type", Required: true, OneOf: []string{"content"}, Remote: "no effect", Note: "the kind of prediction"},
-	{Name: "prediction.content", Required: true, Schema: contentSchema(), Remote: "no effect", Note: "the text, or parts of the type text"},
+	{Name: "prediction", Remote: wire.Unused, Note: "text that the answer probably has, such as the one to edit: the same answer comes sooner where it does"},
+	{Name: "prediction.type", Required: true, OneOf: []string{"content"}, Remote: wire.Unused, Note: "the kind of prediction"},
+	{Name: "prediction.content", Required: true, Schema: contentSchema(), Remote: wire.Unused, Note: "the text, or parts of the type text"},
 }
 
 // messageRows describe the messages of a chat.
