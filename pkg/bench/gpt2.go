@@ -16,7 +16,7 @@ func gpt2(m *Model) (*shape, *transformer.Weights, error) {
 	s := &shape{
 		name: m.Name, kind: "gpt2", position: transformer.Learned, activation: transformer.GELU, tied: m.Weights.Head.Weight == nil,
 		vocab: spec.Vocab, context: spec.Context, width: spec.Width,
-		depth: len(spec.Decoder), heads: k.Attention.Heads, keys: k.Attention.KVHeads, ffn: k.FeedForward.Width,
+		depth: len(spec.Decoder), heads: max(1, k.Attention.Heads), keys: k.Attention.KVHeads, ffn: k.FeedForward.Width,
 	}
 	switch {
 	case !reflect.DeepEqual(s.spec(), spec):

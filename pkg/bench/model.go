@@ -2,6 +2,7 @@ package bench
 
 import (
 	"path/filepath"
+	"slices"
 
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/transformer"
@@ -41,11 +42,8 @@ func (m *Model) Close() error {
 
 // matrices lists the matrices that are multiplied in a layer.
 func matrices(l *transformer.Layer) []transformer.Linear {
-	list := []transformer.Linear{l.QKV, l.Out, l.Up, l.Down}
-	if l.Gate.Weight != nil {
-		list = append(list, l.Gate)
-	}
-	return list
+	list := []transformer.Linear{l.QKV, l.Out, l.ConvolutionIn, l.ConvolutionOut, l.Up, l.Down, l.Gate}
+	return slices.DeleteFunc(list, func(x transformer.Linear) bool { return x.Weight == nil })
 }
 
 // A load is the machine's work for the products of a pass.
@@ -122,7 +120,7 @@ func (m *Model) resolve(format transformer.Format) transformer.Format {
 	if format != transformer.Stored {
 		return format
 	}
-	first := m.Weights.Decoder[0].QKV.Weight[0]
+	first := matrices(&m.Weights.Decoder[0])[0].Weight[0]
 	if first.Transposed {
 		return transformer.F32
 	}

@@ -70,6 +70,7 @@ func tensors(weights *transformer.Weights, as dtype.Type) (list []checkpoint.GGU
 			add(as, x.Weight...)
 			add(dtype.F32, x.Bias...)
 		}
+		list = append(list, convolutions(l.Convolution)...)
 		add(dtype.F32, l.Router.Weight...)
 		list = append(list, experts(l.Experts, as)...)
 	}

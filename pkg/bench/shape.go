@@ -22,6 +22,8 @@ type shape struct {
 	rotary                     int     // dimensions of a head that are rotated
 	theta                      float64 // base of their frequencies; 0: 10000
 	window                     int     // of all but every sixth layer (Gemma 3), whose frequencies have base 10000
+	taps                       int     // of the convolutions that layers have (LFM2)
+	attention                  []int   // the layers that have attention instead
 	tied                       bool
 	position                   transformer.Position
 	activation                 transformer.Activation
@@ -53,6 +55,8 @@ func shapes() []shape {
 		kind: "gemma3", activation: transformer.GELU, context: 8192, rms: true, qkNorm: true, sandwich: true, scaled: true, tied: true,
 		headDim: 256, rotary: 256, theta: 1e6, window: 512,
 	}
+	lfm2 := qwen3
+	lfm2.kind, lfm2.headDim, lfm2.rotary, lfm2.taps, lfm2.attention = "lfm2", 0, 64, 3, []int{2, 5, 8, 10, 12, 14}
 	experts := qwen3
 	experts.kind, experts.experts, experts.used, experts.headDim, experts.rotary = "qwen3moe", 16, 4, 64, 64
 	return []shape{
@@ -60,6 +64,7 @@ func shapes() []shape {
 		tied.sized("gpt2-124m", 50257, 768, 12, 12, 12, 3072),
 		llama3.sized("smollm2-135m", 49152, 576, 30, 9, 3, 1536),
 		gemma3.sized("gemma3-270m", 262144, 640, 18, 4, 1, 2048),
+		lfm2.sized("lfm2-350m", 65536, 1024, 16, 16, 8, 4608),
 		neox.sized("neox-410m", 50304, 1024, 24, 16, 16, 4096),
 		qwen3.sized("qwen3-0.6b", 151936, 1024, 28, 16, 8, 3072),
 		experts.sized("moe-16x-370m", 32000, 1024, 12, 16, 4, 512),
@@ -69,7 +74,7 @@ func shapes() []shape {
 }
 
 // Shapes lists the shapes of [Random], smallest first: an Alpha model, GPT-2, SmolLM2 135M,
-// Gemma 3 270M, Pythia 410M, Qwen3 0.6B, 16 experts in Qwen3's form of which a token uses four,
+// Gemma 3 270M, LFM2 350M, Pythia 410M, Qwen3 0.6B, 16 experts in Qwen3's form of which a token uses four,
 // TinyLlama and Llama 3.2 1B.
 func Shapes() []string {
 	var names []string
@@ -126,6 +131,9 @@ func (s *shape) spec() *transformer.Spec {
 	if s.window > 0 {
 		s.addWindows(spec)
 	}
+	if s.taps > 0 {
+		s.addConvolutions(spec)
+	}
 	return spec
 }
 
@@ -147,7 +155,7 @@ func (s *shape) addWindows(spec *transformer.Spec) {
 }
 
 func (s *shape) weights() *transformer.Weights {
-	w := &transformer.Weights{Embed: s.table("token_embd", s.vocab), DecoderNorm: s.norm("output_norm", s.width)}
+	w := &transformer.Weights{Embed: s.table("token_embd", s.vocab), DecoderNorm: s.norm(s.lastNorm(), s.width)}
 	if s.position == transformer.Learned {
 		w.Positions = s.table("position_embd", s.context)
 	}
@@ -155,17 +163,43 @@ func (s *shape) weights() *transformer.Weights {
 		w.Head = s.table("output", s.vocab)
 	}
 	for i := range s.depth {
-		w.Decoder = append(w.Decoder, s.layer(fmt.Sprintf("blk.%d.", i)))
+		w.Decoder = append(w.Decoder, s.layer(i))
 	}
 	return w
 }
 
-func (s *shape) layer(at string) (l transformer.Layer) {
-	queries, keys := s.heads*s.dim(), s.keys*s.dim()
+// lastNorm returns the name of the norm before the head.
+func (s *shape) lastNorm() string {
+	if s.taps > 0 {
+		return "token_embd_norm"
+	}
+	return "output_norm"
+}
+
+func (s *shape) layer(i int) (l transformer.Layer) {
+	at := fmt.Sprintf("blk.%d.", i)
 	l.AttentionNorm, l.FFNNorm = s.norm(at+"attn_norm", s.width), s.norm(at+"ffn_norm", s.width)
 	if s.sandwich {
 		l.AttentionPostNorm, l.FFNPostNorm = s.norm(at+"post_attention_norm", s.width), s.norm(at+"post_ffw_norm", s.width)
 	}
+	if s.isConvolution(i) {
+		s.convolution(&l, at)
+	} else {
+		s.addAttention(&l, at)
+	}
+	if s.experts > 0 {
+		s.addExperts(&l, at)
+		return l
+	}
+	if s.rms {
+		l.Gate = s.linear(at+"ffn_gate", s.ffn, s.width)
+	}
+	l.Up, l.Down = s.linear(at+"ffn_up", s.ffn, s.width), s.linear(at+"ffn_down", s.width, s.ffn)
+	return l
+}
+
+func (s *shape) addAttention(l *transformer.Layer, at string) {
+	queries, keys := s.heads*s.dim(), s.keys*s.dim()
 	if s.qkNorm {
 		l.QNorm, l.KNorm = s.norm(at+"attn_q_norm", s.dim()), s.norm(at+"attn_k_norm", s.dim())
 	}
@@ -173,19 +207,10 @@ func (s *shape) layer(at string) (l transformer.Layer) {
 		l.QKV.Weight = []transformer.Tensor{
 			matrix(at+"attn_q", queries, s.width), matrix(at+"attn_k", keys, s.width), matrix(at+"attn_v", keys, s.width),
 		}
-		if s.experts == 0 {
-			l.Gate = s.linear(at+"ffn_gate", s.ffn, s.width)
-		}
 	} else {
 		l.QKV = s.linear(at+"attn_qkv", queries+2*keys, s.width)
 	}
 	l.Out = s.linear(at+"attn_output", s.width, queries)
-	if s.experts > 0 {
-		s.addExperts(&l, at)
-		return l
-	}
-	l.Up, l.Down = s.linear(at+"ffn_up", s.ffn, s.width), s.linear(at+"ffn_down", s.width, s.ffn)
-	return l
 }
 
 // addExperts adds the experts of a layer, each a part of a tensor of all.
@@ -253,6 +278,16 @@ func (s *shape) meta(title string) checkpoint.Meta {
 	}
 	if s.window > 0 {
 		m[s.kind+".attention.sliding_window"] = uint32(s.window)
+	}
+	if s.taps > 0 {
+		m[s.kind+".shortconv.l_cache"] = uint32(s.taps)
+		heads := make([]int32, s.depth)
+		for i := range heads {
+			if !s.isConvolution(i) {
+				heads[i] = int32(s.keys)
+			}
+		}
+		m[s.kind+".attention.head_count_kv"] = heads
 	}
 	if s.parallel {
 		m[s.kind+".use_parallel_residual"] = true

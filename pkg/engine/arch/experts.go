@@ -15,6 +15,7 @@ type expertNames struct {
 	stacked        stackedNames // instead, if the file has them
 	shared         block        // that all tokens use
 	sharedGate     string
+	correction     string // the whole name
 	bias           bias   // of the router and of all matrices
 	interleaved    string // instead of matrices: what the names of GPT-OSS' tensors begin with
 }
@@ -32,6 +33,9 @@ type stackedNames struct {
 func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *transformer.Experts, ffn int) {
 	width := b.spec.Width
 	o.Router = b.linear(&linear{names: n.router, bias: n.bias}, layer, e.Count, width)
+	if e.Corrected {
+		o.Correction = transformer.Vector{b.vector(at(n.correction, layer), e.Count).rows(0, e.Count)}
+	}
 	if e.SharedGate {
 		o.SharedGate = b.linear(&linear{names: n.sharedGate}, layer, 1, width)
 	}
@@ -218,6 +222,15 @@ func setExperts(c *config, s *transformer.Spec, count field, used int, width fie
 	eachLayer(s, func(layer int, k *transformer.Kind) {
 		if !dense[layer] && (layer+1)%step == 0 {
 			k.FeedForward.Width, k.FeedForward.Experts = ffn, e
+		}
+	})
+}
+
+// expertsFrom gives the layers from first on experts of a width.
+func expertsFrom(s *transformer.Spec, first, width int, e *transformer.Experts) {
+	eachLayer(s, func(layer int, k *transformer.Kind) {
+		if layer >= first {
+			k.FeedForward.Width, k.FeedForward.Experts = width, e
 		}
 	})
 }

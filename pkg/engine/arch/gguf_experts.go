@@ -14,12 +14,26 @@ func ggufExperts() expertNames {
 // ggufSetExperts reads the experts of all layers. Files do not say whether probabilities are
 // divided by their sum: architectures do, unless a key says otherwise.
 func ggufSetExperts(c *config, s *transformer.Spec, renormalised bool) *transformer.Experts {
-	c.needs("expert_count", "expert_used_count")
-	c.require([]requiredValue{{"expert_gating_func", "1"}, {"expert_weights_scale", "1"}, {"leading_dense_block_count", "0"}, {"expert_group_count", "1"}})
-	e := &transformer.Experts{Count: c.integer("expert_count", 1, 1, maxExperts), Renormalised: c.flag("expert_weights_norm", renormalised)}
-	e.Used = c.integer("expert_used_count", 1, 1, e.Count)
+	c.require([]requiredValue{{"leading_dense_block_count", "0"}})
+	e := ggufReadExperts(c, renormalised, ggufSoftmax)
 	f := &s.Kinds[0].FeedForward
 	f.Experts, f.Width = e, c.integer("expert_feed_forward_length", f.Width, 1, maxFFN)
+	return e
+}
+
+// What expert_gating_func says of probabilities.
+const (
+	ggufSoftmax = "1"
+	ggufSigmoid = "2"
+)
+
+// ggufReadExperts reads the numbers of experts. The file may say how their probabilities are
+// computed, but only as they are in the architecture.
+func ggufReadExperts(c *config, renormalised bool, gating string) *transformer.Experts {
+	c.needs("expert_count", "expert_used_count")
+	c.require([]requiredValue{{"expert_gating_func", gating}, {"expert_weights_scale", "1"}, {"expert_group_count", "1"}})
+	e := &transformer.Experts{Count: c.integer("expert_count", 1, 1, maxExperts), Renormalised: c.flag("expert_weights_norm", renormalised)}
+	e.Used = c.integer("expert_used_count", 1, 1, e.Count)
 	return e
 }
 

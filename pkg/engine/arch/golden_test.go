@@ -216,9 +216,7 @@ func runBatch(m *transformer.Model, pass *transformer.Pass, g *golden, note func
 		for _, row := range g.rows(name+".ids", name+".mask") {
 			seqs = append(seqs, transformer.Sequence{Cache: m.NewCache(len(row)), Tokens: row, Logits: len(row)})
 		}
-		logits := must(pass.Forward(seqs))
-		note("batch.left.logits", logits)
-		note("batch.right.logits", logits)
+		note(name+".logits", must(pass.Forward(seqs)))
 	}
 	if !g.has("batch.source.ids") {
 		return

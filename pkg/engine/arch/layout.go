@@ -37,6 +37,8 @@ type layers struct {
 	attentionPostNorm, ffnPostNorm    string
 	qNorm, kNorm                      string // %h is the number of a head, if each has a norm
 	sinks                             string // the whole name
+	convolution                       string // of layers with one: the stem of its tensors
+	convolutionBias                   bias   // of all its tensors
 
 	qkv, out        linear
 	crossQ, crossKV linear
@@ -223,7 +225,11 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 		}
 		k := &b.spec.Kinds[kind]
 		var o transformer.Layer
-		b.attention(&o, l, i, &k.Attention)
+		if k.Convolution != nil {
+			b.convolution(&o, l, i, k.Convolution)
+		} else {
+			b.attention(&o, l, i, &k.Attention)
+		}
 		if l.crossNorm != "" {
 			b.cross(&o, l, i, &k.Attention)
 		}

@@ -18,6 +18,7 @@ const (
 	maxHeads   = 4096
 	maxEnds    = 256
 	maxExperts = 1 << 16 // of all layers together
+	maxTaps    = 64
 )
 
 // checkSpec rejects dimensions out of bounds and features that the transformer does not
@@ -59,6 +60,12 @@ func checkSpec(s *transformer.Spec) error {
 // checkKind rejects dimensions of a layer that are out of bounds, so that their products
 // fit an int.
 func checkKind(k *transformer.Kind) error {
+	if c := k.Convolution; c != nil {
+		if c.Taps > maxTaps {
+			return fmt.Errorf("convolution.taps: %d are more than %d", c.Taps, maxTaps)
+		}
+		return checkFeedForward(&k.FeedForward)
+	}
 	a := &k.Attention
 	for _, n := range []struct {
 		name       string
@@ -66,17 +73,23 @@ func checkKind(k *transformer.Kind) error {
 	}{
 		{"attention.heads", a.Heads, maxHeads}, {"attention.kv_heads", a.KVHeads, maxHeads}, {"attention.head_dim", a.HeadDim, maxFFN},
 		{"attention.window", max(a.Window, 1), maxContext}, {"attention.chunk", max(a.Chunk, 1), maxContext},
-		{"feed_forward.width", k.FeedForward.Width, maxFFN},
 	} {
 		if n.value < 1 || n.value > n.max {
 			return fmt.Errorf("%s: %d is not in 1..%d", n.name, n.value, n.max)
 		}
 	}
-	if e := k.FeedForward.Experts; e != nil && (e.Count > maxExperts || e.Shared > maxFFN) {
-		return fmt.Errorf("feed_forward.experts: %d experts, or a shared one of %d, are too many", e.Count, e.Shared)
-	}
 	if a.Heads*a.HeadDim > maxFFN {
 		return fmt.Errorf("attention.heads: %d attention heads of %d are more than %d", a.Heads, a.HeadDim, maxFFN)
+	}
+	return checkFeedForward(&k.FeedForward)
+}
+
+func checkFeedForward(f *transformer.FeedForward) error {
+	if f.Width < 1 || f.Width > maxFFN {
+		return fmt.Errorf("feed_forward.width: %d is not in 1..%d", f.Width, maxFFN)
+	}
+	if e := f.Experts; e != nil && (e.Count > maxExperts || e.Shared > maxFFN) {
+		return fmt.Errorf("feed_forward.experts: %d experts, or a shared one of %d, are too many", e.Count, e.Shared)
 	}
 	return nil
 }

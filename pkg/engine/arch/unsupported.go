@@ -9,11 +9,10 @@ import (
 
 // What some architectures need that the engine lacks.
 const (
-	needsExperts     = "mixtures of experts"
-	needsConvolution = "short convolutions"
-	needsStates      = "state-space layers"
-	needsDeltas      = "gated delta networks"
-	needsLatents     = "latent attention"
+	needsExperts = "mixtures of experts"
+	needsStates  = "state-space layers"
+	needsDeltas  = "gated delta networks"
+	needsLatents = "latent attention"
 )
 
 // unsupported maps known values of model_type and of GGUF's general.architecture to the reason
@@ -27,7 +26,7 @@ var unsupported = func() map[string]string {
 		"it needs " + needsExperts + " and chunked attention":          "llama4 llama4_text",
 		"it needs " + needsExperts + " and " + needsLatents:            "deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 deepseek2 glm4_moe_lite kimi_k25 longcat_flash",
 		"it needs " + needsLatents:                                     "minicpm3",
-		"it needs " + needsConvolution:                                 "lfm2 lfm2_moe lfm2moe lfm3",
+		"it needs gates of attention":                                  "lfm3",
 		"it needs " + needsStates:                                      "mamba mamba2 falcon_mamba falcon_h1 falcon-h1 bamba zamba zamba2 nemotron_h nemotron_h_moe jamba plamo2 granitehybrid",
 		"it needs " + needsDeltas:                                      "qwen3_next qwen3next qwen3_5 qwen3_5_text qwen35 qwen3_5_moe qwen35moe kimi_linear kimi-linear olmo_hybrid",
 		"it needs recurrent layers":                                    "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",

@@ -21,6 +21,11 @@ func mulAVX2(dst, x *float32, n int)
 //go:noescape
 func axpyAVX2(dst, x *float32, n int, a float32)
 
+// mulAddAVX2 computes dst += x*y.
+//
+//go:noescape
+func mulAddAVX2(dst, x, y *float32, n int)
+
 // scaleAVX2 computes x *= a.
 //
 //go:noescape
@@ -488,6 +493,11 @@ func mulAVX512(dst, x *float32, n int)
 //
 //go:noescape
 func axpyAVX512(dst, x *float32, n int, a float32)
+
+// mulAddAVX512 computes dst += x*y.
+//
+//go:noescape
+func mulAddAVX512(dst, x, y *float32, n int)
 
 // scaleAVX512 computes x *= a.
 //

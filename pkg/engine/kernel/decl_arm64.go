@@ -21,6 +21,11 @@ func mulNEON(dst, x *float32, n int)
 //go:noescape
 func axpyNEON(dst, x *float32, n int, a float32)
 
+// mulAddNEON computes dst += x*y.
+//
+//go:noescape
+func mulAddNEON(dst, x, y *float32, n int)
+
 // scaleNEON computes x *= a.
 //
 //go:noescape

@@ -58,6 +58,17 @@ func axpy(i isa, dst, x []float32, a float32) {
 	}
 }
 
+func mulAdd(i isa, dst, x, y []float32) {
+	switch i {
+	case isaAVX512:
+		mulAddAVX512(sd(dst), sd(x), sd(y), len(dst))
+	case isaAVX2:
+		mulAddAVX2(sd(dst), sd(x), sd(y), len(dst))
+	default:
+		mulAddGeneric(dst, x, y)
+	}
+}
+
 func scale(i isa, x []float32, a float32) {
 	switch i {
 	case isaAVX512:

@@ -47,6 +47,14 @@ func axpy(i isa, dst, x []float32, a float32) {
 	}
 }
 
+func mulAdd(i isa, dst, x, y []float32) {
+	if i != isaGeneric {
+		mulAddNEON(sd(dst), sd(x), sd(y), len(dst))
+	} else {
+		mulAddGeneric(dst, x, y)
+	}
+}
+
 func scale(i isa, x []float32, a float32) {
 	if i != isaGeneric {
 		scaleNEON(sd(x), len(x), a)

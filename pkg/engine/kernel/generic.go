@@ -23,6 +23,12 @@ func axpyGeneric(dst, x []float32, a float32) {
 	}
 }
 
+func mulAddGeneric(dst, x, y []float32) {
+	for i, v := range x {
+		dst[i] += float32(v * y[i])
+	}
+}
+
 func dotGeneric(a, b []float32) float32 {
 	var s [4]float32
 	i := 0

@@ -316,6 +316,98 @@ done33:
 done27:
 	RET
 
+// func mulAddNEON(dst, x, y *float32, n int)
+TEXT ·mulAddNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD y+16(FP), R2
+	MOVD n+24(FP), R3
+	SUBS $16, R3, R3
+	BLT end35
+loop34:
+	FMOVQ (R0), F0
+	FMOVQ (R1), F1
+	FMOVQ (R2), F2
+	VFMLA V2.S4, V1.S4, V0.S4
+	FMOVQ F0, (R0)
+	FMOVQ 16(R0), F3
+	FMOVQ 16(R1), F4
+	FMOVQ 16(R2), F5
+	VFMLA V5.S4, V4.S4, V3.S4
+	FMOVQ F3, 16(R0)
+	FMOVQ 32(R0), F6
+	FMOVQ 32(R1), F7
+	FMOVQ 32(R2), F8
+	VFMLA V8.S4, V7.S4, V6.S4
+	FMOVQ F6, 32(R0)
+	FMOVQ 48(R0), F9
+	FMOVQ 48(R1), F10
+	FMOVQ 48(R2), F11
+	VFMLA V11.S4, V10.S4, V9.S4
+	FMOVQ F9, 48(R0)
+	ADD $64, R0
+	ADD $64, R1
+	ADD $64, R2
+	SUBS $16, R3, R3
+	BGE loop34
+end35:
+	ADD $16, R3
+	SUBS $4, R3, R3
+	BLT end37
+loop36:
+	FMOVQ (R0), F0
+	FMOVQ (R1), F1
+	FMOVQ (R2), F2
+	VFMLA V2.S4, V1.S4, V0.S4
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	ADD $16, R1
+	ADD $16, R2
+	SUBS $4, R3, R3
+	BGE loop36
+end37:
+	ADD $4, R3
+	CBZ R3, done38
+	TBNZ $1, R3, two39
+	FMOVS (R0), F0
+	B done40
+two39:
+	FMOVD (R0), F0
+	TBZ $0, R3, done40
+	ADD $8, R0, R15
+	VLD1 (R15), V0.S[2]
+done40:
+	TBNZ $1, R3, two41
+	FMOVS (R1), F1
+	B done42
+two41:
+	FMOVD (R1), F1
+	TBZ $0, R3, done42
+	ADD $8, R1, R15
+	VLD1 (R15), V1.S[2]
+done42:
+	TBNZ $1, R3, two43
+	FMOVS (R2), F2
+	B done44
+two43:
+	FMOVD (R2), F2
+	TBZ $0, R3, done44
+	ADD $8, R2, R15
+	VLD1 (R15), V2.S[2]
+done44:
+	VFMLA V2.S4, V1.S4, V0.S4
+	TBNZ $1, R3, two45
+	FMOVS F0, (R0)
+	B done46
+two45:
+	FMOVD F0, (R0)
+	TBZ $0, R3, done46
+	ADD $8, R0, R15
+	VST1 V0.S[2], (R15)
+done46:
+done38:
+	RET
+
 // func scaleNEON(x *float32, n int, a float32)
 TEXT ·scaleNEON(SB), NOSPLIT, $0-20
 	MOVD x+0(FP), R0
@@ -323,8 +415,8 @@ TEXT ·scaleNEON(SB), NOSPLIT, $0-20
 	FMOVS a+16(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R1, R1
-	BLT end35
-loop34:
+	BLT end48
+loop47:
 	FMOVQ (R0), F0
 	WORD $0x6e3edc00 // fmul v0.4s, v0.4s, v30.4s
 	FMOVQ F0, (R0)
@@ -339,41 +431,41 @@ loop34:
 	FMOVQ F12, 48(R0)
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop34
-end35:
+	BGE loop47
+end48:
 	ADD $16, R1
 	SUBS $4, R1, R1
-	BLT end37
-loop36:
+	BLT end50
+loop49:
 	FMOVQ (R0), F0
 	WORD $0x6e3edc00 // fmul v0.4s, v0.4s, v30.4s
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop36
-end37:
+	BGE loop49
+end50:
 	ADD $4, R1
-	CBZ R1, done38
-	TBNZ $1, R1, two39
+	CBZ R1, done51
+	TBNZ $1, R1, two52
 	FMOVS (R0), F0
-	B done40
-two39:
+	B done53
+two52:
 	FMOVD (R0), F0
-	TBZ $0, R1, done40
+	TBZ $0, R1, done53
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done40:
+done53:
 	WORD $0x6e3edc00 // fmul v0.4s, v0.4s, v30.4s
-	TBNZ $1, R1, two41
+	TBNZ $1, R1, two54
 	FMOVS F0, (R0)
-	B done42
-two41:
+	B done55
+two54:
 	FMOVD F0, (R0)
-	TBZ $0, R1, done42
+	TBZ $0, R1, done55
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done42:
-done38:
+done55:
+done51:
 	RET
 
 // func reluNEON(x *float32, n int)
@@ -382,8 +474,8 @@ TEXT ·reluNEON(SB), NOSPLIT, $0-16
 	MOVD n+8(FP), R1
 	VMOVI $0, V30.B16
 	SUBS $16, R1, R1
-	BLT end44
-loop43:
+	BLT end57
+loop56:
 	FMOVQ (R0), F0
 	WORD $0x4e3ef400 // fmax v0.4s, v0.4s, v30.4s
 	FMOVQ F0, (R0)
@@ -398,41 +490,41 @@ loop43:
 	FMOVQ F12, 48(R0)
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop43
-end44:
+	BGE loop56
+end57:
 	ADD $16, R1
 	SUBS $4, R1, R1
-	BLT end46
-loop45:
+	BLT end59
+loop58:
 	FMOVQ (R0), F0
 	WORD $0x4e3ef400 // fmax v0.4s, v0.4s, v30.4s
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop45
-end46:
+	BGE loop58
+end59:
 	ADD $4, R1
-	CBZ R1, done47
-	TBNZ $1, R1, two48
+	CBZ R1, done60
+	TBNZ $1, R1, two61
 	FMOVS (R0), F0
-	B done49
-two48:
+	B done62
+two61:
 	FMOVD (R0), F0
-	TBZ $0, R1, done49
+	TBZ $0, R1, done62
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done49:
+done62:
 	WORD $0x4e3ef400 // fmax v0.4s, v0.4s, v30.4s
-	TBNZ $1, R1, two50
+	TBNZ $1, R1, two63
 	FMOVS F0, (R0)
-	B done51
-two50:
+	B done64
+two63:
 	FMOVD F0, (R0)
-	TBZ $0, R1, done51
+	TBZ $0, R1, done64
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done51:
-done47:
+done64:
+done60:
 	RET
 
 // func clampNEON(x *float32, n int, a float32)
@@ -443,8 +535,8 @@ TEXT ·clampNEON(SB), NOSPLIT, $0-20
 	VDUP V30.S[0], V30.S4
 	WORD $0x6ea0fbdd // fneg v29.4s, v30.4s
 	SUBS $16, R1, R1
-	BLT end53
-loop52:
+	BLT end66
+loop65:
 	FMOVQ (R0), F0
 	WORD $0x4e3df400 // fmax v0.4s, v0.4s, v29.4s
 	WORD $0x4ebef400 // fmin v0.4s, v0.4s, v30.4s
@@ -463,43 +555,43 @@ loop52:
 	FMOVQ F12, 48(R0)
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop52
-end53:
+	BGE loop65
+end66:
 	ADD $16, R1
 	SUBS $4, R1, R1
-	BLT end55
-loop54:
+	BLT end68
+loop67:
 	FMOVQ (R0), F0
 	WORD $0x4e3df400 // fmax v0.4s, v0.4s, v29.4s
 	WORD $0x4ebef400 // fmin v0.4s, v0.4s, v30.4s
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop54
-end55:
+	BGE loop67
+end68:
 	ADD $4, R1
-	CBZ R1, done56
-	TBNZ $1, R1, two57
+	CBZ R1, done69
+	TBNZ $1, R1, two70
 	FMOVS (R0), F0
-	B done58
-two57:
+	B done71
+two70:
 	FMOVD (R0), F0
-	TBZ $0, R1, done58
+	TBZ $0, R1, done71
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done58:
+done71:
 	WORD $0x4e3df400 // fmax v0.4s, v0.4s, v29.4s
 	WORD $0x4ebef400 // fmin v0.4s, v0.4s, v30.4s
-	TBNZ $1, R1, two59
+	TBNZ $1, R1, two72
 	FMOVS F0, (R0)
-	B done60
-two59:
+	B done73
+two72:
 	FMOVD F0, (R0)
-	TBZ $0, R1, done60
+	TBZ $0, R1, done73
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done60:
-done56:
+done73:
+done69:
 	RET
 
 // func siluNEON(x *float32, n int)
@@ -514,8 +606,8 @@ TEXT ·siluNEON(SB), NOSPLIT, $0-16
 	FMOVQ 64(R26), F28
 	FMOVQ 80(R26), F29
 	SUBS $8, R1, R1
-	BLT end62
-loop61:
+	BLT end75
+loop74:
 	FMOVQ (R0), F0
 	WORD $0x6ea0f801 // fneg v1.4s, v0.4s
 	WORD $0x4e38f421 // fmax v1.4s, v1.4s, v24.4s
@@ -586,12 +678,12 @@ loop61:
 	FMOVQ F8, 16(R0)
 	ADD $32, R0
 	SUBS $8, R1, R1
-	BGE loop61
-end62:
+	BGE loop74
+end75:
 	ADD $8, R1
 	SUBS $4, R1, R1
-	BLT end64
-loop63:
+	BLT end77
+loop76:
 	FMOVQ (R0), F0
 	WORD $0x6ea0f801 // fneg v1.4s, v0.4s
 	WORD $0x4e38f421 // fmax v1.4s, v1.4s, v24.4s
@@ -628,19 +720,19 @@ loop63:
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop63
-end64:
+	BGE loop76
+end77:
 	ADD $4, R1
-	CBZ R1, done65
-	TBNZ $1, R1, two66
+	CBZ R1, done78
+	TBNZ $1, R1, two79
 	FMOVS (R0), F0
-	B done67
-two66:
+	B done80
+two79:
 	FMOVD (R0), F0
-	TBZ $0, R1, done67
+	TBZ $0, R1, done80
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done67:
+done80:
 	WORD $0x6ea0f801 // fneg v1.4s, v0.4s
 	WORD $0x4e38f421 // fmax v1.4s, v1.4s, v24.4s
 	WORD $0x4eb9f421 // fmin v1.4s, v1.4s, v25.4s
@@ -673,16 +765,16 @@ done67:
 	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
 	WORD $0x4e3dd421 // fadd v1.4s, v1.4s, v29.4s
 	WORD $0x6e21fc00 // fdiv v0.4s, v0.4s, v1.4s
-	TBNZ $1, R1, two68
+	TBNZ $1, R1, two81
 	FMOVS F0, (R0)
-	B done69
-two68:
+	B done82
+two81:
 	FMOVD F0, (R0)
-	TBZ $0, R1, done69
+	TBZ $0, R1, done82
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done69:
-done65:
+done82:
+done78:
 	RET
 
 // func geluNEON(x *float32, n int)
@@ -699,8 +791,8 @@ TEXT ·geluNEON(SB), NOSPLIT, $0-16
 	FMOVQ 192(R26), F22
 	FMOVQ 208(R26), F23
 	SUBS $8, R1, R1
-	BLT end71
-loop70:
+	BLT end84
+loop83:
 	FMOVQ (R0), F0
 	WORD $0x6e20dc01 // fmul v1.4s, v0.4s, v0.4s
 	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
@@ -779,12 +871,12 @@ loop70:
 	FMOVQ F8, 16(R0)
 	ADD $32, R0
 	SUBS $8, R1, R1
-	BGE loop70
-end71:
+	BGE loop83
+end84:
 	ADD $8, R1
 	SUBS $4, R1, R1
-	BLT end73
-loop72:
+	BLT end86
+loop85:
 	FMOVQ (R0), F0
 	WORD $0x6e20dc01 // fmul v1.4s, v0.4s, v0.4s
 	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
@@ -825,19 +917,19 @@ loop72:
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop72
-end73:
+	BGE loop85
+end86:
 	ADD $4, R1
-	CBZ R1, done74
-	TBNZ $1, R1, two75
+	CBZ R1, done87
+	TBNZ $1, R1, two88
 	FMOVS (R0), F0
-	B done76
-two75:
+	B done89
+two88:
 	FMOVD (R0), F0
-	TBZ $0, R1, done76
+	TBZ $0, R1, done89
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done76:
+done89:
 	WORD $0x6e20dc01 // fmul v1.4s, v0.4s, v0.4s
 	WORD $0x6e20dc21 // fmul v1.4s, v1.4s, v0.4s
 	VMOV V0.B16, V2.B16
@@ -874,16 +966,16 @@ done76:
 	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
 	WORD $0x4e3dd421 // fadd v1.4s, v1.4s, v29.4s
 	WORD $0x6e21fc00 // fdiv v0.4s, v0.4s, v1.4s
-	TBNZ $1, R1, two77
+	TBNZ $1, R1, two90
 	FMOVS F0, (R0)
-	B done78
-two77:
+	B done91
+two90:
 	FMOVD F0, (R0)
-	TBZ $0, R1, done78
+	TBZ $0, R1, done91
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done78:
-done74:
+done91:
+done87:
 	RET
 
 // func geluErfNEON(x *float32, n int)
@@ -898,8 +990,8 @@ TEXT ·geluErfNEON(SB), NOSPLIT, $0-16
 	FMOVQ 64(R26), F28
 	FMOVQ 80(R26), F29
 	SUBS $8, R1, R1
-	BLT end80
-loop79:
+	BLT end93
+loop92:
 	FMOVQ (R0), F0
 	WORD $0x6e20dc01 // fmul v1.4s, v0.4s, v0.4s
 	FMOVQ 224(R26), F2
@@ -1024,12 +1116,12 @@ loop79:
 	FMOVQ F8, 16(R0)
 	ADD $32, R0
 	SUBS $8, R1, R1
-	BGE loop79
-end80:
+	BGE loop92
+end93:
 	ADD $8, R1
 	SUBS $4, R1, R1
-	BLT end82
-loop81:
+	BLT end95
+loop94:
 	FMOVQ (R0), F0
 	WORD $0x6e20dc01 // fmul v1.4s, v0.4s, v0.4s
 	FMOVQ 224(R26), F2
@@ -1093,19 +1185,19 @@ loop81:
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop81
-end82:
+	BGE loop94
+end95:
 	ADD $4, R1
-	CBZ R1, done83
-	TBNZ $1, R1, two84
+	CBZ R1, done96
+	TBNZ $1, R1, two97
 	FMOVS (R0), F0
-	B done85
-two84:
+	B done98
+two97:
 	FMOVD (R0), F0
-	TBZ $0, R1, done85
+	TBZ $0, R1, done98
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done85:
+done98:
 	WORD $0x6e20dc01 // fmul v1.4s, v0.4s, v0.4s
 	FMOVQ 224(R26), F2
 	WORD $0x6e22dc21 // fmul v1.4s, v1.4s, v2.4s
@@ -1165,16 +1257,16 @@ done85:
 	WORD $0x6ea0e463 // fcmgt v3.4s, v3.4s, v0.4s
 	VBIT V3.B16, V4.B16, V2.B16
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
-	TBNZ $1, R1, two86
+	TBNZ $1, R1, two99
 	FMOVS F0, (R0)
-	B done87
-two86:
+	B done100
+two99:
 	FMOVD F0, (R0)
-	TBZ $0, R1, done87
+	TBZ $0, R1, done100
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done87:
-done83:
+done100:
+done96:
 	RET
 
 // func tanhCapNEON(x *float32, n int, a float32)
@@ -1191,8 +1283,8 @@ TEXT ·tanhCapNEON(SB), NOSPLIT, $0-20
 	FMOVQ 64(R26), F28
 	FMOVQ 80(R26), F29
 	SUBS $8, R1, R1
-	BLT end89
-loop88:
+	BLT end102
+loop101:
 	FMOVQ (R0), F0
 	WORD $0x6e3efc00 // fdiv v0.4s, v0.4s, v30.4s
 	WORD $0x4ea0f801 // fabs v1.4s, v0.4s
@@ -1307,12 +1399,12 @@ loop88:
 	FMOVQ F8, 16(R0)
 	ADD $32, R0
 	SUBS $8, R1, R1
-	BGE loop88
-end89:
+	BGE loop101
+end102:
 	ADD $8, R1
 	SUBS $4, R1, R1
-	BLT end91
-loop90:
+	BLT end104
+loop103:
 	FMOVQ (R0), F0
 	WORD $0x6e3efc00 // fdiv v0.4s, v0.4s, v30.4s
 	WORD $0x4ea0f801 // fabs v1.4s, v0.4s
@@ -1371,19 +1463,19 @@ loop90:
 	FMOVQ F0, (R0)
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop90
-end91:
+	BGE loop103
+end104:
 	ADD $4, R1
-	CBZ R1, done92
-	TBNZ $1, R1, two93
+	CBZ R1, done105
+	TBNZ $1, R1, two106
 	FMOVS (R0), F0
-	B done94
-two93:
+	B done107
+two106:
 	FMOVD (R0), F0
-	TBZ $0, R1, done94
+	TBZ $0, R1, done107
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done94:
+done107:
 	WORD $0x6e3efc00 // fdiv v0.4s, v0.4s, v30.4s
 	WORD $0x4ea0f801 // fabs v1.4s, v0.4s
 	WORD $0x4e21d422 // fadd v2.4s, v1.4s, v1.4s
@@ -1438,16 +1530,16 @@ done94:
 	WORD $0x6ea1e4a5 // fcmgt v5.4s, v5.4s, v1.4s
 	VBIT V5.B16, V0.B16, V2.B16
 	WORD $0x6e3edc40 // fmul v0.4s, v2.4s, v30.4s
-	TBNZ $1, R1, two95
+	TBNZ $1, R1, two108
 	FMOVS F0, (R0)
-	B done96
-two95:
+	B done109
+two108:
 	FMOVD F0, (R0)
-	TBZ $0, R1, done96
+	TBZ $0, R1, done109
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done96:
-done92:
+done109:
+done105:
 	RET
 
 // func dotNEON(a, b *float32, n int) (sum float32)
@@ -1460,8 +1552,8 @@ TEXT ·dotNEON(SB), NOSPLIT, $0-28
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $16, R2, R2
-	BLT end98
-loop97:
+	BLT end111
+loop110:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	VFMLA V1.S4, V0.S4, V16.S4
@@ -1477,42 +1569,42 @@ loop97:
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2, R2
-	BGE loop97
-end98:
+	BGE loop110
+end111:
 	ADD $16, R2
 	SUBS $4, R2, R2
-	BLT end100
-loop99:
+	BLT end113
+loop112:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	VFMLA V1.S4, V0.S4, V16.S4
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop99
-end100:
+	BGE loop112
+end113:
 	ADD $4, R2
-	CBZ R2, done101
-	TBNZ $1, R2, two102
+	CBZ R2, done114
+	TBNZ $1, R2, two115
 	FMOVS (R0), F0
-	B done103
-two102:
+	B done116
+two115:
 	FMOVD (R0), F0
-	TBZ $0, R2, done103
+	TBZ $0, R2, done116
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done103:
-	TBNZ $1, R2, two104
+done116:
+	TBNZ $1, R2, two117
 	FMOVS (R1), F1
-	B done105
-two104:
+	B done118
+two117:
 	FMOVD (R1), F1
-	TBZ $0, R2, done105
+	TBZ $0, R2, done118
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done105:
+done118:
 	VFMLA V1.S4, V0.S4, V16.S4
-done101:
+done114:
 	WORD $0x4e32d610 // fadd v16.4s, v16.4s, v18.4s
 	WORD $0x4e33d631 // fadd v17.4s, v17.4s, v19.4s
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
@@ -1526,15 +1618,15 @@ TEXT ·maxOfNEON(SB), NOSPLIT, $0-20
 	MOVD x+0(FP), R0
 	MOVD n+8(FP), R1
 	CMP $4, R1
-	BLT short106
+	BLT short119
 	ADD R1<<2, R0, R2
 	FMOVQ -16(R2), F16
 	VMOV V16.B16, V17.B16
 	VMOV V16.B16, V18.B16
 	VMOV V16.B16, V19.B16
 	SUBS $16, R1, R1
-	BLT end110
-loop109:
+	BLT end123
+loop122:
 	FLDPQ (R0), (F0, F1)
 	FLDPQ 32(R0), (F2, F3)
 	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
@@ -1543,33 +1635,33 @@ loop109:
 	WORD $0x4e23f673 // fmax v19.4s, v19.4s, v3.4s
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop109
-end110:
+	BGE loop122
+end123:
 	ADD $16, R1
 	SUBS $4, R1, R1
-	BLT end112
-loop111:
+	BLT end125
+loop124:
 	FMOVQ (R0), F0
 	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop111
-end112:
+	BGE loop124
+end125:
 	ADD $4, R1
 	WORD $0x4e31f610 // fmax v16.4s, v16.4s, v17.4s
 	WORD $0x4e33f652 // fmax v18.4s, v18.4s, v19.4s
 	WORD $0x4e32f610 // fmax v16.4s, v16.4s, v18.4s
 	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
-	B done108
-short106:
+	B done121
+short119:
 	FMOVS (R0), F16
-scalar107:
+scalar120:
 	FMOVS.P 4(R0), F0
 	FMAXS F0, F16, F16
 	SUBS $1, R1, R1
-	BNE scalar107
-done108:
+	BNE scalar120
+done121:
 	FMOVS F16, top+16(FP)
 	RET
 
@@ -1589,8 +1681,8 @@ TEXT ·expSumNEON(SB), NOSPLIT, $0-28
 	VMOVI $0, V16.B16
 	VMOVI $0, V17.B16
 	SUBS $8, R1, R1
-	BLT end114
-loop113:
+	BLT end127
+loop126:
 	FMOVQ (R0), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x4e38f400 // fmax v0.4s, v0.4s, v24.4s
@@ -1659,12 +1751,12 @@ loop113:
 	WORD $0x4e28d631 // fadd v17.4s, v17.4s, v8.4s
 	ADD $32, R0
 	SUBS $8, R1, R1
-	BGE loop113
-end114:
+	BGE loop126
+end127:
 	ADD $8, R1
 	SUBS $4, R1, R1
-	BLT end116
-loop115:
+	BLT end129
+loop128:
 	FMOVQ (R0), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x4e38f400 // fmax v0.4s, v0.4s, v24.4s
@@ -1700,19 +1792,19 @@ loop115:
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop115
-end116:
+	BGE loop128
+end129:
 	ADD $4, R1
-	CBZ R1, done117
-	TBNZ $1, R1, two118
+	CBZ R1, done130
+	TBNZ $1, R1, two131
 	FMOVS (R0), F0
-	B done119
-two118:
+	B done132
+two131:
 	FMOVD (R0), F0
-	TBZ $0, R1, done119
+	TBZ $0, R1, done132
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done119:
+done132:
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x4e38f400 // fmax v0.4s, v0.4s, v24.4s
 	WORD $0x4eb9f400 // fmin v0.4s, v0.4s, v25.4s
@@ -1743,21 +1835,21 @@ done119:
 	VSHL $23, V1.S4, V1.S4
 	VADD V29.S4, V1.S4, V1.S4
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	TBNZ $1, R1, two120
+	TBNZ $1, R1, two133
 	FMOVS F0, (R0)
-	B done121
-two120:
+	B done134
+two133:
 	FMOVD F0, (R0)
-	TBZ $0, R1, done121
+	TBZ $0, R1, done134
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done121:
+done134:
 	MOVD $tailNEON<>+16(SB), R15
 	SUB R1<<2, R15, R15
 	FMOVQ (R15), F31
 	VAND V31.B16, V0.B16, V0.B16
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
-done117:
+done130:
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
@@ -1778,8 +1870,8 @@ TEXT ·momentsNEON(SB), NOSPLIT, $0-32
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $16, R1, R1
-	BLT end123
-loop122:
+	BLT end136
+loop135:
 	FMOVQ (R0), F0
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	FMOVQ 16(R0), F1
@@ -1790,31 +1882,31 @@ loop122:
 	WORD $0x4e23d673 // fadd v19.4s, v19.4s, v3.4s
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop122
-end123:
+	BGE loop135
+end136:
 	ADD $16, R1
 	SUBS $4, R1, R1
-	BLT end125
-loop124:
+	BLT end138
+loop137:
 	FMOVQ (R0), F0
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop124
-end125:
+	BGE loop137
+end138:
 	ADD $4, R1
-	CBZ R1, done126
-	TBNZ $1, R1, two127
+	CBZ R1, done139
+	TBNZ $1, R1, two140
 	FMOVS (R0), F0
-	B done128
-two127:
+	B done141
+two140:
 	FMOVD (R0), F0
-	TBZ $0, R1, done128
+	TBZ $0, R1, done141
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done128:
+done141:
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
-done126:
+done139:
 	WORD $0x4e32d610 // fadd v16.4s, v16.4s, v18.4s
 	WORD $0x4e33d631 // fadd v17.4s, v17.4s, v19.4s
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
@@ -1828,8 +1920,8 @@ done126:
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $16, R3, R3
-	BLT end130
-loop129:
+	BLT end143
+loop142:
 	FMOVQ (R2), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	VFMLA V0.S4, V0.S4, V16.S4
@@ -1844,37 +1936,37 @@ loop129:
 	VFMLA V3.S4, V3.S4, V19.S4
 	ADD $64, R2
 	SUBS $16, R3, R3
-	BGE loop129
-end130:
+	BGE loop142
+end143:
 	ADD $16, R3
 	SUBS $4, R3, R3
-	BLT end132
-loop131:
+	BLT end145
+loop144:
 	FMOVQ (R2), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	VFMLA V0.S4, V0.S4, V16.S4
 	ADD $16, R2
 	SUBS $4, R3, R3
-	BGE loop131
-end132:
+	BGE loop144
+end145:
 	ADD $4, R3
-	CBZ R3, done133
-	TBNZ $1, R3, two134
+	CBZ R3, done146
+	TBNZ $1, R3, two147
 	FMOVS (R2), F0
-	B done135
-two134:
+	B done148
+two147:
 	FMOVD (R2), F0
-	TBZ $0, R3, done135
+	TBZ $0, R3, done148
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done135:
+done148:
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	MOVD $tailNEON<>+16(SB), R15
 	SUB R3<<2, R15, R15
 	FMOVQ (R15), F31
 	VAND V31.B16, V0.B16, V0.B16
 	VFMLA V0.S4, V0.S4, V16.S4
-done133:
+done146:
 	WORD $0x4e32d610 // fadd v16.4s, v16.4s, v18.4s
 	WORD $0x4e33d631 // fadd v17.4s, v17.4s, v19.4s
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
@@ -1905,8 +1997,8 @@ TEXT ·rootMeanSquareNEON(SB), NOSPLIT, $0-28
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
 	SUBS $16, R1, R1
-	BLT end137
-loop136:
+	BLT end150
+loop149:
 	FMOVQ (R0), F0
 	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
 	WORD $0x4e617802 // fcvtl2 v2.2d, v0.4s
@@ -1929,12 +2021,12 @@ loop136:
 	VFMLA V11.D2, V11.D2, V23.D2
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop136
-end137:
+	BGE loop149
+end150:
 	ADD $16, R1
 	SUBS $4, R1, R1
-	BLT end139
-loop138:
+	BLT end152
+loop151:
 	FMOVQ (R0), F0
 	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
 	WORD $0x4e617802 // fcvtl2 v2.2d, v0.4s
@@ -1942,24 +2034,24 @@ loop138:
 	VFMLA V2.D2, V2.D2, V17.D2
 	ADD $16, R0
 	SUBS $4, R1, R1
-	BGE loop138
-end139:
+	BGE loop151
+end152:
 	ADD $4, R1
-	CBZ R1, done140
-	TBNZ $1, R1, two141
+	CBZ R1, done153
+	TBNZ $1, R1, two154
 	FMOVS (R0), F0
-	B done142
-two141:
+	B done155
+two154:
 	FMOVD (R0), F0
-	TBZ $0, R1, done142
+	TBZ $0, R1, done155
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done142:
+done155:
 	WORD $0x0e617801 // fcvtl v1.2d, v0.2s
 	WORD $0x4e617802 // fcvtl2 v2.2d, v0.4s
 	VFMLA V1.D2, V1.D2, V16.D2
 	VFMLA V2.D2, V2.D2, V17.D2
-done140:
+done153:
 	WORD $0x4e74d610 // fadd v16.2d, v16.2d, v20.2d
 	WORD $0x4e75d631 // fadd v17.2d, v17.2d, v21.2d
 	WORD $0x4e76d652 // fadd v18.2d, v18.2d, v22.2d
@@ -1988,10 +2080,10 @@ TEXT ·normalizeNEON(SB), NOSPLIT, $0-48
 	VDUP V29.S[0], V29.S4
 	FMOVS scale+44(FP), F30
 	VDUP V30.S[0], V30.S4
-	CBZ R3, plain143
+	CBZ R3, plain156
 	SUBS $16, R4, R4
-	BLT end145
-loop144:
+	BLT end158
+loop157:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -2025,12 +2117,12 @@ loop144:
 	ADD $64, R2
 	ADD $64, R3
 	SUBS $16, R4, R4
-	BGE loop144
-end145:
+	BGE loop157
+end158:
 	ADD $16, R4
 	SUBS $4, R4, R4
-	BLT end147
-loop146:
+	BLT end160
+loop159:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -2043,55 +2135,55 @@ loop146:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop146
-end147:
+	BGE loop159
+end160:
 	ADD $4, R4
-	CBZ R4, done148
-	TBNZ $1, R4, two149
+	CBZ R4, done161
+	TBNZ $1, R4, two162
 	FMOVS (R1), F0
-	B done150
-two149:
+	B done163
+two162:
 	FMOVD (R1), F0
-	TBZ $0, R4, done150
+	TBZ $0, R4, done163
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done150:
-	TBNZ $1, R4, two151
+done163:
+	TBNZ $1, R4, two164
 	FMOVS (R2), F1
-	B done152
-two151:
+	B done165
+two164:
 	FMOVD (R2), F1
-	TBZ $0, R4, done152
+	TBZ $0, R4, done165
 	ADD $8, R2, R15
 	VLD1 (R15), V1.S[2]
-done152:
+done165:
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x6e3edc00 // fmul v0.4s, v0.4s, v30.4s
-	TBNZ $1, R4, two153
+	TBNZ $1, R4, two166
 	FMOVS (R3), F2
-	B done154
-two153:
+	B done167
+two166:
 	FMOVD (R3), F2
-	TBZ $0, R4, done154
+	TBZ $0, R4, done167
 	ADD $8, R3, R15
 	VLD1 (R15), V2.S[2]
-done154:
+done167:
 	VFMLA V1.S4, V0.S4, V2.S4
-	TBNZ $1, R4, two155
+	TBNZ $1, R4, two168
 	FMOVS F2, (R0)
-	B done156
-two155:
+	B done169
+two168:
 	FMOVD F2, (R0)
-	TBZ $0, R4, done156
+	TBZ $0, R4, done169
 	ADD $8, R0, R15
 	VST1 V2.S[2], (R15)
-done156:
-done148:
+done169:
+done161:
 	RET
-plain143:
+plain156:
 	SUBS $16, R4, R4
-	BLT end158
-loop157:
+	BLT end171
+loop170:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -2120,12 +2212,12 @@ loop157:
 	ADD $64, R1
 	ADD $64, R2
 	SUBS $16, R4, R4
-	BGE loop157
-end158:
+	BGE loop170
+end171:
 	ADD $16, R4
 	SUBS $4, R4, R4
-	BLT end160
-loop159:
+	BLT end173
+loop172:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -2136,41 +2228,41 @@ loop159:
 	ADD $16, R1
 	ADD $16, R2
 	SUBS $4, R4, R4
-	BGE loop159
-end160:
+	BGE loop172
+end173:
 	ADD $4, R4
-	CBZ R4, done161
-	TBNZ $1, R4, two162
+	CBZ R4, done174
+	TBNZ $1, R4, two175
 	FMOVS (R1), F0
-	B done163
-two162:
+	B done176
+two175:
 	FMOVD (R1), F0
-	TBZ $0, R4, done163
+	TBZ $0, R4, done176
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done163:
-	TBNZ $1, R4, two164
+done176:
+	TBNZ $1, R4, two177
 	FMOVS (R2), F1
-	B done165
-two164:
+	B done178
+two177:
 	FMOVD (R2), F1
-	TBZ $0, R4, done165
+	TBZ $0, R4, done178
 	ADD $8, R2, R15
 	VLD1 (R15), V1.S[2]
-done165:
+done178:
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x6e3edc00 // fmul v0.4s, v0.4s, v30.4s
 	WORD $0x6e21dc02 // fmul v2.4s, v0.4s, v1.4s
-	TBNZ $1, R4, two166
+	TBNZ $1, R4, two179
 	FMOVS F2, (R0)
-	B done167
-two166:
+	B done180
+two179:
 	FMOVD F2, (R0)
-	TBZ $0, R4, done167
+	TBZ $0, R4, done180
 	ADD $8, R0, R15
 	VST1 V2.S[2], (R15)
-done167:
-done161:
+done180:
+done174:
 	RET
 
 // func scoreNEON(dst, q, keys *float32, dim, panels, rows int)
@@ -2183,16 +2275,16 @@ TEXT ·scoreNEON(SB), NOSPLIT, $0-48
 	MOVD rows+40(FP), R5
 	LSL $2, R3, R6
 	CMP $1, R5
-	BGT many168
+	BGT many181
 	SUBS $2, R4, R4
-	BLT end170
-loop169:
+	BLT end183
+loop182:
 	MOVD R1, R10
 	MOVD R0, R9
 	MOVD R5, R7
 	SUBS $1, R7, R7
-	BLT end172
-loop171:
+	BLT end185
+loop184:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -2213,8 +2305,8 @@ loop171:
 	ADD R6<<4, R2, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
-	BLT end174
-loop173:
+	BLT end187
+loop186:
 	FMOVD.P 8(R10), F31
 	FLDPQ (R13), (F16, F17)
 	FLDPQ 32(R13), (F18, F19)
@@ -2243,12 +2335,12 @@ loop173:
 	ADD $128, R13
 	ADD $128, R14
 	SUBS $2, R8, R8
-	BGE loop173
-end174:
+	BGE loop186
+end187:
 	ADD $2, R8
 	SUBS $1, R8, R8
-	BLT end176
-loop175:
+	BLT end189
+loop188:
 	FMOVS.P 4(R10), F31
 	FLDPQ (R13), (F16, F17)
 	FLDPQ 32(R13), (F18, F19)
@@ -2265,8 +2357,8 @@ loop175:
 	ADD $64, R13
 	ADD $64, R14
 	SUBS $1, R8, R8
-	BGE loop175
-end176:
+	BGE loop188
+end189:
 	ADD $1, R8
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, (R9)
@@ -2286,25 +2378,25 @@ end176:
 	FMOVQ F14, 112(R9)
 	ADD $512, R9
 	SUBS $1, R7, R7
-	BGE loop171
-end172:
+	BGE loop184
+end185:
 	ADD $1, R7
 	ADD $128, R0
 	ADD R6<<5, R2, R2
 	SUBS $2, R4, R4
-	BGE loop169
-end170:
+	BGE loop182
+end183:
 	ADD $2, R4
-many168:
+many181:
 	SUBS $1, R4, R4
-	BLT end178
-loop177:
+	BLT end191
+loop190:
 	MOVD R1, R10
 	MOVD R0, R9
 	MOVD R5, R7
 	SUBS $3, R7, R7
-	BLT end180
-loop179:
+	BLT end193
+loop192:
 	ADD R6, R10, R11
 	ADD R6, R11, R12
 	VMOVI $0, V0.B16
@@ -2335,8 +2427,8 @@ loop179:
 	ADD R6<<4, R2, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
-	BLT end182
-loop181:
+	BLT end195
+loop194:
 	FMOVD.P 8(R10), F31
 	FMOVD.P 8(R11), F30
 	FMOVD.P 8(R12), F29
@@ -2370,12 +2462,12 @@ loop181:
 	WORD $0x4fbd1377 // fmla v23.4s, v27.4s, v29.s[1]
 	ADD $128, R13
 	SUBS $2, R8, R8
-	BGE loop181
-end182:
+	BGE loop194
+end195:
 	ADD $2, R8
 	SUBS $1, R8, R8
-	BLT end184
-loop183:
+	BLT end197
+loop196:
 	FMOVS.P 4(R10), F31
 	FMOVS.P 4(R11), F30
 	FMOVS.P 4(R12), F29
@@ -2395,8 +2487,8 @@ loop183:
 	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
 	ADD $64, R13
 	SUBS $1, R8, R8
-	BGE loop183
-end184:
+	BGE loop196
+end197:
 	ADD $1, R8
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, (R9)
@@ -2425,12 +2517,12 @@ end184:
 	MOVD R12, R10
 	ADD $1536, R9
 	SUBS $3, R7, R7
-	BGE loop179
-end180:
+	BGE loop192
+end193:
 	ADD $3, R7
 	SUBS $2, R7, R7
-	BLT end186
-loop185:
+	BLT end199
+loop198:
 	ADD R6, R10, R11
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
@@ -2452,8 +2544,8 @@ loop185:
 	ADD R6<<4, R2, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
-	BLT end188
-loop187:
+	BLT end201
+loop200:
 	FMOVD.P 8(R10), F31
 	FMOVD.P 8(R11), F30
 	FLDPQ (R13), (F16, F17)
@@ -2478,12 +2570,12 @@ loop187:
 	WORD $0x4fbe126f // fmla v15.4s, v19.4s, v30.s[1]
 	ADD $128, R13
 	SUBS $2, R8, R8
-	BGE loop187
-end188:
+	BGE loop200
+end201:
 	ADD $2, R8
 	SUBS $1, R8, R8
-	BLT end190
-loop189:
+	BLT end203
+loop202:
 	FMOVS.P 4(R10), F31
 	FMOVS.P 4(R11), F30
 	FLDPQ (R13), (F16, F17)
@@ -2498,8 +2590,8 @@ loop189:
 	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
 	ADD $64, R13
 	SUBS $1, R8, R8
-	BGE loop189
-end190:
+	BGE loop202
+end203:
 	ADD $1, R8
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, (R9)
@@ -2520,12 +2612,12 @@ end190:
 	MOVD R11, R10
 	ADD $1024, R9
 	SUBS $2, R7, R7
-	BGE loop185
-end186:
+	BGE loop198
+end199:
 	ADD $2, R7
 	SUBS $1, R7, R7
-	BLT end192
-loop191:
+	BLT end205
+loop204:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -2538,8 +2630,8 @@ loop191:
 	ADD R6<<4, R2, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
-	BLT end194
-loop193:
+	BLT end207
+loop206:
 	FMOVD.P 8(R10), F31
 	FLDPQ (R13), (F8, F9)
 	FLDPQ 32(R13), (F10, F11)
@@ -2555,12 +2647,12 @@ loop193:
 	WORD $0x4fbf1167 // fmla v7.4s, v11.4s, v31.s[1]
 	ADD $128, R13
 	SUBS $2, R8, R8
-	BGE loop193
-end194:
+	BGE loop206
+end207:
 	ADD $2, R8
 	SUBS $1, R8, R8
-	BLT end196
-loop195:
+	BLT end209
+loop208:
 	FMOVS.P 4(R10), F31
 	FLDPQ (R13), (F8, F9)
 	FLDPQ 32(R13), (F10, F11)
@@ -2570,8 +2662,8 @@ loop195:
 	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
 	ADD $64, R13
 	SUBS $1, R8, R8
-	BGE loop195
-end196:
+	BGE loop208
+end209:
 	ADD $1, R8
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
 	FMOVQ F0, (R9)
@@ -2583,14 +2675,14 @@ end196:
 	FMOVQ F6, 48(R9)
 	ADD $512, R9
 	SUBS $1, R7, R7
-	BGE loop191
-end192:
+	BGE loop204
+end205:
 	ADD $1, R7
 	ADD $64, R0
 	ADD R6<<4, R2, R2
 	SUBS $1, R4, R4
-	BGE loop177
-end178:
+	BGE loop190
+end191:
 	ADD $1, R4
 	RET
 
@@ -2611,24 +2703,24 @@ TEXT ·softenNEON(SB), NOSPLIT, $0-48
 	FMOVQ 80(R26), F29
 	FMOVQ 512(R26), F24
 	SUBS $1, R5, R5
-	BLT end198
-loop197:
+	BLT end211
+loop210:
 	FMOVS (R2), F23
 	VDUP V23.S[0], V23.S4
 	VMOV V23.B16, V16.B16
 	MOVD R0, R8
 	MOVD (R1), R6
 	SUBS $4, R6, R6
-	BLT end200
-loop199:
+	BLT end213
+loop212:
 	FMOVQ (R8), F0
 	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
 	ADD $16, R8
 	SUBS $4, R6, R6
-	BGE loop199
-end200:
+	BGE loop212
+end213:
 	ADD $4, R6
-	CBZ R6, done201
+	CBZ R6, done214
 	FMOVQ (R8), F0
 	VMOV V16.B16, V1.B16
 	MOVD $tailNEON<>+16(SB), R15
@@ -2637,7 +2729,7 @@ end200:
 	VBIT V31.B16, V0.B16, V1.B16
 	VMOV V1.B16, V0.B16
 	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
-done201:
+done214:
 	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
 	FMOVS.P F16, 4(R2)
@@ -2682,8 +2774,8 @@ done201:
 	MOVD R0, R8
 	MOVD (R1), R6
 	SUBS $8, R6, R6
-	BLT end203
-loop202:
+	BLT end216
+loop215:
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
@@ -2756,12 +2848,12 @@ loop202:
 	WORD $0x4e28d631 // fadd v17.4s, v17.4s, v8.4s
 	ADD $32, R8
 	SUBS $8, R6, R6
-	BGE loop202
-end203:
+	BGE loop215
+end216:
 	ADD $8, R6
 	SUBS $4, R6, R6
-	BLT end205
-loop204:
+	BLT end218
+loop217:
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
@@ -2799,10 +2891,10 @@ loop204:
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	ADD $16, R8
 	SUBS $4, R6, R6
-	BGE loop204
-end205:
+	BGE loop217
+end218:
 	ADD $4, R6
-	CBZ R6, done206
+	CBZ R6, done219
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	MOVD $tailNEON<>+16(SB), R15
@@ -2846,7 +2938,7 @@ end205:
 	VAND V31.B16, V0.B16, V0.B16
 	FMOVQ F0, (R8)
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
-done206:
+done219:
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
@@ -2857,8 +2949,8 @@ done206:
 	ADD $8, R1
 	ADD $512, R0
 	SUBS $1, R5, R5
-	BGE loop197
-end198:
+	BGE loop210
+end211:
 	ADD $1, R5
 	RET
 
@@ -2873,11 +2965,11 @@ TEXT ·weighNEON(SB), NOSPLIT, $0-56
 	MOVD stride+48(FP), R6
 	LSL $2, R6, R7
 	CMP $1, R5
-	BGT end207
+	BGT end220
 	SUBS $64, R6, R6
-	BLT end209
-loop208:
-	CBZ R3, fresh210
+	BLT end222
+loop221:
+	CBZ R3, fresh223
 	MOVD R0, R8
 	FMOVS (R3), F16
 	FLDPQ (R8), (F0, F1)
@@ -2905,8 +2997,8 @@ loop208:
 	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
 	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
 	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
-	B begin211
-fresh210:
+	B begin224
+fresh223:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -2923,15 +3015,15 @@ fresh210:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-begin211:
+begin224:
 	SUB $2560, R1, R9
 	MOVD R2, R10
 	MOVD ZR, R11
 	MOVD (R4), R12
 	SUBS R11, R12, R12
-	BLE done214
+	BLE done227
 	ADD R12, R11, R11
-tokens213:
+tokens226:
 	FMOVS 2560(R9), F16
 	FLDPQ (R10), (F18, F19)
 	FLDPQ 32(R10), (F20, F21)
@@ -2960,8 +3052,8 @@ tokens213:
 	ADD $4, R9
 	ADD R7, R10
 	SUBS $1, R12, R12
-	BNE tokens213
-done214:
+	BNE tokens226
+done227:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -2971,18 +3063,18 @@ done214:
 	FSTPQ (F10, F11), 160(R8)
 	FSTPQ (F12, F13), 192(R8)
 	FSTPQ (F14, F15), 224(R8)
-end212:
+end225:
 	ADD $256, R0
 	ADD $256, R2
 	SUBS $64, R6, R6
-	BGE loop208
-end209:
+	BGE loop221
+end222:
 	ADD $64, R6
-end207:
+end220:
 	SUBS $16, R6, R6
-	BLT end217
-loop216:
-	CBZ R3, fresh218
+	BLT end230
+loop229:
+	CBZ R3, fresh231
 	MOVD R0, R8
 	FMOVS (R3), F24
 	FLDPQ (R8), (F0, F1)
@@ -2993,7 +3085,7 @@ loop216:
 	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
 	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
 	CMP $1, R5
-	BLE begin219
+	BLE begin232
 	SUB R7, R8, R8
 	FMOVS -4(R3), F24
 	FLDPQ (R8), (F4, F5)
@@ -3004,7 +3096,7 @@ loop216:
 	WORD $0x6e38dcc6 // fmul v6.4s, v6.4s, v24.4s
 	WORD $0x6e38dce7 // fmul v7.4s, v7.4s, v24.4s
 	CMP $2, R5
-	BLE begin219
+	BLE begin232
 	SUB R7, R8, R8
 	FMOVS -8(R3), F24
 	FLDPQ (R8), (F8, F9)
@@ -3015,7 +3107,7 @@ loop216:
 	WORD $0x6e38dd4a // fmul v10.4s, v10.4s, v24.4s
 	WORD $0x6e38dd6b // fmul v11.4s, v11.4s, v24.4s
 	CMP $3, R5
-	BLE begin219
+	BLE begin232
 	SUB R7, R8, R8
 	FMOVS -12(R3), F24
 	FLDPQ (R8), (F12, F13)
@@ -3026,7 +3118,7 @@ loop216:
 	WORD $0x6e38ddce // fmul v14.4s, v14.4s, v24.4s
 	WORD $0x6e38ddef // fmul v15.4s, v15.4s, v24.4s
 	CMP $4, R5
-	BLE begin219
+	BLE begin232
 	SUB R7, R8, R8
 	FMOVS -16(R3), F24
 	FLDPQ (R8), (F16, F17)
@@ -3037,7 +3129,7 @@ loop216:
 	WORD $0x6e38de52 // fmul v18.4s, v18.4s, v24.4s
 	WORD $0x6e38de73 // fmul v19.4s, v19.4s, v24.4s
 	CMP $5, R5
-	BLE begin219
+	BLE begin232
 	SUB R7, R8, R8
 	FMOVS -20(R3), F24
 	FLDPQ (R8), (F20, F21)
@@ -3047,8 +3139,8 @@ loop216:
 	WORD $0x6e38deb5 // fmul v21.4s, v21.4s, v24.4s
 	WORD $0x6e38ded6 // fmul v22.4s, v22.4s, v24.4s
 	WORD $0x6e38def7 // fmul v23.4s, v23.4s, v24.4s
-	B begin219
-fresh218:
+	B begin232
+fresh231:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -3073,17 +3165,17 @@ fresh218:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-begin219:
+begin232:
 	SUB $2560, R1, R9
 	MOVD R2, R10
 	MOVD ZR, R11
 	CMP $5, R5
-	BLE done222
+	BLE done235
 	MOVD -40(R4), R12
 	SUBS R11, R12, R12
-	BLE done222
+	BLE done235
 	ADD R12, R11, R11
-tokens221:
+tokens234:
 	FLDPQ (R10), (F26, F27)
 	FLDPQ 32(R10), (F28, F29)
 	FMOVS 2560(R9), F24
@@ -3119,15 +3211,15 @@ tokens221:
 	ADD $4, R9
 	ADD R7, R10
 	SUBS $1, R12, R12
-	BNE tokens221
-done222:
+	BNE tokens234
+done235:
 	CMP $4, R5
-	BLE done224
+	BLE done237
 	MOVD -32(R4), R12
 	SUBS R11, R12, R12
-	BLE done224
+	BLE done237
 	ADD R12, R11, R11
-tokens223:
+tokens236:
 	FLDPQ (R10), (F26, F27)
 	FLDPQ 32(R10), (F28, F29)
 	FMOVS 2560(R9), F24
@@ -3158,15 +3250,15 @@ tokens223:
 	ADD $4, R9
 	ADD R7, R10
 	SUBS $1, R12, R12
-	BNE tokens223
-done224:
+	BNE tokens236
+done237:
 	CMP $3, R5
-	BLE done226
+	BLE done239
 	MOVD -24(R4), R12
 	SUBS R11, R12, R12
-	BLE done226
+	BLE done239
 	ADD R12, R11, R11
-tokens225:
+tokens238:
 	FLDPQ (R10), (F26, F27)
 	FLDPQ 32(R10), (F28, F29)
 	FMOVS 2560(R9), F24
@@ -3192,15 +3284,15 @@ tokens225:
 	ADD $4, R9
 	ADD R7, R10
 	SUBS $1, R12, R12
-	BNE tokens225
-done226:
+	BNE tokens238
+done239:
 	CMP $2, R5
-	BLE done228
+	BLE done241
 	MOVD -16(R4), R12
 	SUBS R11, R12, R12
-	BLE done228
+	BLE done241
 	ADD R12, R11, R11
-tokens227:
+tokens240:
 	FLDPQ (R10), (F26, F27)
 	FLDPQ 32(R10), (F28, F29)
 	FMOVS 2560(R9), F24
@@ -3221,15 +3313,15 @@ tokens227:
 	ADD $4, R9
 	ADD R7, R10
 	SUBS $1, R12, R12
-	BNE tokens227
-done228:
+	BNE tokens240
+done241:
 	CMP $1, R5
-	BLE done230
+	BLE done243
 	MOVD -8(R4), R12
 	SUBS R11, R12, R12
-	BLE done230
+	BLE done243
 	ADD R12, R11, R11
-tokens229:
+tokens242:
 	FLDPQ (R10), (F26, F27)
 	FLDPQ 32(R10), (F28, F29)
 	FMOVS 2560(R9), F24
@@ -3245,13 +3337,13 @@ tokens229:
 	ADD $4, R9
 	ADD R7, R10
 	SUBS $1, R12, R12
-	BNE tokens229
-done230:
+	BNE tokens242
+done243:
 	MOVD (R4), R12
 	SUBS R11, R12, R12
-	BLE done232
+	BLE done245
 	ADD R12, R11, R11
-tokens231:
+tokens244:
 	FLDPQ (R10), (F26, F27)
 	FLDPQ 32(R10), (F28, F29)
 	FMOVS 2560(R9), F24
@@ -3262,44 +3354,44 @@ tokens231:
 	ADD $4, R9
 	ADD R7, R10
 	SUBS $1, R12, R12
-	BNE tokens231
-done232:
+	BNE tokens244
+done245:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
 	CMP $1, R5
-	BLE end220
+	BLE end233
 	SUB R7, R8, R8
 	FSTPQ (F4, F5), (R8)
 	FSTPQ (F6, F7), 32(R8)
 	CMP $2, R5
-	BLE end220
+	BLE end233
 	SUB R7, R8, R8
 	FSTPQ (F8, F9), (R8)
 	FSTPQ (F10, F11), 32(R8)
 	CMP $3, R5
-	BLE end220
+	BLE end233
 	SUB R7, R8, R8
 	FSTPQ (F12, F13), (R8)
 	FSTPQ (F14, F15), 32(R8)
 	CMP $4, R5
-	BLE end220
+	BLE end233
 	SUB R7, R8, R8
 	FSTPQ (F16, F17), (R8)
 	FSTPQ (F18, F19), 32(R8)
 	CMP $5, R5
-	BLE end220
+	BLE end233
 	SUB R7, R8, R8
 	FSTPQ (F20, F21), (R8)
 	FSTPQ (F22, F23), 32(R8)
-end220:
+end233:
 	ADD $64, R0
 	ADD $64, R2
 	SUBS $16, R6, R6
-	BGE loop216
-end217:
+	BGE loop229
+end230:
 	ADD $16, R6
-end215:
+end228:
 	RET
 
 // func rotateHalvesNEON(a, b, cos, sin *float32, n int)
@@ -3310,8 +3402,8 @@ TEXT ·rotateHalvesNEON(SB), NOSPLIT, $0-40
 	MOVD sin+24(FP), R3
 	MOVD n+32(FP), R4
 	SUBS $8, R4, R4
-	BLT end234
-loop233:
+	BLT end247
+loop246:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	FMOVQ (R2), F2
@@ -3337,12 +3429,12 @@ loop233:
 	ADD $32, R2
 	ADD $32, R3
 	SUBS $8, R4, R4
-	BGE loop233
-end234:
+	BGE loop246
+end247:
 	ADD $8, R4
 	SUBS $4, R4, R4
-	BLT end236
-loop235:
+	BLT end249
+loop248:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	FMOVQ (R2), F2
@@ -3358,69 +3450,69 @@ loop235:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop235
-end236:
+	BGE loop248
+end249:
 	ADD $4, R4
-	CBZ R4, done237
-	TBNZ $1, R4, two238
+	CBZ R4, done250
+	TBNZ $1, R4, two251
 	FMOVS (R0), F0
-	B done239
-two238:
+	B done252
+two251:
 	FMOVD (R0), F0
-	TBZ $0, R4, done239
+	TBZ $0, R4, done252
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done239:
-	TBNZ $1, R4, two240
+done252:
+	TBNZ $1, R4, two253
 	FMOVS (R1), F1
-	B done241
-two240:
+	B done254
+two253:
 	FMOVD (R1), F1
-	TBZ $0, R4, done241
+	TBZ $0, R4, done254
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done241:
-	TBNZ $1, R4, two242
+done254:
+	TBNZ $1, R4, two255
 	FMOVS (R2), F2
-	B done243
-two242:
+	B done256
+two255:
 	FMOVD (R2), F2
-	TBZ $0, R4, done243
+	TBZ $0, R4, done256
 	ADD $8, R2, R15
 	VLD1 (R15), V2.S[2]
-done243:
-	TBNZ $1, R4, two244
+done256:
+	TBNZ $1, R4, two257
 	FMOVS (R3), F3
-	B done245
-two244:
+	B done258
+two257:
 	FMOVD (R3), F3
-	TBZ $0, R4, done245
+	TBZ $0, R4, done258
 	ADD $8, R3, R15
 	VLD1 (R15), V3.S[2]
-done245:
+done258:
 	WORD $0x6e22dc04 // fmul v4.4s, v0.4s, v2.4s
 	VFMLS V3.S4, V1.S4, V4.S4
 	WORD $0x6e22dc25 // fmul v5.4s, v1.4s, v2.4s
 	VFMLA V3.S4, V0.S4, V5.S4
-	TBNZ $1, R4, two246
+	TBNZ $1, R4, two259
 	FMOVS F4, (R0)
-	B done247
-two246:
+	B done260
+two259:
 	FMOVD F4, (R0)
-	TBZ $0, R4, done247
+	TBZ $0, R4, done260
 	ADD $8, R0, R15
 	VST1 V4.S[2], (R15)
-done247:
-	TBNZ $1, R4, two248
+done260:
+	TBNZ $1, R4, two261
 	FMOVS F5, (R1)
-	B done249
-two248:
+	B done262
+two261:
 	FMOVD F5, (R1)
-	TBZ $0, R4, done249
+	TBZ $0, R4, done262
 	ADD $8, R1, R15
 	VST1 V5.S[2], (R15)
-done249:
-done237:
+done262:
+done250:
 	RET
 
 // func rotatePairsNEON(x, cos, sin *float32, n int)
@@ -3430,8 +3522,8 @@ TEXT ·rotatePairsNEON(SB), NOSPLIT, $0-32
 	MOVD sin+16(FP), R2
 	MOVD n+24(FP), R3
 	SUBS $4, R3, R3
-	BLT end251
-loop250:
+	BLT end264
+loop263:
 	VLD2 (R0), [V0.S4, V1.S4]
 	FMOVQ.P 16(R1), F2
 	FMOVQ.P 16(R2), F3
@@ -3441,12 +3533,12 @@ loop250:
 	VFMLA V3.S4, V0.S4, V5.S4
 	VST2.P [V4.S4, V5.S4], 32(R0)
 	SUBS $4, R3, R3
-	BGE loop250
-end251:
+	BGE loop263
+end264:
 	ADD $4, R3
 	SUBS $1, R3, R3
-	BLT end253
-loop252:
+	BLT end266
+loop265:
 	FMOVS (R0), F0
 	FMOVS 4(R0), F1
 	FMOVS.P 4(R1), F2
@@ -3459,8 +3551,8 @@ loop252:
 	FMOVS F5, 4(R0)
 	ADD $8, R0
 	SUBS $1, R3, R3
-	BGE loop252
-end253:
+	BGE loop265
+end266:
 	ADD $1, R3
 	RET
 
@@ -3479,8 +3571,8 @@ TEXT ·geluBackwardNEON(SB), NOSPLIT, $0-24
 	FMOVQ 192(R26), F22
 	FMOVQ 208(R26), F23
 	SUBS $8, R2, R2
-	BLT end255
-loop254:
+	BLT end268
+loop267:
 	FMOVQ (R1), F0
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
@@ -3582,12 +3674,12 @@ loop254:
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2, R2
-	BGE loop254
-end255:
+	BGE loop267
+end268:
 	ADD $8, R2
 	SUBS $4, R2, R2
-	BLT end257
-loop256:
+	BLT end270
+loop269:
 	FMOVQ (R1), F0
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
@@ -3640,19 +3732,19 @@ loop256:
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop256
-end257:
+	BGE loop269
+end270:
 	ADD $4, R2
-	CBZ R2, done258
-	TBNZ $1, R2, two259
+	CBZ R2, done271
+	TBNZ $1, R2, two272
 	FMOVS (R1), F0
-	B done260
-two259:
+	B done273
+two272:
 	FMOVD (R1), F0
-	TBZ $0, R2, done260
+	TBZ $0, R2, done273
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done260:
+done273:
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
 	VMOV V0.B16, V3.B16
@@ -3698,26 +3790,26 @@ done260:
 	VMOV V29.B16, V5.B16
 	VFMLA V4.S4, V3.S4, V5.S4
 	WORD $0x6e22dca5 // fmul v5.4s, v5.4s, v2.4s
-	TBNZ $1, R2, two261
+	TBNZ $1, R2, two274
 	FMOVS (R0), F1
-	B done262
-two261:
+	B done275
+two274:
 	FMOVD (R0), F1
-	TBZ $0, R2, done262
+	TBZ $0, R2, done275
 	ADD $8, R0, R15
 	VLD1 (R15), V1.S[2]
-done262:
+done275:
 	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
-	TBNZ $1, R2, two263
+	TBNZ $1, R2, two276
 	FMOVS F1, (R0)
-	B done264
-two263:
+	B done277
+two276:
 	FMOVD F1, (R0)
-	TBZ $0, R2, done264
+	TBZ $0, R2, done277
 	ADD $8, R0, R15
 	VST1 V1.S[2], (R15)
-done264:
-done258:
+done277:
+done271:
 	RET
 
 // func softmaxBackwardNEON(dp, p *float32, n int, inner, scale float32)
@@ -3730,8 +3822,8 @@ TEXT ·softmaxBackwardNEON(SB), NOSPLIT, $0-32
 	FMOVS scale+28(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R2, R2
-	BLT end266
-loop265:
+	BLT end279
+loop278:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -3759,12 +3851,12 @@ loop265:
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2, R2
-	BGE loop265
-end266:
+	BGE loop278
+end279:
 	ADD $16, R2
 	SUBS $4, R2, R2
-	BLT end268
-loop267:
+	BLT end281
+loop280:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -3774,41 +3866,41 @@ loop267:
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop267
-end268:
+	BGE loop280
+end281:
 	ADD $4, R2
-	CBZ R2, done269
-	TBNZ $1, R2, two270
+	CBZ R2, done282
+	TBNZ $1, R2, two283
 	FMOVS (R0), F0
-	B done271
-two270:
+	B done284
+two283:
 	FMOVD (R0), F0
-	TBZ $0, R2, done271
+	TBZ $0, R2, done284
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done271:
-	TBNZ $1, R2, two272
+done284:
+	TBNZ $1, R2, two285
 	FMOVS (R1), F1
-	B done273
-two272:
+	B done286
+two285:
 	FMOVD (R1), F1
-	TBZ $0, R2, done273
+	TBZ $0, R2, done286
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done273:
+done286:
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	TBNZ $1, R2, two274
+	TBNZ $1, R2, two287
 	FMOVS F0, (R0)
-	B done275
-two274:
+	B done288
+two287:
 	FMOVD F0, (R0)
-	TBZ $0, R2, done275
+	TBZ $0, R2, done288
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done275:
-done269:
+done288:
+done282:
 	RET
 
 // func normSumsNEON(dweight, dbias, dy, x, weight *float32, n int, mean, scale float32) (a, b float32)
@@ -3828,8 +3920,8 @@ TEXT ·normSumsNEON(SB), NOSPLIT, $0-64
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R5, R5
-	BLT end277
-loop276:
+	BLT end290
+loop289:
 	FMOVQ (R2), F0
 	FMOVQ (R3), F1
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
@@ -3864,12 +3956,12 @@ loop276:
 	ADD $32, R3
 	ADD $32, R4
 	SUBS $8, R5, R5
-	BGE loop276
-end277:
+	BGE loop289
+end290:
 	ADD $8, R5
 	SUBS $4, R5, R5
-	BLT end279
-loop278:
+	BLT end292
+loop291:
 	FMOVQ (R2), F0
 	FMOVQ (R3), F1
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
@@ -3890,81 +3982,81 @@ loop278:
 	ADD $16, R3
 	ADD $16, R4
 	SUBS $4, R5, R5
-	BGE loop278
-end279:
+	BGE loop291
+end292:
 	ADD $4, R5
-	CBZ R5, done280
-	TBNZ $1, R5, two281
+	CBZ R5, done293
+	TBNZ $1, R5, two294
 	FMOVS (R2), F0
-	B done282
-two281:
+	B done295
+two294:
 	FMOVD (R2), F0
-	TBZ $0, R5, done282
+	TBZ $0, R5, done295
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done282:
-	TBNZ $1, R5, two283
+done295:
+	TBNZ $1, R5, two296
 	FMOVS (R3), F1
-	B done284
-two283:
+	B done297
+two296:
 	FMOVD (R3), F1
-	TBZ $0, R5, done284
+	TBZ $0, R5, done297
 	ADD $8, R3, R15
 	VLD1 (R15), V1.S[2]
-done284:
+done297:
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
 	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
-	TBNZ $1, R5, two285
+	TBNZ $1, R5, two298
 	FMOVS (R0), F2
-	B done286
-two285:
+	B done299
+two298:
 	FMOVD (R0), F2
-	TBZ $0, R5, done286
+	TBZ $0, R5, done299
 	ADD $8, R0, R15
 	VLD1 (R15), V2.S[2]
-done286:
+done299:
 	VFMLA V1.S4, V0.S4, V2.S4
-	TBNZ $1, R5, two287
+	TBNZ $1, R5, two300
 	FMOVS F2, (R0)
-	B done288
-two287:
+	B done301
+two300:
 	FMOVD F2, (R0)
-	TBZ $0, R5, done288
+	TBZ $0, R5, done301
 	ADD $8, R0, R15
 	VST1 V2.S[2], (R15)
-done288:
-	TBNZ $1, R5, two289
+done301:
+	TBNZ $1, R5, two302
 	FMOVS (R1), F2
-	B done290
-two289:
+	B done303
+two302:
 	FMOVD (R1), F2
-	TBZ $0, R5, done290
+	TBZ $0, R5, done303
 	ADD $8, R1, R15
 	VLD1 (R15), V2.S[2]
-done290:
+done303:
 	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
-	TBNZ $1, R5, two291
+	TBNZ $1, R5, two304
 	FMOVS F2, (R1)
-	B done292
-two291:
+	B done305
+two304:
 	FMOVD F2, (R1)
-	TBZ $0, R5, done292
+	TBZ $0, R5, done305
 	ADD $8, R1, R15
 	VST1 V2.S[2], (R15)
-done292:
-	TBNZ $1, R5, two293
+done305:
+	TBNZ $1, R5, two306
 	FMOVS (R4), F2
-	B done294
-two293:
+	B done307
+two306:
 	FMOVD (R4), F2
-	TBZ $0, R5, done294
+	TBZ $0, R5, done307
 	ADD $8, R4, R15
 	VLD1 (R15), V2.S[2]
-done294:
+done307:
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
 	WORD $0x4e22d610 // fadd v16.4s, v16.4s, v2.4s
 	VFMLA V1.S4, V2.S4, V18.S4
-done280:
+done293:
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
@@ -3991,8 +4083,8 @@ TEXT ·normBackwardNEON(SB), NOSPLIT, $0-56
 	FMOVS b+52(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R4, R4
-	BLT end296
-loop295:
+	BLT end309
+loop308:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
@@ -4042,12 +4134,12 @@ loop295:
 	ADD $64, R2
 	ADD $64, R3
 	SUBS $16, R4, R4
-	BGE loop295
-end296:
+	BGE loop308
+end309:
 	ADD $16, R4
 	SUBS $4, R4, R4
-	BLT end298
-loop297:
+	BLT end311
+loop310:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
@@ -4064,62 +4156,62 @@ loop297:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop297
-end298:
+	BGE loop310
+end311:
 	ADD $4, R4
-	CBZ R4, done299
-	TBNZ $1, R4, two300
+	CBZ R4, done312
+	TBNZ $1, R4, two313
 	FMOVS (R1), F0
-	B done301
-two300:
+	B done314
+two313:
 	FMOVD (R1), F0
-	TBZ $0, R4, done301
+	TBZ $0, R4, done314
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done301:
-	TBNZ $1, R4, two302
+done314:
+	TBNZ $1, R4, two315
 	FMOVS (R2), F1
-	B done303
-two302:
+	B done316
+two315:
 	FMOVD (R2), F1
-	TBZ $0, R4, done303
+	TBZ $0, R4, done316
 	ADD $8, R2, R15
 	VLD1 (R15), V1.S[2]
-done303:
-	TBNZ $1, R4, two304
+done316:
+	TBNZ $1, R4, two317
 	FMOVS (R3), F2
-	B done305
-two304:
+	B done318
+two317:
 	FMOVD (R3), F2
-	TBZ $0, R4, done305
+	TBZ $0, R4, done318
 	ADD $8, R3, R15
 	VLD1 (R15), V2.S[2]
-done305:
-	TBNZ $1, R4, two306
+done318:
+	TBNZ $1, R4, two319
 	FMOVS (R0), F3
-	B done307
-two306:
+	B done320
+two319:
 	FMOVD (R0), F3
-	TBZ $0, R4, done307
+	TBZ $0, R4, done320
 	ADD $8, R0, R15
 	VLD1 (R15), V3.S[2]
-done307:
+done320:
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x4ebbd421 // fsub v1.4s, v1.4s, v27.4s
 	WORD $0x6e3cdc21 // fmul v1.4s, v1.4s, v28.4s
 	VFMLS V30.S4, V1.S4, V0.S4
 	VFMLA V28.S4, V0.S4, V3.S4
-	TBNZ $1, R4, two308
+	TBNZ $1, R4, two321
 	FMOVS F3, (R0)
-	B done309
-two308:
+	B done322
+two321:
 	FMOVD F3, (R0)
-	TBZ $0, R4, done309
+	TBZ $0, R4, done322
 	ADD $8, R0, R15
 	VST1 V3.S[2], (R15)
-done309:
-done299:
+done322:
+done312:
 	RET
 
 // func adamNEON(p, m, v, grad *float32, n int, gradScale, beta1, beta2, step, eps, root, decay float32)
@@ -4144,8 +4236,8 @@ TEXT ·adamNEON(SB), NOSPLIT, $0-68
 	FMOVS decay+64(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $8, R4, R4
-	BLT end311
-loop310:
+	BLT end324
+loop323:
 	FMOVQ (R3), F0
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	FMOVQ (R1), F3
@@ -4193,12 +4285,12 @@ loop310:
 	ADD $32, R2
 	ADD $32, R3
 	SUBS $8, R4, R4
-	BGE loop310
-end311:
+	BGE loop323
+end324:
 	ADD $8, R4
 	SUBS $4, R4, R4
-	BLT end313
-loop312:
+	BLT end326
+loop325:
 	FMOVQ (R3), F0
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	FMOVQ (R1), F3
@@ -4225,88 +4317,88 @@ loop312:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop312
-end313:
+	BGE loop325
+end326:
 	ADD $4, R4
-	CBZ R4, done314
-	TBNZ $1, R4, two315
+	CBZ R4, done327
+	TBNZ $1, R4, two328
 	FMOVS (R3), F0
-	B done316
-two315:
+	B done329
+two328:
 	FMOVD (R3), F0
-	TBZ $0, R4, done316
+	TBZ $0, R4, done329
 	ADD $8, R3, R15
 	VLD1 (R15), V0.S[2]
-done316:
+done329:
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	TBNZ $1, R4, two317
+	TBNZ $1, R4, two330
 	FMOVS (R1), F3
-	B done318
-two317:
+	B done331
+two330:
 	FMOVD (R1), F3
-	TBZ $0, R4, done318
+	TBZ $0, R4, done331
 	ADD $8, R1, R15
 	VLD1 (R15), V3.S[2]
-done318:
+done331:
 	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
 	VMOV V0.B16, V1.B16
 	VFMLA V25.S4, V3.S4, V1.S4
-	TBNZ $1, R4, two319
+	TBNZ $1, R4, two332
 	FMOVS F1, (R1)
-	B done320
-two319:
+	B done333
+two332:
 	FMOVD F1, (R1)
-	TBZ $0, R4, done320
+	TBZ $0, R4, done333
 	ADD $8, R1, R15
 	VST1 V1.S[2], (R15)
-done320:
+done333:
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	TBNZ $1, R4, two321
+	TBNZ $1, R4, two334
 	FMOVS (R2), F3
-	B done322
-two321:
+	B done335
+two334:
 	FMOVD (R2), F3
-	TBZ $0, R4, done322
+	TBZ $0, R4, done335
 	ADD $8, R2, R15
 	VLD1 (R15), V3.S[2]
-done322:
+done335:
 	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
 	VMOV V0.B16, V2.B16
 	VFMLA V26.S4, V3.S4, V2.S4
-	TBNZ $1, R4, two323
+	TBNZ $1, R4, two336
 	FMOVS F2, (R2)
-	B done324
-two323:
+	B done337
+two336:
 	FMOVD F2, (R2)
-	TBZ $0, R4, done324
+	TBZ $0, R4, done337
 	ADD $8, R2, R15
 	VST1 V2.S[2], (R15)
-done324:
+done337:
 	WORD $0x6ea1f842 // fsqrt v2.4s, v2.4s
 	VMOV V28.B16, V3.B16
 	VFMLA V29.S4, V2.S4, V3.S4
 	WORD $0x6e23fc21 // fdiv v1.4s, v1.4s, v3.4s
-	TBNZ $1, R4, two325
+	TBNZ $1, R4, two338
 	FMOVS (R0), F3
-	B done326
-two325:
+	B done339
+two338:
 	FMOVD (R0), F3
-	TBZ $0, R4, done326
+	TBZ $0, R4, done339
 	ADD $8, R0, R15
 	VLD1 (R15), V3.S[2]
-done326:
+done339:
 	VFMLS V30.S4, V3.S4, V3.S4
 	VFMLS V27.S4, V1.S4, V3.S4
-	TBNZ $1, R4, two327
+	TBNZ $1, R4, two340
 	FMOVS F3, (R0)
-	B done328
-two327:
+	B done341
+two340:
 	FMOVD F3, (R0)
-	TBZ $0, R4, done328
+	TBZ $0, R4, done341
 	ADD $8, R0, R15
 	VST1 V3.S[2], (R15)
-done328:
-done314:
+done341:
+done327:
 	RET
 
 // func gemmNEON(c *float32, ldc int, a, w *float32, k, rows, accumulate int)
@@ -4342,18 +4434,18 @@ TEXT ·gemmNEON(SB), NOSPLIT, $0-56
 	CMP $2, R5
 	BEQ rows2
 	MOVD $1, R7
-pass329:
+pass342:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh332
+	CBZ R6, fresh345
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
 	FLDPQ 64(R8), (F4, F5)
 	FLDPQ 96(R8), (F6, F7)
-	B start331
-fresh332:
+	B start344
+fresh345:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4362,9 +4454,9 @@ fresh332:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start331:
-	CBZ R11, end333
-loop330:
+start344:
+	CBZ R11, end346
+loop343:
 	FMOVS (R9), F8
 	FLDPQ (R10), (F9, F10)
 	FLDPQ 32(R10), (F11, F12)
@@ -4381,8 +4473,8 @@ loop330:
 	ADD $4, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop330
-end333:
+	BNE loop343
+end346:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4391,15 +4483,15 @@ end333:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass329
+	BNE pass342
 	RET
 rows2:
 	MOVD $1, R7
-pass334:
+pass347:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh337
+	CBZ R6, fresh350
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4410,8 +4502,8 @@ pass334:
 	FLDPQ 32(R8), (F10, F11)
 	FLDPQ 64(R8), (F12, F13)
 	FLDPQ 96(R8), (F14, F15)
-	B start336
-fresh337:
+	B start349
+fresh350:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4428,9 +4520,9 @@ fresh337:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start336:
-	CBZ R11, end338
-loop335:
+start349:
+	CBZ R11, end351
+loop348:
 	FMOVD (R9), F16
 	FLDPQ (R10), (F17, F18)
 	FLDPQ 32(R10), (F19, F20)
@@ -4455,8 +4547,8 @@ loop335:
 	ADD $8, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop335
-end338:
+	BNE loop348
+end351:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4470,15 +4562,15 @@ end338:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass334
+	BNE pass347
 	RET
 rows3:
 	MOVD $1, R7
-pass339:
+pass352:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh342
+	CBZ R6, fresh355
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4494,8 +4586,8 @@ pass339:
 	FLDPQ 32(R8), (F18, F19)
 	FLDPQ 64(R8), (F20, F21)
 	FLDPQ 96(R8), (F22, F23)
-	B start341
-fresh342:
+	B start354
+fresh355:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4520,9 +4612,9 @@ fresh342:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start341:
-	CBZ R11, end343
-loop340:
+start354:
+	CBZ R11, end356
+loop353:
 	FMOVD (R9), F24
 	FMOVS 8(R9), F25
 	FLDPQ (R10), (F26, F27)
@@ -4556,8 +4648,8 @@ loop340:
 	ADD $12, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop340
-end343:
+	BNE loop353
+end356:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4576,15 +4668,15 @@ end343:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass339
+	BNE pass352
 	RET
 rows4:
 	MOVD $2, R7
-pass344:
+pass357:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh347
+	CBZ R6, fresh360
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4597,8 +4689,8 @@ pass344:
 	ADD R1, R8
 	FLDPQ (R8), (F12, F13)
 	FLDPQ 32(R8), (F14, F15)
-	B start346
-fresh347:
+	B start359
+fresh360:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4615,9 +4707,9 @@ fresh347:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start346:
-	CBZ R11, end348
-loop345:
+start359:
+	CBZ R11, end361
+loop358:
 	FMOVQ (R9), F16
 	FLDPQ (R10), (F17, F18)
 	FLDPQ 32(R10), (F19, F20)
@@ -4640,8 +4732,8 @@ loop345:
 	ADD $16, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop345
-end348:
+	BNE loop358
+end361:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4657,15 +4749,15 @@ end348:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass344
+	BNE pass357
 	RET
 rows5:
 	MOVD $2, R7
-pass349:
+pass362:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh352
+	CBZ R6, fresh365
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4681,8 +4773,8 @@ pass349:
 	ADD R1, R8
 	FLDPQ (R8), (F16, F17)
 	FLDPQ 32(R8), (F18, F19)
-	B start351
-fresh352:
+	B start364
+fresh365:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4703,9 +4795,9 @@ fresh352:
 	VMOVI $0, V17.B16
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
-start351:
-	CBZ R11, end353
-loop350:
+start364:
+	CBZ R11, end366
+loop363:
 	FMOVQ (R9), F20
 	FMOVQ 4(R9), F21
 	FLDPQ (R10), (F22, F23)
@@ -4733,8 +4825,8 @@ loop350:
 	ADD $20, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop350
-end353:
+	BNE loop363
+end366:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4753,15 +4845,15 @@ end353:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass349
+	BNE pass362
 	RET
 rows6:
 	MOVD $2, R7
-pass354:
+pass367:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh357
+	CBZ R6, fresh370
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4780,8 +4872,8 @@ pass354:
 	ADD R1, R8
 	FLDPQ (R8), (F20, F21)
 	FLDPQ 32(R8), (F22, F23)
-	B start356
-fresh357:
+	B start369
+fresh370:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4806,9 +4898,9 @@ fresh357:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start356:
-	CBZ R11, end358
-loop355:
+start369:
+	CBZ R11, end371
+loop368:
 	FMOVQ (R9), F24
 	FMOVQ 8(R9), F25
 	FLDPQ (R10), (F26, F27)
@@ -4840,8 +4932,8 @@ loop355:
 	ADD $24, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop355
-end358:
+	BNE loop368
+end371:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4863,15 +4955,15 @@ end358:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass354
+	BNE pass367
 	RET
 rows7:
 	MOVD $2, R7
-pass359:
+pass372:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh362
+	CBZ R6, fresh375
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4893,8 +4985,8 @@ pass359:
 	ADD R1, R8
 	FLDPQ (R8), (F24, F25)
 	FLDPQ 32(R8), (F26, F27)
-	B start361
-fresh362:
+	B start374
+fresh375:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4923,9 +5015,9 @@ fresh362:
 	VMOVI $0, V25.B16
 	VMOVI $0, V26.B16
 	VMOVI $0, V27.B16
-start361:
-	CBZ R11, end363
-loop360:
+start374:
+	CBZ R11, end376
+loop373:
 	FMOVQ (R9), F28
 	FMOVQ 12(R9), F29
 	FLDPQ (R10), (F30, F31)
@@ -4961,8 +5053,8 @@ loop360:
 	ADD $28, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop360
-end363:
+	BNE loop373
+end376:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4987,15 +5079,15 @@ end363:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass359
+	BNE pass372
 	RET
 rows8:
 	MOVD $4, R7
-pass364:
+pass377:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh367
+	CBZ R6, fresh380
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5012,8 +5104,8 @@ pass364:
 	FLDPQ (R8), (F12, F13)
 	ADD R1, R8
 	FLDPQ (R8), (F14, F15)
-	B start366
-fresh367:
+	B start379
+fresh380:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5030,9 +5122,9 @@ fresh367:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start366:
-	CBZ R11, end368
-loop365:
+start379:
+	CBZ R11, end381
+loop378:
 	FMOVQ (R9), F16
 	FMOVQ 16(R9), F17
 	FLDPQ (R10), (F18, F19)
@@ -5055,8 +5147,8 @@ loop365:
 	ADD $32, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop365
-end368:
+	BNE loop378
+end381:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5076,15 +5168,15 @@ end368:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass364
+	BNE pass377
 	RET
 rows9:
 	MOVD $4, R7
-pass369:
+pass382:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh372
+	CBZ R6, fresh385
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5103,8 +5195,8 @@ pass369:
 	FLDPQ (R8), (F14, F15)
 	ADD R1, R8
 	FLDPQ (R8), (F16, F17)
-	B start371
-fresh372:
+	B start384
+fresh385:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5123,9 +5215,9 @@ fresh372:
 	VMOVI $0, V15.B16
 	VMOVI $0, V16.B16
 	VMOVI $0, V17.B16
-start371:
-	CBZ R11, end373
-loop370:
+start384:
+	CBZ R11, end386
+loop383:
 	FMOVQ (R9), F18
 	FMOVQ 16(R9), F19
 	FMOVQ 20(R9), F20
@@ -5151,8 +5243,8 @@ loop370:
 	ADD $36, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop370
-end373:
+	BNE loop383
+end386:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5174,15 +5266,15 @@ end373:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass369
+	BNE pass382
 	RET
 rows10:
 	MOVD $4, R7
-pass374:
+pass387:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh377
+	CBZ R6, fresh390
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5203,8 +5295,8 @@ pass374:
 	FLDPQ (R8), (F16, F17)
 	ADD R1, R8
 	FLDPQ (R8), (F18, F19)
-	B start376
-fresh377:
+	B start389
+fresh390:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5225,9 +5317,9 @@ fresh377:
 	VMOVI $0, V17.B16
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
-start376:
-	CBZ R11, end378
-loop375:
+start389:
+	CBZ R11, end391
+loop388:
 	FMOVQ (R9), F20
 	FMOVQ 16(R9), F21
 	FMOVQ 24(R9), F22
@@ -5255,8 +5347,8 @@ loop375:
 	ADD $40, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop375
-end378:
+	BNE loop388
+end391:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5280,15 +5372,15 @@ end378:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass374
+	BNE pass387
 	RET
 rows11:
 	MOVD $4, R7
-pass379:
+pass392:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh382
+	CBZ R6, fresh395
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5311,8 +5403,8 @@ pass379:
 	FLDPQ (R8), (F18, F19)
 	ADD R1, R8
 	FLDPQ (R8), (F20, F21)
-	B start381
-fresh382:
+	B start394
+fresh395:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5335,9 +5427,9 @@ fresh382:
 	VMOVI $0, V19.B16
 	VMOVI $0, V20.B16
 	VMOVI $0, V21.B16
-start381:
-	CBZ R11, end383
-loop380:
+start394:
+	CBZ R11, end396
+loop393:
 	FMOVQ (R9), F22
 	FMOVQ 16(R9), F23
 	FMOVQ 28(R9), F24
@@ -5367,8 +5459,8 @@ loop380:
 	ADD $44, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop380
-end383:
+	BNE loop393
+end396:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5394,15 +5486,15 @@ end383:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass379
+	BNE pass392
 	RET
 rows12:
 	MOVD $4, R7
-pass384:
+pass397:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh387
+	CBZ R6, fresh400
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5427,8 +5519,8 @@ pass384:
 	FLDPQ (R8), (F20, F21)
 	ADD R1, R8
 	FLDPQ (R8), (F22, F23)
-	B start386
-fresh387:
+	B start399
+fresh400:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5453,9 +5545,9 @@ fresh387:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start386:
-	CBZ R11, end388
-loop385:
+start399:
+	CBZ R11, end401
+loop398:
 	FMOVQ (R9), F24
 	FMOVQ 16(R9), F25
 	FMOVQ 32(R9), F26
@@ -5487,8 +5579,8 @@ loop385:
 	ADD $48, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop385
-end388:
+	BNE loop398
+end401:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5516,7 +5608,7 @@ end388:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass384
+	BNE pass397
 	RET
 
 // func gemvNEON(dst, x, w *float32, k, panels int)
@@ -5528,8 +5620,8 @@ TEXT ·gemvNEON(SB), NOSPLIT, $0-40
 	MOVD panels+32(FP), R4
 	LSL $7, R3, R5
 	SUBS $2, R4, R4
-	BLT end390
-loop389:
+	BLT end403
+loop402:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5550,8 +5642,8 @@ loop389:
 	MOVD R3, R7
 	ADD R5, R2, R8
 	SUBS $4, R7, R7
-	BLT end392
-loop391:
+	BLT end405
+loop404:
 	FMOVQ.P 16(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5652,12 +5744,12 @@ loop391:
 	ADD $512, R2
 	ADD $512, R8
 	SUBS $4, R7, R7
-	BGE loop391
-end392:
+	BGE loop404
+end405:
 	ADD $4, R7
 	SUBS $1, R7, R7
-	BLT end394
-loop393:
+	BLT end407
+loop406:
 	FMOVS.P 4(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5686,8 +5778,8 @@ loop393:
 	ADD $128, R2
 	ADD $128, R8
 	SUBS $1, R7, R7
-	BGE loop393
-end394:
+	BGE loop406
+end407:
 	ADD $1, R7
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
@@ -5700,12 +5792,12 @@ end394:
 	ADD $256, R0
 	MOVD R8, R2
 	SUBS $2, R4, R4
-	BGE loop389
-end390:
+	BGE loop402
+end403:
 	ADD $2, R4
 	SUBS $1, R4, R4
-	BLT end396
-loop395:
+	BLT end409
+loop408:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5717,8 +5809,8 @@ loop395:
 	MOVD R1, R6
 	MOVD R3, R7
 	SUBS $4, R7, R7
-	BLT end398
-loop397:
+	BLT end411
+loop410:
 	FMOVQ.P 16(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5770,12 +5862,12 @@ loop397:
 	WORD $0x4fb01b67 // fmla v7.4s, v27.4s, v16.s[3]
 	ADD $512, R2
 	SUBS $4, R7, R7
-	BGE loop397
-end398:
+	BGE loop410
+end411:
 	ADD $4, R7
 	SUBS $1, R7, R7
-	BLT end400
-loop399:
+	BLT end413
+loop412:
 	FMOVS.P 4(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5791,8 +5883,8 @@ loop399:
 	WORD $0x4f901367 // fmla v7.4s, v27.4s, v16.s[0]
 	ADD $128, R2
 	SUBS $1, R7, R7
-	BGE loop399
-end400:
+	BGE loop412
+end413:
 	ADD $1, R7
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
@@ -5800,8 +5892,8 @@ end400:
 	FSTPQ (F6, F7), 96(R0)
 	ADD $128, R0
 	SUBS $1, R4, R4
-	BGE loop395
-end396:
+	BGE loop408
+end409:
 	ADD $1, R4
 	RET
 
@@ -5817,14 +5909,14 @@ TEXT ·transposeNEON(SB), NOSPLIT, $0-48
 	LSL $2, R3
 	LSL $2, R4
 	CMP $12, R5
-	BGT groups401
+	BGT groups414
 	CMP $8, R5
-	BGT groups402
+	BGT groups415
 	CMP $4, R5
-	BGT groups403
+	BGT groups416
 	SUBS $1, R4, R4
-	BLT end405
-loop404:
+	BLT end418
+loop417:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -5858,14 +5950,14 @@ loop404:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop404
-end405:
+	BGE loop417
+end418:
 	ADD $1, R4
 	RET
-groups403:
+groups416:
 	SUBS $1, R4, R4
-	BLT end407
-loop406:
+	BLT end420
+loop419:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -5919,14 +6011,14 @@ loop406:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop406
-end407:
+	BGE loop419
+end420:
 	ADD $1, R4
 	RET
-groups402:
+groups415:
 	SUBS $1, R4, R4
-	BLT end409
-loop408:
+	BLT end422
+loop421:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -6000,14 +6092,14 @@ loop408:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop408
-end409:
+	BGE loop421
+end422:
 	ADD $1, R4
 	RET
-groups401:
+groups414:
 	SUBS $1, R4, R4
-	BLT end411
-loop410:
+	BLT end424
+loop423:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -6101,8 +6193,8 @@ loop410:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop410
-end411:
+	BGE loop423
+end424:
 	ADD $1, R4
 	RET
 
@@ -6117,19 +6209,19 @@ TEXT ·copyBlockNEON(SB), NOSPLIT, $0-48
 	LSL $2, R1
 	LSL $2, R3
 	CMP $4, R5
-	BLT small412
+	BLT small425
 	SUB $4, R5, R8
 	ADD R8<<2, R0, R6
 	ADD R8<<2, R2, R7
 	CMP $12, R5
-	BGT groups413
+	BGT groups426
 	CMP $8, R5
-	BGT groups414
+	BGT groups427
 	CMP $4, R5
-	BGT groups415
+	BGT groups428
 	SUBS $1, R4, R4
-	BLT end417
-loop416:
+	BLT end430
+loop429:
 	FMOVQ (R7), F1
 	FMOVQ F1, (R6)
 	ADD R1, R0
@@ -6137,14 +6229,14 @@ loop416:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop416
-end417:
+	BGE loop429
+end430:
 	ADD $1, R4
 	RET
-groups415:
+groups428:
 	SUBS $1, R4, R4
-	BLT end419
-loop418:
+	BLT end432
+loop431:
 	FMOVQ (R2), F0
 	FMOVQ (R7), F2
 	FMOVQ F0, (R0)
@@ -6154,14 +6246,14 @@ loop418:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop418
-end419:
+	BGE loop431
+end432:
 	ADD $1, R4
 	RET
-groups414:
+groups427:
 	SUBS $1, R4, R4
-	BLT end421
-loop420:
+	BLT end434
+loop433:
 	FLDPQ (R2), (F0, F1)
 	FMOVQ (R7), F3
 	FSTPQ (F0, F1), (R0)
@@ -6171,14 +6263,14 @@ loop420:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop420
-end421:
+	BGE loop433
+end434:
 	ADD $1, R4
 	RET
-groups413:
+groups426:
 	SUBS $1, R4, R4
-	BLT end423
-loop422:
+	BLT end436
+loop435:
 	FLDPQ (R2), (F0, F1)
 	FMOVQ 32(R2), F2
 	FMOVQ (R7), F4
@@ -6190,37 +6282,37 @@ loop422:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop422
-end423:
+	BGE loop435
+end436:
 	ADD $1, R4
 	RET
-small412:
+small425:
 	SUBS $1, R4, R4
-	BLT end425
-loop424:
-	TBNZ $1, R5, two426
+	BLT end438
+loop437:
+	TBNZ $1, R5, two439
 	FMOVS (R2), F0
-	B done427
-two426:
+	B done440
+two439:
 	FMOVD (R2), F0
-	TBZ $0, R5, done427
+	TBZ $0, R5, done440
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done427:
-	TBNZ $1, R5, two428
+done440:
+	TBNZ $1, R5, two441
 	FMOVS F0, (R0)
-	B done429
-two428:
+	B done442
+two441:
 	FMOVD F0, (R0)
-	TBZ $0, R5, done429
+	TBZ $0, R5, done442
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done429:
+done442:
 	ADD R1, R0
 	ADD R3, R2
 	SUBS $1, R4, R4
-	BGE loop424
-end425:
+	BGE loop437
+end438:
 	ADD $1, R4
 	RET
 
@@ -6232,8 +6324,8 @@ TEXT ·quantizeNEON(SB), NOSPLIT, $0-24
 	MOVD $127, R3
 	SCVTFS R3, F31
 	SUBS $1, R2, R2
-	BLT end431
-loop430:
+	BLT end444
+loop443:
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	FLDPQ 64(R1), (F4, F5)
@@ -6258,9 +6350,9 @@ loop430:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange433
+	BHS strange446
 	CMP $0x0d800000, R3
-	BLO zero432
+	BLO zero445
 	FDIVS F31, F8, F9
 	FMOVS F9, 64(R0)
 	FDIVS F8, F31, F9
@@ -6302,8 +6394,8 @@ loop430:
 	MOVW R3, 80(R0)
 	LSL $4, R3
 	MOVW R3, 72(R0)
-	B done434
-strange433:
+	B done447
+strange446:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -6311,8 +6403,8 @@ strange433:
 	MOVW R3, 64(R0)
 	MOVW ZR, 72(R0)
 	MOVW ZR, 80(R0)
-	B done434
-zero432:
+	B done447
+zero445:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -6320,7 +6412,7 @@ zero432:
 	MOVW R3, 64(R0)
 	MOVW ZR, 72(R0)
 	MOVW ZR, 80(R0)
-done434:
+done447:
 	FLDPQ 128(R1), (F0, F1)
 	FLDPQ 160(R1), (F2, F3)
 	FLDPQ 192(R1), (F4, F5)
@@ -6345,9 +6437,9 @@ done434:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange436
+	BHS strange449
 	CMP $0x0d800000, R3
-	BLO zero435
+	BLO zero448
 	FDIVS F31, F8, F9
 	FMOVS F9, 68(R0)
 	FDIVS F8, F31, F9
@@ -6389,8 +6481,8 @@ done434:
 	MOVW R3, 84(R0)
 	LSL $4, R3
 	MOVW R3, 76(R0)
-	B done437
-strange436:
+	B done450
+strange449:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), 32(R0)
@@ -6398,8 +6490,8 @@ strange436:
 	MOVW R3, 68(R0)
 	MOVW ZR, 76(R0)
 	MOVW ZR, 84(R0)
-	B done437
-zero435:
+	B done450
+zero448:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), 32(R0)
@@ -6407,12 +6499,12 @@ zero435:
 	MOVW R3, 68(R0)
 	MOVW ZR, 76(R0)
 	MOVW ZR, 84(R0)
-done437:
+done450:
 	ADD $256, R1
 	ADD $88, R0
 	SUBS $1, R2, R2
-	BGE loop430
-end431:
+	BGE loop443
+end444:
 	ADD $1, R2
 	RET
 
@@ -6424,8 +6516,8 @@ TEXT ·quantizeWideNEON(SB), NOSPLIT, $0-24
 	MOVD $127, R3
 	SCVTFS R3, F31
 	SUBS $1, R2, R2
-	BLT end439
-loop438:
+	BLT end452
+loop451:
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	FLDPQ 64(R1), (F4, F5)
@@ -6510,9 +6602,9 @@ loop438:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange441
+	BHS strange454
 	CMP $0x0d800000, R3
-	BLO zero440
+	BLO zero453
 	FDIVS F31, F8, F9
 	FMOVS F9, 128(R0)
 	FDIVS F8, F31, F9
@@ -6662,8 +6754,8 @@ loop438:
 	NEG R3<<3, R3
 	LSL $4, R3
 	MOVW R3, 132(R0)
-	B done442
-strange441:
+	B done455
+strange454:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -6673,8 +6765,8 @@ strange441:
 	MOVD $0x7fc00000, R3
 	MOVW R3, 128(R0)
 	MOVW ZR, 132(R0)
-	B done442
-zero440:
+	B done455
+zero453:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -6684,12 +6776,12 @@ zero440:
 	MOVD $0, R3
 	MOVW R3, 128(R0)
 	MOVW ZR, 132(R0)
-done442:
+done455:
 	ADD $512, R1
 	ADD $136, R0
 	SUBS $1, R2, R2
-	BGE loop438
-end439:
+	BGE loop451
+end452:
 	ADD $1, R2
 	RET
 
@@ -6704,21 +6796,21 @@ TEXT ·tileQ8NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows443
+	BEQ rows456
 	CMP $3, R6
-	BEQ rows444
+	BEQ rows457
 	CMP $2, R6
-	BEQ rows445
+	BEQ rows458
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end447
-loop446:
+	BLT end460
+loop459:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk448:
+chunk461:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -6729,21 +6821,21 @@ chunk448:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh451
+	CBZ R23, fresh464
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start452
-fresh451:
+	B start465
+fresh464:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start452:
-superblock450:
+start465:
+superblock463:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block453:
+block466:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -6957,12 +7049,12 @@ block453:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block453
+	BNE block466
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock450
+	BNE superblock463
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -6970,24 +7062,24 @@ block453:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk448
+	BNE chunk461
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop446
-end447:
+	BGE loop459
+end460:
 	ADD $1, R5
 	RET
-rows445:
+rows458:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end455
-loop454:
+	BLT end468
+loop467:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk456:
+chunk469:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -6998,15 +7090,15 @@ chunk456:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh459
+	CBZ R23, fresh472
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start460
-fresh459:
+	B start473
+fresh472:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -7015,11 +7107,11 @@ fresh459:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start460:
-superblock458:
+start473:
+superblock471:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block461:
+block474:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7387,12 +7479,12 @@ block461:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block461
+	BNE block474
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock458
+	BNE superblock471
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -7403,24 +7495,24 @@ block461:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk456
+	BNE chunk469
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop454
-end455:
+	BGE loop467
+end468:
 	ADD $1, R5
 	RET
-rows444:
+rows457:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end463
-loop462:
+	BLT end476
+loop475:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk464:
+chunk477:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7428,31 +7520,31 @@ chunk464:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass465:
+pass478:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh467
+	CBZ R23, fresh480
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start468
-fresh467:
+	B start481
+fresh480:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start468:
-superblock466:
+start481:
+superblock479:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block469:
+block482:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7732,12 +7824,12 @@ block469:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block469
+	BNE block482
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock466
+	BNE superblock479
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -7748,29 +7840,29 @@ block469:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass465
+	BNE pass478
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk464
+	BNE chunk477
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop462
-end463:
+	BGE loop475
+end476:
 	ADD $1, R5
 	RET
-rows443:
+rows456:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end471
-loop470:
+	BLT end484
+loop483:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk472:
+chunk485:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7778,12 +7870,12 @@ chunk472:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass473:
+pass486:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh475
+	CBZ R23, fresh488
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -7792,8 +7884,8 @@ pass473:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start476
-fresh475:
+	B start489
+fresh488:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -7802,11 +7894,11 @@ fresh475:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start476:
-superblock474:
+start489:
+superblock487:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block477:
+block490:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -8168,12 +8260,12 @@ block477:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block477
+	BNE block490
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock474
+	BNE superblock487
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -8186,16 +8278,16 @@ block477:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass473
+	BNE pass486
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk472
+	BNE chunk485
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop470
-end471:
+	BGE loop483
+end484:
 	ADD $1, R5
 	RET
 
@@ -8210,21 +8302,21 @@ TEXT ·tileQ4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows478
+	BEQ rows491
 	CMP $3, R6
-	BEQ rows479
+	BEQ rows492
 	CMP $2, R6
-	BEQ rows480
+	BEQ rows493
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end482
-loop481:
+	BLT end495
+loop494:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk483:
+chunk496:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8235,21 +8327,21 @@ chunk483:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh486
+	CBZ R23, fresh499
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start487
-fresh486:
+	B start500
+fresh499:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start487:
-superblock485:
+start500:
+superblock498:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block488:
+block501:
 	FMOVQ 16(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8457,12 +8549,12 @@ block488:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block488
+	BNE block501
 	ADD $64, R10
 	ADD $512, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock485
+	BNE superblock498
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8470,24 +8562,24 @@ block488:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk483
+	BNE chunk496
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop481
-end482:
+	BGE loop494
+end495:
 	ADD $1, R5
 	RET
-rows480:
+rows493:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end490
-loop489:
+	BLT end503
+loop502:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk491:
+chunk504:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8498,15 +8590,15 @@ chunk491:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh494
+	CBZ R23, fresh507
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start495
-fresh494:
+	B start508
+fresh507:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -8515,11 +8607,11 @@ fresh494:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start495:
-superblock493:
+start508:
+superblock506:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block496:
+block509:
 	FMOVQ 32(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8881,12 +8973,12 @@ block496:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block496
+	BNE block509
 	ADD $64, R10
 	ADD $512, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock493
+	BNE superblock506
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8897,24 +8989,24 @@ block496:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk491
+	BNE chunk504
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop489
-end490:
+	BGE loop502
+end503:
 	ADD $1, R5
 	RET
-rows479:
+rows492:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end498
-loop497:
+	BLT end511
+loop510:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk499:
+chunk512:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8922,31 +9014,31 @@ chunk499:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass500:
+pass513:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh502
+	CBZ R23, fresh515
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start503
-fresh502:
+	B start516
+fresh515:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start503:
-superblock501:
+start516:
+superblock514:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block504:
+block517:
 	FMOVQ 48(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -9224,12 +9316,12 @@ block504:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block504
+	BNE block517
 	ADD $64, R10
 	ADD $512, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock501
+	BNE superblock514
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9240,29 +9332,29 @@ block504:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass500
+	BNE pass513
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk499
+	BNE chunk512
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop497
-end498:
+	BGE loop510
+end511:
 	ADD $1, R5
 	RET
-rows478:
+rows491:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end506
-loop505:
+	BLT end519
+loop518:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk507:
+chunk520:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9270,12 +9362,12 @@ chunk507:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass508:
+pass521:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh510
+	CBZ R23, fresh523
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -9284,8 +9376,8 @@ pass508:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start511
-fresh510:
+	B start524
+fresh523:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9294,11 +9386,11 @@ fresh510:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start511:
-superblock509:
+start524:
+superblock522:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block512:
+block525:
 	FMOVQ 64(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -9658,12 +9750,12 @@ block512:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block512
+	BNE block525
 	ADD $64, R10
 	ADD $512, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock509
+	BNE superblock522
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9676,16 +9768,16 @@ block512:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass508
+	BNE pass521
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk507
+	BNE chunk520
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop505
-end506:
+	BGE loop518
+end519:
 	ADD $1, R5
 	RET
 
@@ -9700,20 +9792,20 @@ TEXT ·tileQ8WNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows513
+	BEQ rows526
 	CMP $3, R6
-	BEQ rows514
+	BEQ rows527
 	CMP $2, R6
-	BEQ rows515
+	BEQ rows528
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end517
-loop516:
+	BLT end530
+loop529:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk518:
+chunk531:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9724,27 +9816,27 @@ chunk518:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh521
+	CBZ R23, fresh534
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start522
-fresh521:
+	B start535
+fresh534:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start522:
-superblock520:
+start535:
+superblock533:
 	ADD $128, R12, R13
 	MOVD $1, R19
-block523:
+block536:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
 	VMOV V30.B16, V11.B16
 	MOVD $4, R25
-part524:
+part537:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	FMOVQ (R12), F24
@@ -9902,7 +9994,7 @@ part524:
 	ADD $512, R10
 	ADD $32, R12
 	SUBS $1, R25, R25
-	BNE part524
+	BNE part537
 	FLDPQ (R11), (F26, F27)
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -9924,12 +10016,12 @@ part524:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block523
+	BNE block536
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $8, R12
 	SUBS $1, R14, R14
-	BNE superblock520
+	BNE superblock533
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9937,23 +10029,23 @@ part524:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk518
+	BNE chunk531
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop516
-end517:
+	BGE loop529
+end530:
 	ADD $1, R5
 	RET
-rows515:
+rows528:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end526
-loop525:
+	BLT end539
+loop538:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk527:
+chunk540:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9964,15 +10056,15 @@ chunk527:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh530
+	CBZ R23, fresh543
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start531
-fresh530:
+	B start544
+fresh543:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9981,11 +10073,11 @@ fresh530:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start531:
-superblock529:
+start544:
+superblock542:
 	ADD $256, R12, R13
 	MOVD $1, R19
-block532:
+block545:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -9995,7 +10087,7 @@ block532:
 	VMOV V30.B16, V14.B16
 	VMOV V30.B16, V15.B16
 	MOVD $4, R25
-part533:
+part546:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	FMOVQ (R12), F24
@@ -10291,7 +10383,7 @@ part533:
 	ADD $512, R10
 	ADD $64, R12
 	SUBS $1, R25, R25
-	BNE part533
+	BNE part546
 	FLDPQ (R11), (F26, F27)
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -10325,12 +10417,12 @@ part533:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block532
+	BNE block545
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $16, R12
 	SUBS $1, R14, R14
-	BNE superblock529
+	BNE superblock542
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -10341,23 +10433,23 @@ part533:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk527
+	BNE chunk540
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop525
-end526:
+	BGE loop538
+end539:
 	ADD $1, R5
 	RET
-rows514:
+rows527:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end535
-loop534:
+	BLT end548
+loop547:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk536:
+chunk549:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10365,31 +10457,31 @@ chunk536:
 	ADD $2048, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass537:
+pass550:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh539
+	CBZ R23, fresh552
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start540
-fresh539:
+	B start553
+fresh552:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start540:
-superblock538:
+start553:
+superblock551:
 	ADD $384, R12, R13
 	MOVD $1, R19
-block541:
+block554:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -10397,7 +10489,7 @@ block541:
 	VMOV V30.B16, V12.B16
 	VMOV V30.B16, V13.B16
 	MOVD $4, R25
-part542:
+part555:
 	FLDPQ (R10), (F16, F17)
 	FMOVQ (R12), F24
 	VDUP V24.S[0], V26.S4
@@ -10631,7 +10723,7 @@ part542:
 	ADD $512, R10
 	ADD $96, R12
 	SUBS $1, R25, R25
-	BNE part542
+	BNE part555
 	FMOVQ (R11), F26
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -10657,12 +10749,12 @@ part542:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block541
+	BNE block554
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock538
+	BNE superblock551
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -10673,28 +10765,28 @@ part542:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass537
+	BNE pass550
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk536
+	BNE chunk549
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop534
-end535:
+	BGE loop547
+end548:
 	ADD $1, R5
 	RET
-rows513:
+rows526:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end544
-loop543:
+	BLT end557
+loop556:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk545:
+chunk558:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10702,12 +10794,12 @@ chunk545:
 	ADD $2048, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass546:
+pass559:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh548
+	CBZ R23, fresh561
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -10716,8 +10808,8 @@ pass546:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start549
-fresh548:
+	B start562
+fresh561:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -10726,11 +10818,11 @@ fresh548:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start549:
-superblock547:
+start562:
+superblock560:
 	ADD $512, R12, R13
 	MOVD $1, R19
-block550:
+block563:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -10740,7 +10832,7 @@ block550:
 	VMOV V30.B16, V14.B16
 	VMOV V30.B16, V15.B16
 	MOVD $4, R25
-part551:
+part564:
 	FLDPQ (R10), (F16, F17)
 	FMOVQ (R12), F24
 	VDUP V24.S[0], V26.S4
@@ -11048,7 +11140,7 @@ part551:
 	ADD $512, R10
 	ADD $128, R12
 	SUBS $1, R25, R25
-	BNE part551
+	BNE part564
 	FMOVQ (R11), F26
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -11080,12 +11172,12 @@ part551:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block550
+	BNE block563
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $32, R12
 	SUBS $1, R14, R14
-	BNE superblock547
+	BNE superblock560
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -11098,16 +11190,16 @@ part551:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass546
+	BNE pass559
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk545
+	BNE chunk558
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop543
-end544:
+	BGE loop556
+end557:
 	ADD $1, R5
 	RET
 
@@ -11122,27 +11214,27 @@ TEXT ·tileBF16NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $8, R6
-	BEQ rows552
+	BEQ rows565
 	CMP $7, R6
-	BEQ rows553
+	BEQ rows566
 	CMP $6, R6
-	BEQ rows554
+	BEQ rows567
 	CMP $5, R6
-	BEQ rows555
+	BEQ rows568
 	CMP $4, R6
-	BEQ rows556
+	BEQ rows569
 	CMP $3, R6
-	BEQ rows557
+	BEQ rows570
 	CMP $2, R6
-	BEQ rows558
+	BEQ rows571
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end560
-loop559:
+	BLT end573
+loop572:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk561:
+chunk574:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11153,20 +11245,20 @@ chunk561:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh564
+	CBZ R23, fresh577
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start565
-fresh564:
+	B start578
+fresh577:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start565:
-superblock563:
+start578:
+superblock576:
 	MOVD $16, R19
-inputs566:
+inputs579:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -11207,9 +11299,9 @@ inputs566:
 	ADD $128, R10
 	ADD $16, R12
 	SUBS $1, R19, R19
-	BNE inputs566
+	BNE inputs579
 	SUBS $1, R14, R14
-	BNE superblock563
+	BNE superblock576
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11217,22 +11309,22 @@ inputs566:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk561
+	BNE chunk574
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop559
-end560:
+	BGE loop572
+end573:
 	ADD $1, R5
 	RET
-rows558:
+rows571:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end568
-loop567:
+	BLT end581
+loop580:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk569:
+chunk582:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11243,15 +11335,15 @@ chunk569:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh572
+	CBZ R23, fresh585
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start573
-fresh572:
+	B start586
+fresh585:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11260,10 +11352,10 @@ fresh572:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start573:
-superblock571:
+start586:
+superblock584:
 	MOVD $16, R19
-inputs574:
+inputs587:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -11321,9 +11413,9 @@ inputs574:
 	ADD $128, R10
 	ADD $32, R12
 	SUBS $1, R19, R19
-	BNE inputs574
+	BNE inputs587
 	SUBS $1, R14, R14
-	BNE superblock571
+	BNE superblock584
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11334,22 +11426,22 @@ inputs574:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk569
+	BNE chunk582
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop567
-end568:
+	BGE loop580
+end581:
 	ADD $1, R5
 	RET
-rows557:
+rows570:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end576
-loop575:
+	BLT end589
+loop588:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk577:
+chunk590:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11360,7 +11452,7 @@ chunk577:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh580
+	CBZ R23, fresh593
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -11370,8 +11462,8 @@ chunk577:
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
 	FLDPQ 32(R15), (F10, F11)
-	B start581
-fresh580:
+	B start594
+fresh593:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11384,10 +11476,10 @@ fresh580:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start581:
-superblock579:
+start594:
+superblock592:
 	MOVD $16, R19
-inputs582:
+inputs595:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -11462,9 +11554,9 @@ inputs582:
 	ADD $128, R10
 	ADD $48, R12
 	SUBS $1, R19, R19
-	BNE inputs582
+	BNE inputs595
 	SUBS $1, R14, R14
-	BNE superblock579
+	BNE superblock592
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11478,22 +11570,22 @@ inputs582:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk577
+	BNE chunk590
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop575
-end576:
+	BGE loop588
+end589:
 	ADD $1, R5
 	RET
-rows556:
+rows569:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end584
-loop583:
+	BLT end597
+loop596:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk585:
+chunk598:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11504,7 +11596,7 @@ chunk585:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh588
+	CBZ R23, fresh601
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -11517,8 +11609,8 @@ chunk585:
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
 	FLDPQ 32(R15), (F14, F15)
-	B start589
-fresh588:
+	B start602
+fresh601:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11535,10 +11627,10 @@ fresh588:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start589:
-superblock587:
+start602:
+superblock600:
 	MOVD $16, R19
-inputs590:
+inputs603:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -11630,9 +11722,9 @@ inputs590:
 	ADD $128, R10
 	ADD $64, R12
 	SUBS $1, R19, R19
-	BNE inputs590
+	BNE inputs603
 	SUBS $1, R14, R14
-	BNE superblock587
+	BNE superblock600
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11649,22 +11741,22 @@ inputs590:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk585
+	BNE chunk598
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop583
-end584:
+	BGE loop596
+end597:
 	ADD $1, R5
 	RET
-rows555:
+rows568:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end592
-loop591:
+	BLT end605
+loop604:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk593:
+chunk606:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11672,12 +11764,12 @@ chunk593:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass594:
+pass607:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh596
+	CBZ R23, fresh609
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -11688,8 +11780,8 @@ pass594:
 	FLDPQ (R15), (F6, F7)
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
-	B start597
-fresh596:
+	B start610
+fresh609:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11700,10 +11792,10 @@ fresh596:
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
-start597:
-superblock595:
+start610:
+superblock608:
 	MOVD $16, R19
-inputs598:
+inputs611:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -11762,9 +11854,9 @@ inputs598:
 	ADD $128, R10
 	ADD $80, R12
 	SUBS $1, R19, R19
-	BNE inputs598
+	BNE inputs611
 	SUBS $1, R14, R14
-	BNE superblock595
+	BNE superblock608
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -11779,27 +11871,27 @@ inputs598:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass594
+	BNE pass607
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk593
+	BNE chunk606
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop591
-end592:
+	BGE loop604
+end605:
 	ADD $1, R5
 	RET
-rows554:
+rows567:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end600
-loop599:
+	BLT end613
+loop612:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk601:
+chunk614:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11807,12 +11899,12 @@ chunk601:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass602:
+pass615:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh604
+	CBZ R23, fresh617
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -11825,8 +11917,8 @@ pass602:
 	FLDPQ (R15), (F8, F9)
 	ADD R1, R15
 	FLDPQ (R15), (F10, F11)
-	B start605
-fresh604:
+	B start618
+fresh617:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11839,10 +11931,10 @@ fresh604:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start605:
-superblock603:
+start618:
+superblock616:
 	MOVD $16, R19
-inputs606:
+inputs619:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -11910,9 +12002,9 @@ inputs606:
 	ADD $128, R10
 	ADD $96, R12
 	SUBS $1, R19, R19
-	BNE inputs606
+	BNE inputs619
 	SUBS $1, R14, R14
-	BNE superblock603
+	BNE superblock616
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -11929,27 +12021,27 @@ inputs606:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass602
+	BNE pass615
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk601
+	BNE chunk614
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop599
-end600:
+	BGE loop612
+end613:
 	ADD $1, R5
 	RET
-rows553:
+rows566:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end608
-loop607:
+	BLT end621
+loop620:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk609:
+chunk622:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11957,12 +12049,12 @@ chunk609:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass610:
+pass623:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh612
+	CBZ R23, fresh625
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -11977,8 +12069,8 @@ pass610:
 	FLDPQ (R15), (F10, F11)
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
-	B start613
-fresh612:
+	B start626
+fresh625:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11993,10 +12085,10 @@ fresh612:
 	VMOVI $0, V11.B16
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
-start613:
-superblock611:
+start626:
+superblock624:
 	MOVD $16, R19
-inputs614:
+inputs627:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -12073,9 +12165,9 @@ inputs614:
 	ADD $128, R10
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE inputs614
+	BNE inputs627
 	SUBS $1, R14, R14
-	BNE superblock611
+	BNE superblock624
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -12094,27 +12186,27 @@ inputs614:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass610
+	BNE pass623
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk609
+	BNE chunk622
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop607
-end608:
+	BGE loop620
+end621:
 	ADD $1, R5
 	RET
-rows552:
+rows565:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end616
-loop615:
+	BLT end629
+loop628:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk617:
+chunk630:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12122,12 +12214,12 @@ chunk617:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass618:
+pass631:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh620
+	CBZ R23, fresh633
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -12144,8 +12236,8 @@ pass618:
 	FLDPQ (R15), (F12, F13)
 	ADD R1, R15
 	FLDPQ (R15), (F14, F15)
-	B start621
-fresh620:
+	B start634
+fresh633:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -12162,10 +12254,10 @@ fresh620:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start621:
-superblock619:
+start634:
+superblock632:
 	MOVD $16, R19
-inputs622:
+inputs635:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -12251,9 +12343,9 @@ inputs622:
 	ADD $128, R10
 	ADD $128, R12
 	SUBS $1, R19, R19
-	BNE inputs622
+	BNE inputs635
 	SUBS $1, R14, R14
-	BNE superblock619
+	BNE superblock632
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -12274,16 +12366,16 @@ inputs622:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass618
+	BNE pass631
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk617
+	BNE chunk630
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop615
-end616:
+	BGE loop628
+end629:
 	ADD $1, R5
 	RET
 
@@ -12298,21 +12390,21 @@ TEXT ·tileQ2KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows623
+	BEQ rows636
 	CMP $3, R6
-	BEQ rows624
+	BEQ rows637
 	CMP $2, R6
-	BEQ rows625
+	BEQ rows638
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end627
-loop626:
+	BLT end640
+loop639:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk628:
+chunk641:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12325,22 +12417,22 @@ chunk628:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh631
+	CBZ R23, fresh644
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start632
-fresh631:
+	B start645
+fresh644:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start632:
-superblock630:
+start645:
+superblock643:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice633:
+slice646:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -13057,10 +13149,10 @@ slice633:
 	ADD $320, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice633
+	BNE slice646
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock630
+	BNE superblock643
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -13068,24 +13160,24 @@ slice633:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk628
+	BNE chunk641
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop626
-end627:
+	BGE loop639
+end640:
 	ADD $1, R5
 	RET
-rows625:
+rows638:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end635
-loop634:
+	BLT end648
+loop647:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk636:
+chunk649:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -13098,15 +13190,15 @@ chunk636:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh639
+	CBZ R23, fresh652
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start640
-fresh639:
+	B start653
+fresh652:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -13115,12 +13207,12 @@ fresh639:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start640:
-superblock638:
+start653:
+superblock651:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice641:
+slice654:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -14209,10 +14301,10 @@ slice641:
 	ADD $320, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice641
+	BNE slice654
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock638
+	BNE superblock651
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -14223,24 +14315,24 @@ slice641:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk636
+	BNE chunk649
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop634
-end635:
+	BGE loop647
+end648:
 	ADD $1, R5
 	RET
-rows624:
+rows637:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end643
-loop642:
+	BLT end656
+loop655:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk644:
+chunk657:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -14249,33 +14341,33 @@ chunk644:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass645:
+pass658:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh647
+	CBZ R23, fresh660
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start648
-fresh647:
+	B start661
+fresh660:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start648:
-superblock646:
+start661:
+superblock659:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice649:
+slice662:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -15052,10 +15144,10 @@ slice649:
 	ADD $320, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice649
+	BNE slice662
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock646
+	BNE superblock659
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -15067,29 +15159,29 @@ slice649:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass645
+	BNE pass658
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk644
+	BNE chunk657
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop642
-end643:
+	BGE loop655
+end656:
 	ADD $1, R5
 	RET
-rows623:
+rows636:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end651
-loop650:
+	BLT end664
+loop663:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk652:
+chunk665:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -15098,13 +15190,13 @@ chunk652:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass653:
+pass666:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh655
+	CBZ R23, fresh668
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -15113,8 +15205,8 @@ pass653:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start656
-fresh655:
+	B start669
+fresh668:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -15123,12 +15215,12 @@ fresh655:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start656:
-superblock654:
+start669:
+superblock667:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice657:
+slice670:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -16101,10 +16193,10 @@ slice657:
 	ADD $320, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice657
+	BNE slice670
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock654
+	BNE superblock667
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -16118,16 +16210,16 @@ slice657:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass653
+	BNE pass666
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk652
+	BNE chunk665
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop650
-end651:
+	BGE loop663
+end664:
 	ADD $1, R5
 	RET
 
@@ -16142,22 +16234,22 @@ TEXT ·tileQ3KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows658
+	BEQ rows671
 	CMP $3, R6
-	BEQ rows659
+	BEQ rows672
 	CMP $2, R6
-	BEQ rows660
+	BEQ rows673
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end662
-loop661:
+	BLT end675
+loop674:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk663:
+chunk676:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -16170,22 +16262,22 @@ chunk663:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh666
+	CBZ R23, fresh679
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start667
-fresh666:
+	B start680
+fresh679:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start667:
-superblock665:
+start680:
+superblock678:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice668:
+slice681:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -16990,10 +17082,10 @@ slice668:
 	ADD $448, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice668
+	BNE slice681
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock665
+	BNE superblock678
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -17001,25 +17093,25 @@ slice668:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk663
+	BNE chunk676
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop661
-end662:
+	BGE loop674
+end675:
 	ADD $1, R5
 	RET
-rows660:
+rows673:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end670
-loop669:
+	BLT end683
+loop682:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk671:
+chunk684:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -17032,15 +17124,15 @@ chunk671:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh674
+	CBZ R23, fresh687
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start675
-fresh674:
+	B start688
+fresh687:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -17049,12 +17141,12 @@ fresh674:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start675:
-superblock673:
+start688:
+superblock686:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice676:
+slice689:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -18199,10 +18291,10 @@ slice676:
 	ADD $448, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice676
+	BNE slice689
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock673
+	BNE superblock686
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -18213,25 +18305,25 @@ slice676:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk671
+	BNE chunk684
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop669
-end670:
+	BGE loop682
+end683:
 	ADD $1, R5
 	RET
-rows659:
+rows672:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end678
-loop677:
+	BLT end691
+loop690:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk679:
+chunk692:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -18240,33 +18332,33 @@ chunk679:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass680:
+pass693:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh682
+	CBZ R23, fresh695
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start683
-fresh682:
+	B start696
+fresh695:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start683:
-superblock681:
+start696:
+superblock694:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice684:
+slice697:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -19055,10 +19147,10 @@ slice684:
 	ADD $448, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice684
+	BNE slice697
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock681
+	BNE superblock694
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -19070,30 +19162,30 @@ slice684:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass680
+	BNE pass693
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk679
+	BNE chunk692
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop677
-end678:
+	BGE loop690
+end691:
 	ADD $1, R5
 	RET
-rows658:
+rows671:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end686
-loop685:
+	BLT end699
+loop698:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk687:
+chunk700:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -19102,13 +19194,13 @@ chunk687:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass688:
+pass701:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh690
+	CBZ R23, fresh703
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -19117,8 +19209,8 @@ pass688:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start691
-fresh690:
+	B start704
+fresh703:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -19127,12 +19219,12 @@ fresh690:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start691:
-superblock689:
+start704:
+superblock702:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice692:
+slice705:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -20101,10 +20193,10 @@ slice692:
 	ADD $448, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice692
+	BNE slice705
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock689
+	BNE superblock702
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -20118,16 +20210,16 @@ slice692:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass688
+	BNE pass701
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk687
+	BNE chunk700
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop685
-end686:
+	BGE loop698
+end699:
 	ADD $1, R5
 	RET
 
@@ -20142,21 +20234,21 @@ TEXT ·tileQ4KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows693
+	BEQ rows706
 	CMP $3, R6
-	BEQ rows694
+	BEQ rows707
 	CMP $2, R6
-	BEQ rows695
+	BEQ rows708
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end697
-loop696:
+	BLT end710
+loop709:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk698:
+chunk711:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -20169,22 +20261,22 @@ chunk698:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh701
+	CBZ R23, fresh714
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start702
-fresh701:
+	B start715
+fresh714:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start702:
-superblock700:
+start715:
+superblock713:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice703:
+slice716:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -20701,10 +20793,10 @@ slice703:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice703
+	BNE slice716
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock700
+	BNE superblock713
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -20712,24 +20804,24 @@ slice703:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk698
+	BNE chunk711
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop696
-end697:
+	BGE loop709
+end710:
 	ADD $1, R5
 	RET
-rows695:
+rows708:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end705
-loop704:
+	BLT end718
+loop717:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk706:
+chunk719:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -20742,15 +20834,15 @@ chunk706:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh709
+	CBZ R23, fresh722
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start710
-fresh709:
+	B start723
+fresh722:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -20759,12 +20851,12 @@ fresh709:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start710:
-superblock708:
+start723:
+superblock721:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice711:
+slice724:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -21597,10 +21689,10 @@ slice711:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice711
+	BNE slice724
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock708
+	BNE superblock721
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -21611,24 +21703,24 @@ slice711:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk706
+	BNE chunk719
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop704
-end705:
+	BGE loop717
+end718:
 	ADD $1, R5
 	RET
-rows694:
+rows707:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end713
-loop712:
+	BLT end726
+loop725:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk714:
+chunk727:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -21637,33 +21729,33 @@ chunk714:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass715:
+pass728:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh717
+	CBZ R23, fresh730
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start718
-fresh717:
+	B start731
+fresh730:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start718:
-superblock716:
+start731:
+superblock729:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice719:
+slice732:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -22276,10 +22368,10 @@ slice719:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice719
+	BNE slice732
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock716
+	BNE superblock729
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -22291,29 +22383,29 @@ slice719:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass715
+	BNE pass728
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk714
+	BNE chunk727
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop712
-end713:
+	BGE loop725
+end726:
 	ADD $1, R5
 	RET
-rows693:
+rows706:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end721
-loop720:
+	BLT end734
+loop733:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk722:
+chunk735:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -22322,13 +22414,13 @@ chunk722:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass723:
+pass736:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh725
+	CBZ R23, fresh738
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -22337,8 +22429,8 @@ pass723:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start726
-fresh725:
+	B start739
+fresh738:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -22347,12 +22439,12 @@ fresh725:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start726:
-superblock724:
+start739:
+superblock737:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice727:
+slice740:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -23133,10 +23225,10 @@ slice727:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice727
+	BNE slice740
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock724
+	BNE superblock737
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -23150,16 +23242,16 @@ slice727:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass723
+	BNE pass736
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk722
+	BNE chunk735
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop720
-end721:
+	BGE loop733
+end734:
 	ADD $1, R5
 	RET
 
@@ -23174,22 +23266,22 @@ TEXT ·tileQ5KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows728
+	BEQ rows741
 	CMP $3, R6
-	BEQ rows729
+	BEQ rows742
 	CMP $2, R6
-	BEQ rows730
+	BEQ rows743
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end732
-loop731:
+	BLT end745
+loop744:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk733:
+chunk746:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -23202,22 +23294,22 @@ chunk733:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh736
+	CBZ R23, fresh749
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start737
-fresh736:
+	B start750
+fresh749:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start737:
-superblock735:
+start750:
+superblock748:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice738:
+slice751:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -23950,10 +24042,10 @@ slice738:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice738
+	BNE slice751
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock735
+	BNE superblock748
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -23961,25 +24053,25 @@ slice738:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk733
+	BNE chunk746
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop731
-end732:
+	BGE loop744
+end745:
 	ADD $1, R5
 	RET
-rows730:
+rows743:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end740
-loop739:
+	BLT end753
+loop752:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk741:
+chunk754:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -23992,15 +24084,15 @@ chunk741:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh744
+	CBZ R23, fresh757
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start745
-fresh744:
+	B start758
+fresh757:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -24009,12 +24101,12 @@ fresh744:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start745:
-superblock743:
+start758:
+superblock756:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice746:
+slice759:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -25063,10 +25155,10 @@ slice746:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice746
+	BNE slice759
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock743
+	BNE superblock756
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -25077,25 +25169,25 @@ slice746:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk741
+	BNE chunk754
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop739
-end740:
+	BGE loop752
+end753:
 	ADD $1, R5
 	RET
-rows729:
+rows742:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end748
-loop747:
+	BLT end761
+loop760:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk749:
+chunk762:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -25104,33 +25196,33 @@ chunk749:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass750:
+pass763:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh752
+	CBZ R23, fresh765
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start753
-fresh752:
+	B start766
+fresh765:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start753:
-superblock751:
+start766:
+superblock764:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice754:
+slice767:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -25851,10 +25943,10 @@ slice754:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice754
+	BNE slice767
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock751
+	BNE superblock764
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -25866,30 +25958,30 @@ slice754:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass750
+	BNE pass763
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk749
+	BNE chunk762
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop747
-end748:
+	BGE loop760
+end761:
 	ADD $1, R5
 	RET
-rows728:
+rows741:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end756
-loop755:
+	BLT end769
+loop768:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk757:
+chunk770:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -25898,13 +25990,13 @@ chunk757:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass758:
+pass771:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh760
+	CBZ R23, fresh773
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -25913,8 +26005,8 @@ pass758:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start761
-fresh760:
+	B start774
+fresh773:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -25923,12 +26015,12 @@ fresh760:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start761:
-superblock759:
+start774:
+superblock772:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice762:
+slice775:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -26817,10 +26909,10 @@ slice762:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice762
+	BNE slice775
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock759
+	BNE superblock772
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -26834,16 +26926,16 @@ slice762:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass758
+	BNE pass771
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk757
+	BNE chunk770
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop755
-end756:
+	BGE loop768
+end769:
 	ADD $1, R5
 	RET
 
@@ -26858,22 +26950,22 @@ TEXT ·tileQ6KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows763
+	BEQ rows776
 	CMP $3, R6
-	BEQ rows764
+	BEQ rows777
 	CMP $2, R6
-	BEQ rows765
+	BEQ rows778
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end767
-loop766:
+	BLT end780
+loop779:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk768:
+chunk781:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -26886,22 +26978,22 @@ chunk768:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh771
+	CBZ R23, fresh784
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start772
-fresh771:
+	B start785
+fresh784:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start772:
-superblock770:
+start785:
+superblock783:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice773:
+slice786:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -27666,10 +27758,10 @@ slice773:
 	ADD $832, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice773
+	BNE slice786
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock770
+	BNE superblock783
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -27677,25 +27769,25 @@ slice773:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk768
+	BNE chunk781
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop766
-end767:
+	BGE loop779
+end780:
 	ADD $1, R5
 	RET
-rows765:
+rows778:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end775
-loop774:
+	BLT end788
+loop787:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk776:
+chunk789:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -27708,15 +27800,15 @@ chunk776:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh779
+	CBZ R23, fresh792
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start780
-fresh779:
+	B start793
+fresh792:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -27725,12 +27817,12 @@ fresh779:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start780:
-superblock778:
+start793:
+superblock791:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice781:
+slice794:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -28835,10 +28927,10 @@ slice781:
 	ADD $832, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice781
+	BNE slice794
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock778
+	BNE superblock791
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -28849,25 +28941,25 @@ slice781:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk776
+	BNE chunk789
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop774
-end775:
+	BGE loop787
+end788:
 	ADD $1, R5
 	RET
-rows764:
+rows777:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end783
-loop782:
+	BLT end796
+loop795:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk784:
+chunk797:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -28876,33 +28968,33 @@ chunk784:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass785:
+pass798:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh787
+	CBZ R23, fresh800
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start788
-fresh787:
+	B start801
+fresh800:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start788:
-superblock786:
+start801:
+superblock799:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice789:
+slice802:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -29671,10 +29763,10 @@ slice789:
 	ADD $832, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice789
+	BNE slice802
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock786
+	BNE superblock799
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -29686,30 +29778,30 @@ slice789:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass785
+	BNE pass798
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk784
+	BNE chunk797
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop782
-end783:
+	BGE loop795
+end796:
 	ADD $1, R5
 	RET
-rows763:
+rows776:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end791
-loop790:
+	BLT end804
+loop803:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk792:
+chunk805:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -29718,13 +29810,13 @@ chunk792:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass793:
+pass806:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh795
+	CBZ R23, fresh808
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -29733,8 +29825,8 @@ pass793:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start796
-fresh795:
+	B start809
+fresh808:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -29743,12 +29835,12 @@ fresh795:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start796:
-superblock794:
+start809:
+superblock807:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice797:
+slice810:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -30697,10 +30789,10 @@ slice797:
 	ADD $832, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice797
+	BNE slice810
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock794
+	BNE superblock807
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -30714,16 +30806,16 @@ slice797:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass793
+	BNE pass806
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk792
+	BNE chunk805
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop790
-end791:
+	BGE loop803
+end804:
 	ADD $1, R5
 	RET
 
@@ -30738,21 +30830,21 @@ TEXT ·tileQ4x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows798
+	BEQ rows811
 	CMP $3, R6
-	BEQ rows799
+	BEQ rows812
 	CMP $2, R6
-	BEQ rows800
+	BEQ rows813
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end802
-loop801:
+	BLT end815
+loop814:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk803:
+chunk816:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -30763,18 +30855,18 @@ chunk803:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh806
+	CBZ R23, fresh819
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start807
-fresh806:
+	B start820
+fresh819:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start807:
-superblock805:
+start820:
+superblock818:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -31231,7 +31323,7 @@ superblock805:
 	ADD $640, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock805
+	BNE superblock818
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -31239,24 +31331,24 @@ superblock805:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk803
+	BNE chunk816
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop801
-end802:
+	BGE loop814
+end815:
 	ADD $1, R5
 	RET
-rows800:
+rows813:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end810
-loop809:
+	BLT end823
+loop822:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk811:
+chunk824:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -31267,15 +31359,15 @@ chunk811:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh814
+	CBZ R23, fresh827
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start815
-fresh814:
+	B start828
+fresh827:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -31284,8 +31376,8 @@ fresh814:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start815:
-superblock813:
+start828:
+superblock826:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -32058,7 +32150,7 @@ superblock813:
 	ADD $640, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock813
+	BNE superblock826
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -32069,24 +32161,24 @@ superblock813:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk811
+	BNE chunk824
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop809
-end810:
+	BGE loop822
+end823:
 	ADD $1, R5
 	RET
-rows799:
+rows812:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end818
-loop817:
+	BLT end831
+loop830:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk819:
+chunk832:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -32094,28 +32186,28 @@ chunk819:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass820:
+pass833:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh822
+	CBZ R23, fresh835
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start823
-fresh822:
+	B start836
+fresh835:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start823:
-superblock821:
+start836:
+superblock834:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -32696,7 +32788,7 @@ superblock821:
 	ADD $640, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock821
+	BNE superblock834
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -32707,29 +32799,29 @@ superblock821:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass820
+	BNE pass833
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk819
+	BNE chunk832
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop817
-end818:
+	BGE loop830
+end831:
 	ADD $1, R5
 	RET
-rows798:
+rows811:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end826
-loop825:
+	BLT end839
+loop838:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk827:
+chunk840:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -32737,12 +32829,12 @@ chunk827:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass828:
+pass841:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh830
+	CBZ R23, fresh843
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -32751,8 +32843,8 @@ pass828:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start831
-fresh830:
+	B start844
+fresh843:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -32761,8 +32853,8 @@ fresh830:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start831:
-superblock829:
+start844:
+superblock842:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -33511,7 +33603,7 @@ superblock829:
 	ADD $640, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock829
+	BNE superblock842
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -33524,16 +33616,16 @@ superblock829:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass828
+	BNE pass841
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk827
+	BNE chunk840
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop825
-end826:
+	BGE loop838
+end839:
 	ADD $1, R5
 	RET
 
@@ -33548,22 +33640,22 @@ TEXT ·tileQ5x0NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows833
+	BEQ rows846
 	CMP $3, R6
-	BEQ rows834
+	BEQ rows847
 	CMP $2, R6
-	BEQ rows835
+	BEQ rows848
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end837
-loop836:
+	BLT end850
+loop849:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk838:
+chunk851:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -33574,18 +33666,18 @@ chunk838:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh841
+	CBZ R23, fresh854
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start842
-fresh841:
+	B start855
+fresh854:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start842:
-superblock840:
+start855:
+superblock853:
 	ADD $80, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -34238,7 +34330,7 @@ superblock840:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock840
+	BNE superblock853
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -34246,25 +34338,25 @@ superblock840:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk838
+	BNE chunk851
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop836
-end837:
+	BGE loop849
+end850:
 	ADD $1, R5
 	RET
-rows835:
+rows848:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end845
-loop844:
+	BLT end858
+loop857:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk846:
+chunk859:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -34275,15 +34367,15 @@ chunk846:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh849
+	CBZ R23, fresh862
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start850
-fresh849:
+	B start863
+fresh862:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -34292,8 +34384,8 @@ fresh849:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start850:
-superblock848:
+start863:
+superblock861:
 	ADD $160, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -35254,7 +35346,7 @@ superblock848:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock848
+	BNE superblock861
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -35265,25 +35357,25 @@ superblock848:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk846
+	BNE chunk859
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop844
-end845:
+	BGE loop857
+end858:
 	ADD $1, R5
 	RET
-rows834:
+rows847:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end853
-loop852:
+	BLT end866
+loop865:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk854:
+chunk867:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -35291,28 +35383,28 @@ chunk854:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass855:
+pass868:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh857
+	CBZ R23, fresh870
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start858
-fresh857:
+	B start871
+fresh870:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start858:
-superblock856:
+start871:
+superblock869:
 	ADD $240, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -35985,7 +36077,7 @@ superblock856:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock856
+	BNE superblock869
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -35996,30 +36088,30 @@ superblock856:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass855
+	BNE pass868
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk854
+	BNE chunk867
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop852
-end853:
+	BGE loop865
+end866:
 	ADD $1, R5
 	RET
-rows833:
+rows846:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end861
-loop860:
+	BLT end874
+loop873:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk862:
+chunk875:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -36027,12 +36119,12 @@ chunk862:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass863:
+pass876:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh865
+	CBZ R23, fresh878
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -36041,8 +36133,8 @@ pass863:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start866
-fresh865:
+	B start879
+fresh878:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -36051,8 +36143,8 @@ fresh865:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start866:
-superblock864:
+start879:
+superblock877:
 	ADD $320, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -36889,7 +36981,7 @@ superblock864:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock864
+	BNE superblock877
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -36902,16 +36994,16 @@ superblock864:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass863
+	BNE pass876
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk862
+	BNE chunk875
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop860
-end861:
+	BGE loop873
+end874:
 	ADD $1, R5
 	RET
 
@@ -36926,22 +37018,22 @@ TEXT ·tileQ5x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows868
+	BEQ rows881
 	CMP $3, R6
-	BEQ rows869
+	BEQ rows882
 	CMP $2, R6
-	BEQ rows870
+	BEQ rows883
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end872
-loop871:
+	BLT end885
+loop884:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk873:
+chunk886:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -36952,18 +37044,18 @@ chunk873:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh876
+	CBZ R23, fresh889
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start877
-fresh876:
+	B start890
+fresh889:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start877:
-superblock875:
+start890:
+superblock888:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -37636,7 +37728,7 @@ superblock875:
 	ADD $768, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock875
+	BNE superblock888
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -37644,25 +37736,25 @@ superblock875:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk873
+	BNE chunk886
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop871
-end872:
+	BGE loop884
+end885:
 	ADD $1, R5
 	RET
-rows870:
+rows883:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end880
-loop879:
+	BLT end893
+loop892:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk881:
+chunk894:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -37673,15 +37765,15 @@ chunk881:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh884
+	CBZ R23, fresh897
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start885
-fresh884:
+	B start898
+fresh897:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -37690,8 +37782,8 @@ fresh884:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start885:
-superblock883:
+start898:
+superblock896:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -38680,7 +38772,7 @@ superblock883:
 	ADD $768, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock883
+	BNE superblock896
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -38691,25 +38783,25 @@ superblock883:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk881
+	BNE chunk894
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop879
-end880:
+	BGE loop892
+end893:
 	ADD $1, R5
 	RET
-rows869:
+rows882:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end888
-loop887:
+	BLT end901
+loop900:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk889:
+chunk902:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -38717,28 +38809,28 @@ chunk889:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass890:
+pass903:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh892
+	CBZ R23, fresh905
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start893
-fresh892:
+	B start906
+fresh905:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start893:
-superblock891:
+start906:
+superblock904:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -39427,7 +39519,7 @@ superblock891:
 	ADD $768, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock891
+	BNE superblock904
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -39438,30 +39530,30 @@ superblock891:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass890
+	BNE pass903
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk889
+	BNE chunk902
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop887
-end888:
+	BGE loop900
+end901:
 	ADD $1, R5
 	RET
-rows868:
+rows881:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end896
-loop895:
+	BLT end909
+loop908:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk897:
+chunk910:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -39469,12 +39561,12 @@ chunk897:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass898:
+pass911:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh900
+	CBZ R23, fresh913
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -39483,8 +39575,8 @@ pass898:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start901
-fresh900:
+	B start914
+fresh913:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -39493,8 +39585,8 @@ fresh900:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start901:
-superblock899:
+start914:
+superblock912:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -40351,7 +40443,7 @@ superblock899:
 	ADD $768, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock899
+	BNE superblock912
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -40364,16 +40456,16 @@ superblock899:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass898
+	BNE pass911
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk897
+	BNE chunk910
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop895
-end896:
+	BGE loop908
+end909:
 	ADD $1, R5
 	RET
 
@@ -40388,23 +40480,23 @@ TEXT ·tileIQ4NLNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows903
+	BEQ rows916
 	CMP $3, R6
-	BEQ rows904
+	BEQ rows917
 	CMP $2, R6
-	BEQ rows905
+	BEQ rows918
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end907
-loop906:
+	BLT end920
+loop919:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk908:
+chunk921:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -40415,18 +40507,18 @@ chunk908:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh911
+	CBZ R23, fresh924
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start912
-fresh911:
+	B start925
+fresh924:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start912:
-superblock910:
+start925:
+superblock923:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -40919,7 +41011,7 @@ superblock910:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock910
+	BNE superblock923
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -40927,26 +41019,26 @@ superblock910:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk908
+	BNE chunk921
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop906
-end907:
+	BGE loop919
+end920:
 	ADD $1, R5
 	RET
-rows905:
+rows918:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end915
-loop914:
+	BLT end928
+loop927:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk916:
+chunk929:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -40957,15 +41049,15 @@ chunk916:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh919
+	CBZ R23, fresh932
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start920
-fresh919:
+	B start933
+fresh932:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -40974,8 +41066,8 @@ fresh919:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start920:
-superblock918:
+start933:
+superblock931:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -41776,7 +41868,7 @@ superblock918:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock918
+	BNE superblock931
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -41787,26 +41879,26 @@ superblock918:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk916
+	BNE chunk929
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop914
-end915:
+	BGE loop927
+end928:
 	ADD $1, R5
 	RET
-rows904:
+rows917:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end923
-loop922:
+	BLT end936
+loop935:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk924:
+chunk937:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -41814,28 +41906,28 @@ chunk924:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass925:
+pass938:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh927
+	CBZ R23, fresh940
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start928
-fresh927:
+	B start941
+fresh940:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start928:
-superblock926:
+start941:
+superblock939:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -42424,7 +42516,7 @@ superblock926:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock926
+	BNE superblock939
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -42435,31 +42527,31 @@ superblock926:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass925
+	BNE pass938
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk924
+	BNE chunk937
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop922
-end923:
+	BGE loop935
+end936:
 	ADD $1, R5
 	RET
-rows903:
+rows916:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end931
-loop930:
+	BLT end944
+loop943:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk932:
+chunk945:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -42467,12 +42559,12 @@ chunk932:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass933:
+pass946:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh935
+	CBZ R23, fresh948
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -42481,8 +42573,8 @@ pass933:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start936
-fresh935:
+	B start949
+fresh948:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -42491,8 +42583,8 @@ fresh935:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start936:
-superblock934:
+start949:
+superblock947:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -43245,7 +43337,7 @@ superblock934:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock934
+	BNE superblock947
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -43258,16 +43350,16 @@ superblock934:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass933
+	BNE pass946
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk932
+	BNE chunk945
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop930
-end931:
+	BGE loop943
+end944:
 	ADD $1, R5
 	RET
 
@@ -43282,23 +43374,23 @@ TEXT ·tileIQ4XSNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows938
+	BEQ rows951
 	CMP $3, R6
-	BEQ rows939
+	BEQ rows952
 	CMP $2, R6
-	BEQ rows940
+	BEQ rows953
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end942
-loop941:
+	BLT end955
+loop954:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk943:
+chunk956:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -43311,22 +43403,22 @@ chunk943:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh946
+	CBZ R23, fresh959
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start947
-fresh946:
+	B start960
+fresh959:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start947:
-superblock945:
+start960:
+superblock958:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice948:
+slice961:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -43849,10 +43941,10 @@ slice948:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice948
+	BNE slice961
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock945
+	BNE superblock958
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -43860,26 +43952,26 @@ slice948:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk943
+	BNE chunk956
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop941
-end942:
+	BGE loop954
+end955:
 	ADD $1, R5
 	RET
-rows940:
+rows953:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end950
-loop949:
+	BLT end963
+loop962:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk951:
+chunk964:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -43892,15 +43984,15 @@ chunk951:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh954
+	CBZ R23, fresh967
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start955
-fresh954:
+	B start968
+fresh967:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -43909,12 +44001,12 @@ fresh954:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start955:
-superblock953:
+start968:
+superblock966:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice956:
+slice969:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -44745,10 +44837,10 @@ slice956:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice956
+	BNE slice969
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock953
+	BNE superblock966
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -44759,26 +44851,26 @@ slice956:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk951
+	BNE chunk964
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop949
-end950:
+	BGE loop962
+end963:
 	ADD $1, R5
 	RET
-rows939:
+rows952:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end958
-loop957:
+	BLT end971
+loop970:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk959:
+chunk972:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -44787,33 +44879,33 @@ chunk959:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass960:
+pass973:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh962
+	CBZ R23, fresh975
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start963
-fresh962:
+	B start976
+fresh975:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start963:
-superblock961:
+start976:
+superblock974:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice964:
+slice977:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -45418,10 +45510,10 @@ slice964:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice964
+	BNE slice977
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock961
+	BNE superblock974
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -45433,31 +45525,31 @@ slice964:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass960
+	BNE pass973
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk959
+	BNE chunk972
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop957
-end958:
+	BGE loop970
+end971:
 	ADD $1, R5
 	RET
-rows938:
+rows951:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 576(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end966
-loop965:
+	BLT end979
+loop978:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk967:
+chunk980:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -45466,13 +45558,13 @@ chunk967:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass968:
+pass981:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh970
+	CBZ R23, fresh983
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -45481,8 +45573,8 @@ pass968:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start971
-fresh970:
+	B start984
+fresh983:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -45491,12 +45583,12 @@ fresh970:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start971:
-superblock969:
+start984:
+superblock982:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice972:
+slice985:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -46265,10 +46357,10 @@ slice972:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice972
+	BNE slice985
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock969
+	BNE superblock982
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -46282,16 +46374,16 @@ slice972:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass968
+	BNE pass981
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk967
+	BNE chunk980
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop965
-end966:
+	BGE loop978
+end979:
 	ADD $1, R5
 	RET
 
@@ -46306,23 +46398,23 @@ TEXT ·tileMXFP4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows973
+	BEQ rows986
 	CMP $3, R6
-	BEQ rows974
+	BEQ rows987
 	CMP $2, R6
-	BEQ rows975
+	BEQ rows988
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 592(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end977
-loop976:
+	BLT end990
+loop989:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk978:
+chunk991:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -46333,18 +46425,18 @@ chunk978:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh981
+	CBZ R23, fresh994
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start982
-fresh981:
+	B start995
+fresh994:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start982:
-superblock980:
+start995:
+superblock993:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -46845,7 +46937,7 @@ superblock980:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock980
+	BNE superblock993
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -46853,26 +46945,26 @@ superblock980:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk978
+	BNE chunk991
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop976
-end977:
+	BGE loop989
+end990:
 	ADD $1, R5
 	RET
-rows975:
+rows988:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 592(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end985
-loop984:
+	BLT end998
+loop997:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk986:
+chunk999:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -46883,15 +46975,15 @@ chunk986:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh989
+	CBZ R23, fresh1002
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start990
-fresh989:
+	B start1003
+fresh1002:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -46900,8 +46992,8 @@ fresh989:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start990:
-superblock988:
+start1003:
+superblock1001:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -47710,7 +47802,7 @@ superblock988:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock988
+	BNE superblock1001
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -47721,26 +47813,26 @@ superblock988:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk986
+	BNE chunk999
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop984
-end985:
+	BGE loop997
+end998:
 	ADD $1, R5
 	RET
-rows974:
+rows987:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 592(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end993
-loop992:
+	BLT end1006
+loop1005:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk994:
+chunk1007:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -47748,28 +47840,28 @@ chunk994:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass995:
+pass1008:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh997
+	CBZ R23, fresh1010
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start998
-fresh997:
+	B start1011
+fresh1010:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start998:
-superblock996:
+start1011:
+superblock1009:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -48362,7 +48454,7 @@ superblock996:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock996
+	BNE superblock1009
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -48373,31 +48465,31 @@ superblock996:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass995
+	BNE pass1008
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk994
+	BNE chunk1007
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop992
-end993:
+	BGE loop1005
+end1006:
 	ADD $1, R5
 	RET
-rows973:
+rows986:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 592(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1001
-loop1000:
+	BLT end1014
+loop1013:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1002:
+chunk1015:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -48405,12 +48497,12 @@ chunk1002:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1003:
+pass1016:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1005
+	CBZ R23, fresh1018
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -48419,8 +48511,8 @@ pass1003:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1006
-fresh1005:
+	B start1019
+fresh1018:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -48429,8 +48521,8 @@ fresh1005:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1006:
-superblock1004:
+start1019:
+superblock1017:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -49187,7 +49279,7 @@ superblock1004:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock1004
+	BNE superblock1017
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -49200,16 +49292,16 @@ superblock1004:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1003
+	BNE pass1016
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1002
+	BNE chunk1015
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1000
-end1001:
+	BGE loop1013
+end1014:
 	ADD $1, R5
 	RET
 
@@ -49242,7 +49334,7 @@ TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	VMOVI $0, V23.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V25.B16
-loop1008:
+loop1021:
 	VFMLA V25.S4, V24.S4, V0.S4
 	VFMLA V25.S4, V24.S4, V1.S4
 	VFMLA V25.S4, V24.S4, V2.S4
@@ -49268,7 +49360,7 @@ loop1008:
 	VFMLA V25.S4, V24.S4, V22.S4
 	VFMLA V25.S4, V24.S4, V23.S4
 	SUBS $1, R0, R0
-	BNE loop1008
+	BNE loop1021
 	RET
 
 // func largestNEON(x *float32, n int) (top float32)
@@ -49281,8 +49373,8 @@ TEXT ·largestNEON(SB), NOSPLIT, $0-20
 	FMOVQ 528(R26), F18
 	FMOVQ 528(R26), F19
 	SUBS $16, R1, R1
-	BLT end1010
-loop1009:
+	BLT end1023
+loop1022:
 	FLDPQ (R0), (F0, F1)
 	FLDPQ 32(R0), (F2, F3)
 	WORD $0x6eb0e404 // fcmgt v4.4s, v0.4s, v16.4s
@@ -49295,8 +49387,8 @@ loop1009:
 	VBIT V7.B16, V3.B16, V19.B16
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop1009
-end1010:
+	BGE loop1022
+end1023:
 	ADD $16, R1
 	WORD $0x4e31f610 // fmax v16.4s, v16.4s, v17.4s
 	WORD $0x4e33f652 // fmax v18.4s, v18.4s, v19.4s
@@ -49320,8 +49412,8 @@ TEXT ·atLeastNEON(SB), NOSPLIT, $0-36
 	FLDPQ (R2), (F16, F17)
 	FLDPQ 32(R2), (F18, F19)
 	SUBS $64, R3, R3
-	BLT end1012
-loop1011:
+	BLT end1025
+loop1024:
 	MOVD $0, R4
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
@@ -49457,8 +49549,8 @@ loop1011:
 	MOVD.P R4, 8(R0)
 	ADD $256, R1
 	SUBS $64, R3, R3
-	BGE loop1011
-end1012:
+	BGE loop1024
+end1025:
 	ADD $64, R3
 	RET
 
@@ -49489,8 +49581,8 @@ TEXT ·weightsNEON(SB), NOSPLIT, $0-56
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R2, R2
-	BLT end1014
-loop1013:
+	BLT end1027
+loop1026:
 	FMOVQ (R1), F10
 	WORD $0x6ebde54c // fcmgt v12.4s, v10.4s, v29.4s
 	VMOV V29.B16, V11.B16
@@ -49664,8 +49756,8 @@ loop1013:
 	ADD $32, R0
 	ADD $16, R1
 	SUBS $8, R2, R2
-	BGE loop1013
-end1014:
+	BGE loop1026
+end1027:
 	ADD $8, R2
 	WORD $0x4e72d610 // fadd v16.2d, v16.2d, v18.2d
 	WORD $0x4e73d631 // fadd v17.2d, v17.2d, v19.2d

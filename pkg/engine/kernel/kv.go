@@ -3,7 +3,7 @@ package kernel
 // A KV is the keys and values of one head, in the layout that Attend reads. It does not
 // depend on the instruction set.
 type KV struct {
-	Keys   []float32 // (slot/16, Dim, 16): a score is a lane, without horizontal sums
+	Keys   []float32 // (slot/16, Dim, 16): a score is a lane, without horizontal sums. Empty: there are only values
 	Values []float32 // (slot, Dim padded to a multiple of 16)
 	Dim    int
 
@@ -45,6 +45,12 @@ func valueStride(dim int) int { return (dim + valueAlign - 1) / valueAlign * val
 // KVLen returns the numbers of floats of the keys and the values of one head.
 func KVLen(tokens, dim int) (keys, values int) {
 	return (tokens + keyPanel - 1) / keyPanel * keyPanel * dim, tokens * valueStride(dim)
+}
+
+// Value returns the values of a token (Dim).
+func (kv KV) Value(token int) []float32 {
+	at := kv.slot(token) * valueStride(kv.Dim)
+	return kv.Values[at : at+kv.Dim]
 }
 
 // Store writes n keys and values as tokens at, at+1, and so on; n is at most the size of a
@@ -105,12 +111,14 @@ func (kv KV) Copy(from KV, first, n int) {
 // copyRun copies n tokens in slots that follow one another. The first begin panels.
 func (kv KV) copyRun(from KV, to, at, n int) {
 	whole, stride := n/keyPanel*keyPanel*kv.Dim, valueStride(kv.Dim)
-	dst, src := kv.Keys[to*kv.Dim:], from.Keys[at*kv.Dim:]
-	copy(dst[:whole], src)
-	if rest := n % keyPanel; rest > 0 {
-		for j := range kv.Dim {
-			i := whole + j*keyPanel
-			copy(dst[i:i+rest], src[i:])
+	if len(kv.Keys) > 0 {
+		dst, src := kv.Keys[to*kv.Dim:], from.Keys[at*kv.Dim:]
+		copy(dst[:whole], src)
+		if rest := n % keyPanel; rest > 0 {
+			for j := range kv.Dim {
+				i := whole + j*keyPanel
+				copy(dst[i:i+rest], src[i:])
+			}
 		}
 	}
 	copy(kv.Values[to*stride:(to+n)*stride], from.Values[at*stride:])

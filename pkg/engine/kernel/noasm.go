@@ -11,6 +11,8 @@ func mul(_ isa, dst, x []float32) { mulGeneric(dst, x) }
 
 func axpy(_ isa, dst, x []float32, a float32) { axpyGeneric(dst, x, a) }
 
+func mulAdd(_ isa, dst, x, y []float32) { mulAddGeneric(dst, x, y) }
+
 func scale(_ isa, x []float32, a float32) { scaleGeneric(x, a) }
 
 func relu(_ isa, x []float32) { reluGeneric(x) }

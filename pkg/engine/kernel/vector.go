@@ -12,6 +12,9 @@ func (k *Kernels) Scale(x []float32, a float32) { scale(k.isa, x, a) }
 // Axpy computes dst += a*x.
 func (k *Kernels) Axpy(dst []float32, a float32, x []float32) { axpy(k.isa, dst, x[:len(dst)], a) }
 
+// MulAdd computes dst += x*y, element by element.
+func (k *Kernels) MulAdd(dst, x, y []float32) { mulAdd(k.isa, dst, x[:len(dst)], y[:len(dst)]) }
+
 // Dot returns the scalar product of a and b.
 func (k *Kernels) Dot(a, b []float32) float32 { return dot(k.isa, a, b[:len(a)]) }
 

@@ -86,10 +86,11 @@ func TestBinary(t *testing.T) {
 		for _, n := range sizes {
 			r := source()
 			a, b := values(r, n), values(r, n)
-			sum, product, axpy := append(slices.Clone(a), 42), append(slices.Clone(a), 42), append(slices.Clone(a), 42)
+			sum, product, axpy, both := append(slices.Clone(a), 42), append(slices.Clone(a), 42), append(slices.Clone(a), 42), append(slices.Clone(b), 42)
 			k.Add(sum[:n], b)
 			k.Mul(product[:n], b)
 			k.Axpy(axpy[:n], -0.7, b)
+			k.MulAdd(both[:n], a, b)
 			dot, size := 0.0, 0.0
 			for i := range n {
 				x, y := float64(a[i]), float64(b[i])
@@ -97,11 +98,14 @@ func TestBinary(t *testing.T) {
 				if sum[i] != a[i]+b[i] || product[i] != a[i]*b[i] || !closeTo(axpy[i], x-float64(float32(0.7))*y, 2e-7*(math.Abs(x)+math.Abs(y))) {
 					t.Fatalf("n %d: element %d of %g, %g: %g %g %g", n, i, x, y, sum[i], product[i], axpy[i])
 				}
+				if !closeTo(both[i], y+x*y, 2e-7*(math.Abs(y)+math.Abs(x*y))) {
+					t.Fatalf("n %d: element %d of %g, %g: MulAdd gives %g", n, i, x, y, both[i])
+				}
 			}
 			if got := k.Dot(a, b); !closeTo(got, dot, 3e-7*size) {
 				t.Fatalf("n %d: dot %g, want %g", n, got, dot)
 			}
-			if sum[n] != 42 || product[n] != 42 || axpy[n] != 42 {
+			if sum[n] != 42 || product[n] != 42 || axpy[n] != 42 || both[n] != 42 {
 				t.Fatalf("n %d: wrote past the end", n)
 			}
 		}

@@ -22,7 +22,7 @@ type Block struct {
 }
 
 // isRing reports whether layer i drops tokens of long sequences.
-func (m *Model) isRing(i int) bool { return newKV(&m.decoder[i].Attention, m.Context).ring }
+func (m *Model) isRing(i int) bool { return m.newKV(m.decoder[i].Kind, m.Context).ring }
 
 // HasRings reports whether some layers drop tokens of long sequences. A sequence then needs
 // blocks of both kinds to be continued.
@@ -40,7 +40,7 @@ func (m *Model) newBlock(rings bool, from, to int) *Block {
 	b := &Block{From: from, To: to, rings: rings, layers: make([]kv, len(m.decoder))}
 	for i := range b.layers {
 		if m.isRing(i) == rings {
-			b.layers[i] = newKV(&m.decoder[i].Attention, BlockTokens)
+			b.layers[i] = m.newKV(m.decoder[i].Kind, BlockTokens)
 			b.layers[i].slots, b.layers[i].first = to-from, from
 		}
 	}
@@ -52,9 +52,10 @@ func (m *Model) newBlock(rings bool, from, to int) *Block {
 func (m *Model) BlockBytes(rings bool, tokens int) (total int64) {
 	for i := range m.decoder {
 		if m.isRing(i) == rings {
-			a := &m.decoder[i].Attention
-			keys, values := kernel.KVLen(tokens, a.HeadDim)
-			total += 4 * int64(a.KVHeads) * int64(keys+values)
+			layer := m.newKV(m.decoder[i].Kind, tokens)
+			layer.slots = tokens
+			keys, values := layer.floats()
+			total += 4 * int64(keys+values)
 		}
 	}
 	return total
@@ -63,7 +64,7 @@ func (m *Model) BlockBytes(rings bool, tokens int) (total int64) {
 // RingTokens returns how many tokens the largest ring of a long sequence has.
 func (m *Model) RingTokens() (most int) {
 	for i := range m.decoder {
-		if layer := newKV(&m.decoder[i].Attention, m.Context); layer.ring {
+		if layer := m.newKV(m.decoder[i].Kind, m.Context); layer.ring {
 			most = max(most, layer.slots)
 		}
 	}
@@ -168,7 +169,7 @@ func (m *Model) Continues(rings []*Block, n int) bool {
 		if !m.isRing(i) {
 			continue
 		}
-		layer := newKV(&m.decoder[i].Attention, m.Context)
+		layer := m.newKV(m.decoder[i].Kind, m.Context)
 		layer.ring, layer.first = false, firstOf(rings, i, n)
 		if n < layer.least(n) {
 			return false

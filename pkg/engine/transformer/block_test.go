@@ -7,6 +7,7 @@ import (
 
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
 )
 
 // blocksAt returns the blocks of a cache at a mark, of both kinds, as far as it has them.
@@ -24,10 +25,10 @@ func blocksAt(m *transformer.Model, c *transformer.Cache, mark *transformer.Mark
 // A cache that is joined from blocks continues as the sequence that they are from: from its end
 // or a mark, cut wherever the rings have what the next token sees, with any capacity.
 func TestBlocks(t *testing.T) {
-	for _, bounds := range [][]int{nil, {7}, {1, 66, -40}, ringBounds} {
-		m := load(t, ringed(bounds...), kernel.Best(), transformer.F32)
-		if m.HasRings() != (len(bounds) > 0) {
-			t.Fatalf("bounds %v: rings %t", bounds, m.HasRings())
+	for i, made := range []*transformertest.Model{ringed(), ringed(7), ringed(1, 66, -40), ringed(ringBounds...), convolved(), convolved(66)} {
+		m := load(t, made, kernel.Best(), transformer.F32)
+		if m.HasRings() != (i > 0) {
+			t.Fatalf("model %d: rings %t", i, m.HasRings())
 		}
 		pass, rng := m.NewPass(nil), rand.New(rand.NewPCG(3, 4))
 		for _, length := range []int{1, 63, 64, 65, 100, 128, 300, 449, 700} {
@@ -46,7 +47,7 @@ func TestBlocks(t *testing.T) {
 			all, rings := blocksAt(m, c, mark, length)
 			for n := 1; n <= length; n++ {
 				if got := m.Continues(rings, n); got != (reach[n] == n) {
-					t.Fatalf("bounds %v, %d of %d tokens: the blocks continue: %t, the cache reaches %d", bounds, n, length, got, reach[n])
+					t.Fatalf("model %d, %d of %d tokens: the blocks continue: %t, the cache reaches %d", i, n, length, got, reach[n])
 				}
 				if reach[n] < n || n < length-2 && rng.IntN(20) > 0 {
 					continue
@@ -55,14 +56,14 @@ func TestBlocks(t *testing.T) {
 				joined := m.Join(all, rings, n, capacity)
 				for k := 1; k < n; k++ {
 					if joined.Reach(nil, k) == k && !m.Continues(rings, k) {
-						t.Fatalf("bounds %v, %d of %d tokens: the cache reaches %d, which the blocks do not", bounds, n, length, k)
+						t.Fatalf("model %d, %d of %d tokens: the cache reaches %d, which the blocks do not", i, n, length, k)
 					}
 				}
 				more := tokens(min(capacity-n, 150), m.Vocab)
 				got := slices.Clone(must(pass.Forward([]transformer.Sequence{{Cache: joined, Tokens: more, Logits: len(more)}})))
 				want := must(pass.Forward([]transformer.Sequence{{Cache: m.ForkFull(full, n, capacity), Tokens: more, Logits: len(more)}}))
 				if joined.Capacity() != capacity || !slices.Equal(got, want) {
-					t.Fatalf("bounds %v, %d of %d tokens, capacity %d: other logits", bounds, n, length, capacity)
+					t.Fatalf("model %d, %d of %d tokens, capacity %d: other logits", i, n, length, capacity)
 				}
 			}
 		}
@@ -71,7 +72,7 @@ func TestBlocks(t *testing.T) {
 
 // The size of a block is that of its layers, and a block lacks what a ring has dropped.
 func TestBlockOfRing(t *testing.T) {
-	m := load(t, ringed(7), kernel.Best(), transformer.F32)
+	m := load(t, convolved(7), kernel.Best(), transformer.F32)
 	c, pass := m.NewCache(1000), m.NewPass(nil)
 	must(pass.Forward([]transformer.Sequence{{Cache: c, Tokens: tokens(400, m.Vocab), Logits: 1}}))
 	for _, test := range []struct {

@@ -1,7 +1,7 @@
 package transformer
 
-// A Cache holds the keys and values of one sequence. A layer with a window keeps only the
-// last of them, see [Model.CacheBytes].
+// A Cache holds the keys and values of one sequence, and the inputs of its convolutions. A
+// layer with a window keeps only the last of them, see [Model.CacheBytes].
 type Cache struct {
 	Len int // tokens
 
@@ -22,7 +22,7 @@ func (m *Model) NewCache(capacity int) *Cache {
 	capacity = min(capacity, m.Context)
 	layers := make([]kv, len(m.decoder))
 	for i := range layers {
-		layers[i] = newKV(&m.decoder[i].Attention, capacity)
+		layers[i] = m.newKV(m.decoder[i].Kind, capacity)
 	}
 	allocate(layers)
 	return &Cache{capacity: capacity, layers: layers, long: m.Long(capacity)}
@@ -31,10 +31,11 @@ func (m *Model) NewCache(capacity int) *Cache {
 // CacheBytes returns the memory of a cache with a capacity in tokens. A layer keeps
 // min(capacity, ⌈(window-1+64)/128⌉·128) tokens: those that the next token sees, and at
 // least 64 more that can be computed at once or dropped by [Model.Prefix]. For a layer
-// with chunks the window is their size. A layer without either keeps all tokens.
+// with chunks the window is their size, for a convolution its taps. A layer without any of
+// these keeps all tokens.
 func (m *Model) CacheBytes(capacity int) (total int64) {
 	for i := range m.decoder {
-		layer := newKV(&m.decoder[i].Attention, min(capacity, m.Context))
+		layer := m.newKV(m.decoder[i].Kind, min(capacity, m.Context))
 		keys, values := layer.floats()
 		total += 4 * int64(keys+values)
 	}
@@ -114,7 +115,7 @@ func (m *Model) Mark(c *Cache) *Mark {
 	mark := &Mark{Len: c.Len, layers: make([]kv, len(c.layers)), long: c.long}
 	for i := range c.layers {
 		if c.layers[i].ring {
-			mark.layers[i] = newKV(&m.decoder[i].Attention, c.Len)
+			mark.layers[i] = m.newKV(m.decoder[i].Kind, c.Len)
 		}
 	}
 	mark.bytes = 4 * int64(len(allocate(mark.layers)))

@@ -3,6 +3,7 @@ package transformer
 import (
 	"fmt"
 	"math"
+	"reflect"
 )
 
 // Check refuses a description that cannot be computed. The error names the field as packed
@@ -70,6 +71,8 @@ func (s *Spec) checkUses() error {
 			}
 			k := &s.Kinds[kind]
 			switch kinds[kind] = true; {
+			case k.Convolution != nil && len(s.Encoder) > 0:
+				return fmt.Errorf("%s[%d]: kinds[%d].convolution is for models without an encoder only", stack.name, i, kind)
 			case stack.encoder && len(k.Attention.Slopes) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.slopes is for decoders alone", stack.name, i, kind)
 			case stack.encoder && k.Attention.Chunk > 0:
@@ -129,18 +132,18 @@ func (r *Rotary) check() error {
 }
 
 func (k *Kind) check(s *Spec) error {
-	a, f := &k.Attention, &k.FeedForward
-	if err := a.check(s); err != nil {
-		return fmt.Errorf("attention.%w", err)
+	f := &k.FeedForward
+	if err := k.checkMixer(s); err != nil {
+		return err
 	}
 	switch {
 	case f.Width < 1:
 		return fmt.Errorf("feed_forward.width: %d is not positive", f.Width)
 	case int(f.Norms) >= len(placementNames):
 		return fmt.Errorf("feed_forward.norms: %d is unknown", f.Norms)
-	case k.SharedNorm && (!k.Parallel || a.Norms != PreNorm):
+	case k.SharedNorm && (!k.Parallel || k.mixerNorms() != PreNorm):
 		return fmt.Errorf("shared_norm: the branches are not parallel behind one norm")
-	case k.Parallel && (a.Norms.After() || f.Norms.After()):
+	case k.Parallel && (k.mixerNorms().After() || f.Norms.After()):
 		return fmt.Errorf("parallel: there is a norm behind a branch")
 	}
 	if _, err := newActivation(f); err != nil {
@@ -161,6 +164,26 @@ func (k *Kind) check(s *Spec) error {
 	return nil
 }
 
+// checkMixer refuses a kind whose tokens are not mixed in exactly one way.
+func (k *Kind) checkMixer(s *Spec) error {
+	c := k.Convolution
+	switch {
+	case c == nil:
+		if err := k.Attention.check(s); err != nil {
+			return fmt.Errorf("attention.%w", err)
+		}
+	case !reflect.ValueOf(k.Attention).IsZero():
+		return fmt.Errorf("attention: there is a convolution too")
+	case int(c.Norms) >= len(placementNames):
+		return fmt.Errorf("convolution.norms: %d is unknown", c.Norms)
+	case c.Taps < 1:
+		return fmt.Errorf("convolution.taps: %d is not positive", c.Taps)
+	case k.Parallel:
+		return fmt.Errorf("parallel: there is a convolution")
+	}
+	return nil
+}
+
 func (f *FeedForward) checkExperts() error {
 	e := f.Experts
 	switch {
@@ -170,10 +193,12 @@ func (f *FeedForward) checkExperts() error {
 		return fmt.Errorf("used: %d of %d experts", e.Used, e.Count)
 	case e.Shared < 0 || e.Shared == 0 && e.SharedGate:
 		return fmt.Errorf("shared: %d is negative, or it has a gate only", e.Shared)
+	case e.Corrected && !e.Sigmoid:
+		return fmt.Errorf("corrected: the probabilities are a softmax")
 	case !f.Gated:
 		return fmt.Errorf("count: experts have no gate")
 	}
-	return nil
+	return factor{"scale", e.Scale, false}.check()
 }
 
 func (a *Attention) check(s *Spec) error {

@@ -9,6 +9,7 @@ import (
 type experts struct {
 	*Experts
 	router     linear        // (Count, Width)
+	correction []float32     // (Count), of Corrected
 	sharedGate linear        // (1, Width), of SharedGate
 	list       []feedForward // without norms
 }
@@ -17,6 +18,7 @@ type experts struct {
 // costs less than waiting for another.
 type routes struct {
 	logits []float32 // (tokens, Count)
+	ranks  []float32 // (Count), what experts are chosen by
 	gates  []float32 // (tokens, 1), of the shared block
 	chosen []int     // (tokens, Used), ascending
 	shares []float32 // (tokens, Used), their probabilities
@@ -57,26 +59,22 @@ func (w *worker) route(e *experts, in []float32) {
 	fit(&r.chosen, n*e.Used)
 	fit(&r.shares, n*e.Used)
 	for i := range n {
-		e.choose(r.logits[i*e.Count:(i+1)*e.Count], r.chosen[i*e.Used:(i+1)*e.Used], r.shares[i*e.Used:(i+1)*e.Used])
+		logits, chosen, shares := r.logits[i*e.Count:(i+1)*e.Count], r.chosen[i*e.Used:(i+1)*e.Used], r.shares[i*e.Used:(i+1)*e.Used]
+		if e.Sigmoid {
+			e.chooseSigmoid(r, logits, chosen, shares)
+		} else {
+			e.chooseSoftmax(logits, chosen, shares)
+		}
+		if e.Scale != 0 {
+			w.m.kernels.Scale(shares, e.Scale)
+		}
 	}
 	r.sort(e, n)
 }
 
-// choose writes the experts with the highest logits, ascending, and their probabilities.
-func (e *Experts) choose(logits []float32, chosen []int, shares []float32) {
-	for k := range chosen {
-		best := -1
-		for i, v := range logits {
-			if (best < 0 || v > logits[best]) && !slices.Contains(chosen[:k], i) {
-				best = i
-			}
-		}
-		at := k // in ascending order
-		for ; at > 0 && chosen[at-1] > best; at-- {
-			chosen[at] = chosen[at-1]
-		}
-		chosen[at] = best
-	}
+// chooseSoftmax writes the experts with the highest logits, ascending, and their probabilities.
+func (e *experts) chooseSoftmax(logits []float32, chosen []int, shares []float32) {
+	choose(logits, chosen)
 	highest := logits[chosen[0]]
 	for _, i := range chosen {
 		highest = max(highest, logits[i])
@@ -89,6 +87,46 @@ func (e *Experts) choose(logits []float32, chosen []int, shares []float32) {
 	}
 	for k, i := range chosen {
 		shares[k] = float32(math.Exp(float64(logits[i]-highest)) / sum)
+	}
+}
+
+// chooseSigmoid is chooseSoftmax for probabilities of which each is for itself.
+func (e *experts) chooseSigmoid(r *routes, logits []float32, chosen []int, shares []float32) {
+	fit(&r.ranks, e.Count)
+	for i, v := range logits {
+		logits[i] = float32(1 / (1 + math.Exp(-float64(v))))
+		r.ranks[i] = logits[i]
+		if e.Corrected {
+			r.ranks[i] += e.correction[i]
+		}
+	}
+	choose(r.ranks, chosen)
+	sum := 1.0
+	if e.Renormalised {
+		sum = 1e-6 // as the published models have it
+		for _, i := range chosen {
+			sum += float64(logits[i])
+		}
+	}
+	for k, i := range chosen {
+		shares[k] = float32(float64(logits[i]) / sum)
+	}
+}
+
+// choose writes the indices of the highest ranks, ascending.
+func choose(ranks []float32, chosen []int) {
+	for k := range chosen {
+		best := -1
+		for i, v := range ranks {
+			if (best < 0 || v > ranks[best]) && !slices.Contains(chosen[:k], i) {
+				best = i
+			}
+		}
+		at := k // in ascending order
+		for ; at > 0 && chosen[at-1] > best; at-- {
+			chosen[at] = chosen[at-1]
+		}
+		chosen[at] = best
 	}
 }
 

@@ -31,6 +31,6 @@ func (c *Cache) Bytes() (total int64) {
 // Choose returns the experts that a token with these logits uses, and their shares.
 func (e *Experts) Choose(logits []float32) (chosen []int, shares []float32) {
 	chosen, shares = make([]int, e.Used), make([]float32, e.Used)
-	e.choose(logits, chosen, shares)
+	(&experts{Experts: e}).chooseSoftmax(logits, chosen, shares)
 	return chosen, shares
 }

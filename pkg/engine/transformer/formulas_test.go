@@ -112,6 +112,10 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 		}
 		return out
 	}
+	if c := k.Convolution; c != nil {
+		x = m.branch(at+"convolution", c.Norms, x, func(n rows) rows { return m.convolution(at, c, n) })
+		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+	}
 	x = m.branch(at+"attention", k.Attention.Norms, x, attend)
 	if memory != nil {
 		x = m.branch(at+"cross", k.Attention.Norms, x, func(n rows) rows { return m.crossAttention(at, &k.Attention, n, memory) })
@@ -177,6 +181,34 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 			sinks = m.vector(at + "sinks")
 		}
 		out = append(out, m.linear(at+"out", attention(a, q[p], k, v, sees, sinks)))
+	}
+	return out
+}
+
+func (m formulas) convolution(at string, c *transformer.Convolution, x rows) (out rows) {
+	width, taps := m.Spec.Width, m.vector(at+"convolution")
+	var in, gates rows
+	for _, row := range x {
+		all := m.linear(at+"convolution_in", row)
+		for i := range width {
+			all[i] *= all[2*width+i]
+		}
+		in, gates = append(in, all[:width]), append(gates, all[width:2*width])
+	}
+	for p := range x {
+		y := make([]float64, width)
+		for back := range min(c.Taps, p+1) {
+			for i, v := range in[p-back] {
+				y[i] += taps[(c.Taps-1-back)*width+i] * v
+			}
+		}
+		if _, ok := m.Values[at+"convolution.bias"]; ok {
+			add(y, m.vector(at+"convolution.bias"))
+		}
+		for i, g := range gates[p] {
+			y[i] *= g
+		}
+		out = append(out, m.linear(at+"convolution_out", y))
 	}
 	return out
 }
@@ -298,24 +330,41 @@ func (m formulas) feed(at string, f *transformer.FeedForward, x []float64) []flo
 			y[i] /= 1 + math.Exp(-m.linear(at+"shared_gate", x)[0])
 		}
 	}
-	logits := m.linear(at+"router", x)
-	best := make([]int, e.Count)
-	for i := range best {
-		best[i] = i
-	}
-	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(logits[b], logits[a]) })
-	used, sum := best[:e.Used], 0.0
-	for i, expert := range best {
-		if i < e.Used || !e.Renormalised {
-			sum += math.Exp(logits[expert])
-		}
-	}
-	for _, expert := range used {
+	for expert, share := range m.shares(at, e, x) {
 		for i, v := range m.block(fmt.Sprintf("%sexpert.%d.", at, expert), f, x) {
-			y[i] += math.Exp(logits[expert]) / sum * v
+			y[i] += share * v
 		}
 	}
 	return y
+}
+
+// shares returns the factors of the experts that a token uses.
+func (m formulas) shares(at string, e *transformer.Experts, x []float64) map[int]float64 {
+	probabilities, best := m.linear(at+"router", x), make([]int, e.Count)
+	for i, v := range probabilities {
+		if best[i], probabilities[i] = i, math.Exp(v); e.Sigmoid {
+			probabilities[i] = 1 / (1 + math.Exp(-v))
+		}
+	}
+	ranks := append([]float64{}, probabilities...)
+	if e.Corrected {
+		add(ranks, m.vector(at+"correction"))
+	}
+	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
+	sum := 0.0
+	for i, expert := range best {
+		if i < e.Used || !e.Renormalised {
+			sum += probabilities[expert]
+		}
+	}
+	if e.Sigmoid && !e.Renormalised {
+		sum = 1
+	}
+	shares := map[int]float64{}
+	for _, expert := range best[:e.Used] {
+		shares[expert] = probabilities[expert] / sum * float64(cmp.Or(e.Scale, 1))
+	}
+	return shares
 }
 
 // block is a feed-forward block.

@@ -44,8 +44,8 @@ type Pass struct {
 
 	masked []float32 // (outputs, Width), what MaskedLogits reads; nil: of another pass
 	x, out []float32 // (tokens, Width)
-	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed
-	heads  []float32 // (tokens, Heads*HeadDim)
+	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed, or (tokens, 3*Width)
+	heads  []float32 // (tokens, Heads*HeadDim), or (tokens, Width)
 	h, g   []float32 // (tokens, FeedForward.Width), of what computes all tokens
 	eh, eg []float32 // (tokens*Used, FeedForward.Width), of the experts
 	mixed  []float32 // (tokens, Width), the results of an expert
@@ -85,9 +85,9 @@ func (m *Model) NewPass(team *Team) *Pass {
 func (s *Spec) PassBytes(tokens, workers int) int64 {
 	var qkv, heads, hidden, ffn, dim, routed int
 	for i := range s.Kinds {
-		a, f := &s.Kinds[i].Attention, &s.Kinds[i].FeedForward
-		qkv = max(qkv, (a.Heads+2*a.KVHeads)*a.HeadDim)
-		heads, dim = max(heads, a.Heads*a.HeadDim), max(dim, a.HeadDim)
+		f := &s.Kinds[i].FeedForward
+		products, result := s.Kinds[i].mixer(s.Width)
+		qkv, heads, dim = max(qkv, products), max(heads, result), max(dim, s.Kinds[i].Attention.HeadDim)
 		each := f.common() + f.chosen()
 		if f.Gated {
 			each *= 2
@@ -326,9 +326,9 @@ func (p *Pass) grow(layers []layer) {
 	fit(&p.out, n*m.Width)
 	var qkv, heads, h, g, chosen, mixed int
 	for i := range layers {
-		a, f := &layers[i].Attention, &layers[i].FeedForward
-		qkv = max(qkv, (a.Heads+2*a.KVHeads)*a.HeadDim)
-		heads = max(heads, a.Heads*a.HeadDim)
+		f := &layers[i].FeedForward
+		products, result := layers[i].mixer(m.Width)
+		qkv, heads = max(qkv, products), max(heads, result)
 		if h = max(h, f.common()); f.Gated {
 			g = max(g, f.common())
 		}

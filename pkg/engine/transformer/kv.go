@@ -18,7 +18,8 @@ type kv struct {
 	window       int       // tokens that a token sees; 0: all before it
 	first        int       // the first token that is kept, unless the ring has passed it
 	heads        int
-	dim          int // of a head
+	dim          int  // of a head
+	keyless      bool // there are only values: the inputs of a convolution
 }
 
 // ringSlots returns the size of the ring of a layer with a window, 0 if the layer keeps all
@@ -34,10 +35,20 @@ func ringSlots(window, tokens int) int {
 	return 0
 }
 
-// newKV returns keys and values of a layer, without memory, for a number of tokens.
-func newKV(a *Attention, tokens int) kv {
-	window := cmp.Or(a.Window, a.Chunk) // a chunk sees less than a window of its size
-	c := kv{slots: tokens, window: window, heads: a.KVHeads, dim: a.HeadDim}
+// newKV returns what a layer of a kind keeps of a number of tokens, without memory.
+func (s *Spec) newKV(k *Kind, tokens int) kv {
+	if k.Convolution != nil {
+		return k.Convolution.newState(s.Width, tokens)
+	}
+	a := &k.Attention
+	c := newWindow(cmp.Or(a.Window, a.Chunk), tokens) // a chunk sees less than a window of its size
+	c.heads, c.dim = a.KVHeads, a.HeadDim
+	return c
+}
+
+// newWindow returns what keeps a number of tokens of which each sees a window.
+func newWindow(window, tokens int) kv {
+	c := kv{slots: tokens, window: window}
 	if slots := ringSlots(window, tokens); slots > 0 {
 		c.slots, c.ring = slots, true
 	}
@@ -46,7 +57,9 @@ func newKV(a *Attention, tokens int) kv {
 
 // floats returns the size of the keys and values.
 func (c *kv) floats() (keys, values int) {
-	keys, values = kernel.KVLen(c.slots, c.dim)
+	if keys, values = kernel.KVLen(c.slots, c.dim); c.keyless {
+		keys = 0
+	}
 	return c.heads * keys, c.heads * values
 }
 

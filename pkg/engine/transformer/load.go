@@ -115,7 +115,10 @@ func newModel(spec *Spec, w *Weights) *Model {
 func (l *layer) setKind(k *Kind) {
 	l.Kind = k
 	a := &k.Attention
-	l.attentionNorms.Placement, l.crossNorms.Placement, l.ffn.norms.Placement = a.Norms, a.Norms, k.FeedForward.Norms
+	l.attentionNorms.Placement, l.crossNorms.Placement, l.ffn.norms.Placement = k.mixerNorms(), a.Norms, k.FeedForward.Norms
+	if k.Convolution != nil {
+		l.convolution = &convolution{Convolution: k.Convolution}
+	}
 	l.ffn.gated, l.ffn.limit = k.FeedForward.Gated, k.FeedForward.Limit
 	if l.scale = a.Scale; l.scale == 0 {
 		l.scale = float32(1 / math.Sqrt(float64(a.HeadDim)))

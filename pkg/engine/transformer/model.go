@@ -74,6 +74,8 @@ type layer struct {
 	*Kind
 	attentionNorms, crossNorms norms
 
+	convolution *convolution // nil: there is attention
+
 	qkv, out                  linear
 	qNorm, kNorm              norm
 	sinks                     []float32 // (Heads), or nil

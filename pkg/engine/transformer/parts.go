@@ -119,23 +119,15 @@ func (l *partList) add(p part) {
 }
 
 func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
-	width := l.spec.Width
 	for i := range from {
 		f, o := &from[i], &to[i]
-		queries, keys := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim
 		at := fmt.Sprintf("%s.%d.", name, i)
 		l.stage++
-		l.norms(at+"attention", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
-		l.linear(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
-		switch o.Attention.QKNorm {
-		case QKNormHead:
-			queries, keys = o.Attention.HeadDim, o.Attention.HeadDim
-			fallthrough
-		case QKNormEachHead, QKNormAll:
-			l.norm(at+"q_norm", &f.QNorm, &o.qNorm, queries)
-			l.norm(at+"k_norm", &f.KNorm, &o.kNorm, keys)
+		if o.convolution != nil {
+			l.convolution(at, f, o)
+		} else {
+			l.attention(at, f, o, cross)
 		}
-		l.attention(at, f, o, cross)
 		if !o.SharedNorm {
 			l.norms(at+"ffn", &f.FFNNorm, &f.FFNPostNorm, &o.ffn.norms)
 		}
@@ -143,9 +135,29 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 	}
 }
 
-// attention lists the rest of an attention and the cross-attention.
+// convolution lists a convolution.
+func (l *partList) convolution(at string, f *Layer, o *layer) {
+	c, width := o.convolution, l.spec.Width
+	l.norms(at+"convolution", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
+	l.linear(at+"convolution_in", &f.ConvolutionIn, &c.in, 3*width, width)
+	l.vector(at+"convolution", &f.Convolution, &c.taps, c.Taps*width)
+	l.vector(at+"convolution.bias", &f.ConvolutionBias, &c.bias, width)
+	l.linear(at+"convolution_out", &f.ConvolutionOut, &c.out, width, width)
+}
+
+// attention lists an attention and the cross-attention.
 func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	queries, keys, width := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim, l.spec.Width
+	l.norms(at+"attention", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
+	l.linear(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
+	switch o.Attention.QKNorm {
+	case QKNormHead:
+		l.norm(at+"q_norm", &f.QNorm, &o.qNorm, o.Attention.HeadDim)
+		l.norm(at+"k_norm", &f.KNorm, &o.kNorm, o.Attention.HeadDim)
+	case QKNormEachHead, QKNormAll:
+		l.norm(at+"q_norm", &f.QNorm, &o.qNorm, queries)
+		l.norm(at+"k_norm", &f.KNorm, &o.kNorm, keys)
+	}
 	if o.Attention.Sinks {
 		l.vector(at+"sinks", &f.Sinks, &o.sinks, o.Attention.Heads)
 	}
@@ -161,6 +173,9 @@ func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 func (l *partList) feedForward(at string, f *Layer, o *layer) {
 	if o.experts != nil {
 		l.router(at+"router", &f.Router, &o.experts.router, o.experts.Count)
+		if o.experts.Corrected {
+			l.vector(at+"correction", &f.Correction, &o.experts.correction, o.experts.Count)
+		}
 	}
 	width, ffn := l.spec.Width, o.FeedForward.common()
 	if ffn > 0 {

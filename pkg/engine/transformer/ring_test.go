@@ -16,7 +16,19 @@ import (
 var ringBounds = []int{1, 7, 65, 66, 129, 193, -40, -128}
 
 // ringed is a model with a layer for each of bounds and one without.
-func ringed(bounds ...int) *transformertest.Model {
+func ringed(bounds ...int) *transformertest.Model { return transformertest.New(ringedSpec(bounds...), 3) }
+
+// convolved is ringed with a convolution too.
+func convolved(bounds ...int) *transformertest.Model {
+	spec := ringedSpec(bounds...)
+	spec.Decoder = append(spec.Decoder, len(spec.Kinds))
+	spec.Kinds = append(spec.Kinds, transformer.Kind{
+		Convolution: &transformer.Convolution{Taps: 4}, FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
+	})
+	return transformertest.New(spec, 3)
+}
+
+func ringedSpec(bounds ...int) *transformer.Spec {
 	spec := &transformer.Spec{
 		Vocab: 31, Context: 1500, Width: 24, Eps: 1e-5, Norm: transformer.RMSNorm,
 		Rotaries: []transformer.Rotary{{Dims: 8, Frequencies: transformer.Frequencies(100, 8)}},
@@ -28,12 +40,12 @@ func ringed(bounds ...int) *transformertest.Model {
 		})
 		spec.Decoder = append(spec.Decoder, i)
 	}
-	return transformertest.New(spec, 3)
+	return spec
 }
 
 // After a pass that panics, nothing of a cache is promised: its rings have lost tokens.
 func TestRingsAfterAPanic(t *testing.T) {
-	m := load(t, ringed(193, 65), kernel.Best(), transformer.F32)
+	m := load(t, convolved(193, 65), kernel.Best(), transformer.F32)
 	ids, c, pass := tokens(640, m.Vocab), m.NewCache(1200), m.NewPass(nil)
 	must(pass.Forward([]transformer.Sequence{{Cache: c, Tokens: ids, Logits: 1}}))
 	pass.Hidden = func(_ bool, layer int, _ []float32) {
@@ -59,7 +71,7 @@ func TestRingsAfterAPanic(t *testing.T) {
 func TestRings(t *testing.T) {
 	for _, bounds := range [][]int{ringBounds, {7}} {
 		for _, k := range kernel.Implementations() {
-			m := load(t, ringed(bounds...), k, transformer.F32)
+			m := load(t, convolved(bounds...), k, transformer.F32)
 			ids := tokens(800, m.Vocab)
 			pass := m.NewPass(nil)
 			var want []float32
@@ -90,7 +102,7 @@ func TestRings(t *testing.T) {
 func TestTruncate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for _, bounds := range [][]int{ringBounds, {7}} {
-		m := load(t, ringed(bounds...), kernel.Best(), transformer.F32)
+		m := load(t, convolved(bounds...), kernel.Best(), transformer.F32)
 		ids, pass := tokens(700, m.Vocab), m.NewPass(nil)
 		cache, full := m.NewCache(900), m.NewFullCache(900)
 		for cache.Len < len(ids) {
@@ -279,7 +291,7 @@ func randomSteps(seed uint64, n int) []byte {
 // Copies of the beginnings of sequences, from rings and from marks, are continued as if all
 // layers kept all tokens.
 func TestRingPrefixes(t *testing.T) {
-	m := load(t, ringed(1, 66, -40), kernel.Best(), transformer.F32)
+	m := load(t, convolved(1, 66, -40), kernel.Best(), transformer.F32)
 	cuts := 0
 	for seed := range uint64(40) {
 		p := newProgram(t, m, seed)
@@ -328,7 +340,7 @@ func TestRingReach(t *testing.T) {
 // A mark applies to caches with the same rings, which may have been copied from its own, and
 // to no others.
 func TestMarks(t *testing.T) {
-	m := load(t, ringed(7), kernel.Best(), transformer.F32)
+	m := load(t, convolved(7), kernel.Best(), transformer.F32)
 	p := newProgram(t, m, 2)
 	x := &pair{ringed: m.NewCache(128), full: m.NewFullCache(128)}
 	p.append(x, 100)
@@ -355,7 +367,7 @@ func FuzzRingPrefixes(f *testing.F) {
 	f.Add(uint64(1), randomSteps(1, 10))
 	f.Add(uint64(2), []byte{0, 0, 255, 1, 0, 255, 6, 0, 0, 1, 0, 200, 7, 0, 100, 1, 0, 100})
 	f.Fuzz(func(t *testing.T, seed uint64, steps []byte) {
-		m := load(t, ringed(1, 66, -40), kernel.Best(), transformer.F32)
+		m := load(t, convolved(1, 66, -40), kernel.Best(), transformer.F32)
 		newProgram(t, m, seed).run(steps[:min(len(steps), 300)])
 	})
 }

@@ -58,12 +58,12 @@ type Spec struct {
 }
 
 // A Kind describes layers. A layer has two branches that add to the residual stream: one
-// mixes tokens, so far always by attention, one computes the feed-forward block of each
-// token, or some of several. Other mixers, such as convolutions, will be alternatives of
-// Attention.
+// mixes tokens, by attention or by a convolution, one computes the feed-forward block of each
+// token, or some of several.
 type Kind struct {
-	Attention   Attention   `json:"attention"`
-	FeedForward FeedForward `json:"feed_forward"`
+	Attention   Attention    `json:"attention,omitzero"`    // zero if there is another mixer
+	Convolution *Convolution `json:"convolution,omitempty"` // instead of Attention
+	FeedForward FeedForward  `json:"feed_forward"`
 
 	Parallel   bool `json:"parallel,omitempty"`    // both branches read the same x; else the second reads x after the first
 	SharedNorm bool `json:"shared_norm,omitempty"` // with Parallel: both read the attention's norm (GPT-J)
@@ -117,15 +117,21 @@ type FeedForward struct {
 
 // Experts describe a mixture of experts (Shazeer et al. 2017, sec. 2): a token's result is the
 // sum of those of the Used experts with the highest probabilities, each multiplied by its
-// probability. The probabilities are the softmax of the router's logits. Of equal logits the
-// one of the lower index counts as the higher.
+// probability. The probabilities are the softmax of the router's logits. Of equal ones that of
+// the lower index counts as the higher.
 type Experts struct {
 	Count int `json:"count"`
 	Used  int `json:"used"` // for each token
 
+	// Sigmoid makes the probabilities σ(logit), each for itself (LFM2-MoE). With Corrected, each
+	// expert has a number that is added to its probability, but only to choose (Wang et al. 2024).
+	Sigmoid   bool `json:"sigmoid,omitempty"`
+	Corrected bool `json:"corrected,omitempty"`
+
 	// Renormalised divides the probabilities of the used experts by their sum, as if the softmax
-	// were over these alone.
-	Renormalised bool `json:"renormalised,omitempty"`
+	// were over these alone. Scale is a factor of the results.
+	Renormalised bool    `json:"renormalised,omitempty"`
+	Scale        float32 `json:"scale,omitempty"`
 
 	// Shared is the width of one more block, which computes all tokens (Qwen2-MoE, Granite 4);
 	// 0: there is none. With SharedGate its result is multiplied by σ(gate x).

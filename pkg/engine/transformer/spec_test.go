@@ -82,7 +82,8 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"soft cap": a.SoftCap > 0, "scale": a.Scale > 0, "rotary": a.Rotary > 0, "no rotary beside tables": a.Rotary == 0 && len(s.Rotaries) > 0,
 				"experts": k.FeedForward.Experts != nil, "shared expert": k.FeedForward.Experts != nil && k.FeedForward.Experts.Shared > 0,
 				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
-				"limit": k.FeedForward.Limit > 0,
+				"sigmoid": k.FeedForward.Experts != nil && k.FeedForward.Experts.Sigmoid, "corrected": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected,
+				"limit": k.FeedForward.Limit > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
 				"gated": k.FeedForward.Gated, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
 				if said {
@@ -91,7 +92,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 3+3+8+5+5+8+4+17 {
+	if len(seen) != 3+3+8+5+5+8+4+21 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -237,6 +238,19 @@ func TestFieldsMatter(t *testing.T) {
 		"shared gate": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
 			f.Experts.SharedGate = false
 		},
+		"scale of experts": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Experts.Scale = 1.5
+		},
+		"sigmoid": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Experts.Sigmoid = true
+		},
+		"corrected": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Experts.Sigmoid, f.Experts.Corrected = true, true
+		},
+		"convolution": func(s *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
+			s.Kinds[0].Convolution, *a, s.Rotaries = &transformer.Convolution{Taps: 3}, transformer.Attention{}, s.Rotaries[1:]
+			s.Kinds[1].Attention.Rotary = 1
+		},
 		"activation": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
 			f.Activation = transformer.GELU
 		},
@@ -260,6 +274,12 @@ func TestFieldsMatter(t *testing.T) {
 func TestSpecRefuses(t *testing.T) {
 	type spec = transformer.Spec
 	nan := float32(math.NaN())
+	mixedBy := func(c transformer.Convolution) func(*spec, *transformer.Kind) {
+		return func(s *spec, k *transformer.Kind) {
+			k.Attention, k.Convolution, s.Rotaries = transformer.Attention{}, &c, s.Rotaries[1:]
+			s.Kinds[1].Attention.Rotary = 1
+		}
+	}
 	for want, change := range map[string]func(s *spec, k *transformer.Kind){
 		"0 tokens":                           func(s *spec, _ *transformer.Kind) { s.Vocab = 0 },
 		"and 0 layers":                       func(s *spec, _ *transformer.Kind) { s.Decoder = nil },
@@ -269,22 +289,37 @@ func TestSpecRefuses(t *testing.T) {
 		"rotaries[0]: no kind":               func(_ *spec, k *transformer.Kind) { k.Attention.Rotary = 2 },
 		"kinds[0].attention.rotary: table 3": func(_ *spec, k *transformer.Kind) { k.Attention.Rotary = 3 },
 		"kinds[0].attention.rotary: 8 rotary dimensions of heads of 6": func(_ *spec, k *transformer.Kind) { k.Attention.HeadDim = 6 },
-		"rotaries[1].dims: 4":                       func(s *spec, _ *transformer.Kind) { s.Rotaries[1].Frequencies = nil },
-		"rotaries[1].dims: 0":                       func(s *spec, _ *transformer.Kind) { s.Rotaries[1] = transformer.Rotary{} },
-		"rotaries[0].magnitude: NaN":                func(s *spec, _ *transformer.Kind) { s.Rotaries[0].Magnitude = nan },
-		"kinds[0].attention.kv_heads: 3":            func(_ *spec, k *transformer.Kind) { k.Attention.KVHeads = 3 },
-		"kinds[0].attention.head_dim: 0":            func(_ *spec, k *transformer.Kind) { k.Attention.HeadDim = 0 },
-		"kinds[0].attention.window: -1":             func(_ *spec, k *transformer.Kind) { k.Attention.Window = -1 },
-		"kinds[0].attention.window: there":          func(_ *spec, k *transformer.Kind) { k.Attention.Chunk = 1 },
-		"kinds[0].attention.qk_norm: 9":             func(_ *spec, k *transformer.Kind) { k.Attention.QKNorm = 9 },
-		"kinds[0].attention.norms: 9":               func(_ *spec, k *transformer.Kind) { k.Attention.Norms = 9 },
-		"kinds[0].attention.scale: -1":              func(_ *spec, k *transformer.Kind) { k.Attention.Scale = -1 },
-		"kinds[0].attention.soft_cap: there":        func(_ *spec, k *transformer.Kind) { k.Attention.Clamp = 1 },
-		"kinds[0].feed_forward.width: 0":            func(_ *spec, k *transformer.Kind) { k.FeedForward.Width = 0 },
-		"kinds[0].feed_forward.norms: 9":            func(_ *spec, k *transformer.Kind) { k.FeedForward.Norms = 9 },
-		"kinds[0].feed_forward.activation: unknown": func(_ *spec, k *transformer.Kind) { k.FeedForward.Activation = "mish" },
-		"kinds[0].shared_norm":                      func(_ *spec, k *transformer.Kind) { k.SharedNorm = true },
-		"kinds[0].parallel: there is a norm behind": func(_ *spec, k *transformer.Kind) { k.Parallel = true },
+		"rotaries[1].dims: 4":                func(s *spec, _ *transformer.Kind) { s.Rotaries[1].Frequencies = nil },
+		"rotaries[1].dims: 0":                func(s *spec, _ *transformer.Kind) { s.Rotaries[1] = transformer.Rotary{} },
+		"rotaries[0].magnitude: NaN":         func(s *spec, _ *transformer.Kind) { s.Rotaries[0].Magnitude = nan },
+		"kinds[0].attention.kv_heads: 3":     func(_ *spec, k *transformer.Kind) { k.Attention.KVHeads = 3 },
+		"kinds[0].attention.head_dim: 0":     func(_ *spec, k *transformer.Kind) { k.Attention.HeadDim = 0 },
+		"kinds[0].attention.window: -1":      func(_ *spec, k *transformer.Kind) { k.Attention.Window = -1 },
+		"kinds[0].attention.window: there":   func(_ *spec, k *transformer.Kind) { k.Attention.Chunk = 1 },
+		"kinds[0].attention.qk_norm: 9":      func(_ *spec, k *transformer.Kind) { k.Attention.QKNorm = 9 },
+		"kinds[0].attention.norms: 9":        func(_ *spec, k *transformer.Kind) { k.Attention.Norms = 9 },
+		"kinds[0].attention.scale: -1":       func(_ *spec, k *transformer.Kind) { k.Attention.Scale = -1 },
+		"kinds[0].attention.soft_cap: there": func(_ *spec, k *transformer.Kind) { k.Attention.Clamp = 1 },
+		"kinds[0].attention: there is a convolution too": func(_ *spec, k *transformer.Kind) {
+			k.Convolution = &transformer.Convolution{Taps: 3}
+		},
+		"kinds[0].convolution.taps: 0":  mixedBy(transformer.Convolution{}),
+		"kinds[0].convolution.norms: 9": mixedBy(transformer.Convolution{Taps: 3, Norms: 9}),
+		"decoder[0]: kinds[0].convolution is for models without an encoder": func(s *spec, k *transformer.Kind) {
+			mixedBy(transformer.Convolution{Taps: 3})(s, k)
+			s.Encoder = []int{1}
+		},
+		"kinds[0].parallel: there is a convolution": func(s *spec, k *transformer.Kind) {
+			mixedBy(transformer.Convolution{Taps: 3})(s, k)
+			k.Parallel = true
+		},
+		"kinds[0].feed_forward.experts.corrected: the probabilities are a softmax": func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Corrected = true },
+		"kinds[0].feed_forward.experts.scale: NaN":                                 func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Scale = nan },
+		"kinds[0].feed_forward.width: 0":                                           func(_ *spec, k *transformer.Kind) { k.FeedForward.Width = 0 },
+		"kinds[0].feed_forward.norms: 9":                                           func(_ *spec, k *transformer.Kind) { k.FeedForward.Norms = 9 },
+		"kinds[0].feed_forward.activation: unknown":                                func(_ *spec, k *transformer.Kind) { k.FeedForward.Activation = "mish" },
+		"kinds[0].shared_norm":                                                     func(_ *spec, k *transformer.Kind) { k.SharedNorm = true },
+		"kinds[0].parallel: there is a norm behind":                                func(_ *spec, k *transformer.Kind) { k.Parallel = true },
 		"encoder[0]: kinds[2].attention.chunk": func(s *spec, k *transformer.Kind) {
 			s.Kinds, s.Encoder = append(s.Kinds, *k), []int{2}
 			s.Kinds[2].Attention.Window, s.Kinds[2].Attention.Chunk = 0, 4

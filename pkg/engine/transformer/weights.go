@@ -40,6 +40,12 @@ type Layer struct {
 	Sinks        Vector // (Heads)
 	Out          Linear // (Width, Heads*HeadDim)
 
+	// With a convolution, whose norms are those of attention.
+	ConvolutionIn   Linear // (3*Width, Width): rows of b, c, v
+	Convolution     Vector // (Taps, Width), row-major
+	ConvolutionBias Vector // (Width)
+	ConvolutionOut  Linear // (Width, Width)
+
 	CrossQ   Linear // (Heads*HeadDim, Width)
 	CrossKV  Linear // (2*KVHeads*HeadDim, Width): rows of keys, values
 	CrossOut Linear // (Width, Heads*HeadDim)
@@ -50,6 +56,7 @@ type Layer struct {
 
 	// With experts, Up, Gate and Down are those of the shared block, of width Experts.Shared.
 	Router     Linear   // (Experts.Count, Width)
+	Correction Vector   // (Experts.Count), of Corrected
 	SharedGate Linear   // (1, Width)
 	Experts    []Expert // Experts.Count of them
 }
@@ -206,7 +213,7 @@ func (w *Weights) Quantised() bool {
 
 // matrices lists the matrices of a layer.
 func (l *Layer) matrices() []Linear {
-	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate}
+	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut}
 	for i := range l.Experts {
 		e := &l.Experts[i]
 		list = append(list, e.Up, e.Gate, e.Down)
@@ -270,7 +277,7 @@ func (l *Layer) elements() (n int64) {
 	} {
 		n += norm.elements()
 	}
-	return n + l.Sinks.elements()
+	return n + l.Sinks.elements() + l.Correction.elements() + l.Convolution.elements() + l.ConvolutionBias.elements()
 }
 
 func (n Norm) elements() int64 { return n.Weight.elements() + n.Bias.elements() }

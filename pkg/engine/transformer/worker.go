@@ -160,6 +160,15 @@ func (w *worker) inputs(n *norms) []float32 {
 func (w *worker) decode(i int) {
 	l := &w.m.decoder[i]
 	in := w.inputs(&l.attentionNorms)
+	if c := l.convolution; c != nil {
+		w.apply(&c.in, w.qkv, in, w.tokens)
+		w.barrier.wait()
+		w.convolve(i)
+		w.barrier.wait()
+		w.add(&c.out, w.heads, &l.attentionNorms)
+		w.feed(l)
+		return
+	}
 	w.apply(&l.qkv, w.qkv, in, w.tokens)
 	if l.Parallel {
 		if !l.SharedNorm {

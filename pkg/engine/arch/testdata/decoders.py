@@ -96,10 +96,10 @@ def choose_greedy(model, rng, tokens):
     return cases
 
 
-def batched(model, rng, tokens, pad, out):
+def batched(model, rng, tokens, pad, out, sides):
     """Three texts in one padded batch: they must come out as each alone."""
     rows = [rng.integers(0, tokens, n) for n in (4, 1, 2)]
-    for side in ("left", "right"):
+    for side in sides:
         ids, mask = padded(rows, side, pad)
         logits, _ = forward(model, ids, mask)
         real = logits[mask.bool()]
@@ -114,7 +114,7 @@ def experts(config):
     return {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") else {}
 
 
-def record(name, path, rng, tokens, texts, pad=0, length=12, long=240, attention="eager"):
+def record(name, path, rng, tokens, texts, pad=0, length=12, long=240, attention="eager", sides=("left", "right")):
     """Writes what transformers computes of the model saved in path."""
     config = AutoConfig.from_pretrained(path)
     model, info = AutoModelForCausalLM.from_pretrained(
@@ -133,7 +133,7 @@ def record(name, path, rng, tokens, texts, pad=0, length=12, long=240, attention
         logits, _ = forward(model, text)
         check_logits(logits[:, -KEPT:], name + " long")
         out |= {"long.ids": text, "long.logits": logits[0, -KEPT:]}
-    batched(model, rng, tokens, pad, out)
+    batched(model, rng, tokens, pad, out, sides)
     pairs = (("ids", "logits"), ("long.ids", "long.logits")) if long else (("ids", "logits"),)
     double = copy.deepcopy(model).double()
     with common.float64():

@@ -60,6 +60,8 @@ def transform(config, name, w):
         return regrouped(w, config.num_attention_heads)
     if config.model_type == "gpt2" and ".c_" in name and w.ndim == 2:
         return w.T
+    if name.endswith("conv.conv.weight"):
+        return w.squeeze(1)
     return w
 
 
@@ -336,6 +338,11 @@ def ggufs():
             vocabularies.expect(vocabularies.tokenizer(260, [END], first=True)), judged=False)
 
 
+def corrections(model):
+    """The numbers that LFM2-MoE chooses experts by."""
+    return {f"blk.{name.split('.')[2]}.exp_probs_b.bias": b.numpy() for name, b in model.named_buffers() if name.endswith("expert_bias")}
+
+
 def modern():
     """GGUF files of the models of modern.py."""
     names = gguf.MODEL_ARCH
@@ -381,4 +388,6 @@ def modern():
     for source, arch in (("mixtral", names.LLAMA), ("qwen2_moe", names.QWEN2MOE), ("qwen3_moe", names.QWEN3MOE), ("olmoe", names.OLMOE),
                          ("granitemoe", names.GRANITE_MOE), ("granitemoe-shared", names.GRANITE_MOE), ("gpt_oss", names.GPT_OSS)):
         one(source, arch, judged=False)
+    one("lfm2", names.LFM2)
+    one("lfm2_moe", names.LFM2MOE, corrections, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))

@@ -26,6 +26,7 @@ import transformers  # noqa: E402
 
 import adapters  # noqa: E402
 import common  # noqa: E402
+import convolutions  # noqa: E402
 import decoders  # noqa: E402
 import experts  # noqa: E402
 import ggufs  # noqa: E402
@@ -41,7 +42,7 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100,
-} | modern.GROUPS | others.GROUPS | experts.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters}
+} | modern.GROUPS | others.GROUPS | experts.GROUPS | convolutions.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters}
 LIMIT = 18_500_000  # bytes of all files
 
 

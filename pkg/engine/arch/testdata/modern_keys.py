@@ -7,12 +7,13 @@ MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
+    "lfm2", "lfm2_moe",
 )
 
 
 def add(writer, config):
     writer.add_vocab_size(config.vocab_size)
-    ffn = getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
+    ffn = adjusted(config) or getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
     writer.add_feed_forward_length(ffn)
     add_norm(writer, config)
     if config.model_type == "gpt_bigcode":
@@ -21,12 +22,13 @@ def add(writer, config):
         return
     dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     writer.add_head_count_kv(kv_heads(config))
-    if config.model_type != "falcon":
+    if config.model_type not in ("falcon", "lfm2", "lfm2_moe"):
         writer.add_key_length(dim)
         writer.add_value_length(dim)
     add_rope(writer, config, dim)
     add_windows(writer, config)
     add_experts(writer, config)
+    add_convolutions(writer, config)
     if config.model_type in ("granite", "granitemoe", "granitemoeshared"):
         writer.add_attention_scale(config.attention_multiplier)
     if config.model_type in ("granite", "minicpm", "granitemoe", "granitemoeshared"):
@@ -54,15 +56,34 @@ def add_experts(writer, config):
         writer.add_expert_shared_feed_forward_length(shared)
 
 
+def add_convolutions(writer, config):
+    if not config.model_type.startswith("lfm2"):
+        return
+    writer.add_shortconv_l_cache(config.conv_L_cache)
+    if config.model_type == "lfm2_moe":
+        writer.add_leading_dense_block_count(config.num_dense_layers)
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+
+
+def adjusted(config):
+    """The width of LFM2's feed-forward block; None of others."""
+    if not getattr(config, "block_auto_adjust_ff_dim", False):
+        return None
+    width, step = int(config.block_ffn_dim_multiplier * int(2 * config.intermediate_size / 3)), config.block_multiple_of
+    return step * ((width + step - 1) // step)
+
+
 def kv_heads(config):
+    if config.model_type.startswith("lfm2"):
+        return [0 if kind == "conv" else config.num_key_value_heads for kind in config.layer_types]
     if config.model_type != "falcon":
         return config.num_key_value_heads
     return config.num_kv_heads if config.new_decoder_architecture else 1
 
 
 def add_norm(writer, config):
-    for key in ("rms_norm_eps",):
-        if hasattr(config, key):
+    for key in ("rms_norm_eps", "norm_eps"):
+        if hasattr(config, key) and (key == "rms_norm_eps" or config.model_type.startswith("lfm2")):
             writer.add_layer_norm_rms_eps(getattr(config, key))
             return
     names = ("layer_norm_epsilon", "layer_norm_eps", "norm_epsilon", "norm_eps")

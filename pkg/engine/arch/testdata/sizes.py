@@ -27,6 +27,12 @@ def llama3(factor):
 GEMMA = {"head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 256}
 GEMMA3 = GEMMA | {"rope_theta": 1e6, "rope_local_base_freq": 10000.0, "sliding_window_pattern": 6}
 GRANITE = {"embedding_multiplier": 12.0, "attention_multiplier": 0.015625, "residual_multiplier": 0.22, "logits_scaling": 8.0}
+LFM2 = 2, 5, 8, 10, 12, 14
+
+
+def mixed(layers, attention):
+    return ["full_attention" if i in attention else "conv" for i in range(layers)]
+
 
 SUPPORTED = {
     "SmolLM2-135M": sized("llama", 30, 576, 9, 1536, 49152, 8192, 3, True, rope_theta=1e5),
@@ -94,6 +100,11 @@ SUPPORTED = {
     "OPT-350M": {"model_type": "opt", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16, "ffn_dim": 4096, "vocab_size": 50272,
                  "word_embed_proj_dim": 512, "do_layer_norm_before": False},
     "BLOOM-560M": {"model_type": "bloom", "hidden_size": 1024, "n_layer": 24, "n_head": 16, "vocab_size": 250880, "seq_length": 2048},
+    "LFM2-350M": sized("lfm2", 16, 1024, 16, 6656, 65536, 128000, 8, True, layer_types=mixed(16, LFM2)),
+    "LFM2-700M": sized("lfm2", 16, 1536, 24, 10240, 65536, 128000, 8, True, layer_types=mixed(16, LFM2)),
+    "LFM2-1.2B": sized("lfm2", 16, 2048, 32, 12288, 65536, 128000, 8, True, layer_types=mixed(16, LFM2)),
+    "LFM2-8B-A1B": sized("lfm2_moe", 24, 2048, 32, 7168, 65536, 128000, 8, True, num_experts=32, num_experts_per_tok=4, moe_intermediate_size=1792,
+                         num_dense_layers=2, layer_types=mixed(24, (2, 6, 10, 14, 18, 21))),
 }
 
 ENCODERS = {
@@ -109,7 +120,6 @@ ENCODERS = {
 }
 
 REFUSED = {
-    "LFM2-1.2B": {"model_type": "lfm2"},
     "Qwen3-Next-80B-A3B": {"model_type": "qwen3_next"},
     "Qwen3.5-0.8B": {"model_type": "qwen3_5"},
     "DeepSeek-V3": {"model_type": "deepseek_v3"},
@@ -133,15 +143,16 @@ def tensors(config):
     config = dict(config)
     if config["model_type"] == "minicpm":  # is not in transformers; its tensors have Llama's names
         config["model_type"] = "llama"
-    encoder = config in ENCODERS.values()
+    kind, encoder = config["model_type"], config in ENCODERS.values()
     with torch.device("meta"):
         described = AutoConfig.for_model(config.pop("model_type"), **config)
         model = (AutoModel if encoder else AutoModelForCausalLM).from_config(described)
     found = {}
-    for name, p in model.named_parameters():
+    corrections = [(name, b) for name, b in model.named_buffers() if name.endswith(".expert_bias")]
+    for name, p in [*model.named_parameters(), *corrections]:
         if name.startswith("pooler."):
             continue  # of classifiers
-        if ".attn_norm." not in name:  # ModernBERT's first layer has none
+        if ".attn_norm." not in name and not kind.startswith("lfm2"):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name

@@ -7,6 +7,18 @@ func (t *neon) elementwise() {
 	t.binary("mul", "computes dst *= x.", false, func(x, y vec) { t.do3("fmul", x, x, y) })
 	t.binary("axpy", "computes dst += a*x.", true, func(x, y vec) { t.fma(x, y, a) })
 
+	p := "dst, x, y *float32, n int"
+	t.fn("mulAdd", "computes dst += x*y.", p)
+	t.args(p, "R0 R1 R2 R3")
+	t.loop("R3", 4, 3, []string{"R0", "R1", "R2"}, func(b block) {
+		for i, pointer := range []string{"R0", "R1", "R2"} {
+			b.load(pointer, b.r(i))
+		}
+		t.fma(b.r(0), b.r(1), b.r(2))
+		b.store(b.r(0), "R0")
+	})
+	t.ret()
+
 	none := func() {}
 	t.unary("scale", "computes x *= a.", true, 4, none, func(b block) { t.do3("fmul", b.r(0), b.r(0), a) })
 	t.unary("relu", "computes x = max(x, 0).", false, 4, func() { t.zero(a) }, func(b block) {

@@ -29,6 +29,18 @@ func (t *asm) elementwise() {
 	})
 	t.ret()
 
+	p = "dst, x, y *float32, n int"
+	t.fn("mulAdd", "computes dst += x*y.", p)
+	t.args(p, "DI", "SI", "DX", "CX")
+	t.loop([]string{"DI", "SI", "DX"}, func(m bool) {
+		t.load("(DI)", x, m)
+		t.load("(SI)", y, m)
+		t.load("(DX)", a, m)
+		t.op("VFMADD231PS", y, a, x)
+		t.store(x, "(DI)", m)
+	})
+	t.ret()
+
 	t.unary("scale", "computes x *= a.", true, func() { t.op("VMULPS", a, x, x) })
 	t.unary("relu", "computes x = max(x, 0).", false, func() {
 		t.zero(y)

@@ -14,7 +14,9 @@ func Random(seed uint64) *Model {
 	spec := g.spec()
 	for i := range spec.Kinds {
 		g.experts(&spec.Kinds[i])
+		g.convolution(spec, &spec.Kinds[i])
 	}
+	dropUnused(spec)
 	return New(spec, seed)
 }
 
@@ -29,7 +31,18 @@ func (g *generator) experts(k *transformer.Kind) {
 	e := &transformer.Experts{Count: 2 + g.IntN(6), Renormalised: g.one(2), Shared: maybe(g, 13, 40)}
 	e.Used = 1 + g.IntN(min(3, e.Count))
 	e.SharedGate = e.Shared > 0 && g.one(2)
+	if e.Scale = maybe[float32](g, 0.7, 1.8); g.one(2) {
+		e.Sigmoid, e.Corrected = true, g.one(2)
+	}
 	k.FeedForward.Experts = e
+}
+
+// convolution replaces the attention of some layers of models without an encoder.
+func (g *generator) convolution(s *transformer.Spec, k *transformer.Kind) {
+	if s.Encoder == nil && !k.Parallel && g.one(4) {
+		k.Convolution = &transformer.Convolution{Norms: k.Attention.Norms, Taps: 1 + g.IntN(5)}
+		k.Attention = transformer.Attention{}
+	}
 }
 
 type generator struct{ *rand.Rand }

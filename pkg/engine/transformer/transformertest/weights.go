@@ -131,23 +131,11 @@ func (b *builder) stack(name string, kinds []int, cross bool) (list []transforme
 }
 
 func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transformer.Layer) {
-	a, f, width := &k.Attention, &k.FeedForward, b.Spec.Width
-	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
-	l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"attention", a.Norms)
-	l.QKV, l.Out = b.linear(at+"qkv", queries+2*keys, width), b.linear(at+"out", width, queries)
-	switch a.QKNorm {
-	case transformer.QKNormHead:
-		l.QNorm, l.KNorm = b.norm(at+"q_norm", a.HeadDim), b.norm(at+"k_norm", a.HeadDim)
-	case transformer.QKNormEachHead, transformer.QKNormAll:
-		l.QNorm, l.KNorm = b.norm(at+"q_norm", queries), b.norm(at+"k_norm", keys)
-	}
-	if a.Sinks {
-		l.Sinks = b.vector(at+"sinks", a.Heads, 0.5, 1)
-	}
-	if cross {
-		l.CrossNorm, l.CrossPostNorm = b.norms(at+"cross", a.Norms)
-		l.CrossQ, l.CrossKV = b.linear(at+"cross_q", queries, width), b.linear(at+"cross_kv", 2*keys, width)
-		l.CrossOut = b.linear(at+"cross_out", width, queries)
+	f, width := &k.FeedForward, b.Spec.Width
+	if k.Convolution != nil {
+		b.convolution(&l, at, k.Convolution)
+	} else {
+		b.attention(&l, at, &k.Attention, cross)
 	}
 	if !k.SharedNorm {
 		l.FFNNorm, l.FFNPostNorm = b.norms(at+"ffn", f.Norms)
@@ -167,10 +155,43 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 	return l
 }
 
+func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Attention, cross bool) {
+	queries, keys, width := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim, b.Spec.Width
+	l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"attention", a.Norms)
+	l.QKV, l.Out = b.linear(at+"qkv", queries+2*keys, width), b.linear(at+"out", width, queries)
+	switch a.QKNorm {
+	case transformer.QKNormHead:
+		l.QNorm, l.KNorm = b.norm(at+"q_norm", a.HeadDim), b.norm(at+"k_norm", a.HeadDim)
+	case transformer.QKNormEachHead, transformer.QKNormAll:
+		l.QNorm, l.KNorm = b.norm(at+"q_norm", queries), b.norm(at+"k_norm", keys)
+	}
+	if a.Sinks {
+		l.Sinks = b.vector(at+"sinks", a.Heads, 0.5, 1)
+	}
+	if cross {
+		l.CrossNorm, l.CrossPostNorm = b.norms(at+"cross", a.Norms)
+		l.CrossQ, l.CrossKV = b.linear(at+"cross_q", queries, width), b.linear(at+"cross_kv", 2*keys, width)
+		l.CrossOut = b.linear(at+"cross_out", width, queries)
+	}
+}
+
+func (b *builder) convolution(l *transformer.Layer, at string, c *transformer.Convolution) {
+	width := b.Spec.Width
+	l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"convolution", c.Norms)
+	l.ConvolutionIn, l.ConvolutionOut = b.linear(at+"convolution_in", 3*width, width), b.linear(at+"convolution_out", width, width)
+	l.Convolution = b.vector(at+"convolution", c.Taps*width, 0, 1)
+	if b.r.IntN(2) == 0 {
+		l.ConvolutionBias = b.vector(at+"convolution.bias", width, 0, 0.2)
+	}
+}
+
 // experts are those of a layer.
 func (b *builder) experts(l *transformer.Layer, at string, ffn int, e *transformer.Experts) {
 	width := b.Spec.Width
 	l.Router = b.linear(at+"router", e.Count, width)
+	if e.Corrected {
+		l.Correction = b.vector(at+"correction", e.Count, 0, 0.3)
+	}
 	if e.Shared > 0 {
 		l.Up, l.Gate, l.Down = b.linear(at+"up", e.Shared, width), b.linear(at+"gate", e.Shared, width), b.linear(at+"down", width, e.Shared)
 	}
