@@ -38,6 +38,7 @@ const (
 	hf            = "pkg/tokenizer/hf"
 	host          = "pkg/host"
 	httpx         = "pkg/httpx"
+	language      = "pkg/language"
 	upstream      = "pkg/backend/upstream"
 	secret        = "pkg/secret"
 	hub           = "pkg/hub"

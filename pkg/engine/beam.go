@@ -16,11 +16,11 @@ import (
 // Among the 2·beams best extensions, those of the first beams that end are finished; the
 // best others continue.
 type beamSearch struct {
-	beams   int
-	limit   int // tokens of a hypothesis, at least 1
-	end     int // the token that ends a hypothesis
-	penalty float64
-	early   arch.EarlyStopping
+	*arch.Translation
+	beams int
+	limit int // tokens of a hypothesis, at least 1
+	early arch.EarlyStopping
+	begin int // tokens that every hypothesis begins with
 
 	running  []hypothesis // best first
 	finished []hypothesis // best first, at most beams
@@ -36,14 +36,14 @@ type hypothesis struct {
 
 // newBeamSearch begins with the given tokens, whose probabilities do not count: the
 // forced token of the target language.
-func newBeamSearch(beams, limit, end int, penalty float64, early arch.EarlyStopping, begin ...int) *beamSearch {
+func newBeamSearch(beams, limit int, rules *arch.Translation, begin ...int) *beamSearch {
+	b := &beamSearch{
+		Translation: rules, beams: beams, limit: limit, early: rules.EarlyStopping, begin: len(begin), running: []hypothesis{{tokens: begin}},
+	}
 	if beams == 1 {
-		early = arch.StopTrue // greedy decoding stops at the first end
+		b.early = arch.StopTrue // greedy decoding stops at the first end
 	}
-	return &beamSearch{
-		beams: beams, limit: limit, end: end, penalty: penalty, early: early,
-		running: []hypothesis{{tokens: begin}},
-	}
+	return b
 }
 
 // step extends the running hypotheses by the logits after each of them, (running,
@@ -54,14 +54,14 @@ func (b *beamSearch) step(logits [][]float32) {
 	next := make([]hypothesis, 0, b.beams)
 	for rank, c := range candidates {
 		id := c.tokens[length-1]
-		if id != b.end && length < b.limit {
+		if id != b.End && length < b.limit {
 			if len(next) < b.beams {
 				next = append(next, c)
 			}
 			continue
 		}
 		if rank < b.beams {
-			c.score /= math.Pow(float64(length), b.penalty)
+			c.score /= math.Pow(float64(length), b.LengthPenalty)
 			b.finished = append(b.finished, c)
 		}
 	}
@@ -81,10 +81,10 @@ func (b *beamSearch) improves(length int) bool {
 	if b.early == arch.StopTrue {
 		return false
 	}
-	if b.early == arch.StopNever && b.penalty > 0 {
+	if b.early == arch.StopNever && b.LengthPenalty > 0 {
 		length = b.limit
 	}
-	return b.running[0].score/math.Pow(float64(length), b.penalty) > b.finished[len(b.finished)-1].score
+	return b.running[0].score/math.Pow(float64(length), b.LengthPenalty) > b.finished[len(b.finished)-1].score
 }
 
 // candidates returns the 2·beams best extensions, best first.
@@ -95,8 +95,7 @@ func (b *beamSearch) candidates(logits [][]float32) []hypothesis {
 	}
 	var all []extension
 	for i, l := range logits {
-		_, top := sampler.Logprobs(l, len(l), 0, 2*b.beams)
-		for _, t := range top {
+		for _, t := range b.likeliest(l, len(b.running[i].tokens)+1) {
 			all = append(all, extension{i, t.ID, b.running[i].score + t.Logprob})
 		}
 	}
@@ -111,22 +110,33 @@ func (b *beamSearch) candidates(logits [][]float32) []hypothesis {
 	return out
 }
 
+// likeliest returns the tokens that may follow in a hypothesis that has a length with them, with
+// their log-probabilities among all tokens.
+func (b *beamSearch) likeliest(logits []float32, length int) []sampler.Logprob {
+	if b.ForcedEnd && length == b.limit {
+		return []sampler.Logprob{{ID: b.End}}
+	}
+	_, top := sampler.Logprobs(logits, len(logits), 0, 2*b.beams+len(b.Suppressed))
+	top = slices.DeleteFunc(top, func(t sampler.Logprob) bool { return slices.Contains(b.Suppressed, t.ID) })
+	return top[:min(len(top), 2*b.beams)]
+}
+
 func byScore(x, y hypothesis) int { return cmp.Compare(y.score, x.score) }
 
-// best returns the tokens of the best finished hypothesis, without its end token.
+// best returns the tokens of the best finished hypothesis, without those that it begins with and
+// its end token.
 func (b *beamSearch) best() []int {
-	tokens := b.finished[0].tokens
-	if n := len(tokens); tokens[n-1] == b.end {
+	tokens := b.finished[0].tokens[b.begin:]
+	if n := len(tokens); tokens[n-1] == b.End {
 		tokens = tokens[:n-1]
 	}
 	return tokens
 }
 
 // likelihood returns the log-probability of the best finished hypothesis, including its
-// end token, and the number of its tokens, without the token that every target begins
-// with.
+// end token, and the number of its tokens, without those that it begins with.
 func (b *beamSearch) likelihood() (logprob float64, tokens int) {
 	best := b.finished[0]
 	n := len(best.tokens)
-	return best.score * math.Pow(float64(n), b.penalty), n - 1
+	return best.score * math.Pow(float64(n), b.LengthPenalty), n - b.begin
 }

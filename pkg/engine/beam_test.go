@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"glossa/pkg/engine/arch"
@@ -63,8 +64,9 @@ func translator(t *testing.T, name string) *Translator {
 // Searches with one to five beams find the same tokens as the original implementation,
 // alone and together with others, with the same scores.
 func TestBeamSearch(t *testing.T) {
-	files, err := filepath.Glob("arch/testdata/m2m_100*/golden.json")
-	if err != nil || len(files) < 2 {
+	files, err := filepath.Glob("arch/testdata/m*/golden.json")
+	files = slices.DeleteFunc(files, func(name string) bool { return !strings.Contains(name, "m2m_100") && !strings.Contains(name, "marian") })
+	if err != nil || len(files) < 4 {
 		t.Fatalf("%v, %v", files, err)
 	}
 	for _, file := range files {
@@ -80,7 +82,7 @@ func TestBeamSearch(t *testing.T) {
 		beams := map[int]bool{}
 		for i, s := range golden.Searches {
 			beams[s.Beams] = true
-			w := &translation{Translator: tr, beams: s.Beams, target: s.Language, member: tr.lanes.join("", nil)}
+			w := &translation{Translator: tr, beams: s.Beams, target: &arch.Language{Target: s.Language}, member: tr.lanes.join("", nil)}
 			w.rules.LengthPenalty, w.rules.EarlyStopping = s.Penalty, early(t, s.Early)
 			if s.Beams == 1 { // greedy decoding has neither
 				w.rules.LengthPenalty, w.rules.EarlyStopping = 1, arch.StopNever
@@ -107,5 +109,23 @@ func TestBeamSearch(t *testing.T) {
 		if len(beams) != MaxBeams {
 			t.Errorf("%s: searches with %d numbers of beams", file, len(beams))
 		}
+	}
+}
+
+// However likely tokens are that must not come, others do, with their probabilities among all; and
+// where the end is forced, it is certain.
+func TestSuppressed(t *testing.T) {
+	rules := &arch.Translation{End: 4, LengthPenalty: 1, Suppressed: []int{0, 1, 2}, ForcedEnd: true}
+	logits, sum := []float32{5, 4, 3, 2, 1}, 0.0
+	for _, v := range logits {
+		sum += math.Exp(float64(v))
+	}
+	b := newBeamSearch(1, 3, rules)
+	for !b.done {
+		b.step([][]float32{logits})
+	}
+	want := (2*2 - 2*math.Log(sum)) / 3
+	if got := b.finished[0]; !slices.Equal(got.tokens, []int{3, 3, 4}) || math.Abs(got.score-want) > 1e-6 {
+		t.Errorf("%+v, want a score of %v", got, want)
 	}
 }

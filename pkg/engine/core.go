@@ -32,7 +32,7 @@ type Config struct {
 	Reasoning *reasoning.Marks
 
 	ParseSpecial bool     // raw prompts may spell special tokens; chats never may
-	Languages    []string // of a translator; nil: all languages of its tokenizer
+	Languages    []string // of a translator; nil: all of its languages
 
 	TokenizerJSON func() ([]byte, error) // reads the model's tokenizer.json; nil: there is none
 

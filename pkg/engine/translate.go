@@ -25,22 +25,18 @@ const (
 	sentenceBytes = 512 // a sentence and its translation, in addition to its tokens
 )
 
-// languages is the capability that a translator needs of its tokenizer in addition to
-// [tokenizer.Tokenizer].
-type languages interface {
-	Language(code string) (id int, ok bool)
-	Languages() []string
-}
-
 // Translator is an encoder-decoder in memory. It implements [llm.Translator],
 // [llm.Tokenizer] and [llm.Embedder], and is safe for concurrent use.
 type Translator struct {
 	*core
 
-	rules     arch.Translation
-	languages languages
-	codes     []string // of its languages, as requests spell them
+	rules   arch.Translation
+	sources spoken // the languages of sources
+	targets spoken // and of targets
 }
+
+// spoken are languages in the order of the model.
+type spoken []arch.Language
 
 var (
 	_ llm.Backend    = (*Translator)(nil)
@@ -56,20 +52,18 @@ func NewTranslator(m *arch.Model, cfg Config) (_ *Translator, err error) {
 			err = closing
 		}
 	}()
-	known, ok := m.Tokenizer.(languages)
-	if m.Translation == nil || !ok {
+	if m.Translation == nil || len(m.Translation.Sources) == 0 || len(m.Translation.Targets) == 0 {
 		return nil, fmt.Errorf("model %q: a %s model does not translate", cfg.Name, m.Type)
 	}
-	t := &Translator{rules: *m.Translation, languages: known, codes: cfg.Languages}
-	if t.codes == nil {
-		for _, code := range known.Languages() {
-			t.codes = append(t.codes, requestCode(code))
+	t := &Translator{rules: *m.Translation}
+	t.sources, t.targets = spoken(t.rules.Sources).among(cfg.Languages), spoken(t.rules.Targets).among(cfg.Languages)
+	for _, code := range cfg.Languages {
+		if t.sources.find(code) == nil && t.targets.find(code) == nil {
+			return nil, fmt.Errorf("model %q: it has no language %q", cfg.Name, code)
 		}
 	}
-	for _, code := range t.codes {
-		if _, ok := known.Language(modelCode(code)); !ok {
-			return nil, fmt.Errorf("model %q: its tokenizer has no language %q", cfg.Name, code)
-		}
+	if len(t.sources) == 0 || len(t.targets) == 0 {
+		return nil, fmt.Errorf("model %q: of the languages %q none is one to translate from, or none to translate to", cfg.Name, cfg.Languages)
 	}
 	if t.core, err = newCore(m, cfg); err != nil {
 		return nil, err
@@ -77,20 +71,41 @@ func NewTranslator(m *arch.Model, cfg Config) (_ *Translator, err error) {
 	return t, nil
 }
 
-// modelCode returns the model's code of a language: M2M100 uses ns for Northern Sotho,
-// ISO 639 and seed 001 use nso.
-func modelCode(code string) string {
-	if code == "nso" {
-		return "ns"
+// among returns those with the codes, in their order; all if there are no codes.
+func (l spoken) among(codes []string) (out spoken) {
+	if codes == nil {
+		return l
 	}
-	return code
+	for _, code := range codes {
+		if found := l.find(code); found != nil {
+			out = append(out, *found)
+		}
+	}
+	return out
 }
 
-func requestCode(code string) string {
-	if code == "ns" {
-		return "nso"
+// find returns the language of a code; nil if there is none.
+func (l spoken) find(code string) *arch.Language {
+	if i := slices.IndexFunc(l, func(one arch.Language) bool { return one.Code == code }); i >= 0 {
+		return &l[i]
 	}
-	return code
+	return nil
+}
+
+// codes returns the codes.
+func (l spoken) codes() (list []string) {
+	for _, one := range l {
+		list = append(list, one.Code)
+	}
+	return list
+}
+
+// detect returns the language of a text; nil if it is unknown.
+func (l spoken) detect(text string) *arch.Language {
+	if len(l) == 1 {
+		return &l[0]
+	}
+	return l.find(language.Detect(text, l.codes()))
 }
 
 // Generate implements [llm.Backend]. It returns an error.
@@ -114,17 +129,19 @@ func (t *Translator) Translate(ctx context.Context, req *llm.TranslateRequest) (
 	defer worker.release()
 	w := &translation{Translator: t, beams: max(1, req.Beams), member: t.lanes.join(llm.SenderOf(ctx), worker)}
 	defer w.member.leave()
-	w.target, _ = t.languages.Language(modelCode(req.Target))
+	w.target = t.targets.find(req.Target)
 	out := make([]llm.Translation, len(req.Texts))
 	texts := make([][]*sentence, len(req.Texts))
 	for i, text := range req.Texts {
 		if err := ctx.Err(); err != nil {
 			return nil, llm.Usage{}, translating(err)
 		}
-		if out[i].Source, err = t.source(text, req.Source, i); err != nil {
+		source, err := t.source(text, req.Source, i)
+		if err != nil {
 			return nil, llm.Usage{}, err
 		}
-		if texts[i], err = w.add(ctx, text, out[i].Source, req.SplitSentences); err != nil {
+		out[i].Source = source.Code
+		if texts[i], err = w.add(ctx, text, source, req.SplitSentences); err != nil {
 			return nil, llm.Usage{}, translating(inText(i, err))
 		}
 	}
@@ -154,27 +171,27 @@ func (t *Translator) checkTranslate(req *llm.TranslateRequest) error {
 		return invalid("text", fmt.Sprintf("%d texts, but a request must have 1 to %d", len(req.Texts), MaxTexts))
 	case req.Beams < 0 || req.Beams > MaxBeams:
 		return invalid("num_beams", fmt.Sprintf("must be between 1 and %d, not %d", MaxBeams, req.Beams))
-	case !slices.Contains(t.codes, req.Target):
-		return t.unknown("target_lang", req.Target)
-	case req.Source != "" && !slices.Contains(t.codes, req.Source):
-		return t.unknown("source_lang", req.Source)
+	case t.targets.find(req.Target) == nil:
+		return t.targets.unknown("target_lang", "to", req.Target)
+	case req.Source != "" && t.sources.find(req.Source) == nil:
+		return t.sources.unknown("source_lang", "from", req.Source)
 	}
 	return nil
 }
 
-func (t *Translator) unknown(param, code string) error {
-	return invalid(param, fmt.Sprintf("this model does not support the language %.20q, only %s", code, strings.Join(t.codes, ", ")))
+func (l spoken) unknown(param, direction, code string) error {
+	return invalid(param, fmt.Sprintf("this model does not translate %s the language %.20q, only %s %s", direction, code, direction, strings.Join(l.codes(), ", ")))
 }
 
 // source returns the language of a text, detected if none is given.
-func (t *Translator) source(text, given string, i int) (string, error) {
+func (t *Translator) source(text, given string, i int) (*arch.Language, error) {
 	if given != "" {
-		return given, nil
+		return t.sources.find(given), nil
 	}
-	if found := language.Detect(text, t.codes); found != "" {
+	if found := t.sources.detect(text); found != nil {
 		return found, nil
 	}
-	return "", invalid("source_lang", fmt.Sprintf("the language of text[%d] could not be detected: specify it", i))
+	return nil, invalid("source_lang", fmt.Sprintf("the language of text[%d] could not be detected: specify it", i))
 }
 
 // A sentence is translated as a unit; it includes the white space around it.
@@ -224,13 +241,14 @@ func (t *Translator) text(s *sentence) string {
 	if s.search == nil {
 		return ""
 	}
-	return tokenizer.Decode(t.tokenizer, s.search.best()[1:])
+	return tokenizer.Decode(t.tokenizer, s.search.best())
 }
 
 // A translation is one request in progress.
 type translation struct {
 	*Translator
-	beams, target int
+	beams         int
+	target        *arch.Language
 	member        *member
 	waiting       []*sentence
 	active        []*sentence
@@ -240,10 +258,10 @@ type translation struct {
 }
 
 // add splits a text into sentences and queues them.
-func (w *translation) add(ctx context.Context, text, source string, split bool) ([]*sentence, error) {
+func (w *translation) add(ctx context.Context, text string, source *arch.Language, split bool) ([]*sentence, error) {
 	parts := []language.Sentence{whole(text)}
 	if split {
-		parts = language.Sentences(text, source)
+		parts = language.Sentences(text, source.Code)
 	}
 	var out []*sentence
 	for _, part := range parts {
@@ -252,12 +270,11 @@ func (w *translation) add(ctx context.Context, text, source string, split bool) 
 		if part.Text == "" {
 			continue
 		}
-		from, _ := w.languages.Language(modelCode(source))
 		to := tokenizer.Collector{Max: w.context}
 		if err := to.Add(ctx, w.tokenizer, part.Text, false); err != nil {
 			return nil, w.tooLong("a sentence has", err)
 		}
-		s.ids = slices.Concat([]int{from}, to.IDs(), []int{w.rules.End})
+		s.ids = slices.Concat(tokensOf(source.Source, w.target.Source), to.IDs(), []int{w.rules.End})
 		s.limit = w.limit(len(s.ids))
 		if n := len(s.ids); n > w.context {
 			return nil, llm.TooManyTokens("a sentence has", n, w.context)
@@ -272,6 +289,11 @@ func (w *translation) add(ctx context.Context, text, source string, split bool) 
 		w.waiting = append(w.waiting, s)
 	}
 	return out, nil
+}
+
+// tokensOf returns those of the tokens that there are.
+func tokensOf(tokens ...int) []int {
+	return slices.DeleteFunc(tokens, func(id int) bool { return id == 0 })
 }
 
 func whole(text string) language.Sentence {
@@ -351,14 +373,19 @@ func (w *translation) admit(ctx context.Context) (bool, error) {
 	for i, memory := range memories {
 		s := fresh[i]
 		s.memory = memory
-		s.search = newBeamSearch(w.beams, s.limit, w.rules.End, w.rules.LengthPenalty, w.rules.EarlyStopping, w.target)
+		begin := tokensOf(w.target.Target)
+		s.search = newBeamSearch(w.beams, s.limit, &w.rules, begin...)
 		cache := w.model.NewCache(min(s.limit+1, len(s.ids)+16))
-		seqs = append(seqs, transformer.Sequence{Cache: cache, Tokens: []int{w.rules.DecoderStart}, Memory: memory})
 		s.caches = []*transformer.Cache{cache}
-		w.usage.Output++
+		w.usage.Output += len(begin)
+		if len(begin) > 0 { // step computes the last token
+			seqs = append(seqs, transformer.Sequence{Cache: cache, Tokens: []int{w.rules.DecoderStart}, Memory: memory})
+		}
 	}
 	w.active = append(w.active, fresh...)
-	_, err = w.member.forward(ctx, seqs)
+	if len(seqs) > 0 {
+		_, err = w.member.forward(ctx, seqs)
+	}
 	return true, err
 }
 
@@ -370,7 +397,7 @@ func (w *translation) step(ctx context.Context) error {
 			if c := s.caches[i]; c.Len == c.Capacity() {
 				s.caches[i] = w.model.Fork(c, min(2*c.Len, s.limit+1))
 			}
-			seqs = append(seqs, transformer.Sequence{Cache: s.caches[i], Tokens: h.tokens[len(h.tokens)-1:], Logits: 1, Memory: s.memory})
+			seqs = append(seqs, transformer.Sequence{Cache: s.caches[i], Tokens: w.last(h), Logits: 1, Memory: s.memory})
 		}
 	}
 	all, err := w.member.forward(ctx, seqs)
@@ -385,6 +412,14 @@ func (w *translation) step(ctx context.Context) error {
 	}
 	w.active = slices.DeleteFunc(w.active, func(s *sentence) bool { return s.search.done })
 	return nil
+}
+
+// last returns the last token of a hypothesis, that of the start if it has none.
+func (w *translation) last(h hypothesis) []int {
+	if n := len(h.tokens); n > 0 {
+		return h.tokens[n-1:]
+	}
+	return []int{w.rules.DecoderStart}
 }
 
 // extend takes one step of a sentence's search.
@@ -432,20 +467,20 @@ func (w *translation) inherit(old []*transformer.Cache, running []hypothesis) []
 }
 
 // Embed implements [llm.Embedder] over the encoder. The language of a text is detected;
-// if that fails, the model's first language is used.
+// if that fails, the model's first language is used. A model whose sources begin with the target's
+// language gets its first one.
 func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
 	return t.embed(ctx, req, len(t.model.Encoder), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
 		text, ok := p.Text()
 		if !ok {
 			return nil, llm.Errorf(llm.Unsupported, "this model accepts text, not chats or tokens")
 		}
-		code := language.Detect(text, t.codes)
-		if code == "" {
-			code = t.codes[0]
+		source := t.sources.detect(text)
+		if source == nil {
+			source = &t.sources[0]
 		}
-		from, _ := t.languages.Language(modelCode(code))
 		err := to.Add(ctx, t.tokenizer, text, false)
-		return slices.Concat([]int{from}, to.IDs(), []int{t.rules.End}), err
+		return slices.Concat(tokensOf(source.Source, t.targets[0].Source), to.IDs(), []int{t.rules.End}), err
 	}, func(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) error {
 		return l.capture(ctx, m, texts, func(p *transformer.Pass) error {
 			_, err := p.Encode(texts)

@@ -13,20 +13,8 @@ import (
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
 )
-
-// codes is a tokenizer of numbers with languages.
-type codes struct {
-	numbers
-	ids map[string]int
-}
-
-func (c codes) Language(code string) (int, bool) {
-	id, ok := c.ids[code]
-	return id, ok
-}
-
-func (c codes) Languages() []string { return []string{"en", "fr", "ns"} }
 
 // numberTranslator returns the translator of a golden model whose tokens are numbers, and
 // the searches of the original implementation.
@@ -45,7 +33,14 @@ func numberTranslator(t *testing.T, cfg Config) (*Translator, searches) {
 		t.Fatal(err)
 	}
 	s := golden.Searches[0]
-	m.Tokenizer = codes{numbers{m.Tokens}, map[string]int{"en": s.Sources[0][0], "fr": s.Language, "ns": s.Language}}
+	m.Tokenizer, m.Translation.Sources, m.Translation.Targets = numbers{m.Tokens}, nil, nil
+	for _, l := range []struct {
+		code string
+		id   int
+	}{{"en", s.Sources[0][0]}, {"fr", s.Language}, {"nso", s.Language}} {
+		m.Translation.Sources = append(m.Translation.Sources, arch.Language{Code: l.code, Source: l.id})
+		m.Translation.Targets = append(m.Translation.Targets, arch.Language{Code: l.code, Target: l.id})
+	}
 	tr, err := NewTranslator(m, cfg)
 	if err != nil {
 		t.Fatal(err)
@@ -153,8 +148,8 @@ func TestTranslateTogether(t *testing.T) {
 func TestEncodeInParts(t *testing.T) {
 	tr, golden := numberTranslator(t, Config{})
 	source := golden.Searches[0].Sources[0]
-	w := &translation{Translator: tr, beams: 1, target: golden.Searches[0].Language, member: tr.lanes.join("", nil)}
-	if _, err := w.add(t.Context(), strings.Repeat(spell(source[1:len(source)-1])+"\n", 40), "en", true); err != nil {
+	w := &translation{Translator: tr, beams: 1, target: &arch.Language{Target: golden.Searches[0].Language}, member: tr.lanes.join("", nil)}
+	if _, err := w.add(t.Context(), strings.Repeat(spell(source[1:len(source)-1])+"\n", 40), tr.sources.find("en"), true); err != nil {
 		t.Fatal(err)
 	}
 	encoded := 0
@@ -226,8 +221,8 @@ func TestTranslateRefuses(t *testing.T) {
 // A record may list the trained languages among those of the tokenizer.
 func TestTranslatorLanguages(t *testing.T) {
 	tr, _ := numberTranslator(t, Config{Languages: []string{"fr", "en"}})
-	if !slices.Equal(tr.codes, []string{"fr", "en"}) {
-		t.Errorf("%v", tr.codes)
+	if !slices.Equal(tr.sources.codes(), []string{"fr", "en"}) || !slices.Equal(tr.targets.codes(), []string{"fr", "en"}) {
+		t.Errorf("%v, %v", tr.sources, tr.targets)
 	}
 	if _, _, err := tr.Translate(t.Context(), &llm.TranslateRequest{Texts: []string{"1"}, Source: "en", Target: "nso"}); err == nil {
 		t.Error("nso is translated")
@@ -236,8 +231,7 @@ func TestTranslatorLanguages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Tokenizer = codes{numbers{m.Tokens}, nil}
-	if _, err := NewTranslator(m, Config{Languages: []string{"de"}}); err == nil || !strings.Contains(err.Error(), `"de"`) {
+	if _, err := NewTranslator(m, Config{Languages: []string{"tlh"}}); err == nil || !strings.Contains(err.Error(), `"tlh"`) {
 		t.Errorf("a language that is not there: %v", err)
 	}
 }
@@ -248,5 +242,82 @@ func TestTranslatorEmbeds(t *testing.T) {
 	got, usage, err := tr.Embed(t.Context(), &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("3 4 5")}, Layers: []int{0, -1}})
 	if err != nil || len(got[0].Layers) != 2 || len(got[0].Layers[1].Vectors) != 5 || usage.Input != 5 || got[0].Layers[1].Index != len(tr.model.Encoder) {
 		t.Errorf("%+v %+v %v", got, usage, err)
+	}
+}
+
+// opened returns the translator of a golden model with its own tokenizer.
+func opened(t *testing.T, name string, cfg Config) *Translator {
+	t.Helper()
+	m, err := arch.Open(os.DirFS("arch/testdata"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := NewTranslator(m, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// A source of Marian begins with the token of its target's language, and its target with no token;
+// those of NLLB begin with the tokens of their languages.
+func TestTranslateLanguages(t *testing.T) {
+	some := false
+	for _, c := range []struct{ model, source, target, before, begin string }{
+		{"marian", "en", "de", ">>deu<<", ""}, {"marian", "en", "nl", ">>nld<<", ""}, {"nllb", "en", "fr", "eng_Latn", "fra_Latn"}, {"nllb", "fr", "en", "fra_Latn", "eng_Latn"},
+	} {
+		tr := opened(t, c.model, Config{})
+		special := tr.tokenizer.(tokenizer.Specials).SpecialTokens()
+		const text = "the fox sat on a hen"
+		got, usage, err := tr.Translate(t.Context(), &llm.TranslateRequest{Texts: []string{text}, Source: c.source, Target: c.target, Beams: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &sentence{ids: slices.Concat([]int{special[c.before]}, tr.tokenizer.Encode(text), []int{tr.rules.End})}
+		w := &translation{Translator: tr, beams: 3, target: &arch.Language{Target: special[c.begin]}, member: tr.lanes.join("", nil), waiting: []*sentence{s}}
+		s.limit = w.limit(len(s.ids))
+		if err := w.run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.member.leave()
+		some = some || got[0].Text != ""
+		tokens := slices.DeleteFunc(slices.Clone(s.search.finished[0].tokens), func(id int) bool { return id == tr.rules.End })
+		if special[c.begin] > 0 {
+			tokens = tokens[1:]
+		}
+		if want := tokenizer.Decode(tr.tokenizer, tokens); got[0].Text != want || usage.Input != len(s.ids) || got[0].Source != c.source {
+			t.Errorf("%+v: %+v %+v, want %q of %d tokens", c, got, usage, want, len(s.ids))
+		}
+	}
+	if !some {
+		t.Error("no text has a translation")
+	}
+}
+
+// A model may translate from other languages than to.
+func TestTranslateDirections(t *testing.T) {
+	tr := opened(t, "marian", Config{})
+	for want, req := range map[string]*llm.TranslateRequest{
+		`does not translate to the language "en", only to de, nl`: {Source: "en", Target: "en"},
+		`does not translate from the language "de", only from en`: {Source: "de", Target: "nl"},
+	} {
+		req.Texts = []string{"a hen"}
+		if _, _, err := tr.Translate(t.Context(), req); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	got, _, err := tr.Translate(t.Context(), &llm.TranslateRequest{Texts: []string{"x"}, Target: "nl"}) // nothing to detect
+	if err != nil || got[0].Source != "en" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	m, err := arch.Open(os.DirFS("arch/testdata"), "marian")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewTranslator(m, Config{Languages: []string{"de"}}); err == nil || !strings.Contains(err.Error(), "none is one to translate from") {
+		t.Error(err)
+	}
+	if only := opened(t, "marian", Config{Languages: []string{"nl", "en"}}); !slices.Equal(only.targets.codes(), []string{"nl"}) {
+		t.Errorf("%+v", only.targets)
 	}
 }

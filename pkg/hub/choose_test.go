@@ -36,6 +36,10 @@ func TestChoose(t *testing.T) {
 				"special_tokens_map.json", "chat_template.jinja", "chat_template.json", "additional_chat_templates/tool_use.jinja",
 			},
 		},
+		"a translator": {
+			files: []string{"config.json", "vocab.json", "source.spm", "target.spm", "tokenizer_config.json", "model.safetensors", "pytorch_model.bin"},
+			want:  []string{"config.json", "vocab.json", "source.spm", "tokenizer_config.json", "model.safetensors"},
+		},
 		"shards": {
 			files: []string{"config.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors", "q.gguf"},
 			want:  []string{"config.json", "model.safetensors.index.json", "model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"},

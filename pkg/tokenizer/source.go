@@ -14,6 +14,7 @@ const (
 	KindSentencePiece = "sentencepiece" // PartModel: the model's protocol buffer
 	KindXGLM          = "xglm"          // PartModel
 	KindM2M100        = "m2m100"        // PartVocab, PartModel
+	KindMarian        = "marian"        // PartVocab, PartModel: source.spm
 	KindGGUF          = "gguf"          // PartJSON: gguf.Vocabulary
 	KindAlpha         = "alpha"         // PartJSON: tokenizerArtifacts
 )

@@ -60,6 +60,20 @@ type Translation struct {
 	EarlyStopping EarlyStopping `json:"early_stopping"`
 	DecoderStart  int           `json:"decoder_start"` // the token that every target begins with
 	End           int           `json:"end"`           // the token that ends a source and a target
+
+	Suppressed []int `json:"suppressed,omitempty"` // tokens that no target has
+	ForcedEnd  bool  `json:"forced_end,omitempty"` // the last token of a target of the maximum length is its end
+
+	// The languages of sources and of targets. None are known without a tokenizer.
+	Sources []Language `json:"sources,omitempty"`
+	Targets []Language `json:"targets,omitempty"`
+}
+
+// A Language is one that a translator reads or writes.
+type Language struct {
+	Code   string `json:"code"`             // as requests spell it, see [language.Code]
+	Source int    `json:"source,omitempty"` // the token before those of a source; 0: there is none
+	Target int    `json:"target,omitempty"` // the token before those of a target; 0: there is none
 }
 
 // EarlyStopping is the rule for ending a beam search that has found as many results as it

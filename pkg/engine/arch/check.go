@@ -53,8 +53,11 @@ func (o *opened) checkTokenFiles(fsys fs.FS, p *location, w *tokenizerReader) er
 
 // wanted names the files that would make a tokenizer.
 func (w *tokenizerReader) wanted() string {
-	if w.Type == m2m100Type {
-		return vocabFile + " and " + pieceFiles[0]
+	switch w.Type {
+	case m2m100Type:
+		return fmt.Sprintf("%s and %s, or %s", vocabFile, pieceFiles[0], tokenizerFile)
+	case marianType:
+		return fmt.Sprintf("%s and %s", vocabFile, sourceFile)
 	}
 	return fmt.Sprintf("%s, %s with %s, %s, or %s", tokenizerFile, vocabFile, mergesFile, strings.Join(pieceFiles, ", "), wordPieceFile)
 }

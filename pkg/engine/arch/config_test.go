@@ -2,6 +2,7 @@ package arch_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -147,19 +148,22 @@ func TestTranslation(t *testing.T) {
 	type members = map[string]any
 	fsys := bare(t, "m2m_100")
 	want := arch.Translation{Beams: 5, MaxLength: 200, LengthPenalty: 1, EarlyStopping: arch.StopTrue, DecoderStart: 2, End: 2}
-	if m := openIn(t, fsys, "m"); *m.Translation != want {
+	if m := openIn(t, fsys, "m"); !reflect.DeepEqual(*m.Translation, want) {
 		t.Errorf("%+v, want %+v", *m.Translation, want)
 	}
 	set(t, fsys, "generation_config.json", members{
 		"num_beams": 3, "max_length": 1000, "length_penalty": 1.5, "early_stopping": "never", "bos_token_id": 0, "decoder_start_token_id": 4, "eos_token_id": 5,
+		"forced_eos_token_id": 5, "bad_words_ids": [][]int{{4}, {7}},
 	})
-	want = arch.Translation{Beams: 3, MaxLength: 256, LengthPenalty: 1.5, EarlyStopping: arch.StopNever, DecoderStart: 4, End: 5}
-	if m := openIn(t, fsys, "m"); *m.Translation != want {
+	want = arch.Translation{
+		Beams: 3, MaxLength: 256, LengthPenalty: 1.5, EarlyStopping: arch.StopNever, DecoderStart: 4, End: 5, ForcedEnd: true, Suppressed: []int{4, 7},
+	}
+	if m := openIn(t, fsys, "m"); !reflect.DeepEqual(*m.Translation, want) {
 		t.Errorf("%+v, want %+v", *m.Translation, want)
 	}
 	for key, value := range (members{
 		"num_beams": 0, "max_length": 1, "length_penalty": "x", "early_stopping": "later", "decoder_start_token_id": 160,
-		"no_repeat_ngram_size": 3, "do_sample": true, "forced_eos_token_id": 2, "num_beam_groups": 2, "repetition_penalty": 1.2,
+		"no_repeat_ngram_size": 3, "do_sample": true, "forced_eos_token_id": 3, "num_beam_groups": 2, "bad_words_ids": [][]int{{4, 7}}, "repetition_penalty": 1.2,
 	}) {
 		fsys := bare(t, "m2m_100")
 		set(t, fsys, "generation_config.json", members{key: value})

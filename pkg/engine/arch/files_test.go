@@ -196,7 +196,7 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 	linear(w.Embed, w.ProjectIn, w.Positions, w.ProjectOut, w.Head)
 	norm(w.EmbedNorm, w.DecoderNorm, w.EncoderNorm)
 	for _, l := range slices.Concat(w.Decoder, w.Encoder) {
-		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm)
+		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm)
 		linear(l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut)
 		for _, e := range l.Experts {
 			linear(e.Up, e.Gate, e.Down)

@@ -204,13 +204,19 @@ func (o *opened) readTranslation(generation *config) *Translation {
 	t.MaxLength = min(t.MaxLength, context)
 	t.EarlyStopping = StopTrue
 	for _, c := range []*config{o.config, generation} {
+		t.Suppressed = append(t.Suppressed, c.badWords(vocab)...)
+		if end := c.id("forced_eos_token_id", -1, vocab); end >= 0 {
+			if t.ForcedEnd = true; end != t.End {
+				c.reject("forced_eos_token_id", "%d is not eos_token_id, %d", end, t.End)
+			}
+		}
 		if _, raw := c.find("early_stopping"); raw != nil {
 			t.EarlyStopping = c.stopping(string(raw))
 		}
 		c.require([]requiredValue{
 			{"no_repeat_ngram_size", "0"}, {"encoder_no_repeat_ngram_size", "0"}, {"repetition_penalty", "1"},
 			{"encoder_repetition_penalty", "1"}, {"num_beam_groups", "1"}, {"diversity_penalty", "0"}, {"do_sample", "false"},
-			{"min_length", "0"}, {"min_new_tokens", "0"}, {"forced_eos_token_id", "null"}, {"bad_words_ids", "null"},
+			{"min_length", "0"}, {"min_new_tokens", "0"},
 			{"suppress_tokens", "null"}, {"begin_suppress_tokens", "null"}, {"sequence_bias", "null"},
 		})
 	}
@@ -218,6 +224,19 @@ func (o *opened) readTranslation(generation *config) *Translation {
 		o.config.reject("eos_token_id", "missing, and decoder_start_token_id, in a vocabulary of %d", vocab)
 	}
 	return t
+}
+
+// badWords reads bad_words_ids: tokens, each a list of its own.
+func (c *config) badWords(vocab int) (tokens []int) {
+	name, list, _ := read[[][]int](c, "bad_words_ids", "list of lists of tokens")
+	for _, word := range list {
+		if len(word) != 1 || word[0] < 0 || word[0] >= vocab || len(list) > maxEnds {
+			c.reject(name, "%v: only single tokens below %d are supported, at most %d", word, vocab, maxEnds)
+			return nil
+		}
+		tokens = append(tokens, word[0])
+	}
+	return tokens
 }
 
 // stopping reads early_stopping.

@@ -19,6 +19,7 @@ type layout struct {
 	copies    string // tensors that may repeat the embedding, and must then be equal
 	tied      bool
 	headBias  []string // of an encoder's head, with ".bias": the first that the file has
+	lastBias  string   // of a decoder's head, (1, Vocab): the whole name
 
 	projectIn, projectOut linear // of a Spec with EmbedWidth
 
@@ -35,6 +36,7 @@ type layout struct {
 type layers struct {
 	attentionNorm, crossNorm, ffnNorm string
 	attentionPostNorm, ffnPostNorm    string
+	crossPostNorm                     string
 	qNorm, kNorm                      string // %h is the number of a head, if each has a norm
 	sinks                             string // the whole name
 	convolution                       string // of layers with one: the stem of its tensors
@@ -123,6 +125,9 @@ func (b *builder) stacks(w *transformer.Weights, l *layout) {
 		w.Head = b.linear(&l.head, 0, s.Vocab, b.embedWidth())
 	} else if l.head.bias == always {
 		w.Head.Bias = b.biasOf(&l.head, 0, []int{s.Vocab})
+	}
+	if l.lastBias != "" {
+		w.Head.Bias = transformer.Vector{b.take(l.lastBias, []int{1, s.Vocab}, span{cols: 1}).rows(0, s.Vocab)}
 	}
 	if !s.NoLastNorm {
 		w.DecoderNorm = b.norm(l.norm, 0)
@@ -230,7 +235,7 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 		} else {
 			b.attention(&o, l, i, &k.Attention)
 		}
-		if l.crossNorm != "" {
+		if l.crossQ.names != "" {
 			b.cross(&o, l, i, &k.Attention)
 		}
 		b.feedForward(&o, l, i, k)
@@ -288,7 +293,12 @@ func (b *builder) headNorms(name string, layer, heads, dim int) transformer.Norm
 // cross looks up the cross-attention of a layer.
 func (b *builder) cross(o *transformer.Layer, l *layers, i int, a *transformer.Attention) {
 	width, queries, keys := b.spec.Width, a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
-	o.CrossNorm = b.norm(l.crossNorm, i)
+	if a.Norms.Before() {
+		o.CrossNorm = b.norm(l.crossNorm, i)
+	}
+	if a.Norms.After() {
+		o.CrossPostNorm = b.norm(l.crossPostNorm, i)
+	}
 	o.CrossQ = b.linear(&l.crossQ, i, queries, width)
 	o.CrossKV = b.pieces(&l.crossKV, i, width, keys, keys)
 	o.CrossOut = b.linear(&l.crossOut, i, width, queries)

@@ -27,6 +27,7 @@ const (
 	tokenizerFile   = "tokenizer.json"
 	tokenizerConfig = "tokenizer_config.json"
 	vocabFile       = "vocab.json"
+	sourceFile      = "source.spm" // Marian's pieces of the source's language
 	mergesFile      = "merges.txt"
 	addedFile       = "added_tokens.json"
 	wordPieceFile   = "vocab.txt"

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/tokenizer"
-	"glossa/pkg/tokenizer/sentencepiece"
 )
 
 // The tokens of texts equal those of the original tokenizers, with and without the tokens
@@ -24,7 +24,7 @@ func TestTexts(t *testing.T) {
 		var golden struct {
 			Texts []struct {
 				Text, Language, Decoded string
-				IDs, Plain              []int
+				IDs, Plain, Target      []int
 			}
 		}
 		if err := json.Unmarshal(raw, &golden); err != nil {
@@ -38,13 +38,19 @@ func TestTexts(t *testing.T) {
 			if dir == "fairseq-dense" && strings.Contains(text.Text, "\n") {
 				continue // GPT-2's tokenizer, which is the golden, has a token for it
 			}
+			if text.Target != nil {
+				if got := tokenizer.Decode(m.Tokenizer, text.Target); got != text.Decoded {
+					t.Errorf("%s: %v decodes to %q, want %q", dir, text.Target, got, text.Decoded)
+				}
+				continue
+			}
 			ids := m.Tokenizer.Encode(text.Text)
 			around, plain := slices.Concat(m.Start, ids), text.Plain
-			if m2m, ok := m.Tokenizer.(*sentencepiece.M2M100); ok {
-				from, _ := m2m.Language(text.Language)
-				around = slices.Concat([]int{from}, ids, []int{m.Translation.End})
-				plain = text.IDs[1 : len(text.IDs)-1]
-				if got := strings.TrimSpace(tokenizer.Decode(m.Tokenizer, ids)); !strings.Contains(text.Decoded, "<unk>") && got != text.Decoded {
+			if m.Translation != nil {
+				before := languageOf(m, text.Language)
+				around = slices.Concat(before, ids, []int{m.Translation.End})
+				plain = text.IDs[len(before) : len(text.IDs)-1]
+				if got := strings.TrimSpace(tokenizer.Decode(m.Tokenizer, ids)); !strings.Contains(text.Decoded, "<unk>") && got != strings.TrimSpace(text.Decoded) {
 					t.Errorf("%s: %q decodes to %q, want %q", dir, text.Text, got, text.Decoded)
 				}
 			}
@@ -60,4 +66,14 @@ func TestTexts(t *testing.T) {
 	if len(compared) < 5 {
 		t.Errorf("compared: %v", compared)
 	}
+}
+
+// languageOf returns the token before a source of a language, or of a target's.
+func languageOf(m *arch.Model, name string) []int {
+	for _, l := range slices.Concat(m.Translation.Sources, m.Translation.Targets) {
+		if name != "" && strings.Trim(m.Tokenizer.Piece(l.Source), "_<>") == name {
+			return []int{l.Source}
+		}
+	}
+	return nil
 }

@@ -34,6 +34,10 @@ func (w *tokenizerReader) read() (err error) {
 		return err
 	}
 	w.source = func() (*tokenizer.Source, error) { return w.parts, nil }
+	if w.Translation != nil {
+		w.settings.require([]requiredValue{{"separate_vocabs", "false"}, {"legacy_behaviour", "false"}})
+		w.Translation.setLanguages(w.Type, w.Tokenizer, w.settings.text("source_lang", ""), w.settings.text("target_lang", ""))
+	}
 	if w.Tokenizer != nil && w.Translation == nil {
 		w.Start = w.start()
 		if len(w.Start) > 0 {
@@ -74,7 +78,7 @@ func (w *tokenizerReader) start() []int {
 
 // tokenizer reads the first tokenizer that the directory has; nil if it has none.
 func (w *tokenizerReader) tokenizer() (tokenizer.Tokenizer, error) {
-	if w.Type == m2m100Type {
+	if w.Translation != nil {
 		return w.translator()
 	}
 	t, err := w.plain()
@@ -172,12 +176,19 @@ func (w *tokenizerReader) open(kind string, parts ...part) (tokenizer.Tokenizer,
 	return t, nil
 }
 
-// translator reads M2M100's tokenizer.
+// translator reads the tokenizer of Marian, M2M100 or NLLB.
 func (w *tokenizerReader) translator() (tokenizer.Tokenizer, error) {
-	if !w.exists(vocabFile) || !w.exists(pieceFiles[0]) {
-		return nil, nil
+	kind, model := tokenizer.KindM2M100, pieceFiles[0]
+	if w.Type == marianType {
+		kind, model = tokenizer.KindMarian, sourceFile
 	}
-	return w.open(tokenizer.KindM2M100, part{tokenizer.PartVocab, vocabFile}, part{tokenizer.PartModel, pieceFiles[0]})
+	switch {
+	case w.exists(vocabFile) && w.exists(model):
+		return w.open(kind, part{tokenizer.PartVocab, vocabFile}, part{tokenizer.PartModel, model})
+	case w.Type == m2m100Type && w.exists(tokenizerFile):
+		return w.open(tokenizer.KindHF, part{tokenizer.PartJSON, tokenizerFile})
+	}
+	return nil, nil
 }
 
 // An added token is one of tokenizer.json's added_tokens.

@@ -141,6 +141,8 @@ func (t *Translation) check(s *transformer.Spec) error {
 		return fmt.Errorf("translations of %d tokens with %d beams, length penalty %v", t.MaxLength, t.Beams, t.LengthPenalty)
 	case t.DecoderStart < 0 || t.DecoderStart >= s.Vocab || t.End < 0 || t.End >= s.Vocab:
 		return fmt.Errorf("translations from token %d to %d of %d", t.DecoderStart, t.End, s.Vocab)
+	case !t.checkLanguages(s):
+		return fmt.Errorf("translations: a language without a code, a token that is not below %d, or too many of them", s.Vocab)
 	}
 	return nil
 }
@@ -213,5 +215,8 @@ func (o *opened) readPackTokens() error {
 		return fmt.Errorf("%s: %w", packTokenizerKey, err)
 	}
 	o.source = func() (*tokenizer.Source, error) { return src, nil }
+	if o.Translation != nil && len(o.Translation.Sources) == 0 { // older files do not list them
+		o.Translation.setLanguages(o.Type, o.Tokenizer, "", "")
+	}
 	return nil
 }

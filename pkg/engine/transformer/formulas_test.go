@@ -79,6 +79,13 @@ func (m formulas) embed(tokens []int) (out rows) {
 				x[width/2+i] += math.Cos(angle)
 			}
 		}
+		if s.Position == transformer.SinusoidalFirst {
+			for i := range width / 2 {
+				angle := float64(p) * math.Pow(10000, -2*float64(i)/float64(width))
+				x[i] += math.Sin(angle)
+				x[width/2+i] += math.Cos(angle)
+			}
+		}
 		if s.EmbedNorm {
 			x = m.norm("embedding_norm", x)
 		}

@@ -52,8 +52,11 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 	for i, kind := range spec.Encoder {
 		m.encoder[i].setActivation(activations[kind])
 	}
-	if spec.Position == Sinusoidal {
+	switch spec.Position {
+	case Sinusoidal:
 		m.frequencies = sinusoidFrequencies(spec.Width)
+	case SinusoidalFirst:
+		m.divisors = sinusoidDivisors(spec.Width)
 	}
 	if spec.RelativeBuckets > 0 {
 		m.buckets = relativeBuckets(spec.RelativeBuckets/2, spec.RelativeDistance)

@@ -25,6 +25,7 @@ type Model struct {
 	embedNorm   norm      // of EmbedNorm
 	positions   []float32 // (Context, Width), row-major, of Position Learned
 	frequencies []float32 // (Width/2), of Position Sinusoidal
+	divisors    []float64 // (Width/2), of Position SinusoidalFirst
 	tokenTypes  []float32 // (TokenTypes, Width), row-major
 	relative    []float32 // (RelativeBuckets, Heads), row-major
 	buckets     []int     // by distance, of RelativeBuckets

@@ -17,6 +17,15 @@ func sinusoidFrequencies(width int) []float32 {
 	return f
 }
 
+// sinusoidDivisors returns 10000^(2i/width), in float64 as the published models have it.
+func sinusoidDivisors(width int) []float64 {
+	d := make([]float64, width/2)
+	for i := range d {
+		d[i] = math.Pow(10000, float64(2*i)/float64(width))
+	}
+	return d
+}
+
 // relativeBuckets returns the bucket of each distance from 0 to most, for keys on one side of
 // the query: n/2 buckets of one distance, then wider ones (transformers, MPNetEncoder;
 // Raffel et al. 2020). Logarithms are float32, as in the published models.
@@ -54,6 +63,13 @@ func (m *Model) addPosition(x []float32, pos int) {
 		n := len(m.frequencies)
 		for i, f := range m.frequencies {
 			sin, cos := math.Sincos(float64(float32(pos+sinusoidOffset) * f))
+			x[i] += float32(sin)
+			x[n+i] += float32(cos)
+		}
+	case SinusoidalFirst:
+		n := len(m.divisors)
+		for i, d := range m.divisors {
+			sin, cos := math.Sincos(float64(pos) / d)
 			x[i] += float32(sin)
 			x[n+i] += float32(cos)
 		}

@@ -16,7 +16,9 @@ import (
 var ringBounds = []int{1, 7, 65, 66, 129, 193, -40, -128}
 
 // ringed is a model with a layer for each of bounds and one without.
-func ringed(bounds ...int) *transformertest.Model { return transformertest.New(ringedSpec(bounds...), 3) }
+func ringed(bounds ...int) *transformertest.Model {
+	return transformertest.New(ringedSpec(bounds...), 3)
+}
 
 // convolved is ringed with a convolution too.
 func convolved(bounds ...int) *transformertest.Model {

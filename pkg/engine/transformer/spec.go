@@ -191,9 +191,10 @@ type Position uint8
 
 // Encodings of positions.
 const (
-	NoPosition Position = iota // nothing
-	Learned                    // a row of a table
-	Sinusoidal                 // fairseq's: sines, then cosines; position p is row p+2
+	NoPosition      Position = iota // nothing
+	Learned                         // a row of a table
+	Sinusoidal                      // fairseq's: sines, then cosines; position p is row p+2
+	SinusoidalFirst                 // those of Vaswani et al. 2017, the sines first; position p is row p (Marian)
 )
 
 // Rotary is a table of rotary position embedding (Su et al. 2021, sec. 3.4.2): the first

@@ -47,7 +47,7 @@ func Glossa() *Table {
 			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
-				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf", "pkg/tokenizer/hf", "pkg/chat",
+				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf", "pkg/tokenizer/hf", "pkg/chat", "pkg/language",
 			}},
 			"pkg/repl":  {Floor: 1, May: []string{"pkg/llm", "pkg/terminal", "pkg/spelling"}},
 			"pkg/wire":  {Floor: 1, May: []string{"pkg/llm"}},

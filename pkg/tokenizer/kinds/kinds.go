@@ -52,6 +52,12 @@ func withoutNewline(s *tokenizer.Source) (tokenizer.Tokenizer, error) {
 			return nil, err // not a nil *M2M100 in an interface
 		}
 		return t, nil
+	case tokenizer.KindMarian:
+		t, err := sentencepiece.ParseMarian(s.Parts[tokenizer.PartVocab], s.Parts[tokenizer.PartModel])
+		if err != nil {
+			return nil, err // as above
+		}
+		return t, nil
 	case tokenizer.KindGGUF:
 		var g gguf.Vocabulary
 		if err := json.Unmarshal(s.Parts[tokenizer.PartJSON], &g); err != nil {

@@ -2,14 +2,12 @@ package sentencepiece
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode"
 
 	"glossa/pkg/tokenizer"
-	"glossa/pkg/tokenizer/internal/encode"
 )
 
 // m2m100Languages are the languages of M2M100 (Fan et al. 2020) in the order of
@@ -49,29 +47,10 @@ func ParseM2M100(vocabJSON, model []byte) (*M2M100, error) {
 }
 
 func (t *M2M100) build(vocab map[string]int) error {
-	if len(vocab) == 0 {
-		return errors.New("it is empty")
+	special, err := t.read(vocab, "<s>", "<pad>", "</s>", "<unk>")
+	if err != nil {
+		return err
 	}
-	if len(vocab) > encode.MaxVocab {
-		return fmt.Errorf("it has %d entries, at most %d", len(vocab), encode.MaxVocab)
-	}
-	t.pieces = make([]string, len(vocab))
-	taken := make([]bool, len(vocab))
-	for piece, id := range vocab {
-		if id < 0 || id >= len(vocab) || taken[id] {
-			return fmt.Errorf("%.40q has id %d: ids must be 0 to %d, each once", piece, id, len(vocab)-1)
-		}
-		t.pieces[id], taken[id] = piece, true
-	}
-	var special []int
-	for _, name := range []string{"<s>", "<pad>", "</s>", "<unk>"} {
-		id, ok := vocab[name]
-		if !ok {
-			return fmt.Errorf("there is no %s", name)
-		}
-		special = append(special, id)
-	}
-	t.unknown, t.after = vocab["<unk>"], []int{vocab["</s>"]}
 	t.first = len(t.pieces)
 	for _, code := range t.languages {
 		special = append(special, len(t.pieces))
@@ -88,27 +67,6 @@ func (t *M2M100) build(vocab map[string]int) error {
 		t.isSpecial[id] = true // they are not text either, but have no spelling
 	}
 	return nil
-}
-
-// remap looks up the pieces of the model. An entry that only the dictionary has is found if
-// it is the whole of an unknown run.
-func (t *M2M100) remap(vocab map[string]int) {
-	t.ids = make([]int, len(t.sp.pieces))
-	t.surfaces = map[string]int{}
-	known := make(map[string]bool, len(t.sp.pieces))
-	for i, piece := range t.sp.pieces {
-		known[piece] = true
-		id, ok := vocab[piece]
-		if !ok {
-			id = t.unknown
-		}
-		t.ids[i] = id
-	}
-	for piece, id := range vocab {
-		if !known[piece] && piece != "" {
-			t.surfaces[piece] = id
-		}
-	}
 }
 
 // Language returns the id of a language's token, by its code.

@@ -1,6 +1,7 @@
 package sentencepiece
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 
@@ -22,6 +23,55 @@ type remapped struct {
 	isSpecial     []bool // by id
 	trie          *subword.Trie
 	before, after []int // affixes
+}
+
+// read takes the pieces of a dictionary, and returns the ids of special ones, which it must have.
+// </s> and <unk> are among them.
+func (t *remapped) read(vocab map[string]int, names ...string) (special []int, err error) {
+	if len(vocab) == 0 {
+		return nil, errors.New("it is empty")
+	}
+	if len(vocab) > encode.MaxVocab {
+		return nil, fmt.Errorf("it has %d entries, at most %d", len(vocab), encode.MaxVocab)
+	}
+	t.pieces = make([]string, len(vocab))
+	taken := make([]bool, len(vocab))
+	for piece, id := range vocab {
+		if id < 0 || id >= len(vocab) || taken[id] {
+			return nil, fmt.Errorf("%.40q has id %d: ids must be 0 to %d, each once", piece, id, len(vocab)-1)
+		}
+		t.pieces[id], taken[id] = piece, true
+	}
+	for _, name := range names {
+		id, ok := vocab[name]
+		if !ok {
+			return nil, fmt.Errorf("there is no %s", name)
+		}
+		special = append(special, id)
+	}
+	t.unknown, t.after = vocab["<unk>"], []int{vocab["</s>"]}
+	return special, nil
+}
+
+// remap looks up the pieces of the model in a dictionary. An entry that only that has is found if
+// it is the whole of an unknown run.
+func (t *remapped) remap(vocab map[string]int) {
+	t.ids = make([]int, len(t.sp.pieces))
+	t.surfaces = map[string]int{}
+	known := make(map[string]bool, len(t.sp.pieces))
+	for i, piece := range t.sp.pieces {
+		known[piece] = true
+		id, ok := vocab[piece]
+		if !ok {
+			id = t.unknown
+		}
+		t.ids[i] = id
+	}
+	for piece, id := range vocab {
+		if !known[piece] && piece != "" {
+			t.surfaces[piece] = id
+		}
+	}
 }
 
 // finish computes the other fields from pieces, ids and the special tokens.

@@ -1,10 +1,10 @@
 // Package sentencepiece encodes texts as SentencePiece does, by Unigram or BPE, and holds
-// the tokenizers of XGLM and M2M100, which give the pieces of such a model other ids.
+// the tokenizers of XGLM, M2M100 and Marian, which give the pieces of such a model other ids.
 //
 // Start with [Parse]. [New] is for package gguf.
 //
-// Source: SentencePiece (Kudo and Richardson 2018); fairseq and transformers for XGLM and
-// M2M100.
+// Source: SentencePiece (Kudo and Richardson 2018); fairseq and transformers for XGLM, M2M100 and
+// Marian.
 package sentencepiece
 
 import (

@@ -6,16 +6,39 @@ import json
 
 import numpy as np
 import torch
-from transformers import AutoModelForSeq2SeqLM, M2M100Config, M2M100ForConditionalGeneration
+from transformers import AutoModelForSeq2SeqLM, M2M100Config, M2M100ForConditionalGeneration, MarianConfig, MarianMTModel
 
 import common
 import vocabularies
 from common import Catch, check_logits, check_parameters, close, directory, random_parameters, write
 
-EOS = START = 2
-PAD = 1
-LANGUAGES = 100
-MADEUP = 8
+class M2M100:
+    """Sources begin with a language, targets with the end and a language. Words follow the first four tokens."""
+    eos = start = 2
+    pad, first, made_up, languages = 1, 4, 8, 100
+    forced = False
+
+    @classmethod
+    def language(cls, rng, pieces):
+        return [int(rng.integers(pieces, pieces + cls.languages))]
+
+
+class NLLB(M2M100):
+    """A token behind the languages is a mask."""
+    made_up, languages = 1, 202
+
+
+class Marian:
+    """Targets begin with the padding, which is the last token, and end with the end, if that is forced."""
+    eos, first, made_up = 0, 2, 0
+
+    def __init__(self, vocab, forced):
+        self.start = self.pad = vocab - 1
+        self.forced = forced
+
+    @staticmethod
+    def language(rng, pieces):
+        return []
 
 
 def forward(model, source, target, mask=None):
@@ -27,15 +50,15 @@ def forward(model, source, target, mask=None):
     return out.logits, out.encoder_last_hidden_state, encoder, decoder
 
 
-def text(rng, pieces, count):
+def text(k, rng, pieces, count):
     """A source: a language, pieces, the end."""
-    return [int(rng.integers(pieces, pieces + LANGUAGES)), *rng.integers(4, pieces, count).tolist(), EOS]
+    return [*k.language(rng, pieces), *rng.integers(k.first, pieces, count).tolist(), k.eos]
 
 
-def padded(rows):
+def padded(k, rows):
     width = max(map(len, rows))
-    ids = torch.tensor([row + [PAD] * (width - len(row)) for row in rows])
-    return ids, (ids != PAD).long()
+    ids = torch.tensor([row + [k.pad] * (width - len(row)) for row in rows])
+    return ids, (ids != k.pad).long()
 
 
 def check_sensitive(model, source, target):
@@ -57,26 +80,26 @@ def check_sensitive(model, source, target):
         assert (forward(model, *other)[0][0, -1] - want[0, -1]).abs().max() > 0.02
 
 
-def teacher(model, rng, pieces, name):
+def teacher(k, model, rng, pieces, name):
     """States and logits under teacher forcing: one text, a padded batch, long texts."""
-    source = text(rng, pieces, 9)
-    target = [START, pieces + 17, *rng.integers(4, pieces, 8).tolist()]
+    source = text(k, rng, pieces, 9)
+    target = [k.start, *[pieces + 17][:k.made_up], *rng.integers(k.first, pieces, 8).tolist()]
     check_sensitive(model, source, target)
     logits, output, encoder, decoder = forward(model, source, target)
     check_logits(logits, name)
     out = {"source.ids": torch.tensor(source), "ids": torch.tensor(target), "logits": logits[0], "encoder.output": output[0]}
     out |= {f"encoder.hidden.{i}": h[0] for i, h in enumerate(encoder)}
     out |= {f"hidden.{i}": h[0] for i, h in enumerate(decoder)}
-    rows = [text(rng, pieces, n) for n in (6, 2, 4)]
-    ids, mask = padded(rows)
-    targets = torch.tensor([[START, pieces + 3 * i, *rng.integers(4, pieces, 4)] for i in range(len(rows))])
+    rows = [text(k, rng, pieces, n) for n in (6, 2, 4)]
+    ids, mask = padded(k, rows)
+    targets = torch.tensor([[k.start, *[pieces + 3 * i][:k.made_up], *rng.integers(k.first, pieces, 4)] for i in range(len(rows))])
     logits = forward(model, ids, targets, mask)[0]
     check_logits(logits, name + " batch")
     alone = torch.cat([forward(model, s, t)[0] for s, t in zip(rows, targets)])
     close(logits, alone, 2e-4, name + " batch")
     out |= {"batch.source.ids": ids, "batch.source.mask": mask, "batch.ids": targets, "batch.logits": logits}
-    source = text(rng, pieces, 238)
-    target = [START, pieces + 60, *rng.integers(4, pieces, 198).tolist()]
+    source = text(k, rng, pieces, 238)
+    target = [k.start, *[pieces + 60][:k.made_up], *rng.integers(k.first, pieces, 198).tolist()]
     logits = forward(model, source, target)[0][:, -4:]
     check_logits(logits, name + " long")
     out |= {"long.source.ids": torch.tensor(source), "long.ids": torch.tensor(target), "long.logits": logits[0]}
@@ -87,27 +110,27 @@ def teacher(model, rng, pieces, name):
     return out
 
 
-def generate(model, sources, language, settings, every=False):
+def generate(k, model, sources, language, settings, every=False):
     """What generate returns for a batch: for each source its hypotheses, best first, as
     (tokens, score); greedy search has no scores."""
-    ids, mask = padded(sources)
+    ids, mask = padded(k, sources)
     settings = dict(settings)
     count = settings["num_beams"] if every else 1
     if settings["num_beams"] == 1:  # which ignores the others
-        settings = {k: settings[k] for k in ("num_beams", "max_length")} | {"early_stopping": False, "length_penalty": 1.0}
+        settings = {key: settings[key] for key in ("num_beams", "max_length")} | {"early_stopping": False, "length_penalty": 1.0}
     got = model.generate(
         ids, attention_mask=mask, forced_bos_token_id=language, do_sample=False, num_return_sequences=count,
         output_scores=True, return_dict_in_generate=True, **settings,
     )
     scores = getattr(got, "sequences_scores", None)
     scores = [None] * len(got.sequences) if scores is None else scores.tolist()
-    pairs = list(zip(map(strip, got.sequences.tolist()), scores))
+    pairs = list(zip((strip(k, tokens) for tokens in got.sequences.tolist()), scores))
     return [pairs[i * count:(i + 1) * count] for i in range(len(sources))]
 
 
-def strip(tokens):
+def strip(k, tokens):
     """Without the padding behind the end."""
-    while tokens[-1] == PAD:
+    while tokens[-1] == k.pad:
         tokens = tokens[:-1]
     return tokens
 
@@ -134,23 +157,23 @@ def tokens_of(results):
     return [[tokens for tokens, _ in hypotheses] for hypotheses in results]
 
 
-def cases(model, witnesses, sources, language, settings):
+def cases(k, model, witnesses, sources, language, settings):
     """The golden searches of a batch, or None if one of them is too close to call, or
     finds a made-up word: other programs may know that these do not exist."""
     out = []
     for one in settings:
         every = one.get("early_stopping") is True and one["length_penalty"] == 1.0
-        want = generate(model, sources, language, one, every)
-        if max(sum(sum(tokens_of(want), []), [])) >= model.config.vocab_size - MADEUP:
+        want = generate(k, model, sources, language, one, every)
+        if max(sum(sum(tokens_of(want), []), [])) >= model.config.vocab_size - k.made_up and k.made_up:
             return None
         for witness in witnesses:
-            got = generate(witness, sources, language, one, every)
+            got = generate(k, witness, sources, language, one, every)
             if tokens_of(got) != tokens_of(want):
                 return None
             for a, b in zip(sum(want, []), sum(got, [])):
                 assert a[1] is None or abs(a[1] - b[1]) < 1e-4
         results = [[{"tokens": t} | ({} if s is None else {"score": round(s, 7)}) for t, s in h] for h in want]
-        out.append(one | {"sources": sources, "language": language, "results": results})
+        out.append(one | {"sources": sources, "results": results} | ({"language": language} if language else {}))
     return out
 
 
@@ -168,9 +191,9 @@ def telling(found):
     return beams, stops, penalties
 
 
-def ended(found):
+def ended(k, found):
     """Whether no hypothesis was cut off."""
-    return all(h["tokens"][-1] == EOS for c in found for hypotheses in c["results"] for h in hypotheses)
+    return all(h["tokens"][-1] == k.eos for c in found for hypotheses in c["results"] for h in hypotheses)
 
 
 LENGTHS = 7, 24
@@ -181,57 +204,61 @@ USUAL = grid(range(1, 6), (True,), LENGTHS[1:], (1.0,))
 PART = grid((1, 2, 4, 5), (True, False), LENGTHS[1:], (1.0,))
 
 
-def beams(model, rng, pieces, singles):
+def beams(k, model, rng, pieces, singles):
     """Searches that are clear and tell settings apart, one source at a time and as
     padded batches. Of several sources the first is one whose hypotheses all end, so that
     any larger max_length finds the same."""
     witnesses = [disturbed(model, 1), copy.deepcopy(model).double()]
     found, sources = [], []
     for _ in range(TRIES):
-        source = text(rng, pieces, int(rng.integers(2, 12)))
-        language = pieces + int(rng.integers(0, LANGUAGES))
-        usual = cases(model, [], [source], language, USUAL) or []
+        source = text(k, rng, pieces, int(rng.integers(2, 12)))
+        language = (k.language(rng, pieces) or [None])[0]
+        usual = cases(k, model, [], [source], language, USUAL) or []
         least = 3 if len(sources) == singles // 2 else 2
-        if len(best(usual)) < least or singles > 1 and not sources and not ended(usual):
+        if len(best(usual)) < least or singles > 1 and not sources and not ended(k, usual):
             continue
-        if sum(telling(cases(model, [], [source], language, FULL) or [])) < least:
+        if sum(telling(cases(k, model, [], [source], language, FULL) or [])) < least:
             continue
-        if got := cases(model, witnesses, [source], language, GRID):
+        if got := cases(k, model, witnesses, [source], language, GRID):
             sources.append(source)
             found += got
         if len(sources) == singles:
             break
     batches = 0
     for _ in range(TRIES):
-        rows = [text(rng, pieces, n) for n in (9, 2, 5)]
-        if got := cases(model, witnesses, rows, pieces + 40 + batches, PART):
+        rows = [text(k, rng, pieces, n) for n in (9, 2, 5)]
+        if got := cases(k, model, witnesses, rows, pieces + 40 + batches if k.made_up else None, PART):
             found += got
             batches += 1
         if batches == 2:
             break
     assert len(sources) == singles and batches == 2, (len(sources), batches)
-    ends = [h["tokens"][-1] == EOS for c in found for hypotheses in c["results"] for h in hypotheses]
-    mixed = [len({h["tokens"][-1] == EOS for h in hypotheses}) > 1 for c in found for hypotheses in c["results"]]
-    assert 0.1 < np.mean(ends) < 0.98 and sum(mixed) >= 1, (np.mean(ends), sum(mixed))
+    ends = [h["tokens"][-1] == k.eos for c in found for hypotheses in c["results"] for h in hypotheses]
+    mixed = [len({h["tokens"][-1] == k.eos for h in hypotheses}) > 1 for c in found for hypotheses in c["results"]]
+    assert all(ends) if k.forced else 0.1 < np.mean(ends) < 0.98 and sum(mixed) >= 1, (np.mean(ends), sum(mixed))
     return found
 
 
-def make(name, config, seed, embed, lean, pieces, singles, words=None):
+def make(name, config, seed, embed, lean, pieces, singles, words=None, k=M2M100):
     path = directory(name)
     model = M2M100ForConditionalGeneration(config).eval()
     rng = random_parameters(model, seed, embed, ["model.decoder.layer_norm.weight"])
     with torch.no_grad():  # the end is likely, as the norm's bias is in every state; made-up words are not
         bias = model.model.decoder.layer_norm.bias
-        model.model.shared.weight[EOS] += lean * bias / bias.norm()
-        model.model.shared.weight[-MADEUP:] *= 0.1
+        model.model.shared.weight[k.eos] += lean * bias / bias.norm()
+        model.model.shared.weight[-k.made_up:] *= 0.1
     check_parameters(model)
     model.generation_config.update(num_beams=5, max_length=200, early_stopping=True)
+    finish(k, name, path, model, rng, pieces, singles, words)
+
+
+def finish(k, name, path, model, rng, pieces, singles, words):
     model.save_pretrained(path)
     model, info = AutoModelForSeq2SeqLM.from_pretrained(path, attn_implementation="eager", output_loading_info=True)
     assert not any(info.values()), info
-    tensors = teacher(model.eval(), rng, pieces, name)
+    tensors = teacher(k, model.eval(), rng, pieces, name)
     texts = words(path, pieces) if words else []
-    write(path, tensors, {"model_type": "m2m_100", "texts": texts, "searches": beams(model, rng, pieces, singles)})
+    write(path, tensors, {"model_type": model.config.model_type, "texts": texts, "searches": beams(k, model, rng, pieces, singles)})
 
 
 def m2m_100():
@@ -244,3 +271,36 @@ def m2m_100():
         decoder_attention_heads=4, encoder_ffn_dim=60, decoder_ffn_dim=52, max_position_embeddings=256,
         scale_embedding=False, activation_function="gelu",
     ), 305, 0.5, 3.7, 20, 1)
+
+
+def nllb():
+    make("nllb", M2M100Config(
+        vocab_size=255, d_model=20, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=2, encoder_ffn_dim=40,
+        decoder_ffn_dim=44, max_position_embeddings=256,
+    ), 342, 0.5, 3.2, 52, 1, vocabularies.save_nllb, NLLB)
+
+
+def make_marian(name, vocab, seed, lean, pieces, singles, words=None, forced=True, **rest):
+    """The norm's bias of the last layer is in every state, so the end is likely. The bias of logits is not zero."""
+    path = directory(name)
+    model = MarianMTModel(MarianConfig(
+        vocab_size=vocab, pad_token_id=vocab - 1, decoder_start_token_id=vocab - 1, bos_token_id=0, eos_token_id=0, forced_eos_token_id=None, d_model=20,
+        encoder_layers=2, encoder_ffn_dim=60, max_position_embeddings=256, scale_embedding=True, **rest)).eval()
+    rng = random_parameters(model, seed, 0.5, [f"model.decoder.layers.{rest['decoder_layers'] - 1}.final_layer_norm.weight"])
+    with torch.no_grad():
+        bias = model.model.decoder.layers[-1].final_layer_norm.bias
+        model.model.shared.weight[0] += lean * bias / bias.norm()
+        model.final_logits_bias.copy_(torch.from_numpy(0.3 * rng.standard_normal((1, vocab))))
+        model.final_logits_bias[0, -1] += 4  # the padding would often be written
+    check_parameters(model)
+    model.generation_config.update(
+        num_beams=4, max_length=200, early_stopping=True, bad_words_ids=[[vocab - 1]], decoder_start_token_id=vocab - 1,
+        forced_eos_token_id=0 if forced else None)
+    finish(Marian(vocab, forced), name, path, model, rng, pieces, singles, words)
+
+
+def marian():
+    make_marian("marian", 37, 411, 2.6, 36, 2, vocabularies.save_marian, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2,
+                decoder_ffn_dim=44, activation_function="swish")
+    make_marian("marian-gelu", 48, 433, 2.6, 47, 1, None, False, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=4,
+                decoder_ffn_dim=52, activation_function="gelu", num_beams=4)

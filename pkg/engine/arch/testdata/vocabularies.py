@@ -1,4 +1,5 @@
-"""Tiny tokenizers: byte-level BPE of a few characters and pairs, and M2M100's."""
+"""Tiny tokenizers: byte-level BPE of a few characters and pairs, and M2M100's, Marian's
+and NLLB's."""
 
 import io
 import json
@@ -6,7 +7,7 @@ import json
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
-from transformers import M2M100Tokenizer
+from transformers import M2M100Tokenizer, MarianTokenizer, NllbTokenizer
 
 CHARACTERS = sorted(pre_tokenizers.ByteLevel.alphabet())  # one for each byte
 LETTERS = "▁abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,!?'-"
@@ -103,4 +104,61 @@ def save_m2m(path, count):
         t = M2M100Tokenizer(str(path / "vocab.json"), str(path / "sentencepiece.bpe.model"), src_lang=language)
         ids = t(text).input_ids
         out.append({"text": text, "language": language, "ids": ids, "decoded": t.decode(ids[1:-1])})
+    return out
+
+
+def train(sentences, count):
+    """A sentencepiece model of few words."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences * 20), model_writer=model, vocab_size=count, model_type="unigram", character_coverage=1.0, num_threads=1,
+        minloglevel=2, hard_vocab_limit=False)
+    return model.getvalue()
+
+
+def save_marian(path, count):
+    """vocab.json of count entries and the padding, source.spm and target.spm; what MarianTokenizer makes of them."""
+    known = ["</s>", "<unk>", ">>deu<<", ">>nld<<"]
+    for name, sentences in (("source.spm", ["the fox and the hen", "in it they sat", "a hen, a fox."]),
+                            ("target.spm", ["der Fuchs und die Henne", "sie sitzt im Fuchs", "eine Henne, ein Fuchs."])):
+        model = train(sentences, 32)
+        (path / name).write_bytes(model)
+        pieces = sentencepiece.SentencePieceProcessor(model_proto=model)
+        known += [p for p in (pieces.id_to_piece(i) for i in range(3, len(pieces))) if p not in known]
+    known.remove("x")  # a piece that the dictionary lacks
+    known = [*known[:count - 1], "7"]  # and a word that no model has
+    assert len(known) == count, len(known)
+    (path / "vocab.json").write_text(json.dumps({p: i for i, p in enumerate([*known, "<pad>"])}, ensure_ascii=False) + "\n")
+    settings = {"source_lang": "eng", "target_lang": "deu", "tokenizer_class": "MarianTokenizer"}
+    (path / "tokenizer_config.json").write_text(json.dumps(settings, indent=2, sort_keys=True) + "\n")
+    t = MarianTokenizer(*(str(path / name) for name in ("source.spm", "target.spm", "vocab.json")), source_lang="eng", target_lang="deu")
+    out = []
+    for language, text in (("", "the fox sat on a hen"), ("deu", "  and  then, 7"), ("nld", "the Fox ran 7 x 77"), ("", "</s> >>deu<< hen"), ("", "")):
+        ids = t(f">>{language}<< {text}" if language else text.replace("</s>", "< /s>")).input_ids
+        out.append({"text": text.replace("</s>", "< /s>"), "language": language, "ids": ids, "decoded": t.decode(ids[bool(language):], skip_special_tokens=True)})
+    for text in ("die Henne, der Fuchs", "eine Katze sitzt", " ein  Fuchs."):
+        ids = t(text_target=text).input_ids
+        out.append({"target": ids, "decoded": t.decode(ids, skip_special_tokens=True)})
+    return out
+
+
+def save_nllb(path, count):
+    """tokenizer.json of count tokens, the languages and the mask; what NllbTokenizer makes of it."""
+    letters = ["▁", *"abcdefghijklmnopqrstuvwxyzIt7,."]
+    pairs = [p.replace("Ġ", "▁") for p in PAIRS if set(p.replace("Ġ", "▁")) <= {*letters, " "}]
+    vocab, merges = ["<s>", "<pad>", "</s>", "<unk>", *dict.fromkeys(letters)], []
+    for pair in pairs:
+        a, b = pair.split()
+        if a in vocab and b in vocab and a + b not in vocab and len(vocab) < count:
+            merges.append((a, b))
+            vocab.append(a + b)
+    assert len(vocab) == count, len(vocab)
+    t = NllbTokenizer(vocab={p: i for i, p in enumerate(vocab)}, merges=merges)
+    t.save_pretrained(path)
+    out = []
+    for language, text in (("eng_Latn", "the fox sat on a hen"), ("zho_Hant", "  and then,  it ran."), ("fra_Latn", "It 7 </s> é fra_Latn"), ("yor_Latn", "")):
+        t.src_lang = language
+        ids = t(text.replace("</s>", "< /s>").replace("fra_Latn", "fra_ Latn")).input_ids
+        out.append({"text": text.replace("</s>", "< /s>").replace("fra_Latn", "fra_ Latn"), "language": language, "ids": ids,
+                    "decoded": t.decode(ids[1:-1], skip_special_tokens=True)})
     return out

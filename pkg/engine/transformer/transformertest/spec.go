@@ -63,7 +63,7 @@ func maybe[T any](g *generator, list ...T) (v T) {
 func (g *generator) spec() *transformer.Spec {
 	s := &transformer.Spec{
 		Vocab: 31, Context: 300, Width: pick(g, 20, 33, 48),
-		Position:      pick(g, transformer.NoPosition, transformer.Learned, transformer.Sinusoidal),
+		Position:      pick(g, transformer.NoPosition, transformer.Learned, transformer.Sinusoidal, transformer.SinusoidalFirst),
 		EmbedScale:    maybe[float32](g, 2.5),
 		EmbedNorm:     g.one(3),
 		Norm:          pick(g, transformer.LayerNorm, transformer.RMSNorm, transformer.PlainLayerNorm),

@@ -1,0 +1,21 @@
+package main
+
+// translators: what Marian and NLLB do otherwise than M2M100.
+func translators() []mutant {
+	const goldens, searches, languages, texts = "^TestGoldens$", "^TestBeamSearch$", "^TestTranslateLanguages$", "^TestTexts$"
+	return []mutant{
+		{"Marian: positions count from 0", transformer, "Model.addPosition", "math.Sincos(float64(pos) / d)", "math.Sincos(float64(pos+sinusoidOffset) / d)", arch, goldens},
+		{"Marian: a pair's divisor has its place among all dimensions", transformer, "sinusoidDivisors", "float64(2*i)/float64(width)", "float64(i)/float64(width/2-1)", arch, goldens},
+		{"Marian: logits have a bias", arch, "builder.stacks", `l.lastBias != ""`, "false", arch, goldens},
+		{"Marian: the norm of the cross-attention is behind it", arch, "normsBehind", "l.attentionPostNorm, l.crossPostNorm, l.ffnPostNorm = l.attentionNorm, l.crossNorm, l.ffnNorm", "l.attentionPostNorm, l.crossPostNorm, l.ffnPostNorm = l.attentionNorm, l.attentionNorm, l.ffnNorm", arch, goldens},
+		{"Marian: a token may never be written", engine, "beamSearch.likeliest", "slices.Contains(b.Suppressed, t.ID)", "false", engine, searches},
+		{"Marian: the end is forced", engine, "beamSearch.likeliest", "b.ForcedEnd && length == b.limit", "false", engine, searches},
+		{"Marian: suppressed tokens leave enough", engine, "beamSearch.likeliest", "2*b.beams+len(b.Suppressed)", "2*b.beams", engine, "^TestSuppressed$"},
+		{"Marian: a search begins without a token", engine, "beamSearch.best", "b.finished[0].tokens[b.begin:]", "b.finished[0].tokens[1:]", engine, languages},
+		{"Marian: sources begin with the target's language", engine, "translation.add", "tokensOf(source.Source, w.target.Source)", "tokensOf(source.Source)", engine, languages},
+		{"Marian: tokens of the target's words are spelled", sentencepiece, "markDecoder.Next", `strings.ReplaceAll(d.of.pieces[id], spaceMark, " ")`, "d.of.pieces[id]", arch, texts},
+		{"Marian: a source has one language", arch, "Translation.setPair", "known = []string{code}", "_ = code", arch, "^TestLanguagesOfMarian$"},
+		{"NLLB: two scripts are two languages", arch, "codesOf", "code = name", "_ = name", arch, "^TestLanguages$"},
+		{"NLLB: codes have a script", language, "Code", `strings.Cut(strings.ToLower(model), "_")`, `strings.Cut(model, "?")`, arch, "^TestLanguages$"},
+	}
+}

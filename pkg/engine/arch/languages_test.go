@@ -1,0 +1,74 @@
+package arch_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/arch"
+)
+
+// codes returns the codes of languages.
+func codes(list []arch.Language) (all []string) {
+	for _, l := range list {
+		all = append(all, l.Code)
+	}
+	return all
+}
+
+// Models spell languages in their own ways; requests use ISO 639's short codes.
+func TestLanguages(t *testing.T) {
+	m2m100, nllb := open(t, "m2m_100").Translation, open(t, "nllb").Translation
+	for _, code := range strings.Fields("af am ar ast az ba be bg bn bs ca ceb cs cy da de el en es et fa ff fi fr ga gd gl gu ha he hi hr ht hu hy" +
+		" id ig ilo is it ja jv ka kk km kn ko lb lg ln lo lt lv mg mk ml mn mr ms my ne nl no nso oc or pa pl ps pt ro ru" +
+		" sd si sk sl so sq sr ss su sv sw ta th tl tn tr uk ur uz vi wo xh yi yo zh zu") {
+		for name, m := range map[string]*arch.Translation{"M2M100": m2m100, "NLLB": nllb} {
+			if !slices.Contains(codes(m.Sources), code) || !slices.Contains(codes(m.Targets), code) {
+				t.Errorf("%s: no %s", name, code)
+			}
+		}
+	}
+	if got := codes(nllb.Sources); len(got) != 202 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 202 || !slices.Contains(got, "zho_Hant") {
+		t.Errorf("NLLB: %d languages: %v", len(got), got)
+	}
+	i := slices.Index(codes(nllb.Targets), "zh")
+	if piece := open(t, "nllb").Tokenizer.Piece(nllb.Targets[i].Target); piece != "zho_Hans" || nllb.Targets[i].Source != 0 {
+		t.Errorf("NLLB writes zh as %q", piece)
+	}
+}
+
+// The sources of a Marian model are in one language, or in any of a group; its targets are in one
+// language, or in those of the tokens that sources begin with.
+func TestLanguagesOfMarian(t *testing.T) {
+	for _, c := range []struct {
+		source, target string
+		sources        int
+		first          string
+	}{{"eng", "deu", 1, "en"}, {"en", "", 1, "en"}, {"roa", "deu", 80, ""}, {"", "", 80, ""}} {
+		fsys := copyOf(t, "marian")
+		set(t, fsys, "tokenizer_config.json", map[string]any{"source_lang": c.source, "target_lang": c.target})
+		m := openIn(t, fsys, "m").Translation
+		if got := codes(m.Sources); len(got) < c.sources || c.first != "" && (len(got) > 1 || got[0] != c.first) {
+			t.Errorf("%q: %v", c.source, got)
+		}
+		if got := codes(m.Targets); !slices.Equal(got, []string{"de", "nl"}) || m.Targets[0].Source == 0 || m.Targets[0].Target != 0 {
+			t.Errorf("%q: targets %+v", c.target, m.Targets)
+		}
+	}
+	fsys := copyOf(t, "marian")
+	vocab := strings.NewReplacer(">>deu<<", "one", ">>nld<<", "two").Replace(string(fsys["m/vocab.json"].Data))
+	put(fsys, "vocab.json", vocab)
+	if got := openIn(t, fsys, "m").Translation.Targets; !slices.Equal(got, []arch.Language{{Code: "de"}}) {
+		t.Errorf("without tokens: %+v", got)
+	}
+	for want, settings := range map[string]map[string]any{"separate_vocabs": {"separate_vocabs": true}, "legacy_behaviour": {"legacy_behaviour": true}} {
+		fsys := copyOf(t, "marian")
+		set(t, fsys, "tokenizer_config.json", settings)
+		checkRejected(t, want, fsys, "m/tokenizer_config.json: "+want+": ")
+	}
+	files := slices.Sorted(maps.Keys(fsys))
+	if !slices.Contains(files, "m/source.spm") {
+		t.Error(files)
+	}
+}
