@@ -20,7 +20,7 @@ LONG = ["gpt2", "gpt_neox", "llama-f32"]  # golden models with room for all step
 SHORT = [  # golden models with room for 60 steps, which llama.cpp reads as they are
     "qwen2", "qwen3", "gemma2", "gemma3", "smollm3", "olmo", "olmo2", "granite", "bloom", "stablelm-parallel", "falcon", "cohere", "cohere2", "phi",
     "gpt_bigcode", "starcoder2", "glm4", "exaone4-full", "arcee", "nemotron", "ernie4_5", "seed_oss", "internlm3", "minicpm-untied",
-    "lfm2", "lfm2_moe",
+    "lfm2", "lfm2_moe", "granite4-states",
 ]
 
 

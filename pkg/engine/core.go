@@ -60,7 +60,7 @@ type Config struct {
 
 	// NoDrafts computes one token of a row in a pass, except for text that is forced. By
 	// default the tokens that probably come next are drafted from the row's text and verified
-	// in one pass where that is faster. Completions are the same.
+	// in one pass where that is faster. Completions are the same. Models with states have no drafts.
 	NoDrafts bool
 }
 
@@ -141,7 +141,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 		c.prefixes.public = cfg.PublicPrefixes
 		c.prefixes.archive = newArchivedTexts(cfg)
 	}
-	if cfg.NoDrafts {
+	if cfg.NoDrafts || !model.Rewinds() { // drafts that are rejected are dropped
 		c.drafting = draftNever
 	}
 	if len(m.End) > 0 {

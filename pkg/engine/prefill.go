@@ -163,7 +163,7 @@ func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
 	for room, i := min(listChunk, g.member.room()), 0; room > 0 && i < len(waiting); i++ {
 		if f := waiting[i]; g.start(f) {
 			at := f.cache.Len
-			ids := f.ids[at:min(at+prefillChunk, at+room, len(f.ids))]
+			ids := f.ids[at:min(at+prefillChunk, at+room, g.parting(f, at, waiting))]
 			room -= len(ids)
 			some = append(some, f)
 			g.seqs = append(g.seqs, transformer.Sequence{Cache: f.cache, Tokens: ids, Logits: g.wanted(f, at+len(ids))})
@@ -193,6 +193,21 @@ func (g *generation) follow(f *feed) {
 	if g.score && f.cache.Len > 0 {
 		f.tokens = slices.Clone(l.tokens[:max(0, f.cache.Len+1-f.lead)])
 	}
+}
+
+// parting returns the end of f, or the first place after at where others of the waiting feeds leave
+// it, if a copy is only to be had there and then.
+func (g *generation) parting(f *feed, at int, waiting []*feed) int {
+	place := len(f.ids)
+	if g.engine.model.Rewinds() {
+		return place
+	}
+	for _, other := range waiting {
+		if other.leader == f && other.cache == nil && other.shared > at {
+			place = min(place, other.shared)
+		}
+	}
+	return place
 }
 
 // start gives f its cache. It returns false if f waits for its leader.

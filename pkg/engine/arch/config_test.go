@@ -11,15 +11,26 @@ import (
 	"glossa/pkg/engine/arch"
 )
 
+type members = map[string]any
+
+// A hostileConfig changes a model's config.json, which is rejected for a reason then.
+type hostileConfig struct {
+	model   string
+	changes members
+	want    string
+}
+
+func (c *hostileConfig) check(t *testing.T) {
+	t.Helper()
+	fsys := bare(t, c.model)
+	set(t, fsys, "config.json", c.changes)
+	checkRejected(t, fmt.Sprint(c.model, c.changes), fsys, c.want)
+}
+
 // A config.json with unsupported or excessive values.
 func TestHostileConfigs(t *testing.T) {
-	type members = map[string]any
 	huge := strings.Repeat("9", 400)
-	for _, c := range []struct {
-		model   string
-		changes members
-		want    string
-	}{
+	for _, c := range []hostileConfig{
 		{"gpt2", members{"n_embd": -1}, "config.json: n_embd: -1 is not in 1..131072"},
 		{"gpt2", members{"n_embd": 0}, "n_embd: 0 is not in"},
 		{"gpt2", members{"n_embd": 1 << 40}, "n_embd: 1099511627776 is not in"},
@@ -94,16 +105,40 @@ func TestHostileConfigs(t *testing.T) {
 		{"m2m_100", members{"tie_word_embeddings": false}, "tie_word_embeddings: false is not supported"},
 		{"m2m_100", members{"decoder_layers": 4}, `tensor "decoder.layers.3.self_attn_layer_norm.weight": missing`},
 	} {
-		fsys := bare(t, c.model)
-		set(t, fsys, "config.json", c.changes)
-		checkRejected(t, fmt.Sprint(c.model, c.changes), fsys, c.want)
+		c.check(t)
+	}
+}
+
+// The same of layers with convolutions and states, and of translators.
+func TestHostileMixers(t *testing.T) {
+	for _, c := range []hostileConfig{
+		{"lfm2", members{"conv_L_cache": 65}, "conv_L_cache: 65 is not in 1..64"},
+		{"lfm2", members{"conv_L_cache": 4}, `tensor "model.layers.0.conv.conv.weight": shape [32 1 3], but the configuration has [32 1 4]`},
+		{"lfm2", members{"layer_types": []string{"conv", "conv"}}, "layer_types: 2 types of 4 layers"},
+		{"lfm2", members{"layer_types": []string{"conv", "mamba", "conv", "conv"}}, `layer_types: layer 1 is of type "mamba"; only conv and full_attention`},
+		{"lfm2", members{"layer_types": []string{"conv", "full_attention", "conv", "conv"}}, `tensor "layers.1.self_attn.q_proj.weight": missing`},
+		{"lfm2", members{"block_multiple_of": 0}, "block_multiple_of: 0 is not in"},
+		{"lfm2_moe", members{"num_experts": 7}, `feed_forward.gate.weight": shape [6 32], but the configuration has [7 32]`},
+		{"lfm2_moe", members{"num_dense_layers": 0}, `missing`},
+		{"lfm2_moe", members{"routed_scaling_factor": 0}, "routed_scaling_factor: 0 is not in"},
+		{"granite4-states", members{"mamba_n_heads": 5}, "mamba_d_head: 5 heads of 16 are not 64 inputs"},
+		{"granite4-states", members{"mamba_n_groups": 3}, "states.groups: 3 do not divide 4 heads"},
+		{"granite4-states", members{"mamba_d_state": 1 << 20}, "mamba_d_state: 1048576 is not in"},
+		{"granite4-states", members{"mamba_d_state": 9}, `tensor "model.layers.0.mamba.in_proj.weight": shape`},
+		{"granite4-states", members{"mamba_expand": 1 << 40}, "mamba_expand: 1099511627776 is not in"},
+		{"granite4-states", members{"time_step_limit": []float64{0, 0.1}}, "time_step_limit: "},
+		{"granite4-states", members{"layer_types": []string{"rwkv", "mamba", "mamba", "mamba"}}, `layer_types: layer 0 is of type "rwkv"; only mamba and attention`},
+		{"marian", members{"share_encoder_decoder_embeddings": false}, "share_encoder_decoder_embeddings: false is not supported"},
+		{"marian", members{"decoder_vocab_size": 30}, "decoder_vocab_size: 30 is not vocab_size, 37"},
+		{"marian", members{"normalize_before": true}, "normalize_before: true is not supported"},
+	} {
+		c.check(t)
 	}
 }
 
 // The tokens of generation_config.json take precedence over those of config.json, and
 // those over the defaults of an architecture.
 func TestEnds(t *testing.T) {
-	type members = map[string]any
 	for _, c := range []struct {
 		config, generation members
 		end                string
@@ -145,7 +180,6 @@ func TestNeoXEnd(t *testing.T) {
 }
 
 func TestTranslation(t *testing.T) {
-	type members = map[string]any
 	fsys := bare(t, "m2m_100")
 	want := arch.Translation{Beams: 5, MaxLength: 200, LengthPenalty: 1, EarlyStopping: arch.StopTrue, DecoderStart: 2, End: 2}
 	if m := openIn(t, fsys, "m"); !reflect.DeepEqual(*m.Translation, want) {

@@ -53,14 +53,30 @@ func (b *builder) convolution(o *transformer.Layer, l *layers, i int, c *transfo
 	if offsets == always {
 		o.ConvolutionBias = transformer.Vector{b.vector(stem+"conv.bias", width).rows(0, width)}
 	}
-	shape := []int{width, 1, c.Taps}
-	if t, ok := b.file.Tensor(b.names[stem+"conv.weight"]); ok && len(t.Shape) == 2 {
-		shape = []int{width, c.Taps} // GGUF
+	o.Convolution = b.taps(stem+"conv.weight", width, c.Taps)
+}
+
+// taps returns the weights of a convolution, (taps, channels). Files have those of a channel one
+// after another.
+func (b *builder) taps(name string, channels, taps int) (v transformer.Vector) {
+	shape := []int{channels, 1, taps}
+	if b.dimensions(name) == 2 {
+		shape = []int{channels, taps} // GGUF
 	}
-	all := b.take(stem+"conv.weight", shape, span{cols: c.Taps})
-	for tap := range c.Taps { // stored as (Width, Taps)
-		t := all.rows(0, width)
-		t.Cols, t.Stored, t.ReadStored, t.Read = 1, transformer.F32, nil, every(t.Read, tap, c.Taps, c.Taps)
-		o.Convolution = append(o.Convolution, t)
+	all := b.take(name, shape, span{cols: taps})
+	for tap := range taps {
+		t := all.rows(0, channels)
+		t.Cols, t.Stored, t.ReadStored, t.Read = 1, transformer.F32, nil, every(t.Read, tap, taps, taps)
+		v = append(v, t)
 	}
+	return v
+}
+
+// dimensions returns the number of dimensions of a tensor, 0 if there is none.
+func (s *source) dimensions(name string) int {
+	t, _ := s.file.Tensor(s.names[name])
+	if t == nil {
+		return 0
+	}
+	return len(t.Shape)
 }

@@ -152,7 +152,7 @@ var ggufGranite = ggufLike(func(f *family) {
 		}
 		r := interleaved(ggufHeads(c, s))
 		s.Kinds[0].Attention.Scale = float32(c.number("attention.scale", 0, 0, 1e6))
-		if c.integer("rope.dimension_count", r.Dims, 0, maxWidth) > 0 && c.number("rope.scaling.finetuned", 1, 0, 1) > 0 {
+		if c.integer("rope.dimension_count", r.Dims, 0, maxWidth) > 0 && c.flag("rope.scaling.finetuned", true) {
 			setRotary(s, r)
 		}
 	}

@@ -2,6 +2,7 @@ package arch
 
 import (
 	"math"
+	"slices"
 
 	"glossa/pkg/engine/transformer"
 )
@@ -15,13 +16,17 @@ var granite = llamaLike("Granite", func(f *family) {
 	}
 })
 
-// granite4 is Granite 4 without state-space layers: Granite 3 with gate and up in one tensor,
-// perhaps with experts, and perhaps without positions.
+// granite4 is Granite 4: Granite 3 with gate and up in one tensor, perhaps with experts, perhaps
+// without positions, and perhaps with layers of states instead of attention.
 var granite4 = llamaLike("Granite 4", func(f *family) {
 	f.decoder.ffn = field{"shared_intermediate_size", 1024}
 	f.tensors.decoder.gateUp = linear{names: "layers.%d.shared_mlp.input_linear"}
 	f.tensors.decoder.down = linear{names: "layers.%d.shared_mlp.output_linear"}
 	f.tensors.decoder.experts = graniteExperts()
+	f.tensors.decoder.states = stateNames{
+		in: "layers.%d.mamba.in_proj", convolution: "layers.%d.mamba.conv1d", norm: "layers.%d.mamba.norm", out: "layers.%d.mamba.out_proj",
+		decay: "layers.%d.mamba.A_log", skip: "layers.%d.mamba.D", step: "layers.%d.mamba.dt_bias", logarithms: true,
+	}
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		if n := c.integer("num_local_experts", 8, 0, maxExperts); n > 0 {
 			e := readExperts(c, field{"num_local_experts", 8}, 2, true)
@@ -29,14 +34,7 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 			e.Shared, f.Experts = f.Width, e
 			f.Width = c.integer("intermediate_size", 11008, 1, maxFFN)
 		}
-		for i, kind := range c.words("layer_types layers_block_type") {
-			if kind != "attention" && kind != fullAttention {
-				c.reject("layer_types", "layer %d is of type %.40q: %s are not supported", i, kind, needsStates)
-			}
-		}
-		if !c.has("layer_types layers_block_type") {
-			c.reject("layer_types", "missing: layers would be %s, which are not supported", needsStates)
-		}
+		stateful := c.stateful(len(s.Decoder))
 		graniteFactors(c, s)
 		r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}})
 		switch kind := c.text("position_embedding_type", "nope"); kind {
@@ -49,8 +47,31 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 		if c.flag("attention_bias", false) {
 			l.decoder.qkv.bias, l.decoder.out.bias = always, always
 		}
+		if slices.Contains(stateful, true) && *c.err == nil {
+			setStates(s, stateful, readStates(c, s, l))
+		}
 	}
 })
+
+// stateful reports for each layer whether it has states, as all have if layer_types is absent.
+func (c *config) stateful(depth int) []bool {
+	stateful := slices.Repeat([]bool{true}, depth)
+	types := c.words("layer_types layers_block_type")
+	if types != nil && len(types) < depth {
+		c.reject("layer_types", "%d types of %d layers", len(types), depth)
+		return stateful
+	}
+	for i := range min(depth, len(types)) {
+		switch types[i] {
+		case "mamba", "linear_attention":
+		case "attention", fullAttention:
+			stateful[i] = false
+		default:
+			c.reject("layer_types", "layer %d is of type %.40q; only mamba and attention are supported", i, types[i])
+		}
+	}
+	return stateful
+}
 
 // minicpm is Hu et al. 2024 (MiniCPM 1B and 2B, MiniCPM4): Granite with other names of the
 // factors. That of the branches is divided by the root of the depth.

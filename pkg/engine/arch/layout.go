@@ -41,6 +41,7 @@ type layers struct {
 	sinks                             string // the whole name
 	convolution                       string // of layers with one: the stem of its tensors
 	convolutionBias                   bias   // of all its tensors
+	states                            stateNames
 
 	qkv, out        linear
 	crossQ, crossKV linear
@@ -230,9 +231,12 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 		}
 		k := &b.spec.Kinds[kind]
 		var o transformer.Layer
-		if k.Convolution != nil {
+		switch {
+		case k.Convolution != nil:
 			b.convolution(&o, l, i, k.Convolution)
-		} else {
+		case k.States != nil:
+			b.states(&o, l, i, k.States)
+		default:
 			b.attention(&o, l, i, &k.Attention)
 		}
 		if l.crossQ.names != "" {

@@ -19,6 +19,7 @@ const (
 	maxEnds    = 256
 	maxExperts = 1 << 16 // of all layers together
 	maxTaps    = 64
+	maxStates  = 1 << 26 // of a layer: 256 MiB
 )
 
 // checkSpec rejects dimensions out of bounds and features that the transformer does not
@@ -66,6 +67,9 @@ func checkKind(k *transformer.Kind) error {
 		}
 		return checkFeedForward(&k.FeedForward)
 	}
+	if s := k.States; s != nil {
+		return checkStates(s, &k.FeedForward)
+	}
 	a := &k.Attention
 	for _, n := range []struct {
 		name       string
@@ -82,6 +86,24 @@ func checkKind(k *transformer.Kind) error {
 		return fmt.Errorf("attention.heads: %d attention heads of %d are more than %d", a.Heads, a.HeadDim, maxFFN)
 	}
 	return checkFeedForward(&k.FeedForward)
+}
+
+// checkStates rejects dimensions of states that are out of bounds.
+func checkStates(s *transformer.StateSpace, f *transformer.FeedForward) error {
+	for _, n := range []struct {
+		name       string
+		value, max int
+	}{
+		{"heads", s.Heads, maxHeads}, {"head_dim", s.HeadDim, maxWidth}, {"size", s.Size, maxWidth}, {"groups", s.Groups, maxHeads}, {"taps", s.Taps, maxTaps},
+	} {
+		if n.value < 1 || n.value > n.max {
+			return fmt.Errorf("states.%s: %d is not in 1..%d", n.name, n.value, n.max)
+		}
+	}
+	if inner := s.Heads * s.HeadDim; inner > maxFFN || s.Groups*s.Size > maxFFN || inner*s.Size > maxStates {
+		return fmt.Errorf("states: %d heads of %d with states of %d in %d groups are too many", s.Heads, s.HeadDim, s.Size, s.Groups)
+	}
+	return checkFeedForward(f)
 }
 
 func checkFeedForward(f *transformer.FeedForward) error {

@@ -91,6 +91,11 @@ func rootMeanSquareAVX2(x *float32, n int, eps float32) (scale float32)
 //go:noescape
 func normalizeAVX2(dst, x, weight, bias *float32, n int, mean, scale float32)
 
+// scanAVX2 computes h = decay*h + x*b and y = h·c, for rows of n values of h.
+//
+//go:noescape
+func scanAVX2(h, b, c, x, y *float32, rows, n int, decay float32)
+
 // scoreAVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
@@ -563,6 +568,11 @@ func rootMeanSquareAVX512(x *float32, n int, eps float32) (scale float32)
 //
 //go:noescape
 func normalizeAVX512(dst, x, weight, bias *float32, n int, mean, scale float32)
+
+// scanAVX512 computes h = decay*h + x*b and y = h·c, for rows of n values of h.
+//
+//go:noescape
+func scanAVX512(h, b, c, x, y *float32, rows, n int, decay float32)
 
 // scoreAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //

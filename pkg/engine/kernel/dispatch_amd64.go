@@ -69,6 +69,17 @@ func mulAdd(i isa, dst, x, y []float32) {
 	}
 }
 
+func scan(i isa, h, b, c, x, y []float32, decay float32) {
+	switch i {
+	case isaAVX512:
+		scanAVX512(sd(h), sd(b), sd(c), sd(x), sd(y), len(x), len(b), decay)
+	case isaAVX2:
+		scanAVX2(sd(h), sd(b), sd(c), sd(x), sd(y), len(x), len(b), decay)
+	default:
+		scanGeneric(h, b, c, x, y, decay)
+	}
+}
+
 func scale(i isa, x []float32, a float32) {
 	switch i {
 	case isaAVX512:

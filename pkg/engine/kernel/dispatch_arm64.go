@@ -55,6 +55,16 @@ func mulAdd(i isa, dst, x, y []float32) {
 	}
 }
 
+func scan(i isa, h, b, c, x, y []float32, decay float32) {
+	n := len(b)
+	for k, v := range x {
+		row := h[k*n : (k+1)*n]
+		scale(i, row, decay)
+		axpy(i, row, b, v)
+		y[k] = dot(i, row, c)
+	}
+}
+
 func scale(i isa, x []float32, a float32) {
 	if i != isaGeneric {
 		scaleNEON(sd(x), len(x), a)

@@ -29,6 +29,16 @@ func mulAddGeneric(dst, x, y []float32) {
 	}
 }
 
+func scanGeneric(h, b, c, x, y []float32, decay float32) {
+	n := len(b)
+	for i, v := range x {
+		row := h[i*n : (i+1)*n]
+		scaleGeneric(row, decay)
+		axpyGeneric(row, b, v)
+		y[i] = dotGeneric(row, c)
+	}
+}
+
 func dotGeneric(a, b []float32) float32 {
 	var s [4]float32
 	i := 0

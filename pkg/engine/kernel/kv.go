@@ -102,7 +102,10 @@ func (k *Kernels) storeKeys(dst, x []float32, dim, rows, stride int) {
 // must have slots for them. Other goroutines may concurrently write other tokens of from,
 // unless it is a ring.
 func (kv KV) Copy(from KV, first, n int) {
-	for at, run := first/keyPanel*keyPanel, 0; at < n; at += run {
+	if len(kv.Keys) > 0 {
+		first = first / keyPanel * keyPanel
+	}
+	for at, run := first, 0; at < n; at += run {
 		run = kv.run(at, from.run(at, n-at))
 		kv.copyRun(from, kv.slot(at), from.slot(at), run)
 	}

@@ -13,6 +13,8 @@ func axpy(_ isa, dst, x []float32, a float32) { axpyGeneric(dst, x, a) }
 
 func mulAdd(_ isa, dst, x, y []float32) { mulAddGeneric(dst, x, y) }
 
+func scan(_ isa, h, b, c, x, y []float32, decay float32) { scanGeneric(h, b, c, x, y, decay) }
+
 func scale(_ isa, x []float32, a float32) { scaleGeneric(x, a) }
 
 func relu(_ isa, x []float32) { reluGeneric(x) }

@@ -6,6 +6,12 @@ func (k *Kernels) Add(dst, x []float32) { add(k.isa, dst, x[:len(dst)]) }
 // Mul computes dst *= x, element by element.
 func (k *Kernels) Mul(dst, x []float32) { mul(k.isa, dst, x[:len(dst)]) }
 
+// Scan computes a step of len(x) states h (len(x), len(b)): h = decay*h + x bᵀ, and then their
+// outputs y = h c.
+func (k *Kernels) Scan(h, b, c, x, y []float32, decay float32) {
+	scan(k.isa, h[:len(x)*len(b)], b, c[:len(b)], x, y[:len(x)], decay)
+}
+
 // Scale computes x *= a.
 func (k *Kernels) Scale(x []float32, a float32) { scale(k.isa, x, a) }
 

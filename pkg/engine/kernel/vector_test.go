@@ -112,6 +112,35 @@ func TestBinary(t *testing.T) {
 	})
 }
 
+func TestScan(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, n := range sizes[1:] {
+			for _, rows := range []int{0, 1, 3, 64} {
+				r := source()
+				h, b, c, x := append(values(r, rows*n), 42), values(r, n), values(r, n), values(r, rows)
+				got, y := slices.Clone(h), append(make([]float32, rows), 42)
+				k.Scan(got[:rows*n], b, c, x, y[:rows], 0.75)
+				for i := range rows {
+					sum, size := 0.0, 0.0
+					for j := range n {
+						old, new := float64(h[i*n+j])*0.75, float64(x[i])*float64(b[j])
+						if !closeTo(got[i*n+j], old+new, 2e-7*(math.Abs(old)+math.Abs(new))) {
+							t.Fatalf("n %d, row %d: state %d is %g, want %g", n, i, j, got[i*n+j], old+new)
+						}
+						sum, size = sum+float64(got[i*n+j])*float64(c[j]), size+math.Abs(float64(got[i*n+j])*float64(c[j]))
+					}
+					if !closeTo(y[i], sum, 1e-6*size) {
+						t.Fatalf("n %d, row %d: %g, want %g", n, i, y[i], sum)
+					}
+				}
+				if got[rows*n] != 42 || y[rows] != 42 {
+					t.Fatalf("n %d, %d rows: wrote past the end", n, rows)
+				}
+			}
+		}
+	})
+}
+
 func TestExp(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for x := float32(-110); x < 90; x += 0.0137 {

@@ -41,7 +41,8 @@ func (m *Model) newBlock(rings bool, from, to int) *Block {
 	for i := range b.layers {
 		if m.isRing(i) == rings {
 			b.layers[i] = m.newKV(m.decoder[i].Kind, BlockTokens)
-			b.layers[i].slots, b.layers[i].first = to-from, from
+			b.layers[i].resize(to - from)
+			b.layers[i].first = from
 		}
 	}
 	b.slab = allocate(b.layers)
@@ -53,7 +54,7 @@ func (m *Model) BlockBytes(rings bool, tokens int) (total int64) {
 	for i := range m.decoder {
 		if m.isRing(i) == rings {
 			layer := m.newKV(m.decoder[i].Kind, tokens)
-			layer.slots = tokens
+			layer.resize(tokens)
 			keys, values := layer.floats()
 			total += 4 * int64(keys+values)
 		}
@@ -125,7 +126,9 @@ func (c *Cache) Kept(mark *Mark) (first int) {
 // head returns the keys and values of a head of a layer. Token t is in slot t%BlockTokens.
 func (b *Block) head(layer, h int) kernel.KV {
 	kv := b.layers[layer].head(h)
-	kv.Ring = BlockTokens
+	if !b.layers[layer].single {
+		kv.Ring = BlockTokens
+	}
 	return kv
 }
 

@@ -25,7 +25,7 @@ func blocksAt(m *transformer.Model, c *transformer.Cache, mark *transformer.Mark
 // A cache that is joined from blocks continues as the sequence that they are from: from its end
 // or a mark, cut wherever the rings have what the next token sees, with any capacity.
 func TestBlocks(t *testing.T) {
-	for i, made := range []*transformertest.Model{ringed(), ringed(7), ringed(1, 66, -40), ringed(ringBounds...), convolved(), convolved(66)} {
+	for i, made := range []*transformertest.Model{ringed(), ringed(7), ringed(1, 66, -40), ringed(ringBounds...), convolved(), convolved(66), stateful()} {
 		m := load(t, made, kernel.Best(), transformer.F32)
 		if m.HasRings() != (i > 0) {
 			t.Fatalf("model %d: rings %t", i, m.HasRings())

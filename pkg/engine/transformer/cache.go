@@ -1,6 +1,7 @@
 package transformer
 
-// A Cache holds the keys and values of one sequence, and the inputs of its convolutions. A
+// A Cache holds the keys and values of one sequence, the inputs of its convolutions and its
+// states. A
 // layer with a window keeps only the last of them, see [Model.CacheBytes].
 type Cache struct {
 	Len int // tokens
@@ -32,7 +33,7 @@ func (m *Model) NewCache(capacity int) *Cache {
 // min(capacity, ⌈(window-1+64)/128⌉·128) tokens: those that the next token sees, and at
 // least 64 more that can be computed at once or dropped by [Model.Prefix]. For a layer
 // with chunks the window is their size, for a convolution its taps. A layer without any of
-// these keeps all tokens.
+// these keeps all tokens, and one with states only these.
 func (m *Model) CacheBytes(capacity int) (total int64) {
 	for i := range m.decoder {
 		layer := m.newKV(m.decoder[i].Kind, min(capacity, m.Context))
@@ -77,7 +78,8 @@ func (c *Cache) Reach(mark *Mark, n int) int {
 }
 
 // Truncate drops the tokens from index n on, at most [SpareTokens] of those that the sequence
-// has had: what a ring kept before them it has overwritten. Another goroutine may concurrently
+// has had: what a ring kept before them it has overwritten. A model with states can drop none,
+// see [Spec.Rewinds]. Another goroutine may concurrently
 // copy the cache at a mark of at most n tokens.
 func (c *Cache) Truncate(n int) {
 	for i := range c.layers {

@@ -71,8 +71,8 @@ func (s *Spec) checkUses() error {
 			}
 			k := &s.Kinds[kind]
 			switch kinds[kind] = true; {
-			case k.Convolution != nil && len(s.Encoder) > 0:
-				return fmt.Errorf("%s[%d]: kinds[%d].convolution is for models without an encoder only", stack.name, i, kind)
+			case (k.Convolution != nil || k.States != nil) && len(s.Encoder) > 0:
+				return fmt.Errorf("%s[%d]: kinds[%d].convolution and states are for models without an encoder only", stack.name, i, kind)
 			case stack.encoder && len(k.Attention.Slopes) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.slopes is for decoders alone", stack.name, i, kind)
 			case stack.encoder && k.Attention.Chunk > 0:
@@ -166,20 +166,36 @@ func (k *Kind) check(s *Spec) error {
 
 // checkMixer refuses a kind whose tokens are not mixed in exactly one way.
 func (k *Kind) checkMixer(s *Spec) error {
-	c := k.Convolution
-	switch {
-	case c == nil:
+	c, states := k.Convolution, k.States
+	if c == nil && states == nil {
 		if err := k.Attention.check(s); err != nil {
 			return fmt.Errorf("attention.%w", err)
 		}
-	case !reflect.ValueOf(k.Attention).IsZero():
-		return fmt.Errorf("attention: there is a convolution too")
+		return nil
+	}
+	switch {
+	case !reflect.ValueOf(k.Attention).IsZero() || c != nil && states != nil:
+		return fmt.Errorf("attention: there is a convolution too, or states, or both")
+	case k.Parallel:
+		return fmt.Errorf("parallel: there is no attention")
+	case states != nil:
+		return states.check()
 	case int(c.Norms) >= len(placementNames):
 		return fmt.Errorf("convolution.norms: %d is unknown", c.Norms)
 	case c.Taps < 1:
 		return fmt.Errorf("convolution.taps: %d is not positive", c.Taps)
-	case k.Parallel:
-		return fmt.Errorf("parallel: there is a convolution")
+	}
+	return nil
+}
+
+func (s *StateSpace) check() error {
+	switch {
+	case int(s.Norms) >= len(placementNames):
+		return fmt.Errorf("states.norms: %d is unknown", s.Norms)
+	case min(s.Heads, s.HeadDim, s.Size, s.Groups, s.Taps) < 1:
+		return fmt.Errorf("states: %d heads of %d, states of %d, %d groups and %d taps: all must be positive", s.Heads, s.HeadDim, s.Size, s.Groups, s.Taps)
+	case s.Heads%s.Groups != 0:
+		return fmt.Errorf("states.groups: %d do not divide %d heads", s.Groups, s.Heads)
 	}
 	return nil
 }

@@ -72,8 +72,11 @@ func (c *Convolution) newState(width, tokens int) kv {
 
 // mixerNorms returns the placement of the norms around what mixes the tokens of a layer.
 func (k *Kind) mixerNorms() Placement {
-	if k.Convolution != nil {
+	switch {
+	case k.Convolution != nil:
 		return k.Convolution.Norms
+	case k.States != nil:
+		return k.States.Norms
 	}
 	return k.Attention.Norms
 }
@@ -81,8 +84,11 @@ func (k *Kind) mixerNorms() Placement {
 // mixer returns the sizes, for each token, of the product that what mixes tokens begins with and of
 // its result.
 func (k *Kind) mixer(width int) (products, result int) {
-	if k.Convolution != nil {
+	switch {
+	case k.Convolution != nil:
 		return 3 * width, width
+	case k.States != nil:
+		return k.States.products(), k.States.inner()
 	}
 	a := &k.Attention
 	return (a.Heads + 2*a.KVHeads) * a.HeadDim, a.Heads * a.HeadDim

@@ -4,7 +4,9 @@ package transformer
 func (m *Model) NewFullCache(capacity int) *Cache {
 	c := m.NewCache(capacity)
 	for i := range c.layers {
-		c.layers[i].slots, c.layers[i].ring = c.capacity, false
+		if !c.layers[i].single {
+			c.layers[i].slots, c.layers[i].ring = c.capacity, false
+		}
 	}
 	allocate(c.layers)
 	return c

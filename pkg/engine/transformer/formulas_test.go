@@ -123,6 +123,10 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 		x = m.branch(at+"convolution", c.Norms, x, func(n rows) rows { return m.convolution(at, c, n) })
 		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
 	}
+	if s := k.States; s != nil {
+		x = m.branch(at+"states", s.Norms, x, func(n rows) rows { return m.states(at, s, n) })
+		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+	}
 	x = m.branch(at+"attention", k.Attention.Norms, x, attend)
 	if memory != nil {
 		x = m.branch(at+"cross", k.Attention.Norms, x, func(n rows) rows { return m.crossAttention(at, &k.Attention, n, memory) })
@@ -216,6 +220,51 @@ func (m formulas) convolution(at string, c *transformer.Convolution, x rows) (ou
 			y[i] *= g
 		}
 		out = append(out, m.linear(at+"convolution_out", y))
+	}
+	return out
+}
+
+func (m formulas) states(at string, s *transformer.StateSpace, x rows) (out rows) {
+	inner, channels := s.Heads*s.HeadDim, s.Heads*s.HeadDim+2*s.Groups*s.Size
+	taps, step, decay, skip := m.vector(at+"states_convolution"), m.vector(at+"states_step"), m.vector(at+"states_decay"), m.vector(at+"states_skip")
+	var all rows
+	h := make([]float64, inner*s.Size)
+	for p := range x {
+		all = append(all, m.linear(at+"states_in", x[p]))
+		in := make([]float64, channels)
+		for i := range in {
+			if bias, ok := m.Values[at+"states_convolution.bias"]; ok {
+				in[i] = float64(bias.Data[i])
+			}
+			for back := range min(s.Taps, p+1) {
+				in[i] += taps[(s.Taps-1-back)*channels+i] * all[p-back][inner+i]
+			}
+			in[i] = silu(in[i])
+		}
+		y := make([]float64, inner)
+		for i := range y {
+			head := i / s.HeadDim
+			group := head / (s.Heads / s.Groups)
+			b, c := in[inner+group*s.Size:], in[inner+(s.Groups+group)*s.Size:]
+			d := math.Log1p(math.Exp(all[p][inner+channels+head] + step[head]))
+			for j := range s.Size {
+				state := &h[i*s.Size+j]
+				*state = math.Exp(d*decay[head])**state + d*in[i]*b[j]
+				y[i] += *state * c[j]
+			}
+			y[i] = (y[i] + skip[head]*in[i]) * silu(all[p][i])
+		}
+		norm := m.vector(at + "states_inner_norm")
+		for g, n := 0, inner/s.Groups; g < inner; g += n {
+			squares := 0.0
+			for _, v := range y[g : g+n] {
+				squares += v * v / float64(n)
+			}
+			for i := range y[g : g+n] {
+				y[g+i] *= norm[g+i] / math.Sqrt(squares+float64(m.Spec.Eps))
+			}
+		}
+		out = append(out, m.linear(at+"states_out", y))
 	}
 	return out
 }

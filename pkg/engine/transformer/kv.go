@@ -19,7 +19,8 @@ type kv struct {
 	first        int       // the first token that is kept, unless the ring has passed it
 	heads        int
 	dim          int  // of a head
-	keyless      bool // there are only values: the inputs of a convolution
+	keyless      bool // there are only values: the inputs of a convolution, or states
+	single       bool // there is one slot, in blocks too: states
 }
 
 // ringSlots returns the size of the ring of a layer with a window, 0 if the layer keeps all
@@ -37,8 +38,11 @@ func ringSlots(window, tokens int) int {
 
 // newKV returns what a layer of a kind keeps of a number of tokens, without memory.
 func (s *Spec) newKV(k *Kind, tokens int) kv {
-	if k.Convolution != nil {
+	switch {
+	case k.Convolution != nil:
 		return k.Convolution.newState(s.Width, tokens)
+	case k.States != nil:
+		return k.States.newState()
 	}
 	a := &k.Attention
 	c := newWindow(cmp.Or(a.Window, a.Chunk), tokens) // a chunk sees less than a window of its size
@@ -53,6 +57,13 @@ func newWindow(window, tokens int) kv {
 		c.slots, c.ring = slots, true
 	}
 	return c
+}
+
+// resize makes room for a number of tokens, unless there is one slot for any.
+func (c *kv) resize(tokens int) {
+	if !c.single {
+		c.slots = tokens
+	}
 }
 
 // floats returns the size of the keys and values.

@@ -122,6 +122,9 @@ func (l *layer) setKind(k *Kind) {
 	if k.Convolution != nil {
 		l.convolution = &convolution{Convolution: k.Convolution}
 	}
+	if k.States != nil {
+		l.states = &states{StateSpace: k.States}
+	}
 	l.ffn.gated, l.ffn.limit = k.FeedForward.Gated, k.FeedForward.Limit
 	if l.scale = a.Scale; l.scale == 0 {
 		l.scale = float32(1 / math.Sqrt(float64(a.HeadDim)))

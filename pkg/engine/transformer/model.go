@@ -75,7 +75,8 @@ type layer struct {
 	*Kind
 	attentionNorms, crossNorms norms
 
-	convolution *convolution // nil: there is attention
+	convolution *convolution // nil: there is attention, or
+	states      *states
 
 	qkv, out                  linear
 	qNorm, kNorm              norm

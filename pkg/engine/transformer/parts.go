@@ -123,9 +123,12 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 		f, o := &from[i], &to[i]
 		at := fmt.Sprintf("%s.%d.", name, i)
 		l.stage++
-		if o.convolution != nil {
+		switch {
+		case o.convolution != nil:
 			l.convolution(at, f, o)
-		} else {
+		case o.states != nil:
+			l.states(at, f, o)
+		default:
 			l.attention(at, f, o, cross)
 		}
 		if !o.SharedNorm {
@@ -143,6 +146,20 @@ func (l *partList) convolution(at string, f *Layer, o *layer) {
 	l.vector(at+"convolution", &f.Convolution, &c.taps, c.Taps*width)
 	l.vector(at+"convolution.bias", &f.ConvolutionBias, &c.bias, width)
 	l.linear(at+"convolution_out", &f.ConvolutionOut, &c.out, width, width)
+}
+
+// states lists a recurrence of states.
+func (l *partList) states(at string, f *Layer, o *layer) {
+	s, width := o.states, l.spec.Width
+	l.norms(at+"states", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
+	l.linear(at+"states_in", &f.StatesIn, &s.in, s.products(), width)
+	l.vector(at+"states_convolution", &f.Convolution, &s.taps, s.Taps*s.channels())
+	l.vector(at+"states_convolution.bias", &f.ConvolutionBias, &s.bias, s.channels())
+	l.vector(at+"states_step", &f.Step, &s.step, s.Heads)
+	l.vector(at+"states_decay", &f.Decay, &s.decay, s.Heads)
+	l.vector(at+"states_skip", &f.Skip, &s.skip, s.Heads)
+	l.vector(at+"states_inner_norm", &f.InnerNorm, &s.norm, s.inner())
+	l.linear(at+"states_out", &f.StatesOut, &s.out, width, s.inner())
 }
 
 // attention lists an attention and the cross-attention.

@@ -20,6 +20,17 @@ func ringed(bounds ...int) *transformertest.Model {
 	return transformertest.New(ringedSpec(bounds...), 3)
 }
 
+// stateful is a model with attention, a window, a convolution and states.
+func stateful() *transformertest.Model {
+	spec := convolved(7).Spec
+	spec.Decoder = append(spec.Decoder, len(spec.Kinds))
+	spec.Kinds = append(spec.Kinds, transformer.Kind{
+		States:      &transformer.StateSpace{Heads: 4, HeadDim: 6, Size: 16, Groups: 2, Taps: 4},
+		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
+	})
+	return transformertest.New(spec, 3)
+}
+
 // convolved is ringed with a convolution too.
 func convolved(bounds ...int) *transformertest.Model {
 	spec := ringedSpec(bounds...)
@@ -71,9 +82,9 @@ func TestRingsAfterAPanic(t *testing.T) {
 // A long sequence gives the same logits to the bit with rings as without, at once and in
 // pieces of any lengths, by any number of workers.
 func TestRings(t *testing.T) {
-	for _, bounds := range [][]int{ringBounds, {7}} {
+	for bounds, made := range []*transformertest.Model{convolved(ringBounds...), convolved(7), stateful()} {
 		for _, k := range kernel.Implementations() {
-			m := load(t, convolved(bounds...), k, transformer.F32)
+			m := load(t, made, k, transformer.F32)
 			ids := tokens(800, m.Vocab)
 			pass := m.NewPass(nil)
 			var want []float32
@@ -92,7 +103,7 @@ func TestRings(t *testing.T) {
 				}
 				team.Close()
 				if !slices.Equal(got, want) {
-					t.Errorf("%s, bounds %v, pieces %v: rings change the logits", k.Name(), bounds, pieces)
+					t.Errorf("%s, model %d, pieces %v: rings change the logits", k.Name(), bounds, pieces)
 				}
 			}
 		}
@@ -405,5 +416,17 @@ func TestRingMemory(t *testing.T) {
 				t.Errorf("%+v: a mark at %d tokens has %d bytes, want %d", test, n, got, want)
 			}
 		}
+	}
+}
+
+// A cache that is emptied begins as a new one does.
+func TestStatesBegin(t *testing.T) {
+	m := load(t, stateful(), kernel.Best(), transformer.F32)
+	pass, used, ids := m.NewPass(nil), m.NewCache(100), tokens(70, m.Vocab)
+	must(pass.Forward([]transformer.Sequence{{Cache: used, Tokens: ids[:50], Logits: 1}}))
+	m.Copy(used, m.NewCache(100))
+	got := slices.Clone(must(pass.Forward([]transformer.Sequence{{Cache: used, Tokens: ids[50:], Logits: 20}})))
+	if want := must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(100), Tokens: ids[50:], Logits: 20}})); !slices.Equal(got, want) {
+		t.Error("an emptied cache gives other logits")
 	}
 }

@@ -58,11 +58,12 @@ type Spec struct {
 }
 
 // A Kind describes layers. A layer has two branches that add to the residual stream: one
-// mixes tokens, by attention or by a convolution, one computes the feed-forward block of each
+// mixes tokens, by attention, a convolution or a recurrence of states, one computes the feed-forward block of each
 // token, or some of several.
 type Kind struct {
 	Attention   Attention    `json:"attention,omitzero"`    // zero if there is another mixer
 	Convolution *Convolution `json:"convolution,omitempty"` // instead of Attention
+	States      *StateSpace  `json:"states,omitempty"`      // instead of Attention
 	FeedForward FeedForward  `json:"feed_forward"`
 
 	Parallel   bool `json:"parallel,omitempty"`    // both branches read the same x; else the second reads x after the first

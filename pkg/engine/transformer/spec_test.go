@@ -83,7 +83,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"experts": k.FeedForward.Experts != nil, "shared expert": k.FeedForward.Experts != nil && k.FeedForward.Experts.Shared > 0,
 				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
 				"sigmoid": k.FeedForward.Experts != nil && k.FeedForward.Experts.Sigmoid, "corrected": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected,
-				"limit": k.FeedForward.Limit > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
+				"limit": k.FeedForward.Limit > 0, "states": k.States != nil, "groups": k.States != nil && k.States.Groups > 1, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
 				"gated": k.FeedForward.Gated, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
 				if said {
@@ -92,7 +92,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+8+4+21 {
+	if len(seen) != 4+3+8+5+5+8+4+23 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -300,16 +300,16 @@ func TestSpecRefuses(t *testing.T) {
 		"kinds[0].attention.norms: 9":        func(_ *spec, k *transformer.Kind) { k.Attention.Norms = 9 },
 		"kinds[0].attention.scale: -1":       func(_ *spec, k *transformer.Kind) { k.Attention.Scale = -1 },
 		"kinds[0].attention.soft_cap: there": func(_ *spec, k *transformer.Kind) { k.Attention.Clamp = 1 },
-		"kinds[0].attention: there is a convolution too": func(_ *spec, k *transformer.Kind) {
+		"kinds[0].attention: there is a convolution too, or states": func(_ *spec, k *transformer.Kind) {
 			k.Convolution = &transformer.Convolution{Taps: 3}
 		},
 		"kinds[0].convolution.taps: 0":  mixedBy(transformer.Convolution{}),
 		"kinds[0].convolution.norms: 9": mixedBy(transformer.Convolution{Taps: 3, Norms: 9}),
-		"decoder[0]: kinds[0].convolution is for models without an encoder": func(s *spec, k *transformer.Kind) {
+		"decoder[0]: kinds[0].convolution and states are for models without an encoder": func(s *spec, k *transformer.Kind) {
 			mixedBy(transformer.Convolution{Taps: 3})(s, k)
 			s.Encoder = []int{1}
 		},
-		"kinds[0].parallel: there is a convolution": func(s *spec, k *transformer.Kind) {
+		"kinds[0].parallel: there is no attention": func(s *spec, k *transformer.Kind) {
 			mixedBy(transformer.Convolution{Taps: 3})(s, k)
 			k.Parallel = true
 		},

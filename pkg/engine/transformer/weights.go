@@ -46,6 +46,13 @@ type Layer struct {
 	ConvolutionBias Vector // (Width)
 	ConvolutionOut  Linear // (Width, Width)
 
+	// With states, whose norms are those of attention. Convolution is (Taps, channels) then, and its
+	// bias (channels): the inputs of all heads, b of all groups, c of all groups.
+	StatesIn          Linear // (products, Width): rows of z, of the channels, and of each head's step
+	Step, Decay, Skip Vector // (Heads); decays are negative
+	InnerNorm         Vector // (Heads*HeadDim)
+	StatesOut         Linear // (Width, Heads*HeadDim)
+
 	CrossQ   Linear // (Heads*HeadDim, Width)
 	CrossKV  Linear // (2*KVHeads*HeadDim, Width): rows of keys, values
 	CrossOut Linear // (Width, Heads*HeadDim)
@@ -213,7 +220,7 @@ func (w *Weights) Quantised() bool {
 
 // matrices lists the matrices of a layer.
 func (l *Layer) matrices() []Linear {
-	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut}
+	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut}
 	for i := range l.Experts {
 		e := &l.Experts[i]
 		list = append(list, e.Up, e.Gate, e.Down)
@@ -277,7 +284,10 @@ func (l *Layer) elements() (n int64) {
 	} {
 		n += norm.elements()
 	}
-	return n + l.Sinks.elements() + l.Correction.elements() + l.Convolution.elements() + l.ConvolutionBias.elements()
+	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.InnerNorm} {
+		n += v.elements()
+	}
+	return n
 }
 
 func (n Norm) elements() int64 { return n.Weight.elements() + n.Bias.elements() }

@@ -25,6 +25,8 @@ type worker struct {
 	biases    [][]float32
 	routes    routes
 	gathered  []float32 // (rows, Width), the inputs of an expert
+	filtered  []float32 // (Taps, channels), of a layer with states
+	stepped   []float32 // (HeadDim), of a layer with states
 }
 
 // share returns the worker's part of n.
@@ -161,12 +163,11 @@ func (w *worker) decode(i int) {
 	l := &w.m.decoder[i]
 	in := w.inputs(&l.attentionNorms)
 	if c := l.convolution; c != nil {
-		w.apply(&c.in, w.qkv, in, w.tokens)
-		w.barrier.wait()
-		w.convolve(i)
-		w.barrier.wait()
-		w.add(&c.out, w.heads, &l.attentionNorms)
-		w.feed(l)
+		w.mixTokens(l, &c.in, &c.out, in, func() { w.convolve(i) })
+		return
+	}
+	if s := l.states; s != nil {
+		w.mixTokens(l, &s.in, &s.out, in, func() { w.recur(i) })
 		return
 	}
 	w.apply(&l.qkv, w.qkv, in, w.tokens)
@@ -194,6 +195,17 @@ func (w *worker) decode(i int) {
 		w.barrier.wait()
 		w.add(&l.crossOut, w.heads, &l.crossNorms)
 	}
+	w.feed(l)
+}
+
+// mixTokens runs a layer whose tokens mix fills heads from the product of one matrix, in qkv, and
+// for that of another.
+func (w *worker) mixTokens(l *layer, first, last *linear, in []float32, mix func()) {
+	w.apply(first, w.qkv, in, w.tokens)
+	w.barrier.wait()
+	mix()
+	w.barrier.wait()
+	w.add(last, w.heads, &l.attentionNorms)
 	w.feed(l)
 }
 

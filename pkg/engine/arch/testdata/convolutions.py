@@ -1,10 +1,10 @@
-"""Goldens of decoders with short convolutions."""
+"""Goldens of decoders with short convolutions, and with states."""
 
 import torch
-from transformers import Lfm2Config, Lfm2ForCausalLM, Lfm2MoeConfig, Lfm2MoeForCausalLM
+from transformers import GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM, Lfm2MoeConfig, Lfm2MoeForCausalLM
 
 from decoders import legacy, make
-from experts import FEW, MANY, fused
+from experts import FEW, MANY, fused, local
 from modern import FAR, OTHER, SMALL, rope
 
 LAST = ["model.embedding_norm.weight"]
@@ -41,4 +41,25 @@ def corrected(model):
             b.copy_(0.3 * torch.randn(b.shape))
 
 
-GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe)}
+def granite4_states():
+    factors = {"embedding_multiplier": 3.0, "attention_multiplier": 0.4, "residual_multiplier": 0.7, "logits_scaling": 0.5}
+    make("granite4-states", GraniteMoeHybridForCausalLM, GraniteMoeHybridConfig(
+        **SMALL | FAR | {"num_hidden_layers": 4}, **factors, num_local_experts=0, num_experts_per_tok=0, shared_intermediate_size=40, tie_word_embeddings=True,
+        position_embedding_type="nope", mamba_n_heads=4, mamba_d_head=16, mamba_d_state=8, mamba_n_groups=1,
+        layer_types=["linear_attention", "linear_attention", "full_attention", "linear_attention"]), 991, 64, flip=["model.norm.weight"], long=400, tune=slow)
+    make("granite4-groups", GraniteMoeHybridForCausalLM, GraniteMoeHybridConfig(
+        **OTHER | {"hidden_size": 24, "num_hidden_layers": 3}, **rope(), **local(FEW), **factors, shared_intermediate_size=20, position_embedding_type="rope",
+        mamba_n_heads=6, mamba_d_head=8, mamba_d_state=12, mamba_n_groups=2, mamba_d_conv=3, mamba_proj_bias=True, mamba_conv_bias=False,
+        layer_types=["full_attention", "linear_attention", "linear_attention"]), 992, 70, long=100, tune=slow, sides=("right",))
+
+
+def slow(model):
+    """Decays that forget some states soon and others late."""
+    torch.manual_seed(2)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            if name.endswith("A_log"):
+                p.copy_(torch.randn(p.shape) - 1.5)
+
+
+GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states)}

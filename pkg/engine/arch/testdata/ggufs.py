@@ -35,7 +35,7 @@ def regrouped(w, heads):
     return w.reshape(heads, 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
 
 
-PERMUTED = ("llama", "mistral", "mixtral", "granite", "granitemoe", "granitemoeshared", "smollm3", "olmo", "arcee", "internlm3", "minicpm")
+PERMUTED = ("llama", "mistral", "mixtral", "granite", "granitemoe", "granitemoeshared", "smollm3", "olmo", "arcee", "internlm3", "minicpm", "granitemoehybrid")
 
 
 def grouped(w, queries, keys):
@@ -60,8 +60,14 @@ def transform(config, name, w):
         return regrouped(w, config.num_attention_heads)
     if config.model_type == "gpt2" and ".c_" in name and w.ndim == 2:
         return w.T
-    if name.endswith("conv.conv.weight"):
+    if name.endswith(("conv.conv.weight", "mamba.conv1d.weight")):
         return w.squeeze(1)
+    if name.endswith("mamba.A_log"):
+        return -np.exp(w)[:, None]
+    if name.endswith("mamba.D"):
+        return w[:, None]
+    if name.endswith("mamba.norm.weight"):
+        return w.reshape(config.mamba_n_groups, -1)
     return w
 
 
@@ -78,7 +84,10 @@ def tensors(model, arch):
         if name.endswith(".sinks"):
             out[f"blk.{name.split('.')[2]}.attn_sinks.weight"] = w
             continue
+        name = name.replace(".dt_bias", ".dt_proj.bias")
         if matrices := expert_matrices(name, w, model.config.model_type == "gpt_oss"):
+            if not getattr(model.config, "num_local_experts", 1):  # Granite 4 without experts
+                matrices = {key.replace("_shexp", ""): value for key, value in matrices.items()}
             out |= matrices
             continue
         if model.config.model_type == "bloom":
@@ -390,4 +399,6 @@ def modern():
         one(source, arch, judged=False)
     one("lfm2", names.LFM2)
     one("lfm2_moe", names.LFM2MOE, corrections, judged=False)
+    one("granite4-states", names.GRANITE_HYBRID, judged=False)
+    one("granite4-groups", names.GRANITE_HYBRID, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))

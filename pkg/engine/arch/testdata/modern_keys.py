@@ -7,13 +7,13 @@ MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
-    "lfm2", "lfm2_moe",
+    "lfm2", "lfm2_moe", "granitemoehybrid",
 )
 
 
 def add(writer, config):
     writer.add_vocab_size(config.vocab_size)
-    ffn = adjusted(config) or getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
+    ffn = adjusted(config) or dense(config) or getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
     writer.add_feed_forward_length(ffn)
     add_norm(writer, config)
     if config.model_type == "gpt_bigcode":
@@ -22,16 +22,17 @@ def add(writer, config):
         return
     dim = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
     writer.add_head_count_kv(kv_heads(config))
-    if config.model_type not in ("falcon", "lfm2", "lfm2_moe"):
+    if config.model_type not in ("falcon", "lfm2", "lfm2_moe", "granitemoehybrid"):
         writer.add_key_length(dim)
         writer.add_value_length(dim)
     add_rope(writer, config, dim)
     add_windows(writer, config)
     add_experts(writer, config)
     add_convolutions(writer, config)
-    if config.model_type in ("granite", "granitemoe", "granitemoeshared"):
+    add_states(writer, config)
+    if config.model_type in ("granite", "granitemoe", "granitemoeshared", "granitemoehybrid"):
         writer.add_attention_scale(config.attention_multiplier)
-    if config.model_type in ("granite", "minicpm", "granitemoe", "granitemoeshared"):
+    if config.model_type in ("granite", "minicpm", "granitemoe", "granitemoeshared", "granitemoehybrid"):
         writer.add_embedding_scale(config.embedding_multiplier)
         writer.add_residual_scale(config.residual_multiplier)
         writer.add_logit_scale(config.logits_scaling)
@@ -46,7 +47,7 @@ def add(writer, config):
 
 def add_experts(writer, config):
     used = getattr(config, "num_experts_per_tok", 0)
-    if not used or not config.model_type.endswith(("moe", "moeshared", "mixtral", "gpt_oss")):
+    if not used or not config.model_type.endswith(("moe", "moeshared", "mixtral", "gpt_oss", "hybrid")):
         return
     writer.add_expert_count(getattr(config, "num_experts", None) or config.num_local_experts)
     writer.add_expert_used_count(used)
@@ -65,6 +66,22 @@ def add_convolutions(writer, config):
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
 
 
+def add_states(writer, config):
+    if config.model_type != "granitemoehybrid":
+        return
+    writer.add_ssm_conv_kernel(config.mamba_d_conv)
+    writer.add_ssm_state_size(config.mamba_d_state)
+    writer.add_ssm_group_count(config.mamba_n_groups)
+    writer.add_ssm_inner_size(config.mamba_expand * config.hidden_size)
+    writer.add_ssm_time_step_rank(config.mamba_n_heads)
+    writer.add_rope_scaling_finetuned(config.position_embedding_type == "rope")
+
+
+def dense(config):
+    """The width of the feed-forward block of a hybrid model without experts; None of others."""
+    return config.shared_intermediate_size if config.model_type == "granitemoehybrid" and not config.num_local_experts else None
+
+
 def adjusted(config):
     """The width of LFM2's feed-forward block; None of others."""
     if not getattr(config, "block_auto_adjust_ff_dim", False):
@@ -74,8 +91,8 @@ def adjusted(config):
 
 
 def kv_heads(config):
-    if config.model_type.startswith("lfm2"):
-        return [0 if kind == "conv" else config.num_key_value_heads for kind in config.layer_types]
+    if config.model_type.startswith("lfm2") or config.model_type == "granitemoehybrid":
+        return [0 if kind in ("conv", "linear_attention", "mamba") else config.num_key_value_heads for kind in config.layer_types]
     if config.model_type != "falcon":
         return config.num_key_value_heads
     return config.num_kv_heads if config.new_decoder_architecture else 1

@@ -34,6 +34,12 @@ def mixed(layers, attention):
     return ["full_attention" if i in attention else "conv" for i in range(layers)]
 
 
+def hybrid(layers, width, heads, ffn, keys, attention, **rest):
+    return sized("granitemoehybrid", layers, width, heads, ffn, 100352, 131072, keys, True, **{
+        "num_local_experts": 0, "num_experts_per_tok": 0, "shared_intermediate_size": ffn, "mamba_n_heads": width // 32, "mamba_d_head": 64, "mamba_d_state": 128,
+        "position_embedding_type": "nope", "layer_types": ["attention" if i in attention else "mamba" for i in range(layers)]} | rest | GRANITE)
+
+
 SUPPORTED = {
     "SmolLM2-135M": sized("llama", 30, 576, 9, 1536, 49152, 8192, 3, True, rope_theta=1e5),
     "SmolLM2-360M": sized("llama", 32, 960, 15, 2560, 49152, 8192, 5, True, rope_theta=1e5),
@@ -103,6 +109,10 @@ SUPPORTED = {
     "LFM2-350M": sized("lfm2", 16, 1024, 16, 6656, 65536, 128000, 8, True, layer_types=mixed(16, LFM2)),
     "LFM2-700M": sized("lfm2", 16, 1536, 24, 10240, 65536, 128000, 8, True, layer_types=mixed(16, LFM2)),
     "LFM2-1.2B": sized("lfm2", 16, 2048, 32, 12288, 65536, 128000, 8, True, layer_types=mixed(16, LFM2)),
+    "Granite-4.0-H-350M": hybrid(32, 768, 12, 2048, 4, (10, 13, 17, 27)),
+    "Granite-4.0-H-1B": hybrid(40, 1536, 12, 4096, 4, (5, 15, 25, 35)),
+    "Granite-4.0-H-Micro": hybrid(40, 2048, 32, 8192, 8, (5, 15, 25, 35)),
+    "Granite-4.0-H-Tiny": hybrid(40, 1536, 12, 512, 4, (5, 15, 25, 35), num_local_experts=64, num_experts_per_tok=6, shared_intermediate_size=1024),
     "LFM2-8B-A1B": sized("lfm2_moe", 24, 2048, 32, 7168, 65536, 128000, 8, True, num_experts=32, num_experts_per_tok=4, moe_intermediate_size=1792,
                          num_dense_layers=2, layer_types=mixed(24, (2, 6, 10, 14, 18, 21))),
 }
@@ -126,8 +136,6 @@ REFUSED = {
     "Llama-4-Scout": {"model_type": "llama4"},
     "Gemma-3-4B": {"model_type": "gemma3"},
     "Gemma-3n-E2B": {"model_type": "gemma3n"},
-    "Granite-4.0-H-1B": sized("granitemoehybrid", 2, 1536, 12, 4096, 100352, 131072, 4, True, num_local_experts=0, layer_types=["mamba", "attention"]),
-    "Granite-4.0-H-Tiny": sized("granitemoehybrid", 2, 1536, 12, 1024, 100352, 131072, 4, True, num_local_experts=64, layer_types=["mamba", "attention"]),
     "Mamba-130M": {"model_type": "mamba"},
     "RWKV-4-169M": {"model_type": "rwkv"},
     "Apertus-8B": {"model_type": "apertus"},
@@ -152,7 +160,9 @@ def tensors(config):
     for name, p in [*model.named_parameters(), *corrections]:
         if name.startswith("pooler."):
             continue  # of classifiers
-        if ".attn_norm." not in name and not kind.startswith("lfm2"):  # whose layers differ
+        if kind == "granitemoehybrid":  # as files have them
+            name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
+        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid")):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name

@@ -57,6 +57,7 @@ func (t *asm) all() {
 	t.elementwise()
 	t.activations()
 	t.reductions()
+	t.scan()
 	t.attention()
 	t.rotations()
 	t.training()

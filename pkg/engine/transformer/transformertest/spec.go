@@ -14,7 +14,7 @@ func Random(seed uint64) *Model {
 	spec := g.spec()
 	for i := range spec.Kinds {
 		g.experts(&spec.Kinds[i])
-		g.convolution(spec, &spec.Kinds[i])
+		g.mixer(spec, &spec.Kinds[i])
 	}
 	dropUnused(spec)
 	return New(spec, seed)
@@ -37,12 +37,19 @@ func (g *generator) experts(k *transformer.Kind) {
 	k.FeedForward.Experts = e
 }
 
-// convolution replaces the attention of some layers of models without an encoder.
-func (g *generator) convolution(s *transformer.Spec, k *transformer.Kind) {
-	if s.Encoder == nil && !k.Parallel && g.one(4) {
-		k.Convolution = &transformer.Convolution{Norms: k.Attention.Norms, Taps: 1 + g.IntN(5)}
-		k.Attention = transformer.Attention{}
+// mixer replaces the attention of some layers of models without an encoder.
+func (g *generator) mixer(s *transformer.Spec, k *transformer.Kind) {
+	norms := k.Attention.Norms
+	if s.Encoder != nil || k.Parallel || !g.one(3) {
+		return
 	}
+	if k.Attention = (transformer.Attention{}); g.one(2) {
+		k.Convolution = &transformer.Convolution{Norms: norms, Taps: 1 + g.IntN(5)}
+		return
+	}
+	states := &transformer.StateSpace{Norms: norms, HeadDim: pick(g, 3, 8), Size: pick(g, 5, 16), Groups: 1 + g.IntN(2), Taps: 1 + g.IntN(4)}
+	states.Heads = states.Groups * (1 + g.IntN(3))
+	k.States = states
 }
 
 type generator struct{ *rand.Rand }

@@ -132,9 +132,12 @@ func (b *builder) stack(name string, kinds []int, cross bool) (list []transforme
 
 func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transformer.Layer) {
 	f, width := &k.FeedForward, b.Spec.Width
-	if k.Convolution != nil {
+	switch {
+	case k.Convolution != nil:
 		b.convolution(&l, at, k.Convolution)
-	} else {
+	case k.States != nil:
+		b.states(&l, at, k.States)
+	default:
 		b.attention(&l, at, &k.Attention, cross)
 	}
 	if !k.SharedNorm {
@@ -183,6 +186,19 @@ func (b *builder) convolution(l *transformer.Layer, at string, c *transformer.Co
 	if b.r.IntN(2) == 0 {
 		l.ConvolutionBias = b.vector(at+"convolution.bias", width, 0, 0.2)
 	}
+}
+
+func (b *builder) states(l *transformer.Layer, at string, s *transformer.StateSpace) {
+	inner, both := s.Heads*s.HeadDim, 2*s.Groups*s.Size
+	l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"states", s.Norms)
+	l.StatesIn, l.StatesOut = b.linear(at+"states_in", 2*inner+both+s.Heads, b.Spec.Width), b.linear(at+"states_out", b.Spec.Width, inner)
+	l.Convolution = b.vector(at+"states_convolution", s.Taps*(inner+both), 0, 0.7)
+	if b.r.IntN(2) == 0 {
+		l.ConvolutionBias = b.vector(at+"states_convolution.bias", inner+both, 0, 0.2)
+	}
+	l.Step, l.Skip = b.vector(at+"states_step", s.Heads, 0, 1), b.vector(at+"states_skip", s.Heads, 1, 0.3)
+	l.Decay = b.add(at+"states_decay", s.Heads, 1, 0, func() float64 { return -math.Exp(b.r.NormFloat64()) })
+	l.InnerNorm = b.vector(at+"states_inner_norm", inner, 1, 0.3)
 }
 
 // experts are those of a layer.

@@ -1,0 +1,137 @@
+package arch
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// stateNames names the tensors of a layer with states. Those of the decay, the skip and the step
+// have their whole names.
+type stateNames struct {
+	in, convolution, norm, out string
+	decay, skip, step          string
+	logarithms                 bool // the decay is stored as the logarithm of its opposite
+	bias, filterBias           bias // of the products, and of the convolution
+}
+
+// readStates reads the dimensions of states, as Granite 4 and Bamba spell them.
+func readStates(c *config, s *transformer.Spec, l *layout) *transformer.StateSpace {
+	inner := c.integer("mamba_expand", 2, 1, maxHeads) * s.Width
+	states := &transformer.StateSpace{
+		Heads: c.integer("mamba_n_heads", 128, 1, maxHeads), Size: c.integer("mamba_d_state", 256, 1, maxWidth),
+		Groups: c.integer("mamba_n_groups", 1, 1, maxHeads), Taps: c.integer("mamba_d_conv", 4, 1, maxTaps),
+	}
+	states.HeadDim = inner / states.Heads
+	if _, raw := c.find("mamba_d_head"); raw != nil && string(raw) != `"auto"` {
+		states.HeadDim = c.integer("mamba_d_head", states.HeadDim, 1, maxWidth)
+	}
+	if states.Heads*states.HeadDim != inner {
+		c.reject("mamba_d_head", "%d heads of %d are not %d inputs, mamba_expand times the width", states.Heads, states.HeadDim, inner)
+	}
+	if name, limits, ok := read[[]json.RawMessage](c, "time_step_limit", "list"); ok && (len(limits) != 2 || string(limits[0]) != "0.0" && string(limits[0]) != "0" || !strings.Contains(string(limits[1]), "Infinity")) {
+		c.reject(name, "%.60s is not supported: steps have no bounds", limits)
+	}
+	n := &l.decoder.states
+	if n.bias, n.filterBias = never, always; c.flag("mamba_proj_bias", false) {
+		n.bias = always
+	}
+	if !c.flag("mamba_conv_bias", true) {
+		n.filterBias = never
+	}
+	return states
+}
+
+// setStates replaces the attention of some layers by states. If no layer has attention, no table of
+// rotary embeddings is left.
+func setStates(s *transformer.Spec, stateful []bool, states *transformer.StateSpace) {
+	attention := false
+	eachLayer(s, func(layer int, k *transformer.Kind) {
+		if stateful[layer] {
+			k.Attention, k.States = transformer.Attention{}, states
+		} else {
+			attention = true
+		}
+	})
+	if !attention {
+		s.Rotaries = nil
+	}
+}
+
+// states looks up the states of a layer.
+func (b *builder) states(o *transformer.Layer, l *layers, i int, s *transformer.StateSpace) {
+	n, width, inner := &l.states, b.spec.Width, s.Heads*s.HeadDim
+	channels := inner + 2*s.Groups*s.Size
+	o.AttentionNorm = b.norm(l.attentionNorm, i)
+	offsets := func(name string, said bias) bias { // layer 0 may have no states
+		switch {
+		case said != stored:
+			return said
+		case b.has(at(name, i) + ".bias"):
+			return always
+		}
+		return never
+	}
+	o.StatesIn = b.linear(&linear{names: n.in, bias: offsets(n.in, n.bias)}, i, inner+channels+s.Heads, width)
+	o.Convolution = b.taps(at(n.convolution, i)+".weight", channels, s.Taps)
+	if offsets(n.convolution, n.filterBias) == always {
+		o.ConvolutionBias = transformer.Vector{b.vector(at(n.convolution, i)+".bias", channels).rows(0, channels)}
+	}
+	o.Step, o.Skip, o.Decay = b.flat(at(n.step, i), s.Heads, 1), b.flat(at(n.skip, i), s.Heads, 1), b.flat(at(n.decay, i), s.Heads, 1)
+	if n.logarithms {
+		read := o.Decay[0].Read
+		o.Decay[0].Read = func(dst []float32, from int) error {
+			err := read(dst, from)
+			for k, v := range dst {
+				dst[k] = float32(-math.Exp(float64(v)))
+			}
+			return err
+		}
+	}
+	o.InnerNorm = b.flat(at(n.norm, i)+".weight", s.Groups, inner/s.Groups)
+	o.StatesOut = b.linear(&linear{names: n.out, bias: offsets(n.out, n.bias)}, i, width, inner)
+}
+
+// flat uses a tensor of rows·cols values, which may be stored as a matrix, as a vector.
+func (b *builder) flat(name string, rows, cols int) transformer.Vector {
+	shape := []int{rows * cols}
+	if b.dimensions(name) == 2 {
+		shape = []int{rows, cols}
+	}
+	t := b.take(name, shape, span{cols: 1}).rows(0, rows*cols)
+	t.Stored, t.ReadStored = transformer.F32, nil
+	return transformer.Vector{t}
+}
+
+// ggufGraniteHybrid: layers without heads of keys have states. The decay is stored as it is.
+var ggufGraniteHybrid = ggufLike(func(f *family) {
+	dense := ggufGranite.adjust
+	f.fixed = ggufFixed
+	f.tensors.decoder.experts = ggufExperts()
+	f.tensors.decoder.states = stateNames{
+		in: "blk.%d.ssm_in", convolution: "blk.%d.ssm_conv1d", norm: "blk.%d.ssm_norm", out: "blk.%d.ssm_out",
+		decay: "blk.%d.ssm_a", skip: "blk.%d.ssm_d", step: "blk.%d.ssm_dt.bias", bias: stored, filterBias: stored,
+	}
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		stateful := c.headless(len(s.Decoder))
+		if c.integer("expert_count", 0, 0, maxExperts) > 0 {
+			e := ggufSetExperts(c, s, true)
+			e.Shared = c.integer("expert_shared_feed_forward_length", 0, 0, maxFFN)
+		}
+		dense(c, s, l)
+		c.needs("ssm.conv_kernel", "ssm.state_size", "ssm.group_count", "ssm.inner_size", "ssm.time_step_rank")
+		states := &transformer.StateSpace{
+			Heads: c.integer("ssm.time_step_rank", 1, 1, maxHeads), Size: c.integer("ssm.state_size", 1, 1, maxWidth),
+			Groups: c.integer("ssm.group_count", 1, 1, maxHeads), Taps: c.integer("ssm.conv_kernel", 1, 1, maxTaps),
+		}
+		inner := c.integer("ssm.inner_size", states.Heads, 1, maxFFN)
+		if states.HeadDim = inner / states.Heads; states.HeadDim*states.Heads != inner {
+			c.reject("ssm.time_step_rank", "%d does not divide ssm.inner_size, %d", states.Heads, inner)
+		}
+		if *c.err == nil {
+			setStates(s, stateful, states)
+		}
+	}
+})

@@ -1,0 +1,162 @@
+package transformer
+
+import "math"
+
+// StateSpace describes a layer that mixes tokens by a recurrence of states (Mamba 2, Dao and Gu
+// 2024). A product gives, in this order, a gate z, inputs x of all heads, the vectors b and c of
+// each group of heads, and a step d of each head. A short convolution and SiLU change x, b and c.
+// Each head then has h = exp(softplus(d + bias)·decay)·h + softplus(d + bias)·x bᵀ for each token,
+// and h c + skip·x is its result. The RMS norm of these, times SiLU(z), enters the last product.
+// Decoders only.
+//
+// Unlike keys and values, states cannot be shortened: a cache continues from its end alone.
+type StateSpace struct {
+	Norms   Placement `json:"norms"`
+	Heads   int       `json:"heads"`
+	HeadDim int       `json:"head_dim"` // inputs of a head
+	Size    int       `json:"size"`     // of b and c, and of the state of an input
+	Groups  int       `json:"groups"`   // each has b, c and a norm for Heads/Groups heads
+	Taps    int       `json:"taps"`     // of the convolution: weights of a channel, the last that of the token itself
+}
+
+// inner returns the number of inputs of all heads.
+func (s *StateSpace) inner() int { return s.Heads * s.HeadDim }
+
+// channels returns the number of values that the convolution changes.
+func (s *StateSpace) channels() int { return s.inner() + 2*s.Groups*s.Size }
+
+// products returns the rows of the first product.
+func (s *StateSpace) products() int { return s.inner() + s.channels() + s.Heads }
+
+// kept returns the number of inputs that the convolution sees of earlier tokens.
+func (s *StateSpace) kept() int { return (s.Taps - 1) * s.channels() }
+
+// newState returns what a layer keeps, without memory: after each token, the inputs that the
+// convolution sees next (Taps-1, channels), and all states (Heads, HeadDim, Size). It is a ring
+// of one token, which the next one sees.
+func (s *StateSpace) newState() kv {
+	return kv{slots: 1, ring: true, window: 2, heads: 1, dim: s.kept() + s.inner()*s.Size, keyless: true, single: true}
+}
+
+// Rewinds reports whether [Cache.Truncate] can drop tokens: not if layers have states.
+func (s *Spec) Rewinds() bool {
+	for i := range s.Kinds {
+		if s.Kinds[i].States != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// states has the weights of a layer with a [StateSpace].
+type states struct {
+	*StateSpace
+	in, out     linear    // (products, Width), (Width, inner)
+	taps        []float32 // (Taps, channels), row-major
+	bias        []float32 // (channels), or nil
+	step, decay []float32 // (Heads): the bias of steps; negative
+	skip        []float32 // (Heads)
+	norm        []float32 // (inner)
+}
+
+// recur computes a layer's recurrence from its product, in qkv, into heads.
+func (w *worker) recur(index int) {
+	s := w.m.decoder[index].states
+	from, to := w.columns(s.channels())
+	for _, sp := range w.spans {
+		if sp.n > 0 && from < to {
+			w.filter(s, sp, sp.cache.state(index), from, to)
+		}
+	}
+	w.barrier.wait()
+	from, to = w.share(len(w.spans) * s.Heads)
+	for i := from; i < to; i++ {
+		if sp := w.spans[i/s.Heads]; sp.n > 0 {
+			w.scanHead(s, sp, sp.cache.state(index), i%s.Heads)
+		}
+	}
+	w.barrier.wait()
+	from, to = w.share(w.tokens)
+	for i := from; i < to; i++ {
+		w.gate(s, w.qkv[i*s.products():(i+1)*s.products()], w.heads[i*s.inner():(i+1)*s.inner()])
+	}
+}
+
+// state returns what layer i keeps. Before the first token it is zero.
+func (c *Cache) state(i int) []float32 { return c.layers[i].head(0).Value(0) }
+
+// filter convolves the channels from, ..., to-1 of a sequence, in place, and keeps the inputs that
+// its next tokens see. Later tokens come first, since they read the inputs of earlier ones.
+func (w *worker) filter(s *states, sp span, kept []float32, from, to int) {
+	k, channels := w.m.kernels, s.channels()
+	if sp.start == 0 {
+		for tap := range s.Taps - 1 {
+			clear(kept[tap*channels+from : tap*channels+to])
+		}
+	}
+	at := func(row int) []float32 { // of the sequence's rows in the pass; before them come those that are kept
+		if row < 0 {
+			return kept[(s.Taps-1+row)*channels+from : (s.Taps-1+row)*channels+to]
+		}
+		row = (sp.row+row)*s.products() + s.inner()
+		return w.qkv[row+from : row+to]
+	}
+	n := to - from
+	fit(&w.filtered, s.Taps*n)
+	last, y := w.filtered[:(s.Taps-1)*n], w.filtered[(s.Taps-1)*n:]
+	for tap := range s.Taps - 1 {
+		copy(last[tap*n:], at(sp.n-(s.Taps-1)+tap))
+	}
+	for row := sp.n - 1; row >= 0; row-- {
+		if clear(y); s.bias != nil {
+			copy(y, s.bias[from:to])
+		}
+		for tap := range s.Taps {
+			k.MulAdd(y, at(row-(s.Taps-1)+tap), s.taps[tap*channels+from:tap*channels+to])
+		}
+		k.SiLU(y)
+		copy(at(row), y)
+	}
+	for tap := range s.Taps - 1 {
+		copy(kept[tap*channels+from:], last[tap*n:(tap+1)*n])
+	}
+}
+
+// scanHead computes the states of a head after each token of a sequence, and its results.
+func (w *worker) scanHead(s *states, sp span, kept []float32, head int) {
+	size, dim, inner := s.HeadDim*s.Size, s.HeadDim, s.inner()
+	h := kept[s.kept()+head*size:][:size]
+	if sp.start == 0 {
+		clear(h)
+	}
+	group := head / (s.Heads / s.Groups) * s.Size
+	fit(&w.stepped, dim)
+	for row := sp.row; row < sp.row+sp.n; row++ {
+		all := w.qkv[row*s.products()+inner:][:s.channels()+s.Heads]
+		x, b, c := all[head*dim:(head+1)*dim], all[inner+group:][:s.Size], all[inner+s.Groups*s.Size+group:][:s.Size]
+		step := softplus(float64(all[s.channels()+head] + s.step[head]))
+		copy(w.stepped, x)
+		w.m.kernels.Scale(w.stepped, float32(step))
+		y := w.heads[row*inner+head*dim:][:dim]
+		w.m.kernels.Scan(h, b, c, w.stepped, y, float32(math.Exp(step*float64(s.decay[head]))))
+		w.m.kernels.Axpy(y, s.skip[head], x)
+	}
+}
+
+// softplus returns ln(1+eˣ).
+func softplus(x float64) float64 {
+	if x > 20 { // as PyTorch has it
+		return x
+	}
+	return math.Log1p(math.Exp(x))
+}
+
+// gate normalises the results of a token, y, times SiLU of its gate, which is overwritten.
+func (w *worker) gate(s *states, all, y []float32) {
+	k, z, n := w.m.kernels, all[:s.inner()], s.inner()/s.Groups
+	k.SiLU(z)
+	k.Mul(y, z)
+	for at := 0; at < len(y); at += n {
+		k.RMSNorm(y[at:at+n], y[at:at+n], s.norm[at:at+n], w.m.Eps)
+	}
+}
