@@ -29,7 +29,7 @@ func tiny() []shape {
 			s.rotary = 8
 		}
 		if s.rms {
-			s.keys, s.rotary = 2, 16
+			s.keys, s.rotary = 2, min(s.rotary, 1)*16
 		}
 		if s.headDim > 0 {
 			s.headDim, s.rotary = 32, 32
@@ -37,8 +37,8 @@ func tiny() []shape {
 		if s.window > 0 {
 			s.window, s.depth = 3, 7
 		}
-		if s.taps > 0 {
-			s.depth = 3
+		if s.mixed() {
+			s.depth, s.attention = 3, []int{1}
 		}
 	}
 	return all
@@ -115,7 +115,7 @@ func TestRunRefuses(t *testing.T) {
 	broken := s.model()
 	broken.Weights.Decoder = broken.Weights.Decoder[1:]
 	fails("bench tiny-gpt2-124m: decoder: 1 layers", t.Context(), broken, Config{})
-	if _, err := Random("gpt5"); err == nil || !strings.Contains(err.Error(), "it must be one of alpha-1.8m, gpt2-124m, smollm2-135m, gemma3-270m, lfm2-350m, neox-410m") {
+	if _, err := Random("gpt5"); err == nil || !strings.Contains(err.Error(), "it must be one of alpha-1.8m, gpt2-124m, smollm2-135m, gemma3-270m, granite4-h-350m, lfm2-350m, neox-410m") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -126,15 +126,16 @@ func TestShapes(t *testing.T) {
 		all, multiplied int64 // weights
 		bytes           int64 // of Q8_0 in a step
 	}{
-		"alpha-1.8m":   {1_845_248, 1_441_792, 1_531_904},
-		"gpt2-124m":    {124_439_808, 123_532_032, 131_265_024},
-		"smollm2-135m": {134_515_008, 134_479_872, 142_884_864},
-		"gemma3-270m":  {268_098_176, 268_042_240, 284_794_880},
-		"qwen3-0.6b":   {596_049_920, 595_984_384, 633_233_408},
-		"llama3.2-1b":  {1_235_814_400, 1_235_746_816, 1_312_980_992},
-		"lfm2-350m":    {354_483_968, 354_418_688, 376_569_856},
-		"neox-410m":    {405_334_016, 353_501_184, 375_595_008},
-		"llama-1.1b":   {1_100_048_384, 1_034_420_224, 1_099_071_488},
+		"alpha-1.8m":      {1_845_248, 1_441_792, 1_531_904},
+		"gpt2-124m":       {124_439_808, 123_532_032, 131_265_024},
+		"smollm2-135m":    {134_515_008, 134_479_872, 142_884_864},
+		"gemma3-270m":     {268_098_176, 268_042_240, 284_794_880},
+		"qwen3-0.6b":      {596_049_920, 595_984_384, 633_233_408},
+		"llama3.2-1b":     {1_235_814_400, 1_235_746_816, 1_312_980_992},
+		"granite4-h-350m": {339_814_112, 339_468_288, 360_867_840},
+		"lfm2-350m":       {354_483_968, 354_418_688, 376_569_856},
+		"neox-410m":       {405_334_016, 353_501_184, 375_595_008},
+		"llama-1.1b":      {1_100_048_384, 1_034_420_224, 1_099_071_488},
 	} {
 		m, err := Random(name)
 		if err != nil {

@@ -70,7 +70,7 @@ func tensors(weights *transformer.Weights, as dtype.Type) (list []checkpoint.GGU
 			add(as, x.Weight...)
 			add(dtype.F32, x.Bias...)
 		}
-		list = append(list, convolutions(l.Convolution)...)
+		list = append(list, convolutions(l)...)
 		add(dtype.F32, l.Router.Weight...)
 		list = append(list, experts(l.Experts, as)...)
 	}

@@ -23,6 +23,7 @@ type shape struct {
 	theta                      float64 // base of their frequencies; 0: 10000
 	window                     int     // of all but every sixth layer (Gemma 3), whose frequencies have base 10000
 	taps                       int     // of the convolutions that layers have (LFM2)
+	states                     int     // heads of states that layers have, each of 64 states of 128 (Granite 4)
 	attention                  []int   // the layers that have attention instead
 	tied                       bool
 	position                   transformer.Position
@@ -57,6 +58,8 @@ func shapes() []shape {
 	}
 	lfm2 := qwen3
 	lfm2.kind, lfm2.headDim, lfm2.rotary, lfm2.taps, lfm2.attention = "lfm2", 0, 64, 3, []int{2, 5, 8, 10, 12, 14}
+	granite := lfm2
+	granite.kind, granite.rotary, granite.qkNorm, granite.taps, granite.states, granite.attention = "granitehybrid", 0, false, 0, 24, []int{10, 13, 17, 27}
 	experts := qwen3
 	experts.kind, experts.experts, experts.used, experts.headDim, experts.rotary = "qwen3moe", 16, 4, 64, 64
 	return []shape{
@@ -64,6 +67,7 @@ func shapes() []shape {
 		tied.sized("gpt2-124m", 50257, 768, 12, 12, 12, 3072),
 		llama3.sized("smollm2-135m", 49152, 576, 30, 9, 3, 1536),
 		gemma3.sized("gemma3-270m", 262144, 640, 18, 4, 1, 2048),
+		granite.sized("granite4-h-350m", 100352, 768, 32, 12, 4, 2048),
 		lfm2.sized("lfm2-350m", 65536, 1024, 16, 16, 8, 4608),
 		neox.sized("neox-410m", 50304, 1024, 24, 16, 16, 4096),
 		qwen3.sized("qwen3-0.6b", 151936, 1024, 28, 16, 8, 3072),
@@ -74,7 +78,7 @@ func shapes() []shape {
 }
 
 // Shapes lists the shapes of [Random], smallest first: an Alpha model, GPT-2, SmolLM2 135M,
-// Gemma 3 270M, LFM2 350M, Pythia 410M, Qwen3 0.6B, 16 experts in Qwen3's form of which a token uses four,
+// Gemma 3 270M, Granite 4 H 350M, LFM2 350M, Pythia 410M, Qwen3 0.6B, 16 experts in Qwen3's form of which a token uses four,
 // TinyLlama and Llama 3.2 1B.
 func Shapes() []string {
 	var names []string
@@ -131,8 +135,8 @@ func (s *shape) spec() *transformer.Spec {
 	if s.window > 0 {
 		s.addWindows(spec)
 	}
-	if s.taps > 0 {
-		s.addConvolutions(spec)
+	if s.mixed() {
+		s.addMixer(spec)
 	}
 	return spec
 }
@@ -182,10 +186,13 @@ func (s *shape) layer(i int) (l transformer.Layer) {
 	if s.sandwich {
 		l.AttentionPostNorm, l.FFNPostNorm = s.norm(at+"post_attention_norm", s.width), s.norm(at+"post_ffw_norm", s.width)
 	}
-	if s.isConvolution(i) {
-		s.convolution(&l, at)
-	} else {
+	switch {
+	case !s.isMixed(i):
 		s.addAttention(&l, at)
+	case s.states > 0:
+		s.addStates(&l, at)
+	default:
+		s.convolution(&l, at)
 	}
 	if s.experts > 0 {
 		s.addExperts(&l, at)
@@ -279,15 +286,8 @@ func (s *shape) meta(title string) checkpoint.Meta {
 	if s.window > 0 {
 		m[s.kind+".attention.sliding_window"] = uint32(s.window)
 	}
-	if s.taps > 0 {
-		m[s.kind+".shortconv.l_cache"] = uint32(s.taps)
-		heads := make([]int32, s.depth)
-		for i := range heads {
-			if !s.isConvolution(i) {
-				heads[i] = int32(s.keys)
-			}
-		}
-		m[s.kind+".attention.head_count_kv"] = heads
+	if s.mixed() {
+		s.addMixerKeys(m)
 	}
 	if s.parallel {
 		m[s.kind+".use_parallel_residual"] = true
