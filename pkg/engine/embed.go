@@ -15,19 +15,24 @@ import (
 // Embed implements [llm.Embedder]. Layer 0 is the embeddings with their positions, layer
 // i the output of block i, before any norm. All input tokens of the model count,
 // including those that the tokenizer puts before a text. The model's own sentence vector
-// is the mean over the tokens of the last layer after the last norm.
+// is the mean over the tokens of the last layer after the last norm. Layers of an encoder-decoder
+// are the encoder's.
 func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedding, llm.Usage, error) {
-	return e.embed(ctx, req, len(e.model.Decoder), func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
+	depth, run := len(e.model.Decoder), e.runDecoder
+	if e.seq2seq != nil {
+		depth, run = len(e.model.Encoder), runEncoder
+	}
+	return e.embed(ctx, req, depth, func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
 		lead, _, err := e.promptTokens(ctx, to, p, &chat.Chat{})
 		if err != nil {
 			return nil, err
 		}
-		ids := slices.Concat(lead, to.IDs())
+		ids := slices.Concat(lead, to.IDs(), e.end)
 		if len(ids) == 0 {
 			ids = []int{e.empty}
 		}
 		return ids, nil
-	}, e.runDecoder)
+	}, run)
 }
 
 // embed serves a request over a stack of depth blocks; run computes its layers.

@@ -32,8 +32,9 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// Engine is a model in memory that continues texts. It implements [llm.Backend],
-// [llm.Tokenizer], [llm.Scorer] and [llm.Embedder] and is safe for concurrent use.
+// Engine is a model in memory that continues texts, or answers them if it is an encoder-decoder.
+// It implements [llm.Backend], [llm.Tokenizer], [llm.Scorer] and [llm.Embedder] and is safe for
+// concurrent use.
 type Engine struct {
 	*core
 
@@ -43,6 +44,7 @@ type Engine struct {
 	ends        map[int]bool     // tokens that end a completion
 	calls       callSyntax       // of the template
 	constraints *constraintCache // of constrained texts
+	seq2seq     *arch.Seq2Seq    // of an encoder-decoder, whose prompts are the encoder's; nil: a decoder
 }
 
 var (
@@ -52,7 +54,7 @@ var (
 	_ llm.Embedder  = (*Engine)(nil)
 )
 
-// New reads the weights of a decoder-only model and makes its engine. It closes m. Errors
+// New reads the weights of a model that continues or answers texts and makes its engine. It closes m. Errors
 // name the model and the fault.
 func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	defer func() {
@@ -73,11 +75,17 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	if m.Sentence != nil || len(m.Spec.Decoder) == 0 {
 		return nil, fmt.Errorf("model %q: a %s model embeds texts and does not continue them", cfg.Name, m.Type)
 	}
+	if m.Seq2Seq != nil {
+		cfg.PrefixMemory = -1 // no prompt continues an answer
+	}
 	c, err := newCore(m, cfg)
 	if err != nil {
 		return nil, err
 	}
-	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}}
+	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}, seq2seq: m.Seq2Seq}
+	if e.seq2seq != nil {
+		e.end = []int{e.seq2seq.End}
+	}
 	e.thinker = newThinker(cmp.Or(cfg.Reasoning, template.Reasoning()), c.tokenizer, c.tokens)
 	for _, id := range m.End {
 		e.ends[id] = true

@@ -169,7 +169,7 @@ func (g *generation) step(ctx context.Context) error {
 		wanted := 1 + len(r.decided) - r.written // logits that describe decided tokens, and those for the next token
 		r.feed = append(r.feed[:0], r.decided[r.cached:]...)
 		g.draft(r)
-		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.feed, Logits: wanted + len(r.ahead)})
+		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.feed, Logits: wanted + len(r.ahead), Memory: r.memory})
 	}
 	logits, err := g.member.forward(ctx, g.seqs)
 	if err != nil {

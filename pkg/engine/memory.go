@@ -57,6 +57,9 @@ func (g *generation) need() (need int64) {
 			row += tokenBytes * int64(described) * int64(1+max(0, g.logprobs))
 		}
 		need += int64(g.bestOf) * row
+		if n := len(p.source); n > 0 {
+			need += m.MemoryBytes(n) + tokenBytes*int64(n)
+		}
 	}
 	return need
 }

@@ -38,6 +38,9 @@ type feed struct {
 
 // prefill computes each prompt once and opens its rows.
 func (g *generation) prefill(ctx context.Context) error {
+	if err := g.encodeSources(ctx); err != nil {
+		return err
+	}
 	feeds := g.newFeeds()
 	err := g.feedAll(ctx, feeds)
 	if err == nil {
@@ -166,7 +169,7 @@ func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
 			ids := f.ids[at:min(at+prefillChunk, at+room, g.parting(f, at, waiting))]
 			room -= len(ids)
 			some = append(some, f)
-			g.seqs = append(g.seqs, transformer.Sequence{Cache: f.cache, Tokens: ids, Logits: g.wanted(f, at+len(ids))})
+			g.seqs = append(g.seqs, transformer.Sequence{Cache: f.cache, Tokens: ids, Logits: g.wanted(f, at+len(ids)), Memory: f.memory})
 		}
 	}
 	began := time.Now()

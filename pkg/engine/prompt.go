@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"glossa/pkg/chat"
+	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/reasoning"
 	"glossa/pkg/tokenizer"
@@ -16,12 +17,15 @@ import (
 type prompt struct {
 	ids       []int // the input tokens: at least one
 	lead      int   // number of leading ids that are neither echoed nor described
+	source    []int // of an encoder-decoder: the text, and ids are those of the answer
 	input     int   // tokens that count as the prompt: 0 if ids stands for an empty one
 	truncated bool
 	chat      bool
 	begin     reasoning.State // of the answer to a chat
 	text      string          // with Echo
 	tokens    []llm.Token     // with Echo, if tokens are requested
+
+	memory *transformer.Memory // of source, once it is encoded
 }
 
 // checkPrompts rejects text prompts that cannot fit the context, by their bytes alone.
@@ -103,6 +107,9 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 		if out.begin, err = e.begins(tail, s); err != nil {
 			return nil, err
 		}
+	}
+	if e.seq2seq != nil {
+		return e.asSource(out, s)
 	}
 	if s.truncate != nil {
 		out.cut(e.room(len(out.ids), max(0, e.context-len(lead)), s))

@@ -14,6 +14,7 @@ import (
 type row struct {
 	index       int // in the sequence of chunks
 	cache       *transformer.Cache
+	memory      *transformer.Memory // of an encoder-decoder
 	sampler     *sampler.Sampler
 	constrained *constrainedRow // nil without a constraint
 	calls       *callReader     // nil without tools
@@ -41,7 +42,7 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	if err != nil {
 		return nil, err
 	}
-	r := &row{index: index, cache: cache, sampler: s, ids: slices.Clip(p.ids), length: len(p.ids)}
+	r := &row{index: index, cache: cache, memory: p.memory, sampler: s, ids: slices.Clip(p.ids), length: len(p.ids)}
 	r.text.stops = g.stop
 	r.text.decoder = g.engine.tokenizer.NewDecoder()
 	for _, id := range p.ids[p.lead:] {

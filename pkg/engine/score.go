@@ -63,6 +63,9 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	if whole.Total() <= ids.Total() {
 		return nil, invalid("continuation", "adds no token to the context")
 	}
+	if e.seq2seq != nil {
+		return e.scoredAnswer(ctx, ids.IDs(), req.Continuation)
+	}
 	out := &prompt{ids: whole.IDs()}
 	out.fill(lead, e.empty)
 	if out.lead += ids.Total(); out.lead == 0 { // nothing predicts the first token

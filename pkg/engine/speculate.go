@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math/bits"
+	"slices"
 
 	"glossa/pkg/engine/transformer"
 )
@@ -50,8 +51,8 @@ func (g *generation) beginDrafts(r *row, p *prompt) {
 	if g.drafts == 0 && len(g.predicted) == 0 {
 		return
 	}
-	r.lookup = newLookup(len(g.predicted) + g.capacity(p))
-	r.lookup.predict(g.predicted, p.ids)
+	r.lookup = newLookup(len(g.predicted) + len(p.source) + g.capacity(p))
+	r.lookup.predict(g.predicted, slices.Concat(p.source, p.ids))
 	r.odds = g.member.startOdds()
 }
 

@@ -481,10 +481,5 @@ func (t *Translator) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Em
 		}
 		err := to.Add(ctx, t.tokenizer, text, false)
 		return slices.Concat(tokensOf(source.Source, t.targets[0].Source), to.IDs(), []int{t.rules.End}), err
-	}, func(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) error {
-		return l.capture(ctx, m, texts, func(p *transformer.Pass) error {
-			_, err := p.Encode(texts)
-			return err
-		})
-	})
+	}, runEncoder)
 }

@@ -41,7 +41,8 @@ type Model struct {
 	Tokens    int                 // ids from here on only pad the vocabulary
 
 	Chat        chat.Source  // the chat templates; empty if there are none
-	Translation *Translation // of an encoder-decoder
+	Translation *Translation // of an encoder-decoder that translates
+	Seq2Seq     *Seq2Seq     // of another encoder-decoder
 	Sentence    *Sentence    // of a model whose vectors are embeddings of texts
 	Ranking     *Ranking     // of a model that scores documents for a query
 	Run         *Run         // of a packed model trained by Alpha
@@ -67,6 +68,12 @@ type Translation struct {
 	// The languages of sources and of targets. None are known without a tokenizer.
 	Sources []Language `json:"sources,omitempty"`
 	Targets []Language `json:"targets,omitempty"`
+}
+
+// Seq2Seq holds the tokens around the texts of an encoder-decoder that answers a text with another.
+type Seq2Seq struct {
+	DecoderStart int `json:"decoder_start"` // the token that every answer begins with
+	End          int `json:"end"`           // the token that ends a text
 }
 
 // A Language is one that a translator reads or writes.

@@ -74,7 +74,7 @@ var families = map[string]*family{
 	"exaone4": &exaone4, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
 	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "olmoe": &olmoe, "gpt_oss": &gptOSS, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE,
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM, "lfm2": &lfm2, "lfm2_moe": &lfm2MoE,
-	xglmType: &xglm, m2m100Type: &m2m100, marianType: &marian,
+	xglmType: &xglm, m2m100Type: &m2m100, marianType: &marian, "t5": &t5, "mt5": &mt5,
 	"bert": &bert, "roberta": &roberta, "xlm-roberta": &xlmRoberta, "camembert": &xlmRoberta, "mpnet": &mpnet, "modernbert": &modernBERT,
 	"distilbert": &distilBERT, "nomic_bert": &nomicBERT,
 }
@@ -139,7 +139,7 @@ func (d *dimensions) read(c *config, width int, k *transformer.Kind) (depth int)
 		k.FeedForward.Width = 4 * width
 	}
 	a.KVHeads = a.Heads
-	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim attention.key_length") {
+	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim d_kv attention.key_length") {
 		name, _ := c.find(d.heads.names)
 		c.reject(name, "%d does not divide the width, %d", a.Heads, width)
 	}

@@ -193,7 +193,7 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 			vector(n.Bias)
 		}
 	}
-	linear(w.Embed, w.ProjectIn, w.Positions, w.ProjectOut, w.Head)
+	linear(w.Embed, w.ProjectIn, w.Positions, w.Relative, w.CausalRelative, w.ProjectOut, w.Head)
 	norm(w.EmbedNorm, w.DecoderNorm, w.EncoderNorm)
 	for _, l := range slices.Concat(w.Decoder, w.Encoder) {
 		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm)

@@ -153,7 +153,11 @@ func (o *opened) readTokens(fsys fs.FS, p *location) error {
 	}
 	o.readEnds(generation)
 	if len(o.Spec.Encoder) > 0 && len(o.Spec.Decoder) > 0 {
-		o.Translation = o.readTranslation(generation)
+		if o.Type == m2m100Type || o.Type == marianType {
+			o.Translation = o.readTranslation(generation)
+		} else {
+			o.Seq2Seq = o.readSeq2Seq(generation)
+		}
 	}
 	if *generation.err != nil {
 		return fmt.Errorf("%s: %w", p.in(generationFile), *generation.err)
@@ -188,6 +192,19 @@ func firstOf(list []int, absent int) int {
 		return list[0]
 	}
 	return absent
+}
+
+// readSeq2Seq reads the tokens around texts.
+func (o *opened) readSeq2Seq(generation *config) *Seq2Seq {
+	vocab := o.Spec.Vocab
+	q := &Seq2Seq{
+		DecoderStart: generation.id("decoder_start_token_id", o.config.id("decoder_start_token_id", o.config.id("pad_token_id", 0, vocab), vocab), vocab),
+		End:          firstOf(o.End, 1),
+	}
+	if q.End >= vocab {
+		o.config.reject("eos_token_id", "missing, in a vocabulary of %d", vocab)
+	}
+	return q
 }
 
 // readTranslation reads the search parameters of translations in generation_config.json,

@@ -24,6 +24,7 @@ type layout struct {
 	projectIn, projectOut linear // of a Spec with EmbedWidth
 
 	tokenTypes, relative string // of a Spec with TokenTypes and with RelativeBuckets
+	causalRelative       string // of its decoder
 
 	embedNorm         string
 	norm, encoderNorm string
@@ -96,6 +97,9 @@ func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*tran
 	}
 	if s.RelativeBuckets > 0 {
 		w.Relative = b.table(l.relative, s.RelativeBuckets, s.Kinds[s.Encoder[0]].Attention.Heads)
+		if len(s.Decoder) > 0 {
+			w.CausalRelative = b.table(l.causalRelative, s.RelativeBuckets, s.Kinds[s.Decoder[0]].Attention.Heads)
+		}
 	}
 	b.stacks(w, l)
 	b.unused(buffers)

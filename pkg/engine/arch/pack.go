@@ -42,6 +42,7 @@ type description struct {
 	ChatTemplate string                `json:"chat_template,omitempty"` // of older packs: the name of one of package chat's
 	Chat         chat.Source           `json:"chat,omitzero"`
 	Translation  *Translation          `json:"translation,omitempty"`
+	Seq2Seq      *Seq2Seq              `json:"seq2seq,omitempty"`
 	Sentence     *Sentence             `json:"sentence,omitempty"`
 	Ranking      *Ranking              `json:"ranking,omitempty"`
 }
@@ -169,7 +170,7 @@ func types(layout *transformer.Layout) map[string]dtype.Type {
 func (m *Model) meta(format transformer.Format, types map[string]dtype.Type) (map[string]string, error) {
 	d := description{
 		Type: m.Type, Quant: format.String(), Types: types, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
-		Chat: m.Chat, Translation: m.Translation, Sentence: m.Sentence, Ranking: m.Ranking,
+		Chat: m.Chat, Translation: m.Translation, Seq2Seq: m.Seq2Seq, Sentence: m.Sentence, Ranking: m.Ranking,
 	}
 	if err := d.checkTask(); err != nil {
 		return nil, err

@@ -147,7 +147,7 @@ func (u *unpacking) reader(index int) func(dst []float32, from int) error {
 // checkTask rejects a description whose layers do not fit what the model does with texts.
 func (d *description) checkTask() error {
 	s, tasks := d.Spec, 0
-	for _, is := range []bool{d.Translation != nil, d.Sentence != nil, d.Ranking != nil} {
+	for _, is := range []bool{d.Translation != nil, d.Seq2Seq != nil, d.Sentence != nil, d.Ranking != nil} {
 		if is {
 			tasks++
 		}
@@ -155,11 +155,11 @@ func (d *description) checkTask() error {
 	encodes := len(s.Decoder) == 0 // without a decoder
 	switch {
 	case tasks > 1:
-		return errors.New("more than one of translation, sentence and ranking")
+		return errors.New("more than one of translation, seq2seq, sentence and ranking")
 	case encodes && d.Sentence == nil && d.Ranking == nil:
 		return errors.New("spec: no layers of a decoder")
-	case !encodes && (len(s.Encoder) > 0) != (d.Translation != nil):
-		return fmt.Errorf("%d layers of an encoder, and translation %v", len(s.Encoder), d.Translation != nil)
+	case !encodes && (len(s.Encoder) > 0) != (d.Translation != nil || d.Seq2Seq != nil):
+		return fmt.Errorf("%d layers of an encoder, translation %v and seq2seq %v", len(s.Encoder), d.Translation != nil, d.Seq2Seq != nil)
 	}
 	if err := d.Sentence.check(s); err != nil {
 		return fmt.Errorf("sentence: %w", err)

@@ -58,7 +58,7 @@ func outputs(t *testing.T, m *arch.Model, f transformer.Format) []float32 {
 	}
 	pass, ids := model.NewPass(nil), []int{1, 5, 9, 2, 7}
 	seq := transformer.Sequence{Cache: model.NewCache(len(ids)), Tokens: ids, Logits: len(ids)}
-	if m.Translation != nil {
+	if len(m.Spec.Encoder) > 0 {
 		seq.Memory = must(pass.Encode([][]int{{3, 4, 6}}))[0]
 	}
 	return slices.Clone(must(pass.Forward([]transformer.Sequence{seq})))

@@ -33,7 +33,7 @@ type checked struct {
 }
 
 // elsewhere says how GGUF files of architectures without goldens are read.
-var elsewhere = map[string]string{"GLM": "not read", "Granite 4": "as Granite", "InternLM3": "as Llama", "Mistral": "as Llama", "Mixtral": "as Llama", "OLMo 3": "as OLMo 2"}
+var elsewhere = map[string]string{"GLM": "not read", "Granite 4": "as Granite", "InternLM3": "as Llama", "Mistral": "as Llama", "Mixtral": "as Llama", "OLMo 3": "as OLMo 2", "T5": "not read", "mT5": "not read"}
 
 // survey reads the goldens, by the makers' names of the architectures.
 func survey(t *testing.T) map[string]*checked {
@@ -77,7 +77,7 @@ func survey(t *testing.T) map[string]*checked {
 			t.Fatal(err)
 		}
 		c.word = c.word || strings.Contains(string(raw), `"texts"`)
-		c.tokens = c.tokens || strings.Contains(string(raw), `"greedy"`)
+		c.tokens = c.tokens || strings.Contains(string(raw), `"greedy`)
 		c.beams = c.beams || strings.Contains(string(raw), `"searches"`)
 		if err := m.Close(); err != nil {
 			t.Error(err)

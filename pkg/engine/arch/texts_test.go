@@ -54,6 +54,9 @@ func TestTexts(t *testing.T) {
 					t.Errorf("%s: %q decodes to %q, want %q", dir, text.Text, got, text.Decoded)
 				}
 			}
+			if m.Seq2Seq != nil {
+				around = append(around, m.Seq2Seq.End)
+			}
 			if dir == "fairseq-dense" { // unlike the golden, its texts begin with </s>
 				around = ids
 			}

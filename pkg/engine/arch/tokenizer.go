@@ -38,7 +38,7 @@ func (w *tokenizerReader) read() (err error) {
 		w.settings.require([]requiredValue{{"separate_vocabs", "false"}, {"legacy_behaviour", "false"}})
 		w.Translation.setLanguages(w.Type, w.Tokenizer, w.settings.text("source_lang", ""), w.settings.text("target_lang", ""))
 	}
-	if w.Tokenizer != nil && w.Translation == nil {
+	if w.Tokenizer != nil && w.Translation == nil && w.Seq2Seq == nil {
 		w.Start = w.start()
 		if len(w.Start) > 0 {
 			w.Empty = w.Start[0]
@@ -146,7 +146,7 @@ func (w *tokenizerReader) words() (tokenizer.Tokenizer, error) {
 }
 
 // pieceFiles are the names of SentencePiece's models.
-var pieceFiles = []string{"sentencepiece.bpe.model", "tokenizer.model"}
+var pieceFiles = []string{"sentencepiece.bpe.model", "tokenizer.model", "spiece.model"}
 
 func (w *tokenizerReader) exists(name string) bool { return exists(w.fsys, w.in(name)) }
 

@@ -68,7 +68,7 @@ func (o *opened) readPack() error {
 	}
 	m := o.Model
 	m.Type, m.Spec, m.Start, m.Empty, m.End, m.Tokens = d.Type, d.Spec, d.Start, d.Empty, d.End, d.Tokens
-	m.Chat, m.Translation, m.Sentence, m.Ranking = d.Chat, d.Translation, d.Sentence, d.Ranking
+	m.Chat, m.Translation, m.Seq2Seq, m.Sentence, m.Ranking = d.Chat, d.Translation, d.Seq2Seq, d.Sentence, d.Ranking
 	if d.ChatTemplate != "" {
 		m.Chat = chat.Source{Name: d.ChatTemplate}
 	}
@@ -125,6 +125,9 @@ func (d *description) check() error {
 	}
 	if name := d.ChatTemplate; name != "" && name != chat.Llama3 && name != chat.ChatML {
 		return fmt.Errorf("chat_template %.40q is unknown", name)
+	}
+	if q := d.Seq2Seq; q != nil && (min(q.DecoderStart, q.End) < 0 || max(q.DecoderStart, q.End) >= s.Vocab) {
+		return fmt.Errorf("seq2seq: texts from token %d to %d of %d", q.DecoderStart, q.End, s.Vocab)
 	}
 	return d.Translation.check(s)
 }

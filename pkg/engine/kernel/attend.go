@@ -42,8 +42,9 @@ type Queries struct {
 	Sinks               []float32 // (Heads), or nil: one more score of each softmax, without a value
 	Slopes              []float32 // (Heads), or nil: causal scores decrease by Slopes for each token of distance (ALiBi)
 
-	// Biases, if set, are added to scores that are not causal: (Heads, 2*Seen-1), that of key
-	// j to token i at j-i+Seen-1.
+	// Biases, if set, are added to scores. If these are not causal: (Heads, 2*Seen-1), that of
+	// key j to token i at j-i+Seen-1. Else (Heads, n), n at least the keys that the last token
+	// sees: those of the keys that a token sees are the last ones of a row.
 	Biases [][]float32
 }
 
@@ -160,6 +161,15 @@ func (q *Queries) seesAll() bool {
 	return from == 0 && to == q.Seen
 }
 
+// biasesOf returns the biases of a token's scores, by key.
+func (q *Queries) biasesOf(head, token int) []float32 {
+	all := q.Biases[head]
+	if q.Causal {
+		return all[len(all)-q.Seen-token:]
+	}
+	return all[q.Seen-1-token:][:q.Seen]
+}
+
 // loadQueries loads n rows, beginning with row first.
 func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 	token, head, stride := first/q.Heads, first%q.Heads, valueStride(dim)
@@ -173,7 +183,7 @@ func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 			a.slopes[i] = q.Slopes[head]
 		}
 		if q.Biases != nil {
-			a.biases[i] = q.Biases[head][q.Seen-1-token:][:q.Seen]
+			a.biases[i] = q.biasesOf(head, token)
 		}
 		if a.first[i], a.seen[i] = q.keys(token); a.first[i] >= attendBlock { // otherwise the first block clears them
 			clear(a.sums[i*stride : (i+1)*stride])

@@ -73,6 +73,7 @@ func (w *worker) attendSpan(index int, sp span, head int) {
 	q := w.queries(l, l.qkv.rows, sp, head)
 	q.Seen, q.Causal = sp.start+1, true
 	q.Window, q.Chunk, q.Sinks, q.Slopes = l.Attention.Window, l.Attention.Chunk, l.headSinks(head), l.headSlopes(head)
+	q.Biases = w.headBiases(l, sp.start+sp.n, head, w.m.causalBiases)
 	w.m.kernels.Attend(w.attention, q, sp.cache.layers[index].head(head))
 }
 
@@ -85,23 +86,23 @@ func (w *worker) fullAttention(l *layer) {
 		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
 		w.storeKV(kv, 0, l, sp, head)
 		q := w.queries(l, l.qkv.rows, sp, head)
-		q.Seen, q.Window, q.Sinks, q.Biases = sp.seen, l.Attention.Window, l.headSinks(head), w.headBiases(l, sp.n, head)
+		q.Seen, q.Window, q.Sinks, q.Biases = sp.seen, l.Attention.Window, l.headSinks(head), w.headBiases(l, 2*sp.n-1, head, w.m.relativeBiases)
 		w.m.kernels.Attend(w.attention, q, kv)
 	})
 }
 
-// headBiases returns the relative biases of the queries of a head of keys in a text of n
-// tokens.
-func (w *worker) headBiases(l *layer, n, head int) [][]float32 {
+// headBiases returns n relative biases of each of the queries of a head of keys, which write
+// computes.
+func (w *worker) headBiases(l *layer, n, head int, write func(dst []float32, head int)) [][]float32 {
 	if w.m.RelativeBuckets == 0 {
 		return nil
 	}
-	group, each := l.Attention.Heads/l.Attention.KVHeads, 2*n-1
+	group, each := l.Attention.Heads/l.Attention.KVHeads, n
 	fit(&w.bias, group*each)
 	w.biases = w.biases[:0]
 	for i := range group {
 		row := w.bias[i*each : (i+1)*each]
-		w.m.relativeBiases(row, head*group+i)
+		write(row, head*group+i)
 		w.biases = append(w.biases, row)
 	}
 	return w.biases

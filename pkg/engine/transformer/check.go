@@ -108,14 +108,16 @@ func (s *Spec) checkTables() error {
 		return fmt.Errorf("token_types: %d is negative, or there is a decoder", s.TokenTypes)
 	case s.RelativeBuckets == 0 && s.RelativeDistance == 0:
 		return nil
-	case s.RelativeBuckets < 4 || s.RelativeBuckets%4 != 0 || len(s.Decoder) > 0:
-		return fmt.Errorf("relative_buckets: %d is not a positive multiple of 4, or there is a decoder", s.RelativeBuckets)
-	case s.RelativeDistance <= s.RelativeBuckets/4:
-		return fmt.Errorf("relative_distance: %d is not greater than %d, a quarter of the buckets", s.RelativeDistance, s.RelativeBuckets/4)
+	case s.RelativeBuckets < 4 || s.RelativeBuckets%4 != 0 || len(s.Encoder) == 0:
+		return fmt.Errorf("relative_buckets: %d is not a positive multiple of 4, or there is no encoder", s.RelativeBuckets)
+	case s.RelativeDistance <= s.RelativeBuckets/2:
+		return fmt.Errorf("relative_distance: %d is not greater than %d, half of the buckets", s.RelativeDistance, s.RelativeBuckets/2)
 	}
-	for i, kind := range s.Encoder {
-		if first := s.Encoder[0]; s.Kinds[kind].Attention.Heads != s.Kinds[first].Attention.Heads {
-			return fmt.Errorf("encoder[%d]: %d heads share the relative biases of %d", i, s.Kinds[kind].Attention.Heads, s.Kinds[first].Attention.Heads)
+	for name, stack := range map[string][]int{"encoder": s.Encoder, "decoder": s.Decoder} {
+		for i, kind := range stack {
+			if first := stack[0]; s.Kinds[kind].Attention.Heads != s.Kinds[first].Attention.Heads {
+				return fmt.Errorf("%s[%d]: %d heads share the relative biases of %d", name, i, s.Kinds[kind].Attention.Heads, s.Kinds[first].Attention.Heads)
+			}
 		}
 	}
 	return nil

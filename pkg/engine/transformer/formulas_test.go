@@ -191,7 +191,7 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 		if a.Sinks {
 			sinks = m.vector(at + "sinks")
 		}
-		out = append(out, m.linear(at+"out", attention(a, q[p], k, v, sees, sinks)))
+		out = append(out, m.linear(at+"out", attention(a, q[p], k, v, sees, sinks, m.bias(p, causal))))
 	}
 	return out
 }
@@ -276,14 +276,38 @@ func (m formulas) crossAttention(at string, a *transformer.Attention, x, memory 
 		k, v = append(k, kv[:len(kv)/2]), append(v, kv[len(kv)/2:])
 	}
 	for p := range x {
-		heads := attention(a, m.linear(at+"cross_q", x[p]), k, v, func(int) bool { return true }, nil)
+		heads := attention(a, m.linear(at+"cross_q", x[p]), k, v, func(int) bool { return true }, nil, nil)
 		out = append(out, m.linear(at+"cross_out", heads))
 	}
 	return out
 }
 
+// bias returns the biases of a token's scores by distance; nil: there are none.
+func (m formulas) bias(p int, causal bool) func(j, head int) float64 {
+	n, name, after := m.Spec.RelativeBuckets, "causal_relative", 0
+	switch {
+	case n == 0:
+		return nil
+	case !causal:
+		n, name, after = n/2, "relative", n/2
+	}
+	return func(j, head int) float64 {
+		bucket, distance := 0, p-j
+		if distance < 0 {
+			bucket, distance = after, -distance
+		}
+		if exact := n / 2; distance < exact {
+			bucket += distance
+		} else {
+			share := float32(math.Log(float64(float32(distance)/float32(exact)))) / float32(math.Log(float64(m.Spec.RelativeDistance)/float64(exact)))
+			bucket += min(n-1, exact+int(share*float32(n-exact)))
+		}
+		return m.row(name, bucket)[head]
+	}
+}
+
 // attention computes the attention of one token, head by head.
-func attention(a *transformer.Attention, q []float64, keys, values rows, sees func(int) bool, sinks []float64) []float64 {
+func attention(a *transformer.Attention, q []float64, keys, values rows, sees func(int) bool, sinks []float64, bias func(j, head int) float64) []float64 {
 	scale := 1 / math.Sqrt(float64(a.HeadDim))
 	if a.Scale != 0 {
 		scale = float64(a.Scale)
@@ -303,6 +327,9 @@ func attention(a *transformer.Attention, q []float64, keys, values rows, sees fu
 			}
 			if c := float64(a.Clamp); c != 0 {
 				score = min(max(score, -c), c)
+			}
+			if bias != nil {
+				score += bias(j, h)
 			}
 			if scores[j] = score; sees(j) {
 				top = max(top, score)

@@ -60,6 +60,7 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 	}
 	if spec.RelativeBuckets > 0 {
 		m.buckets = relativeBuckets(spec.RelativeBuckets/2, spec.RelativeDistance)
+		m.causalBuckets = relativeBuckets(spec.RelativeBuckets, spec.RelativeDistance)
 	}
 	if spec.Norm == PlainLayerNorm {
 		m.ones = slices.Repeat([]float32{1}, m.widest())

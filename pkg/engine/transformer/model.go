@@ -28,8 +28,11 @@ type Model struct {
 	divisors    []float64 // (Width/2), of Position SinusoidalFirst
 	tokenTypes  []float32 // (TokenTypes, Width), row-major
 	relative    []float32 // (RelativeBuckets, Heads), row-major
-	buckets     []int     // by distance, of RelativeBuckets
+	buckets     []int     // by distance, of RelativeBuckets on one side
 	head        linear    // (Vocab, Width or EmbedWidth)
+
+	causalRelative []float32 // (RelativeBuckets, Heads), row-major, of the decoder
+	causalBuckets  []int     // by distance
 
 	decoder, encoder         []layer
 	decoderNorm, encoderNorm norm

@@ -100,6 +100,10 @@ func (l *partList) tables(w *Weights, m *Model) {
 		heads := s.Kinds[s.Encoder[0]].Attention.Heads
 		l.add(part{name: "relative", usage: plain, rows: s.RelativeBuckets, cols: heads, from: &w.Relative.Weight, values: &m.relative})
 	}
+	if s.RelativeBuckets > 0 && len(s.Decoder) > 0 {
+		heads := s.Kinds[s.Decoder[0]].Attention.Heads
+		l.add(part{name: "causal_relative", usage: plain, rows: s.RelativeBuckets, cols: heads, from: &w.CausalRelative.Weight, values: &m.causalRelative})
+	}
 }
 
 func (l *partList) add(p part) {

@@ -54,6 +54,15 @@ func (m *Model) relativeBiases(dst []float32, head int) {
 	}
 }
 
+// causalBiases writes the biases of a head of the decoder's queries to dst, that of the distance d
+// to dst[len(dst)-1-d].
+func (m *Model) causalBiases(dst []float32, head int) {
+	heads := len(m.causalRelative) / m.RelativeBuckets
+	for d := range dst {
+		dst[len(dst)-1-d] = m.causalRelative[m.causalBuckets[min(d, len(m.causalBuckets)-1)]*heads+head]
+	}
+}
+
 // addPosition adds the embedding of a position to x (Width).
 func (m *Model) addPosition(x []float32, pos int) {
 	switch m.Position {

@@ -36,8 +36,9 @@ type Spec struct {
 
 	// RelativeBuckets is the number of biases that each head of an encoder adds to scores, by
 	// the distance of the key from the query: half of them for keys after the query. Distances
-	// from RelativeDistance on share the last (Raffel et al. 2020, sec. 2.1; MPNet). Encoders
-	// without a decoder only.
+	// from RelativeDistance on share the last (Raffel et al. 2020, sec. 2.1; MPNet). A decoder
+	// below the encoder has as many for its own tokens, all for keys before the query, and none
+	// for the encoder's (T5). Not for decoders alone.
 	RelativeBuckets  int `json:"relative_buckets,omitempty"`
 	RelativeDistance int `json:"relative_distance,omitempty"`
 

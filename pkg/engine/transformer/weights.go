@@ -8,14 +8,15 @@ import (
 // Weights describe where [New] reads the parameters of a model. Nothing is read earlier.
 // A zero Linear, Vector or Norm means that the model does not have it.
 type Weights struct {
-	Embed      Linear // (Vocab, Width), or (Vocab, EmbedWidth)
-	ProjectIn  Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
-	EmbedNorm  Norm   // of a Spec with EmbedNorm
-	Positions  Linear // (Context, Width), of Position Learned
-	TokenTypes Linear // (TokenTypes, Width), of a Spec with TokenTypes
-	Relative   Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets
-	ProjectOut Linear // (EmbedWidth, Width), of a Spec with EmbedWidth
-	Head       Linear // as Embed, with or without bias; zero: Embed is the head too. Of decoders and of MaskedHead
+	Embed          Linear // (Vocab, Width), or (Vocab, EmbedWidth)
+	ProjectIn      Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
+	EmbedNorm      Norm   // of a Spec with EmbedNorm
+	Positions      Linear // (Context, Width), of Position Learned
+	TokenTypes     Linear // (TokenTypes, Width), of a Spec with TokenTypes
+	Relative       Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets
+	CausalRelative Linear // the same, of its decoder
+	ProjectOut     Linear // (EmbedWidth, Width), of a Spec with EmbedWidth
+	Head           Linear // as Embed, with or without bias; zero: Embed is the head too. Of decoders and of MaskedHead
 
 	Decoder, Encoder         []Layer
 	DecoderNorm, EncoderNorm Norm // after the last layer, unless NoLastNorm
@@ -260,7 +261,7 @@ func (w *Weights) CacheBytes(spec *Spec, capacity int) int64 {
 
 // Elements returns the number of values of all weights.
 func (w *Weights) Elements() (n int64) {
-	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.TokenTypes, w.Relative, w.ProjectOut, w.Head} {
+	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head} {
 		n += l.elements()
 	}
 	n += w.EmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()

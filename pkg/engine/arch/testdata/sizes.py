@@ -7,7 +7,7 @@ import re
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM
 
 
 def sized(kind, layers, width, heads, ffn, vocab, context, keys=None, tied=False, **rest):
@@ -129,6 +129,23 @@ ENCODERS = {
     "EmbeddingGemma-300M": sized("gemma3_text", 24, 768, 3, 1152, 262144, 2048, 1, True, use_bidirectional_attention=True, sliding_window=512, **GEMMA3),
 }
 
+
+
+def answering(kind, layers, width, heads, ffn, vocab, **rest):
+    return {
+        "model_type": kind, "num_layers": layers, "num_decoder_layers": layers, "d_model": width, "num_heads": heads, "d_kv": 64, "d_ff": ffn, "vocab_size": vocab,
+        "is_encoder_decoder": True, "eos_token_id": 1, "pad_token_id": 0, "decoder_start_token_id": 0,
+    } | rest
+
+
+GATED = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
+SEQ2SEQ = {
+    "T5-Small": answering("t5", 6, 512, 8, 2048, 32128),
+    "Flan-T5-Base": answering("t5", 12, 768, 12, 2048, 32128, **GATED),
+    "Flan-T5-Large": answering("t5", 24, 1024, 16, 2816, 32128, **GATED),
+    "mT5-Small": answering("mt5", 8, 512, 6, 1024, 250112, **GATED),
+}
+
 REFUSED = {
     "Qwen3-Next-80B-A3B": {"model_type": "qwen3_next"},
     "Qwen3.5-0.8B": {"model_type": "qwen3_5"},
@@ -140,7 +157,7 @@ REFUSED = {
     "RWKV-4-169M": {"model_type": "rwkv"},
     "Apertus-8B": {"model_type": "apertus"},
     "Hunyuan-0.5B": {"model_type": "hunyuan_v1_dense"},
-    "Flan-T5-Base": {"model_type": "t5"},
+    "BART-Base": {"model_type": "bart"},
     "DeBERTa-v3-Base": {"model_type": "deberta-v2"},
     "ELECTRA-Base": {"model_type": "electra"},
 }
@@ -151,10 +168,14 @@ def tensors(config):
     config = dict(config)
     if config["model_type"] == "minicpm":  # is not in transformers; its tensors have Llama's names
         config["model_type"] = "llama"
-    kind, encoder = config["model_type"], config in ENCODERS.values()
+    kind, auto = config["model_type"], AutoModelForCausalLM
+    if config in ENCODERS.values():
+        auto = AutoModel
+    elif config in SEQ2SEQ.values():
+        auto = AutoModelForSeq2SeqLM
     with torch.device("meta"):
         described = AutoConfig.for_model(config.pop("model_type"), **config)
-        model = (AutoModel if encoder else AutoModelForCausalLM).from_config(described)
+        model = auto.from_config(described)
     found = {}
     corrections = [(name, b) for name, b in model.named_buffers() if name.endswith(".expert_bias")]
     for name, p in [*model.named_parameters(), *corrections]:
@@ -163,16 +184,18 @@ def tensors(config):
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
         if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid")):  # whose layers differ
-            name = re.sub(r"\.[0-9]+\.", ".*.", name)
+            name = re.sub(r"\.[0-9]+\.", ".*.", name, count=1 if auto is AutoModelForSeq2SeqLM else 0)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name
         found[name] = (count + 1, shape)
+    if auto is AutoModelForSeq2SeqLM and not config.get("tie_word_embeddings", True):  # transformers ties it until it reads a file
+        found["lm_head.weight"] = (1, [config["vocab_size"], config["d_model"]])
     return found
 
 
 def sizes():
     transformers.utils.logging.set_verbosity_error()
-    rows = [{"name": n, "config": c, "tensors": tensors(c)} for n, c in (SUPPORTED | ENCODERS).items()]
+    rows = [{"name": n, "config": c, "tensors": tensors(c)} for n, c in (SUPPORTED | ENCODERS | SEQ2SEQ).items()]
     rows += [{"name": n, "config": c} for n, c in REFUSED.items()]
     text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
     (pathlib.Path(__file__).parent / "sizes.json").write_text(text)

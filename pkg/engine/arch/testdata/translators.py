@@ -44,8 +44,9 @@ class Marian:
 def forward(model, source, target, mask=None):
     """Logits (B, T, V), the encoder's output, and both stacks' states."""
     source, target = (torch.as_tensor(np.atleast_2d(x)) for x in (source, target))
-    base = model.model
-    with torch.no_grad(), Catch(base.encoder.layers) as encoder, Catch(base.decoder.layers) as decoder:
+    base = getattr(model, "model", model)
+    stacks = [getattr(stack, "layers", None) or stack.block for stack in (base.encoder, base.decoder)]
+    with torch.no_grad(), Catch(stacks[0]) as encoder, Catch(stacks[1]) as decoder:
         out = model(source, attention_mask=mask, decoder_input_ids=target, use_cache=False)
     return out.logits, out.encoder_last_hidden_state, encoder, decoder
 

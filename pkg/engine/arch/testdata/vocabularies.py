@@ -86,6 +86,31 @@ def expect_pieces(count, before):
     return [t | {"ids": [before, *t["plain"]]} for t in out]
 
 
+def unigrams(count):
+    """sentencepiece's Unigram model as T5 has it: the padding, the end, the unknown, letters, and likelier pairs."""
+    special = [("<pad>", 0.0, "CONTROL"), ("</s>", 0.0, "CONTROL"), ("<unk>", 0.0, "UNKNOWN")]
+    letters = [("▁", -5.0, "NORMAL"), *((c, -6.0 - i / 8, "NORMAL") for i, c in enumerate(LETTERS) if c.islower() or c in ".,")]
+    joined = [p.replace(" ", "").replace("Ġ", "▁") for p in PAIRS[:count - len(special) - len(letters)]]
+    out = special + letters + [(p, -3.0 - i / 4, "NORMAL") for i, p in enumerate(joined)]
+    assert len(out) == count == len({p for p, _, _ in out}), len(out)
+    return out
+
+
+def save_unigrams(path, count, texts):
+    """A model of sentencepiece, and what it makes of texts with the end behind each."""
+    proto = sentencepiece_model_pb2.ModelProto()
+    kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
+    for piece, score, kind in unigrams(count):
+        proto.pieces.add(piece=piece, score=score, type=getattr(kinds, kind))
+    proto.trainer_spec.model_type = sentencepiece_model_pb2.TrainerSpec.UNIGRAM
+    for name, value in {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}.items():
+        setattr(proto.trainer_spec, name, value)
+    proto.normalizer_spec.name = "identity"
+    path.write_bytes(proto.SerializeToString())
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return [{"text": t, "ids": processor.encode(t) + [1], "plain": processor.encode(t)} for t in texts]
+
+
 def save_m2m(path, count):
     """vocab.json of count entries and sentencepiece.bpe.model; what M2M100Tokenizer makes
     of them. The words of the training text are few, so that their pieces are."""

@@ -17,7 +17,21 @@ func Random(seed uint64) *Model {
 		g.mixer(spec, &spec.Kinds[i])
 	}
 	dropUnused(spec)
+	if len(spec.Encoder) > 0 && g.one(2) {
+		g.relate(spec)
+	}
 	return New(spec, seed)
+}
+
+// relate gives heads biases by distance, and all layers of a stack the same heads, which share them.
+func (g *generator) relate(s *transformer.Spec) {
+	s.RelativeBuckets, s.RelativeDistance = pick(g, 8, 32), pick(g, 20, 128)
+	for _, stack := range [][]int{s.Encoder, s.Decoder} {
+		first := &s.Kinds[stack[0]].Attention
+		for _, kind := range stack {
+			s.Kinds[kind].Attention.Heads, s.Kinds[kind].Attention.KVHeads = first.Heads, first.KVHeads
+		}
+	}
 }
 
 // experts gives some layers experts, and some gated blocks bounds.

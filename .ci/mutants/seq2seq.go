@@ -1,0 +1,28 @@
+package main
+
+// seq2seq: what T5 does otherwise than the translators, and its engine than that of a decoder.
+func seq2seq() []mutant {
+	const goldens, greedy, score, limits = "^TestGoldens$", "^TestSeq2SeqGreedy$", "^TestSeq2SeqScore$", "^TestSeq2SeqLimits$"
+	return []mutant{
+		{"T5: a decoder's buckets are all behind the query", transformer, "prepare", "relativeBuckets(spec.RelativeBuckets, spec.RelativeDistance)", "relativeBuckets(spec.RelativeBuckets/2, spec.RelativeDistance)", arch, goldens},
+		{"T5: the nearest key has the last bias", transformer, "Model.causalBiases", "dst[len(dst)-1-d]", "dst[d]", arch, goldens},
+		{"T5: the biases of chunks of keys are those of their distances", kernel, "Queries.biasesOf", "len(all)-q.Seen-token", "len(all)-q.Seen", kernel, "^TestAttendCausalBiases$"},
+		{"T5: each head of the decoder has its own", transformer, "Model.causalBiases", "m.causalBuckets[min(d, len(m.causalBuckets)-1)]*heads+head", "m.causalBuckets[min(d, len(m.causalBuckets)-1)]*heads+0*head", arch, goldens},
+		{"T5: scores have no factor", arch, "t5", "transformer.Attention{Scale: 1}", "transformer.Attention{}", arch, goldens},
+		{"T5: the head of the first is scaled", arch, "t5", "float32(1 / math.Sqrt(float64(s.Width)))", "float32(1 / math.Sqrt(1))", arch, goldens},
+		{"T5: that of T5 1.1 is not", arch, "t5", `c.flag("scale_decoder_outputs", c.flag("tie_word_embeddings", true))`, "true", arch, goldens},
+		{"T5: mT5 never scales", arch, "mt5", `f.title, f.adjust = "mT5", adjustT5`, `f.title = "mT5"`, arch, goldens},
+		{"T5: a file with a head uses it", arch, "t5", `!src.has("lm_head.weight")`, "true", arch, goldens},
+		{"T5: gates have an activation", arch, "adjustT5", "activation = transformer.SiLU", "activation = transformer.GELU", arch, goldens},
+		{"T5: heads are as wide as the file says", arch, "adjustT5", `c.integer("d_kv head_dim", 64, 1, maxWidth)`, `c.integer("head_dim", 64, 1, maxWidth)`, arch, goldens},
+		{"answers: the decoder begins with its own token", engine, "Engine.asSource", "[]int{e.seq2seq.DecoderStart}", "[]int{e.seq2seq.End}", engine, greedy},
+		{"answers: the source ends", engine, "Engine.asSource", "slices.Concat(p.ids, []int{e.seq2seq.End})", "p.ids", engine, greedy},
+		{"answers: each row reads its own source", engine, "generation.step", "Memory: r.memory", "Memory: g.prompts[0].memory", engine, greedy},
+		{"answers: nor do requests", engine, "New", "cfg.PrefixMemory = -1", "", engine, "^TestSeq2SeqKeepsNothing$"},
+		{"answers: a source has the context with its end", engine, "Engine.asSource", "len(p.ids) + 1", "len(p.ids)", engine, limits},
+		{"answers: a prompt is not described", engine, "Engine.asSource", "s.score", "false", engine, limits},
+		{"answers: what is scored answers the context", engine, "Engine.scoredAnswer", "slices.Concat(source, []int{e.seq2seq.End})", "source", engine, score},
+		{"answers: a source has memory", engine, "generation.need", "m.MemoryBytes(n)", "0", engine, "^TestSeq2SeqMemory$"},
+		{"answers: vectors are the encoder's", engine, "Engine.Embed", "len(e.model.Encoder), runEncoder", "len(e.model.Decoder), e.runDecoder", engine, "^TestSeq2SeqEmbeds$"},
+	}
+}

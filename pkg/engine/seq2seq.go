@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
+)
+
+// An encoder-decoder answers a prompt, which the encoder reads whole, with the decoder's text. All
+// else is as with a decoder: rows, sampling, constraints and drafts see the decoder's tokens.
+
+// asSource returns a prompt whose tokens are the encoder's. It has a context of its own: an answer
+// takes no room from it.
+func (e *Engine) asSource(p *prompt, s *settings) (*prompt, error) {
+	if s.score {
+		return nil, llm.Errorf(llm.Unsupported, "this model reads prompts as a whole: their tokens have no log-probabilities")
+	}
+	most := e.context - 1 // with the end
+	if s.truncate != nil {
+		if keep := *s.truncate; keep > 0 {
+			most = min(most, keep)
+		}
+		p.cut(most)
+	}
+	if n := len(p.ids) + 1; n > e.context {
+		return nil, llm.TooManyTokens("the prompt has", n, e.context)
+	}
+	if s.echo {
+		p.text = tokenizer.Decode(e.tokenizer, p.ids)
+	}
+	p.source = slices.Concat(p.ids, []int{e.seq2seq.End})
+	p.ids, p.lead, p.input = []int{e.seq2seq.DecoderStart}, 1, len(p.source)
+	return p, nil
+}
+
+// encodeSources runs the encoder over the prompts, one after another.
+func (g *generation) encodeSources(ctx context.Context) error {
+	for _, p := range g.prompts {
+		if p.source == nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		err := g.member.encode(ctx, func(pass *transformer.Pass) error {
+			memories, err := pass.Encode([][]int{p.source})
+			if err == nil {
+				p.memory = memories[0]
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// runEncoder computes the layers of the encoder.
+func runEncoder(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) error {
+	return l.capture(ctx, m, texts, func(p *transformer.Pass) error {
+		_, err := p.Encode(texts)
+		return err
+	})
+}
+
+// scoredAnswer returns a prompt whose answer is described: a continuation, which the decoder gets
+// as it is.
+func (e *Engine) scoredAnswer(ctx context.Context, source []int, continuation string) ([]*prompt, error) {
+	to := tokenizer.Collector{Max: e.context}
+	if err := to.Add(ctx, e.tokenizer, continuation, false); err != nil {
+		return nil, e.tooLong("the continuation has", err)
+	}
+	p := &prompt{source: slices.Concat(source, []int{e.seq2seq.End}), ids: slices.Concat([]int{e.seq2seq.DecoderStart}, to.IDs()), lead: 1}
+	p.input = len(p.source) + len(p.ids)
+	switch n, m := len(p.source), len(p.ids); {
+	case n > e.context:
+		return nil, llm.TooManyTokens("the context has", n, e.context)
+	case m > e.context:
+		return nil, llm.TooManyTokens("the continuation has", m, e.context)
+	case m == 1:
+		return nil, invalid("continuation", "has no token")
+	}
+	return []*prompt{p}, nil
+}

@@ -1,0 +1,157 @@
+package engine
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/llm"
+)
+
+// seq2seq returns the engine of a golden encoder-decoder whose tokens are numbers, and what the
+// original implementation answers to sources.
+func seq2seq(t *testing.T, name string, cfg Config) (*Engine, []sourceAnswer) {
+	t.Helper()
+	raw, err := os.ReadFile("arch/testdata/" + name + "/golden.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var golden struct {
+		Answers []sourceAnswer `json:"greedy_sources"`
+	}
+	if err := json.Unmarshal(raw, &golden); err != nil || len(golden.Answers) == 0 {
+		t.Fatalf("%d answers, %v", len(golden.Answers), err)
+	}
+	m, err := arch.Open(os.DirFS("arch/testdata"), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Tokenizer = numbers{m.Tokens}
+	e, err := New(m, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, golden.Answers
+}
+
+type sourceAnswer struct{ Source, Tokens []int }
+
+// greedyAnswers asks for greedy completions of tokens.
+func greedyAnswers(sources ...[]int) *llm.Request {
+	req := &llm.Request{Params: llm.Params{MaxTokens: new(12), Temperature: new(0.0)}}
+	for _, ids := range sources {
+		req.Prompts = append(req.Prompts, llm.Prompt{Parts: []llm.Part{{Tokens: ids[:len(ids)-1]}}}) // the engine adds the end
+	}
+	return req
+}
+
+// Encoder-decoders answer as the original implementation, alone and together, with drafts and
+// without.
+func TestSeq2SeqGreedy(t *testing.T) {
+	for _, name := range []string{"t5", "t5-gated", "mt5", "mt5-gelu"} {
+		e, golden := seq2seq(t, name, Config{})
+		e.drafting = draftAlways
+		var sources [][]int
+		var want []string
+		for _, g := range golden {
+			sources, want = append(sources, g.Source), append(want, spell(slices.DeleteFunc(slices.Clone(g.Tokens), func(id int) bool { return id == 1 })))
+		}
+		rows, usage := collect(t, e, greedyAnswers(sources...))
+		for i, row := range rows {
+			if got := strings.TrimSpace(row.Text); got != strings.TrimSpace(want[i]) {
+				t.Errorf("%s, together: %q, want %q", name, got, want[i])
+			}
+			if ended := slices.Contains(golden[i].Tokens, 1); ended != (row.Finish == llm.FinishEOS) {
+				t.Errorf("%s: the answer ends by %s", name, row.Finish)
+			}
+			alone, _ := collect(t, e, greedyAnswers(sources[i]))
+			if alone[0].Text != row.Text {
+				t.Errorf("%s: %q alone, %q together", name, alone[0].Text, row.Text)
+			}
+		}
+		if n := len(slices.Concat(sources...)); usage.Input != n {
+			t.Errorf("%s: %d tokens of prompts, want %d", name, usage.Input, n)
+		}
+	}
+}
+
+// The score of an answer is the sum of the log-probabilities that the same text has when it is
+// written.
+func TestSeq2SeqScore(t *testing.T) {
+	e, golden := seq2seq(t, "t5", Config{})
+	req := greedyAnswers(golden[0].Source)
+	req.Params.Logprobs = new(1)
+	rows, _ := collect(t, e, req)
+	sum, text := 0.0, ""
+	for _, tok := range rows[0].Tokens {
+		sum, text = sum+tok.Logprob, text+tok.Text
+	}
+	score, _, err := e.Score(t.Context(), &llm.ScoreRequest{Prompt: req.Prompts[0], Continuation: text})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if math.Abs(score.Logprob-sum) > 1e-4 || !score.Greedy || sum >= 0 {
+		t.Errorf("scored %v, written with %v", score, sum)
+	}
+}
+
+// failure returns the error of a request.
+func failure(t *testing.T, e *Engine, req *llm.Request) error {
+	t.Helper()
+	_, _, err := llm.Collect(e.Generate(t.Context(), req), req.Rows())
+	return err
+}
+
+// Answers are not kept: they depend on their sources, and every one begins with the same token.
+func TestSeq2SeqKeepsNothing(t *testing.T) {
+	if e, _ := seq2seq(t, "t5", Config{}); e.prefixes != nil {
+		t.Error("computed answers are kept")
+	}
+}
+
+// The memory of a request contains what its sources are encoded to.
+func TestSeq2SeqMemory(t *testing.T) {
+	e, _ := seq2seq(t, "t5", Config{})
+	e.memory = 4 << 20
+	req := greedyAnswers(slices.Repeat([]int{5}, 2000))
+	if err := failure(t, e, req); err != nil {
+		t.Fatal(err)
+	}
+	e.memory = e.model.MemoryBytes(2000) + tokenBytes*2000
+	if err := failure(t, e, req); err == nil || !strings.Contains(err.Error(), "of memory and may use") {
+		t.Errorf("%v", err)
+	}
+}
+
+// A source and an answer have a context each; a prompt's own tokens are not described.
+func TestSeq2SeqLimits(t *testing.T) {
+	e, golden := seq2seq(t, "t5", Config{Context: 20})
+	long := slices.Repeat([]int{5}, 20)
+	if err := failure(t, e, greedyAnswers(append(long, 1))); err == nil || !strings.Contains(err.Error(), "21 tokens") {
+		t.Errorf("%v", err)
+	}
+	req := greedyAnswers(long) // with the end 20
+	req.Params.MaxTokens = new(100)
+	rows, _ := collect(t, e, req)
+	if f := rows[0].Finish; f != llm.FinishContext && f != llm.FinishEOS {
+		t.Errorf("the answer ends by %s", f)
+	}
+	req = greedyAnswers(golden[0].Source)
+	req.Params.Echo, req.Params.Logprobs = new(true), new(1)
+	if err := failure(t, e, req); err == nil || !strings.Contains(err.Error(), "have no log-probabilities") {
+		t.Errorf("%v", err)
+	}
+}
+
+// Its vectors are the encoder's.
+func TestSeq2SeqEmbeds(t *testing.T) {
+	e, _ := seq2seq(t, "t5", Config{})
+	got, usage, err := e.Embed(t.Context(), &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("3 4 5")}, Layers: []int{0, -1}})
+	if err != nil || len(got[0].Layers) != 2 || len(got[0].Layers[1].Vectors) != 4 || usage.Input != 4 || got[0].Layers[1].Index != len(e.model.Encoder) {
+		t.Errorf("%+v %+v %v", got, usage, err)
+	}
+}
