@@ -135,11 +135,11 @@ func TestHostileMixers(t *testing.T) {
 		{"t5", members{"feed_forward_proj": "gated-gelu"}, `tensor "encoder.block.0.layer.1.DenseReluDense.wi_1.weight": missing`},
 		{"t5", members{"is_encoder_decoder": false}, "is_encoder_decoder: false is not supported"},
 		{"t5", members{"relative_attention_num_buckets": 6}, "relative_buckets: 6 is not a positive multiple of 4"},
-		{"t5", members{"relative_attention_num_buckets": 12}, `relative_attention_bias.weight": shape [8 2], but the configuration has [12 2]`},
-		{"t5", members{"relative_attention_max_distance": 4}, "relative_distance: 4 is not greater than 4, half of the buckets"},
+		{"t5", members{"relative_attention_num_buckets": 12}, `relative_attention_bias.weight": shape [32 2], but the configuration has [12 2]`},
+		{"t5", members{"relative_attention_max_distance": 16}, "relative_distance: 16 is not greater than 16, half of the buckets"},
 		{"t5", members{"d_kv": 1 << 40}, "d_kv: 1099511627776 is not in"},
-		{"t5", members{"num_heads": 3}, `relative_attention_bias.weight": shape [8 2], but the configuration has [8 3]`},
-		{"t5", members{"num_decoder_layers": 4}, `tensor "decoder.block.3.layer.0.`},
+		{"t5", members{"num_heads": 3}, `relative_attention_bias.weight": shape [32 2], but the configuration has [32 3]`},
+		{"t5", members{"num_decoder_layers": 4}, `tensor "decoder.block.2.layer.0.`},
 		{"t5", members{"decoder_start_token_id": 60}, "decoder_start_token_id: token 60 is not below vocab_size, 60"},
 	} {
 		c.check(t)

@@ -61,6 +61,9 @@ func (o *opened) readGGUF() error {
 	if err != nil {
 		return named(err)
 	}
+	if o.Seq2Seq, err = ggufSeq2Seq(c, s); err != nil {
+		return named(err)
+	}
 	src := newSource(o.file, "")
 	l.tied = !src.has("output.weight")
 	if t.family.detect != nil {

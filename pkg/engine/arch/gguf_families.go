@@ -22,6 +22,7 @@ var ggufTypes = map[string]struct {
 	"qwen2moe": {"qwen2_moe", &ggufQwen2MoE}, "qwen3moe": {"qwen3_moe", &ggufQwen3MoE}, "olmoe": {"olmoe", &ggufOLMoE}, "granitemoe": {"granitemoe", &ggufGraniteMoE}, "gpt-oss": {"gpt_oss", &ggufGPTOSS},
 	"ernie4_5": {"ernie4_5", &ggufERNIE}, "seed_oss": {"seed_oss", &ggufSeedOSS}, "minicpm": {"minicpm", &ggufMiniCPM},
 	"granitehybrid": {"granitemoehybrid", &ggufGraniteHybrid}, "lfm2": {"lfm2", &ggufLFM2}, "lfm2moe": {"lfm2_moe", &ggufLFM2MoE},
+	"t5": {"t5", &ggufT5},
 }
 
 // Common parts of all architectures; names of keys are without the architecture's prefix.

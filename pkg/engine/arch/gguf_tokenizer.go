@@ -106,6 +106,11 @@ func (o *opened) readGGUFTokens() error {
 		}
 	}
 	switch {
+	case o.Seq2Seq != nil:
+		o.Start, o.Seq2Seq.End = nil, firstOf(o.End, 1)
+		if o.Seq2Seq.End >= o.Spec.Vocab {
+			return fmt.Errorf("tokenizer.ggml.eos_token_id: missing, in a vocabulary of %d", o.Spec.Vocab)
+		}
 	case len(o.Start) > 0:
 		o.Empty = o.Start[0]
 	case g.BOS != nil:

@@ -40,7 +40,7 @@ var t5 = family{
 	adjust: func(c *config, s *transformer.Spec, l *layout) {
 		adjustT5(c, s, l)
 		if c.flag("scale_decoder_outputs", c.flag("tie_word_embeddings", true)) {
-			s.LogitScale = float32(1 / math.Sqrt(float64(s.Width)))
+			s.LogitScale = t5Scale(s.Width)
 		}
 	},
 	detect: func(src *source, _ *transformer.Spec, l *layout) {
@@ -53,10 +53,7 @@ var t5 = family{
 const minT5Context = 2048
 
 func adjustT5(c *config, s *transformer.Spec, l *layout) {
-	s.Context = max(s.Context, minT5Context)
-	s.RelativeBuckets = c.integer("relative_attention_num_buckets", 32, 4, maxHeads)
-	s.RelativeDistance = c.integer("relative_attention_max_distance", 128, 1, maxContext)
-	dim := c.integer("d_kv head_dim", 64, 1, maxWidth)
+	setT5(c, s)
 	gated, activation := true, transformer.GELU
 	switch kind := c.text("feed_forward_proj", "relu"); kind {
 	case "relu":
@@ -68,8 +65,8 @@ func adjustT5(c *config, s *transformer.Spec, l *layout) {
 		c.reject("feed_forward_proj", "%.40q is not supported, only relu, gated-gelu and gated-silu", kind)
 	}
 	for i := range s.Kinds {
-		k := &s.Kinds[i]
-		k.Attention.HeadDim, k.FeedForward.Gated, k.FeedForward.Activation = dim, gated, activation
+		k := &s.Kinds[i].FeedForward
+		k.Gated, k.Activation = gated, activation
 	}
 	for _, n := range []*layers{&l.encoder, &l.decoder} {
 		if !gated {
@@ -78,6 +75,20 @@ func adjustT5(c *config, s *transformer.Spec, l *layout) {
 		}
 	}
 }
+
+// setT5 reads what is alike in a directory and in a GGUF file, which has no greatest distance.
+func setT5(c *config, s *transformer.Spec) {
+	s.Context = max(s.Context, minT5Context)
+	s.RelativeBuckets = c.integer("relative_attention_num_buckets attention.relative_buckets_count", 32, 4, maxHeads)
+	s.RelativeDistance = c.integer("relative_attention_max_distance", 128, 1, maxContext)
+	dim := c.integer("d_kv head_dim attention.key_length", 64, 1, maxWidth)
+	for i := range s.Kinds {
+		s.Kinds[i].Attention.HeadDim = dim
+	}
+}
+
+// t5Scale is the factor of what the first T5's head reads.
+func t5Scale(width int) float32 { return float32(1 / math.Sqrt(float64(width))) }
 
 // mt5 is Xue et al. 2021 (mT5), whose head scales nothing, tied or not.
 var mt5 = func() family {

@@ -141,6 +141,9 @@ def add_keys(writer, config):
     if config.model_type == "llama":
         add_llama_keys(writer, config)
         return
+    if config.is_encoder_decoder:
+        add_t5_keys(writer, config)
+        return
     if config.model_type == "gpt2":
         writer.add_feed_forward_length(config.n_inner or 4 * config.n_embd)
         writer.add_layer_norm_eps(config.layer_norm_epsilon)
@@ -165,6 +168,35 @@ def add_llama_keys(writer, config):
     if rope["rope_type"] == "linear":
         writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)
         writer.add_rope_scaling_factor(rope["factor"])
+
+
+def add_t5_keys(writer, config):
+    writer.add_decoder_block_count(config.num_decoder_layers)
+    writer.add_feed_forward_length(config.d_ff)
+    writer.add_key_length(config.d_kv)
+    writer.add_value_length(config.d_kv)
+    writer.add_layer_norm_eps(config.layer_norm_epsilon)
+    writer.add_layer_norm_rms_eps(config.layer_norm_epsilon)
+    writer.add_relative_attn_buckets_count(config.relative_attention_num_buckets)
+    writer.add_decoder_start_token_id(config.decoder_start_token_id)
+
+
+def add_unigrams(writer, unigrams, rows):
+    """T5's tokenizer in the keys; what the vocabulary has more is unused."""
+    tokens = [*unigrams, *((f"[PAD{i}]", -1000.0, "UNUSED") for i in range(len(unigrams), rows))]
+    names, scores, kinds = zip(*tokens)
+    writer.add_tokenizer_model("t5")
+    writer.add_tokenizer_pre("default")
+    writer.add_token_list(names)
+    writer.add_token_scores(scores)
+    writer.add_token_types([getattr(gguf.TokenType, k) for k in kinds])
+    writer.add_eos_token_id(1)
+    writer.add_unk_token_id(2)
+    writer.add_pad_token_id(0)
+    writer.add_add_space_prefix(True)
+    writer.add_remove_extra_whitespaces(True)
+    writer.add_add_bos_token(False)
+    writer.add_add_eos_token(True)
 
 
 def add_bytes(writer, count, rows, pre, end, first):
@@ -233,7 +265,7 @@ def file(name, arch, config, values, kinds, tokenizer, file_type):
     add_keys(writer, config)
     writer.add_file_type(file_type)
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
-    add = add_pieces if "specials" in tokenizer else add_bytes if "pre" in tokenizer else add_letters
+    add = add_pieces if "specials" in tokenizer else add_bytes if "pre" in tokenizer else add_unigrams if "unigrams" in tokenizer else add_letters
     add(writer, **tokenizer)
     for key, w in values.items():
         writer.add_tensor(key, w, raw_dtype=kinds[key])
@@ -250,6 +282,8 @@ def read(path, model):
     read = type(model)(model.config).eval()
     left = read.load_state_dict(got["tensors"], strict=False)
     tied = {"lm_head.weight"} if model.config.tie_word_embeddings else set()
+    if model.config.is_encoder_decoder:
+        tied |= {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight"}
     assert not left.unexpected_keys and set(left.missing_keys) <= tied, left
     read.tie_weights()
     return read

@@ -1,14 +1,18 @@
 """Goldens of encoder-decoders that answer a text with another."""
 
+import pathlib
+import tempfile
+
+import gguf
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForSeq2SeqLM, MT5Config, MT5ForConditionalGeneration, T5Config, T5ForConditionalGeneration, T5Tokenizer
 
-import common
+import ggufs
 import translators
 import vocabularies
-from common import check_parameters, directory, random_parameters, write
+from common import HERE, check_parameters, directory, random_parameters, write
 
 
 TEXTS = ["the fox sat on a hen", "  and then,  he ran. ", "THE hen", "", "in it", "7"]
@@ -73,16 +77,33 @@ def make(name, kind, config, seed, words=None, head=False):
     write(path, tensors, {"model_type": config.model_type, "texts": words(path) if words else [], "greedy_sources": greedy(model, rng, config.vocab_size)})
 
 
-COMMON = dict(vocab_size=60, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_heads=2, decoder_start_token_id=0, relative_attention_num_buckets=8,
-              relative_attention_max_distance=20)
+def twin(source, judged):
+    """A GGUF file of a model of this directory."""
+    name = source + "-gguf"
+    model = AutoModelForSeq2SeqLM.from_pretrained(HERE / source, dtype=torch.float32, attn_implementation="eager").eval()
+    values = ggufs.tensors(model, gguf.MODEL_ARCH.T5)
+    kinds = dict.fromkeys(values, ggufs.Type.F32)
+    path = ggufs.file(name, gguf.MODEL_ARCH.T5, model.config, values, kinds, {"unigrams": vocabularies.unigrams(55), "rows": model.config.vocab_size}, 0)
+    got = ggufs.read(path, model) if judged else model
+    rng = np.random.Generator(np.random.PCG64(7))
+    with tempfile.TemporaryDirectory() as scratch:
+        texts = vocabularies.save_unigrams(pathlib.Path(scratch) / "spiece.model", 55, TEXTS)
+    tensors = translators.teacher(T5, got, rng, model.config.vocab_size, name)
+    write(path, tensors, {"model_type": "t5", "texts": texts, "greedy_sources": greedy(got, rng, model.config.vocab_size)})
+
+
+COMMON = dict(vocab_size=60, d_model=24, d_kv=8, d_ff=40, num_layers=2, num_heads=2, decoder_start_token_id=0)
+NEAR = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 20}  # the default is 32 and 128
 
 
 def t5():
-    make("t5", T5ForConditionalGeneration, T5Config(**COMMON | {"num_decoder_layers": 3}), 1201, pretrained)
-    make("t5-gated", T5ForConditionalGeneration, T5Config(**COMMON | {"d_ff": 36}, feed_forward_proj="gated-gelu", tie_word_embeddings=False), 1203, head=True)
-    make("mt5", MT5ForConditionalGeneration, MT5Config(
-        **COMMON | {"d_kv": 10, "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128}, feed_forward_proj="gated-silu"), 1202, pieces)
+    make("t5", T5ForConditionalGeneration, T5Config(**COMMON), 1201, pretrained)
+    make("t5-gated", T5ForConditionalGeneration, T5Config(
+        **COMMON | NEAR | {"d_ff": 36, "num_decoder_layers": 3}, feed_forward_proj="gated-gelu", tie_word_embeddings=False), 1203, head=True)
+    make("mt5", MT5ForConditionalGeneration, MT5Config(**COMMON | {"d_kv": 10}, feed_forward_proj="gated-silu"), 1202, pieces)
     make("mt5-gelu", MT5ForConditionalGeneration, MT5Config(**COMMON, feed_forward_proj="gated-gelu", tie_word_embeddings=False), 1204, head=True)
+    twin("t5", judged=True)
+    twin("mt5-gelu", judged=False)
 
 
 GROUPS = {"t5": t5}
