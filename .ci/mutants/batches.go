@@ -13,6 +13,7 @@ func batches() []mutant {
 		{"batches: a throttled line holds up the others", batch, "Batches.try", "left = append(left[first:len(left):len(left)], left[:first]...)", "_ = first", batch, "^TestThrottledLine$"},
 		{"batches: a cancelled batch runs on", batch, "attempt.stopped", "return ok, err", "return ok && false, err", batch, "^TestCancel$"},
 		{"batches: the work of a batch stays", batch, "Batches.clean", "b.deleteAll(ctx, keys)", "b.deleteAll(ctx, keys[:0])", batch, "^TestRenewal$"},
+		{"batches: what a late process writes stays", batch, "Batches.fix", "b.late(ctx, w)", "nil", batch, "^TestLateSeal$"},
 		{"batches: too many functions work", batch, "Batches.freeTurn", "time.Now().Before(until)", "false", batch, "^TestSlots$"},
 		{"batches: the place of a dead function stays taken", batch, "Batches.freeTurn", "time.Now().Before(until)", "true", batch, "^TestSlots$"},
 		{"batches: an owner with many comes first", batch, "fairly", "place[a.ID] - place[b.ID]", "0", batch, "^TestFair$"},

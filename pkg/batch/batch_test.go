@@ -329,3 +329,42 @@ func TestLateAnswer(t *testing.T) {
 		checkOnce(t, b, got, 3)
 	})
 }
+
+// stoppedStore lets another process end the batch just before this one writes its seal.
+type stoppedStore struct {
+	*memory
+	meanwhile func()
+}
+
+func (s stoppedStore) Create(ctx context.Context, key string, body io.Reader) error {
+	if strings.HasSuffix(key, "/seal") {
+		s.meanwhile()
+	}
+	return s.memory.Create(ctx, key, body)
+}
+
+// A process that seals a batch which has ended meanwhile leaves nothing.
+func TestLateSeal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		shared := &memory{objects: map[string][]byte{}}
+		cfg := batch.Config{Store: shared, Endpoints: []string{endpoint}, Runner: newEcho()}
+		other := batch.New(cfg)
+		id := order(t, other, input(3)).ID
+		cfg.Store = stoppedStore{shared, func() { drive(t, other, id) }}
+		for b := batch.New(cfg); ; { // as a worker does, which no longer sees the batch after its end
+			jobs, err := b.Open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(jobs) == 0 {
+				break
+			}
+			if _, err := b.Step(t.Context(), jobs[0].Owner, jobs[0].ID); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if left, err := shared.List(t.Context(), "work/"); err != nil || len(left) > 0 {
+			t.Errorf("left: %q, %v", left, err)
+		}
+	})
+}

@@ -48,10 +48,7 @@ func (b *Batches) step(ctx context.Context, owner, id string) (Step, error) {
 		if err != nil {
 			return Step{}, err
 		}
-		if err := once(b.createJSON(ctx, w.key("plan"), p)); err != nil {
-			return Step{}, err
-		}
-		return Step{}, b.late(ctx, w)
+		return Step{}, b.fix(ctx, w, "plan", p)
 	case len(w.plan.Problems) > 0:
 		return Step{}, once(b.createJSON(ctx, w.endKey(), end{Status: Failed, At: time.Now(), Problems: w.plan.Problems}))
 	case w.seal != nil:
@@ -70,7 +67,15 @@ func (b *Batches) step(ctx context.Context, owner, id string) (Step, error) {
 	case wait > 0:
 		return Step{Wait: wait}, nil
 	}
-	return Step{}, once(b.createJSON(ctx, w.key("seal"), w.newSeal()))
+	return Step{}, b.fix(ctx, w, "seal", w.newSeal())
+}
+
+// fix writes what all processes then see, unless another process was first.
+func (b *Batches) fix(ctx context.Context, w *work, name string, v any) error {
+	if err := once(b.createJSON(ctx, w.key(name), v)); err != nil {
+		return err
+	}
+	return b.late(ctx, w)
 }
 
 // late removes what this process has just written if the batch ended meanwhile: those that ended it
