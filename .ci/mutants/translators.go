@@ -9,6 +9,8 @@ func translators() []mutant {
 		{"Marian: logits have a bias", arch, "builder.stacks", `l.lastBias != ""`, "false", arch, goldens},
 		{"Marian: the norm of the cross-attention is behind it", arch, "normsBehind", "l.attentionPostNorm, l.crossPostNorm, l.ffnPostNorm = l.attentionNorm, l.crossNorm, l.ffnNorm", "l.attentionPostNorm, l.crossPostNorm, l.ffnPostNorm = l.attentionNorm, l.attentionNorm, l.ffnNorm", arch, goldens},
 		{"Marian: a token may never be written", engine, "beamSearch.likeliest", "slices.Contains(b.Suppressed, t.ID)", "false", engine, searches},
+		{"Marian: probabilities are those of what may be written", engine, "beamSearch.likeliest", "b.Renormalize", "false", engine, searches},
+		{"Marian: some token may be written", arch, "Translation.writesSome", "len(distinct) < vocab", "len(distinct) <= vocab", arch, "^TestHostileMixers$"},
 		{"Marian: the end is forced", engine, "beamSearch.likeliest", "b.ForcedEnd && length == b.limit", "false", engine, searches},
 		{"Marian: suppressed tokens leave enough", engine, "beamSearch.likeliest", "2*b.beams+len(b.Suppressed)", "2*b.beams", engine, "^TestSuppressed$"},
 		{"Marian: a search begins without a token", engine, "beamSearch.best", "b.finished[0].tokens[b.begin:]", "b.finished[0].tokens[1:]", engine, languages},

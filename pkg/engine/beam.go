@@ -111,14 +111,32 @@ func (b *beamSearch) candidates(logits [][]float32) []hypothesis {
 }
 
 // likeliest returns the tokens that may follow in a hypothesis that has a length with them, with
-// their log-probabilities among all tokens.
+// their log-probabilities, among all tokens or those that may be written.
 func (b *beamSearch) likeliest(logits []float32, length int) []sampler.Logprob {
 	if b.ForcedEnd && length == b.limit {
 		return []sampler.Logprob{{ID: b.End}}
 	}
 	_, top := sampler.Logprobs(logits, len(logits), 0, 2*b.beams+len(b.Suppressed))
+	likeliest := top[0]
 	top = slices.DeleteFunc(top, func(t sampler.Logprob) bool { return slices.Contains(b.Suppressed, t.ID) })
-	return top[:min(len(top), 2*b.beams)]
+	top = top[:min(len(top), 2*b.beams)]
+	if b.Renormalize {
+		b.renormalize(top, logits, likeliest)
+	}
+	return top
+}
+
+// renormalize makes log-probabilities those among the tokens that may be written.
+func (b *beamSearch) renormalize(top []sampler.Logprob, logits []float32, known sampler.Logprob) {
+	rest := 1.0
+	for _, id := range b.Suppressed {
+		rest -= math.Exp(known.Logprob + float64(logits[id]-logits[known.ID]))
+	}
+	if rest > 0 { // otherwise none of them has a probability
+		for i := range top {
+			top[i].Logprob -= math.Log(rest)
+		}
+	}
 }
 
 func byScore(x, y hypothesis) int { return cmp.Compare(y.score, x.score) }

@@ -83,8 +83,8 @@ type core struct {
 	info          llm.ModelInfo
 }
 
-// Open reads the weights of a model and makes the engine for its kind: an [*Engine], for an
-// encoder-decoder a [*Translator], for a model that embeds texts an [*Encoder], and for one that
+// Open reads the weights of a model and makes the engine for its kind: an [*Engine], for
+// a translator a [*Translator], for a model that embeds texts an [*Encoder], and for one that
 // ranks documents a [*Ranker]. It closes m. Errors name the model and the fault.
 func Open(m *arch.Model, cfg Config) (llm.Backend, error) {
 	if m.Ranking != nil {

@@ -27,7 +27,7 @@ func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedd
 		if err != nil {
 			return nil, err
 		}
-		ids := slices.Concat(lead, to.IDs(), e.end)
+		ids := e.ended(slices.Concat(lead, to.IDs()))
 		if len(ids) == 0 {
 			ids = []int{e.empty}
 		}
@@ -226,6 +226,9 @@ func (c *core) embeddingBytes(w *embedOptions, texts [][]int) (need int64) {
 		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
 	longest = max(longest, min(all, passTokens)) // computed together
+	if len(c.model.Encoder) > 0 {                // a decoder computes a long text in parts
+		need += passMemory(&c.model.Spec, int(longest), c.workers)
+	}
 	return need + c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
 }
 

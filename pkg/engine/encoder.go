@@ -205,7 +205,7 @@ func PassMemory(s *transformer.Spec, context int, cfg Config) int64 {
 	if cfg.Context > 0 {
 		context = min(context, cfg.Context)
 	}
-	if len(s.Decoder) == 0 { // which computes a long text in parts
+	if len(s.Encoder) > 0 { // a decoder computes a long text in parts
 		tokens = max(tokens, context)
 	}
 	return min(passMemory(s, tokens, cfg.Team.Size())+maskedMemory(s), cmp.Or(cfg.MaxMemory, DefaultMaxMemory))

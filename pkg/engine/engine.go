@@ -83,9 +83,6 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}, seq2seq: m.Seq2Seq}
-	if e.seq2seq != nil {
-		e.end = []int{e.seq2seq.End}
-	}
 	e.thinker = newThinker(cmp.Or(cfg.Reasoning, template.Reasoning()), c.tokenizer, c.tokens)
 	for _, id := range m.End {
 		e.ends[id] = true

@@ -43,7 +43,7 @@ func (g *generation) checkMemory() error {
 
 // need returns the memory that the request may take with its window.
 func (g *generation) need() (need int64) {
-	m := g.engine.model
+	m, longest := g.engine.model, 0
 	for _, p := range g.prompts {
 		capacity := g.capacity(p)
 		row := RowMemory(m.CacheBytes(capacity), m.Vocab)
@@ -59,7 +59,11 @@ func (g *generation) need() (need int64) {
 		need += int64(g.bestOf) * row
 		if n := len(p.source); n > 0 {
 			need += m.MemoryBytes(n) + tokenBytes*int64(n)
+			longest = max(longest, n)
 		}
+	}
+	if longest > 0 { // sources are encoded one after another
+		need += passMemory(&m.Spec, longest, g.engine.workers)
 	}
 	return need
 }

@@ -51,6 +51,9 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	if req.Prompt.Messages != nil {
 		return nil, llm.Errorf(llm.Invalid, "a chat cannot be scored: send it as text")
 	}
+	if e.seq2seq != nil {
+		return e.encodeScoredAnswer(ctx, req)
+	}
 	before, after := moveSpaces(req.Prompt, req.Continuation)
 	ids, whole := tokenizer.Collector{Max: e.context}, tokenizer.Collector{Max: e.context}
 	lead, _, err := e.promptTokens(ctx, &ids, before, &chat.Chat{})
@@ -62,9 +65,6 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	}
 	if whole.Total() <= ids.Total() {
 		return nil, invalid("continuation", "adds no token to the context")
-	}
-	if e.seq2seq != nil {
-		return e.scoredAnswer(ctx, ids.IDs(), req.Continuation)
 	}
 	out := &prompt{ids: whole.IDs()}
 	out.fill(lead, e.empty)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
@@ -18,6 +19,11 @@ func (e *Engine) asSource(p *prompt, s *settings) (*prompt, error) {
 	if s.score {
 		return nil, llm.Errorf(llm.Unsupported, "this model reads prompts as a whole: their tokens have no log-probabilities")
 	}
+	if s.continues {
+		return nil, &llm.Error{
+			Code: llm.Unsupported, Param: "continue_final_message", Message: "this model reads a chat as a whole: it cannot continue an answer",
+		}
+	}
 	most := e.context - 1 // with the end
 	if s.truncate != nil {
 		if keep := *s.truncate; keep > 0 {
@@ -25,15 +31,23 @@ func (e *Engine) asSource(p *prompt, s *settings) (*prompt, error) {
 		}
 		p.cut(most)
 	}
-	if n := len(p.ids) + 1; n > e.context {
+	p.source = e.ended(p.ids)
+	if n := len(p.source); n > e.context {
 		return nil, llm.TooManyTokens("the prompt has", n, e.context)
 	}
 	if s.echo {
 		p.text = tokenizer.Decode(e.tokenizer, p.ids)
 	}
-	p.source = slices.Concat(p.ids, []int{e.seq2seq.End})
 	p.ids, p.lead, p.input = []int{e.seq2seq.DecoderStart}, 1, len(p.source)
 	return p, nil
+}
+
+// ended returns a text with the model's end, which a client may have sent.
+func (e *Engine) ended(ids []int) []int {
+	if n := len(ids); e.seq2seq == nil || n > 0 && ids[n-1] == e.seq2seq.End {
+		return ids
+	}
+	return append(slices.Clip(ids), e.seq2seq.End)
 }
 
 // encodeSources runs the encoder over the prompts, one after another.
@@ -67,14 +81,17 @@ func runEncoder(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) 
 	})
 }
 
-// scoredAnswer returns a prompt whose answer is described: a continuation, which the decoder gets
-// as it is.
-func (e *Engine) scoredAnswer(ctx context.Context, source []int, continuation string) ([]*prompt, error) {
-	to := tokenizer.Collector{Max: e.context}
-	if err := to.Add(ctx, e.tokenizer, continuation, false); err != nil {
+// encodeScoredAnswer returns a prompt whose answer is described: the continuation, which the
+// decoder gets as it is.
+func (e *Engine) encodeScoredAnswer(ctx context.Context, req *llm.ScoreRequest) ([]*prompt, error) {
+	source, answer := tokenizer.Collector{Max: e.context}, tokenizer.Collector{Max: e.context}
+	if _, _, err := e.promptTokens(ctx, &source, req.Prompt, &chat.Chat{}); err != nil {
+		return nil, e.tooLong("the context has", err)
+	}
+	if err := answer.Add(ctx, e.tokenizer, req.Continuation, false); err != nil {
 		return nil, e.tooLong("the continuation has", err)
 	}
-	p := &prompt{source: slices.Concat(source, []int{e.seq2seq.End}), ids: slices.Concat([]int{e.seq2seq.DecoderStart}, to.IDs()), lead: 1}
+	p := &prompt{source: e.ended(source.IDs()), ids: slices.Concat([]int{e.seq2seq.DecoderStart}, answer.IDs()), lead: 1}
 	p.input = len(p.source) + len(p.ids)
 	switch n, m := len(p.source), len(p.ids); {
 	case n > e.context:

@@ -117,14 +117,17 @@ func TestSeq2SeqKeepsNothing(t *testing.T) {
 // The memory of a request contains what its sources are encoded to.
 func TestSeq2SeqMemory(t *testing.T) {
 	e, _ := seq2seq(t, "t5", Config{})
-	e.memory = 4 << 20
+	e.memory = 8 << 20
 	req := greedyAnswers(slices.Repeat([]int{5}, 2000))
 	if err := failure(t, e, req); err != nil {
 		t.Fatal(err)
 	}
-	e.memory = e.model.MemoryBytes(2000) + tokenBytes*2000
-	if err := failure(t, e, req); err == nil || !strings.Contains(err.Error(), "of memory and may use") {
-		t.Errorf("%v", err)
+	keys, pass := e.model.MemoryBytes(2000), passMemory(&e.model.Spec, 2000, e.workers)
+	for _, part := range []int64{keys, pass} {
+		e.memory = tokenBytes*2000 + keys + pass - part/2
+		if err := failure(t, e, req); err == nil || !strings.Contains(err.Error(), "of memory and may use") {
+			t.Errorf("%v", err)
+		}
 	}
 }
 
@@ -140,6 +143,18 @@ func TestSeq2SeqLimits(t *testing.T) {
 	rows, _ := collect(t, e, req)
 	if f := rows[0].Finish; f != llm.FinishContext && f != llm.FinishEOS {
 		t.Errorf("the answer ends by %s", f)
+	}
+	if rows, usage := collect(t, e, greedyAnswers([]int{5, 5, 1, 1})); usage.Input != 3 || rows[0].Text == "" {
+		t.Errorf("an end that the client sends is the only one: %+v", usage)
+	}
+	score, _, err := e.Score(t.Context(), &llm.ScoreRequest{Prompt: llm.Text(spell(long[:19])), Continuation: spell(long[:19])})
+	if err != nil || len(score.Tokens) != 19 {
+		t.Errorf("an answer has a context of its own: %+v, %v", score, err)
+	}
+	req = &llm.Request{Params: llm.Params{Continue: new(true)}, Prompts: []llm.Prompt{{Messages: []llm.Message{
+		{Role: "user", Parts: []llm.Part{{Text: "3 4"}}}, {Role: "assistant", Parts: []llm.Part{{Text: "5"}}}}}}}
+	if err := failure(t, e, req); err == nil || llm.AsError(err).Param != "continue_final_message" || llm.AsError(err).Code != llm.Unsupported {
+		t.Errorf("%v", err)
 	}
 	req = greedyAnswers(golden[0].Source)
 	req.Params.Echo, req.Params.Logprobs = new(true), new(1)

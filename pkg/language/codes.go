@@ -14,7 +14,9 @@ var threeLetters = func() map[string]string {
 		mlt:mt mon:mn khk:mn mri:mi msa:ms zsm:ms mya:my bur:my nep:ne npi:ne nld:nl dut:nl nno:nn nob:no nor:no oci:oc ori:or ory:or orm:om gaz:om
 		pan:pa pol:pl por:pt pus:ps pbt:ps que:qu quy:qu ron:ro rum:ro rus:ru sin:si slk:sk slv:sl smo:sm sna:sn snd:sd som:so sot:st spa:es sqi:sq
 		als:sq srp:sr ssw:ss sun:su swa:sw swh:sw swe:sv tam:ta tat:tt tel:te tgk:tg tgl:tl tha:th tir:ti tsn:tn tso:ts tuk:tk tur:tr uig:ug ukr:uk
-		urd:ur uzb:uz uzn:uz vie:vi wol:wo xho:xh yid:yi ydd:yi yor:yo zho:zh chi:zh cmn:zh zul:zu`) {
+		urd:ur uzb:uz uzn:uz vie:vi wol:wo xho:xh yid:yi ydd:yi yor:yo zho:zh chi:zh cmn:zh zul:zu
+		aka:ak asm:as aym:ay ayr:ay bam:bm bod:bo tib:bo dzo:dz ewe:ee fij:fj grn:gn kas:ks kau:kr knc:kr kik:ki kon:kg lim:li nya:ny run:rn sag:sg
+		san:sa srd:sc twi:tw`) {
 		long, short, _ := strings.Cut(pair, ":")
 		all[long] = short
 	}

@@ -62,8 +62,9 @@ type Translation struct {
 	DecoderStart  int           `json:"decoder_start"` // the token that every target begins with
 	End           int           `json:"end"`           // the token that ends a source and a target
 
-	Suppressed []int `json:"suppressed,omitempty"` // tokens that no target has
-	ForcedEnd  bool  `json:"forced_end,omitempty"` // the last token of a target of the maximum length is its end
+	Suppressed  []int `json:"suppressed,omitempty"`  // tokens that no target has
+	Renormalize bool  `json:"renormalize,omitempty"` // probabilities are those among the other tokens
+	ForcedEnd   bool  `json:"forced_end,omitempty"`  // the last token of a target of the maximum length is its end
 
 	// The languages of sources and of targets. None are known without a tokenizer.
 	Sources []Language `json:"sources,omitempty"`

@@ -131,6 +131,7 @@ func TestHostileMixers(t *testing.T) {
 		{"marian", members{"share_encoder_decoder_embeddings": false}, "share_encoder_decoder_embeddings: false is not supported"},
 		{"marian", members{"decoder_vocab_size": 30}, "decoder_vocab_size: 30 is not vocab_size, 37"},
 		{"marian", members{"normalize_before": true}, "normalize_before: true is not supported"},
+		{"marian", members{"bad_words_ids": everyToken(37)}, "bad_words_ids: all 37 tokens"},
 		{"t5", members{"feed_forward_proj": "gated-tanh"}, `feed_forward_proj: "gated-tanh" is not supported, only relu, gated-gelu and gated-silu`},
 		{"t5", members{"feed_forward_proj": "gated-gelu"}, `tensor "encoder.block.0.layer.1.DenseReluDense.wi_1.weight": missing`},
 		{"t5", members{"is_encoder_decoder": false}, "is_encoder_decoder: false is not supported"},
@@ -144,6 +145,14 @@ func TestHostileMixers(t *testing.T) {
 	} {
 		c.check(t)
 	}
+}
+
+// everyToken lists the tokens of a vocabulary as bad_words_ids does.
+func everyToken(vocab int) (list [][]int) {
+	for id := range vocab {
+		list = append(list, []int{id})
+	}
+	return list
 }
 
 // The tokens of generation_config.json take precedence over those of config.json, and

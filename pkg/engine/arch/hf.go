@@ -219,7 +219,6 @@ func (o *opened) readTranslation(generation *config) *Translation {
 		End:           firstOf(o.End, 2),
 	}
 	t.MaxLength = min(t.MaxLength, context)
-	t.EarlyStopping = StopTrue
 	for _, c := range []*config{o.config, generation} {
 		t.Suppressed = append(t.Suppressed, c.badWords(vocab)...)
 		if end := c.id("forced_eos_token_id", -1, vocab); end >= 0 {
@@ -227,6 +226,7 @@ func (o *opened) readTranslation(generation *config) *Translation {
 				c.reject("forced_eos_token_id", "%d is not eos_token_id, %d", end, t.End)
 			}
 		}
+		t.Renormalize = c.flag("renormalize_logits", t.Renormalize)
 		if _, raw := c.find("early_stopping"); raw != nil {
 			t.EarlyStopping = c.stopping(string(raw))
 		}
@@ -236,6 +236,9 @@ func (o *opened) readTranslation(generation *config) *Translation {
 			{"min_length", "0"}, {"min_new_tokens", "0"},
 			{"suppress_tokens", "null"}, {"begin_suppress_tokens", "null"}, {"sequence_bias", "null"},
 		})
+	}
+	if !t.writesSome(vocab) {
+		o.config.reject("bad_words_ids", "all %d tokens", vocab)
 	}
 	if t.End >= vocab || t.DecoderStart >= vocab {
 		o.config.reject("eos_token_id", "missing, and decoder_start_token_id, in a vocabulary of %d", vocab)

@@ -32,6 +32,11 @@ func TestLanguages(t *testing.T) {
 	if got := codes(nllb.Sources); len(got) != 202 || len(slices.Compact(slices.Sorted(slices.Values(got)))) != 202 || !slices.Contains(got, "zho_Hant") {
 		t.Errorf("NLLB: %d languages: %v", len(got), got)
 	}
+	for _, code := range strings.Fields("as ay bm bo dz ee fj gn kg ki kr ks li ny rn sa sc sg tw") {
+		if !slices.Contains(codes(nllb.Targets), code) {
+			t.Errorf("NLLB: no %s", code)
+		}
+	}
 	i := slices.Index(codes(nllb.Targets), "zh")
 	if piece := open(t, "nllb").Tokenizer.Piece(nllb.Targets[i].Target); piece != "zho_Hans" || nllb.Targets[i].Source != 0 {
 		t.Errorf("NLLB writes zh as %q", piece)
@@ -51,6 +56,9 @@ func TestLanguagesOfMarian(t *testing.T) {
 		m := openIn(t, fsys, "m").Translation
 		if got := codes(m.Sources); len(got) < c.sources || c.first != "" && (len(got) > 1 || got[0] != c.first) {
 			t.Errorf("%q: %v", c.source, got)
+		}
+		if m.EarlyStopping != arch.StopFalse || !m.Renormalize {
+			t.Errorf("searches stop by %v, renormalised %v", m.EarlyStopping, m.Renormalize)
 		}
 		if got := codes(m.Targets); !slices.Equal(got, []string{"de", "nl"}) || m.Targets[0].Source == 0 || m.Targets[0].Target != 0 {
 			t.Errorf("%q: targets %+v", c.target, m.Targets)

@@ -28,8 +28,8 @@ var t5 = family{
 	spec:       transformer.Spec{Norm: transformer.RMSNorm},
 	kind:       transformer.Kind{Attention: transformer.Attention{Scale: 1}},
 	tensors: layout{
-		embed: "shared", copies: "encoder.embed_tokens decoder.embed_tokens",
-		head: linear{names: "lm_head"}, norm: "decoder.final_layer_norm", encoderNorm: "encoder.final_layer_norm",
+		embed: "shared decoder.embed_tokens encoder.embed_tokens", head: linear{names: "lm_head"},
+		norm: "decoder.final_layer_norm", encoderNorm: "encoder.final_layer_norm",
 		relative:       "encoder.block.0.layer.0.SelfAttention.relative_attention_bias",
 		causalRelative: "decoder.block.0.layer.0.SelfAttention.relative_attention_bias",
 		encoder:        t5Layers("encoder.block.%d.layer.", "1"),

@@ -145,7 +145,7 @@ func (t *Translation) check(s *transformer.Spec) error {
 	case t.DecoderStart < 0 || t.DecoderStart >= s.Vocab || t.End < 0 || t.End >= s.Vocab:
 		return fmt.Errorf("translations from token %d to %d of %d", t.DecoderStart, t.End, s.Vocab)
 	case !t.checkLanguages(s):
-		return fmt.Errorf("translations: a language without a code, a token that is not below %d, or too many of them", s.Vocab)
+		return fmt.Errorf("translations: a language without a code, a token that is not below %d, too many of them, or none that may be written", s.Vocab)
 	}
 	return nil
 }

@@ -1,8 +1,7 @@
 package transformer
 
 // A Cache holds the keys and values of one sequence, the inputs of its convolutions and its
-// states. A
-// layer with a window keeps only the last of them, see [Model.CacheBytes].
+// states. A layer with a window keeps only the last of them, see [Model.CacheBytes].
 type Cache struct {
 	Len int // tokens
 

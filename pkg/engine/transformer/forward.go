@@ -44,8 +44,8 @@ type Pass struct {
 
 	masked []float32 // (outputs, Width), what MaskedLogits reads; nil: of another pass
 	x, out []float32 // (tokens, Width)
-	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed, or (tokens, 3*Width)
-	heads  []float32 // (tokens, Heads*HeadDim), or (tokens, Width)
+	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed, or what other mixers read
+	heads  []float32 // (tokens, Heads*HeadDim), or what other mixers write
 	h, g   []float32 // (tokens, FeedForward.Width), of what computes all tokens
 	eh, eg []float32 // (tokens*Used, FeedForward.Width), of the experts
 	mixed  []float32 // (tokens, Width), the results of an expert
@@ -83,8 +83,11 @@ func (m *Model) NewPass(team *Team) *Pass {
 // PassBytes returns the memory of a pass over a number of tokens that workers compute, without
 // caches: the activations of all, and the norms and packed inputs of products of each worker.
 func (s *Spec) PassBytes(tokens, workers int) int64 {
-	var qkv, heads, hidden, ffn, dim, routed int
+	var qkv, heads, hidden, ffn, dim, routed, cross int
 	for i := range s.Kinds {
+		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && len(s.Decoder) > 0 {
+			cross = max(cross, 2*a.KVHeads*a.HeadDim)
+		}
 		f := &s.Kinds[i].FeedForward
 		products, result := s.Kinds[i].mixer(s.Width)
 		qkv, heads, dim = max(qkv, products), max(heads, result), max(dim, s.Kinds[i].Attention.HeadDim)
@@ -98,7 +101,7 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		}
 		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
 	}
-	shared := 2*s.Width + qkv + heads + hidden + s.EmbedWidth
+	shared := 2*s.Width + qkv + heads + hidden + cross + s.EmbedWidth
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}

@@ -119,8 +119,8 @@ type FeedForward struct {
 
 // Experts describe a mixture of experts (Shazeer et al. 2017, sec. 2): a token's result is the
 // sum of those of the Used experts with the highest probabilities, each multiplied by its
-// probability. The probabilities are the softmax of the router's logits. Of equal ones that of
-// the lower index counts as the higher.
+// probability. The probabilities are the softmax of the router's logits, unless Sigmoid says
+// otherwise. Of equal ones that of the lower index counts as the higher.
 type Experts struct {
 	Count int `json:"count"`
 	Used  int `json:"used"` // for each token

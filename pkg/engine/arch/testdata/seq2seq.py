@@ -52,7 +52,7 @@ def pieces(path):
     return vocabularies.save_unigrams(path / "spiece.model", 60, TEXTS)
 
 
-def make(name, kind, config, seed, words=None, head=False):
+def make(name, kind, config, seed, words=None, head=False, copies=False):
     path = directory(name)
     model = kind(config).eval()
     rng = random_parameters(model, seed, 0.5, ["decoder.final_layer_norm.weight"])
@@ -73,6 +73,11 @@ def make(name, kind, config, seed, words=None, head=False):
         save_file(tensors, path / "model.safetensors", {"format": "pt"})
     model, info = AutoModelForSeq2SeqLM.from_pretrained(path, attn_implementation="eager", output_loading_info=True)
     assert not any(info.values()), info
+    if copies:  # as some published files have the table, which this transformers does not read
+        tensors = load_file(path / "model.safetensors")
+        tensors["decoder.embed_tokens.weight"] = tensors.pop("shared.weight")
+        tensors["encoder.embed_tokens.weight"] = tensors["decoder.embed_tokens.weight"].clone()
+        save_file(tensors, path / "model.safetensors", {"format": "pt"})
     tensors = translators.teacher(T5, model.eval(), rng, config.vocab_size, name)
     write(path, tensors, {"model_type": config.model_type, "texts": words(path) if words else [], "greedy_sources": greedy(model, rng, config.vocab_size)})
 
@@ -99,7 +104,7 @@ NEAR = {"relative_attention_num_buckets": 8, "relative_attention_max_distance": 
 def t5():
     make("t5", T5ForConditionalGeneration, T5Config(**COMMON), 1201, pretrained)
     make("t5-gated", T5ForConditionalGeneration, T5Config(
-        **COMMON | NEAR | {"d_ff": 36, "num_decoder_layers": 3}, feed_forward_proj="gated-gelu", tie_word_embeddings=False), 1203, head=True)
+        **COMMON | NEAR | {"d_ff": 36, "num_decoder_layers": 3}, feed_forward_proj="gated-gelu", tie_word_embeddings=False), 1203, head=True, copies=True)
     make("mt5", MT5ForConditionalGeneration, MT5Config(**COMMON | {"d_kv": 10}, feed_forward_proj="gated-silu"), 1202, pieces)
     make("mt5-gelu", MT5ForConditionalGeneration, MT5Config(**COMMON, feed_forward_proj="gated-gelu", tie_word_embeddings=False), 1204, head=True)
     twin("t5", judged=True)

@@ -295,8 +295,8 @@ def make_marian(name, vocab, seed, lean, pieces, singles, words=None, forced=Tru
         model.final_logits_bias[0, -1] += 4  # the padding would often be written
     check_parameters(model)
     model.generation_config.update(
-        num_beams=4, max_length=200, early_stopping=True, bad_words_ids=[[vocab - 1]], decoder_start_token_id=vocab - 1,
-        forced_eos_token_id=0 if forced else None)
+        num_beams=4, max_length=200, bad_words_ids=[[vocab - 1]], decoder_start_token_id=vocab - 1,
+        **{"forced_eos_token_id": 0, "renormalize_logits": True} if forced else {"early_stopping": True})
     finish(Marian(vocab, forced), name, path, model, rng, pieces, singles, words)
 
 
