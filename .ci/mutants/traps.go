@@ -72,7 +72,7 @@ func translation() []mutant {
 		{"M2M100: the decoder starts with </s>", engine, "translation.admit", "w.rules.DecoderStart", "0", engine, "^TestBeamSearch$"},
 		{"M2M100: the source ends with </s>", engine, "translation.add", "to.IDs(), []int{w.rules.End}", "to.IDs()", engine, "^TestTranslate"},
 		{"M2M100: the source begins with its language", engine, "translation.add", "tokensOf(source.Source, w.target.Source)", "tokensOf(w.target.Source)", engine, "^TestTranslate"},
-		{"TextSynth says nso, the model ns", language, "threeLetters", `"nso"`, `"ns"`, engine, "^TestTranslate"},
+		{"TextSynth says nso, the model ns", language, "threeLetters", `"nso"`, `"ns"`, arch, "^TestLanguages$"},
 		{"beams: an end counts among the first only", engine, "beamSearch.step", "rank < b.beams", "rank < 2*b.beams", engine, "^TestBeamSearch$"},
 		{"beams: scores are divided by the length", engine, "beamSearch.step", "math.Pow(float64(length), b.LengthPenalty)", "1", engine, "^TestBeamSearch$"},
 		{"beams: hypotheses take their parent's cache", engine, "translation.inherit", "from := old[h.parent]", "from := old[min(h.parent, 0)]", engine, "^TestBeamSearch$"},
