@@ -73,7 +73,7 @@ suite('look inside', () => {
     page.expect(/status of 400/)
     await page.locator('#translate-target').selectOption('ja')
     await ask('translate')
-    assert.match(await part('Translation').locator('[role=alert]').textContent(), /does not support the language "ja", only en, fr/)
+    assert.match(await part('Translation').locator('[role=alert]').textContent(), /does not translate to the language "ja", only to en, fr/)
   })
 
   test('as it looks', async (t) => {
