@@ -1,6 +1,10 @@
 package language
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // threeLetters has the codes of ISO 639-3, and of 639-2 for groups and other spellings, of
 // languages with a code of two letters, and M2M100's code of Northern Sotho. Of the languages of
@@ -34,14 +38,8 @@ func Code(model string) string {
 	return name
 }
 
-// Codes returns the codes of two letters that [Code] knows.
-func Codes() (list []string) {
-	seen := map[string]bool{}
-	for _, short := range threeLetters {
-		if len(short) == 2 && !seen[short] {
-			seen[short] = true
-			list = append(list, short)
-		}
-	}
-	return list
+// Codes returns the codes of two letters that [Code] knows, in order.
+func Codes() []string {
+	all := slices.Compact(slices.Sorted(maps.Values(threeLetters)))
+	return slices.DeleteFunc(all, func(code string) bool { return len(code) != 2 })
 }

@@ -73,7 +73,7 @@ func codesOf(tokens map[string]int) (list []coded) {
 // begins with the token of its target if there are several. The name of a source may be that of a
 // group, such as roa, whose languages the files do not list: then it may be any.
 func (t *Translation) setPair(targets []coded, source, target string) {
-	code, known := language.Code(source), slices.Sorted(slices.Values(language.Codes()))
+	code, known := language.Code(source), language.Codes()
 	if slices.Contains(known, code) {
 		known = []string{code}
 	} else if code != "" {

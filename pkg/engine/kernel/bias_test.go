@@ -1,6 +1,7 @@
 package kernel_test
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -9,49 +10,66 @@ import (
 	"glossa/pkg/engine/kernel"
 )
 
+// normals returns n random numbers.
+func normals(rng *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	return x
+}
+
+// stored returns keys and values of tokens (n, dim) as Attend reads them.
+func stored(k *kernel.Kernels, keys, values []float32, dim int) kernel.KV {
+	n := len(keys) / dim
+	size, all := kernel.KVLen(n, dim)
+	store := make([]float32, size+all)
+	kv := kernel.KV{Keys: store[:size], Values: store[size:], Dim: dim}
+	k.Store(kv, 0, keys, values, n, dim)
+	return kv
+}
+
+// checkBiased compares the result of a query that sees n keys with the definition. Scores have the
+// factor ½, and bias is that of a key.
+func checkBiased(t *testing.T, what string, got, query, keys, values []float32, n int, bias func(j int) float32) {
+	t.Helper()
+	dim := len(query)
+	want, total := make([]float64, dim), 0.0
+	for j := range n {
+		score := 0.0
+		for d := range dim {
+			score += float64(query[d]) * float64(keys[j*dim+d])
+		}
+		p := math.Exp(score/2 + float64(bias(j)))
+		total += p
+		for d := range dim {
+			want[d] += p * float64(values[j*dim+d])
+		}
+	}
+	for d := range dim {
+		if got := float64(got[d]); !(math.Abs(got-want[d]/total) < 1e-4) {
+			t.Fatalf("%s: %v, want %v", what, got, want[d]/total)
+		}
+	}
+}
+
 // Biases are added to the scores of their distances, in every block of keys and tile of
 // queries: the result is that of the definition.
 func TestAttendBiases(t *testing.T) {
 	const dim, heads = 8, 2
 	rng := rand.New(rand.NewPCG(4, 2))
-	random := func(n int) []float32 {
-		x := make([]float32, n)
-		for i := range x {
-			x[i] = float32(rng.NormFloat64())
-		}
-		return x
-	}
 	for _, k := range kernel.Implementations() {
 		for _, n := range []int{1, 2, 13, 129, 300} {
-			queries, keys, values := random(n*heads*dim), random(n*dim), random(n*dim)
-			biases := [][]float32{random(2*n - 1), random(2*n - 1)}
-			size, all := kernel.KVLen(n, dim)
-			store := make([]float32, size+all)
-			kv := kernel.KV{Keys: store[:size], Values: store[size:], Dim: dim}
-			k.Store(kv, 0, keys, values, n, dim)
+			queries, keys, values := normals(rng, n*heads*dim), normals(rng, n*dim), normals(rng, n*dim)
+			biases := [][]float32{normals(rng, 2*n-1), normals(rng, 2*n-1)}
 			out := make([]float32, n*heads*dim)
 			k.Attend(kernel.NewAttention(dim), &kernel.Queries{
 				In: slices.Clone(queries), Out: out, InStride: heads * dim, OutStride: heads * dim, Tokens: n, Heads: heads, Seen: n, Scale: 0.5, Biases: biases,
-			}, kv)
+			}, stored(k, keys, values, dim))
 			for i := range n * heads {
 				token, head := i/heads, i%heads
-				want, total := make([]float64, dim), 0.0
-				for j := range n {
-					score := 0.0
-					for d := range dim {
-						score += float64(queries[i*dim+d]) * float64(keys[j*dim+d])
-					}
-					p := math.Exp(score/2 + float64(biases[head][j-token+n-1]))
-					total += p
-					for d := range dim {
-						want[d] += p * float64(values[j*dim+d])
-					}
-				}
-				for d := range dim {
-					if got := float64(out[i*dim+d]); !(math.Abs(got-want[d]/total) < 1e-4) {
-						t.Fatalf("%v, %d tokens: token %d, head %d: %v, want %v", k, n, token, head, got, want[d]/total)
-					}
-				}
+				what := fmt.Sprintf("%v, %d tokens: token %d, head %d", k, n, token, head)
+				checkBiased(t, what, out[i*dim:(i+1)*dim], queries[i*dim:(i+1)*dim], keys, values, n, func(j int) float32 { return biases[head][j-token+n-1] })
 			}
 		}
 	}
@@ -62,19 +80,9 @@ func TestAttendBiases(t *testing.T) {
 func TestAttendCausalBiases(t *testing.T) {
 	const dim, n = 4, 300
 	rng := rand.New(rand.NewPCG(4, 3))
-	random := func(n int) []float32 {
-		x := make([]float32, n)
-		for i := range x {
-			x[i] = float32(rng.NormFloat64())
-		}
-		return x
-	}
 	for _, k := range kernel.Implementations() {
-		queries, keys, values, biases := random(n*dim), random(n*dim), random(n*dim), random(n)
-		size, all := kernel.KVLen(n, dim)
-		store := make([]float32, size+all)
-		kv := kernel.KV{Keys: store[:size], Values: store[size:], Dim: dim}
-		k.Store(kv, 0, keys, values, n, dim)
+		queries, keys, values, biases := normals(rng, n*dim), normals(rng, n*dim), normals(rng, n*dim), normals(rng, n)
+		kv := stored(k, keys, values, dim)
 		for _, piece := range []int{1, 7, 130, n} {
 			out := make([]float32, n*dim)
 			for at := 0; at < n; at += piece {
@@ -85,23 +93,8 @@ func TestAttendCausalBiases(t *testing.T) {
 				}, kv)
 			}
 			for i := range n {
-				want, total := make([]float64, dim), 0.0
-				for j := range i + 1 {
-					score := 0.0
-					for d := range dim {
-						score += float64(queries[i*dim+d]) * float64(keys[j*dim+d])
-					}
-					p := math.Exp(score/2 + float64(biases[n-1-(i-j)]))
-					total += p
-					for d := range dim {
-						want[d] += p * float64(values[j*dim+d])
-					}
-				}
-				for d := range dim {
-					if got := float64(out[i*dim+d]); !(math.Abs(got-want[d]/total) < 1e-4) {
-						t.Fatalf("%v, pieces of %d: token %d: %v, want %v", k, piece, i, got, want[d]/total)
-					}
-				}
+				what := fmt.Sprintf("%v, pieces of %d: token %d", k, piece, i)
+				checkBiased(t, what, out[i*dim:(i+1)*dim], queries[i*dim:(i+1)*dim], keys, values, i+1, func(j int) float32 { return biases[n-1-(i-j)] })
 			}
 		}
 	}
