@@ -42,7 +42,7 @@ class Models {
     this.second = el('select', { id: 'models-over', on: { change: () => { this.over = this.second.value; void this.follow() } } })
     this.body = el('tbody')
     this.wrong = el('div')
-    this.title = el('h3', { id: 'curves-title' })
+    this.title = el('h3', { id: 'curves-title', text: 'Training' })
     this.state = el('span', { class: 'chip live', hidden: true })
     this.facts = el('p', { class: 'muted' })
     this.reading = el('span', { class: 'reading', 'aria-hidden': 'true' })
