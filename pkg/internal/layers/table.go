@@ -19,7 +19,7 @@ func Glossa() *Table {
 			"pkg/version": {Floor: 0}, "pkg/canary": {Floor: 0},
 			"pkg/spelling":     {Floor: 0},
 			"pkg/llm/llmtest":  {Floor: 0, May: []string{"pkg/llm"}},
-			"pkg/engine/dtype": {Floor: 0}, "pkg/engine/sealed": {Floor: 0},
+			"pkg/engine/dtype": {Floor: 0}, "pkg/engine/sealed": {Floor: 0}, "pkg/engine/picture": {Floor: 0},
 			"pkg/engine/kernel":                    {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
