@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/app"
 )
 
-// maxZip is the maximum size of a function's zip file in bytes.
-const maxZip = 8_000_000
+// maxZip is the maximum size of a function's zip file in bytes: 8 MiB.
+const maxZip = 8 << 20
 
 // counter counts the bytes written to it.
 type counter int

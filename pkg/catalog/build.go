@@ -161,7 +161,7 @@ func (rec *Record) entry(run *Run) *Entry {
 	}
 	info.Task = rec.Schema.Task()
 	if run != nil {
-		info.Run, info.Task, info.Embeds = run.Info, run.Task, run.Embeds
+		info.Run, info.Task, info.Embeds, info.Images = run.Info, run.Task, run.Embeds, run.Images
 		info.Size, info.Parameters = run.Size, run.Parameters
 		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {
 			info.Context = run.Context // a record can only lower it

@@ -92,6 +92,7 @@ type Template struct {
 	lists  string // file of the template that lists tools, if its own does not
 
 	reasoning *reasoning.Marks // nil: the model does not reason
+	picture   string           // what stands for a picture in a prompt; "": the model reads none
 }
 
 // Chat is what a prompt is rendered from.
@@ -255,6 +256,9 @@ func (t *Template) Render(ctx context.Context, c *Chat) ([]llm.Part, error) {
 	parts := make([]llm.Part, len(out.Spans))
 	for i, span := range out.Spans {
 		parts[i] = llm.Part{Text: span.Text, Special: span.Trusted}
+	}
+	if images := imagesOf(c.Messages); len(images) > 0 {
+		return t.insert(parts, images)
 	}
 	return parts, nil
 }

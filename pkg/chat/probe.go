@@ -20,6 +20,7 @@ type nature struct {
 	textArguments bool // the arguments of a call are JSON text, not an object
 	oneCall       bool // a message has one call
 	oneText       bool // a message that calls has a text or reasoning
+	pictures      bool // contents with pictures are lists of parts
 
 	after string // what follows the text of an assistant's message
 }

@@ -17,11 +17,12 @@ type turn struct {
 	id, name   string          // of a tool's message: the call that it answers, and the tool
 	written    []toolcall.Part // calls that follow the text
 	number     int             // of the message that it comes from
+	pictures   []int           // where pictures stand in text, in bytes
 }
 
 // turns returns the messages of a chat in the form that the template can write.
 func (t *Template) turns(c *Chat) ([]turn, error) {
-	turns, err := readTurns(c.Messages)
+	turns, err := t.readTurns(c.Messages)
 	if err != nil {
 		return nil, err
 	}
@@ -50,15 +51,16 @@ func (t *Template) turns(c *Chat) ([]turn, error) {
 
 // readTurns converts messages, with the results of tools in the order of the calls that they
 // answer: hardly a template writes the ids of calls.
-func readTurns(messages []llm.Message) ([]turn, error) {
+func (t *Template) readTurns(messages []llm.Message) ([]turn, error) {
 	turns := make([]turn, len(messages))
 	names := map[string]string{}
 	for i, m := range inOrder(messages) {
 		if len(m.Calls) > 0 && m.Role != "assistant" {
 			return nil, rejected(i, "only an assistant may call functions")
 		}
-		if !llm.Texts(m.Parts) {
-			return nil, llm.NoImages(i)
+		pictures, err := t.readPictures(i, &m)
+		if err != nil {
+			return nil, err
 		}
 		text, ok := llm.Prompt{Parts: m.Parts}.Text()
 		if !ok {
@@ -67,7 +69,7 @@ func readTurns(messages []llm.Message) ([]turn, error) {
 		for _, call := range m.Calls {
 			names[call.ID] = call.Name
 		}
-		turns[i] = turn{role: m.Role, text: text, reasoning: m.Reasoning, calls: m.Calls, number: i}
+		turns[i] = turn{role: m.Role, text: text, reasoning: m.Reasoning, calls: m.Calls, number: i, pictures: pictures}
 		if m.Role == "tool" {
 			turns[i].id, turns[i].name = m.CallID, names[m.CallID]
 		}
@@ -177,7 +179,11 @@ func mergeSystem(turns []turn) []turn {
 	if len(turns) == 0 || turns[0].role != "user" {
 		return slices.Insert(turns, 0, turn{role: "user", text: system.text})
 	}
+	own := len(turns[0].text)
 	turns[0].text = join(system.text, "\n\n", turns[0].text)
+	for i := range turns[0].pictures {
+		turns[0].pictures[i] += len(turns[0].text) - own
+	}
 	return turns
 }
 

@@ -38,10 +38,12 @@ func (t *Template) variables(turns []turn, tools []llm.Tool, c *Chat) (*jinja.Di
 // message returns a turn as the dict that templates read.
 func (t *Template) message(m *turn) (jinja.Value, error) {
 	d := new(jinja.Dict).Set("role", role(m.role))
-	content := content(m)
+	content := t.content(m)
 	switch {
 	case m.text == "" && len(m.calls) > 0 && t.nature.nullContent:
 		d.Set("content", jinja.None())
+	case len(m.pictures) > 0 && t.nature.pictures:
+		d.Set("content", t.parts(m))
 	case t.nature.typed:
 		part := new(jinja.Dict).Set("type", jinja.Trusted("text")).Set("text", content)
 		d.Set("content", jinja.List(jinja.Map(part)))
@@ -73,8 +75,14 @@ func (t *Template) message(m *turn) (jinja.Value, error) {
 }
 
 // content returns the text of a turn. The marks of calls in it count as the template's text.
-func content(m *turn) jinja.Value {
-	spans := []jinja.Span{{Text: m.text}}
+func (t *Template) content(m *turn) jinja.Value {
+	var spans []jinja.Span
+	at := 0
+	for _, next := range m.pictures {
+		spans = append(spans, jinja.Span{Text: m.text[at:next]}, jinja.Span{Text: t.picture, Trusted: true})
+		at = next
+	}
+	spans = append(spans, jinja.Span{Text: m.text[at:]})
 	if m.text != "" && len(m.written) > 0 {
 		spans = append(spans, jinja.Span{Text: "\n"})
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"glossa/pkg/chat"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
@@ -23,7 +22,7 @@ func (e *Engine) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embedd
 		depth, run = len(e.model.Encoder), runEncoder
 	}
 	return e.embed(ctx, req, depth, func(to *tokenizer.Collector, p llm.Prompt) ([]int, error) {
-		lead, _, err := e.promptTokens(ctx, to, p, &chat.Chat{})
+		lead, err := e.textTokens(ctx, to, p)
 		if err != nil {
 			return nil, err
 		}

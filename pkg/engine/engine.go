@@ -23,6 +23,7 @@ package engine
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,6 +46,7 @@ type Engine struct {
 	calls       callSyntax       // of the template
 	constraints *constraintCache // of constrained texts
 	seq2seq     *arch.Seq2Seq    // of an encoder-decoder, whose prompts are the encoder's; nil: a decoder
+	sight       *sight           // of a model that reads pictures; nil: it reads text only
 }
 
 var (
@@ -83,6 +85,10 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}, seq2seq: m.Seq2Seq}
+	if e.sight, err = newSight(m.Vision, c.kernels, cfg); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	e.info.Images = e.sight != nil
 	e.thinker = newThinker(cmp.Or(cfg.Reasoning, template.Reasoning()), c.tokenizer, c.tokens)
 	for _, id := range m.End {
 		e.ends[id] = true
@@ -96,14 +102,19 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 }
 
 // templateOf returns the chat template of a model.
-func templateOf(m *arch.Model, cfg Config) (*chat.Template, error) {
+func templateOf(m *arch.Model, cfg Config) (t *chat.Template, err error) {
 	switch {
 	case cfg.Template != nil:
-		return cfg.Template, nil
+		t = cfg.Template
 	case m.Chat.Empty():
-		return chat.Named(chat.Concat)
+		t, err = chat.Named(chat.Concat)
+	default:
+		t, err = chat.Compile(m.Chat)
 	}
-	return chat.Compile(m.Chat)
+	if err == nil && m.Vision != nil {
+		t, err = t.Pictures(m.Vision.Mark)
+	}
+	return t, err
 }
 
 // endTurns adds the special token that the chat template writes after an answer to the tokens

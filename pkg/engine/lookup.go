@@ -42,6 +42,7 @@ func (l *lookup) add(id int) {
 	if l == nil {
 		return
 	}
+	id = max(id, -1) // of a picture: it is not drafted
 	goesOn := l.match > 0 && l.tokens[l.at] == int32(id)
 	if goesOn && l.at < l.predicted && len(l.tokens) >= l.predicted {
 		l.came++
@@ -106,10 +107,12 @@ func (l *lookup) draft(dst []int, n int) []int {
 	}
 	begin := len(dst)
 	for i := l.at; i < l.at+n; i++ {
-		if i < len(l.tokens) {
-			dst = append(dst, int(l.tokens[i]))
-		} else {
+		if i >= len(l.tokens) {
 			dst = append(dst, dst[begin+i-len(l.tokens)])
+		} else if t := int(l.tokens[i]); t >= 0 {
+			dst = append(dst, t)
+		} else {
+			break
 		}
 	}
 	return dst

@@ -62,6 +62,7 @@ func (g *generation) need() (need int64) {
 			longest = max(longest, n)
 		}
 	}
+	need += g.needPictures()
 	if longest > 0 { // sources are encoded one after another
 		need += passMemory(&m.Spec, longest, g.engine.workers)
 	}

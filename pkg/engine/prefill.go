@@ -166,10 +166,14 @@ func (g *generation) feedSome(ctx context.Context, waiting []*feed) error {
 	for room, i := min(listChunk, g.member.room()), 0; room > 0 && i < len(waiting); i++ {
 		if f := waiting[i]; g.start(f) {
 			at := f.cache.Len
-			ids := f.ids[at:min(at+prefillChunk, at+room, g.parting(f, at, waiting))]
+			ids := f.ids[at:g.whole(f.prompt, at, min(at+prefillChunk, at+room, g.parting(f, at, waiting)))]
+			vectors, err := g.look(ctx, f.prompt, at, at+len(ids))
+			if err != nil {
+				return err
+			}
 			room -= len(ids)
 			some = append(some, f)
-			g.seqs = append(g.seqs, transformer.Sequence{Cache: f.cache, Tokens: ids, Logits: g.wanted(f, at+len(ids)), Memory: f.memory})
+			g.seqs = append(g.seqs, transformer.Sequence{Cache: f.cache, Tokens: ids, Logits: g.wanted(f, at+len(ids)), Memory: f.memory, Vectors: vectors})
 		}
 	}
 	began := time.Now()

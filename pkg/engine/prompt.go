@@ -26,6 +26,7 @@ type prompt struct {
 	tokens    []llm.Token     // with Echo, if tokens are requested
 
 	memory *transformer.Memory // of source, once it is encoded
+	views  []*view             // of pictures, in order
 }
 
 // checkPrompts rejects text prompts that cannot fit the context, by their bytes alone.
@@ -98,9 +99,13 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	if s.truncate != nil {
 		to = tokenizer.Collector{Keep: e.context + 1}
 	}
-	lead, tail, err := e.promptTokens(ctx, &to, p, &chat.Chat{Tools: s.tools, Settings: s.variables, Continue: s.continues})
+	tokens, err := e.promptTokens(ctx, &to, p, &chat.Chat{Tools: s.tools, Settings: s.variables, Continue: s.continues})
 	if err != nil {
 		return nil, e.tooLong("the prompt has", err)
+	}
+	lead, tail := tokens.lead, tokens.tail
+	if len(tokens.views) > 0 && (s.echo || s.score) {
+		return nil, llm.Errorf(llm.Unsupported, "a prompt with images is not echoed, and its tokens have no log-probabilities")
 	}
 	out := &prompt{lead: len(lead), ids: to.IDs(), chat: p.Messages != nil}
 	if e.thinker != nil {
@@ -116,6 +121,9 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	}
 	if n := len(lead) + len(out.ids); n > e.context {
 		return nil, llm.TooManyTokens("the prompt has", n, e.context)
+	}
+	if len(tokens.views) > 0 {
+		out.place(tokens.views, e.sight.Inputs())
 	}
 	if s.echo {
 		out.text = tokenizer.Decode(e.tokenizer, out.ids)
@@ -156,6 +164,9 @@ func (p *prompt) fill(lead []int, empty int) {
 	own := len(p.ids)
 	p.ids = slices.Concat(lead, p.ids)
 	p.lead, p.input = len(lead), len(p.ids)
+	for _, v := range p.views {
+		v.at += len(lead)
+	}
 	if own == 0 {
 		p.input = 0
 	}
@@ -164,37 +175,53 @@ func (p *prompt) fill(lead []int, empty int) {
 	}
 }
 
+// rendered is what a prompt has besides the tokens of its own.
+type rendered struct {
+	lead  []int   // the tokens that the model needs before them
+	tail  string  // the end of a text prompt
+	views []*view // of its pictures
+}
+
 // promptTokens adds the tokens of p, a chat with the tools and settings of c, to the
-// collector. It returns the tokens that the model needs before them: none for a chat
-// template, which writes its own, and none for prompts of tokens, which are complete. tail is
-// the end of a text prompt.
-func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, c *chat.Chat) (lead []int, tail string, err error) {
+// collector. No tokens lead a chat template, which writes its own, and prompts of tokens, which are
+// complete.
+func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt, c *chat.Chat) (r rendered, err error) {
 	parts, lead := p.Parts, e.start
 	switch {
 	case p.Messages != nil:
 		if parts, err = e.template.Render(ctx, &chat.Chat{Messages: p.Messages, Tools: c.Tools, Settings: c.Settings, Open: true, Continue: c.Continue}); err != nil {
-			return nil, "", err
+			return r, err
 		}
-		if tail = endOf(parts); c.Continue {
-			tail = endOf(parts[:len(parts)-1]) // without the client's text
+		if r.tail = endOf(parts); c.Continue {
+			r.tail = endOf(parts[:len(parts)-1]) // without the client's text
 		}
 		if !e.template.Raw() {
 			lead = nil
 		}
 	case len(c.Tools) > 0:
-		return nil, "", invalid("tools", "only a chat has tools")
+		return r, invalid("tools", "only a chat has tools")
 	case len(parts) > 0 && parts[0].Tokens != nil:
 		lead = nil
 	default:
 		parts = e.spelled(parts)
 	}
-	if err := e.encode(ctx, to, parts); err != nil {
-		return nil, "", err
+	if r.views, err = e.encodeParts(ctx, to, parts); err != nil {
+		return r, err
 	}
 	if head := to.Head(); len(lead) > 0 && len(head) >= len(lead) && slices.Equal(head[:len(lead)], lead) {
 		lead = nil // the client sent them
 	}
-	return lead, tail, nil
+	r.lead = lead
+	return r, nil
+}
+
+// textTokens is promptTokens for what is not answered: it has no images.
+func (e *Engine) textTokens(ctx context.Context, to *tokenizer.Collector, p llm.Prompt) (lead []int, err error) {
+	r, err := e.promptTokens(ctx, to, p, &chat.Chat{})
+	if len(r.views) > 0 {
+		return nil, llm.Errorf(llm.Unsupported, "images are read to answer them only")
+	}
+	return r.lead, err
 }
 
 // tailBytes bounds the end of a prompt that is searched for marks of reasoning.
@@ -255,6 +282,9 @@ func (p *prompt) cut(n int) {
 // but added tokens count only in those with Special set. If no part has it set, all of the
 // text is the client's, without marks to forge: it is encoded as a plain text.
 func (c *core) encode(ctx context.Context, to *tokenizer.Collector, parts []llm.Part) (err error) {
+	if !llm.Texts(parts) {
+		return llm.Errorf(llm.Unsupported, "this model reads text only, not images")
+	}
 	marked := slices.ContainsFunc(parts, func(p llm.Part) bool { return p.Special })
 	for spans, ids := range runs(parts) {
 		if ids == nil && marked {

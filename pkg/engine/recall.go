@@ -86,8 +86,12 @@ func (a *archivedTexts) begin(key prefixKey) sealed.Chain {
 	return sealed.Begin(a.model, key.owner, strconv.FormatBool(key.long))
 }
 
-// links returns the blocks of the whole blocks of ids.
+// links returns the blocks of the whole blocks of ids, up to the first picture: archives identify
+// tokens by 32 bits.
 func (a *archivedTexts) links(key prefixKey, ids []int) []sealed.Block {
+	if n := slices.IndexFunc(ids, func(id int) bool { return id < 0 }); n >= 0 {
+		ids = ids[:n]
+	}
 	list, chain := make([]sealed.Block, len(ids)/blockTokens), a.begin(key)
 	for i := range list {
 		tokens := ids[i*blockTokens : (i+1)*blockTokens]

@@ -46,10 +46,11 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	r.text.stops = g.stop
 	r.text.decoder = g.engine.tokenizer.NewDecoder()
 	for _, id := range p.ids[p.lead:] {
+		if id < 0 { // a picture's
+			continue
+		}
 		r.text.decoder.Next(id) // the completion continues where the prompt ended
-	}
-	if g.penalise {
-		for _, id := range p.ids[p.lead:] {
+		if g.penalise {
 			s.Observe(id)
 		}
 	}

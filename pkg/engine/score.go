@@ -6,7 +6,6 @@ import (
 	"strings"
 	"unicode"
 
-	"glossa/pkg/chat"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
 )
@@ -56,9 +55,9 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	}
 	before, after := moveSpaces(req.Prompt, req.Continuation)
 	ids, whole := tokenizer.Collector{Max: e.context}, tokenizer.Collector{Max: e.context}
-	lead, _, err := e.promptTokens(ctx, &ids, before, &chat.Chat{})
+	lead, err := e.textTokens(ctx, &ids, before)
 	if err == nil {
-		_, _, err = e.promptTokens(ctx, &whole, after, &chat.Chat{})
+		_, err = e.textTokens(ctx, &whole, after)
 	}
 	if err != nil {
 		return nil, e.tooLong("the context and the continuation have", err)

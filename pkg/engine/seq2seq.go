@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 
-	"glossa/pkg/chat"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
@@ -85,7 +84,7 @@ func runEncoder(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) 
 // decoder gets as it is.
 func (e *Engine) encodeScoredAnswer(ctx context.Context, req *llm.ScoreRequest) ([]*prompt, error) {
 	source, answer := tokenizer.Collector{Max: e.context}, tokenizer.Collector{Max: e.context}
-	if _, _, err := e.promptTokens(ctx, &source, req.Prompt, &chat.Chat{}); err != nil {
+	if _, err := e.textTokens(ctx, &source, req.Prompt); err != nil {
 		return nil, e.tooLong("the context has", err)
 	}
 	if err := answer.Add(ctx, e.tokenizer, req.Continuation, false); err != nil {

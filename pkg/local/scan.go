@@ -112,7 +112,7 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 	run := catalog.Run{
 		ID: m.Name, Type: info.Name, Checkpoint: m.Path, ModTime: info.ModTime, Size: info.Size,
 		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: files,
-		Chat: m.chat,
+		Images: info.Images, Chat: m.chat,
 	}
 	switch {
 	case info.Ranks:

@@ -21,6 +21,12 @@ const (
 // imageTypes are the media types that all providers read.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
+// Base64 decodes the image in base64 at path.
+func Base64(path, data string) (*llm.Image, error) {
+	head, _ := base64.StdEncoding.DecodeString(data[:min(len(data)/4*4, 684)]) // what tells the type
+	return Image(path, "data:"+http.DetectContentType(head)+";base64,"+data)
+}
+
 // Image decodes the image of a URL at path, which must be in the URL itself.
 func Image(path, url string) (*llm.Image, error) {
 	scheme, rest, _ := strings.Cut(url, ":")
@@ -56,7 +62,7 @@ func Image(path, url string) (*llm.Image, error) {
 }
 
 // CheckImages returns an error if a chat, sent under the key, has too many images, or the model is one of this
-// server's own, which read text only.
+// server's own that reads text only.
 func CheckImages(key string, model *llm.Model, req *llm.Request) error {
 	n := 0
 	for i, m := range req.Prompts[0].Messages {
@@ -64,7 +70,7 @@ func CheckImages(key string, model *llm.Model, req *llm.Request) error {
 			if p.Image == nil {
 				continue
 			}
-			if model.InProcess {
+			if model.InProcess && !model.Images {
 				e := llm.NoImages(i)
 				e.Message = fmt.Sprintf("the model %q reads text only, not images", model.Name)
 				return e

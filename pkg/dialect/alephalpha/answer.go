@@ -222,7 +222,7 @@ func (t *tokenizeRequest) newTokenize(tokens []llm.Token) (answer tokenizeAnswer
 func newModel(info *llm.ModelInfo) modelObject {
 	return modelObject{
 		Name: info.Name, Description: info.Description, Hostings: hostings(info),
-		MaxContextSize: info.Context, MaximumGenerated: info.Context,
+		ImageSupport: info.Images, MaxContextSize: info.Context, MaximumGenerated: info.Context,
 	}
 }
 

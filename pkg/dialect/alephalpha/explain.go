@@ -70,7 +70,7 @@ type explainInput struct {
 func (e *explainRequest) read() (*explainInput, error) {
 	out := &explainInput{explainRequest: e}
 	var err error
-	if out.prompt, err = readPrompt("prompt", e.Prompt); err != nil {
+	if out.prompt, err = readPrompt("prompt", e.Prompt, false); err != nil {
 		return nil, err
 	}
 	switch {
@@ -315,7 +315,7 @@ func (cfg Config) openExplainer(r *http.Request, in *explainRequest) (o opened[e
 		return o, err
 	}
 	tokenizer, err := find[llm.Tokenizer](r, cfg, &in.target)
-	return opened[explainer]{explainer{scorer.model, tokenizer.model}, scorer.head}, err
+	return opened[explainer]{model: explainer{scorer.model, tokenizer.model}, head: scorer.head}, err
 }
 
 func explain(w http.ResponseWriter, r *http.Request, call httpx.Call[explainRequest, *explainInput, opened[explainer]]) error {

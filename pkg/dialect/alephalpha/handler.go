@@ -2,6 +2,7 @@ package alephalpha
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -84,6 +85,9 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 
 func complete(w http.ResponseWriter, r *http.Request, call httpx.Call[completeRequest, *llm.Request, opened[llm.Backend]]) error {
 	model, h := call.Model.model, call.Model.head
+	if i := imageIn(call.Req.Prompts[0]); i >= 0 && !call.Model.images {
+		return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("prompt[%d]", i), Message: "this model reads text only, not images"}
+	}
 	if call.Req.Stream {
 		return stream(w, r, model, call.Req, h)
 	}

@@ -3,14 +3,16 @@ package alephalpha
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
 // readPrompt reads the prompt called at: a string, which may be empty, or items of text and of
-// token ids, which are concatenated.
-func readPrompt(at string, raw json.RawMessage) (llm.Prompt, error) {
+// token ids, which are concatenated. Completions may also have images.
+func readPrompt(at string, raw json.RawMessage, images bool) (llm.Prompt, error) {
 	if raw[0] != '[' {
 		var text string
 		if err := wire.UnmarshalAt(at, raw, &text); err != nil {
@@ -18,7 +20,7 @@ func readPrompt(at string, raw json.RawMessage) (llm.Prompt, error) {
 		}
 		return llm.Text(text), nil
 	}
-	if err := checkKinds(at, raw); err != nil {
+	if err := checkKinds(at, raw, images); err != nil {
 		return llm.Prompt{}, err
 	}
 	var items []item
@@ -39,9 +41,8 @@ func readPrompt(at string, raw json.RawMessage) (llm.Prompt, error) {
 	return llm.Prompt{Parts: parts}, nil
 }
 
-// checkKinds rejects items that are neither text nor token ids, before their keys are
-// decoded.
-func checkKinds(at string, raw json.RawMessage) error {
+// checkKinds rejects items of unknown kinds, before their keys are decoded.
+func checkKinds(at string, raw json.RawMessage, images bool) error {
 	var kinds []struct {
 		Type string `json:"type"`
 	}
@@ -50,23 +51,32 @@ func checkKinds(at string, raw json.RawMessage) error {
 	}
 	for i, kind := range kinds {
 		path := fmt.Sprintf("%s[%d]", at, i)
-		switch kind.Type {
-		case "text", "token_ids":
-		case "image":
-			return &llm.Error{Code: llm.Unsupported, Param: path, Message: "items of type image are not supported: send text or token_ids"}
+		switch {
+		case kind.Type == "text" || kind.Type == "token_ids" || kind.Type == "image" && images:
+		case kind.Type == "image":
+			return &llm.Error{Code: llm.Unsupported, Param: path, Message: "items of type image are for completions only: send text or token_ids"}
 		default:
-			return wire.Invalid(path+".type", "must be text or token_ids, not %.40q", kind.Type)
+			return wire.Invalid(path+".type", "must be text, token_ids or image, not %.40q", kind.Type)
 		}
 	}
 	return nil
 }
 
+// imageIn returns the index of the first image of a prompt, -1 if there is none.
+func imageIn(p llm.Prompt) int {
+	return slices.IndexFunc(p.Parts, func(part llm.Part) bool { return part.Image != nil })
+}
+
 // part reads the data of the item at path.
 func (it *item) part(path string) (llm.Part, error) {
-	if it.Type == "text" {
+	if it.Type != "token_ids" {
 		var text string
 		err := wire.UnmarshalAt(path, it.Data, &text)
-		return llm.Part{Text: text}, err
+		if err != nil || it.Type == "text" {
+			return llm.Part{Text: text}, err
+		}
+		image, err := openaiapi.Base64(path, text)
+		return llm.Part{Image: image}, err
 	}
 	ids := []int{}
 	err := wire.UnmarshalAt(path, it.Data, &ids)
@@ -76,7 +86,7 @@ func (it *item) part(path string) (llm.Part, error) {
 // isEmpty reports whether p has neither text nor tokens.
 func isEmpty(p llm.Prompt) bool {
 	for _, part := range p.Parts {
-		if part.Text != "" || len(part.Tokens) > 0 {
+		if part.Text != "" || len(part.Tokens) > 0 || part.Image != nil {
 			return false
 		}
 	}

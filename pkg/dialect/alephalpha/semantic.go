@@ -110,7 +110,7 @@ func notEmptyPrompt(path string, raw json.RawMessage) (llm.Prompt, error) {
 	if len(raw) == 0 || string(raw) == "null" {
 		return llm.Prompt{}, wire.Invalid(path, "must not be null")
 	}
-	prompt, err := readPrompt(path, raw)
+	prompt, err := readPrompt(path, raw, false)
 	if err == nil && isEmpty(prompt) {
 		err = wire.Invalid(path, "must not be empty")
 	}

@@ -56,7 +56,7 @@ func TestSemantic(t *testing.T) {
 		{batch, `"prompts":[],"representation":"query"`, 400, `"prompts: at least one prompt is required"`, nil},
 		{batch, `"prompts":["x",""],"representation":"query"`, 400, `"prompts[1]: must not be empty"`, nil},
 		{batch, `"prompts":["x",null],"representation":"query"`, 400, `"prompts[1]: must not be null"`, nil},
-		{batch, `"prompts":["x",[{"type":"image","data":"x"}]],"representation":"query"`, 400, `prompts[1][0]: items of type image`, nil},
+		{batch, `"prompts":["x",[{"type":"image","data":"x"}]],"representation":"query"`, 400, `prompts[1][0]: items of type image are for completions only`, nil},
 		{batch, `"prompts":["x",7],"representation":"query"`, 400, `"prompts[1]: must be `, nil},
 		{batch, `"prompts":[` + many + `],"representation":"query"`, 400, `"prompts: at most 100`, nil},
 	} {

@@ -12,7 +12,7 @@ const cloud = "cloud"
 
 // request translates a request for completions. Every error names the key at fault.
 func (c *completeRequest) request() (*llm.Request, error) {
-	prompt, err := readPrompt("prompt", c.Prompt)
+	prompt, err := readPrompt("prompt", c.Prompt, true)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func (e *embedRequest) request() (*llm.EmbedRequest, error) {
 
 // request translates a request for an evaluation.
 func (e *evaluateRequest) request() (*llm.ScoreRequest, error) {
-	prompt, err := readPrompt("prompt", e.Prompt)
+	prompt, err := readPrompt("prompt", e.Prompt, false)
 	return &llm.ScoreRequest{Prompt: prompt, Continuation: valueOr(e.CompletionExpected, "")}, err
 }
 

@@ -112,6 +112,22 @@ func TestEmbedRequest(t *testing.T) {
 	}
 }
 
+// pixel is a PNG of one pixel.
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGP4z8AAAAMBAQDJ/pLvAAAAAElFTkSuQmCC"
+
+// A model that reads images gets those of a prompt in their places.
+func TestImages(t *testing.T) {
+	c := completeRequest{Prompt: json.RawMessage(`[{"type":"text","data":"x"},{"type":"image","data":"` + pixel + `"},{"type":"token_ids","data":[7]}]`)}
+	req, err := c.request()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := req.Prompts[0].Parts
+	if len(parts) != 3 || parts[0].Text != "x" || parts[1].Image == nil || parts[1].Image.Type != "image/png" || len(parts[2].Tokens) != 1 {
+		t.Errorf("parts %+v", parts)
+	}
+}
+
 // TestBad compares the exact error of each body.
 func TestBad(t *testing.T) {
 	const invalidWord, unknown, missing = "INVALID", "UNKNOWN_PARAMETER", "MISSING_CAPABILITY"
@@ -122,8 +138,11 @@ func TestBad(t *testing.T) {
 		{"/complete", `"prompt":7`, "prompt: must be a string, not number", invalidWord},
 		{"/complete", `"prompt":{"type":"text","data":"x"}`, "prompt: must be a string, not object", invalidWord},
 		{"/complete", `"prompt":["x"]`, "prompt: must be an object, not string", invalidWord},
-		{"/complete", `"prompt":[{"data":"x"}]`, `prompt[0].type: must be text or token_ids, not ""`, invalidWord},
-		{"/complete", `"prompt":[{"type":"text","data":"x"},{"type":"image","data":"aGk=","x":1,"y":2,"size":3,"controls":[]}]`, "prompt[1]: items of type image are not supported: send text or token_ids", missing},
+		{"/complete", `"prompt":[{"data":"x"}]`, `prompt[0].type: must be text, token_ids or image, not ""`, invalidWord},
+		{"/complete", `"prompt":[{"type":"text","data":"x"},{"type":"image","data":"aGk=","x":1,"y":2,"size":3,"controls":[]}]`, "prompt[1].x: images are not cropped: send the part itself", missing},
+		{"/complete", `"prompt":[{"type":"image","data":"aGk="}]`, `prompt[0].data: must be one of image/jpeg, image/png, image/gif, image/webp, not "text/plain; charset=utf-8"`, invalidWord},
+		{"/complete", `"prompt":[{"type":"text","data":"x"},{"type":"image","data":"` + pixel + `"}]`, "prompt[1]: this model reads text only, not images", missing},
+		{"/evaluate", `"prompt":[{"type":"image","data":"` + pixel + `"}],"completion_expected":"x"`, "prompt[0]: items of type image are for completions only: send text or token_ids", missing},
 		{"/complete", `"prompt":[{"type":"text"}]`, "prompt[0].data: is required", invalidWord},
 		{"/complete", `"prompt":[{"type":"text","data":null}]`, "prompt[0].data: is required", invalidWord},
 		{"/complete", `"prompt":[{"type":"text","data":[1]}]`, "prompt[0].data: must be a string, not array", invalidWord},

@@ -83,8 +83,11 @@ type refused struct {
 
 // item is a part of a prompt. Images have more keys, and are rejected before those are read.
 type item struct {
-	Type     string          `json:"type"` // text or token_ids
+	Type     string          `json:"type"` // text, token_ids or image
 	Data     json.RawMessage `json:"data"`
+	X        json.RawMessage `json:"x"`
+	Y        json.RawMessage `json:"y"`
+	Size     json.RawMessage `json:"size"`
 	Controls json.RawMessage `json:"controls"`
 }
 
@@ -226,7 +229,7 @@ type modelObject struct {
 	Name             string   `json:"name" doc:"name for requests"`
 	Description      string   `json:"description" doc:"what the model is"`
 	Hostings         []string `json:"hostings" doc:"where the model runs"`
-	ImageSupport     bool     `json:"image_support" doc:"always false"`
+	ImageSupport     bool     `json:"image_support" doc:"whether prompts may have images"`
 	MaxContextSize   int      `json:"max_context_size,omitempty" doc:"tokens; absent if it is not known"`
 	MaximumGenerated int      `json:"maximum_completion_tokens,omitempty" doc:"tokens"`
 }

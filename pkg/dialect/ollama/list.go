@@ -127,6 +127,9 @@ func newShown(m *llm.ModelInfo) shown {
 		if m.Run == nil { // those that Alpha trained continue texts
 			out.Capabilities = append(out.Capabilities, "tools")
 		}
+		if m.Images {
+			out.Capabilities = append(out.Capabilities, "vision")
+		}
 	}
 	return out
 }

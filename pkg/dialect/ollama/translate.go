@@ -1,10 +1,8 @@
 package ollama
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"glossa/pkg/llm"
@@ -203,8 +201,7 @@ func (t *conversation) answered(path string, m *message) (string, error) {
 // images adds images, which are at path, to parts.
 func images(path string, list []string, parts []llm.Part) ([]llm.Part, error) {
 	for i, data := range list {
-		head, _ := base64.StdEncoding.DecodeString(data[:min(len(data)/4*4, 684)]) // what tells the type
-		image, err := openaiapi.Image(fmt.Sprintf("%s[%d]", path, i), "data:"+http.DetectContentType(head)+";base64,"+data)
+		image, err := openaiapi.Base64(fmt.Sprintf("%s[%d]", path, i), data)
 		if err != nil {
 			return nil, err
 		}

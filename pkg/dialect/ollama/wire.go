@@ -257,7 +257,7 @@ type runningModel struct {
 type shown struct {
 	Details      details        `json:"details"`
 	ModelInfo    map[string]any `json:"model_info" doc:"general.architecture and the length of the context"`
-	Capabilities []string       `json:"capabilities" doc:"completion, tools or embedding"`
+	Capabilities []string       `json:"capabilities" doc:"completion, tools, vision or embedding"`
 	ModifiedAt   time.Time      `json:"modified_at" doc:"RFC 3339; the epoch if it is not known"`
 	Parameters   string         `json:"parameters" doc:"always empty"`
 	Template     string         `json:"template" doc:"always empty: templates are those of the model's files"`

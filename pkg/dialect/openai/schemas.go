@@ -8,7 +8,7 @@ import "glossa/pkg/wire"
 var contentTable = wire.For[contentPart](
 	wire.Parameter{Name: "type", Required: true, OneOf: []string{"text", "image_url"}, Note: "the kind of part"},
 	wire.Parameter{Name: "text", Note: "the text; required with type text, not allowed with others"},
-	wire.Parameter{Name: "image_url", Remote: wire.ByRecord, Note: "an image, for remote models that read images; required with type image_url, not allowed with others"},
+	wire.Parameter{Name: "image_url", Remote: wire.ByRecord, Note: "an image, for models that read images; required with type image_url, not allowed with others"},
 	wire.Parameter{Name: "image_url.url", Required: true, Note: "the image itself, as data:image/png;base64,... (or jpeg, gif, webp), of at most 3,750,000 bytes; the server fetches nothing"},
 	wire.Parameter{Name: "image_url.detail", Disposition: wire.NoEffect, Note: "the models choose their resolution"},
 )

@@ -45,6 +45,7 @@ type Model struct {
 	Seq2Seq     *Seq2Seq     // of another encoder-decoder
 	Sentence    *Sentence    // of a model whose vectors are embeddings of texts
 	Ranking     *Ranking     // of a model that scores documents for a query
+	Vision      *Vision      // of a decoder that also reads pictures
 	Run         *Run         // of a packed model trained by Alpha
 
 	trie   func() ([]byte, error)            // the packed vocabulary; nil if there is none
@@ -170,12 +171,15 @@ func (m *Model) Name() string {
 	if f := families[m.Type]; f != nil {
 		return f.title
 	}
+	if v := viewers[m.Type]; v != nil {
+		return v.title
+	}
 	return "Alpha"
 }
 
 // Bytes returns the memory of the weights in a format, with those after the layers.
 func (m *Model) Bytes(f transformer.Format) int64 {
-	return m.Weights.Bytes(m.Spec, f) + headMemory(m.Sentence, m.Ranking)
+	return m.Weights.Bytes(m.Spec, f) + headMemory(m.Sentence, m.Ranking, m.Vision) + m.Vision.Bytes(f)
 }
 
 // Close closes the files. No weights can be read afterwards.

@@ -31,7 +31,9 @@ type opened struct {
 	file   *checkpoint.File
 	config *config // of a Hugging Face directory
 	family *family
-	dense  []Step // of a GGUF file
+	viewer *viewer // of a model that reads pictures, or nil
+	outer  *config // its configuration; config is that of its text's model
+	dense  []Step  // of a GGUF file
 
 	masked   *MaskedHead // of an encoder whose modules read it
 	stanford *Dense      // the projection of Stanford's ColBERT
@@ -78,6 +80,13 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	}
 	o.closer = o.file
 	src := newSource(o.file, l.prefix)
+	if o.viewer != nil {
+		src = newRenamed(o.file, o.viewer.renames)
+		l.tied = !src.has("lm_head.weight")
+		if err := o.openVision(fsys, p, src, s); err != nil {
+			return nil, errors.Join(err, o.Close())
+		}
+	}
 	if p.adapter != "" {
 		if src.adapter, err = openAdapter(fsys, p.adapter, l.prefix); err != nil {
 			return nil, errors.Join(err, o.Close())
@@ -119,6 +128,9 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 		return nil, nil, err
 	}
 	kind := c.text("model_type", "")
+	if viewers[kind] != nil && *c.err == nil {
+		return o.readViewer(c, kind)
+	}
 	switch o.family = families[kind]; {
 	case *c.err != nil:
 		return nil, nil, *c.err
@@ -127,7 +139,7 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 	case kind == "":
 		return nil, nil, errors.New("no model_type")
 	case o.family == nil:
-		return nil, nil, refuse("model_type", kind, families)
+		return nil, nil, refuse("model_type", kind, supported())
 	}
 	o.Model, o.config = &Model{Type: kind}, c
 	return o.family.read(c)

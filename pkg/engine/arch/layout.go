@@ -80,7 +80,19 @@ type builder struct {
 // build finds the weights of a model. Every tensor of the file must be used.
 func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*transformer.Weights, error) {
 	b := &builder{source: src, spec: s, layout: l}
-	w := &transformer.Weights{Embed: b.embedding(l)}
+	w := b.weights()
+	b.unused(buffers)
+	return w, b.err
+}
+
+// weights finds the weights of a model.
+func (b *builder) weights() *transformer.Weights {
+	s, l, w := b.spec, b.layout, &transformer.Weights{}
+	if s.Patch > 0 {
+		w.Embed = b.patches(l.embed)
+	} else {
+		w.Embed = b.embedding(l)
+	}
 	if s.EmbedWidth > 0 {
 		w.ProjectIn = b.linear(&l.projectIn, 0, s.Width, s.EmbedWidth)
 		w.ProjectOut = b.linear(&l.projectOut, 0, s.EmbedWidth, s.Width)
@@ -102,8 +114,17 @@ func build(src *source, s *transformer.Spec, l *layout, buffers []string) (*tran
 		}
 	}
 	b.stacks(w, l)
-	b.unused(buffers)
-	return w, b.err
+	return w
+}
+
+// patches returns the matrix of patches, which is stored as a convolution's.
+func (b *builder) patches(name string) transformer.Linear {
+	width, side := b.spec.Width, root(b.spec.Patch/3)
+	weight := b.take(name+".weight", []int{width, 3, side, side}, span{cols: b.spec.Patch})
+	return transformer.Linear{
+		Weight: []transformer.Tensor{weight.rows(0, width)},
+		Bias:   transformer.Vector{b.vector(name+".bias", width).rows(0, width)},
+	}
 }
 
 // table returns a matrix that is looked up by row.

@@ -22,6 +22,8 @@ import (
 const (
 	configFile      = "config.json"
 	generationFile  = "generation_config.json"
+	processorFile   = "processor_config.json"
+	imagesFile      = "preprocessor_config.json"
 	weightsFile     = "model.safetensors"
 	indexFile       = "model.safetensors.index.json"
 	tokenizerFile   = "tokenizer.json"
@@ -268,6 +270,7 @@ type Info struct {
 	ModTime             time.Time
 	Run                 *Run // of a packed model trained by Alpha
 	Spec                *transformer.Spec
+	Images              bool      // the model reads images too
 	Embeds, Ranks       bool      // the model embeds texts, or scores documents for a query, and does not continue texts
 	Sentence            *Sentence // how it embeds texts, without what only its tokenizer tells; nil if it does not
 
@@ -291,7 +294,7 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	}
 	i := Info{
 		Type: m.Type, Name: m.Name(), Version: m.Version, Context: m.Spec.Context,
-		Parameters: m.Weights.Elements(), Bytes: map[transformer.Format]int64{}, Run: m.Run,
+		Parameters: m.elements(), Images: m.Vision != nil, Bytes: map[transformer.Format]int64{}, Run: m.Run,
 		Spec: m.Spec, Tokens: m.checkTokens(fsys, p),
 	}
 	if i.Tokens == nil {

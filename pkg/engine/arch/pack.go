@@ -45,34 +45,30 @@ type description struct {
 	Seq2Seq      *Seq2Seq              `json:"seq2seq,omitempty"`
 	Sentence     *Sentence             `json:"sentence,omitempty"`
 	Ranking      *Ranking              `json:"ranking,omitempty"`
+	Vision       *Vision               `json:"vision,omitempty"`
 }
 
 // Pack writes a model as a packed file, in a format, to an empty file. progress is called
 // after each tensor with the bytes written so far and in total; its error stops packing.
 // m stays open.
 func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format, progress func(done, total int64) error) error {
-	layout, err := transformer.NewLayout(m.Spec, m.Weights, k, format)
+	layers, err := m.layers(k, format)
 	if err != nil {
 		return err
 	}
-	meta, err := m.meta(format, types(layout))
+	meta, err := m.meta(format, types(layers))
 	if err != nil {
 		return err
-	}
-	if m.Weights.Await != nil {
-		if err := m.Weights.Await(math.MaxInt); err != nil {
-			return err
-		}
 	}
 	var tensors []checkpoint.PackTensor
-	for _, t := range layout.Tensors {
+	for _, t := range layers {
 		kind := dtype.U8
 		if t.Format == transformer.F32 {
 			kind = dtype.F32
 		}
 		tensors = append(tensors, checkpoint.PackTensor{Name: t.Name, Type: kind, Shape: t.Shape})
 	}
-	heads := headParts(m.Sentence, m.Ranking)
+	heads := headParts(m.Sentence, m.Ranking, m.Vision)
 	for i := range heads {
 		tensors = append(tensors, heads[i].tensor())
 	}
@@ -88,11 +84,11 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	if err != nil {
 		return err
 	}
-	if err := writeTensors(w, layout, progress); err != nil {
+	if err := writeTensors(w, layers, progress); err != nil {
 		return err
 	}
 	for i := range heads {
-		if err := heads[i].write(w, len(layout.Tensors)+i); err != nil {
+		if err := heads[i].write(w, len(layers)+i); err != nil {
 			return err
 		}
 	}
@@ -107,30 +103,61 @@ func Pack(to io.WriterAt, m *Model, k *kernel.Kernels, format transformer.Format
 	return w.Close()
 }
 
+// A layerTensor is a tensor of a model's layers, or of those of its encoder of pictures.
+type layerTensor struct {
+	transformer.PackedTensor
+	load func() ([]byte, error)
+}
+
+// layers lists the tensors of a model in a format, in the order of the file.
+func (m *Model) layers(k *kernel.Kernels, format transformer.Format) (list []layerTensor, err error) {
+	add := func(prefix string, s *transformer.Spec, w *transformer.Weights, format transformer.Format) error {
+		layout, err := transformer.NewLayout(s, w, k, format)
+		if err == nil && w.Await != nil {
+			err = w.Await(math.MaxInt)
+		}
+		if err != nil {
+			return err
+		}
+		for i, t := range layout.Tensors {
+			t.Name = prefix + t.Name
+			list = append(list, layerTensor{t, func() ([]byte, error) { return layout.Load(i) }})
+		}
+		return nil
+	}
+	if err := add("", m.Spec, m.Weights, format); err != nil || m.Vision == nil {
+		return list, err
+	}
+	return list, add(visionPrefix, m.Vision.Spec, m.Vision.Weights, format.Head())
+}
+
+// visionPrefix begins the names of the tensors of an encoder of pictures.
+const visionPrefix = "vision."
+
 // writeTensors reads and writes all tensors, several at a time.
-func writeTensors(w *checkpoint.PackWriter, layout *transformer.Layout, progress func(done, total int64) error) error {
+func writeTensors(w *checkpoint.PackWriter, layers []layerTensor, progress func(done, total int64) error) error {
 	var next atomic.Int64
 	var group sync.WaitGroup
 	var mu sync.Mutex // guards the following variables
 	var failed error
 	done, total := int64(0), int64(0)
-	for _, t := range layout.Tensors {
+	for _, t := range layers {
 		total += t.Size
 	}
-	for range min(runtime.GOMAXPROCS(0), len(layout.Tensors)) {
+	for range min(runtime.GOMAXPROCS(0), len(layers)) {
 		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(layout.Tensors); i = int(next.Add(1)) - 1 {
-				data, err := layout.Load(i)
+			for i := int(next.Add(1)) - 1; i < len(layers); i = int(next.Add(1)) - 1 {
+				data, err := layers[i].load()
 				if err == nil {
 					err = w.Write(i, data)
 				}
 				mu.Lock()
-				if done += layout.Tensors[i].Size; err == nil && failed == nil {
+				if done += layers[i].Size; err == nil && failed == nil {
 					err = progress(done, total)
 				}
 				if err != nil {
 					failed = errors.Join(failed, err)
-					next.Store(int64(len(layout.Tensors)))
+					next.Store(int64(len(layers)))
 				}
 				mu.Unlock()
 			}
@@ -154,9 +181,9 @@ func (m *Model) packedTrie() ([]byte, error) {
 }
 
 // types returns the types of the matrices whose shapes do not tell them.
-func types(layout *transformer.Layout) map[string]dtype.Type {
+func types(layers []layerTensor) map[string]dtype.Type {
 	list := map[string]dtype.Type{}
-	for _, t := range layout.Tensors {
+	for _, t := range layers {
 		switch t.Format {
 		case transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q4_0:
 		default:
@@ -170,7 +197,7 @@ func types(layout *transformer.Layout) map[string]dtype.Type {
 func (m *Model) meta(format transformer.Format, types map[string]dtype.Type) (map[string]string, error) {
 	d := description{
 		Type: m.Type, Quant: format.String(), Types: types, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
-		Chat: m.Chat, Translation: m.Translation, Seq2Seq: m.Seq2Seq, Sentence: m.Sentence, Ranking: m.Ranking,
+		Chat: m.Chat, Translation: m.Translation, Seq2Seq: m.Seq2Seq, Sentence: m.Sentence, Ranking: m.Ranking, Vision: m.Vision,
 	}
 	if err := d.checkTask(); err != nil {
 		return nil, err

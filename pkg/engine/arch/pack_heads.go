@@ -14,8 +14,8 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A headPart is a tensor that follows the layers of a model that embeds or ranks: of a step
-// after the pooling, or of a classifier. A packed model holds it in float32, row-major.
+// A headPart is a tensor that follows the layers of a model that embeds, ranks or reads pictures: of a
+// step after the pooling, of a classifier, or of what follows the encoder of pictures. A packed model holds it in float32, row-major.
 type headPart struct {
 	name       string
 	rows, cols int
@@ -25,12 +25,15 @@ type headPart struct {
 }
 
 // headParts returns the tensors that a model has.
-func headParts(s *Sentence, r *Ranking) []headPart {
-	return slices.DeleteFunc(allHeadParts(s, r), func(p headPart) bool { return p.from == nil || p.from.Read == nil })
+func headParts(s *Sentence, r *Ranking, v *Vision) []headPart {
+	return slices.DeleteFunc(allHeadParts(s, r, v), func(p headPart) bool { return p.from == nil || p.from.Read == nil })
 }
 
 // allHeadParts returns the tensors that a model with these descriptions can have.
-func allHeadParts(s *Sentence, r *Ranking) (list []headPart) {
+func allHeadParts(s *Sentence, r *Ranking, v *Vision) (list []headPart) {
+	if v != nil {
+		list = normParts(v.Project.parts(list, "project"), "project_norm", v.Project.In, &v.Norm)
+	}
 	if s != nil {
 		for i := range s.Steps {
 			if d := s.Steps[i].Dense; d != nil {
@@ -79,8 +82,8 @@ func (d *Dense) parts(list []headPart, name string) []headPart {
 
 // headMemory returns the memory of the tensors after the layers. They are float32 in every
 // format, and products read them in panels.
-func headMemory(s *Sentence, r *Ranking) (n int64) {
-	for _, p := range headParts(s, r) {
+func headMemory(s *Sentence, r *Ranking, v *Vision) (n int64) {
+	for _, p := range headParts(s, r, v) {
 		if p.required {
 			n += kernel.MatrixBytes(p.rows, p.cols)
 		} else {
@@ -111,8 +114,8 @@ func (p *headPart) write(w *checkpoint.PackWriter, index int) error {
 }
 
 // heads finds the tensors after the layers in a packed model.
-func (u *unpacking) heads(s *Sentence, r *Ranking) error {
-	for _, p := range allHeadParts(s, r) {
+func (u *unpacking) heads(s *Sentence, r *Ranking, v *Vision) error {
+	for _, p := range allHeadParts(s, r, v) {
 		index, ok := u.file.Index(p.name)
 		switch {
 		case !ok && p.required:
@@ -160,6 +163,12 @@ func (d *description) checkTask() error {
 		return errors.New("spec: no layers of a decoder")
 	case !encodes && (len(s.Encoder) > 0) != (d.Translation != nil || d.Seq2Seq != nil):
 		return fmt.Errorf("%d layers of an encoder, translation %v and seq2seq %v", len(s.Encoder), d.Translation != nil, d.Seq2Seq != nil)
+	}
+	if d.Vision != nil && tasks > 0 {
+		return errors.New("vision: the model does not continue texts")
+	}
+	if err := d.Vision.check(s); err != nil {
+		return fmt.Errorf("vision: %w", err)
 	}
 	if err := d.Sentence.check(s); err != nil {
 		return fmt.Errorf("sentence: %w", err)

@@ -20,9 +20,10 @@ import (
 // A published model: its configuration, and the tensors that transformers makes for it, by
 // names in which * is the number of a layer. See testdata/sizes.py.
 type published struct {
-	Name    string
-	Config  json.RawMessage
-	Tensors map[string]counted
+	Name      string
+	Config    json.RawMessage
+	Processor json.RawMessage // of pictures
+	Tensors   map[string]counted
 }
 
 // A counted is a shape that several layers have, [count, shape].
@@ -85,6 +86,9 @@ func (h hollowFS) Open(name string) (fs.File, error) {
 func (p *published) files(t *testing.T) fs.FS {
 	t.Helper()
 	h := hollowFS{MapFS: fstest.MapFS{"m/config.json": {Data: p.Config}, "m/model.safetensors": {}}}
+	if p.Processor != nil {
+		h.MapFS["m/preprocessor_config.json"] = &fstest.MapFile{Data: p.Processor}
+	}
 	type info struct {
 		Type    string   `json:"dtype"`
 		Shape   []int64  `json:"shape"`

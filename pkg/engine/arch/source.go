@@ -14,21 +14,26 @@ import (
 // A source returns the tensors of a file by name and records which were used. After an
 // error it returns empty ones.
 type source struct {
-	file   *checkpoint.File
-	prefix string
-	names  map[string]string // maps names without the prefix to names in the file
-	used   map[string]bool   // names in the file
-	err    error             // the first
+	file    *checkpoint.File
+	renames []rename
+	names   map[string]string // maps names without the prefix to names in the file
+	used    map[string]bool   // names in the file
+	err     error             // the first
 
 	adapter *adapter // what changes the tensors, or nil
 }
 
 // newSource strips a prefix that the names of the file may have.
 func newSource(file *checkpoint.File, prefix string) *source {
-	s := &source{file: file, prefix: prefix, names: map[string]string{}, used: map[string]bool{}}
+	return newRenamed(file, []rename{{prefix, ""}})
+}
+
+// newRenamed renames the tensors of the file: the first of renames that fits applies.
+func newRenamed(file *checkpoint.File, renames []rename) *source {
+	s := &source{file: file, renames: renames, names: map[string]string{}, used: map[string]bool{}}
 	for i := range file.Tensors {
 		t := &file.Tensors[i]
-		name := strings.TrimPrefix(t.Name, prefix)
+		name := s.short(t.Name)
 		if stem, old := strings.CutSuffix(name, "LayerNorm.gamma"); old { // BERT as TensorFlow named it
 			name = stem + "LayerNorm.weight"
 		} else if stem, old := strings.CutSuffix(name, "LayerNorm.beta"); old {
@@ -40,6 +45,16 @@ func newSource(file *checkpoint.File, prefix string) *source {
 		s.names[name] = t.Name
 	}
 	return s
+}
+
+// short returns the name of a tensor of the file as layouts have it.
+func (s *source) short(name string) string {
+	for _, r := range s.renames {
+		if rest, ok := strings.CutPrefix(name, r.from); ok {
+			return r.to + rest
+		}
+	}
+	return name
 }
 
 func (s *source) fail(t *checkpoint.TensorInfo, format string, args ...any) {
@@ -162,7 +177,7 @@ func (t span) rows(from, n int) transformer.Tensor {
 func (s *source) unused(patterns []string) {
 	for i := range s.file.Tensors {
 		t := &s.file.Tensors[i]
-		name := strings.TrimPrefix(t.Name, s.prefix)
+		name := s.short(t.Name)
 		if !s.used[t.Name] && !slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) }) {
 			s.fail(t, "unknown in this architecture")
 			return

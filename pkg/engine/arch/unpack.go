@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/checkpoint"
@@ -68,23 +69,24 @@ func (o *opened) readPack() error {
 	}
 	m := o.Model
 	m.Type, m.Spec, m.Start, m.Empty, m.End, m.Tokens = d.Type, d.Spec, d.Start, d.Empty, d.End, d.Tokens
-	m.Chat, m.Translation, m.Seq2Seq, m.Sentence, m.Ranking = d.Chat, d.Translation, d.Seq2Seq, d.Sentence, d.Ranking
+	m.Chat, m.Translation, m.Seq2Seq, m.Sentence, m.Ranking, m.Vision = d.Chat, d.Translation, d.Seq2Seq, d.Sentence, d.Ranking, d.Vision
 	if d.ChatTemplate != "" {
 		m.Chat = chat.Source{Name: d.ChatTemplate}
 	}
 	m.Version = o.file.Digest()
-	u := &unpacking{file: o.file, types: d.Types, last: []int{0}, used: map[string]bool{}}
+	u := &unpacking{file: o.file, types: d.Types, used: map[string]bool{}}
 	o.unpacking = u
-	if m.Weights, err = transformer.Unpack(m.Spec, u.find); err != nil {
+	if m.Weights, err = u.layers("", m.Spec); err != nil {
 		return err
 	}
-	if err := u.heads(m.Sentence, m.Ranking); err != nil {
+	if v := m.Vision; v != nil {
+		if v.Weights, err = u.layers(visionPrefix, v.Spec); err != nil {
+			return err
+		}
+	}
+	if err := u.heads(m.Sentence, m.Ranking, m.Vision); err != nil {
 		return err
 	}
-	for stage := 1; stage < len(u.last); stage++ { // a stage needs the tensors of the previous ones
-		u.last[stage] = max(u.last[stage], u.last[stage-1])
-	}
-	m.Weights.Await, m.Weights.Release = u.await, u.release
 	if index, ok := o.file.Index(packTrie); ok {
 		u.used[packTrie] = true
 		m.trie = func() ([]byte, error) { return u.bytes(index), u.fetch.Wait(index) }
@@ -100,7 +102,7 @@ func (o *opened) readPack() error {
 // check rejects descriptions that the engine cannot run.
 func (d *description) check() error {
 	s := d.Spec
-	if families[d.Type] == nil && d.Type != alphaType {
+	if !supported()[d.Type] && d.Type != alphaType {
 		return fmt.Errorf("type %.40q is not supported", d.Type)
 	}
 	if err := checkSpec(s); err != nil {
@@ -154,27 +156,41 @@ func (t *Translation) check(s *transformer.Spec) error {
 type unpacking struct {
 	file  *checkpoint.File
 	types map[string]dtype.Type
-	last  []int // by stage: the last tensor that it needs
 	used  map[string]bool
 
 	fetch *checkpoint.Fetch // nil before start
+	users atomic.Int32      // stacks of layers that are not closed
 }
 
-// find looks up a tensor for [transformer.Unpack].
-func (u *unpacking) find(name string, stage int) (transformer.StoredTensor, bool) {
-	index, ok := u.file.Index(name)
-	if !ok {
-		return transformer.StoredTensor{}, false
+// layers finds the weights of layers whose names have a prefix.
+func (u *unpacking) layers(prefix string, s *transformer.Spec) (*transformer.Weights, error) {
+	last := []int{0} // by stage: the last tensor that it needs
+	w, err := transformer.Unpack(s, func(name string, stage int) (transformer.StoredTensor, bool) {
+		name = prefix + name
+		index, ok := u.file.Index(name)
+		if !ok {
+			return transformer.StoredTensor{}, false
+		}
+		info := &u.file.Tensors[index]
+		u.used[name] = true
+		for len(last) <= stage {
+			last = append(last, 0)
+		}
+		last[stage] = max(last[stage], index)
+		return transformer.StoredTensor{
+			Floats: info.Type == dtype.F32, Type: u.types[name], Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
+		}, true
+	})
+	if err != nil {
+		return nil, err
 	}
-	info := &u.file.Tensors[index]
-	u.used[name] = true
-	for len(u.last) <= stage {
-		u.last = append(u.last, 0)
+	for stage := 1; stage < len(last); stage++ { // a stage needs the tensors of the previous ones
+		last[stage] = max(last[stage], last[stage-1])
 	}
-	u.last[stage] = max(u.last[stage], index)
-	return transformer.StoredTensor{
-		Floats: info.Type == dtype.F32, Type: u.types[name], Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
-	}, true
+	w.Await = func(stage int) error { return u.fetch.Wait(last[min(stage, len(last)-1)]) }
+	w.Release = u.release
+	u.users.Add(1)
+	return w, nil
 }
 
 // start starts fetching.
@@ -186,11 +202,12 @@ func (u *unpacking) start() (err error) {
 // bytes returns a tensor's memory.
 func (u *unpacking) bytes(tensor int) []byte { return u.fetch.Bytes(tensor) }
 
-// await implements [transformer.Weights.Await].
-func (u *unpacking) await(stage int) error { return u.fetch.Wait(u.last[min(stage, len(u.last)-1)]) }
-
-// release implements [transformer.Weights.Release].
-func (u *unpacking) release() { u.fetch.Release() }
+// release implements [transformer.Weights.Release]: the last stack releases the memory.
+func (u *unpacking) release() {
+	if u.users.Add(-1) == 0 {
+		u.fetch.Release()
+	}
+}
 
 // readPackTokens reads the tokenizer of a packed model.
 func (o *opened) readPackTokens() error {

@@ -8,6 +8,7 @@ type span struct {
 	row, n int // first row, rows
 	start  int // position of the first
 	seen   int // tokens that those of an encoder see
+	mutual []run
 	cache  *Cache
 	memory *Memory
 }
@@ -43,15 +44,16 @@ func (w *worker) normaliseQK(l *layer) {
 func (w *worker) selfAttention(index int) {
 	a := &w.m.decoder[index].Attention
 	w.eachHead(a, func(sp span, head int) { // all first: loads that follow stores at once are slow
-		w.storeSpan(index, sp.part(0, sp.cache.layers[index].room(sp.n)), head)
+		w.storeSpan(index, sp.part(0, sp.fits(index, 0)), head)
 	})
 	w.eachHead(a, func(sp span, head int) {
-		room := sp.cache.layers[index].room(sp.n)
-		w.attendSpan(index, sp.part(0, room), head)
-		for at := room; at < sp.n; at += room { // a ring is full
-			part := sp.part(at, min(room, sp.n-at))
+		at := sp.fits(index, 0)
+		w.attendSpan(index, sp.part(0, at), head)
+		for at < sp.n { // a ring is full
+			part := sp.part(at, sp.fits(index, at))
 			w.storeSpan(index, part, head)
 			w.attendSpan(index, part, head)
+			at += part.n
 		}
 	})
 }
@@ -69,6 +71,10 @@ func (w *worker) storeSpan(index int, sp span, head int) {
 
 // attendSpan computes the attention of a span's queries to a head of its cache.
 func (w *worker) attendSpan(index int, sp span, head int) {
+	if sp.mutual != nil {
+		w.attendMutual(index, sp, head)
+		return
+	}
 	l := &w.m.decoder[index]
 	q := w.queries(l, l.qkv.rows, sp, head)
 	q.Seen, q.Causal = sp.start+1, true

@@ -9,10 +9,18 @@ import (
 // Check refuses a description that cannot be computed. The error names the field as packed
 // files spell it. Check trusts no number, but sets no upper bounds.
 func (s *Spec) Check() error {
-	if layers := len(s.Decoder) + len(s.Encoder); s.Vocab < 1 || s.Context < 1 || s.Width < 1 || layers < 1 {
-		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", s.Vocab, s.Context, s.Width, layers)
+	layers, inputs := len(s.Decoder)+len(s.Encoder), s.Vocab
+	if s.Patch != 0 {
+		inputs = s.Patch
+	}
+	if inputs < 1 || s.Context < 1 || s.Width < 1 || layers < 1 {
+		return fmt.Errorf("a model of %d tokens, %d positions, width %d and %d layers", inputs, s.Context, s.Width, layers)
 	}
 	switch {
+	case s.Patch != 0 && (s.Vocab != 0 || len(s.Decoder) > 0 || s.MaskedHead || s.TokenTypes != 0):
+		return fmt.Errorf("patch: there are tokens, or types of them, or a decoder")
+	case s.Mutual != 0 && (s.Mutual < 0 || len(s.Encoder) > 0):
+		return fmt.Errorf("mutual: %d is negative, or there is an encoder", s.Mutual)
 	case s.MaskedHead && len(s.Decoder) > 0:
 		return fmt.Errorf("masked_head: there is a decoder")
 	case s.EmbedWidth < 0 || s.EmbedWidth > 0 && len(s.Encoder) > 0:
@@ -71,6 +79,8 @@ func (s *Spec) checkUses() error {
 			}
 			k := &s.Kinds[kind]
 			switch kinds[kind] = true; {
+			case s.Mutual > 0 && (k.Attention.Chunk > 0 || len(k.Attention.Slopes) > 0 || k.Attention.HeadDim == 0):
+				return fmt.Errorf("%s[%d]: kinds[%d] mixes tokens in a way in which none see each other", stack.name, i, kind)
 			case (k.Convolution != nil || k.States != nil) && len(s.Encoder) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].convolution and states are for models without an encoder only", stack.name, i, kind)
 			case stack.encoder && len(k.Attention.Slopes) > 0:

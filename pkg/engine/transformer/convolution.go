@@ -65,7 +65,7 @@ func (w *worker) convolveSpan(index int, sp span, from, to int) {
 // newState returns the inputs that a layer's convolution keeps for a number of tokens, without
 // memory: it sees them through a window.
 func (c *Convolution) newState(width, tokens int) kv {
-	state := newWindow(c.Taps, tokens)
+	state := newWindow(c.Taps, SpareTokens, tokens)
 	state.heads, state.dim, state.keyless = 1, width, true
 	return state
 }

@@ -13,8 +13,13 @@ import (
 // Cache.
 type Sequence struct {
 	Cache  *Cache
-	Tokens []int   // ids below Vocab; Cache has room for them
-	Logits int     // number of last tokens after which logits are returned
+	Tokens []int // ids below Vocab; Cache has room for them
+	Logits int   // number of last tokens after which logits are returned
+
+	// Vectors (n, Width) are the inputs in place of the tokens below 0, in turn: what a picture's
+	// encoder made of it. With [Spec.Mutual], vectors next to each other come in one pass.
+	Vectors []float32
+
 	Memory *Memory // of an encoder-decoder: the encoded text
 }
 
@@ -101,12 +106,12 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		}
 		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
 	}
-	shared := 2*s.Width + qkv + heads + hidden + cross + s.EmbedWidth
+	shared := 2*s.Width + qkv + heads + hidden + cross + s.EmbedWidth + s.Patch
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
 	const packed = 4 // bytes of an input, in bf16
-	own := 4*(s.Width+2*dim+routed) + packed*(s.Width+heads+ffn)
+	own := 4*(s.Width+2*dim+routed) + packed*(s.Width+heads+ffn+s.Patch)
 	return int64(tokens) * int64(4*shared+max(1, workers)*own)
 }
 
@@ -178,12 +183,16 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	p.m.await.stage(0)
 	outputs := 0
 	for _, s := range seqs {
-		p.add(span{n: len(s.Tokens), start: s.Cache.Len, cache: s.Cache, memory: s.Memory})
+		sp := span{n: len(s.Tokens), start: s.Cache.Len, cache: s.Cache, memory: s.Memory}
+		if p.m.Mutual > 0 {
+			sp.mutual = mutualsOf(s.Tokens, sp.start)
+		}
+		p.add(sp)
 		outputs += s.Logits
 	}
 	p.grow(p.m.decoder)
 	for i, s := range seqs {
-		p.embed(p.spans[i], s.Tokens, len(s.Tokens))
+		p.embed(p.spans[i], s.Tokens, len(s.Tokens), s.Vectors)
 	}
 	p.seqs, p.outputs = seqs, outputs
 	fit(&p.logits, outputs*p.m.Vocab)
@@ -206,7 +215,7 @@ func (p *Pass) Encode(texts [][]int) ([]*Memory, error) { return p.EncodePairs(t
 // text i, at least one. Layers have no biases by distance, and no windows that reach none of
 // those tokens.
 func (p *Pass) EncodePrefixes(texts [][]int, seen []int) error {
-	_, err := p.encode(texts, nil, seen)
+	_, err := p.encodeTexts(texts, nil, seen)
 	return err
 }
 
@@ -214,11 +223,29 @@ func (p *Pass) EncodePrefixes(texts [][]int, seen []int) error {
 // i has tokens of type 1, before it of type 0. If second is nil, all are of type 0. Types
 // matter only to a Spec with TokenTypes.
 func (p *Pass) EncodePairs(texts [][]int, second []int) ([]*Memory, error) {
-	return p.encode(texts, second, nil)
+	return p.encodeTexts(texts, second, nil)
 }
 
-// encode runs the encoder. If seen is nil, tokens see all others.
-func (p *Pass) encode(texts [][]int, second, seen []int) ([]*Memory, error) {
+// encodeTexts runs the encoder. If seen is nil, tokens see all others.
+func (p *Pass) encodeTexts(texts [][]int, second, seen []int) ([]*Memory, error) {
+	spans := make([]span, len(texts))
+	for i, t := range texts {
+		spans[i] = span{n: len(t), seen: len(t)}
+		if seen != nil {
+			spans[i].seen = seen[i]
+		}
+	}
+	return p.encode(spans, func(sp span) {
+		first := sp.n
+		if second != nil {
+			first = second[sp.index]
+		}
+		p.embed(sp, texts[sp.index], first, nil)
+	})
+}
+
+// encode runs the encoder over spans, whose inputs embed writes.
+func (p *Pass) encode(spans []span, embed func(sp span)) ([]*Memory, error) {
 	m := p.m
 	if err := m.await.enter(); err != nil {
 		return nil, err
@@ -226,24 +253,14 @@ func (p *Pass) encode(texts [][]int, second, seen []int) ([]*Memory, error) {
 	defer m.await.leave()
 	p.begin()
 	m.await.stage(0)
-	for i, t := range texts {
-		sp := span{n: len(t), seen: len(t)}
-		if seen != nil {
-			sp.seen = seen[i]
-		}
+	for _, sp := range spans {
 		p.add(sp)
 	}
 	p.grow(m.encoder)
-	for i, t := range texts {
-		first := len(t)
-		if second != nil {
-			first = second[i]
-		}
-		p.embed(p.spans[i], t, first)
-	}
-	out := make([]*Memory, len(texts))
-	for i, t := range texts {
-		out[i] = m.newMemory(len(t))
+	out := make([]*Memory, len(spans))
+	for i, sp := range p.spans {
+		embed(sp)
+		out[i] = m.newMemory(sp.n)
 	}
 	p.show(true, 0)
 	p.memories = out
@@ -386,13 +403,16 @@ func (p *Pass) computeAngles(r *Rotary, to *angles) {
 }
 
 // embed writes x = embedding·EmbedScale + type + position, or its norm. The first tokens are of
-// type 0, the others of type 1.
-func (p *Pass) embed(sp span, tokens []int, first int) {
+// type 0, the others of type 1. Vectors replace embedding·EmbedScale of tokens below 0.
+func (p *Pass) embed(sp span, tokens []int, first int, vectors []float32) {
 	m, w := p.m, p.m.Width
 	p.lookUp(sp, tokens)
-	for j := range tokens {
+	for j, t := range tokens {
 		x := p.x[(sp.row+j)*w : (sp.row+j+1)*w]
-		if m.EmbedScale != 0 {
+		if t < 0 {
+			copy(x, vectors[:w])
+			vectors = vectors[w:]
+		} else if m.EmbedScale != 0 {
 			m.kernels.Scale(x, m.EmbedScale)
 		}
 		if m.TokenTypes > 0 {
@@ -416,7 +436,9 @@ func (p *Pass) lookUp(sp span, tokens []int) {
 		x = p.narrow
 	}
 	for j, t := range tokens {
-		m.embed.row(x[j*width:(j+1)*width], t)
+		if t >= 0 {
+			m.embed.row(x[j*width:(j+1)*width], t)
+		}
 	}
 	if m.EmbedWidth > 0 {
 		w := p.workers[0]

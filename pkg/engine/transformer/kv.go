@@ -7,7 +7,8 @@ import (
 )
 
 // SpareTokens is the least number of tokens that a layer with a window keeps beyond those that
-// the next token sees: as many can be computed at once, or dropped by [Model.Prefix].
+// the next token sees: as many can be computed at once, or dropped by [Model.Prefix]. With
+// [Spec.Mutual] there are as many more.
 const SpareTokens = 64
 
 // kv holds the keys and values of one layer.
@@ -24,12 +25,13 @@ type kv struct {
 }
 
 // ringSlots returns the size of the ring of a layer with a window, 0 if the layer keeps all
-// tokens: those that the next token sees, and at least SpareTokens, in whole blocks of keys.
-func ringSlots(window, tokens int) int {
+// tokens: those that the next token sees, and at least a number of spare ones, in whole blocks of
+// keys.
+func ringSlots(window, spare, tokens int) int {
 	if window == 0 || window >= tokens {
 		return 0
 	}
-	blocks := (window - 1 + SpareTokens + kernel.RingStep - 1) / kernel.RingStep
+	blocks := (window - 1 + spare + kernel.RingStep - 1) / kernel.RingStep
 	if slots := blocks * kernel.RingStep; slots < tokens {
 		return slots
 	}
@@ -45,15 +47,15 @@ func (s *Spec) newKV(k *Kind, tokens int) kv {
 		return k.States.newState()
 	}
 	a := &k.Attention
-	c := newWindow(cmp.Or(a.Window, a.Chunk), tokens) // a chunk sees less than a window of its size
+	c := newWindow(cmp.Or(a.Window, a.Chunk), SpareTokens+s.Mutual, tokens) // a chunk sees less than a window of its size
 	c.heads, c.dim = a.KVHeads, a.HeadDim
 	return c
 }
 
-// newWindow returns what keeps a number of tokens of which each sees a window.
-func newWindow(window, tokens int) kv {
+// newWindow returns what keeps a number of tokens of which each sees a window, and spare ones.
+func newWindow(window, spare, tokens int) kv {
 	c := kv{slots: tokens, window: window}
-	if slots := ringSlots(window, tokens); slots > 0 {
+	if slots := ringSlots(window, spare, tokens); slots > 0 {
 		c.slots, c.ring = slots, true
 	}
 	return c

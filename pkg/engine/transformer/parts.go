@@ -41,7 +41,9 @@ const embeddingPart = "embedding"
 func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	l := &partList{spec: s, format: format}
 	m.embed = &m.head
-	if w.Head.Weight == nil && s.hasHead() { // the head is the embedding
+	if s.Patch > 0 {
+		l.linear("patches", &w.Embed, &m.patches, s.Width, s.Patch)
+	} else if w.Head.Weight == nil && s.hasHead() { // the head is the embedding
 		l.add(part{name: embeddingPart, head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: &m.head})
 	} else {
 		m.embed = &linear{}
@@ -286,7 +288,7 @@ func (p *part) format(f Format) Format {
 	case p.usage == plain || p.exact:
 		return F32
 	case p.head:
-		f = f.head()
+		f = f.Head()
 	}
 	if f != Stored {
 		return f

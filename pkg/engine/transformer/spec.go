@@ -12,7 +12,7 @@ import (
 //
 // Linears and layer norms have a bias if the weights have one.
 type Spec struct {
-	Vocab   int `json:"vocab"`   // rows of the embedding, tokens
+	Vocab   int `json:"vocab"`   // rows of the embedding, tokens; 0 with Patch
 	Context int `json:"context"` // positions that a sequence can have
 	Width   int `json:"width"`   // of the residual stream
 
@@ -29,6 +29,16 @@ type Spec struct {
 
 	// Rotaries are the tables of rotary position embedding, each of which some kind uses.
 	Rotaries []Rotary `json:"rotaries,omitempty"`
+
+	// Patch is the number of values of a patch of a picture. If it is set, the inputs are patches
+	// instead of tokens, and Vocab is 0: a matrix makes a vector of each (Dosovitskiy et al. 2021,
+	// sec. 3.1). Encoders without a decoder only.
+	Patch int `json:"patch,omitempty"`
+
+	// Mutual, if set, is the most vectors next to each other in place of tokens. Each of them sees all
+	// of these, besides what it sees as a causal token, as far back as its window reaches (Gemma 3,
+	// pictures). Decoders without an encoder only.
+	Mutual int `json:"mutual,omitempty"`
 
 	// TokenTypes is the number of types of tokens, each of which has an embedding that is
 	// added to that of the token: the segments of BERT. Encoders without a decoder only.

@@ -8,7 +8,7 @@ import (
 // Weights describe where [New] reads the parameters of a model. Nothing is read earlier.
 // A zero Linear, Vector or Norm means that the model does not have it.
 type Weights struct {
-	Embed          Linear // (Vocab, Width), or (Vocab, EmbedWidth)
+	Embed          Linear // (Vocab, Width), or (Vocab, EmbedWidth); of a Spec with Patch (Width, Patch), with a bias if there is one
 	ProjectIn      Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
 	EmbedNorm      Norm   // of a Spec with EmbedNorm
 	Positions      Linear // (Context, Width), of Position Learned
@@ -188,9 +188,9 @@ func (f Format) kind() (k kernel.Kind, ok bool) {
 	return k, k != 0
 }
 
-// head returns the format of the embedding and the head of a model in format f. Four bits
+// Head returns the format of the embedding and the head of a model in format f. Four bits
 // cost the head twice as much as all other matrices together.
-func (f Format) head() Format {
+func (f Format) Head() Format {
 	if f == Q4_0 {
 		return Q8_0
 	}

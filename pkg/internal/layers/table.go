@@ -46,7 +46,7 @@ func Glossa() *Table {
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
-				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/grammar",
+				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/picture", "pkg/grammar",
 				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf", "pkg/tokenizer/hf", "pkg/chat", "pkg/language",
 			}},
 			"pkg/repl":  {Floor: 1, May: []string{"pkg/llm", "pkg/terminal", "pkg/spelling"}},
@@ -55,7 +55,7 @@ func Glossa() *Table {
 
 			"pkg/engine": {Floor: 2, May: []string{
 				"pkg/llm", "pkg/fair", "pkg/toolcall", "pkg/reasoning", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/tokenizer", "pkg/grammar", "pkg/chat",
-				"pkg/language", "pkg/engine/sampler", "pkg/engine/sealed", "pkg/engine/transformer", "pkg/engine/arch",
+				"pkg/language", "pkg/engine/sampler", "pkg/engine/sealed", "pkg/engine/picture", "pkg/engine/transformer", "pkg/engine/arch",
 			}},
 			"pkg/bench": {Floor: 2, May: []string{"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/arch"}}, "pkg/bench/known": {Floor: 2, May: []string{"pkg/bench", "pkg/engine", "pkg/engine/arch", "pkg/engine/kernel", "pkg/engine/sealed", "pkg/engine/transformer", "pkg/llm", "pkg/tokenizer"}}, "pkg/bench/quoting": {Floor: 2, May: []string{"pkg/bench", "pkg/engine", "pkg/engine/arch", "pkg/engine/kernel", "pkg/engine/transformer", "pkg/llm", "pkg/tokenizer"}},
 			"pkg/train":   {Floor: 2, May: []string{"pkg/engine/kernel", "pkg/tokenizer", "pkg/tokenizer/alpha", "pkg/engine/checkpoint"}},

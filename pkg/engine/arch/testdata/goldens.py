@@ -7,7 +7,7 @@ minutes, most of them for finding beam searches that rounding does not decide:
 
     python3 -m venv /tmp/goldens
     /tmp/goldens/bin/pip install torch==2.15.0 transformers==5.23.0 safetensors==0.8.0 \\
-        tokenizers==0.23.3 sentencepiece==0.2.3 gguf==0.19.0 numpy==2.4.6 peft==0.21.2
+        tokenizers==0.23.3 sentencepiece==0.2.3 gguf==0.19.0 numpy==2.4.6 peft==0.21.2 pillow==13.0.0
     /tmp/goldens/bin/python pkg/engine/arch/testdata/goldens.py [gpt2 llama ...]
 
 With names it makes these groups alone. The output is the same to the bit on the same
@@ -35,16 +35,17 @@ import others  # noqa: E402
 import seq2seq  # noqa: E402
 import sizes  # noqa: E402
 import translators  # noqa: E402
+import vision  # noqa: E402
 
 VERSIONS = {
     "torch": "2.15.0", "transformers": "5.23.0", "safetensors": "0.8.0", "tokenizers": "0.23.3",
-    "sentencepiece": "0.2.3", "gguf": "0.19.0", "numpy": "2.4.6", "peft": "0.21.2",
+    "sentencepiece": "0.2.3", "gguf": "0.19.0", "numpy": "2.4.6", "peft": "0.21.2", "pillow": "13.0.0",
 }
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100, "marian": translators.marian, "nllb": translators.nllb,
-} | modern.GROUPS | others.GROUPS | experts.GROUPS | convolutions.GROUPS | seq2seq.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters}
-LIMIT = 21_000_000  # bytes of all files
+} | modern.GROUPS | others.GROUPS | experts.GROUPS | convolutions.GROUPS | seq2seq.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
+LIMIT = 23_000_000  # bytes of all files
 
 
 def main(names):

@@ -7,7 +7,7 @@ import re
 
 import torch
 import transformers
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForSeq2SeqLM
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForImageTextToText, AutoModelForSeq2SeqLM
 
 
 def sized(kind, layers, width, heads, ffn, vocab, context, keys=None, tied=False, **rest):
@@ -146,12 +146,35 @@ SEQ2SEQ = {
     "mT5-Small": answering("mt5", 8, 512, 6, 1024, 250112, **GATED),
 }
 
+def seeing(kind, text, vision, size, **rest):
+    """A model that reads pictures, and the settings of its processor."""
+    return {"model_type": kind, "text_config": text, "vision_config": vision, "tie_word_embeddings": text["tie_word_embeddings"], **rest}, size
+
+
+TILES = {"patch_size": 16, "image_size": 512, "hidden_size": 768, "num_attention_heads": 12}
+SIGLIP = {"patch_size": 14, "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16}
+VISION = {
+    "SmolVLM-256M": seeing("smolvlm", sized("llama", 30, 576, 9, 1536, 49280, 8192, 3, rope_theta=1e5), TILES, 512, scale_factor=4),
+    "SmolVLM-500M": seeing("smolvlm", sized("llama", 32, 960, 15, 2560, 49280, 8192, 5, rope_theta=1e5), TILES, 512, scale_factor=4),
+    "SmolVLM-2.2B": seeing("smolvlm", sized("llama", 24, 2048, 32, 8192, 49155, 8192, 32, rope_theta=1.3e5), SIGLIP | {"image_size": 384}, 384, scale_factor=3),
+    "Gemma-3-4B": seeing("gemma3", SUPPORTED["Gemma-3-4B, text"], SIGLIP | {"image_size": 896, "model_type": "siglip_vision_model", "vision_use_head": False}, 896),
+}
+
+
+def processor(kind, size):
+    """The settings of an image processor."""
+    if kind == "gemma3":
+        return {"size": {"height": size, "width": size}}
+    return {"size": {"longest_edge": 4 * size}, "max_image_size": {"longest_edge": size}}
+
+
 REFUSED = {
     "Qwen3-Next-80B-A3B": {"model_type": "qwen3_next"},
     "Qwen3.5-0.8B": {"model_type": "qwen3_5"},
     "DeepSeek-V3": {"model_type": "deepseek_v3"},
     "Llama-4-Scout": {"model_type": "llama4"},
-    "Gemma-3-4B": {"model_type": "gemma3"},
+    "LLaVA-1.5-7B": {"model_type": "llava"},
+    "Qwen2.5-VL-3B": {"model_type": "qwen2_5_vl"},
     "Gemma-3n-E2B": {"model_type": "gemma3n"},
     "Mamba-130M": {"model_type": "mamba"},
     "RWKV-4-169M": {"model_type": "rwkv"},
@@ -173,6 +196,8 @@ def tensors(config):
         auto = AutoModel
     elif config in SEQ2SEQ.values():
         auto = AutoModelForSeq2SeqLM
+    elif "vision_config" in config:
+        auto = AutoModelForImageTextToText
     with torch.device("meta"):
         described = AutoConfig.for_model(config.pop("model_type"), **config)
         model = auto.from_config(described)
@@ -196,6 +221,7 @@ def tensors(config):
 def sizes():
     transformers.utils.logging.set_verbosity_error()
     rows = [{"name": n, "config": c, "tensors": tensors(c)} for n, c in (SUPPORTED | ENCODERS | SEQ2SEQ).items()]
+    rows += [{"name": n, "config": c, "processor": processor(c["model_type"], size), "tensors": tensors(c)} for n, (c, size) in VISION.items()]
     rows += [{"name": n, "config": c} for n, c in REFUSED.items()]
     text = "[\n" + ",\n".join(json.dumps(row) for row in rows) + "\n]\n"
     (pathlib.Path(__file__).parent / "sizes.json").write_text(text)

@@ -1,0 +1,146 @@
+package arch_test
+
+import (
+	"encoding/json"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+)
+
+// visions returns the golden models that read pictures. Package engine compares what they compute.
+func visions(t testing.TB) []string {
+	t.Helper()
+	files, err := filepath.Glob("testdata/vision/*/config.json")
+	if err != nil || len(files) < 4 {
+		t.Fatalf("%d models, %v", len(files), err)
+	}
+	var names []string
+	for _, f := range files {
+		names = append(names, "vision/"+filepath.Base(filepath.Dir(f)))
+	}
+	return names
+}
+
+// A listing counts the encoder of pictures.
+func TestVisionListed(t *testing.T) {
+	for _, dir := range visions(t) {
+		info, m := must(arch.Describe(os.DirFS("testdata"), dir)), open(t, dir)
+		file := must(checkpoint.Open(os.DirFS("testdata"), path.Join(dir, "model.safetensors")))
+		var all int64
+		for i := range file.Tensors {
+			n := int64(1)
+			for _, d := range file.Tensors[i].Shape {
+				n *= int64(d)
+			}
+			all += n
+		}
+		must(0, file.Close())
+		if !info.Images || info.Parameters != all || info.Tokens != nil || info.Chat.Empty() {
+			t.Errorf("%s: %+v, want %d parameters", dir, info, all)
+		}
+		text := m.Weights.Bytes(m.Spec, transformer.Q8_0)
+		if tower := m.Vision.Weights.Bytes(m.Vision.Spec, transformer.Q8_0); info.Bytes[transformer.Q8_0] <= text+tower || info.Bytes[transformer.Q8_0] > text+tower+1<<16 {
+			t.Errorf("%s: %d bytes, of which %d and %d are those of layers", dir, info.Bytes[transformer.Q8_0], text, tower)
+		}
+	}
+}
+
+// Descriptions that cannot be right are errors that name the file and the member.
+func TestVisionRefused(t *testing.T) {
+	for _, c := range []struct{ dir, file, member, value, says string }{
+		{"idefics3", "config.json", "text_config", `null`, "text_config: missing"},
+		{"idefics3", "config.json", "vision_config", `null`, "vision_config: missing"},
+		{"idefics3", "config.json", "text_config.model_type", `"t5"`, "not a decoder"},
+		{"idefics3", "config.json", "text_config.model_type", `"mamba"`, "state-space"},
+		{"idefics3", "config.json", "text_config.hidden_size", `40`, "shape"},
+		{"idefics3", "config.json", "scale_factor", `5`, "shape"},
+		{"idefics3", "config.json", "scale_factor", `-1`, "scale_factor"},
+		{"idefics3", "config.json", "vision_config.patch_size", `0`, "patch_size"},
+		{"idefics3", "config.json", "vision_config.patch_size", `100`, "patch_size: 100"},
+		{"idefics3", "config.json", "vision_config.patch_size", `3`, "shape"},
+		{"idefics3", "config.json", "vision_config.num_channels", `1`, "num_channels"},
+		{"idefics3", "config.json", "vision_config.hidden_act", `"swiglu"`, "hidden_act"},
+		{"idefics3", "processor_config.json", "image_processor", `null`, "preprocessor_config.json"},
+		{"idefics3", "processor_config.json", "image_processor.do_rescale", `false`, "do_rescale"},
+		{"idefics3", "processor_config.json", "image_processor.resample", `9`, "resample"},
+		{"idefics3", "processor_config.json", "image_processor.image_std", `[0,0,0]`, "std"},
+		{"idefics3", "processor_config.json", "image_processor.image_mean", `[0.5]`, "image_mean: 1 numbers"},
+		{"idefics3", "processor_config.json", "image_processor.max_image_size", `{"longest_edge":3}`, "patches of 4 pixels"},
+		{"idefics3", "processor_config.json", "image_processor.max_image_size", `{"longest_edge":20}`, "3 patches a side become one input, of 5"},
+		{"idefics3", "processor_config.json", "image_processor.size", `{"longest_edge":100000000}`, "longest_edge"},
+		{"gemma3-4b", "processor_config.json", "image_processor.size", `{"height":32,"width":16}`, "only squares"},
+		{"gemma3-4b", "processor_config.json", "image_processor.do_pan_and_scan", `true`, "do_pan_and_scan"},
+		{"gemma3-4b", "config.json", "mm_tokens_per_image", `9`, "mm_tokens_per_image: 9"},
+		{"gemma3-4b", "config.json", "vision_config.vision_use_head", `true`, "vision_use_head"},
+	} {
+		t.Run(c.member+"="+c.value, func(t *testing.T) {
+			dir := filepath.Join(t.TempDir(), "m")
+			must(0, os.CopyFS(dir, os.DirFS("testdata/vision/"+c.dir)))
+			rewrite(t, filepath.Join(dir, c.file), strings.Split(c.member, "."), c.value)
+			m, err := arch.OpenPath(dir)
+			if err == nil {
+				must(0, m.Close())
+			}
+			if err == nil || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v, want %q", err, c.says)
+			}
+		})
+	}
+}
+
+// rewrite sets a member of a JSON file.
+func rewrite(t *testing.T, name string, at []string, value string) {
+	t.Helper()
+	var all map[string]any
+	must(0, json.Unmarshal(must(os.ReadFile(name)), &all))
+	in := all
+	for _, key := range at[:len(at)-1] {
+		in = in[key].(map[string]any)
+	}
+	in[at[len(at)-1]] = json.RawMessage(value)
+	must(0, os.WriteFile(name, must(json.Marshal(all)), 0o600))
+}
+
+// A packed model has the same encoder of pictures.
+func TestVisionPacks(t *testing.T) {
+	for _, dir := range visions(t) {
+		m, k := open(t, dir), kernel.Best()
+		for _, f := range []transformer.Format{transformer.F32, transformer.Q4_0} {
+			name := filepath.Join(t.TempDir(), "m"+checkpoint.PackSuffix)
+			file := must(os.Create(name))
+			must(0, arch.Pack(file, m, k, f, func(int64, int64) error { return nil }))
+			must(0, file.Close())
+			packed := must(arch.OpenPath(name))
+			t.Cleanup(func() { must(0, packed.Close()) })
+			want, got := must(json.Marshal(m.Vision)), must(json.Marshal(packed.Vision))
+			if string(want) != string(got) {
+				t.Errorf("%s, %v: %s, want %s", dir, f, got, want)
+			}
+			side := m.Vision.Processor.Side / m.Vision.Patch
+			values := make([]float32, side*side*m.Vision.Spec.Patch)
+			for i := range values {
+				values[i] = float32(i%17)/8 - 1
+			}
+			if !slices.Equal(tower(t, m.Vision, f.Head(), values), tower(t, packed.Vision, transformer.Stored, values)) {
+				t.Errorf("%s, %v: the packed encoder gives other vectors", dir, f)
+			}
+		}
+	}
+}
+
+// tower returns what an encoder of pictures makes of patches.
+func tower(t *testing.T, v *arch.Vision, f transformer.Format, values []float32) []float32 {
+	t.Helper()
+	m := must(transformer.New(v.Spec, v.Weights, kernel.Best(), f))
+	p := m.NewPass(nil)
+	must(0, p.EncodePatches([]transformer.Patches{{Values: values, Positions: v.Positions}}))
+	return append([]float32(nil), p.Last()...)
+}

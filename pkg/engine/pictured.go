@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"glossa/pkg/engine/picture"
+	"glossa/pkg/llm"
+	"glossa/pkg/tokenizer"
+)
+
+// A picture stands in a prompt as the text around its frames and as the inputs of these, which are
+// no tokens. Their ids are below 0 and tell what is seen: equal pictures have equal ones, so that
+// computed prompts are found again, and others differ.
+
+// A pictured is a picture of a prompt.
+type pictured struct {
+	*llm.Image
+	width, height int
+	cost          int64              // of decoding it, in bytes
+	frames        []*picture.Picture // nil before they are needed
+}
+
+// A view is a frame of a picture in a prompt.
+type view struct {
+	*pictured
+	frame  int
+	at     int       // index of its first input among the prompt's ids, which may have lost some
+	inputs []float32 // (Inputs, width); nil before they are needed
+}
+
+// size reads the size of a picture.
+func (s *sight) size(image *llm.Image) (*pictured, error) {
+	width, height, err := picture.Size(image.Data)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	cost, err := picture.Cost(image.Data)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	return &pictured{Image: image, width: width, height: height, cost: cost}, nil
+}
+
+// unreadable returns the client's error for a picture.
+func unreadable(err error) error {
+	return &llm.Error{Code: llm.Invalid, Param: "messages", Message: err.Error(), Err: err}
+}
+
+// expand adds a picture to a prompt: the text around its frames, and their inputs.
+func (e *Engine) expand(ctx context.Context, to *pictureCollector, image *llm.Image) error {
+	s := e.sight
+	p, err := s.size(image)
+	if err != nil {
+		return err
+	}
+	rows, columns := s.Processor.Layout(p.width, p.height)
+	for r := range rows {
+		for c := range columns {
+			to.text += strings.NewReplacer("%r", fmt.Sprint(r+1), "%c", fmt.Sprint(c+1)).Replace(s.Text.Tile)
+			if err := to.view(ctx, e, p, r*columns+c); err != nil {
+				return err
+			}
+		}
+		to.text += s.Text.RowEnd
+	}
+	if rows > 0 {
+		to.text += s.Text.TileEnd
+	}
+	to.text += s.Text.Before
+	if err := to.view(ctx, e, p, rows*columns); err != nil {
+		return err
+	}
+	to.text += s.Text.After
+	return nil
+}
+
+// pictureCollector collects the tokens of parts with pictures.
+type pictureCollector struct {
+	*tokenizer.Collector
+	parts []llm.Part // not yet tokenised
+	text  string     // after them, of pictures
+	views []*view
+}
+
+// flush tokenises what has been collected.
+func (t *pictureCollector) flush(ctx context.Context, e *Engine) error {
+	t.add()
+	err := e.encode(ctx, t.Collector, t.parts)
+	t.parts = nil
+	return err
+}
+
+// add moves the text of pictures to the parts.
+func (t *pictureCollector) add() {
+	if t.text != "" {
+		t.parts, t.text = append(t.parts, llm.Part{Text: t.text, Special: true}), ""
+	}
+}
+
+// view adds the inputs of a frame.
+func (t *pictureCollector) view(ctx context.Context, e *Engine, p *pictured, frame int) error {
+	if err := t.flush(ctx, e); err != nil {
+		return err
+	}
+	t.views = append(t.views, &view{pictured: p, frame: frame})
+	return t.AddTokens(inputIDs(p.Data, frame, e.sight.Inputs()))
+}
+
+// inputIDs returns the ids of a frame's inputs: 63 bits of a digest each.
+func inputIDs(data []byte, frame, n int) []int {
+	sum, ids := sha256.Sum256(data), make([]int, n)
+	for i := range ids {
+		next := sha256.Sum256(binary.LittleEndian.AppendUint64(sum[:], uint64(frame)<<32|uint64(i)))
+		ids[i] = -1 - int(binary.LittleEndian.Uint64(next[:])>>1)
+	}
+	return ids
+}
+
+// encodeParts tokenises parts, and returns the frames of their pictures.
+func (e *Engine) encodeParts(ctx context.Context, to *tokenizer.Collector, parts []llm.Part) ([]*view, error) {
+	if e.sight == nil || llm.Texts(parts) {
+		return nil, e.encode(ctx, to, parts)
+	}
+	t := &pictureCollector{Collector: to}
+	for _, part := range parts {
+		if part.Image != nil {
+			if err := e.expand(ctx, t, part.Image); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		t.add()
+		t.parts = append(t.parts, part)
+	}
+	return t.views, t.flush(ctx, e)
+}
+
+// place finds the inputs of views among the ids of p, which end with the last of them. A frame that
+// has lost some is dropped: the others would not show it.
+func (p *prompt) place(views []*view, inputs int) {
+	lost := len(views) * inputs
+	for _, id := range p.ids {
+		if id < 0 {
+			lost--
+		}
+	}
+	if part := lost % inputs; part > 0 { // ids begin with the rest of a frame
+		p.ids = p.ids[inputs-part:]
+		lost += inputs - part
+	}
+	p.views = views[lost/inputs:]
+	n := 0
+	for i, id := range p.ids {
+		if id < 0 {
+			if n%inputs == 0 {
+				p.views[n/inputs].at = i
+			}
+			n++
+		}
+	}
+}
+
+// needPictures returns the memory for the pictures of prompts.
+func (g *generation) needPictures() (need int64) {
+	s, most := g.engine.sight, int64(0)
+	for _, p := range g.prompts {
+		for _, v := range p.views {
+			most = max(most, s.memory(v.pictured, g.engine.workers))
+			need = max(need, 4*int64(s.Inputs())*int64(s.Project.Out))
+		}
+	}
+	return need*2 + most // one picture after another, of which two frames may be in a pass
+}
+
+// look returns the vectors of the inputs among ids from, ..., to-1 of p.
+func (g *generation) look(ctx context.Context, p *prompt, from, to int) (vectors []float32, err error) {
+	s := g.engine.sight
+	for _, v := range p.views {
+		first, last := max(from, v.at), min(to, v.at+s.Inputs())
+		if first >= last {
+			continue
+		}
+		if v.inputs == nil {
+			if v.inputs, err = g.see(ctx, v); err != nil {
+				return nil, err
+			}
+		}
+		width := s.Project.Out
+		vectors = append(vectors, v.inputs[(first-v.at)*width:(last-v.at)*width]...)
+		if to >= v.at+s.Inputs() {
+			v.inputs = nil // it is in the cache then
+		}
+	}
+	return vectors, nil
+}
+
+// see computes the inputs of a frame.
+func (g *generation) see(ctx context.Context, v *view) ([]float32, error) {
+	s := g.engine.sight
+	if v.frames == nil {
+		img, err := picture.Decode(v.Data)
+		if err != nil {
+			return nil, unreadable(err)
+		}
+		v.frames = s.Processor.Frames(img)
+	}
+	m := s.lanes.join(llm.SenderOf(ctx), g.worker)
+	defer m.leave()
+	inputs, err := s.see(ctx, m, v.frames[v.frame])
+	if v.frame == len(v.frames)-1 {
+		v.frames = nil
+	}
+	return inputs, err
+}
+
+// whole returns where a pass over the ids of p that begins at one ends, at most at to, so that it
+// does not divide the inputs of a frame that see each other.
+func (g *generation) whole(p *prompt, at, to int) int {
+	if g.engine.model.Mutual == 0 {
+		return to
+	}
+	for _, v := range p.views {
+		if end := v.at + g.engine.sight.Inputs(); v.at < to && to < end {
+			if v.at > at {
+				return v.at
+			}
+			return end
+		}
+	}
+	return to
+}

@@ -1,0 +1,134 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/picture"
+	"glossa/pkg/engine/transformer"
+)
+
+// sight is an [arch.Vision] in memory.
+type sight struct {
+	*arch.Vision
+
+	kernels *kernel.Kernels
+	tower   *transformer.Model
+	lanes   *lanes
+	norm    []float32 // (Project.In), or nil
+	project *dense
+}
+
+// newSight reads the weights of a model that reads pictures; nil if v is.
+func newSight(v *arch.Vision, k *kernel.Kernels, cfg Config) (*sight, error) {
+	if v == nil {
+		return nil, nil
+	}
+	s := &sight{Vision: v, kernels: k}
+	var err error
+	if s.tower, err = transformer.New(v.Spec, v.Weights, k, cfg.Format.Head()); err != nil {
+		if release := v.Weights.Release; release != nil {
+			release()
+		}
+		return nil, fmt.Errorf("model %q: vision: %w", cfg.Name, err)
+	}
+	if s.project, err = newDense(k, v.Project); err == nil && v.Norm != nil {
+		s.norm, err = readVector(v.Norm.Weight)
+	}
+	if err != nil {
+		s.tower.Close()
+		return nil, fmt.Errorf("model %q: vision: %w", cfg.Name, err)
+	}
+	s.lanes = newLanes(cfg.Name, s.tower, cfg.Team)
+	return s, nil
+}
+
+// Bytes returns the memory of the weights, of the encoder of pictures too.
+func (e *Engine) Bytes() int64 {
+	n := e.core.Bytes()
+	if s := e.sight; s != nil {
+		n += s.tower.Bytes() + kernel.MatrixBytes(s.Project.Out, s.Project.In) + 4*int64(len(s.norm))
+	}
+	return n
+}
+
+// Failed returns why the weights, which may still be loading, will never be complete; nil while
+// they may be.
+func (e *Engine) Failed() error {
+	if err := e.core.Failed(); err != nil || e.sight == nil {
+		return err
+	}
+	return e.sight.tower.Failed()
+}
+
+// Close releases the memory of mapped weights after the last pass has ended. Later calls of the
+// engine fail.
+func (e *Engine) Close() error {
+	if e.sight != nil {
+		e.sight.tower.Close()
+	}
+	return e.core.Close()
+}
+
+// patches returns what the tower reads of a frame.
+func (s *sight) patches(frame *picture.Picture) transformer.Patches {
+	return transformer.Patches{Values: s.Processor.Values(frame, s.Patch), Positions: s.Positions}
+}
+
+// see computes the inputs (Inputs, width of the decoder) of a frame.
+func (s *sight) see(ctx context.Context, m *member, frame *picture.Picture) (inputs []float32, err error) {
+	patches := s.patches(frame)
+	err = m.encode(ctx, func(pass *transformer.Pass) error {
+		err := pass.EncodePatches([]transformer.Patches{patches})
+		if err == nil {
+			inputs = s.inputs(pass.Last())
+		}
+		return err
+	})
+	if err == nil && hasNaN(inputs) {
+		err = s.lanes.damaged()
+	}
+	return inputs, err
+}
+
+// inputs returns what the decoder reads of x (patches, Width), the tower's result.
+func (s *sight) inputs(x []float32) []float32 {
+	width := s.Spec.Width
+	for row := range slices.Chunk(x, width) {
+		s.tower.FinalNorm(true, row, row)
+	}
+	side := s.Processor.Side / s.Patch
+	n, in := side/s.Merge, s.Project.In
+	merged := make([]float32, n*n*in)
+	for y := range side {
+		for x0 := range side {
+			from := x[(y*side+x0)*width : (y*side+x0+1)*width]
+			to := merged[(y/s.Merge*n+x0/s.Merge)*in:]
+			if s.Mean {
+				s.kernels.Add(to[:width], from)
+			} else {
+				copy(to[(y%s.Merge*s.Merge+x0%s.Merge)*width:], from)
+			}
+		}
+	}
+	for row := range slices.Chunk(merged, in) {
+		if s.Mean {
+			s.kernels.Scale(row, 1/float32(s.Merge*s.Merge))
+		}
+		if s.norm != nil {
+			s.kernels.RMSNorm(row, row, s.norm, s.Spec.Eps)
+		}
+	}
+	return s.project.apply(s.kernels, merged)
+}
+
+// memory returns what reading a picture takes, without the inputs of its frames.
+func (s *sight) memory(p *pictured, workers int) int64 {
+	side := s.Processor.Side / s.Patch
+	patches := side * side
+	pass := s.tower.PassBytes(patches, workers) + 4*int64(patches)*int64(s.Spec.Patch+2*s.Spec.Width)
+	return s.Processor.Memory(p.width, p.height, s.Patch) - picture.Bytes(p.width, p.height) + p.cost + pass
+}

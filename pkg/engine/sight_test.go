@@ -1,0 +1,338 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/llm"
+)
+
+const visionData = "arch/testdata/vision"
+
+// visions are the golden models that read pictures.
+var visions = []string{"idefics3", "smolvlm", "gemma3-4b", "gemma3-wide"}
+
+// A visionGolden is what the original computes of a chat with pictures.
+type visionGolden struct {
+	dir     string
+	file    *checkpoint.File
+	Content []string // the texts; empty ones stand for pictures
+}
+
+func openVision(t testing.TB, name string, cfg Config) (*Engine, *visionGolden) {
+	t.Helper()
+	m, err := arch.Open(os.DirFS(visionData), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := New(m, cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &visionGolden{dir: path.Join(visionData, name)}
+	raw, err := os.ReadFile(path.Join(g.dir, "golden.json"))
+	if err == nil {
+		err = json.Unmarshal(raw, g)
+	}
+	if err == nil {
+		g.file, err = checkpoint.Open(os.DirFS(g.dir), "golden.safetensors")
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := g.file.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e, g
+}
+
+// ask returns the chat with its pictures.
+func (g *visionGolden) ask(t testing.TB) *llm.Request {
+	t.Helper()
+	m, n := llm.Message{Role: "user"}, 0
+	for _, text := range g.Content {
+		if text != "" {
+			m.Parts = append(m.Parts, llm.Part{Text: text})
+			continue
+		}
+		raw, err := os.ReadFile(path.Join(g.dir, strconv.Itoa(n)+".png"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Parts, n = append(m.Parts, llm.Part{Image: &llm.Image{Type: "image/png", Data: raw}}), n+1
+	}
+	return &llm.Request{Prompts: []llm.Prompt{{Messages: []llm.Message{m}}}, Params: llm.Params{Temperature: new(0.0), MaxTokens: new(12), Tokens: new(true)}}
+}
+
+func (g *visionGolden) floats(t testing.TB, name string) []float32 {
+	t.Helper()
+	v, err := g.file.Float32(name, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// farthest returns the largest difference of two lists.
+func farthest(t testing.TB, what string, got, want []float32) (most float64) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d values, want %d", what, len(got), len(want))
+	}
+	for i := range want {
+		if d := math.Abs(float64(got[i] - want[i])); !(d <= most) {
+			most = d
+		}
+	}
+	return most
+}
+
+// Pictures have the features of the original, and the chat with them has its tokens and logits.
+func TestVision(t *testing.T) {
+	for _, name := range visions {
+		for _, k := range kernel.Implementations() {
+			t.Run(name+"/"+k.Name(), func(t *testing.T) {
+				e, g := openVision(t, name, Config{Kernels: k})
+				p, generation := pictures(t, e, g.ask(t))
+				defer generation.member.leave()
+				ids := g.ints(t, "ids")
+				image := ids[p.views[0].at]
+				for i, id := range p.ids {
+					if id < 0 {
+						id = image
+					}
+					if len(p.ids) != len(ids) || id != ids[i] {
+						t.Fatalf("tokens %v, want %v", p.ids, ids)
+					}
+				}
+				vectors, err := generation.look(t.Context(), p, 0, len(ids))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := farthest(t, "features", vectors, g.floats(t, "features")); !(d <= 2e-5) {
+					t.Errorf("features are %.3g from the original's", d)
+				}
+				logits, err := e.model.NewPass(nil).Forward([]transformer.Sequence{{Cache: e.model.NewCache(len(ids)), Tokens: p.ids, Logits: len(ids), Vectors: vectors}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := farthest(t, "logits", logits, g.floats(t, "logits")); !(d <= 2e-4) {
+					t.Errorf("logits are %.3g from the original's", d)
+				}
+			})
+		}
+	}
+}
+
+// pictures returns the prompt of a request, and a generation of it that has not begun.
+func pictures(t testing.TB, e *Engine, req *llm.Request) (*prompt, *generation) {
+	t.Helper()
+	params := req.Effective()
+	s, err := e.newSettings(req, &params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompts, err := e.encodePrompts(t.Context(), req.Prompts, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := e.newGeneration(s, prompts)
+	g.member = e.lanes.join("", nil)
+	return prompts[0], g
+}
+
+func (g *visionGolden) ints(t testing.TB, name string) (list []int) {
+	t.Helper()
+	raw, err := g.file.Raw(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data := make([]byte, raw.Size())
+	if _, err := raw.ReadAt(data, 0); err != nil {
+		t.Fatal(err)
+	}
+	for chunk := range slices.Chunk(data, 8) {
+		list = append(list, int(chunk[0])|int(chunk[1])<<8)
+	}
+	return list
+}
+
+// A request's text is the original's greedy one, also when the engine knows its beginning.
+func TestVisionGreedy(t *testing.T) {
+	for _, name := range visions {
+		e, g := openVision(t, name, Config{})
+		req := g.ask(t)
+		e.ends = map[int]bool{}
+		for again := range 3 {
+			rows, usage := collect(t, e, req)
+			var got []int
+			for _, token := range rows[0].Tokens {
+				got = append(got, token.ID)
+			}
+			if want := g.ints(t, "greedy"); !slices.Equal(got, want) {
+				t.Errorf("%s: tokens %v, want %v", name, got, want)
+			}
+			if n := len(g.ints(t, "ids")); usage.Input != n || (usage.Cached == n-1) != (again > 0) {
+				t.Errorf("%s: %d tokens, %d of them known, want %d", name, usage.Input, usage.Cached, n)
+			}
+		}
+	}
+}
+
+// Logits are the same to the bit however a prompt is divided into passes, and by however many
+// workers, also where windows have dropped tokens.
+func TestVisionDivided(t *testing.T) {
+	for _, name := range visions {
+		e, g := openVision(t, name, Config{})
+		p, generation := pictures(t, e, g.ask(t))
+		defer generation.member.leave()
+		if m := e.model; m.Mutual > 0 && name == "gemma3-4b" && m.RingTokens() >= len(p.ids) {
+			t.Errorf("%s: no ring of %d tokens is full with %d", name, m.RingTokens(), len(p.ids))
+		}
+		var want []float32
+		for _, step := range []int{len(p.ids), prefillChunk, 7, 1} {
+			team := transformer.NewTeam(1 + step%3)
+			pass := e.model.NewPass(team)
+			pass.ShareAll = true
+			cache, got := e.model.NewCache(len(p.ids)), []float32(nil)
+			for at := 0; at < len(p.ids); {
+				end := generation.whole(p, at, min(at+step, len(p.ids)))
+				vectors, err := generation.look(t.Context(), p, at, end)
+				if err != nil {
+					t.Fatal(err)
+				}
+				logits, err := pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: p.ids[at:end], Logits: end - at, Vectors: vectors}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, at = append(got, logits...), end
+			}
+			team.Close()
+			if want == nil {
+				want = got
+			} else if !slices.Equal(got, want) {
+				t.Errorf("%s: passes of %d tokens give other logits", name, step)
+			}
+		}
+	}
+}
+
+// Chats with pictures that differ only in these do not take each other's computed beginning.
+func TestVisionPrefixes(t *testing.T) {
+	for _, name := range visions {
+		e, g := openVision(t, name, Config{})
+		e.drafting = draftAlways
+		req := g.ask(t)
+		first, _ := collect(t, e, req)
+		other := g.ask(t)
+		parts := other.Prompts[0].Messages[0].Parts
+		for i, part := range parts {
+			if part.Image != nil {
+				parts[i].Image = &llm.Image{Type: "image/png", Data: negative(t, part.Image.Data)}
+				break
+			}
+		}
+		second, usage := collect(t, e, other)
+		p, generation := pictures(t, e, req)
+		generation.member.leave()
+		if usage.Cached > p.views[0].at {
+			t.Errorf("%s: %d tokens are those of another picture, which begins at %d", name, usage.Cached, p.views[0].at)
+		}
+		both, _ := collect(t, e, &llm.Request{Prompts: slices.Concat(req.Prompts, other.Prompts), Params: req.Params})
+		fresh, _ := openVision(t, name, Config{PrefixMemory: -1})
+		alone, _ := collect(t, fresh, other)
+		if both[0].Text != first[0].Text || both[1].Text != second[0].Text || alone[0].Text != second[0].Text || first[0].Text == second[0].Text {
+			t.Errorf("%s: %q and %q alone, %q and %q together, %q without a cache", name, first[0].Text, second[0].Text, both[0].Text, both[1].Text, alone[0].Text)
+		}
+	}
+}
+
+// negative returns a PNG of the inverse colours.
+func negative(t testing.TB, data []byte) []byte {
+	t.Helper()
+	img, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := image.NewRGBA(img.Bounds())
+	for y := range img.Bounds().Dy() {
+		for x := range img.Bounds().Dx() {
+			r, g, b, _ := img.At(x, y).RGBA()
+			out.Set(x, y, color.RGBA{255 - uint8(r>>8), 255 - uint8(g>>8), 255 - uint8(b>>8), 255})
+		}
+	}
+	var to bytes.Buffer
+	if err := png.Encode(&to, out); err != nil {
+		t.Fatal(err)
+	}
+	return to.Bytes()
+}
+
+// Pictures that cannot be read, and prompts that cannot have any, are errors before anything is
+// computed.
+func TestVisionRefuses(t *testing.T) {
+	e, g := openVision(t, "idefics3", Config{MaxMemory: 64 << 20})
+	fine := g.ask(t).Prompts[0].Messages[0].Parts[0].Image
+	if fine == nil {
+		t.Fatal("the chat does not begin with a picture")
+	}
+	huge := slices.Clone(fine.Data)
+	copy(huge[16:24], []byte{0, 0, 0x4e, 0x20, 0, 0, 0x4e, 0x20}) // 20,000 by 20,000
+	binary.BigEndian.PutUint32(huge[29:], crc32.ChecksumIEEE(huge[12:29]))
+	broken := slices.Clone(fine.Data)
+	broken[60] ^= 0xff
+	chat := func(role string, images ...[]byte) *llm.Request {
+		m := llm.Message{Role: role, Parts: []llm.Part{{Text: "What is this?"}}}
+		for _, data := range images {
+			m.Parts = append(m.Parts, llm.Part{Image: &llm.Image{Type: "image/png", Data: data}})
+		}
+		return &llm.Request{Prompts: []llm.Prompt{{Messages: []llm.Message{m}}}, Params: llm.Params{MaxTokens: new(3)}}
+	}
+	echo := g.ask(t)
+	echo.Echo = new(true)
+	for what, c := range map[string]struct {
+		req  *llm.Request
+		code llm.Code
+		says string
+	}{
+		"not a picture": {chat("user", []byte("GIF89a, a file of another kind")), llm.Invalid, "only PNG and JPEG are read"},
+		"empty":         {chat("user", []byte{}), llm.Invalid, "the image"},
+		"huge":          {chat("user", huge), llm.Invalid, "20000"},
+		"broken":        {chat("user", broken), llm.Invalid, "the image"},
+		"assistant's":   {chat("assistant", fine.Data), llm.Unsupported, "only messages of the user may have images"},
+		"too many":      {chat("user", slices.Repeat([][]byte{fine.Data}, 12)...), llm.TooLong, "512"},
+		"echo":          {echo, llm.Unsupported, "not echoed"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			err := failure(t, e, c.req)
+			if got := llm.AsError(err); got.Code != c.code || !strings.Contains(got.Message, c.says) {
+				t.Errorf("%s, %v; want %s and %q", got.Code, err, c.code, c.says)
+			}
+		})
+	}
+	if _, _, err := e.Embed(t.Context(), &llm.EmbedRequest{Prompts: g.ask(t).Prompts}); llm.AsError(err).Code != llm.Unsupported {
+		t.Errorf("embedding a picture: %v", err)
+	}
+	small, _ := openVision(t, "smolvlm", Config{MaxMemory: 256 << 10})
+	if err := failure(t, small, g.ask(t)); llm.AsError(err).Code != llm.Invalid || !strings.Contains(err.Error(), "MiB of memory") {
+		t.Errorf("little memory: %v", err)
+	}
+}

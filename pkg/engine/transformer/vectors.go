@@ -1,0 +1,108 @@
+package transformer
+
+// Patches are a picture for an encoder of patches.
+type Patches struct {
+	Values    []float32 // (n, Patch), row-major
+	Positions []int     // (n), rows of the table of positions; nil: 0, ..., n-1
+}
+
+// EncodePatches runs an encoder of patches over pictures. It fails as [Pass.Forward] does, or with
+// [ErrStopped]. The result is [Pass.Last].
+func (p *Pass) EncodePatches(pictures []Patches) error {
+	spans := make([]span, len(pictures))
+	for i := range pictures {
+		spans[i].n = len(pictures[i].Values) / p.m.Patch
+		spans[i].seen = spans[i].n
+	}
+	_, err := p.encode(spans, func(sp span) { p.embedPatches(sp, &pictures[sp.index]) })
+	return err
+}
+
+// embedPatches writes x = matrix·patch + position.
+func (p *Pass) embedPatches(sp span, picture *Patches) {
+	width, w := p.m.Width, p.workers[0]
+	w.count = 1 // the others do not work yet
+	x := p.x[sp.row*width : (sp.row+sp.n)*width]
+	w.apply(&p.m.patches, x, picture.Values, sp.n)
+	for i := range sp.n {
+		at := i
+		if picture.Positions != nil {
+			at = picture.Positions[i]
+		}
+		row := x[i*width : (i+1)*width]
+		p.m.addPosition(row, at)
+		if p.m.EmbedNorm {
+			p.m.normalise(row, row, p.m.embedNorm)
+		}
+	}
+}
+
+// A run is a part of a sequence whose tokens see each other.
+type run struct{ from, to int } // positions
+
+// mutualsOf returns the runs among tokens, the first of which has a position: those below 0, next
+// to each other. It returns nil if there are none.
+func mutualsOf(tokens []int, start int) (list []run) {
+	for i, t := range tokens {
+		n := len(list)
+		switch {
+		case t >= 0:
+		case i > 0 && tokens[i-1] < 0:
+			list[n-1].to = start + i + 1
+		default:
+			list = append(list, run{start + i, start + i + 1})
+		}
+	}
+	return list
+}
+
+// fits returns how many rows of a span, beginning with row at, can be stored in a layer at once,
+// so that the first still sees all that its window reaches. It does not divide a run.
+func (sp *span) fits(layer, at int) int {
+	n := sp.cache.layers[layer].room(sp.n - at)
+	end := sp.start + at + n
+	for _, b := range sp.mutual {
+		if b.from < end && end < b.to && b.from > sp.start+at {
+			return b.from - sp.start - at
+		}
+	}
+	return n
+}
+
+// attendMutual is attendSpan for a span with runs.
+func (w *worker) attendMutual(layer int, sp span, head int) {
+	runs := sp.mutual
+	sp.mutual = nil
+	for sp.n > 0 {
+		for len(runs) > 0 && runs[0].to <= sp.start {
+			runs = runs[1:]
+		}
+		n, attend := sp.n, w.attendSpan
+		if len(runs) > 0 && runs[0].from > sp.start {
+			n = min(n, runs[0].from-sp.start)
+		} else if len(runs) > 0 {
+			n, attend = min(n, runs[0].to-sp.start), w.attendRun
+		}
+		attend(layer, sp.part(0, n), head)
+		sp = sp.part(n, sp.n-n)
+	}
+}
+
+// attendRun computes the attention of a run's queries: the last sees all keys before its end,
+// and each of the others as many keys behind it as its window lets it.
+func (w *worker) attendRun(layer int, sp span, head int) {
+	l, end := &w.m.decoder[layer], sp.start+sp.n
+	window := l.Attention.Window
+	if window == 0 || end <= window {
+		q := w.queries(l, l.qkv.rows, sp, head)
+		q.Seen, q.Sinks = end, l.headSinks(head)
+		w.m.kernels.Attend(w.attention, q, sp.cache.layers[layer].head(head))
+		return
+	}
+	for i := range sp.n {
+		q := w.queries(l, l.qkv.rows, sp.part(i, 1), head)
+		q.Seen, q.Causal, q.Sinks = end, true, l.headSinks(head)
+		q.Window = window + end - 1 - (sp.start + i)
+		w.m.kernels.Attend(w.attention, q, sp.cache.layers[layer].head(head))
+	}
+}
