@@ -8,7 +8,7 @@ func convolutions() []mutant {
 		{"convolution: the first third is the gate before it", transformer, "worker.convolveSpan", "k.Mul(y, third(sp.row+j, 1))", "k.Mul(y, third(sp.row+j, 2))", transformer, formulas},
 		{"convolution: a later pass sees the earlier one's tokens", transformer, "worker.convolveSpan", "sp.start+at >= 0", "at > 0", transformer, rings},
 		{"convolution: its inputs are kept", transformer, "worker.convolveSpan", "j := max(0, sp.n-layer.slots)", "j := max(1, sp.n-layer.slots)", transformer, rings},
-		{"convolution: a ring reaches as far back as its weights", transformer, "Convolution.newState", "newWindow(c.Taps, tokens)", "newWindow(1, tokens)", transformer, "^TestBlocks$"},
+		{"convolution: a ring reaches as far back as its weights", transformer, "Convolution.newState", "newWindow(c.Taps, SpareTokens, tokens)", "newWindow(1, SpareTokens, tokens)", transformer, "^TestBlocks$"},
 		{"convolution: the first tokens see less", transformer, "worker.convolveSpan", "continue // before the first token", "in = third(sp.row, 0)", transformer, formulas},
 		{"convolution: each worker has its channels", transformer, "worker.convolve", "w.columns(w.m.Width)", "0, w.m.Width", transformer, rings},
 		{"experts: corrections only choose", transformer, "experts.chooseSigmoid", "float64(logits[i]) / sum", "float64(r.ranks[i]) / sum", transformer, formulas},

@@ -29,7 +29,7 @@ func remoteTools() []mutant {
 		{"images: the server fetches", "pkg/openaiapi", "Image", `scheme == "http" || scheme == "https"`, `scheme == "ftp"`, dialect, "^TestBadImages$"},
 		{"images: of any size", "pkg/openaiapi", "Image", "base64.StdEncoding.DecodedLen(len(data)) > MaxImage+2", "len(data) < 0", dialect, "^TestBadImages$"},
 		{"images: the data is another type", "pkg/openaiapi", "Image", "got != kind", `got == ""`, dialect, "^TestBadImages$"},
-		{"images: a model in the process ignores them", "pkg/chat", "readTurns", "!llm.Texts(m.Parts)", "false", "pkg/chat", "^TestImages$"},
+		{"images: a model in the process ignores them", "pkg/chat", "Template.readPictures", "return nil, llm.NoImages(i)", "return nil, nil", "pkg/chat", "^TestImages$"},
 		{"remote reasoning: a budget fills the answer", schema, "Schema.budget", "budget < *rest.MaxTokens", "budget <= *rest.MaxTokens", schema, "^TestReason$"},
 		{"remote reasoning: the record's limit does not grow", schema, "Schema.budget", "new(n + budget)", "new(n)", schema, "^TestReason$"},
 		{"remote reasoning: an effort takes the whole answer", schema, "Schema.budget", "*p.MaxTokens/2", "*p.MaxTokens", schema, "^TestReason$"},

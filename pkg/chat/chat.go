@@ -257,7 +257,7 @@ func (t *Template) Render(ctx context.Context, c *Chat) ([]llm.Part, error) {
 	for i, span := range out.Spans {
 		parts[i] = llm.Part{Text: span.Text, Special: span.Trusted}
 	}
-	if images := imagesOf(c.Messages); len(images) > 0 {
+	if images := imagesOf(c.Messages); t.picture != "" && len(images) > 0 {
 		return t.insert(parts, images)
 	}
 	return parts, nil

@@ -201,20 +201,22 @@ func (g *generation) look(ctx context.Context, p *prompt, from, to int) (vectors
 // see computes the inputs of a frame.
 func (g *generation) see(ctx context.Context, v *view) ([]float32, error) {
 	s := g.engine.sight
-	if v.frames == nil {
-		img, err := picture.Decode(v.Data)
-		if err != nil {
-			return nil, unreadable(err)
-		}
-		v.frames = s.Processor.Frames(img)
-	}
 	m := s.lanes.join(llm.SenderOf(ctx), g.worker)
 	defer m.leave()
-	inputs, err := s.see(ctx, m, v.frames[v.frame])
-	if v.frame == len(v.frames)-1 {
-		v.frames = nil
-	}
-	return inputs, err
+	return s.see(ctx, m, func() (*picture.Picture, error) {
+		if v.frames == nil {
+			img, err := picture.Decode(v.Data)
+			if err != nil {
+				return nil, unreadable(err)
+			}
+			v.frames = s.Processor.Frames(img)
+		}
+		frame := v.frames[v.frame]
+		if v.frame == len(v.frames)-1 {
+			v.frames = nil
+		}
+		return frame, nil
+	})
 }
 
 // whole returns where a pass over the ids of p that begins at one ends, at most at to, so that it

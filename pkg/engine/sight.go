@@ -78,11 +78,15 @@ func (s *sight) patches(frame *picture.Picture) transformer.Patches {
 	return transformer.Patches{Values: s.Processor.Values(frame, s.Patch), Positions: s.Positions}
 }
 
-// see computes the inputs (Inputs, width of the decoder) of a frame.
-func (s *sight) see(ctx context.Context, m *member, frame *picture.Picture) (inputs []float32, err error) {
-	patches := s.patches(frame)
+// see computes the inputs (Inputs, width of the decoder) of a frame. Preparing it is a part of the
+// turn, since a large picture takes as long as a pass.
+func (s *sight) see(ctx context.Context, m *member, prepare func() (*picture.Picture, error)) (inputs []float32, err error) {
 	err = m.encode(ctx, func(pass *transformer.Pass) error {
-		err := pass.EncodePatches([]transformer.Patches{patches})
+		frame, err := prepare()
+		if err != nil {
+			return err
+		}
+		err = pass.EncodePatches([]transformer.Patches{s.patches(frame)})
 		if err == nil {
 			inputs = s.inputs(pass.Last())
 		}

@@ -31,7 +31,12 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 	if spec.EmbedWidth > 0 {
 		width = spec.EmbedWidth
 	}
-	w := &transformer.Weights{Embed: b.matrix("embedding", spec.Vocab, width, 1)}
+	w := &transformer.Weights{}
+	if spec.Patch > 0 {
+		w.Embed = b.linear("patches", spec.Width, spec.Patch)
+	} else {
+		w.Embed = b.matrix("embedding", spec.Vocab, width, 1)
+	}
 	if b.r.IntN(2) == 0 {
 		w.Head = b.linear("head", spec.Vocab, width)
 	}
