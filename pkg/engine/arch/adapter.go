@@ -270,6 +270,7 @@ func (a *adapter) read(c *adapterConfig, prefix string) error {
 			return fmt.Errorf("checkpoint %s: module %.80q: lora_A has rank %d, lora_B %d", a.file.Name(), m.module, m.rank, m.rankB)
 		}
 		m.scale = float32(c.scale(m.module, m.rank))
+		m.update = &transformer.LowRank{Name: m.module, Rank: m.rank, In: m.in, Out: m.out, Read: m.scaled}
 	}
 	return nil
 }
@@ -303,6 +304,16 @@ func (a *adapter) apply(name string, shape []int, out *span) error {
 	return nil
 }
 
+// added returns the memory of what the adapter adds to the base, see [Model.Shares]. ok is false
+// if it must be merged.
+func (a *adapter) added(s *transformer.Spec, w *transformer.Weights) (bytes int64, ok bool) {
+	if a == nil {
+		return 0, len(s.Encoder) == 0
+	}
+	bytes, ok = w.Adapter(s)
+	return bytes, ok && len(a.tensors) == 0
+}
+
 // unused refuses an adapter with parts that the base does not have.
 func (a *adapter) unused() error {
 	for _, name := range slices.Sorted(maps.Keys(a.modules)) {
@@ -326,6 +337,7 @@ type lowRank struct {
 	rank, rankB int
 	in, out     int
 	scale       float32
+	update      *transformer.LowRank // the same for [transformer.Model.NewAdapter]
 	read        func() (product, error)
 }
 
@@ -344,6 +356,14 @@ func (m *lowRank) values() (p product, err error) {
 		}
 	}
 	return p, err
+}
+
+// scaled returns A and the transpose of B with the scale.
+func (m *lowRank) scaled() (a, b []float32, err error) {
+	p, err := m.read()
+	b = slices.Clone(p.b)
+	kernel.Best().Scale(b, m.scale)
+	return p.a, b, err
 }
 
 // add adds to values of the matrix, whole rows from index from on: in stored order, which is
@@ -382,5 +402,6 @@ func (m *lowRank) merged(t transformer.Tensor, base int) transformer.Tensor {
 		return m.add(dst, base+from, t.Transposed)
 	}
 	t.ReadStored = nil
+	t.Update, t.UpdateRow = m.update, base/t.Cols
 	return t
 }

@@ -55,6 +55,47 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
+// So are those of the base with the updates of an adapter, unless it has other tensors too.
+func TestAdaptersUnmerged(t *testing.T) {
+	merged := map[string]bool{"adapters/llama": true, "adapters/gpt2": true}
+	for _, dir := range adapters(t) {
+		g, m := openGolden(t, dir, "golden.safetensors"), open(t, dir)
+		base, added := m.Shares()
+		if want := baseOf(t, dir); merged[dir] {
+			if base != "" || added != 0 {
+				t.Errorf("%s: it shares %q and adds %d bytes", dir, base, added)
+			}
+			continue
+		} else if base != want {
+			t.Fatalf("%s: it shares %q, want %s", dir, base, want)
+		}
+		weights := must(arch.OpenWeights(os.DirFS("testdata"), base))
+		defer weights.Close()
+		info := must(arch.Describe(os.DirFS("testdata"), dir))
+		for _, k := range kernel.Implementations() {
+			ids, model := g.ints("ids"), build(t, weights, k)
+			a := must(model.NewAdapter(m.Weights))
+			got := must(model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(len(ids)), Tokens: ids, Logits: len(ids), Adapter: a}}))
+			if d, limit := g.check("logits", got), tolerance*scale(g.floats("logits"), "logits"); !(d <= limit) {
+				t.Errorf("%s: %s: logits are %.3g from PEFT's (limit %.3g)", dir, k.Name(), d, limit)
+			}
+			if a.Bytes() != added || info.Added != added || info.Shared != base || added >= info.Bytes[transformer.F32] {
+				t.Errorf("%s: %d bytes, %d and %d expected of %q", dir, a.Bytes(), added, info.Added, info.Shared)
+			}
+		}
+	}
+}
+
+// A model that is no adapter shares its weights with the adapters of it, unless it does other
+// things than continuing texts.
+func TestShares(t *testing.T) {
+	for dir, want := range map[string]string{"llama": "llama", "m2m_100": "", "llama-f32-gguf": ""} {
+		if got, added := open(t, dir).Shares(); got != want || added != 0 {
+			t.Errorf("%s shares %q and adds %d bytes, want %q", dir, got, added, want)
+		}
+	}
+}
+
 // In the type of the base's weights, the sum is rounded to it: not what the file stores.
 func TestAdaptersAreKept(t *testing.T) {
 	const dir = "adapters/bf16"

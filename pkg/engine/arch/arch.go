@@ -48,6 +48,9 @@ type Model struct {
 	Vision      *Vision      // of a decoder that also reads pictures
 	Run         *Run         // of a packed model trained by Alpha
 
+	shared string // see Shares
+	added  int64
+
 	trie   func() ([]byte, error)            // the packed vocabulary; nil if there is none
 	source func() (*tokenizer.Source, error) // the files or parts of Tokenizer; nil if there is none
 	closer io.Closer                         // of the files; nil if there is nothing to close
@@ -109,6 +112,19 @@ func Open(fsys fs.FS, dir string) (*Model, error) {
 		return nil, errors.Join(fmt.Errorf("%s: %w", dir, err), m.Close())
 	}
 	return m, nil
+}
+
+// OpenWeights is [Open] without the tokenizer and all that depends on it.
+func OpenWeights(fsys fs.FS, dir string) (*Model, error) {
+	p, err := find(fsys, dir)
+	if err != nil {
+		return nil, err
+	}
+	o, err := openWeights(fsys, p)
+	if err != nil {
+		return nil, err
+	}
+	return o.Model, nil
 }
 
 func open(fsys fs.FS, dir string) (*Model, error) {
@@ -180,6 +196,16 @@ func (m *Model) Name() string {
 // Bytes returns the memory of the weights in a format, with those after the layers.
 func (m *Model) Bytes(f transformer.Format) int64 {
 	return m.Weights.Bytes(m.Spec, f) + headMemory(m.Sentence, m.Ranking, m.Vision) + m.Vision.Bytes(f)
+}
+
+// Shares returns the directory whose weights in memory m can share with other models: its own, or
+// that of its base if it is an adapter that need not be merged. dir is "" if it cannot. added is the memory
+// of what the adapter adds to them, see [transformer.Model.NewAdapter].
+func (m *Model) Shares() (dir string, added int64) {
+	if m.Sentence != nil || m.Ranking != nil {
+		return "", 0
+	}
+	return m.shared, m.added
 }
 
 // Close closes the files. No weights can be read afterwards.

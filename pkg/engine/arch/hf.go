@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
@@ -118,6 +119,9 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 		raw = append(raw, version(nil, src.adapter.file)...)
 	}
 	o.Spec, o.Version = s, version(raw, o.file)
+	if added, ok := src.adapter.added(s, o.Weights); ok {
+		o.shared, o.added = path.Clean(p.dir), added
+	}
 	return o, nil
 }
 

@@ -272,6 +272,8 @@ type Info struct {
 	Spec                *transformer.Spec
 	Images              bool      // the model reads images too
 	Embeds, Ranks       bool      // the model embeds texts, or scores documents for a query, and does not continue texts
+	Shared              string    // see [Model.Shares]
+	Added               int64     // likewise, bytes
 	Sentence            *Sentence // how it embeds texts, without what only its tokenizer tells; nil if it does not
 
 	// Tokens is why the model cannot read texts: its tokenizer is missing, unsupported or
@@ -314,6 +316,7 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 		i.Sentence = m.Sentence
 		i.Embeds, i.Context, i.Chat = true, min(i.Context, m.Sentence.MaxTokens), chat.Source{}
 	}
+	i.Shared, i.Added = m.Shares()
 	for _, f := range transformer.Formats() {
 		i.Bytes[f] = m.Bytes(f)
 	}

@@ -21,6 +21,8 @@ type Sequence struct {
 	Vectors []float32
 
 	Memory *Memory // of an encoder-decoder: the encoded text
+
+	Adapter *Adapter // what updates the model's weights for this sequence; nil: they are used as they are
 }
 
 // A Pass computes forward passes, keeping its scratch memory between them.
@@ -39,6 +41,7 @@ type Pass struct {
 	m         *Model
 	tokens    int
 	spans     []span
+	runs      []run // in the order of their rows
 	seqs      []Sequence
 	outputs   int
 	memories  []*Memory    // results of the encoder's pass; nil in the decoder's
@@ -192,6 +195,7 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	}
 	p.grow(p.m.decoder)
 	for i, s := range seqs {
+		p.addRun(s.Adapter, p.spans[i].row, p.spans[i].n)
 		p.embed(p.spans[i], s.Tokens, len(s.Tokens), s.Vectors)
 	}
 	p.seqs, p.outputs = seqs, outputs
@@ -322,7 +326,7 @@ func (w *worker) memorise(out []*Memory) {
 	}
 }
 
-func (p *Pass) begin() { p.tokens, p.spans = 0, p.spans[:0] }
+func (p *Pass) begin() { p.tokens, p.spans, p.runs = 0, p.spans[:0], p.runs[:0] }
 
 func (p *Pass) add(sp span) {
 	sp.index, sp.row = len(p.spans), p.tokens

@@ -109,6 +109,11 @@ type Tensor struct {
 	// are multiples of the length of a stored row. There are Rows stored rows, or Cols if
 	// the tensor is Transposed.
 	Read func(dst []float32, from int) error
+
+	// Update, if set, is the part of the values that Read adds for an adapter: the rows of it
+	// that begin with row UpdateRow. [Model.NewAdapter] uses it without the rest.
+	Update    *LowRank
+	UpdateRow int
 }
 
 // A Format is the encoding of a model's matrices in memory. BF16 gives the same results as

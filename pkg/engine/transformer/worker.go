@@ -27,6 +27,7 @@ type worker struct {
 	gathered  []float32 // (rows, Width), the inputs of an expert
 	filtered  []float32 // (Taps, channels), of a layer with states
 	stepped   []float32 // (HeadDim), of a layer with states
+	low       []float32 // (rows, rank), of an adapter
 }
 
 // share returns the worker's part of n.
@@ -43,6 +44,7 @@ func (w *worker) apply(l *linear, dst, x []float32, n int) (from, to int) {
 func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from, to int) {
 	from, to = w.columns(l.rows)
 	w.multiplyColumns(l, dst, x, n, from, to, fresh)
+	w.adapt(l, dst, x, from, to)
 	return from, to
 }
 
