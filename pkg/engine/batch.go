@@ -27,7 +27,7 @@ const (
 	maxLinger   = 10 * time.Millisecond
 )
 
-// A batch runs the forward passes of an engine one at a time, each over the input of all
+// A batch runs forward passes over the weights of its engines one at a time, each over the input of all
 // generations that wait. It has no goroutine: a member that finds the others waiting, or
 // that has waited longest, runs a pass for all. A pass waits a moment for the members of
 // the last one, so that members keep sharing passes.
@@ -127,6 +127,9 @@ func (m *member) leave() {
 // only if ctx ends, if a pass fails, or if the weights could not be read. If ctx ends,
 // some of seqs may be computed, but none partly.
 func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]float32, error) {
+	for i := range seqs {
+		seqs[i].Adapter = m.lanes.adapter
+	}
 	m.seqs, m.exclusive = seqs, nil
 	if err := m.serve(ctx); err != nil {
 		return m.logits, err

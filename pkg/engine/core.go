@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
@@ -58,6 +59,10 @@ type Config struct {
 	Archive     *sealed.Archive
 	Fingerprint string
 
+	// Weights, if set, are those of the model, or of the base of an adapter, see [Load]. Format is
+	// theirs.
+	Weights *Weights
+
 	// NoDrafts computes one token of a row in a pass, except for text that is forced. By
 	// default the tokens that probably come next are drafted from the row's text and verified
 	// in one pass where that is faster. Completions are the same. Models with states have no drafts.
@@ -66,7 +71,8 @@ type Config struct {
 
 // core is the part common to all kinds of engines.
 type core struct {
-	model         *transformer.Model
+	weights       *Weights
+	model         *transformer.Model // of weights
 	kernels       *kernel.Kernels
 	tokenizer     tokenizer.Tokenizer
 	lanes         *lanes
@@ -81,6 +87,7 @@ type core struct {
 	tokens        int   // ids from here on only pad the vocabulary
 	tokenizerJSON func() ([]byte, error)
 	info          llm.ModelInfo
+	closing       sync.Once
 }
 
 // Open reads the weights of a model and makes the engine for its kind: an [*Engine], for
@@ -122,18 +129,19 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	if m.Tokenizer == nil {
 		return nil, fmt.Errorf("model %q: no tokenizer", cfg.Name)
 	}
-	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
+	weights, adapter, err := weightsOf(m, cfg)
 	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
+	model := weights.model
 	context := model.Context
 	if cfg.Context > 0 {
 		context = min(context, cfg.Context)
 	}
 	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
-		model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory, workers: cfg.Team.Size(),
-		lanes: newLanes(cfg.Name, model, cfg.Team), prefixes: newPrefixTexts(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare), cfg.Prefixes),
+		weights: weights, model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory, workers: cfg.Team.Size(),
+		lanes: &lanes{cfg.Name, adapter, weights.batches}, prefixes: newPrefixTexts(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare), cfg.Prefixes),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, tokenizerJSON: cfg.TokenizerJSON,
 		info: llm.ModelInfo{Name: cfg.Name, Family: "local", InProcess: true, Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}
@@ -163,16 +171,22 @@ func (c *core) Parameters() int64 { return c.model.Parameters() }
 // while they may be.
 func (c *core) Failed() error { return c.model.Failed() }
 
-// Close releases the memory of mapped weights after the last pass has ended. Later calls
-// of the engine fail.
+// Close releases the weights. If no other engine has them, the memory of mapped ones is freed
+// after the last pass has ended, and later calls of the engine fail.
 func (c *core) Close() error {
 	c.prefixes.close()
-	c.model.Close()
+	c.closing.Do(c.weights.Release)
 	return nil
 }
 
-// Bytes returns the memory of the weights.
-func (c *core) Bytes() int64 { return c.model.Bytes() }
+// Bytes returns the memory of the weights, with that of an adapter.
+func (c *core) Bytes() int64 {
+	bytes := c.model.Bytes()
+	if a := c.lanes.adapter; a != nil {
+		bytes += a.Bytes()
+	}
+	return bytes
+}
 
 // Tokenize implements [llm.Tokenizer]. It waits for a worker, since a long text takes
 // seconds.

@@ -147,7 +147,7 @@ func (c *core) runDecoder(ctx context.Context, m *member, l *hiddenLayers, texts
 		for i, ids := range texts {
 			at := caches[i].Len
 			if parts[i] = ids[at:min(at+prefillChunk, len(ids))]; len(parts[i]) > 0 {
-				seqs = append(seqs, transformer.Sequence{Cache: caches[i], Tokens: parts[i]})
+				seqs = append(seqs, transformer.Sequence{Cache: caches[i], Tokens: parts[i], Adapter: m.lanes.adapter})
 			}
 		}
 		if len(seqs) == 0 {

@@ -7,26 +7,32 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// lanes are the batches of an engine. Usually there is one, so that all generations share
+// lanes are an engine's way to the batches of its weights, which engines of adapters share.
+type lanes struct {
+	name    string               // of the model, for errors
+	adapter *transformer.Adapter // of all sequences of the engine; nil: there is none
+	*batches
+}
+
+// batches compute the passes over weights. Usually there is one, so that all generations share
 // each read of the weights. A model whose token is too little work for two processors has
 // a batch per processor, since waiting for each other would cost more than computing
 // alone. Members are balanced across the batches, also when others leave.
-type lanes struct {
-	name string     // of the model, for errors
-	mu   sync.Mutex // held to join and to change batches
-	all  []*batch
+type batches struct {
+	mu  sync.Mutex // held to join and to change batches
+	all []*batch
 }
 
-func newLanes(name string, m *transformer.Model, team *transformer.Team) *lanes {
+func newBatches(m *transformer.Model, team *transformer.Team) *batches {
 	n := 1
 	if m.Small() {
 		n = team.Size()
 	}
-	l := &lanes{name: name}
+	b := &batches{}
 	for range n {
-		l.all = append(l.all, newBatch(m, team))
+		b.all = append(b.all, newBatch(m, team))
 	}
-	return l
+	return b
 }
 
 // join makes a generation, with its sender and worker, a member of the batch with the
@@ -40,28 +46,28 @@ func (l *lanes) join(sender string, w *worker) *member {
 }
 
 // leastLoaded returns the batch with the fewest members.
-func (l *lanes) leastLoaded() *batch {
-	return slices.MinFunc(l.all, func(a, b *batch) int { return int(a.members.Load() - b.members.Load()) })
+func (b *batches) leastLoaded() *batch {
+	return slices.MinFunc(b.all, func(a, b *batch) int { return int(a.members.Load() - b.members.Load()) })
 }
 
 // rebalance moves m, which has no work at the moment, to a less crowded batch if there is
 // one.
-func (l *lanes) rebalance(m *member) {
-	if l.lessCrowded(m.batch) == nil {
+func (b *batches) rebalance(m *member) {
+	if b.lessCrowded(m.batch) == nil {
 		return
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if to := l.lessCrowded(m.batch); to != nil {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if to := b.lessCrowded(m.batch); to != nil {
 		m.batch.quit(m)
 		to.enter(m)
 	}
 }
 
-// lessCrowded returns a batch with fewer members than b even after one of b's has moved
+// lessCrowded returns a batch with fewer members than another even after one of these has moved
 // to it, nil if there is none.
-func (l *lanes) lessCrowded(b *batch) *batch {
-	if to := l.leastLoaded(); b.members.Load()-to.members.Load() > 1 {
+func (b *batches) lessCrowded(than *batch) *batch {
+	if to := b.leastLoaded(); than.members.Load()-to.members.Load() > 1 {
 		return to
 	}
 	return nil

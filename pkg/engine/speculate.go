@@ -174,8 +174,8 @@ func (m *member) learn(s *speculation) {
 	}
 }
 
-// Drafts returns how many tokens have been drafted since the engine was opened, and how many of
-// these its completions have.
+// Drafts returns how many tokens have been drafted since the weights were read, and how many of
+// these the completions of their engines have.
 func (e *Engine) Drafts() (drafted, accepted int64) {
 	for _, b := range e.lanes.all {
 		drafted += b.drafted.Load()
