@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"slices"
 	"strings"
 	"testing"
@@ -169,5 +170,90 @@ func TestTooLargeForTheMemory(t *testing.T) {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok || e.Code != llm.Unsupported || strings.Count(e.Message, "MiB") != 2 || o.opens.Load() != 0 {
 		t.Errorf("%v after %d opens", err, o.opens.Load())
+	}
+}
+
+// sharing returns a catalog of the base a, of 100 bytes, its adapters b and c, which take 20 more each,
+// c of a version of a, and d of 60 bytes.
+func sharing(memory int64, version string) *Catalog {
+	l := &loader{scan: func(fsys fs.FS) ([]Run, []error) {
+		runs, problems := scanWeights(fsys)
+		for i := range runs {
+			switch r := &runs[i]; r.ID {
+			case "a":
+				r.Bytes, r.Base, r.Weights = 100, "a", "version 1"
+			case "d":
+				r.Bytes = 60
+			default:
+				r.Bytes, r.Base, r.Weights, r.Added = 120, "a", "version 1", 20
+				if r.ID == "c" {
+					r.Weights = version
+				}
+			}
+		}
+		return runs, problems
+	}}
+	d := &disk{}
+	for i, name := range []string{"a", "b", "c", "d"} {
+		d.put(name+"/weights", name, int64(i+1))
+	}
+	return New(Config{Roots: []Root{{Name: "root", FS: d}}, Loader: l, Memory: memory})
+}
+
+// Weights that models share count once, for the base, and the adapters count for themselves.
+func TestSharedWeights(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sharing(140, "version 1")
+		doneB, doneC := use(t, c, "b"), use(t, c, "c")
+		held := func(want ...Held) {
+			t.Helper()
+			got := c.Held()
+			slices.SortFunc(got, func(a, b Held) int { return strings.Compare(a.Name, b.Name) })
+			if !slices.Equal(got, want) {
+				t.Errorf("held: %+v, want %+v", got, want)
+			}
+		}
+		held(Held{"a", 100, 2}, Held{"b", 20, 1}, Held{"c", 20, 1})
+		doneA := use(t, c, "a")
+		held(Held{"a", 100, 3}, Held{"b", 20, 1}, Held{"c", 20, 1})
+		doneA()
+		if _, err := c.Open(t.Context(), "d"); err == nil || !strings.Contains(err.Error(), "leave") {
+			t.Errorf("d beside the adapters: %v", err)
+		}
+		if got := isOpen(c); !slices.Equal(got, []string{"a", "b", "c"}) {
+			t.Errorf("open: %v: closing the base frees nothing", got)
+		}
+		doneB()
+		doneC()
+		use(t, c, "d")()
+		if got := isOpen(c); !slices.Equal(got, []string{"d"}) {
+			t.Errorf("open: %v", got)
+		}
+		held(Held{"d", 60, 0})
+		use(t, c, "c")() // with the base
+		held(Held{"a", 100, 0}, Held{"c", 20, 0})
+	})
+}
+
+// Weights of two versions of a base count for themselves.
+func TestSharedWeightsDiffer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := sharing(239, "version 2")
+		done := use(t, c, "b")
+		defer done()
+		if _, err := c.Open(t.Context(), "c"); err == nil || !strings.Contains(err.Error(), "leave") {
+			t.Errorf("c beside b: %v", err)
+		}
+	})
+}
+
+// An adapter that does not fit with its base is refused.
+func TestAdapterTooLargeForTheMemory(t *testing.T) {
+	c := sharing(119, "version 1")
+	if _, err := c.Open(t.Context(), "b"); err == nil || !strings.Contains(err.Error(), "may use") {
+		t.Error(err)
+	}
+	if _, err := c.Open(t.Context(), "a"); err != nil {
+		t.Error(err)
 	}
 }

@@ -50,6 +50,16 @@ func (e *Entry) identity() identity {
 	return id
 }
 
+// memory returns what the model takes in memory.
+func (e *Entry) memory() memory {
+	m := memory{bytes: e.bytes()}
+	if r := e.Run; r != nil && r.Base != "" {
+		m.base, m.weights = r.Base, r.Source+"\n"+e.rec.Quant+"\n"+r.Weights
+		m.shared, m.bytes = m.bytes-r.Added, r.Added
+	}
+	return m
+}
+
 // bytes returns the memory of the model's weights, 0 if it is remote.
 func (e *Entry) bytes() int64 {
 	if e.Run == nil {
@@ -71,7 +81,7 @@ type opened struct {
 	until   time.Time // do not retry before
 
 	// Under the catalog's mu:
-	bytes int64     // of memory
+	memory
 	users int       // contexts that hold it
 	used  time.Time // when the last of them began or ended
 }
@@ -150,11 +160,10 @@ func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
 	o := c.open[key]
 	if o == nil || o.stale(id) {
 		c.drop(key)
-		need := e.bytes()
-		if err := c.makeRoom(e.Name, need); err != nil {
+		o = &opened{identity: id, name: e.Name, ready: make(chan struct{}), memory: e.memory()}
+		if err := c.makeRoom(o); err != nil {
 			return nil, err
 		}
-		o = &opened{identity: id, name: e.Name, ready: make(chan struct{}), bytes: need}
 		c.open[key] = o
 		// It does not end with the first caller's context: other requests wait for it too.
 		go c.start(context.WithoutCancel(ctx), o, e)
@@ -225,58 +234,6 @@ func (c *Catalog) Drop(name string) {
 	c.drop(Local + "/" + name)
 }
 
-// makeRoom closes unused models, the least recently used first, until need bytes fit; c.mu
-// is held.
-func (c *Catalog) makeRoom(name string, need int64) error {
-	limit := c.cfg.Memory
-	if limit == 0 || need == 0 {
-		return nil
-	}
-	if need > limit {
-		return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory, and models may use %s here", name, size(need), size(limit))
-	}
-	c.forgetGone()
-	free := func() int64 {
-		rest := limit
-		for _, o := range c.open {
-			rest -= o.bytes
-		}
-		for _, o := range c.gone {
-			rest -= o.bytes
-		}
-		return rest
-	}
-	dropped := false
-	for free() < need {
-		oldest := ""
-		for key, o := range c.open {
-			if unused(o) && o.bytes > 0 && (oldest == "" || o.used.Before(c.open[oldest].used)) {
-				oldest = key
-			}
-		}
-		if oldest == "" {
-			return &llm.Error{
-				Code: llm.Overloaded, RetryAfter: time.Second,
-				Message: fmt.Sprintf("the model %q needs %s of memory, and the models in use leave %s: try again later", name, size(need), size(free())),
-			}
-		}
-		c.drop(oldest)
-		dropped = true
-	}
-	if dropped {
-		debug.FreeOSMemory() // before the next weights are read
-	}
-	return nil
-}
-
-// size formats a number of bytes.
-func size(n int64) string {
-	if n < 1<<30 {
-		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
-	}
-	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
-}
-
 // start opens the backend of o. Its goroutine ends when o is ready.
 func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 	defer func() {
@@ -304,7 +261,7 @@ func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 func (c *Catalog) failed(o *opened, e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	o.bytes = 0
+	o.memory = memory{}
 	switch _, ok := errors.AsType[*llm.Error](o.err); {
 	case ok:
 	case e.Run != nil:

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"math"
 	"os"
 	"slices"
@@ -31,8 +32,15 @@ func openNumbers(t testing.TB, dir string) *arch.Model {
 // loadLlama reads the weights of the base.
 func loadLlama(t testing.TB, cfg Config) *Weights {
 	t.Helper()
-	w, err := Load(openNumbers(t, "llama"), cfg)
-	if err != nil {
+	return loadDir(t, "llama", cfg, nil)
+}
+
+// loadDir reads the weights of the model in a directory.
+func loadDir(t testing.TB, dir string, cfg Config, released func()) *Weights {
+	t.Helper()
+	m := openNumbers(t, dir)
+	w, err := Load(m, cfg, released)
+	if err = errors.Join(err, m.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return w
@@ -184,7 +192,8 @@ func TestAdapterPrefixes(t *testing.T) {
 
 // Weights stay until their last engine is closed.
 func TestWeightsAreReleased(t *testing.T) {
-	w := loadLlama(t, Config{})
+	released := 0
+	w := loadDir(t, "llama", Config{}, func() { released++ })
 	engines := onWeights(t, w, Config{})
 	for i, e := range engines {
 		if got, most := e.Bytes(), w.model.Bytes()*3/2; got < w.model.Bytes() || got > most || i == 0 && got != w.model.Bytes() {
@@ -204,6 +213,9 @@ func TestWeightsAreReleased(t *testing.T) {
 			w.Release()
 		}
 	}
+	if released != 1 {
+		t.Errorf("they were released %d times", released)
+	}
 	if _, _, err := llm.Collect(engines[0].Generate(t.Context(), asking(3)), 1); err == nil {
 		t.Error("closed weights compute")
 	}
@@ -212,14 +224,13 @@ func TestWeightsAreReleased(t *testing.T) {
 	}
 }
 
-// Weights of another base are refused.
+// Weights of another base are refused, and so are those of the base for an adapter that must be merged.
 func TestAdapterOnOtherWeights(t *testing.T) {
-	m := openNumbers(t, "gpt_neox")
-	w, err := Load(m, Config{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := loadDir(t, "gpt_neox", Config{}, nil)
 	if e, err := New(openNumbers(t, loras[1]), Config{Name: "lora", Weights: w}); err == nil || !strings.Contains(err.Error(), `model "lora"`) {
+		t.Errorf("%v, %v", e, err)
+	}
+	if e, err := New(openNumbers(t, "adapters/llama"), Config{Name: "merged", Weights: w}); err == nil || !strings.Contains(err.Error(), "cannot share") {
 		t.Errorf("%v, %v", e, err)
 	}
 	if w.users != 1 {

@@ -59,8 +59,9 @@ type Config struct {
 	Archive     *sealed.Archive
 	Fingerprint string
 
-	// Weights, if set, are those of the model, or of the base of an adapter, see [Load]. Format is
-	// theirs.
+	// Weights, if set, are those of the model, or of the base of an adapter, see [Load] and
+	// [arch.Model.Shares]. They must have been read with the same Kernels, Format and Team. If nil, the
+	// engine reads its own: an adapter is merged with them.
 	Weights *Weights
 
 	// NoDrafts computes one token of a row in a pass, except for text that is forced. By

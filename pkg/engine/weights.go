@@ -16,20 +16,24 @@ type Weights struct {
 	model   *transformer.Model
 	batches *batches
 
+	released func() // nil: nobody needs to know
+
 	mu    sync.Mutex
 	users int // 0: they are released
 }
 
 // Load reads the weights of a model for [Config.Weights], as the fields Kernels, Format and Team
-// of cfg say. It closes m. The caller is a user of the weights until it calls [Weights.Release].
-func Load(m *arch.Model, cfg Config) (*Weights, error) {
+// of cfg say. The caller closes m, and is a user of the weights until it calls [Weights.Release].
+// After the last user has, released is called.
+func Load(m *arch.Model, cfg Config, released func()) (*Weights, error) {
 	if cfg.Kernels == nil {
 		cfg.Kernels = kernel.Best()
 	}
 	w, err := load(m, cfg)
-	if err = errors.Join(err, m.Close()); err != nil {
+	if err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
+	w.released = released
 	return w, nil
 }
 
@@ -49,7 +53,10 @@ func weightsOf(m *arch.Model, cfg Config) (*Weights, *transformer.Adapter, error
 		return w, nil, err
 	}
 	var adapter *transformer.Adapter
-	if _, added := m.Shares(); added > 0 {
+	switch dir, added := m.Shares(); {
+	case dir == "":
+		return nil, nil, errors.New("it cannot share weights")
+	case added > 0:
 		var err error
 		if adapter, err = cfg.Weights.model.NewAdapter(m.Weights); err != nil {
 			return nil, nil, err
@@ -77,8 +84,14 @@ func (w *Weights) Use() bool {
 // last pass ends.
 func (w *Weights) Release() {
 	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.users--; w.users == 0 {
-		w.model.Close()
+	w.users--
+	last := w.users == 0
+	w.mu.Unlock()
+	if !last {
+		return
+	}
+	w.model.Close()
+	if w.released != nil {
+		w.released()
 	}
 }

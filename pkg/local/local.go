@@ -50,6 +50,7 @@ type Config struct {
 type Loader struct {
 	cfg       Config
 	locations s3Locations
+	shared    sharedWeights
 	ballast   atomic.Pointer[[]byte]
 
 	mu        sync.Mutex

@@ -36,12 +36,12 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 	if l.cfg.Prefixes.Shrink() >= muchFreed { // the catalog counts this model as open
 		debug.FreeOSMemory() // before its weights are read
 	}
-	m, err := l.read(run, o)
+	m, fsys, err := l.read(run, o)
 	for try := 1; try < openTries && errors.Is(err, bucket.ErrReplaced); try++ {
 		if place, ok := run.FS.(*s3Location); ok {
 			_ = place.list() // without a new listing the old version would be opened again
 		}
-		m, err = l.read(run, o)
+		m, fsys, err = l.read(run, o)
 	}
 	if err != nil {
 		return nil, clientError(err)
@@ -50,13 +50,20 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 	if err != nil {
 		return nil, errors.Join(clientError(err), m.Close())
 	}
-	return engine.Open(m, engine.Config{
+	cfg := engine.Config{
 		Name: o.Name, Kernels: l.cfg.Kernels, Team: l.cfg.Team, Queue: l.cfg.Queue, Turns: l.cfg.Turns,
 		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: template,
 		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
 		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, NoDrafts: o.NoDrafts, TokenizerJSON: l.tokenizerJSON(run, o),
 		Archive: l.cfg.Archive, Fingerprint: fingerprint(run, o),
-	})
+	}
+	if cfg.Weights, err = l.weights(fsys, run, o, m, cfg); err != nil {
+		return nil, errors.Join(clientError(err), m.Close())
+	}
+	if cfg.Weights != nil {
+		defer cfg.Weights.Release() // the engine uses them
+	}
+	return engine.Open(m, cfg)
 }
 
 // fingerprint identifies what computes the texts of a run: its files, the options that change
@@ -107,12 +114,17 @@ func directoryOf(run *catalog.Run) string {
 	return path.Dir(run.Checkpoint)
 }
 
-// read reads the model of a run.
-func (l *Loader) read(run *catalog.Run, o catalog.Options) (*arch.Model, error) {
+// read reads the model of a run, and returns where.
+func (l *Loader) read(run *catalog.Run, o catalog.Options) (*arch.Model, fs.FS, error) {
 	fsys, err := snapshot(run.FS)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	m, err := l.readFrom(fsys, run, o)
+	return m, fsys, err
+}
+
+func (l *Loader) readFrom(fsys fs.FS, run *catalog.Run, o catalog.Options) (*arch.Model, error) {
 	if run.Type != "" {
 		model := path.Clean(run.Checkpoint)
 		m, err := arch.Open(l.locations.prefetcher.take(fsys, o.Name, model), model)

@@ -114,6 +114,13 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: files,
 		Images: info.Images, Chat: m.chat,
 	}
+	if info.Shared != "" {
+		run.Base, run.Weights, run.Added = info.Shared, m.weights, info.Added
+		run.Bytes += info.Added
+		for quant := range run.Sizes {
+			run.Sizes[quant] += info.Added
+		}
+	}
 	switch {
 	case info.Ranks:
 		run.Task = llm.TaskRerank
@@ -148,9 +155,10 @@ type description struct {
 // A described model, or the reason why it cannot be described.
 type described struct {
 	arch.Place
-	info arch.Info
-	chat error // of its chat template
-	err  error
+	info    arch.Info
+	weights string // [filesKey] of the weights that it shares
+	chat    error  // of its chat template
+	err     error
 }
 
 // describeAll describes the entries whose names are not taken, many at the same time.
@@ -209,6 +217,9 @@ func (l *Loader) describe(fsys fs.FS, entry string) (models []described, key str
 		m := described{Place: place}
 		if m.info, m.err = arch.Describe(fsys, place.Path); m.err == nil {
 			m.err = m.info.Tokens
+		}
+		if m.err == nil && m.info.Shared != "" {
+			m.weights, m.err = filesKey(fsys, m.info.Shared)
 		}
 		if m.err == nil && !m.info.Chat.Empty() {
 			if _, err := chat.Compile(m.info.Chat); err != nil {

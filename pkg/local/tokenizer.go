@@ -15,7 +15,7 @@ func (l *Loader) tokenizerJSON(run *catalog.Run, o catalog.Options) func() ([]by
 		return nil // the engine writes that of an Alpha model
 	}
 	return func() (raw []byte, err error) {
-		m, err := l.read(run, o)
+		m, _, err := l.read(run, o)
 		if err != nil {
 			return nil, clientError(err)
 		}

@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -39,84 +40,77 @@ type factors struct {
 func (a *Adapter) Bytes() int64 { return a.bytes }
 
 // NewAdapter reads the updates of the tensors of w, see [Tensor.Update], which must be weights of
-// the same Spec. The weights themselves are not read. It fails if w has an update that
-// [Weights.Adapter] refuses.
+// the same Spec. The weights themselves are not read. It fails if [Weights.Adapter] says that they
+// must be merged.
 func (m *Model) NewAdapter(w *Weights) (*Adapter, error) {
 	_, parts, err := prepare(&m.Spec, w, m.kernels, F32)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := adapted(parts); !ok || len(m.encoder) > 0 {
-		return nil, fmt.Errorf("some updates must be merged")
+	list, ok := updatesOf(parts)
+	if !ok || len(m.encoder) > 0 {
+		return nil, errors.New("some updates must be merged")
 	}
-	a, read := &Adapter{updates: make([][]update, 1)}, map[*LowRank]*factors{}
-	for i := range parts {
-		p, at := &parts[i], 0
-		if p.number() == 0 {
-			continue
+	a, read := &Adapter{bytes: list.bytes()}, make([]factors, len(list))
+	for i, u := range list {
+		f := &read[i]
+		f.rank, f.in, f.out = u.Rank, u.In, u.Out
+		if f.a, f.b, err = u.Read(); err != nil {
+			return nil, err
 		}
-		var list []update
-		for _, t := range *p.from {
+		if len(f.a) != u.Rank*u.In || len(f.b) != u.Rank*u.Out {
+			return nil, fmt.Errorf("%s: %d and %d values do not have rank %d", u.Name, len(f.a), len(f.b), u.Rank)
+		}
+	}
+	for i := range parts {
+		number, at := parts[i].number(), 0
+		for len(a.updates) <= number {
+			a.updates = append(a.updates, nil)
+		}
+		for _, t := range *parts[i].from {
 			if t.Update != nil {
-				f, err := a.read(read, t.Update)
-				if err != nil {
-					return nil, err
-				}
-				list = append(list, update{at: at, n: t.Rows, from: t.UpdateRow, factors: f})
+				f := &read[slices.Index(list, t.Update)]
+				a.updates[number] = append(a.updates[number], update{at: at, n: t.Rows, from: t.UpdateRow, factors: f})
 			}
 			at += t.Rows
 		}
-		a.updates = append(a.updates, list) // parts come in the order of their numbers
 	}
 	return a, nil
 }
 
-// read returns the matrices of an update, which several tensors may have.
-func (a *Adapter) read(known map[*LowRank]*factors, u *LowRank) (*factors, error) {
-	if f := known[u]; f != nil {
-		return f, nil
-	}
-	f := &factors{rank: u.Rank, in: u.In, out: u.Out}
-	var err error
-	if f.a, f.b, err = u.Read(); err != nil {
-		return nil, err
-	}
-	if len(f.a) != u.Rank*u.In || len(f.b) != u.Rank*u.Out {
-		return nil, fmt.Errorf("%s: %d and %d values do not have rank %d", u.Name, len(f.a), len(f.b), u.Rank)
-	}
-	known[u] = f
-	a.bytes += u.bytes()
-	return f, nil
-}
+// lowRanks are the different updates of some tensors.
+type lowRanks []*LowRank
 
 // bytes returns the memory of the matrices.
-func (u *LowRank) bytes() int64 { return 4 * int64(u.Rank) * int64(u.In+u.Out) }
-
-// Adapter returns the memory of an [Adapter] with the updates of the tensors. ok is false if
-// there are none, or if some must be merged: those of other matrices than the layers' products,
-// such as the head's, of experts, and of models with an encoder.
-func (w *Weights) Adapter(spec *Spec) (bytes int64, ok bool) {
-	bytes, ok = adapted(spec.parts(w, newModel(spec, w), F32))
-	return bytes, ok && bytes > 0 && len(spec.Encoder) == 0
+func (l lowRanks) bytes() (n int64) {
+	for _, u := range l {
+		n += 4 * int64(u.Rank) * int64(u.In+u.Out)
+	}
+	return n
 }
 
-// adapted returns the memory of the updates of parts. ok is false if a part without a number has
-// one.
-func adapted(parts []part) (bytes int64, ok bool) {
-	var seen []*LowRank
+// updatesOf returns the updates of parts. ok is false if a part that adapters cannot update has one.
+func updatesOf(parts []part) (list lowRanks, ok bool) {
 	for i := range parts {
 		for _, t := range *parts[i].from {
 			switch {
 			case t.Update == nil:
 			case parts[i].number() == 0:
-				return 0, false
-			case !slices.Contains(seen, t.Update):
-				seen = append(seen, t.Update)
-				bytes += t.Update.bytes()
+				return nil, false
+			case !slices.Contains(list, t.Update):
+				list = append(list, t.Update)
 			}
 		}
 	}
-	return bytes, true
+	return list, true
+}
+
+// Adapter returns the memory of an [Adapter] with the updates of the tensors. ok is false if
+// there are none, or if some must be merged: those of other matrices than the layers' products,
+// such as the head's, of experts, and of models with an encoder.
+func (w *Weights) Adapter(spec *Spec) (bytes int64, ok bool) {
+	list, ok := updatesOf(spec.parts(w, newModel(spec, w), F32))
+	return list.bytes(), ok && len(list) > 0 && len(spec.Encoder) == 0
 }
 
 // number returns the number of the part's linear, 0 if adapters cannot update it.

@@ -30,13 +30,14 @@ func adaptedWeights(w *transformer.Weights, seed uint64) *transformer.Weights {
 	return &adapted
 }
 
-// adapt gives a matrix random updates.
+// adapt gives a matrix random updates. Tensors are divided before.
 func adapt(r *rand.Rand, l *transformer.Linear) {
-	l.Weight = slices.Clone(l.Weight)
+	var parts []transformer.Tensor
 	rows := 0
 	for _, t := range l.Weight {
-		rows += t.Rows
+		parts, rows = append(parts, divide(r, t)...), rows+t.Rows
 	}
+	l.Weight = parts
 	together, at := r.IntN(2) == 0, rows
 	var whole *transformer.LowRank
 	for i := range l.Weight {
@@ -54,6 +55,23 @@ func adapt(r *rand.Rand, l *transformer.Linear) {
 		}
 		merge(t)
 	}
+}
+
+// divide returns the rows of a tensor in one to three parts.
+func divide(r *rand.Rand, t transformer.Tensor) (parts []transformer.Tensor) {
+	if t.Transposed {
+		return []transformer.Tensor{t}
+	}
+	for at := 0; at < t.Rows; {
+		part, first := t, at
+		if part.Rows = t.Rows - at; len(parts) < 2 {
+			part.Rows = 1 + r.IntN(part.Rows)
+		}
+		part.ReadStored, part.Stored = nil, transformer.F32
+		part.Read = func(dst []float32, from int) error { return t.Read(dst, first*t.Cols+from) }
+		parts, at = append(parts, part), at+part.Rows
+	}
+	return parts
 }
 
 // update returns a random update of a small rank.
@@ -223,7 +241,7 @@ func TestAdapterRefused(t *testing.T) {
 	_, other := plain(32, 2, 50)
 	_, deeper := plain(64, 3, 50)
 	head, embed, wrong := *w, *w, adaptedWeights(w, 1)
-	adapt(rand.New(rand.NewPCG(1, 4)), &head.Head)
+	head.Head.Weight = slices.Clone(w.Head.Weight)
 	head.Head.Weight[0].Update = update(r, "head", 50, 64)
 	embed.Embed.Weight = slices.Clone(w.Embed.Weight)
 	embed.Embed.Weight[0].Update = head.Head.Weight[0].Update
@@ -242,7 +260,12 @@ func TestAdapterRefused(t *testing.T) {
 			t.Errorf("%s: %v, %v, want %q", name, a, err, c.want)
 		}
 	}
-	for _, refused := range []*transformer.Weights{&head, &embed} {
+	mixed := *spec
+	mixed.Kinds = slices.Clone(spec.Kinds)
+	mixed.Kinds[0].FeedForward = transformer.FeedForward{Width: 16, Gated: true, Activation: transformer.SiLU, Experts: &transformer.Experts{Count: 2, Used: 1, Shared: 16}}
+	shared := transformertest.New(&mixed, 1).Weights
+	adapt(r, &shared.Decoder[0].Down)
+	for refused, spec := range map[*transformer.Weights]*transformer.Spec{&head: spec, &embed: spec, shared: &mixed} {
 		if n, ok := refused.Adapter(spec); ok {
 			t.Errorf("an adapter of %d bytes", n)
 		}

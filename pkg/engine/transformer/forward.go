@@ -89,7 +89,7 @@ func (m *Model) NewPass(team *Team) *Pass {
 }
 
 // PassBytes returns the memory of a pass over a number of tokens that workers compute, without
-// caches: the activations of all, and the norms and packed inputs of products of each worker.
+// caches and adapters: the activations of all, and the norms and packed inputs of products of each worker.
 func (s *Spec) PassBytes(tokens, workers int) int64 {
 	var qkv, heads, hidden, ffn, dim, routed, cross int
 	for i := range s.Kinds {

@@ -48,7 +48,7 @@ type Model struct {
 // linear is y = x Wᵀ + b, of shape (rows, cols).
 type linear struct {
 	rows, cols int
-	number     int      // from 1 on, of those that adapters can update, in the order of the parts
+	number     int      // from 1 on, of those that adapters can update
 	pieces     []linear // one below the other, without a bias; or one of the following
 	full       *kernel.Matrix
 	packed     *kernel.Packed

@@ -90,7 +90,7 @@ type partList struct {
 	format Format
 	stage  int
 	parts  []part
-	number int // of the last linear that adapters can update
+	number int // of the last product that adapters can update
 }
 
 // tables lists the tables of encoders.
@@ -137,11 +137,14 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 			l.states(at, f, o)
 		default:
 			l.attention(at, f, o, cross)
+			l.adaptable(&o.qkv, &o.out)
 		}
 		if !o.SharedNorm {
 			l.norms(at+"ffn", &f.FFNNorm, &f.FFNPostNorm, &o.ffn.norms)
 		}
-		l.feedForward(at, f, o)
+		if l.feedForward(at, f, o); o.experts == nil {
+			l.adaptable(&o.ffn.upper, &o.ffn.gate, &o.ffn.lower)
+		}
 	}
 }
 
@@ -149,31 +152,33 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 func (l *partList) convolution(at string, f *Layer, o *layer) {
 	c, width := o.convolution, l.spec.Width
 	l.norms(at+"convolution", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
-	l.adaptable(at+"convolution_in", &f.ConvolutionIn, &c.in, 3*width, width)
+	l.linear(at+"convolution_in", &f.ConvolutionIn, &c.in, 3*width, width)
 	l.vector(at+"convolution", &f.Convolution, &c.taps, c.Taps*width)
 	l.vector(at+"convolution.bias", &f.ConvolutionBias, &c.bias, width)
-	l.adaptable(at+"convolution_out", &f.ConvolutionOut, &c.out, width, width)
+	l.linear(at+"convolution_out", &f.ConvolutionOut, &c.out, width, width)
+	l.adaptable(&c.in, &c.out)
 }
 
 // states lists a recurrence of states.
 func (l *partList) states(at string, f *Layer, o *layer) {
 	s, width := o.states, l.spec.Width
 	l.norms(at+"states", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
-	l.adaptable(at+"states_in", &f.StatesIn, &s.in, s.products(), width)
+	l.linear(at+"states_in", &f.StatesIn, &s.in, s.products(), width)
 	l.vector(at+"states_convolution", &f.Convolution, &s.taps, s.Taps*s.channels())
 	l.vector(at+"states_convolution.bias", &f.ConvolutionBias, &s.bias, s.channels())
 	l.vector(at+"states_step", &f.Step, &s.step, s.Heads)
 	l.vector(at+"states_decay", &f.Decay, &s.decay, s.Heads)
 	l.vector(at+"states_skip", &f.Skip, &s.skip, s.Heads)
 	l.vector(at+"states_inner_norm", &f.InnerNorm, &s.norm, s.inner())
-	l.adaptable(at+"states_out", &f.StatesOut, &s.out, width, s.inner())
+	l.linear(at+"states_out", &f.StatesOut, &s.out, width, s.inner())
+	l.adaptable(&s.in, &s.out)
 }
 
 // attention lists an attention and the cross-attention.
 func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	queries, keys, width := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim, l.spec.Width
 	l.norms(at+"attention", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
-	l.adaptable(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
+	l.linear(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
 	switch o.Attention.QKNorm {
 	case QKNormHead:
 		l.norm(at+"q_norm", &f.QNorm, &o.qNorm, o.Attention.HeadDim)
@@ -185,7 +190,7 @@ func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	if o.Attention.Sinks {
 		l.vector(at+"sinks", &f.Sinks, &o.sinks, o.Attention.Heads)
 	}
-	l.adaptable(at+"out", &f.Out, &o.out, width, queries)
+	l.linear(at+"out", &f.Out, &o.out, width, queries)
 	if cross {
 		l.norms(at+"cross", &f.CrossNorm, &f.CrossPostNorm, &o.crossNorms)
 		l.linear(at+"cross_q", &f.CrossQ, &o.crossQ, queries, width)
@@ -203,18 +208,14 @@ func (l *partList) feedForward(at string, f *Layer, o *layer) {
 	}
 	width, ffn := l.spec.Width, o.FeedForward.common()
 	if ffn > 0 {
-		linear := l.adaptable
-		if o.experts != nil {
-			linear = l.linear
-		}
-		linear(at+"up", &f.Up, &o.ffn.upper, ffn, width)
+		l.linear(at+"up", &f.Up, &o.ffn.upper, ffn, width)
 		if o.FeedForward.Gated {
-			linear(at+"gate", &f.Gate, &o.ffn.gate, ffn, width)
+			l.linear(at+"gate", &f.Gate, &o.ffn.gate, ffn, width)
 		}
 		for j := range f.Learned {
 			l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], ffn)
 		}
-		linear(at+"down", &f.Down, &o.ffn.lower, width, ffn)
+		l.linear(at+"down", &f.Down, &o.ffn.lower, width, ffn)
 	}
 	if o.experts != nil {
 		l.experts(at, f, o)
@@ -262,11 +263,12 @@ func (l *partList) linear(name string, from *Linear, to *linear, rows, cols int)
 	l.vector(name+".bias", &from.Bias, &to.bias, rows)
 }
 
-// adaptable is linear for a product of all rows of a pass, which adapters can update.
-func (l *partList) adaptable(name string, from *Linear, to *linear, rows, cols int) {
-	l.number++
-	to.number = l.number
-	l.linear(name, from, to, rows, cols)
+// adaptable numbers the products of all rows of a pass, which adapters can update.
+func (l *partList) adaptable(products ...*linear) {
+	for _, p := range products {
+		l.number++
+		p.number = l.number
+	}
 }
 
 func (l *partList) norm(name string, from *Norm, to *norm, n int) {

@@ -1,0 +1,118 @@
+package catalog
+
+import (
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"time"
+
+	"glossa/pkg/llm"
+)
+
+// memory is what an open model takes.
+type memory struct {
+	bytes   int64  // of its own
+	shared  int64  // of weights that it shares with other models
+	weights string // identifies these
+	base    string // the name of their model
+}
+
+// Held is a model whose weights are in memory.
+type Held struct {
+	Name  string
+	Bytes int64 // of its weights; of an adapter, of what it adds to those of its base
+	Users int   // requests that hold it; of a base, also those of its adapters
+}
+
+// Held returns the models whose weights are in memory, in no particular order. A model may
+// occur twice: its old version stays until its last generation ends. The base of an open adapter
+// occurs once, even if no request has asked for it.
+func (c *Catalog) Held() []Held {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgetGone()
+	list, _ := c.held(nil, nil)
+	return list
+}
+
+// held is Held with a model that is to be opened and without one that may be closed, which both may be nil.
+// sum is the memory of all; c.mu is held.
+func (c *Catalog) held(next, without *opened) (list []Held, sum int64) {
+	all := slices.Clone(c.gone)
+	for _, o := range c.open {
+		all = append(all, o)
+	}
+	if next != nil {
+		all = append(all, next)
+	}
+	bases := map[string]int{} // indexes into list
+	for _, o := range all {
+		if o == without {
+			continue
+		}
+		if o.shared > 0 {
+			i, ok := bases[o.weights]
+			if !ok {
+				i, bases[o.weights] = len(list), len(list)
+				list = append(list, Held{Name: o.base, Bytes: o.shared})
+				sum += o.shared
+			}
+			if list[i].Users += o.users; o.bytes == 0 { // it is the base, perhaps of another name
+				list[i].Name = o.name
+			}
+		}
+		if o.bytes > 0 { // remote models have no weights here
+			list = append(list, Held{o.name, o.bytes, o.users})
+			sum += o.bytes
+		}
+	}
+	return list, sum
+}
+
+// makeRoom closes unused models, the least recently used first, until the next fits; c.mu is held.
+func (c *Catalog) makeRoom(next *opened) error {
+	limit, need := c.cfg.Memory, next.bytes+next.shared
+	if limit == 0 || need == 0 {
+		return nil
+	}
+	if need > limit {
+		return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory, and models may use %s here", next.name, size(need), size(limit))
+	}
+	c.forgetGone()
+	dropped := false
+	for {
+		_, used := c.held(next, nil)
+		if used <= limit {
+			break
+		}
+		oldest := ""
+		for key, o := range c.open {
+			if !unused(o) || oldest != "" && !o.used.Before(c.open[oldest].used) {
+				continue
+			}
+			if _, rest := c.held(next, o); rest < used { // it does not only share weights that stay
+				oldest = key
+			}
+		}
+		if oldest == "" {
+			return &llm.Error{
+				Code: llm.Overloaded, RetryAfter: time.Second,
+				Message: fmt.Sprintf("the model %q needs %s of memory, and the models in use leave %s: try again later", next.name, size(need), size(limit-(used-need))),
+			}
+		}
+		c.drop(oldest)
+		dropped = true
+	}
+	if dropped {
+		debug.FreeOSMemory() // before the next weights are read
+	}
+	return nil
+}
+
+// size formats a number of bytes.
+func size(n int64) string {
+	if n < 1<<30 {
+		return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	}
+	return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+}
