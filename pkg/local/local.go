@@ -1,8 +1,9 @@
 // Package local owns the models that run in this process: it lists the training runs and
 // the published models of a directory or a place in Amazon S3, describes them by their
-// headers, prefetches the first one that a client requests, and opens their weights. It
-// implements [catalog.Loader]. It refuses to know HTTP, the dialects and the records that
-// describe models: the settings of a record come as [catalog.Options].
+// headers, prefetches the first one that a client requests, and opens their weights, which
+// adapters share with their base. It implements [catalog.Loader]. It refuses to know HTTP, the
+// dialects and the records that describe models: the settings of a record come as
+// [catalog.Options].
 package local
 
 import (

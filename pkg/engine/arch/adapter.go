@@ -34,6 +34,7 @@ const (
 // (utils/save_and_load.py).
 type adapter struct {
 	file    *checkpoint.File
+	base    string              // the directory of its base, for errors
 	modules map[string]*lowRank // by the name of the base's weight, without the source's prefix
 	tensors map[string]string   // likewise: names in file of tensors that replace the base's
 	used    map[string]bool     // keys of both
@@ -208,14 +209,14 @@ func adapterFiles(fsys fs.FS, dir string) (own []string, err error) {
 	return own, nil
 }
 
-// openAdapter opens the adapter of a location whose base is src's.
-func openAdapter(fsys fs.FS, dir, prefix string) (*adapter, error) {
-	c, err := readAdapterConfig(fsys, dir)
+// openAdapter opens the adapter of a location, whose base has names with a prefix.
+func openAdapter(fsys fs.FS, p *location, prefix string) (*adapter, error) {
+	c, err := readAdapterConfig(fsys, p.adapter)
 	if err != nil {
 		return nil, err
 	}
-	a := &adapter{modules: map[string]*lowRank{}, tensors: map[string]string{}, used: map[string]bool{}}
-	if a.file, err = checkpoint.Open(fsys, path.Join(dir, adapterWeights)); err != nil {
+	a := &adapter{base: p.dir, modules: map[string]*lowRank{}, tensors: map[string]string{}, used: map[string]bool{}}
+	if a.file, err = checkpoint.Open(fsys, path.Join(p.adapter, adapterWeights)); err != nil {
 		return nil, err
 	}
 	if err := a.read(c, prefix); err != nil {
@@ -285,7 +286,7 @@ func (a *adapter) apply(name string, shape []int, out *span) error {
 	if full, ok := a.tensors[name]; ok {
 		t, _ := a.file.Tensor(full)
 		if !slices.Equal(t.Shape, shape) {
-			return a.refuse(full, fmt.Sprintf("shape %v, but the base has %v", t.Shape, shape))
+			return a.refuse(full, fmt.Sprintf("shape %v, but the base %s has %v", t.Shape, a.base, shape))
 		}
 		a.used[name], out.file, out.name, out.kind = true, a.file, full, t.Type
 	}
@@ -298,7 +299,7 @@ func (a *adapter) apply(name string, shape []int, out *span) error {
 		rows, cols = cols, rows
 	}
 	if m.out != rows || m.in != cols {
-		return fmt.Errorf("checkpoint %s: module %.80q: lora_B·lora_A is (%d, %d), but the base has (%d, %d): it is the adapter of another base", a.file.Name(), m.module, m.out, m.in, rows, cols)
+		return fmt.Errorf("checkpoint %s: module %.80q: lora_B·lora_A is (%d, %d), but the base %s has (%d, %d): it is the adapter of another base", a.file.Name(), m.module, m.out, m.in, a.base, rows, cols)
 	}
 	a.used[name], out.delta = true, m
 	return nil
@@ -318,12 +319,12 @@ func (a *adapter) added(s *transformer.Spec, w *transformer.Weights) (bytes int6
 func (a *adapter) unused() error {
 	for _, name := range slices.Sorted(maps.Keys(a.modules)) {
 		if m := a.modules[name]; !a.used[name] {
-			return fmt.Errorf("checkpoint %s: module %.80q: the base has no such matrix: it is the adapter of another base", a.file.Name(), m.module)
+			return fmt.Errorf("checkpoint %s: module %.80q: the base %s has no such matrix: it is the adapter of another base", a.file.Name(), m.module, a.base)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.tensors)) {
 		if !a.used[name] {
-			return a.refuse(a.tensors[name], "the base has no such tensor: it is the adapter of another base")
+			return a.refuse(a.tensors[name], fmt.Sprintf("the base %s has no such tensor: it is the adapter of another base", a.base))
 		}
 	}
 	return nil

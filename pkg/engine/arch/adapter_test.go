@@ -86,8 +86,27 @@ func TestAdaptersUnmerged(t *testing.T) {
 	}
 }
 
-// A model that is no adapter shares its weights with the adapters of it, unless it does other
-// things than continuing texts.
+// A packed adapter is its base with it.
+func TestAdaptersPacked(t *testing.T) {
+	for _, dir := range []string{"adapters/llama-all", "adapters/neox", "adapters/gpt2-plain"} {
+		fsys := fstest.MapFS{"p.safetensors": {Data: packed(t, dir, transformer.F32)}}
+		m := must(arch.Open(fsys, "p.safetensors"))
+		if base, added := m.Shares(); base != "" || added != 0 {
+			t.Errorf("%s: it shares %q and adds %d bytes", dir, base, added)
+		}
+		g, model := openGolden(t, dir, "golden.safetensors"), build(t, m, kernel.Best())
+		ids := g.ints("ids")
+		got := must(model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(len(ids)), Tokens: ids, Logits: len(ids)}}))
+		if d, limit := g.check("logits", got), tolerance*scale(g.floats("logits"), "logits"); !(d <= limit) {
+			t.Errorf("%s: logits are %.3g from PEFT's (limit %.3g)", dir, d, limit)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// A decoder of a directory shares its weights with its adapters.
 func TestShares(t *testing.T) {
 	for dir, want := range map[string]string{"llama": "llama", "m2m_100": "", "llama-f32-gguf": ""} {
 		if got, added := open(t, dir).Shares(); got != want || added != 0 {
@@ -147,10 +166,10 @@ func TestAdaptersRefused(t *testing.T) {
 		{"cannot unmarshal string", setting(`"down_proj": 7`, `"down_proj": "x"`)},
 		{"it has only one of lora_A and lora_B", named("0.self_attn.q_proj.lora_B", "0.self_attn.qkv.lora_B")},
 		{"lora_A has rank 2, lora_B 4", named("0.self_attn.q_proj.lora_A", "x", "0.self_attn.o_proj.lora_A", "0.self_attn.q_proj.lora_A", "x", "0.self_attn.o_proj.lora_A")},
-		{"is (96, 96), but the base has (96, 32): it is the adapter of another base", named("0.mlp.gate_proj.lora_A", "x", "0.mlp.down_proj.lora_A", "0.mlp.gate_proj.lora_A", "x", "0.mlp.down_proj.lora_A")},
-		{`module "model.layers.7.self_attn.q_proj": the base has no such matrix: it is the adapter of another base`, named("layers.1.self_attn.q_proj", "layers.7.self_attn.q_proj")},
-		{`tensor "base_model.model.model.norm2.weight": the base has no such tensor`, named("lm_head.weight", "model.norm2.weight")},
-		{`tensor "base_model.model.model.norm.weight": shape [112 32], but the base has [32]`, named("lm_head.weight", "model.norm.weight")},
+		{"is (96, 96), but the base llama has (96, 32): it is the adapter of another base", named("0.mlp.gate_proj.lora_A", "x", "0.mlp.down_proj.lora_A", "0.mlp.gate_proj.lora_A", "x", "0.mlp.down_proj.lora_A")},
+		{`module "model.layers.7.self_attn.q_proj": the base llama has no such matrix: it is the adapter of another base`, named("layers.1.self_attn.q_proj", "layers.7.self_attn.q_proj")},
+		{`tensor "base_model.model.model.norm2.weight": the base llama has no such tensor`, named("lm_head.weight", "model.norm2.weight")},
+		{`tensor "base_model.model.model.norm.weight": shape [112 32], but the base llama has [32]`, named("lm_head.weight", "model.norm.weight")},
 		{`norm.lora_magnitude_vector.weight": not supported`, named("lm_head.weight", "model.norm.lora_magnitude_vector.weight")},
 		{`tensor "lm_head.weight": unknown in an adapter`, named("base_model.model.lm_head.weight", "lm_head.weight")},
 	} {

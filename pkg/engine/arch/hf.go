@@ -89,7 +89,7 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 		}
 	}
 	if p.adapter != "" {
-		if src.adapter, err = openAdapter(fsys, p.adapter, l.prefix); err != nil {
+		if src.adapter, err = openAdapter(fsys, p, l.prefix); err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
 		o.closer = closers{o.file, src.adapter.file}
