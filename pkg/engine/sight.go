@@ -42,7 +42,7 @@ func newSight(v *arch.Vision, k *kernel.Kernels, cfg Config) (*sight, error) {
 		s.tower.Close()
 		return nil, fmt.Errorf("model %q: vision: %w", cfg.Name, err)
 	}
-	s.lanes = newLanes(cfg.Name, s.tower, cfg.Team)
+	s.lanes = &lanes{cfg.Name, nil, newBatches(s.tower, cfg.Team)}
 	return s, nil
 }
 

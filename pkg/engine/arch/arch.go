@@ -202,7 +202,7 @@ func (m *Model) Bytes(f transformer.Format) int64 {
 // that of its base if it is an adapter that need not be merged. dir is "" if it cannot. added is the memory
 // of what the adapter adds to them, see [transformer.Model.NewAdapter].
 func (m *Model) Shares() (dir string, added int64) {
-	if m.Sentence != nil || m.Ranking != nil {
+	if m.Sentence != nil || m.Ranking != nil || m.Vision != nil {
 		return "", 0
 	}
 	return m.shared, m.added

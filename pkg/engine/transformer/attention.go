@@ -8,7 +8,7 @@ type span struct {
 	row, n int // first row, rows
 	start  int // position of the first
 	seen   int // tokens that those of an encoder see
-	mutual []run
+	mutual []mutual
 	cache  *Cache
 	memory *Memory
 }

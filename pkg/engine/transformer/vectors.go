@@ -37,12 +37,12 @@ func (p *Pass) embedPatches(sp span, picture *Patches) {
 	}
 }
 
-// A run is a part of a sequence whose tokens see each other.
-type run struct{ from, to int } // positions
+// mutual is a run: a part of a sequence whose tokens see each other.
+type mutual struct{ from, to int } // positions
 
 // mutualsOf returns the runs among tokens, the first of which has a position: those below 0, next
 // to each other. It returns nil if there are none.
-func mutualsOf(tokens []int, start int) (list []run) {
+func mutualsOf(tokens []int, start int) (list []mutual) {
 	for i, t := range tokens {
 		n := len(list)
 		switch {
@@ -50,7 +50,7 @@ func mutualsOf(tokens []int, start int) (list []run) {
 		case i > 0 && tokens[i-1] < 0:
 			list[n-1].to = start + i + 1
 		default:
-			list = append(list, run{start + i, start + i + 1})
+			list = append(list, mutual{start + i, start + i + 1})
 		}
 	}
 	return list
