@@ -15,6 +15,7 @@ GLOSSA = os.environ["GLOSSA"]  # path of the built binary
 STARTERS = ("novels", "abc", "chords", "forms")
 ENCODERS = pathlib.Path(__file__).parents[2] / "pkg/engine/testdata/encoders"
 VECTORS = ENCODERS.parent / "vectors"
+VISION = ENCODERS.parents[1] / "arch/testdata/vision"
 START_SECONDS = 60
 STOP_SECONDS = 30
 

@@ -22,7 +22,7 @@ from aleph_alpha_client.prompt import ControlTokenOverlap
 from aleph_alpha_client.translation import TranslationRequest
 
 from alephalpha import LOGITS_OF_AB, PROMPTS, embeddings, golden_run, logprob_of, pool
-from server import ENCODERS, STARTERS, Server, ask
+from server import ENCODERS, STARTERS, VISION, Server, ask
 
 TRANSLATOR = pathlib.Path(__file__).parents[2] / "functions/testdata/translator"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -427,3 +427,23 @@ class Errors(unittest.TestCase):
             client.instructable_embed(InstructableEmbeddingRequest(prompt, "to find it"), "abc")
         with self.assertRaisesRegex(ValueError, "image"):
             client.explain(ExplanationRequest(Prompt([Image(PIXEL, None, [])]), "y"), "abc")
+
+
+class Images(unittest.TestCase):
+    """Items of type image, for models that read images."""
+
+    def test_complete(self):
+        with Server("--checkpoints", str(VISION)) as seeing:
+            reader = Client(token="not-needed", host=seeing.url, total_retries=0)
+            supported = {m["name"]: m["image_support"] for m in reader.models()}
+            self.assertEqual((supported["idefics3"], supported["novels"]), (True, False))
+
+            def tell(*items):
+                return reader.complete(CompletionRequest(prompt=Prompt(list(items)), maximum_tokens=8, log_probs=0), "idefics3")
+
+            one, other = (Image.from_bytes((VISION / "idefics3" / f"{i}.png").read_bytes()) for i in (0, 1))
+            question = Text("What is on this image?", [])
+            first, again, second, none = tell(one, question), tell(one, question), tell(other, question), tell(question)
+            self.assertEqual(first.completions, again.completions)
+            self.assertNotEqual(first.completions[0].log_probs, second.completions[0].log_probs)
+            self.assertGreater(first.num_tokens_prompt_total, none.num_tokens_prompt_total + 16)
