@@ -50,7 +50,7 @@ func main() {
 
 // attacks lists all attacks, in the order of the points.
 func attacks() []attack {
-	return slices.Concat(fairAttacks(), promptAttacks(), formAttacks(), panicAttacks(), uploadAttacks(),
+	return slices.Concat(fairAttacks(), promptAttacks(), imageAttacks(), formAttacks(), panicAttacks(), uploadAttacks(),
 		browserAttacks(), loginAttacks(), recordAttacks())
 }
 

@@ -23,6 +23,7 @@ type attack struct {
 	users bool          // the user [user] exists
 	alone bool          // no bystander: the server's resources are used by the attack alone
 	env   []string      // additional variables of the server
+	model string        // a directory of the repository that the server has as a model; "": none
 	lasts time.Duration // 0: [usual]; calls that still run then are cancelled
 	goals
 	calls func() []call                       // made before the measurement begins
@@ -137,6 +138,11 @@ func (a attack) stage(ctx context.Context, glossa string, calm *bystander) (r ro
 		return r, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(s.dir)) }()
+	if a.model != "" {
+		if err := os.CopyFS(filepath.Join(s.dir, "models", filepath.Base(a.model)), os.DirFS(a.model)); err != nil {
+			return r, err
+		}
+	}
 	keys, err := s.accounts(a)
 	if err != nil {
 		return r, err
