@@ -91,23 +91,26 @@ type axis struct {
 	weights []int32 // of one span after another, times 1<<precision
 }
 
+// An interval is some pixels of an edge, next to each other.
+type interval struct{ from, n int }
+
 // A span is the input pixels that make one output pixel.
 type span struct {
 	first, n int // input pixels
 	at       int // in axis.weights
 }
 
-// newAxis returns the weights that resize in pixels to out pixels (Resample.c, precompute_coeffs
-// and normalize_coeffs_8bpc).
-func newAxis(in, out int, f Filter) *axis {
+// newAxis returns the weights of a range of the pixels when in pixels become out pixels (Resample.c,
+// precompute_coeffs and normalize_coeffs_8bpc).
+func newAxis(in, out int, of interval, f Filter) *axis {
 	k := kernels[f]
 	scale := float64(in) / float64(out)
 	stretch := max(scale, 1) // of the filter: smaller pictures average
 	support := float64(k.support * stretch)
-	a := &axis{spans: make([]span, out), weights: make([]int32, 0, out*(int(2*support)+2))}
+	a := &axis{spans: make([]span, of.n), weights: make([]int32, 0, of.n*(int(2*support)+2))}
 	weights := make([]float64, int(math.Ceil(support))*2+1)
 	for i := range a.spans {
-		center := float64((float64(i) + 0.5) * scale)
+		center := float64((float64(of.from+i) + 0.5) * scale)
 		first := max(int(center-support+0.5), 0)
 		n := min(int(center+support+0.5), in) - first
 		sum := 0.0

@@ -13,6 +13,9 @@ type Processor struct {
 	// Longest is the longest edge to which a picture is resized first, in pixels, as Idefics3 and
 	// SmolVLM do. Without it a picture is resized to a frame.
 	Longest int `json:"longest,omitempty"`
+	// Shortest is the shortest edge to which a picture is resized, in pixels, before the square in the
+	// middle becomes the frame, as CLIP does. It is at least Side, and there is no Longest.
+	Shortest int `json:"shortest,omitempty"`
 	// Split cuts pictures of the size Longest into tiles of the size Side. The whole is the last frame.
 	Split bool `json:"split,omitempty"`
 	// A value is (pixel*Scale - Mean) / Std.
@@ -38,6 +41,8 @@ func (p *Processor) Check() error {
 		return fmt.Errorf("picture processor: side %d: must be from 1 to %d", p.Side, maxSide)
 	case p.Longest < 0 || p.Longest > MaxEdge:
 		return fmt.Errorf("picture processor: longest %d: must be from 0 to %d", p.Longest, MaxEdge)
+	case p.Shortest != 0 && (p.Longest != 0 || p.Shortest < p.Side || p.Shortest > maxSide):
+		return fmt.Errorf("picture processor: shortest %d: must be from side, %d, to %d, without longest", p.Shortest, p.Side, maxSide)
 	case p.Split && p.Longest == 0:
 		return fmt.Errorf("picture processor: split needs longest")
 	}
@@ -113,6 +118,9 @@ func (p *Processor) multiple(width, height int) (int, int) {
 // Frames returns the frames of a picture, of Side x Side pixels: its tiles row by row and then
 // the whole, or only the whole.
 func (p *Processor) Frames(img *Picture) []*Picture {
+	if p.Shortest > 0 {
+		return []*Picture{p.middle(img)}
+	}
 	rows, columns := p.Layout(img.Width, img.Height)
 	if p.Longest > 0 {
 		width, height := p.bounded(img.Width, img.Height)
@@ -129,6 +137,18 @@ func (p *Processor) Frames(img *Picture) []*Picture {
 		}
 	}
 	return append(frames, img.Resize(p.Side, p.Side, p.Filter))
+}
+
+// middle returns the square in the middle of a picture that was resized to Shortest: of a narrow one,
+// only that is computed (get_resize_output_image_size and center_crop in image_transforms).
+func (p *Processor) middle(img *Picture) *Picture {
+	width, height := p.Shortest, p.Shortest
+	if img.Width <= img.Height {
+		height = int(float64(p.Shortest*img.Height) / float64(img.Width))
+	} else {
+		width = int(float64(p.Shortest*img.Width) / float64(img.Height))
+	}
+	return img.resize(width, height, interval{(width - p.Side) / 2, p.Side}, interval{(height - p.Side) / 2, p.Side}, p.Filter)
 }
 
 // Values returns the values of a frame, patch by patch: (n*n, 3*patch*patch) with n = Side/patch.

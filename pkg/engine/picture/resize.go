@@ -5,29 +5,38 @@ import "fmt"
 // Resize returns the picture in another size, with the bits of the Image.resize of Pillow 13 for
 // RGB (Resample.c). It panics if an edge is not positive or the filter is unknown.
 func (p *Picture) Resize(width, height int, f Filter) *Picture {
+	return p.resize(width, height, interval{0, width}, interval{0, height}, f)
+}
+
+// resize returns a part of the picture in another size: some of its columns and rows.
+func (p *Picture) resize(width, height int, columns, rows interval, f Filter) *Picture {
 	if width < 1 || height < 1 || f > Hamming {
 		panic(fmt.Sprintf("picture: no %dx%d pixels by filter %d", width, height, f))
 	}
-	out := newPicture(width, height)
+	if width == p.Width && height == p.Height {
+		return p.Crop(columns.from, rows.from, columns.n, rows.n)
+	}
+	out := newPicture(columns.n, rows.n)
+	if f == Nearest {
+		p.nearest(out, positions(p.Width, width)[columns.from:], positions(p.Height, height)[rows.from:])
+		return out
+	}
+	across, down := newAxis(p.Width, width, columns, f), newAxis(p.Height, height, rows, f)
 	switch {
-	case width == p.Width && height == p.Height:
-		copy(out.Pix, p.Pix)
-	case f == Nearest:
-		p.nearest(out)
 	case height == p.Height:
-		h := newHorizontal(p, width, f)
-		for y := 0; y < height; y += 2 {
-			h.pair(y, out.row(y), out.row(min(y+1, height-1)))
+		h := newHorizontal(p, across)
+		for y := 0; y < rows.n; y += 2 {
+			h.pair(rows.from+y, out.row(y), out.row(min(y+1, rows.n-1)))
 		}
 	case width == p.Width:
-		v := newVertical(p.Height, out.Height, out.Width, f)
-		for y := range height {
-			v.write(y, p.row, out.row(y))
+		v, edge := newVertical(down, columns.n), 3*columns.from
+		for y := range rows.n {
+			v.write(y, func(y int) []uint8 { return p.row(y)[edge:] }, out.row(y))
 		}
 	case columnsFirst(p.Width, p.Height, width, height):
-		p.resizeColumns(out, f)
+		p.resizeColumns(out, across, down)
 	default:
-		p.resizeRows(out, f)
+		p.resizeRows(out, across, down)
 	}
 	return out
 }
@@ -41,8 +50,8 @@ func columnsFirst(width, height, toWidth, toHeight int) bool {
 
 // resizeRows resizes the rows and then the columns. Rows between the passes are rounded to 8
 // bits, and made when they are needed.
-func (p *Picture) resizeRows(out *Picture, f Filter) {
-	h, v := newHorizontal(p, out.Width, f), newVertical(p.Height, out.Height, out.Width, f)
+func (p *Picture) resizeRows(out *Picture, across, down *axis) {
+	h, v := newHorizontal(p, across), newVertical(down, out.Width)
 	h.keep(v.axis.widest())
 	for y := range out.Height {
 		v.write(y, h.row, out.row(y))
@@ -50,9 +59,9 @@ func (p *Picture) resizeRows(out *Picture, f Filter) {
 }
 
 // resizeColumns resizes the columns and then the rows.
-func (p *Picture) resizeColumns(out *Picture, f Filter) {
+func (p *Picture) resizeColumns(out *Picture, across, down *axis) {
 	two := newPicture(p.Width, 2) // rows between the passes
-	h, v := newHorizontal(two, out.Width, f), newVertical(p.Height, out.Height, p.Width, f)
+	h, v := newHorizontal(two, across), newVertical(down, p.Width)
 	for y := 0; y < out.Height; y += 2 {
 		next := min(y+1, out.Height-1)
 		v.write(y, p.row, two.row(0))
@@ -68,9 +77,8 @@ type vertical struct {
 	sums []int32   // (3 times the width) of one output row
 }
 
-// newVertical returns a vertical that makes height rows of in rows with the width.
-func newVertical(in, height, width int, f Filter) *vertical {
-	a := newAxis(in, height, f)
+// newVertical returns a vertical that makes the rows of an axis, with the width.
+func newVertical(a *axis, width int) *vertical {
 	return &vertical{axis: a, in: make([][]uint8, 0, a.widest()), sums: make([]int32, 3*width)}
 }
 
@@ -125,9 +133,9 @@ type horizontal struct {
 	lanes []int64 // (3, in.Width) of two rows
 }
 
-// newHorizontal returns a horizontal from the rows of a picture to a width.
-func newHorizontal(in *Picture, width int, f Filter) *horizontal {
-	return &horizontal{in: in, axis: newAxis(in.Width, width, f), lanes: make([]int64, 3*in.Width)}
+// newHorizontal returns a horizontal that makes the columns of an axis of the rows of a picture.
+func newHorizontal(in *Picture, a *axis) *horizontal {
+	return &horizontal{in: in, axis: a, lanes: make([]int64, 3*in.Width)}
 }
 
 // keep makes place for the last n rows, and for the one that is resized together with the last.
@@ -180,18 +188,18 @@ func (h *horizontal) pair(y int, low, high []uint8) {
 	}
 }
 
-// nearest writes the nearest pixels. Positions add up as in Pillow's ImagingScaleAffine.
-func (p *Picture) nearest(out *Picture) {
-	columns := positions(p.Width, out.Width)
-	for y, from := range positions(p.Height, out.Height) {
-		in, row := p.row(from), out.row(y)
-		for x, from := range columns {
-			copy(row[3*x:3*x+3], in[3*from:])
+// nearest writes the nearest pixels, which are at positions.
+func (p *Picture) nearest(out *Picture, columns, rows []int) {
+	for y := range out.Height {
+		in, row := p.row(rows[y]), out.row(y)
+		for x := range out.Width {
+			copy(row[3*x:3*x+3], in[3*columns[x]:])
 		}
 	}
 }
 
-// positions returns the input pixel of each output pixel.
+// positions returns the input pixel of each output pixel. They add up as in Pillow's
+// ImagingScaleAffine.
 func positions(in, out int) []int {
 	list := make([]int, out)
 	step := float64(in) / float64(out)

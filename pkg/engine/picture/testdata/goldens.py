@@ -20,6 +20,7 @@ import numpy as np
 from PIL import Image, ImageOps
 from transformers import image_processing_backends
 from transformers.image_transforms import convert_to_rgb
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
 from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
@@ -157,6 +158,9 @@ def processed():
         ("Gemma 3", Gemma3ImageProcessorPil(size={"height": 56, "width": 56}, image_mean=HALF, image_std=HALF), 14, {"filter": 2, "side": 56}),
         ("SigLIP", SiglipImageProcessorPil(size=square, image_mean=HALF, image_std=HALF), 16, {"filter": 3, "side": 32}),
         ("SigLIP with CLIP's mean", SiglipImageProcessorPil(size=square, image_mean=CLIP[0], image_std=CLIP[1]), 16, {"filter": 3, "side": 32}),
+        ("CLIP", CLIPImageProcessorPil(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}), 8, {"filter": 3, "side": 32, "shortest": 32}),
+        ("CLIP with a margin", CLIPImageProcessorPil(size={"shortest_edge": 41}, crop_size={"height": 30, "width": 30}), 10, {"filter": 3, "side": 30, "shortest": 41}),
+        ("CLIP with nearest pixels", CLIPImageProcessorPil(size={"shortest_edge": 41}, crop_size={"height": 30, "width": 30}, resample=0), 10, {"side": 30, "shortest": 41}),
         ("SigLIP with another scale", SiglipImageProcessorPil(size=square, image_mean=HALF, image_std=HALF, rescale_factor=1 / 127.5), 16, {"filter": 3, "side": 32}),
     ]:
         fields |= {"scale": processor.rescale_factor, "mean": list(processor.image_mean), "std": list(processor.image_std)}
