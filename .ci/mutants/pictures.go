@@ -10,7 +10,7 @@ func pictures() []mutant {
 		{"pictures: sums of rows are rounded", dir, "horizontal.pair", "half | half<<32", "half", dir, resize},
 		{"pictures: a lane borrows from the one above", dir, "horizontal.pair", "s - int64(lower)", "s", dir, resize},
 		{"pictures: smaller ones average", dir, "newAxis", "max(scale, 1)", "1.0", dir, resize},
-		{"pictures: a pixel is at its centre", dir, "newAxis", "float64(i) + 0.5", "float64(i)", dir, resize},
+		{"pictures: a pixel is at its centre", dir, "newAxis", "float64(of.from+i) + 0.5", "float64(of.from+i)", dir, resize},
 		{"pictures: negative weights round away from 0", dir, "fixed", "w < 0", "w < -1", dir, resize},
 		{"pictures: nearest is that of the centre", dir, "positions", "step * 0.5", "step * 0", dir, resize},
 		{"pictures: transparent is white", dir, "onWhite", "255*(255-a)", "0*(255-a)", dir, png},
@@ -24,6 +24,8 @@ func pictures() []mutant {
 		{"pictures: the longest edge has a bound", dir, "Processor.bounded", "width > maxLongest", "width > 2*maxLongest", dir, "^TestLayout$"},
 		{"pictures: the short edge grows with the long one", dir, "Processor.multiple", "width = up(width)", "short := height; width = up(width); return width, up(short)", dir, processed},
 		{"pictures: values are rounded before the mean", dir, "Processor.values", "float32(float64(pixel) * p.Scale)", "float32(pixel) * float32(p.Scale)", dir, processed},
+		{"pictures: the middle is cut out", dir, "Processor.middle", "interval{(width - p.Side) / 2, p.Side}", "interval{width - p.Side, p.Side}", dir, processed},
+		{"pictures: narrow ones grow by their shortest edge", dir, "Processor.middle", "img.Width <= img.Height", "img.Width < img.Height*0+1", dir, processed},
 		{"pictures: a patch has a channel after another", dir, "Processor.Values", "pix[3*x+c]", "pix[3*x+2-c]", dir, processed},
 		{"pictures: 50 megapixels are the most", dir, "checkSize", "width*height > MaxPixels", "width*height > 2*MaxPixels", dir, "^TestRefused$"},
 	}

@@ -5,10 +5,14 @@ func sights() []mutant {
 	const dir, seen, divided = engine, "^TestVision$", "^TestVisionDivided$"
 	const chats = "pkg/chat"
 	return []mutant{
-		{"sights: patches are merged row by row", dir, "sight.inputs", "y%s.Merge*s.Merge + x0%s.Merge", "x0%s.Merge*s.Merge + y%s.Merge", dir, seen},
-		{"sights: the mean is over squares", dir, "sight.inputs", "1 / float32(s.Merge*s.Merge)", "1 / float32(s.Merge)", dir, seen},
+		{"sights: patches are merged row by row", dir, "sight.merge", "y%s.Merge*s.Merge + x0%s.Merge", "x0%s.Merge*s.Merge + y%s.Merge", dir, seen},
+		{"sights: the mean is over squares", dir, "sight.merge", "1 / float32(s.Merge*s.Merge)", "1 / float32(s.Merge)", dir, seen},
 		{"sights: what is merged is normalised", dir, "sight.inputs", "s.norm != nil", "s.norm != nil && false", dir, seen},
 		{"sights: the encoder's result is normalised", dir, "sight.inputs", "s.tower.FinalNorm(true, row, row)", "_ = row", dir, seen},
+		{"sights: a class is left out", dir, "sight.inputs", "x[s.Skip*width:]", "x[:len(x)-s.Skip*width]", dir, seen},
+		{"sights: a matrix has a function after it", dir, "newSight", "newTransform(k, v.Hidden, true, nil, 0)", "newTransform(k, v.Hidden, false, nil, 0)", dir, seen},
+		{"sights: the class has the first position", transformer, "Pass.embedPatches", "copy(x, p.m.class)", "copy(x[(sp.n-first)*width:], p.m.class); first = 0", dir, seen},
+		{"sights: the encoder's embedding is normalised", transformer, "Pass.embedPatches", "p.m.EmbedNorm", "false", dir, seen},
 		{"sights: norms are stored minus 1", arch, "moreOne", "dst[i]++", "_ = i", dir, seen},
 		{"sights: a matrix is stored turned", arch, "upright", "all[col*t.Rows+row]", "all[row*t.Cols+col]", dir, seen},
 		{"sights: positions are rounded shares", arch, "Vision.buckets", "float32(step+float64(k)*step) <= x", "float32(step+float64(k)*step) < x", dir, seen},

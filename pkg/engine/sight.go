@@ -19,6 +19,7 @@ type sight struct {
 	tower   *transformer.Model
 	lanes   *lanes
 	norm    []float32 // (Project.In), or nil
+	hidden  transform // of Hidden, or without a matrix
 	project *dense
 }
 
@@ -38,6 +39,9 @@ func newSight(v *arch.Vision, k *kernel.Kernels, cfg Config) (*sight, error) {
 	if s.project, err = newDense(k, v.Project); err == nil && v.Norm != nil {
 		s.norm, err = readVector(v.Norm.Weight)
 	}
+	if v.Hidden != nil && err == nil {
+		s.hidden, err = newTransform(k, v.Hidden, true, nil, 0)
+	}
 	if err != nil {
 		s.tower.Close()
 		return nil, fmt.Errorf("model %q: vision: %w", cfg.Name, err)
@@ -51,6 +55,9 @@ func (e *Engine) Bytes() int64 {
 	n := e.core.Bytes()
 	if s := e.sight; s != nil {
 		n += s.tower.Bytes() + kernel.MatrixBytes(s.Project.Out, s.Project.In) + 4*int64(len(s.norm))
+		if h := s.Hidden; h != nil {
+			n += kernel.MatrixBytes(h.Out, h.In)
+		}
 	}
 	return n
 }
@@ -101,11 +108,31 @@ func (s *sight) see(ctx context.Context, m *member, prepare func() (*picture.Pic
 // inputs returns what the decoder reads of x (patches, Width), the tower's result.
 func (s *sight) inputs(x []float32) []float32 {
 	width := s.Spec.Width
+	x = x[s.Skip*width:]
 	for row := range slices.Chunk(x, width) {
 		s.tower.FinalNorm(true, row, row)
 	}
-	side := s.Processor.Side / s.Patch
-	n, in := side/s.Merge, s.Project.In
+	if s.Merge > 1 {
+		x = s.merge(x)
+	}
+	if s.norm != nil {
+		for row := range slices.Chunk(x, len(s.norm)) {
+			s.kernels.RMSNorm(row, row, s.norm, s.Spec.Eps)
+		}
+	}
+	if s.hidden.dense != nil {
+		x = s.hidden.apply(s.kernels, x)
+	}
+	return s.project.apply(s.kernels, x)
+}
+
+// merge makes one vector of the vectors of each square of neighbouring patches.
+func (s *sight) merge(x []float32) []float32 {
+	width, side := s.Spec.Width, s.Processor.Side/s.Patch
+	n, in := side/s.Merge, width
+	if !s.Mean {
+		in *= s.Merge * s.Merge
+	}
 	merged := make([]float32, n*n*in)
 	for y := range side {
 		for x0 := range side {
@@ -118,21 +145,15 @@ func (s *sight) inputs(x []float32) []float32 {
 			}
 		}
 	}
-	for row := range slices.Chunk(merged, in) {
-		if s.Mean {
-			s.kernels.Scale(row, 1/float32(s.Merge*s.Merge))
-		}
-		if s.norm != nil {
-			s.kernels.RMSNorm(row, row, s.norm, s.Spec.Eps)
-		}
+	if s.Mean {
+		s.kernels.Scale(merged, 1/float32(s.Merge*s.Merge))
 	}
-	return s.project.apply(s.kernels, merged)
+	return merged
 }
 
 // memory returns what reading a picture takes, without the inputs of its frames.
 func (s *sight) memory(p *pictured, workers int) int64 {
-	side := s.Processor.Side / s.Patch
-	patches := side * side
-	pass := s.tower.PassBytes(patches, workers) + 4*int64(patches)*int64(s.Spec.Patch+2*s.Spec.Width)
+	vectors := s.Vectors()
+	pass := s.tower.PassBytes(vectors, workers) + 4*int64(vectors)*int64(s.Spec.Patch+2*s.Spec.Width+s.Project.In)
 	return s.Processor.Memory(p.width, p.height, s.Patch) - picture.Bytes(p.width, p.height) + p.cost + pass
 }

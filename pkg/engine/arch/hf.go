@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
@@ -109,7 +110,11 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if err := o.readStanford(src, s); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s: %w", p.config, err), o.Close())
 	}
-	if o.Weights, err = build(src, s, l, o.family.buffers); err != nil {
+	buffers := o.family.buffers
+	if o.viewer != nil {
+		buffers = append(slices.Clip(buffers), "vision.embeddings.position_ids")
+	}
+	if o.Weights, err = build(src, s, l, buffers); err != nil {
 		return nil, errors.Join(err, o.Close())
 	}
 	if src.adapter != nil {

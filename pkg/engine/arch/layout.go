@@ -26,6 +26,7 @@ type layout struct {
 	tokenTypes, relative string // of a Spec with TokenTypes and with RelativeBuckets
 	causalRelative       string // of its decoder
 
+	class             string // the whole name
 	embedNorm         string
 	norm, encoderNorm string
 	noNormBias        bool // layer norms have no bias
@@ -90,6 +91,9 @@ func (b *builder) weights() *transformer.Weights {
 	s, l, w := b.spec, b.layout, &transformer.Weights{}
 	if s.Patch > 0 {
 		w.Embed = b.patches(l.embed)
+		if s.Class {
+			w.Class = transformer.Vector{b.vector(l.class, s.Width).rows(0, s.Width)}
+		}
 	} else {
 		w.Embed = b.embedding(l)
 	}
@@ -121,10 +125,11 @@ func (b *builder) weights() *transformer.Weights {
 func (b *builder) patches(name string) transformer.Linear {
 	width, side := b.spec.Width, root(b.spec.Patch/3)
 	weight := b.take(name+".weight", []int{width, 3, side, side}, span{cols: b.spec.Patch})
-	return transformer.Linear{
-		Weight: []transformer.Tensor{weight.rows(0, width)},
-		Bias:   transformer.Vector{b.vector(name+".bias", width).rows(0, width)},
+	out := transformer.Linear{Weight: []transformer.Tensor{weight.rows(0, width)}}
+	if b.has(name + ".bias") {
+		out.Bias = transformer.Vector{b.vector(name+".bias", width).rows(0, width)}
 	}
+	return out
 }
 
 // table returns a matrix that is looked up by row.

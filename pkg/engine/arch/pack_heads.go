@@ -32,6 +32,9 @@ func headParts(s *Sentence, r *Ranking, v *Vision) []headPart {
 // allHeadParts returns the tensors that a model with these descriptions can have.
 func allHeadParts(s *Sentence, r *Ranking, v *Vision) (list []headPart) {
 	if v != nil {
+		if v.Hidden != nil {
+			list = v.Hidden.parts(list, "hidden")
+		}
 		list = normParts(v.Project.parts(list, "project"), "project_norm", v.Project.In, &v.Norm)
 	}
 	if s != nil {

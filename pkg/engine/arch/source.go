@@ -172,6 +172,15 @@ func (t span) rows(from, n int) transformer.Tensor {
 	return out
 }
 
+// ignore uses the tensors whose names have a prefix, without reading them.
+func (s *source) ignore(prefix string) {
+	for name, full := range s.names {
+		if strings.HasPrefix(name, prefix) {
+			s.used[full] = true
+		}
+	}
+}
+
 // unused rejects a file with tensors that are not used and that match none of the
 // patterns.
 func (s *source) unused(patterns []string) {

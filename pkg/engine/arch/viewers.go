@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"fmt"
 	"math"
 
 	"glossa/pkg/engine/picture"
@@ -10,7 +11,7 @@ import (
 // idefics3 is Laurençon et al. 2024 (Idefics3): SigLIP's encoder on tiles of a picture and on the
 // whole, and one matrix from several patches to an input.
 var idefics3 = viewer{
-	title: "Idefics 3", inner: llamaType, tower: idefics3Tower(),
+	title: "Idefics 3", inner: llamaType, tower: idefics3Tower(), mean: half, std: half,
 	renames: []rename{{"model.text_model.", ""}, {"model.vision_model.", "vision."}, {"model.connector.", "connector."}},
 	mark:    "<image>",
 	text: Framing{
@@ -37,12 +38,12 @@ var smolVLM = func() viewer {
 }()
 
 // idefics3Tower is SigLIP's with Idefics 3's defaults.
-func idefics3Tower() family {
+func idefics3Tower() *family {
 	f := siglip
 	f.width = field{"hidden_size", 1152}
 	f.encoder.heads = field{"num_attention_heads", 16}
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) { setPatches(c, s, 32, 32) }
-	return f
+	return &f
 }
 
 // supported lists the types of models that a directory may have.
@@ -91,7 +92,7 @@ func (v *Vision) buckets() []int {
 // gemma3Vision is Gemma Team 2025 (Gemma 3), from 4 billion parameters on: SigLIP's encoder, and the
 // mean of neighbouring patches. The inputs of a picture see each other.
 var gemma3Vision = viewer{
-	title: "Gemma 3", inner: "gemma3_text", tower: siglip, mutual: true,
+	title: "Gemma 3", inner: "gemma3_text", tower: &siglip, mutual: true, mean: half, std: half,
 	renames: []rename{
 		{"language_model.model.", ""}, {"language_model.", ""}, {"model.language_model.", ""},
 		{"vision_tower.vision_model.", "vision."}, {"vision_tower.", "vision."}, {"model.vision_tower.vision_model.", "vision."}, {"model.vision_tower.", "vision."},
@@ -113,13 +114,7 @@ var gemma3Vision = viewer{
 	},
 	process: func(c *config, p *picture.Processor) {
 		p.Filter = picture.Filter(c.integer("resample", int(picture.Bilinear), 0, 5))
-		p.Side = 224
-		if size := c.object("size"); size != nil {
-			p.Side = size.integer("height", 224, 1, maxPixels)
-			if width := size.integer("width", 224, 1, maxPixels); width != p.Side {
-				c.reject("size", "%d by %d pixels: only squares are supported", width, p.Side)
-			}
-		}
+		p.Side = c.square("size", 224)
 	},
 }
 
@@ -135,6 +130,88 @@ func moreOne(t transformer.Tensor) transformer.Tensor {
 		return err
 	}
 	return t
+}
+
+// llava is Liu et al. 2023 (LLaVA 1.5): CLIP's encoder, or SigLIP's, without its last layers, and two
+// matrices.
+var llava = viewer{
+	title: "LLaVA", inner: llamaType,
+	renames: gemma3Vision.renames, mark: "<image>",
+	mean: [3]float64{0.48145466, 0.4578275, 0.40821073}, std: [3]float64{0.26862954, 0.26130258, 0.27577711},
+	project: func(c *config, v *Vision, src *source, width int) {
+		v.Merge, v.Spec.NoLastNorm = 1, true
+		if c.text("vision_feature_select_strategy", "default") == "default" {
+			v.Skip = 1
+		} else {
+			c.require([]requiredValue{{"vision_feature_select_strategy", `"full"`}})
+		}
+		c.require([]requiredValue{{"projector_hidden_act", `"gelu"`}})
+		depth := len(v.Spec.Encoder)
+		layer := c.integer("vision_feature_layer", -2, -depth-1, depth)
+		if layer < 0 {
+			layer += depth + 1
+		}
+		if layer == 0 {
+			c.reject("vision_feature_layer", "the embedding of patches: only results of layers are supported")
+			return
+		}
+		v.Spec.Encoder = v.Spec.Encoder[:layer]
+		src.ignore("vision.post_layernorm.")
+		for ; layer < depth; layer++ {
+			src.ignore(fmt.Sprintf("vision.encoder.layers.%d.", layer))
+		}
+		v.Hidden, v.Project = &Dense{In: v.Spec.Width, Out: width}, &Dense{In: width, Out: width}
+		bias := c.flag("multimodal_projector_bias", true)
+		v.Hidden.read(src, "connector.linear_1", bias)
+		v.Project.read(src, "connector.linear_2", bias)
+	},
+	process: func(c *config, p *picture.Processor) {
+		p.Filter = picture.Filter(c.integer("resample", int(picture.Bicubic), 0, 5))
+		c.require([]requiredValue{{"do_pad", "false"}})
+		size := c.object("size")
+		if size != nil && !size.has("shortest_edge") {
+			c.require([]requiredValue{{"do_center_crop", "false"}})
+			p.Side = c.square("size", 224)
+			return
+		}
+		c.require([]requiredValue{{"do_center_crop", "true"}})
+		p.Side, p.Shortest = c.square("crop_size", 224), 224
+		if size != nil {
+			p.Shortest = size.integer("shortest_edge", 224, 1, maxPixels)
+		}
+	},
+}
+
+// clip is the encoder of pictures of Radford et al. 2021 (CLIP): a class before the patches, and a norm
+// before the layers.
+var clip = func() family {
+	f := siglip
+	f.width, f.eps = field{"hidden_size", 768}, real{"layer_norm_eps", 1e-5}
+	f.encoder.heads = field{"num_attention_heads", 12}
+	f.activation = text{"hidden_act", "quick_gelu"}
+	f.spec.Class, f.spec.EmbedNorm = true, true
+	f.tensors.class, f.tensors.embedNorm = "vision.embeddings.class_embedding", "vision.pre_layrnorm"
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		setPatches(c, s, 224, 32)
+		s.Context++
+	}
+	return f
+}()
+
+// half is the mean and the deviation of most processors.
+var half = [3]float64{0.5, 0.5, 0.5}
+
+// square reads the edge of a square in pixels.
+func (c *config) square(name string, absent int) int {
+	size := c.object(name)
+	if size == nil {
+		return absent
+	}
+	height, width := size.integer("height", absent, 1, maxPixels), size.integer("width", absent, 1, maxPixels)
+	if width != height {
+		c.reject(name, "%d by %d pixels: only squares are supported", width, height)
+	}
+	return height
 }
 
 // upright returns a tensor that is read as (out, in), of one that is stored as (in, out).

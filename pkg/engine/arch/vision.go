@@ -21,11 +21,15 @@ type Vision struct {
 	Patch     int               `json:"patch"`               // pixels of a side
 	Positions []int             `json:"positions,omitempty"` // of the patches of a frame, in the encoder's table; nil: one after the other
 
+	// Skip is the number of vectors that the encoder returns first and that are left out (LLaVA).
 	// Merge×Merge neighbouring patches become one input: their vectors side by side (Idefics 3), or
-	// with Mean their mean (Gemma 3). Norm, if set, is an RMS norm of the result, Project its matrix.
+	// with Mean their mean (Gemma 3). Norm, if set, is an RMS norm of the result. Hidden, if set, is a
+	// matrix with a GELU after it, Project the last one.
+	Skip    int               `json:"skip,omitempty"`
 	Merge   int               `json:"merge"`
 	Mean    bool              `json:"mean,omitempty"`
 	Norm    *transformer.Norm `json:"-"`
+	Hidden  *Dense            `json:"hidden,omitempty"`
 	Project *Dense            `json:"project"`
 
 	Mark string  `json:"mark"` // what a chat template writes for a picture
@@ -44,14 +48,23 @@ type Framing struct {
 // side returns the number of patches of a frame's side.
 func (v *Vision) side() int { return v.Processor.Side / v.Patch }
 
+// Vectors returns the number of vectors that the encoder returns for a frame.
+func (v *Vision) Vectors() int {
+	n := v.side() * v.side()
+	if v.Spec.Class {
+		n++
+	}
+	return n
+}
+
 // Inputs returns the number of inputs of a frame.
-func (v *Vision) Inputs() int { n := v.side() / v.Merge; return n * n }
+func (v *Vision) Inputs() int { return (v.Vectors() - v.Skip) / (v.Merge * v.Merge) }
 
 // A viewer is the table of an architecture that reads pictures.
 type viewer struct {
 	title   string
 	inner   string   // model_type of text_config if absent
-	tower   family   // of vision_config
+	tower   *family  // of vision_config if its model_type names none of towers; nil: it must
 	renames []rename // of the tensors' names: the text's model has no prefix then, the tower "vision."
 	mark    string
 	text    Framing
@@ -59,7 +72,8 @@ type viewer struct {
 	// project reads what follows the encoder, for a decoder of a width.
 	project func(c *config, v *Vision, src *source, width int)
 	// process reads the processor's settings.
-	process func(c *config, p *picture.Processor)
+	process   func(c *config, p *picture.Processor)
+	mean, std [3]float64 // of red, green and blue if absent
 	// mutual says that the inputs of a frame see each other.
 	mutual bool
 }
@@ -68,7 +82,10 @@ type viewer struct {
 type rename struct{ from, to string }
 
 // viewers maps config.json's model_type to architectures that read pictures.
-var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision}
+var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava}
+
+// towers maps model_type of a vision_config to encoders that several architectures have.
+var towers = map[string]*family{"siglip_vision_model": &siglip, "clip_vision_model": &clip}
 
 // siglip is the encoder of Zhai et al. 2023, without the pooling after it.
 var siglip = family{
@@ -148,7 +165,15 @@ func (o *opened) openVision(fsys fs.FS, p *location, src *source, s *transformer
 		o.outer.reject("vision_config", "missing")
 		return fmt.Errorf("%s: %w", p.config, *o.outer.err)
 	}
-	tower, l, err := o.viewer.tower.read(c)
+	kind := c.text("model_type", "")
+	table := towers[kind]
+	if table == nil {
+		table = o.viewer.tower
+	}
+	if table == nil {
+		return fmt.Errorf("%s: %w", p.config, refuse("vision_config.model_type", kind, towers))
+	}
+	tower, l, err := table.read(c)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.config, err)
 	}
@@ -156,8 +181,8 @@ func (o *opened) openVision(fsys fs.FS, p *location, src *source, s *transformer
 	if err := o.readProcessor(fsys, p, &v.Processor); err != nil {
 		return err
 	}
-	v.Weights = (&builder{source: src, spec: tower, layout: l}).weights()
 	o.viewer.project(o.outer, v, src, s.Width)
+	v.Weights = (&builder{source: src, spec: tower, layout: l}).weights()
 	if *o.outer.err != nil {
 		return fmt.Errorf("%s: %w", p.config, *o.outer.err)
 	}
@@ -197,7 +222,7 @@ func (o *opened) readProcessor(fsys fs.FS, p *location, to *picture.Processor) e
 	}
 	within.require([]requiredValue{{"do_resize", "true"}, {"do_rescale", "true"}, {"do_normalize", "true"}, {"do_pan_and_scan", "false"}})
 	to.Scale = within.number("rescale_factor", 1.0/255, 1e-9, 1e9)
-	to.Mean, to.Std = within.channels("image_mean"), within.channels("image_std")
+	to.Mean, to.Std = within.channels("image_mean", o.viewer.mean), within.channels("image_std", o.viewer.std)
 	o.viewer.process(within, to)
 	if *within.err == nil {
 		*within.err = to.Check()
@@ -208,9 +233,9 @@ func (o *opened) readProcessor(fsys fs.FS, p *location, to *picture.Processor) e
 	return nil
 }
 
-// channels reads a number for each of red, green and blue; the default is 0.5.
-func (c *config) channels(name string) [3]float64 {
-	out := [3]float64{0.5, 0.5, 0.5}
+// channels reads a number for each of red, green and blue.
+func (c *config) channels(name string, absent [3]float64) [3]float64 {
+	out := absent
 	if name, list, ok := read[[]float64](c, name, "list of numbers"); ok {
 		if len(list) != len(out) {
 			c.reject(name, "%d numbers, for three colours", len(list))
@@ -241,7 +266,9 @@ func (v *Vision) check(decoder *transformer.Spec) error {
 		return fmt.Errorf("patches of %d pixels a side, for an encoder of %d values and frames of %d", v.Patch, v.Spec.Patch, v.Processor.Side)
 	case v.Merge < 1 || v.side()%v.Merge != 0:
 		return fmt.Errorf("squares of %d patches a side become one input, of %d", v.Merge, v.side())
-	case v.Positions == nil && patches > v.Spec.Context, v.Positions != nil && len(v.Positions) != patches:
+	case v.Skip < 0 || v.Skip > 1 || v.Merge > 1 && (v.Skip > 0 || v.Spec.Class) || v.Inputs() < 1:
+		return fmt.Errorf("%d vectors are left out before squares of %d patches a side", v.Skip, v.Merge)
+	case v.Positions == nil && v.Vectors() != v.Spec.Context, v.Positions != nil && (len(v.Positions) != patches || v.Spec.Class):
 		return fmt.Errorf("%d patches, with %d positions of %d", patches, len(v.Positions), v.Spec.Context)
 	case slices.ContainsFunc(v.Positions, func(at int) bool { return at < 0 || at >= v.Spec.Context }):
 		return fmt.Errorf("positions: one is not below %d", v.Spec.Context)
@@ -254,7 +281,14 @@ func (v *Vision) check(decoder *transformer.Spec) error {
 	case len(decoder.Decoder) == 0 || decoder.EmbedWidth > 0 || decoder.Position != transformer.NoPosition:
 		return errors.New("the model of text is not a decoder that takes vectors")
 	}
-	return v.Project.check(v.merged(), maxWidth)
+	width := v.merged()
+	if h := v.Hidden; h != nil {
+		if err := h.check(width, maxWidth); err != nil {
+			return fmt.Errorf("hidden: %w", err)
+		}
+		width = h.Out
+	}
+	return v.Project.check(width, maxWidth)
 }
 
 // merged returns the width of what Project reads.
@@ -272,9 +306,9 @@ const maxFraming = 1024
 func (m *Model) elements() int64 {
 	n := m.Weights.Elements()
 	if v := m.Vision; v != nil {
-		n += v.Weights.Elements() + int64(v.Project.In)*int64(v.Project.Out)
-		if v.Norm != nil {
-			n += int64(v.Project.In)
+		n += v.Weights.Elements()
+		for _, p := range headParts(nil, nil, v) {
+			n += int64(p.rows) * int64(p.cols)
 		}
 	}
 	return n

@@ -43,7 +43,9 @@ func TestVisionListed(t *testing.T) {
 			all += n
 		}
 		must(0, file.Close())
-		if !info.Images || info.Parameters != all || info.Tokens != nil || info.Chat.Empty() {
+		// LLaVA leaves out the last layers, which may be none.
+		whole := info.Parameters == all || strings.Contains(dir, "llava") && info.Parameters < all
+		if !info.Images || !whole || info.Tokens != nil || info.Chat.Empty() {
 			t.Errorf("%s: %+v, want %d parameters", dir, info, all)
 		}
 		text := m.Weights.Bytes(m.Spec, transformer.Q8_0)

@@ -19,6 +19,8 @@ func (s *Spec) Check() error {
 	switch {
 	case s.Patch != 0 && (s.Vocab != 0 || len(s.Decoder) > 0 || s.MaskedHead || s.TokenTypes != 0):
 		return fmt.Errorf("patch: there are tokens, or types of them, or a decoder")
+	case s.Class && s.Patch == 0:
+		return fmt.Errorf("class: there are no patches")
 	case s.Mutual != 0 && (s.Mutual < 0 || len(s.Encoder) > 0):
 		return fmt.Errorf("mutual: %d is negative, or there is an encoder", s.Mutual)
 	case s.MaskedHead && len(s.Decoder) > 0:

@@ -21,6 +21,7 @@ type Model struct {
 	kernels     *kernel.Kernels
 	embed       *linear   // (Vocab, Width or EmbedWidth), looked up by row; may be the head
 	patches     linear    // (Width, Patch), of Patch
+	class       []float32 // (Width), of Class
 	projectIn   linear    // (Width, EmbedWidth), of EmbedWidth
 	projectOut  linear    // (EmbedWidth, Width), of EmbedWidth
 	embedNorm   norm      // of EmbedNorm

@@ -43,6 +43,9 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	m.embed = &m.head
 	if s.Patch > 0 {
 		l.linear("patches", &w.Embed, &m.patches, s.Width, s.Patch)
+		if s.Class {
+			l.vector("class", &w.Class, &m.class, s.Width)
+		}
 	} else if w.Head.Weight == nil && s.hasHead() { // the head is the embedding
 		l.add(part{name: embeddingPart, head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: &m.head})
 	} else {

@@ -35,6 +35,10 @@ type Spec struct {
 	// sec. 3.1). Encoders without a decoder only.
 	Patch int `json:"patch,omitempty"`
 
+	// Class says that a learned vector precedes the patches, with the first position (Dosovitskiy et
+	// al. 2021; CLIP).
+	Class bool `json:"class,omitempty"`
+
 	// Mutual, if set, is the most vectors next to each other in place of tokens. Each of them sees all
 	// of these, besides what it sees as a causal token, as far back as its window reaches (Gemma 3,
 	// pictures). Decoders without an encoder only.

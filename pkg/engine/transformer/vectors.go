@@ -3,27 +3,36 @@ package transformer
 // Patches are a picture for an encoder of patches.
 type Patches struct {
 	Values    []float32 // (n, Patch), row-major
-	Positions []int     // (n), rows of the table of positions; nil: 0, ..., n-1
+	Positions []int     // (n), rows of the table of positions; nil: one after the other
 }
 
 // EncodePatches runs an encoder of patches over pictures. It fails as [Pass.Forward] does, or with
-// [ErrStopped]. The result is [Pass.Last].
+// [ErrStopped]. The result is [Pass.Last], which begins with the row of the class if there is one.
 func (p *Pass) EncodePatches(pictures []Patches) error {
 	spans := make([]span, len(pictures))
 	for i := range pictures {
-		spans[i].n = len(pictures[i].Values) / p.m.Patch
+		spans[i].n = len(pictures[i].Values)/p.m.Patch + p.m.classes()
 		spans[i].seen = spans[i].n
 	}
 	_, err := p.encode(spans, func(sp span) { p.embedPatches(sp, &pictures[sp.index]) })
 	return err
 }
 
-// embedPatches writes x = matrix·patch + position.
+// classes returns the number of vectors before patches.
+func (s *Spec) classes() int {
+	if s.Class {
+		return 1
+	}
+	return 0
+}
+
+// embedPatches writes x = matrix·patch + position, or its norm.
 func (p *Pass) embedPatches(sp span, picture *Patches) {
-	width, w := p.m.Width, p.workers[0]
+	width, w, first := p.m.Width, p.workers[0], p.m.classes()
 	w.count = 1 // the others do not work yet
 	x := p.x[sp.row*width : (sp.row+sp.n)*width]
-	w.apply(&p.m.patches, x, picture.Values, sp.n)
+	copy(x, p.m.class)
+	w.apply(&p.m.patches, x[first*width:], picture.Values, sp.n-first)
 	for i := range sp.n {
 		at := i
 		if picture.Positions != nil {

@@ -9,6 +9,7 @@ import (
 // A zero Linear, Vector or Norm means that the model does not have it.
 type Weights struct {
 	Embed          Linear // (Vocab, Width), or (Vocab, EmbedWidth); of a Spec with Patch (Width, Patch), with a bias if there is one
+	Class          Vector // (Width), of a Spec with Class
 	ProjectIn      Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
 	EmbedNorm      Norm   // of a Spec with EmbedNorm
 	Positions      Linear // (Context, Width), of Position Learned
@@ -269,7 +270,7 @@ func (w *Weights) Elements() (n int64) {
 	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head} {
 		n += l.elements()
 	}
-	n += w.EmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()
+	n += w.Class.elements() + w.EmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()
 	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
 		for i := range stack {
 			n += stack[i].elements()

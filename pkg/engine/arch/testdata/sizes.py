@@ -173,7 +173,7 @@ REFUSED = {
     "Qwen3.5-0.8B": {"model_type": "qwen3_5"},
     "DeepSeek-V3": {"model_type": "deepseek_v3"},
     "Llama-4-Scout": {"model_type": "llama4"},
-    "LLaVA-1.5-7B": {"model_type": "llava"},
+    "Llama-3.2-11B-Vision": {"model_type": "mllama"},
     "Qwen2.5-VL-3B": {"model_type": "qwen2_5_vl"},
     "Gemma-3n-E2B": {"model_type": "gemma3n"},
     "Mamba-130M": {"model_type": "mamba"},

@@ -9,9 +9,11 @@ import PIL.Image
 import torch
 from tokenizers import AddedToken
 from transformers import (Gemma3Config, Gemma3ForConditionalGeneration, Gemma3Processor, Idefics3Config, Idefics3ForConditionalGeneration,
-                          Idefics3Processor, PreTrainedTokenizerFast, SmolVLMConfig, SmolVLMForConditionalGeneration)
+                          Idefics3Processor, LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor, PreTrainedTokenizerFast, SmolVLMConfig, SmolVLMForConditionalGeneration)
+from transformers.models.clip.image_processing_pil_clip import CLIPImageProcessorPil
 from transformers.models.gemma3.image_processing_pil_gemma3 import Gemma3ImageProcessorPil
 from transformers.models.idefics3.image_processing_pil_idefics3 import Idefics3ImageProcessorPil
+from transformers.models.siglip.image_processing_pil_siglip import SiglipImageProcessorPil
 
 import common
 import vocabularies
@@ -67,6 +69,11 @@ def gemma(size, tokens):
                   extra_special_tokens={"boi_token": "<start_of_image>", "eoi_token": "<end_of_image>", "image_token": "<image_soft_token>"})
     return Gemma3Processor(Gemma3ImageProcessorPil(size={"height": size, "width": size}, image_mean=[0.5] * 3, image_std=[0.5] * 3, do_convert_rgb=True),
                            t, chat_template=GEMMA_CHAT, image_seq_length=tokens)
+
+
+def llava(tower, **options):
+    t = tokenizer(IDEFICS, bos_token="<|im_start|>", eos_token="<end_of_utterance>", pad_token="<end_of_utterance>")
+    return LlavaProcessor(tower(**options), t, patch_size=4, vision_feature_select_strategy="default", chat_template=IDEFICS_CHAT, num_additional_image_tokens=1)
 
 
 def make(name, kind, config, seed, processor, pictures):
@@ -125,6 +132,19 @@ def vision():
         text_config=TEXT | {"sliding_window": 24}, vision_config=tower | {"image_size": 80, "model_type": "siglip_vision_model", "vision_use_head": False},
         mm_tokens_per_image=100, image_token_index=275, boi_token_index=273, eoi_token_index=274),
         906, gemma(80, 100), [(30, 70), (80, 80), (90, 20)])
+
+
+    make("llava", LlavaForConditionalGeneration, LlavaConfig(
+        text_config=LLAMA | {"vocab_size": 284}, vision_config=tower | {"image_size": 24, "model_type": "clip_vision_model", "num_hidden_layers": 3, "projection_dim": 8},
+        image_token_index=273, pad_token_id=271, image_seq_length=36),
+        911, llava(CLIPImageProcessorPil, size={"shortest_edge": 30}, crop_size={"height": 24, "width": 24}), [(40, 30), (17, 60)])
+    full = llava(SiglipImageProcessorPil, size={"height": 24, "width": 24}, image_mean=[0.5] * 3, image_std=[0.5] * 3)
+    full.vision_feature_select_strategy, full.num_additional_image_tokens = "full", 0
+    make("llava-siglip", LlavaForConditionalGeneration, LlavaConfig(
+        text_config=LLAMA | {"model_type": "qwen2", "vocab_size": 284, "tie_word_embeddings": True},
+        vision_config=tower | {"image_size": 24, "model_type": "siglip_vision_model", "vision_use_head": False, "num_hidden_layers": 3},
+        image_token_index=273, pad_token_id=271, image_seq_length=36, vision_feature_layer=-1, vision_feature_select_strategy="full", tie_word_embeddings=True),
+        921, full, [(30, 44)])
 
 
 GROUPS = {"vision": vision}
