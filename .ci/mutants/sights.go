@@ -6,7 +6,7 @@ func sights() []mutant {
 	const chats = "pkg/chat"
 	return []mutant{
 		{"sights: patches are merged row by row", dir, "sight.merge", "y%s.Merge*s.Merge + x0%s.Merge", "x0%s.Merge*s.Merge + y%s.Merge", dir, seen},
-		{"sights: the mean is over squares", dir, "sight.merge", "1 / float32(s.Merge*s.Merge)", "1 / float32(s.Merge)", dir, seen},
+		{"sights: squares follow row by row", dir, "sight.merge", "y/s.Merge*n + x0/s.Merge", "x0/s.Merge*n + y/s.Merge", dir, seen},
 		{"sights: what is merged is normalised", dir, "sight.inputs", "s.norm != nil", "s.norm != nil && false", dir, seen},
 		{"sights: the encoder's result is normalised", dir, "sight.inputs", "s.tower.FinalNorm(true, row, row)", "_ = row", dir, seen},
 		{"sights: a class is left out", dir, "sight.inputs", "x[s.Skip*width:]", "x[:len(x)-s.Skip*width]", dir, seen},
