@@ -5,8 +5,8 @@ func sights() []mutant {
 	const dir, seen, divided = engine, "^TestVision$", "^TestVisionDivided$"
 	const chats = "pkg/chat"
 	return []mutant{
-		{"sights: patches are merged row by row", dir, "sight.merge", "y%s.Merge*s.Merge + x0%s.Merge", "x0%s.Merge*s.Merge + y%s.Merge", dir, seen},
-		{"sights: squares follow row by row", dir, "sight.merge", "y/s.Merge*n + x0/s.Merge", "x0/s.Merge*n + y/s.Merge", dir, seen},
+		{"sights: patches are merged row by row", dir, "sight.merge", "row%s.Merge*s.Merge + column%s.Merge", "column%s.Merge*s.Merge + row%s.Merge", dir, seen},
+		{"sights: squares follow row by row", dir, "sight.merge", "row/s.Merge*n + column/s.Merge", "column/s.Merge*n + row/s.Merge", dir, seen},
 		{"sights: what is merged is normalised", dir, "sight.inputs", "s.norm != nil", "s.norm != nil && false", dir, seen},
 		{"sights: the encoder's result is normalised", dir, "sight.inputs", "s.tower.FinalNorm(true, row, row)", "_ = row", dir, seen},
 		{"sights: a class is left out", dir, "sight.inputs", "x[s.Skip*width:]", "x[:len(x)-s.Skip*width]", dir, seen},
@@ -18,7 +18,7 @@ func sights() []mutant {
 		{"sights: positions are rounded shares", arch, "Vision.buckets", "float32(step+float64(k)*step) <= x", "float32(step+float64(k)*step) < x", dir, seen},
 		{"sights: rows of tiles end", dir, "Engine.expand", "to.text += s.Text.RowEnd", "_ = s", dir, seen},
 		{"sights: tiles have numbers", dir, "Engine.expand", "fmt.Sprint(r + 1)", "fmt.Sprint(r)", dir, seen},
-		{"sights: ids tell pictures apart", dir, "inputIDs", "sha256.Sum256(data)", "sha256.Sum256(nil)", dir, "^TestVisionPrefixes$"},
+		{"sights: ids tell pictures apart", dir, "newPictured", "sha256.Sum256(image.Data)", "sha256.Sum256(nil)", dir, "^TestVisionPrefixes$"},
 		{"sights: inputs are not drafted", dir, "lookup.draft", "t >= 0", "t >= -1", dir, "^TestLookupPicture$"},
 		{"sights: passes do not divide what sees itself", dir, "generation.whole", "v.at < to && to < end", "false", dir, divided},
 		{"sights: a cut frame is dropped", dir, "prompt.place", "part > 0", "part < 0", dir, "^TestVisionTruncated$"},
@@ -27,9 +27,9 @@ func sights() []mutant {
 		{"sights: a system's text precedes pictures", chats, "mergeSystem", "len(turns[0].text) - own", "own - own", chats, "^TestPicturesAfterSystem$"},
 		{"sights: none is lost", chats, "Template.insert", "written != len(images)", "false", chats, "^TestPicturesRefused$"},
 		{"sights: vectors are not scaled", transformer, "Pass.embed", "copy(x, vectors[:w])", "copy(x, vectors[:w]); m.kernels.Scale(x, max(m.EmbedScale, 1))", dir, seen},
-		{"sights: inputs of a picture see each other", transformer, "worker.attendMutual", "n, attend = min(n, runs[0].to-sp.start), w.attendRun", "n = min(n, runs[0].to-sp.start)", dir, seen},
-		{"sights: windows bound what they see", transformer, "worker.attendRun", "window == 0 || end <= window", "true", dir, seen},
-		{"sights: the window moves with the query", transformer, "worker.attendRun", "window + end - 1 - (sp.start + i)", "window", dir, seen},
+		{"sights: inputs of a picture see each other", transformer, "worker.attendMutual", "n, attend = min(n, stretches[0].to-sp.start), w.attendStretch", "n = min(n, stretches[0].to-sp.start)", dir, seen},
+		{"sights: windows bound what they see", transformer, "worker.attendStretch", "window == 0 || end <= window", "true", dir, seen},
+		{"sights: the window moves with the query", transformer, "worker.attendStretch", "window + end - 1 - (sp.start + i)", "window", dir, seen},
 		{"sights: rings have room for a picture", transformer, "Spec.newKV", "SpareTokens + s.Mutual", "SpareTokens", dir, seen},
 	}
 }

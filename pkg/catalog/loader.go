@@ -52,7 +52,7 @@ type Run struct {
 	Type       string // the architecture; "": Alpha
 	Task       llm.Task
 	Embeds     []llm.EmbedKind // of a model that embeds
-	Images     bool            // the model reads images in chats
+	Images     bool            // the model reads images
 	Checkpoint string          // path in FS
 	Step       int
 	ModTime    time.Time        // of the checkpoint

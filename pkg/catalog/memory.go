@@ -31,13 +31,13 @@ func (c *Catalog) Held() []Held {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.forgetGone()
-	list, _ := c.held(nil, nil)
+	list, _ := c.held(nil, func(*opened) bool { return false })
 	return list
 }
 
-// held is Held with a model that is to be opened and without one that may be closed, which both may be nil.
-// sum is the memory of all; c.mu is held.
-func (c *Catalog) held(next, without *opened) (list []Held, sum int64) {
+// held is Held with a model that is to be opened, which may be nil, and without some that may be
+// closed. sum is the memory of all; c.mu is held.
+func (c *Catalog) held(next *opened, without func(*opened) bool) (list []Held, sum int64) {
 	all := slices.Clone(c.gone)
 	for _, o := range c.open {
 		all = append(all, o)
@@ -47,7 +47,7 @@ func (c *Catalog) held(next, without *opened) (list []Held, sum int64) {
 	}
 	bases := map[string]int{} // indexes into list
 	for _, o := range all {
-		if o == without {
+		if without(o) {
 			continue
 		}
 		if o.shared > 0 {
@@ -81,7 +81,7 @@ func (c *Catalog) makeRoom(next *opened) error {
 	c.forgetGone()
 	dropped := false
 	for {
-		_, used := c.held(next, nil)
+		_, used := c.held(next, func(*opened) bool { return false })
 		if used <= limit {
 			break
 		}
@@ -90,7 +90,10 @@ func (c *Catalog) makeRoom(next *opened) error {
 			if !unused(o) || oldest != "" && !o.used.Before(c.open[oldest].used) {
 				continue
 			}
-			if _, rest := c.held(next, o); rest < used { // it does not only share weights that stay
+			// It frees nothing alone if it shares all with others, which may be unused too.
+			if _, rest := c.held(next, func(other *opened) bool {
+				return other == o || other.shared > 0 && other.weights == o.weights && unused(other)
+			}); rest < used {
 				oldest = key
 			}
 		}

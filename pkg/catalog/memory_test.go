@@ -257,3 +257,35 @@ func TestAdapterTooLargeForTheMemory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Two names of the same weights are closed together: alone, neither would free anything.
+func TestMemoryOfNames(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &loader{scan: func(fsys fs.FS) ([]Run, []error) {
+			runs, problems := scanWeights(fsys)
+			for i := range runs {
+				switch r := &runs[i]; r.ID {
+				case "a", "b": // another record of a
+					r.Bytes, r.Base, r.Weights = 100, "a", "version 1"
+				case "d":
+					r.Bytes = 60
+				}
+			}
+			return runs, problems
+		}}
+		d := &disk{}
+		for i, name := range []string{"a", "b", "d"} {
+			d.put(name+"/weights", name, int64(i+1))
+		}
+		c := New(Config{Roots: []Root{{Name: "root", FS: d}}, Loader: l, Memory: 140})
+		use(t, c, "a")()
+		inUse := use(t, c, "b")
+		if _, err := c.Open(t.Context(), "d"); llm.AsError(err).Code != llm.Overloaded {
+			t.Errorf("while one of the names is in use: %v", err)
+		}
+		inUse()
+		if _, err := c.Open(t.Context(), "d"); err != nil || !slices.Equal(isOpen(c), []string{"d"}) {
+			t.Errorf("nothing is in use: %v, open %v", err, isOpen(c))
+		}
+	})
+}

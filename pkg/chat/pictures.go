@@ -84,7 +84,7 @@ func (t *Template) insert(parts []llm.Part, images []*llm.Image) (out []llm.Part
 				out = append(out, llm.Part{Text: before, Special: true})
 			}
 			if written < len(images) {
-				out = append(out, llm.Part{Image: images[written]})
+				out = append(out, llm.Part{Text: t.picture, Special: true, Image: images[written]})
 			}
 			written, p.Text = written+1, after
 		}

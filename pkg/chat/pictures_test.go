@@ -63,7 +63,10 @@ func TestPictures(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 		for _, p := range parts {
-			if p.Special && strings.Contains(p.Text, "<image>") {
+			if p.Image != nil && (p.Text != "<image>" || !p.Special) { // what is shown of it
+				t.Errorf("%s: an image is %q", name, p.Text)
+			}
+			if p.Image == nil && p.Special && strings.Contains(p.Text, "<image>") {
 				t.Errorf("%s: the client's mark counts: %q", name, spelled(parts))
 			}
 		}

@@ -192,6 +192,11 @@ func (c *core) Bytes() int64 {
 // Tokenize implements [llm.Tokenizer]. It waits for a worker, since a long text takes
 // seconds.
 func (c *core) Tokenize(ctx context.Context, parts []llm.Part, start bool) ([]llm.Token, error) {
+	return c.tokenize(ctx, start, func(to *tokenizer.Collector) error { return c.encode(ctx, to, parts) })
+}
+
+// tokenize is Tokenize of what encode adds to the collector.
+func (c *core) tokenize(ctx context.Context, start bool, encode func(*tokenizer.Collector) error) ([]llm.Token, error) {
 	worker, err := c.queue.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -202,7 +207,7 @@ func (c *core) Tokenize(ctx context.Context, parts []llm.Part, start bool) ([]ll
 		err = to.AddTokens(c.start)
 	}
 	if err == nil {
-		err = c.encode(ctx, &to, parts)
+		err = encode(&to)
 	}
 	if start && err == nil {
 		err = to.AddTokens(c.end)
@@ -223,10 +228,14 @@ func (c *core) Tokenize(ctx context.Context, parts []llm.Part, start bool) ([]ll
 	return c.describe(to.IDs()), nil
 }
 
-// describe returns the tokens of a text.
+// describe returns the tokens of a text. Inputs of a picture have the id -1.
 func (c *core) describe(ids []int) []llm.Token {
 	tokens, decoder := make([]llm.Token, len(ids)), c.tokenizer.NewDecoder()
 	for i, id := range ids {
+		if id < 0 {
+			tokens[i] = llm.Token{ID: -1}
+			continue
+		}
 		tokens[i] = llm.Token{ID: id, Text: decoder.Next(id), Piece: c.tokenizer.Piece(id)}
 	}
 	return tokens

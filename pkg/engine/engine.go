@@ -94,6 +94,7 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		e.ends[id] = true
 	}
 	if err := e.endTurns(); err != nil {
+		_ = e.Close() // it has no error
 		return nil, errors.Join(fmt.Errorf("model %q: %w", cfg.Name, err), c.Close())
 	}
 	e.calls = newCallSyntax(template.Calls(), c.tokenizer, c.tokens)

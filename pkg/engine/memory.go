@@ -38,7 +38,11 @@ func (g *generation) checkMemory() error {
 		}
 	}
 	g.window = low
-	return g.engine.affords(g.need(), "fewer completions, a shorter prompt or fewer log-probabilities")
+	askFor := "fewer completions, a shorter prompt or fewer log-probabilities"
+	if g.needPictures() > 0 {
+		askFor = "fewer completions, a shorter prompt or smaller images"
+	}
+	return g.engine.affords(g.need(), askFor)
 }
 
 // need returns the memory that the request may take with its window.

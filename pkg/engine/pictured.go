@@ -19,6 +19,9 @@ import (
 // A pictured is a picture of a prompt.
 type pictured struct {
 	*llm.Image
+	at            string // the parameter that it came in
+	number        int    // in that, counted from 1
+	sum           [sha256.Size]byte
 	width, height int
 	cost          int64              // of decoding it, in bytes
 	frames        []*picture.Picture // nil before they are needed
@@ -32,28 +35,29 @@ type view struct {
 	inputs []float32 // (Inputs, width); nil before they are needed
 }
 
-// size reads the size of a picture.
-func (s *sight) size(image *llm.Image) (*pictured, error) {
-	width, height, err := picture.Size(image.Data)
-	if err != nil {
-		return nil, unreadable(err)
+// newPictured reads the size of a picture in a parameter.
+func newPictured(image *llm.Image, at string, number int) (*pictured, error) {
+	p := &pictured{Image: image, at: at, number: number, sum: sha256.Sum256(image.Data)}
+	var err error
+	if p.width, p.height, err = picture.Size(image.Data); err == nil {
+		p.cost, err = picture.Cost(image.Data)
 	}
-	cost, err := picture.Cost(image.Data)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	return &pictured{Image: image, width: width, height: height, cost: cost}, nil
+	return p, p.fault(err)
 }
 
-// unreadable returns the client's error for a picture.
-func unreadable(err error) error {
-	return &llm.Error{Code: llm.Invalid, Param: "messages", Message: err.Error(), Err: err}
+// fault returns the client's error for a picture that cannot be read.
+func (p *pictured) fault(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &llm.Error{Code: llm.Invalid, Param: p.at, Message: fmt.Sprintf("image %d: %v", p.number, err), Err: err}
 }
 
 // expand adds a picture to a prompt: the text around its frames, and their inputs.
 func (e *Engine) expand(ctx context.Context, to *pictureCollector, image *llm.Image) error {
 	s := e.sight
-	p, err := s.size(image)
+	to.pictures++
+	p, err := newPictured(image, to.at, to.pictures)
 	if err != nil {
 		return err
 	}
@@ -81,9 +85,11 @@ func (e *Engine) expand(ctx context.Context, to *pictureCollector, image *llm.Im
 // pictureCollector collects the tokens of parts with pictures.
 type pictureCollector struct {
 	*tokenizer.Collector
-	parts []llm.Part // not yet tokenised
-	text  string     // after them, of pictures
-	views []*view
+	at       string     // the parameter of the parts
+	parts    []llm.Part // not yet tokenised
+	text     string     // after them, of pictures
+	pictures int
+	views    []*view
 }
 
 // flush tokenises what has been collected.
@@ -107,25 +113,25 @@ func (t *pictureCollector) view(ctx context.Context, e *Engine, p *pictured, fra
 		return err
 	}
 	t.views = append(t.views, &view{pictured: p, frame: frame})
-	return t.AddTokens(inputIDs(p.Data, frame, e.sight.Inputs()))
+	return t.AddTokens(p.inputIDs(frame, e.sight.Inputs()))
 }
 
 // inputIDs returns the ids of a frame's inputs: 63 bits of a digest each.
-func inputIDs(data []byte, frame, n int) []int {
-	sum, ids := sha256.Sum256(data), make([]int, n)
+func (p *pictured) inputIDs(frame, n int) []int {
+	ids := make([]int, n)
 	for i := range ids {
-		next := sha256.Sum256(binary.LittleEndian.AppendUint64(sum[:], uint64(frame)<<32|uint64(i)))
+		next := sha256.Sum256(binary.LittleEndian.AppendUint64(p.sum[:], uint64(frame)<<32|uint64(i)))
 		ids[i] = -1 - int(binary.LittleEndian.Uint64(next[:])>>1)
 	}
 	return ids
 }
 
-// encodeParts tokenises parts, and returns the frames of their pictures.
-func (e *Engine) encodeParts(ctx context.Context, to *tokenizer.Collector, parts []llm.Part) ([]*view, error) {
+// encodeParts tokenises the parts of a parameter, and returns the frames of their pictures.
+func (e *Engine) encodeParts(ctx context.Context, to *tokenizer.Collector, parts []llm.Part, at string) ([]*view, error) {
 	if e.sight == nil || llm.Texts(parts) {
 		return nil, e.encode(ctx, to, parts)
 	}
-	t := &pictureCollector{Collector: to}
+	t := &pictureCollector{Collector: to, at: at}
 	for _, part := range parts {
 		if part.Image != nil {
 			if err := e.expand(ctx, t, part.Image); err != nil {
@@ -137,6 +143,14 @@ func (e *Engine) encodeParts(ctx context.Context, to *tokenizer.Collector, parts
 		t.parts = append(t.parts, part)
 	}
 	return t.views, t.flush(ctx, e)
+}
+
+// Tokenize implements [llm.Tokenizer], also for texts with images.
+func (e *Engine) Tokenize(ctx context.Context, parts []llm.Part, start bool) ([]llm.Token, error) {
+	return e.tokenize(ctx, start, func(to *tokenizer.Collector) error {
+		_, err := e.encodeParts(ctx, to, parts, "messages")
+		return err
+	})
 }
 
 // place finds the inputs of views among the ids of p, which end with the last of them. A frame that
@@ -164,16 +178,18 @@ func (p *prompt) place(views []*view, inputs int) {
 	}
 }
 
-// needPictures returns the memory for the pictures of prompts.
+// needPictures returns the memory for the pictures of prompts: of each prompt one is prepared at a
+// time, and a pass has the inputs of a chunk, or of a frame.
 func (g *generation) needPictures() (need int64) {
-	s, most := g.engine.sight, int64(0)
+	s := g.engine.sight
 	for _, p := range g.prompts {
+		most := int64(0)
 		for _, v := range p.views {
-			most = max(most, s.memory(v.pictured, g.engine.workers))
-			need = max(need, 4*int64(s.Inputs())*int64(s.Project.Out))
+			most = max(most, s.memory(v.pictured, g.engine.workers)+4*int64(s.Project.Out)*int64(2*s.Inputs()+prefillChunk))
 		}
+		need += most
 	}
-	return need*2 + most // one picture after another, of which two frames may be in a pass
+	return need
 }
 
 // look returns the vectors of the inputs among ids from, ..., to-1 of p.
@@ -207,7 +223,7 @@ func (g *generation) see(ctx context.Context, v *view) ([]float32, error) {
 		if v.frames == nil {
 			img, err := picture.Decode(v.Data)
 			if err != nil {
-				return nil, unreadable(err)
+				return nil, v.fault(err)
 			}
 			v.frames = s.Processor.Frames(img)
 		}

@@ -105,7 +105,7 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 	}
 	lead, tail := tokens.lead, tokens.tail
 	if len(tokens.views) > 0 && (s.echo || s.score) {
-		return nil, llm.Errorf(llm.Unsupported, "a prompt with images is not echoed, and its tokens have no log-probabilities")
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "echo", Message: "a prompt with images is not echoed, and its tokens have no log-probabilities"}
 	}
 	out := &prompt{lead: len(lead), ids: to.IDs(), chat: p.Messages != nil}
 	if e.thinker != nil {
@@ -205,7 +205,11 @@ func (e *Engine) promptTokens(ctx context.Context, to *tokenizer.Collector, p ll
 	default:
 		parts = e.spelled(parts)
 	}
-	if r.views, err = e.encodeParts(ctx, to, parts); err != nil {
+	at := "prompt"
+	if p.Messages != nil {
+		at = "messages"
+	}
+	if r.views, err = e.encodeParts(ctx, to, parts, at); err != nil {
 		return r, err
 	}
 	if head := to.Head(); len(lead) > 0 && len(head) >= len(lead) && slices.Equal(head[:len(lead)], lead) {

@@ -134,14 +134,14 @@ func (s *sight) merge(x []float32) []float32 {
 		in *= s.Merge * s.Merge
 	}
 	merged := make([]float32, n*n*in)
-	for y := range side {
-		for x0 := range side {
-			from := x[(y*side+x0)*width : (y*side+x0+1)*width]
-			to := merged[(y/s.Merge*n+x0/s.Merge)*in:]
+	for row := range side {
+		for column := range side {
+			from := x[(row*side+column)*width : (row*side+column+1)*width]
+			to := merged[(row/s.Merge*n+column/s.Merge)*in:]
 			if s.Mean {
 				s.kernels.Add(to[:width], from)
 			} else {
-				copy(to[(y%s.Merge*s.Merge+x0%s.Merge)*width:], from)
+				copy(to[(row%s.Merge*s.Merge+column%s.Merge)*width:], from)
 			}
 		}
 	}

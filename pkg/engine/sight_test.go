@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"glossa/pkg/chat"
 	"hash/crc32"
 	"image"
 	"image/color"
@@ -361,7 +362,7 @@ func TestVisionTruncated(t *testing.T) {
 				t.Errorf("%s: %d tokens, %d inputs of %d frames", name, len(p.ids), n, len(p.views))
 			}
 			for _, v := range p.views {
-				if ids := p.ids[v.at : v.at+inputs]; !slices.Equal(ids, inputIDs(v.Data, v.frame, inputs)) {
+				if ids := p.ids[v.at : v.at+inputs]; !slices.Equal(ids, v.inputIDs(v.frame, inputs)) {
 					t.Errorf("%s: frame %d is not at %d", name, v.frame, v.at)
 				}
 			}
@@ -393,5 +394,29 @@ func TestLookupPicture(t *testing.T) {
 	}
 	if got := l.draft(nil, 4); !slices.Equal(got, []int{3}) {
 		t.Errorf("drafted %v, want 3", got)
+	}
+}
+
+// A prompt with images has as many tokens as its answer counts.
+func TestVisionTokenize(t *testing.T) {
+	for _, name := range visions {
+		e, g := openVision(t, name, Config{})
+		req := g.ask(t)
+		parts, err := e.template.Render(t.Context(), &chat.Chat{Messages: req.Prompts[0].Messages, Open: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens, err := e.Tokenize(t.Context(), parts, false)
+		inputs := 0
+		for _, token := range tokens {
+			if token.ID == -1 {
+				inputs++
+			}
+		}
+		p, generation := pictures(t, e, req)
+		generation.member.leave()
+		if err != nil || len(tokens) != len(p.ids) || inputs != len(p.views)*e.sight.Inputs() {
+			t.Errorf("%s: %d tokens and %d inputs, want %d, %v", name, len(tokens), inputs, len(p.ids), err)
+		}
 	}
 }

@@ -16,7 +16,7 @@ type Weights struct {
 	model   *transformer.Model
 	batches *batches
 
-	released func() // nil: nobody needs to know
+	released func() // called after the last user has released them; may be nil
 
 	mu    sync.Mutex
 	users int // 0: they are released

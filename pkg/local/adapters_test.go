@@ -3,6 +3,10 @@ package local
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"io/fs"
 	"math"
 	"os"
@@ -306,6 +310,67 @@ func TestSharedWeightsFail(t *testing.T) {
 		group.Wait()
 		if <-one.ready; first || one.err == nil || len(s.byKey) != 0 {
 			t.Errorf("%+v, first %v, %d kept", one, first, len(s.byKey))
+		}
+	}
+}
+
+// A base that is replaced while it is opened does not pass for its new version.
+func TestReplacedBase(t *testing.T) {
+	dir := adapted(t)
+	p := start(t, settings{checkpoints: dir})
+	run := must(p.Entry(t.Context(), "gpt2")).Run
+	m, fsys, err := p.loader.read(run, catalog.Options{Name: "gpt2"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(dir, "gpt2", "model.safetensors")
+	changed := slices.Clone(must(os.ReadFile(name)))
+	for i := len(changed) - 4000; i < len(changed); i += 4 {
+		changed[i+2] ^= 0x40
+	}
+	if err := errors.Join(os.WriteFile(filepath.Join(dir, "new"), changed, 0o600), os.Rename(filepath.Join(dir, "new"), name)); err != nil {
+		t.Fatal(err)
+	}
+	cfg := engine.Config{Name: "gpt2", Kernels: p.loader.cfg.Kernels, Team: p.loader.cfg.Team, Queue: p.loader.cfg.Queue}
+	if cfg.Weights, err = p.loader.weights(fsys, run, catalog.Options{}, m, cfg); err != nil {
+		t.Fatal(err)
+	}
+	defer cfg.Weights.Release() // the old model is in use
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	p.Refresh()
+	fresh := start(t, settings{checkpoints: dir})
+	for _, name := range []string{"gpt2", "one"} {
+		if got, want := must(p.score(t, name)), must(fresh.score(t, name)); got != want {
+			t.Errorf("%s scores %v, its files %v", name, got, want)
+		}
+	}
+}
+
+// A damaged adapter, merged or not, is an error, and the server goes on.
+func TestDamagedAdapter(t *testing.T) {
+	for _, adapter := range []string{"one", "biased"} {
+		dir := adapted(t)
+		name := filepath.Join(dir, adapter, "adapter_model.safetensors")
+		raw := must(os.ReadFile(name))
+		header := 8 + int(binary.LittleEndian.Uint64(raw))
+		var tensors map[string]struct {
+			Offsets [2]int `json:"data_offsets"`
+		}
+		if err := json.Unmarshal(raw[8:header], &tensors); err != nil {
+			t.Fatal(err)
+		}
+		for tensor, at := range tensors {
+			if strings.Contains(tensor, "lora_B") {
+				binary.LittleEndian.PutUint32(raw[header+at.Offsets[0]:], 0x7fc00000) // NaN
+			}
+		}
+		if err := os.WriteFile(name, raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := start(t, settings{checkpoints: dir}).score(t, adapter); err == nil || !strings.Contains(fmt.Sprint(err, llm.AsError(err).Err), "lora_B") {
+			t.Errorf("%s: %v, %v", adapter, err, llm.AsError(err).Err)
 		}
 	}
 }

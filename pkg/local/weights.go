@@ -10,6 +10,7 @@ import (
 	"glossa/pkg/catalog"
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/llm"
 )
 
 // sharedWeights are the weights in memory that models share: those of bases and of their adapters.
@@ -27,6 +28,9 @@ type loading struct {
 
 // errUnread is the error of those who wait for a reader that panics.
 var errUnread = errors.New("the weights of its base could not be read")
+
+// errChanged is the error of weights whose files are replaced while they are read.
+var errChanged = &llm.Error{Code: llm.Upstream, Message: "the files of the model changed while they were read: try again"}
 
 // use returns the weights of a key, which load reads unless they are in memory. Concurrent calls
 // read them once. The caller is a user of the weights. load passes its argument to [engine.Load].
@@ -95,15 +99,22 @@ func (l *Loader) weights(fsys fs.FS, run *catalog.Run, o catalog.Options, m *arc
 		return nil, err
 	}
 	return l.shared.use(fmt.Sprintf("%s\x00%s\x00%s", run.Source, o.Quant, version), func(released func()) (_ *engine.Weights, err error) {
-		if added == 0 {
-			return engine.Load(m, cfg, released)
-		}
-		base, err := arch.OpenWeights(fsys, dir)
+		base, err := arch.OpenWeights(fsys, dir) // m may have been opened before version was read
 		if err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, base.Close()) }()
-		cfg.Name = path.Base(dir)
-		return engine.Load(base, cfg, released)
+		if added > 0 {
+			cfg.Name = path.Base(dir)
+		}
+		w, err := engine.Load(base, cfg, released)
+		if err != nil {
+			return nil, err
+		}
+		if now, err := filesKey(fsys, dir); err != nil || now != version {
+			w.Release()
+			return nil, errors.Join(errChanged, err)
+		}
+		return w, nil
 	})
 }

@@ -23,7 +23,10 @@ var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 // Base64 decodes the image in base64 at path.
 func Base64(path, data string) (*llm.Image, error) {
-	head, _ := base64.StdEncoding.DecodeString(data[:min(len(data)/4*4, 684)]) // what tells the type
+	head, err := base64.StdEncoding.DecodeString(data[:min(len(data)/4*4, 684)]) // what tells the type
+	if err != nil {
+		return nil, wire.Invalid(path, "the image is not valid base64")
+	}
 	return Image(path, "data:"+http.DetectContentType(head)+";base64,"+data)
 }
 

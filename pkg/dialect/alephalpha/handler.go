@@ -88,6 +88,9 @@ func complete(w http.ResponseWriter, r *http.Request, call httpx.Call[completeRe
 	if i := imageIn(call.Req.Prompts[0]); i >= 0 && !call.Model.images {
 		return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("prompt[%d]", i), Message: "this model reads text only, not images"}
 	}
+	if err := checkImages(call.Req.Prompts[0]); err != nil {
+		return err
+	}
 	if call.Req.Stream {
 		return stream(w, r, model, call.Req, h)
 	}

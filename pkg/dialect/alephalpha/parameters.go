@@ -32,7 +32,7 @@ func attentionRows() []wire.Parameter {
 // itemTable describes an item of a prompt.
 var itemTable = wire.For[item](
 	wire.Parameter{Name: "type", Required: true, OneOf: []string{"text", "token_ids", "image"}, Note: "the kind of item; an image is for completions of models that read images"},
-	wire.Parameter{Name: "data", Required: true, Schema: wire.AnyOf(wire.Types("string"), wire.ListOf(wire.Types("integer"))), Note: "a string, token ids, or an image in base64: JPEG or PNG, of at most 3,750,000 bytes"},
+	wire.Parameter{Name: "data", Required: true, Schema: wire.AnyOf(wire.Types("string"), wire.ListOf(wire.Types("integer"))), Note: "a string, token ids, or an image in base64: JPEG or PNG, of at most 3,750,000 bytes; at most 20 of them"},
 	wire.Parameter{Name: "x", Disposition: declined, Note: "images are not cropped: send the part itself"},
 	wire.Parameter{Name: "y", Disposition: declined, Note: "images are not cropped: send the part itself"},
 	wire.Parameter{Name: "size", Disposition: declined, Note: "images are not cropped: send the part itself"},

@@ -67,6 +67,20 @@ func imageIn(p llm.Prompt) int {
 	return slices.IndexFunc(p.Parts, func(part llm.Part) bool { return part.Image != nil })
 }
 
+// checkImages rejects a prompt with too many images.
+func checkImages(p llm.Prompt) error {
+	n := 0
+	for _, part := range p.Parts {
+		if part.Image != nil {
+			n++
+		}
+	}
+	if n > openaiapi.MaxImages {
+		return wire.Invalid("prompt", "at most %d images are allowed", openaiapi.MaxImages)
+	}
+	return nil
+}
+
 // part reads the data of the item at path.
 func (it *item) part(path string) (llm.Part, error) {
 	if it.Type != "token_ids" {

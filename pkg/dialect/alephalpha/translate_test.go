@@ -352,3 +352,14 @@ func outOfRange(req *llm.Request) bool {
 	}
 	return bad
 }
+
+// A prompt has as many images as a chat.
+func TestTooManyImages(t *testing.T) {
+	image := llm.Part{Image: &llm.Image{}}
+	if err := checkImages(llm.Prompt{Parts: slices.Repeat([]llm.Part{image}, 20)}); err != nil {
+		t.Error(err)
+	}
+	if err := checkImages(llm.Prompt{Parts: slices.Repeat([]llm.Part{image}, 21)}); llm.AsError(err).Param != "prompt" {
+		t.Error(err)
+	}
+}

@@ -81,7 +81,7 @@ type refused struct {
 	RawCompletion       json.RawMessage `json:"raw_completion"`
 }
 
-// item is a part of a prompt. Images have more keys, and are rejected before those are read.
+// item is a part of a prompt. X, Y and Size are of images.
 type item struct {
 	Type     string          `json:"type"` // text, token_ids or image
 	Data     json.RawMessage `json:"data"`

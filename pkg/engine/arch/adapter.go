@@ -350,6 +350,9 @@ func (m *lowRank) values() (p product, err error) {
 		return p, err
 	}
 	b, err := m.file.Float32(m.b, nil)
+	if err != nil {
+		return p, err
+	}
 	p.b = make([]float32, len(b))
 	for o := range m.out {
 		for k := range m.rank {
@@ -362,9 +365,12 @@ func (m *lowRank) values() (p product, err error) {
 // scaled returns A and the transpose of B with the scale.
 func (m *lowRank) scaled() (a, b []float32, err error) {
 	p, err := m.read()
+	if err != nil {
+		return nil, nil, err
+	}
 	b = slices.Clone(p.b)
 	kernel.Best().Scale(b, m.scale)
-	return p.a, b, err
+	return p.a, b, nil
 }
 
 // add adds to values of the matrix, whole rows from index from on: in stored order, which is

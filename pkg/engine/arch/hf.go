@@ -82,6 +82,9 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	}
 	o.closer = o.file
 	src := newSource(o.file, l.prefix)
+	if o.viewer != nil && p.adapter != "" {
+		return nil, errors.Join(fmt.Errorf("%s: adapters of models that read images are not supported", p.adapter), o.Close())
+	}
 	if o.viewer != nil {
 		src = newRenamed(o.file, o.viewer.renames)
 		l.tied = !src.has("lm_head.weight")

@@ -261,9 +261,10 @@ func (v *Vision) check(decoder *transformer.Spec) error {
 		return fmt.Errorf("processor: %w", err)
 	}
 	text := len(v.Mark) + len(v.Text.Tile) + len(v.Text.RowEnd) + len(v.Text.TileEnd) + len(v.Text.Before) + len(v.Text.After)
-	switch patches := v.side() * v.side(); {
-	case v.Patch < 1 || 3*v.Patch*v.Patch != v.Spec.Patch || v.Patch > v.Processor.Side:
+	if v.Patch < 1 || 3*v.Patch*v.Patch != v.Spec.Patch || v.Patch > v.Processor.Side {
 		return fmt.Errorf("patches of %d pixels a side, for an encoder of %d values and frames of %d", v.Patch, v.Spec.Patch, v.Processor.Side)
+	}
+	switch patches := v.side() * v.side(); {
 	case v.Merge < 1 || v.side()%v.Merge != 0:
 		return fmt.Errorf("squares of %d patches a side become one input, of %d", v.Merge, v.side())
 	case v.Skip < 0 || v.Skip > 1 || v.Merge > 1 && (v.Skip > 0 || v.Spec.Class) || v.Inputs() < 1:
@@ -272,6 +273,10 @@ func (v *Vision) check(decoder *transformer.Spec) error {
 		return fmt.Errorf("%d patches, with %d positions of %d", patches, len(v.Positions), v.Spec.Context)
 	case slices.ContainsFunc(v.Positions, func(at int) bool { return at < 0 || at >= v.Spec.Context }):
 		return fmt.Errorf("positions: one is not below %d", v.Spec.Context)
+	case v.Inputs() >= decoder.Context:
+		return fmt.Errorf("a frame takes %d tokens, in a context of %d", v.Inputs(), decoder.Context)
+	case decoder.Mutual > 0 && v.Text.Before+v.Text.After == "":
+		return errors.New("there is no text between pictures whose inputs see each other")
 	case decoder.Mutual > 0 && decoder.Mutual < v.Inputs():
 		return fmt.Errorf("%d inputs see each other, of %d", decoder.Mutual, v.Inputs())
 	case v.Project.Out != decoder.Width:

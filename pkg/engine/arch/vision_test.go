@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path"
@@ -145,4 +146,47 @@ func tower(t *testing.T, v *arch.Vision, f transformer.Format, values []float32)
 	p := m.NewPass(nil)
 	must(0, p.EncodePatches([]transformer.Patches{{Values: values, Positions: v.Positions}}))
 	return append([]float32(nil), p.Last()...)
+}
+
+// Descriptions in packed files are trusted in nothing.
+func TestVisionPacksRefused(t *testing.T) {
+	m := open(t, "vision/gemma3-4b")
+	name := filepath.Join(t.TempDir(), "m"+checkpoint.PackSuffix)
+	file := must(os.Create(name))
+	must(0, arch.Pack(file, m, kernel.Best(), transformer.F32, func(int64, int64) error { return nil }))
+	must(0, file.Close())
+	raw := must(os.ReadFile(name))
+	for _, c := range []struct{ old, new, says string }{
+		{`\"patch\":4,`, `\"patch\":0,`, "patches of 0 pixels"},
+		{`\"merge\":2`, `\"merge\":0`, "squares of 0 patches"},
+		{`\"merge\":2`, `\"merge\":3`, "squares of 3 patches"},
+		{`\"side\":32`, `\"side\":31`, "patches"},
+		{`\"mutual\":16`, `\"mutual\":15`, "see each other"},
+		{`\"context\":512`, `\"context\":9  `, "a frame takes"},
+	} {
+		if bytes.Count(raw, []byte(c.old)) == 0 || len(c.old) != len(c.new) {
+			t.Errorf("%s: %d times in the file", c.old, bytes.Count(raw, []byte(c.old)))
+			continue
+		}
+		must(0, os.WriteFile(name, bytes.Replace(raw, []byte(c.old), []byte(c.new), 1), 0o600))
+		broken, err := arch.OpenPath(name)
+		if err == nil {
+			must(0, broken.Close())
+		}
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.new, err, c.says)
+		}
+	}
+}
+
+// An adapter of a model that reads images is refused for what it is.
+func TestVisionAdapter(t *testing.T) {
+	dir := t.TempDir()
+	must(0, os.CopyFS(filepath.Join(dir, "smolvlm"), os.DirFS("testdata/vision/smolvlm")))
+	must(0, os.CopyFS(filepath.Join(dir, "tuned"), os.DirFS("testdata/adapters/llama-all")))
+	name := filepath.Join(dir, "tuned", "adapter_config.json")
+	rewrite(t, name, []string{"base_model_name_or_path"}, `"smolvlm"`)
+	if _, err := arch.OpenPath(filepath.Join(dir, "tuned")); err == nil || !strings.Contains(err.Error(), "adapters of models that read images") {
+		t.Error(err)
+	}
 }

@@ -151,9 +151,12 @@ const (
 	app1 = 0xe1
 )
 
-// maxScans bounds the time of decoding: a scan of a few bytes can visit all blocks. Encoders
-// write about ten.
-const maxScans = 100
+// Bounds of the time of decoding: a scan of a few bytes can visit all blocks. Encoders write about
+// ten scans.
+const (
+	maxScans   = 100
+	maxVisited = 10 * MaxPixels // of all scans
+)
 
 // readJPEG reads the header of a JPEG file, looks for the orientation before the first scan and
 // counts the scans.
@@ -185,6 +188,9 @@ func (h *header) readJPEG(data []byte) error {
 	}
 	if scans > maxScans {
 		return fmt.Errorf("the image has %d scans: at most %d are read", scans, maxScans)
+	}
+	if scans*h.width*h.height > maxVisited {
+		return fmt.Errorf("the image has %d scans of %d x %d pixels, %d in all: at most %d are read", scans, h.width, h.height, scans*h.width*h.height, maxVisited)
 	}
 	h.orientation = tags.orientation()
 	h.bytes = jpegBytes(h.width, h.height, config.ColorModel, sequential)

@@ -46,10 +46,10 @@ func (p *Pass) embedPatches(sp span, picture *Patches) {
 	}
 }
 
-// mutual is a run: a part of a sequence whose tokens see each other.
+// mutual is a stretch of a sequence: tokens that see each other.
 type mutual struct{ from, to int } // positions
 
-// mutualsOf returns the runs among tokens, the first of which has a position: those below 0, next
+// mutualsOf returns the stretches among tokens, the first of which has a position: those below 0, next
 // to each other. It returns nil if there are none.
 func mutualsOf(tokens []int, start int) (list []mutual) {
 	for i, t := range tokens {
@@ -66,7 +66,7 @@ func mutualsOf(tokens []int, start int) (list []mutual) {
 }
 
 // fits returns how many rows of a span, beginning with row at, can be stored in a layer at once,
-// so that the first still sees all that its window reaches. It does not divide a run.
+// so that the first still sees all that its window reaches. It does not divide a stretch that fits.
 func (sp *span) fits(layer, at int) int {
 	n := sp.cache.layers[layer].room(sp.n - at)
 	end := sp.start + at + n
@@ -78,28 +78,28 @@ func (sp *span) fits(layer, at int) int {
 	return n
 }
 
-// attendMutual is attendSpan for a span with runs.
+// attendMutual is attendSpan for a span with stretches.
 func (w *worker) attendMutual(layer int, sp span, head int) {
-	runs := sp.mutual
+	stretches := sp.mutual
 	sp.mutual = nil
 	for sp.n > 0 {
-		for len(runs) > 0 && runs[0].to <= sp.start {
-			runs = runs[1:]
+		for len(stretches) > 0 && stretches[0].to <= sp.start {
+			stretches = stretches[1:]
 		}
 		n, attend := sp.n, w.attendSpan
-		if len(runs) > 0 && runs[0].from > sp.start {
-			n = min(n, runs[0].from-sp.start)
-		} else if len(runs) > 0 {
-			n, attend = min(n, runs[0].to-sp.start), w.attendRun
+		if len(stretches) > 0 && stretches[0].from > sp.start {
+			n = min(n, stretches[0].from-sp.start)
+		} else if len(stretches) > 0 {
+			n, attend = min(n, stretches[0].to-sp.start), w.attendStretch
 		}
 		attend(layer, sp.part(0, n), head)
 		sp = sp.part(n, sp.n-n)
 	}
 }
 
-// attendRun computes the attention of a run's queries: the last sees all keys before its end,
+// attendStretch computes the attention of a stretch's queries: the last sees all keys before its end,
 // and each of the others as many keys behind it as its window lets it.
-func (w *worker) attendRun(layer int, sp span, head int) {
+func (w *worker) attendStretch(layer int, sp span, head int) {
 	l, end := &w.m.decoder[layer], sp.start+sp.n
 	window := l.Attention.Window
 	if window == 0 || end <= window {
