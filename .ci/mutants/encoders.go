@@ -17,7 +17,7 @@ func encoders() []mutant {
 		{"BERT: old names of norms", arch, "newRenamed", `name = stem + "LayerNorm.bias"`, `name = stem + "LayerNorm.beta"`, engine, golden},
 		{"tasks: a query has its prompt", engine, "Encoder.promptName", "strings.EqualFold(name, want)", "strings.EqualFold(name, want) && false", engine, "^TestEncoderTasks$"},
 		{"tasks: an unknown task is refused", engine, "Encoder.promptName", "names, ok := taskPrompts[req.Task]", "names, ok := taskPrompts[req.Task], true", engine, "^TestEncoderManyTexts$"},
-		{"tokenize: an encoder has tokens after a text", engine, "core.Tokenize", "to.AddTokens(c.end)", "to.AddTokens(nil)", engine, "^TestEncoderTokens$"},
+		{"tokenize: an encoder has tokens after a text", engine, "core.tokenize", "to.AddTokens(c.end)", "to.AddTokens(nil)", engine, "^TestEncoderTokens$"},
 		{"embeddings: dimensions reach the model", "pkg/dialect/openai", "embeddingRequest.request", "req.Dimensions = *e.Dimensions", "_ = *e.Dimensions", "pkg/dialect/openai", "^TestEmbeddingOptions$"},
 		{"semantic embeddings: the representation reaches the model", "pkg/dialect/alephalpha", "semantic.of", "llm.EmbedTask(s.Representation)", "llm.EmbedQuery", "pkg/dialect/alephalpha", "^TestSemantic$"},
 		{"pooling: the tokens of the prompt are left out", engine, "embedding.setPrompt", "w.sentence.ExcludePrompt && text != \"\"", "!w.sentence.ExcludePrompt && text != \"\"", engine, golden},
