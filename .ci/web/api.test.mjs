@@ -76,6 +76,17 @@ suite('streams', () => {
     assert.ok(!JSON.stringify([api.sent, api.last]).includes('secret'))
     assert.deepEqual([api.last.method, api.last.path, api.last.body, api.last.status], ['POST', '/v1/x', { a: 1 }, 200])
   })
+
+  test('a request is remembered as it was sent', async (t) => {
+    const { api } = await answering(t, { body: '{}' })
+    const body = { messages: [{ role: 'user', content: null }], n: 1 }
+    await api.json('POST', '/v1/x', body)
+    body.messages[0].content = 'changed'
+    body.messages.push({})
+    assert.deepEqual(api.last.body, { messages: [{ role: 'user', content: null }], n: 1 })
+    await api.json('GET', '/v1/x')
+    assert.equal(api.last.body, null)
+  })
 })
 
 test('CloudFront gets the hash of a body, others do not', async () => {

@@ -4,12 +4,12 @@ import { once } from 'node:events'
 import http from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-// chatServer returns a server, without sage if so asked, whose member answer(messages, body) returns the text of an
+// chatServer returns a server, without sage if so asked, or with a sage that reads images, whose member answer(messages, body) returns the text of an
 // answer, or {status, error} to refuse, or {text, thought, calls, finish}, or {text, cut: true} to lose the
 // connection after the text. bodies holds the requests. While held, no answer goes on: step
 // lets n tokens through.
-export async function chatServer(url, { sage = true } = {}) {
-  const front = { sage, url: '', answer: () => 'Hello.', bodies: [], left: 0, held: false, quota: 0, waiting: [] }
+export async function chatServer(url, { sage = true, images = false } = {}) {
+  const front = { sage, images, url: '', answer: () => 'Hello.', bodies: [], left: 0, held: false, quota: 0, waiting: [] }
   front.step = (n) => {
     front.quota += n
     for (const go of front.waiting.splice(0)) go()
@@ -29,11 +29,14 @@ export async function chatServer(url, { sage = true } = {}) {
 
 const hidden = 'tools'
 const changes = {
-  '/v1/models': (v, sage) => {
+  '/models_available': (v, { images }) => {
+    if (images) v.push({ name: 'sage', description: '', hostings: ['cloud'], image_support: true })
+  },
+  '/v1/models': (v, { sage }) => {
     v.data = v.data.filter((m) => m.id !== hidden)
     if (sage) v.data.push({ id: 'sage', object: 'model', created: 1795132800, owned_by: 'bedrock' })
   },
-  '/list_models': (v, sage) => {
+  '/list_models': (v, { sage }) => {
     v.models = v.models.filter((m) => m.model_name !== hidden)
     if (sage) v.models.push({ model_type: 'Claude', model_name: 'sage', model_family: 'bedrock', streaming: true })
   },
@@ -50,7 +53,7 @@ async function serve(front, url, request, response) {
   const bytes = Buffer.from(await answer.arrayBuffer())
   if (!change || answer.status !== 200) return response.writeHead(answer.status, headers).end(bytes)
   const value = JSON.parse(bytes)
-  change(value, front.sage)
+  change(value, front)
   response.writeHead(200, headers).end(JSON.stringify(value))
 }
 

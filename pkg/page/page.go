@@ -63,7 +63,7 @@ var (
 )
 
 // policy returns the page's Content-Security-Policy: only its own files, no inline
-// scripts or styles. Source: W3C Content Security Policy Level 3, 6.
+// scripts or styles, and as data URLs the images that a user attaches to a chat. Source: W3C Content Security Policy Level 3, 6.
 func policy(elsewhere bool) string {
 	connect := "connect-src 'self'"
 	if elsewhere {

@@ -128,6 +128,15 @@ func TestImages(t *testing.T) {
 	}
 }
 
+// The list of models says which of them read images: the playground sends images to these only.
+func TestImageSupport(t *testing.T) {
+	for _, images := range []bool{false, true} {
+		if got := newModel(&llm.ModelInfo{Name: "m", Images: images}); got.ImageSupport != images {
+			t.Errorf("images %v: %+v", images, got)
+		}
+	}
+}
+
 // TestBad compares the exact error of each body.
 func TestBad(t *testing.T) {
 	const invalidWord, unknown, missing = "INVALID", "UNKNOWN_PARAMETER", "MISSING_CAPABILITY"

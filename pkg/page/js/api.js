@@ -196,8 +196,7 @@ export class Api extends EventTarget {
    * @returns {Sent}
    */
   #record(method, path, body, background) {
-    const copy = body === undefined ? null : structuredClone(body)
-    const sent = { id: ++this.#ids, method, path, body: copy, at: new Date(), view: this.view, background, status: null }
+    const sent = { id: ++this.#ids, method, path, body: copied(body ?? null), at: new Date(), view: this.view, background, status: null }
     const again = (/** @type {Sent} */ s) => background && s.background && s.method === method && s.path.split('?')[0] === path.split('?')[0]
     this.sent = [sent, ...this.sent.filter((s) => !again(s))].slice(0, kept) // polls do not evict other requests
     if (!background) this.last = sent
@@ -297,6 +296,15 @@ function errorDetails(v) {
   if (Array.isArray(e)) return { message: e.map((x) => x?.msg ?? errorDetails(x).message).join('; ') }
   const message = e?.message ?? e?.detail ?? e?.msg
   return { message: typeof message === 'string' ? message : '', code: e?.code ?? undefined, param: e?.param ?? undefined }
+}
+
+/**
+ * A copy of JSON that shares its strings, which may be large images.
+ * @param {any} v @returns {any}
+ */
+function copied(v) {
+  if (v === null || typeof v !== 'object') return v
+  return Array.isArray(v) ? v.map(copied) : Object.fromEntries(Object.entries(v).map(([key, member]) => [key, copied(member)]))
 }
 
 /** @param {string} s */

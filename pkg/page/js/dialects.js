@@ -18,6 +18,7 @@
  * @property {string} why the dialect cannot express the request; '': it can
  */
 
+import { Encoded } from './files.js'
 import { SHARED } from './requests.js'
 
 /**
@@ -26,9 +27,9 @@ import { SHARED } from './requests.js'
  * @returns {Reading[]}
  */
 export function readings(call, { intent, dialect, unread }, family) {
-  return DIALECTS.filter(({ only }) => !only || only === intent.kind).map(({ id, name, say }) => {
+  return DIALECTS.filter(({ only }) => !only || only === intent.kind).map(({ id, name, say, images }) => {
     if (id === dialect) return { id, name, call, lacks: null, why: '' }
-    const said = say(intent, family)
+    const said = !images && pictured(intent) ? { why: 'has no images' } : say(intent, family)
     if ('why' in said) return { id, name, call: null, lacks: null, why: `${name} ${said.why}.` }
     const lacks = [...said.left, ...unread]
     if (!lacks.length) return { id, name, call: said.call, lacks: null, why: '' }
@@ -43,11 +44,11 @@ const NOUNS = {
   chat: 'chats', complete: 'completions', score: 'scores', tokens: 'tokens', embed: 'embeddings', rank: 'rankings', translate: 'translations', models: 'lists of models',
 }
 
-/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Translation, only?: Intent['kind']}[]} only: the dialect has no other requests */
+/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Translation, only?: Intent['kind'], images?: boolean}[]} only: the dialect has no other requests; images: its messages or prompts may have images */
 export const DIALECTS = [
-  { id: 'openai', name: 'OpenAI', say: openai },
+  { id: 'openai', name: 'OpenAI', say: openai, images: true },
   { id: 'alpha', name: 'Alpha', say: alpha },
-  { id: 'alephalpha', name: 'Aleph Alpha', say: alephalpha },
+  { id: 'alephalpha', name: 'Aleph Alpha', say: alephalpha, images: true },
   { id: 'textsynth', name: 'TextSynth', say: textsynth },
   { id: 'lamini', name: 'Lamini', say: lamini },
   { id: 'invoke', name: 'API layer', say: invoke },
@@ -93,6 +94,9 @@ function plain(intent) {
   if (intent.kind !== 'chat' || intent.messages.length !== 1) return null
   return { prompts: [intent.messages[0].content], settings: intent.settings }
 }
+
+/** Whether a chat has images. @param {Intent} intent */
+const pictured = (intent) => intent.kind === 'chat' && intent.messages.some(({ content }) => Array.isArray(content) && content.some((p) => p?.type === 'image_url'))
 
 const noChat = { why: 'has no chats, only single texts' }
 /** @type {Record<Intent['kind'], string>} */
@@ -171,8 +175,15 @@ function alephalpha(intent) {
   if (text.prompts.length !== 1) return { why: 'completes one text at a time' }
   const { body, left } = write(text.settings, { ...some('temperature', 'topK', 'topP', 'n', 'presence', 'frequency'),
     maxTokens: 'maximum_tokens', stop: 'stop_sequences', logprobs: 'log_probs', stream: 'stream' })
-  return post('/complete', { model: intent.model, prompt: text.prompts[0], ...body }, left)
+  return post('/complete', { model: intent.model, prompt: items(text.prompts[0]), ...body }, left)
 }
+
+/**
+ * The parts of a message as items of a prompt, whose images are base64 alone.
+ * @param {any} content
+ */
+const items = (content) => !Array.isArray(content) ? content : content.map((p) => p.type === 'text' ? { type: 'text', data: p.text }
+  : { type: 'image', data: p.image_url.url instanceof Encoded ? new Encoded('', p.image_url.url.name) : p.image_url.url.replace(/^.*?,/, '') })
 
 /**
  * Converts a schema to an output_type; null if no output_type is equivalent.

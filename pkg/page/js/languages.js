@@ -1,7 +1,8 @@
 // @ts-check
 // Requests as programs in Python, JavaScript and Go that need only the language's own library.
 // Pure. OpenAI's SDKs are in snippets.js.
-import { KEY, WIDE, literal, node, pretty, python, streams } from './snippets.js'
+import { fileNames } from './files.js'
+import { FILE, KEY, WIDE, importFiles, literal, node, pretty, python, streams } from './snippets.js'
 
 /** @typedef {import('./requests.js').Call} Call */
 
@@ -20,7 +21,7 @@ export function pythonCode(call, base, keyed) {
   const request = `request = urllib.request.Request(\n    ${[JSON.stringify(base + call.path), ...more].join(',\n    ')},\n)\n`
   const read = flows ? '    for line in response:\n        print(line.decode(), end="", flush=True)\n'
     : '    print(json.dumps(json.load(response), indent=2, ensure_ascii=False))\n'
-  const modules = [!flows || call.body ? 'json' : '', keyed ? 'os' : '', 'urllib.request'].filter(Boolean)
+  const modules = [fileNames(call.body).length ? 'base64' : '', !flows || call.body ? 'json' : '', keyed ? 'os' : '', 'urllib.request'].filter(Boolean)
   return `${modules.map((name) => `import ${name}\n`).join('')}\n${body ?? ''}${request}with urllib.request.urlopen(request) as response:\n${read}`
 }
 
@@ -36,7 +37,7 @@ export function javascriptCode(call, base, keyed) {
   ].filter(Boolean)
   const fetched = `const response = await fetch(${JSON.stringify(base + call.path)}${options.length ? `, {\n${options.join('')}}` : ''})\n`
   const failed = 'if (!response.ok) throw new Error(await response.text())\n'
-  return fetched + failed + (streams(call)
+  return importFiles(call) + fetched + failed + (streams(call)
     ? 'for await (const chunk of response.body.pipeThrough(new TextDecoderStream())) {\n  process.stdout.write(chunk)\n}\n'
     : 'console.log(JSON.stringify(await response.json(), null, 2))\n')
 }
@@ -46,16 +47,17 @@ export function javascriptCode(call, base, keyed) {
  * @param {boolean} keyed
  */
 export function goCode(call, base, keyed) {
-  const text = call.body ? goString(pretty(call.body).replaceAll('\uFEFF', '\\ufeff')) : ''
+  const reads = fileNames(call.body).length > 0
+  const text = call.body ? goBody(pretty(call.body).replaceAll('\uFEFF', '\\ufeff')) : ''
   const begin = call.method === 'GET' && !call.body ? `http.NewRequest("GET", ${JSON.stringify(base + call.path)}, nil)`
     : `http.NewRequest(${JSON.stringify(call.method)}, ${JSON.stringify(base + call.path)}, ${call.body ? 'strings.NewReader(body)' : 'nil'})`
-  const imports = ['io', 'log', 'net/http', 'os', call.body ? 'strings' : ''].filter(Boolean)
+  const imports = [reads ? 'encoding/base64' : '', 'io', 'log', 'net/http', 'os', call.body ? 'strings' : ''].filter(Boolean)
   return `package main
 
 import (
 ${imports.map((name) => `\t"${name}"\n`).join('')})
 
-${text && `const body = ${text}\n\n`}func main() {
+${text && `${reads ? 'var' : 'const'} body = ${text}\n\n`}func main() {
 	request, err := ${begin}
 	if err != nil {
 		log.Fatal(err)
@@ -72,8 +74,22 @@ ${call.body ? '\trequest.Header.Set("Content-Type", "application/json")\n' : ''}
 		log.Fatal(response.Status)
 	}
 }
-`
+${reads ? goEncoded : ''}`
 }
+
+const goEncoded = `
+// encoded returns a file in base64.
+func encoded(name string) string {
+	data, err := os.ReadFile(name)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return base64.StdEncoding.EncodeToString(data)
+}
+`
+
+/** @param {string} text JSON with marked files */
+const goBody = (text) => text.split(FILE).map((part, i) => i % 2 ? `encoded("${part}")` : goString(part)).join(' + ')
 
 /**
  * A Go string: a raw one, or if the text has backquotes, which these cannot hold, an

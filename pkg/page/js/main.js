@@ -37,7 +37,7 @@ let described = null
 
 /** @type {App} */
 const app = {
-  api, state: newState(),
+  api, state: newState(), images: new Map(),
   models(again = false) {
     if (!asked || again) {
       const mine = asked = loadModels(api).then((list) => { app.state.models = list; return list })

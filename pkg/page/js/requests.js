@@ -18,7 +18,7 @@
  */
 
 /**
- * @typedef {{kind: 'chat', model: string, messages: {role: string, content: string}[], settings: Settings}
+ * @typedef {{kind: 'chat', model: string, messages: {role: string, content: any}[], settings: Settings}
  *   | {kind: 'complete', model: string, prompts: string[], settings: Settings}
  *   | {kind: 'score', model: string, context: string, continuation: string}
  *   | {kind: 'tokens', model: string, text: string}

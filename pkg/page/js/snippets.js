@@ -2,6 +2,8 @@
 // Requests as programs to copy: curl, OpenAI's SDKs for Python and Node, and Cohere's for Python. Pure. They do
 // not contain the key, but read it from the environment.
 
+import { Encoded, fileNames } from './files.js'
+
 /** @typedef {import('./requests.js').Call} Call */
 
 /** The environment variable with the key. */
@@ -20,15 +22,20 @@ export const streams = (call) => call.body?.stream === true || /stream$|inferenc
  * @param {boolean} keyed whether the server requires a key
  */
 export function curl(call, base, keyed) {
+  const reads = fileNames(call.body).length > 0
   const lines = [`curl -s${streams(call) ? 'N' : ''} ${quote(base + call.path)}`]
   if (call.method !== (call.body ? 'POST' : 'GET')) lines[0] += ` -X ${call.method}`
   if (keyed) lines.push(`-H "Authorization: Bearer $${KEY}"`)
   if (call.body) {
     lines.push(`-H 'Content-Type: application/json'`)
-    lines.push(`-d ${quote(pretty(call.body))}`)
+    lines.push(reads ? '-d @-' : `-d ${quote(pretty(call.body))}`)
   }
-  return lines.join(' \\\n  ')
+  const command = lines.join(' \\\n  ')
+  return reads ? `printf '%s' ${reading(quote(pretty(call.body)))} | ${command}` : command // files would exceed the length of an argument
 }
+
+/** @param {string} quoted JSON with marked files */
+const reading = (quoted) => quoted.replace(FILE, (_, name) => `'"$(base64 < ${name})"'`)
 
 /** @typedef {{atom: (v: any) => string, key: (k: string) => string, deeper: string, last: string}} Language last: the separator that may follow the last member */
 
@@ -40,12 +47,15 @@ export function curl(call, base, keyed) {
 const members = (value, language, write) => Array.isArray(value) ? value.map(write)
   : Object.entries(value).map(([key, member]) => `${language.key(key)}: ${write(member)}`)
 
+/** @param {any} value */
+const isAtom = (value) => value === null || typeof value !== 'object' || value instanceof Encoded
+
 /**
  * A value on one line, in a language with the strings of JSON.
  * @param {any} value @param {Language} language @returns {string}
  */
 function flat(value, language) {
-  if (value === null || typeof value !== 'object') return language.atom(value)
+  if (isAtom(value)) return language.atom(value)
   const line = members(value, language, (v) => flat(v, language)).join(', ')
   return Array.isArray(value) ? `[${line}]` : `{${line}}`
 }
@@ -56,20 +66,28 @@ function flat(value, language) {
  */
 export function literal(value, indent, language) {
   const line = flat(value, language)
-  if (line.length <= WIDE - indent.length || value === null || typeof value !== 'object') return line
+  if (line.length <= WIDE - indent.length || isAtom(value)) return line
   const deeper = indent + language.deeper
   const lines = members(value, language, (v) => literal(v, deeper, language)).map((m) => deeper + m).join(',\n')
   return `${line[0]}\n${lines}${language.last}\n${indent}${line.at(-1)}`
 }
 
+/** Matches the mark of a file in JSON, which has no other NUL. */
+export const FILE = /\0([^\0]*)\0/g
+
+/** The text before a file, as an operand. @param {Encoded} v */
+const before = (v) => v.before ? `${JSON.stringify(v.before)} + ` : ''
+
 /** @type {Language} */
-const json = { atom: (v) => JSON.stringify(v), key: (k) => JSON.stringify(k), deeper: '  ', last: '' }
+const json = { atom: (v) => v instanceof Encoded ? `"${v.before}\0${v.name}\0"` : JSON.stringify(v), key: (k) => JSON.stringify(k), deeper: '  ', last: '' }
 /** @type {Language} */
 export const python = { ...json, deeper: '    ', last: ',',
-  atom: (v) => v === null ? 'None' : v === true ? 'True' : v === false ? 'False' : JSON.stringify(v),
+  atom: (v) => v instanceof Encoded ? `${before(v)}base64.b64encode(open("${v.name}", "rb").read()).decode()`
+    : v === null ? 'None' : v === true ? 'True' : v === false ? 'False' : JSON.stringify(v),
 }
 /** @type {Language} */
 export const node = { ...json, last: ',',
+  atom: (v) => v instanceof Encoded ? `${before(v)}readFileSync("${v.name}", "base64")` : JSON.stringify(v),
   key: (k) => /^[A-Za-z_$][\w$]*$/.test(k) ? k : JSON.stringify(k),
 }
 
@@ -108,7 +126,7 @@ export function openaiPython(call, base) {
   if (!METHODS[call.path]) return null
   const { method, whole, piece, streams } = printed(call)
   const invoked = `client.${method}(${call.body ? keywords(call.body) : ''})`
-  const head = `import os
+  const head = `${fileNames(call.body).length ? 'import base64\n' : ''}import os
 
 from openai import OpenAI
 
@@ -154,7 +172,7 @@ export function openaiNode(call, base) {
   if (!METHODS[call.path]) return null
   const { method, whole, piece, streams } = printed(call)
   const invoked = `client.${method}(${call.body ? broken(call.body) : ''})`
-  const head = `import OpenAI from 'openai'
+  const head = `${importFiles(call)}import OpenAI from 'openai'
 
 const client = new OpenAI({
   baseURL: ${JSON.stringify(`${base}/v1`)},
@@ -165,6 +183,9 @@ const client = new OpenAI({
   if (!streams) return `${head}const answer = await ${invoked}\nconsole.log(answer.${whole})\n`
   return `${head}const stream = await ${invoked}\nfor await (const chunk of stream) {\n  process.stdout.write(chunk.${piece.replace('[0].', '[0]?.')} ?? '')\n}\n`
 }
+
+/** The import of a program that reads files. @param {Call} call */
+export const importFiles = (call) => fileNames(call.body).length === 0 ? '' : `import { readFileSync } from 'node:fs'\n\n`
 
 /** An object of one member a line.
  * @param {Record<string, any>} body */

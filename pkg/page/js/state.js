@@ -22,6 +22,7 @@ import { settings, textOf } from './settings.js'
  * @property {''|'embed'|'rerank'} task what it does that does not write; '': it writes or translates, or the server did not say
  * @property {string} type the provider's word; ''
  * @property {boolean} streaming
+ * @property {boolean} images whether it reads images in chats, as far as the server says
  * @property {string} description
  * @property {number} context tokens; 0: unknown
  * @property {number} parameters 0: unknown
@@ -47,6 +48,7 @@ import { settings, textOf } from './settings.js'
  * @typedef {object} App
  * @property {Api} api
  * @property {State} state
+ * @property {Map<string, string>} images data URLs of the images in chats, by id: they are kept until the page is reloaded
  * @property {(again?: boolean) => Promise<Model[]>} models
  * @property {() => Promise<any>} openapi the server's description of itself
  * @property {(view: string) => void} go shows a view, and in it what follows a slash
@@ -80,7 +82,7 @@ export async function loadModels(api) {
     const kind = find(kinds?.models, (k) => k.model_name === name)
     const detail = find(details, (d) => d.name === name)
     return {
-      name, task, family: kind?.model_family ?? (run ? 'local' : ''), type: kind?.model_type ?? '', streaming: kind?.streaming ?? true,
+      name, task, family: kind?.model_family ?? (run ? 'local' : ''), type: kind?.model_type ?? '', streaming: kind?.streaming ?? true, images: detail?.image_support === true,
       description: detail?.description ?? '', context: run?.modelConfig?.blockSize ?? detail?.max_context_size ?? 0,
       parameters: run ? parameters(run.modelConfig) : 0, tokenizer: run?.trainConfig?.tokenizer ?? '', run,
     }

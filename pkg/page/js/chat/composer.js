@@ -1,10 +1,14 @@
 // @ts-check
-// The field for the next message. Enter sends it; Shift and Enter begin a new line.
+// The field for the next message and its images. Enter sends it; Shift and Enter begin a new line.
 import { button, el } from '../dom.js'
+import { Attachments } from './attachments.js'
+
+/** @typedef {import('./images.js').Picture} Picture */
 
 export class Composer {
   /**
-   * @param {{send: (text: string) => boolean, stop: () => void}} hooks send: whether the message was taken
+   * @param {{send: (text: string, images: Picture[]) => boolean, stop: () => void, images: () => number}} hooks send: whether the message was taken;
+   *   images: those that the conversation has
    */
   constructor(hooks) {
     this.hooks = hooks
@@ -14,9 +18,11 @@ export class Composer {
     } })
     this.send = el('button', { type: 'submit', class: 'primary', id: 'chat-send', text: 'Send' })
     this.stop = button('Stop', () => { hooks.stop(); this.text.focus() }, { id: 'chat-stop', title: 'Esc' })
+    this.attached = new Attachments({ had: hooks.images, changed: () => this.#adapt(), done: () => this.focus() })
+    this.attached.pasteIn(this.text)
     this.keys = el('p', { class: 'hint keys', id: 'chat-keys', text: 'Enter sends, Shift+Enter begins a new line, Esc stops' })
     this.element = el('form', { class: 'composer', 'aria-label': 'New message', on: { submit: (/** @type {Event} */ e) => { e.preventDefault(); this.#send() } } },
-      el('div', { class: 'composer-box' }, this.text, this.send, this.stop), this.keys)
+      this.attached.element, el('div', { class: 'composer-box' }, this.attached.add, this.text, this.send, this.stop), this.keys)
     this.set(false)
   }
 
@@ -41,13 +47,19 @@ export class Composer {
   }
 
   #adapt() {
-    this.send.setAttribute('aria-disabled', String(!this.text.value.trim()))
+    this.send.setAttribute('aria-disabled', String(!this.#complete()))
     fit(this.text)
   }
 
+  /** Whether there is a message to send. */
+  #complete() {
+    return !this.attached.reading && (this.text.value.trim() !== '' || this.attached.list.length > 0)
+  }
+
   #send() {
-    const text = this.text.value
-    if (!this.busy && text.trim() && this.hooks.send(text)) this.fill('')
+    if (this.busy || !this.#complete() || !this.hooks.send(this.text.value, this.attached.list)) return
+    this.attached.clear()
+    this.fill('')
   }
 
   /** @param {KeyboardEvent} event */

@@ -1,6 +1,7 @@
 // @ts-check
 // The stored and exported forms of conversations. What is read may be damaged, foreign or
 // hostile: unpack accepts only what it knows. Pure.
+import { limits } from './images.js'
 import { branch, newId, title } from './tree.js'
 
 /** @typedef {import('./tree.js').Conversation} Conversation */
@@ -13,6 +14,8 @@ const maxText = 1 << 20 // characters of a turn
 const maxTitle = 200 // characters
 const maxCalls = 128 // of a turn
 const idPattern = /^[\w-]{1,64}$/
+const imagePattern = /^data:image\/(?:png|jpeg);base64,[A-Za-z0-9+/]+={0,2}$/
+const maxURL = 4 * limits.bytes / 3 + 100 // characters of an image
 
 /**
  * @param {Conversation} c
@@ -62,6 +65,7 @@ function readTurn(v) {
   const turn = { id: v.id, parent: v.parent, role: v.role, text: v.text.slice(0, maxText), at: time(v.at) }
   for (const key of /** @type {const} */ (['model', 'end', 'fault'])) if (typeof v[key] === 'string') turn[key] = v[key].slice(0, 1000)
   if (typeof v.thought === 'string') turn.thought = v.thought.slice(0, maxText)
+  if (v.role === 'user' && Array.isArray(v.images)) turn.images = v.images.slice(0, limits.images).filter(isImage).map((/** @type {any} */ i) => ({ id: i.id, name: string(i.name, maxTitle) }))
   if (v.role === 'assistant' && Array.isArray(v.calls)) turn.calls = entries(v.calls, 'arguments')
   if (v.role === 'tool') turn.results = entries(Array.isArray(v.results) ? v.results : [], 'text')
   for (const key of /** @type {const} */ (['tokens', 'rate', 'first'])) if (Number.isFinite(v[key])) turn[key] = v[key]
@@ -84,6 +88,9 @@ function entries(list, key) {
 /** @param {any} v */
 const identifies = (v) => typeof v === 'string' && idPattern.test(v) && v !== '__proto__'
 
+/** @param {any} v */
+const isImage = (v) => identifies(v?.id)
+
 /** @param {any} v @param {number} max */
 const string = (v, max) => typeof v === 'string' ? v.slice(0, max) : ''
 
@@ -103,11 +110,23 @@ export function parsed(text) {
 }
 
 /**
- * A file with conversations, as read takes it.
+ * A file with conversations and their images, as read takes it.
  * @param {Conversation[]} list
+ * @param {(id: string) => string} see the data URL of an image, or ''
  */
-export function write(list) {
-  return JSON.stringify({ kind, v: version, conversations: list.map((c) => ({ v: version, ...c })) }, null, 2) + '\n'
+export function write(list, see) {
+  const full = (/** @type {Turn} */ t) => t.images ? { ...t, images: t.images.map((i) => ({ ...i, url: see(i.id) || undefined })) } : t
+  return JSON.stringify({ kind, v: version, conversations: list.map((c) => ({ v: version, ...c, turns: c.turns.map(full) })) }, null, 2) + '\n'
+}
+
+/**
+ * The data URLs of the images in the conversations of a file, by id.
+ * @param {any[]} list
+ * @returns {Map<string, string>}
+ */
+function carried(list) {
+  const images = list.flatMap((c) => c?.turns).flatMap((t) => t?.images)
+  return new Map(images.filter((i) => isImage(i) && string(i.url, maxURL) === i.url && imagePattern.test(i.url)).map((i) => [i.id, i.url]))
 }
 
 /**
@@ -115,7 +134,7 @@ export function write(list) {
  * sentence for users.
  * @param {string} text
  * @param {(id: string) => boolean} taken
- * @returns {{conversations: Conversation[], skipped: number}}
+ * @returns {{conversations: Conversation[], skipped: number, images: Map<string, string>}}
  */
 export function read(text, taken) {
   const file = parsed(text)
@@ -129,7 +148,7 @@ export function read(text, taken) {
     if (taken(c.id) || seen.has(c.id)) c.id = newId()
     seen.add(c.id)
   }
-  return { conversations, skipped: list.length - conversations.length }
+  return { conversations, skipped: list.length - conversations.length, images: carried(file.conversations) }
 }
 
 /**
@@ -145,7 +164,7 @@ export function markdown(c) {
 
 /** @param {Turn} turn */
 function written(turn) {
-  return [turn.text.trim(), ...(turn.calls ?? []).map((c) => `Calls \`${c.name}\` with \`${c.arguments}\``), ...(turn.results ?? []).map((r) => `\`${r.name}\`: ${r.text}`)].filter(Boolean)
+  return [...(turn.images ?? []).map((i) => `Image: ${i.name}`), turn.text.trim(), ...(turn.calls ?? []).map((c) => `Calls \`${c.name}\` with \`${c.arguments}\``), ...(turn.results ?? []).map((r) => `\`${r.name}\`: ${r.text}`)].filter(Boolean)
 }
 
 /**

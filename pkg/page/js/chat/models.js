@@ -32,6 +32,17 @@ export function note(all, model) {
     : `${names(base)} are base models: they continue texts and are offered in Write.`
 }
 
+/**
+ * A sentence about the images of a conversation; '' if it has none.
+ * @param {Model|null} model the chosen one
+ * @param {{all: number, kept: number}} images all of the conversation, and those that are not gone
+ */
+export function sight(model, { all, kept }) {
+  if (!all || !model) return ''
+  if (!model.images) return `${model.name} reads text only and does not see the images of this conversation.`
+  return kept < all ? 'Images sent before the page was reloaded are gone: the model does not see them.' : 'Images are kept until the page is reloaded, and in exported JSON.'
+}
+
 /** @param {string[]} list */
 function names(list) {
   const shown = list.slice(0, 3)

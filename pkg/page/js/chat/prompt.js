@@ -34,26 +34,39 @@ export class PromptDialog {
     const options = { background: true, signal: this.#control.signal }
     try {
       const { prompt, spans } = await this.api.json('POST', '/apply-template', body, options)
-      const { tool_choice, reasoning_effort, ...chat } = body
-      const count = await this.api.json('POST', '/tokenize', chat, options).then((a) => a.count, () => 0)
-      clear(this.place).append(...drawn(spans, body.messages, count, prompt.length))
+      clear(this.place).append(...drawn(spans, body.messages, await this.#size(body, prompt, options)))
     } catch (error) {
       if (/** @type {any} */ (error)?.kind !== 'stopped') clear(this.place).append(problem(error, () => void this.show(id)))
     }
   }
+
+  /**
+   * The size of a prompt. The server does not count the tokens of images.
+   * @param {Record<string, any>} body of the chat
+   * @param {string} prompt
+   * @param {import('../api.js').Options} options
+   */
+  async #size({ tool_choice, reasoning_effort, ...chat }, prompt, options) {
+    const images = chat.messages.flatMap((/** @type {Message} */ m) => m.content).filter((/** @type {any} */ p) => p?.type === 'image_url').length
+    const tokens = images ? 0 : await this.api.json('POST', '/tokenize', chat, options).then((a) => a.count, () => 0)
+    const counts = [count(prompt.length, 'character'), tokens ? count(tokens, 'token') : '', images ? `${count(images, 'image')} not shown` : '']
+    return counts.filter(Boolean).join(', ')
+  }
 }
+
+/** @param {number} n @param {string} noun */
+const count = (n, noun) => `${n.toLocaleString('en')} ${noun}${n === 1 ? '' : 's'}`
 
 /**
  * @param {Span[]} spans
  * @param {Message[]} messages
- * @param {number} tokens 0: unknown
- * @param {number} characters
+ * @param {string} size of the prompt
  */
-function drawn(spans, messages, tokens, characters) {
+function drawn(spans, messages, size) {
   const writers = writersOf(spans, messages)
   const legend = el('ul', { class: 'prompt-legend', 'aria-label': 'Written by' }, [...new Set(writers)].map((w) => el('li', {}, el('span', { class: `by ${w}`, text: names[w] }))))
   const text = el('pre', { class: 'prompt-text', tabindex: '0', 'aria-label': 'Prompt' }, spans.map((s, i) => el('span', { class: `by ${writers[i]}`, text: s.text })))
-  return [el('p', { class: 'muted', text: `${characters.toLocaleString('en')} characters${tokens ? `, ${tokens.toLocaleString('en')} tokens` : ''}` }), legend, text]
+  return [el('p', { class: 'muted', text: size }), legend, text]
 }
 
 /**
@@ -90,7 +103,8 @@ function alike(a, b) {
 /** What a message says. @param {Message} m @returns {string[]} */
 function texts(m) {
   const calls = /** @type {any[]} */ (m.tool_calls ?? []).flatMap((c) => [c.function.name, c.function.arguments, ...values(c.function.arguments)])
-  return [m.content ?? '', ...calls].filter(Boolean)
+  const content = Array.isArray(m.content) ? m.content.map((/** @type {any} */ p) => p.text) : [m.content]
+  return [...content, ...calls].filter(Boolean)
 }
 
 /** The values in arguments, which templates write in their own way. @param {string} text @returns {string[]} */

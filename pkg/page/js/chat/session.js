@@ -6,14 +6,14 @@ import { baseTokens } from './models.js'
 import { Run } from './run.js'
 import { browserStorage, Store } from './store.js'
 import { known, run as compute } from './tools.js'
-import { add, alternatives, branch, choose, messages, newConversation } from './tree.js'
+import { add, alternatives, branch, choose, imageIds, messages, newConversation, newId } from './tree.js'
 
 /** @typedef {import('./tree.js').Conversation} Conversation */
 /** @typedef {import('./tree.js').Turn} Turn */
 
 /**
  * @typedef {object} Hooks
- * @property {() => {model: string, params: Record<string, any>, shaded: boolean, base: boolean}} body a request without its messages
+ * @property {() => {model: string, params: Record<string, any>, shaded: boolean, base: boolean, images: boolean}} body a request without its messages; images: whether they may have images
  * @property {() => void} changed something else is to be shown
  * @property {(c: Conversation, turn: Turn) => void} progress an answer grew
  * @property {(c: Conversation, turn: Turn) => void} ended an answer ended
@@ -41,12 +41,14 @@ export class Session {
 
   /**
    * @param {import('../api.js').Api} api
+   * @param {Map<string, string>} images data URLs by id
    * @param {Hooks} hooks
    * @param {string} system the prompt of new conversations
    * @param {string} tools those of new conversations
    */
-  constructor(api, hooks, system, tools) {
+  constructor(api, images, hooks, system, tools) {
     this.api = api
+    this.images = images
     this.hooks = hooks
     this.system = system
     this.tools = tools
@@ -117,7 +119,14 @@ export class Session {
       this.store.remove(c.id)
     }
     if (list.includes(this.current)) this.current = newConversation(this.system, this.tools)
+    this.#forget()
     this.hooks.changed()
+  }
+
+  /** Forgets the images of no conversation. */
+  #forget() {
+    const used = new Set(imageIds([...this.list(), ...this.#removed]))
+    for (const id of this.images.keys()) if (!used.has(id)) this.images.delete(id)
   }
 
   /** Brings back what was removed last. */
@@ -131,7 +140,8 @@ export class Session {
 
   /** Adds the conversations of a file. @param {string} text */
   import(text) {
-    const { conversations, skipped } = read(text, (id) => this.store.get(id) !== null)
+    const { conversations, skipped, images } = read(text, (id) => this.store.get(id) !== null)
+    for (const [id, url] of images) if (!this.images.has(id)) this.images.set(id, url)
     for (const c of conversations) this.store.save(c)
     if (conversations[0] && !this.current.turns.length) this.current = conversations[0]
     this.hooks.changed()
@@ -142,17 +152,35 @@ export class Session {
     this.running?.stop()
   }
 
-  /** @param {string} text */
-  send(text) {
+  /** The data URL of an image; '' if it is gone. @param {string} id */
+  see = (id) => this.images.get(id) ?? ''
+
+  /** The images of the open conversation: all, and those that are not gone. */
+  pictures() {
+    const ids = branch(this.current).flatMap((t) => t.images ?? []).map((image) => image.id)
+    return { all: ids.length, kept: ids.filter((id) => this.see(id)).length }
+  }
+
+  /** @param {string} text @param {import('./images.js').Picture[]} pictures */
+  send(text, pictures) {
     if (this.running) return
     const question = add(this.current, branch(this.current).at(-1)?.id ?? '', 'user', text)
+    if (pictures.length) question.images = pictures.map(({ name, url }) => this.#keep(name, url))
     void this.#answer(this.current, question.id)
   }
 
-  /** Sends another text in the place of a message. @param {Turn} turn @param {string} text */
+  /** @param {string} name @param {string} url @returns {import('./tree.js').Image} */
+  #keep(name, url) {
+    const id = newId()
+    this.images.set(id, url)
+    return { id, name }
+  }
+
+  /** Sends another text in the place of a message's, with its images. @param {Turn} turn @param {string} text */
   edit(turn, text) {
     if (this.running) return
     const question = add(this.current, turn.parent, 'user', text)
+    if (turn.images) question.images = turn.images
     void this.#answer(this.current, question.id)
   }
 
@@ -192,8 +220,8 @@ export class Session {
 
   /** @param {Conversation} c @param {string} parent */
   async #answer(c, parent) {
-    const { model, params, shaded, base } = this.hooks.body()
-    const asked = messages(c, parent), declared = known(c.tools), tools = declared.length ? { tools: declared } : {}
+    const { model, params, shaded, base, images } = this.hooks.body()
+    const asked = messages(c, parent, images ? this.see : undefined), declared = known(c.tools), tools = declared.length ? { tools: declared } : {}
     const turn = add(c, parent, 'assistant', '')
     turn.model = model
     const run = new Run(this.api, turn)

@@ -6,12 +6,15 @@ import { split } from './thinking.js'
 /** @typedef {{id: string, name: string, arguments: string}} Call a call of a tool, with JSON arguments */
 /** @typedef {{id: string, name: string, text: string}} Result what a call gave */
 
+/** @typedef {{id: string, name: string}} Image an image of a message; its data is elsewhere */
+
 /**
  * @typedef {object} Turn
  * @property {string} id
  * @property {string} parent id of the turn before; '' for a first turn
  * @property {'user'|'assistant'|'tool'} role tool: the results of the calls of the turn before
  * @property {string} text
+ * @property {Image[]} [images]
  * @property {string} [thought] reasoning before the answer
  * @property {Call[]} [calls]
  * @property {Result[]} [results]
@@ -36,7 +39,7 @@ import { split } from './thinking.js'
  * @property {Record<string, string>} picked the chosen child of a turn, where it is not the last
  */
 
-/** @typedef {{role: string, content: string|null, tool_calls?: object[], tool_call_id?: string}} Message */
+/** @typedef {{role: string, content: string|object[]|null, tool_calls?: object[], tool_call_id?: string}} Message */
 
 const titleWords = 8
 
@@ -118,14 +121,15 @@ export function choose(c, turn) {
  * see the reasoning of their earlier answers.
  * @param {Conversation} c
  * @param {string} last
+ * @param {(id: string) => string} [see] the data URL of an image; '' leaves it out
  * @returns {Message[]}
  */
-export function messages(c, last) {
+export function messages(c, last, see = () => '') {
   const byId = new Map(c.turns.map((t) => [t.id, t]))
   /** @type {Message[]} */
   const list = []
   for (let turn = byId.get(last); turn; turn = byId.get(turn.parent)) {
-    list.push(...said(turn).reverse())
+    list.push(...said(turn, see).reverse())
   }
   if (c.system.trim()) list.push({ role: 'system', content: c.system })
   return list.reverse()
@@ -134,15 +138,22 @@ export function messages(c, last) {
 /**
  * The messages of a turn, in their order.
  * @param {Turn} turn
+ * @param {(id: string) => string} see
  * @returns {Message[]}
  */
-function said(turn) {
+function said(turn, see) {
   if (turn.role === 'tool') return (turn.results ?? []).map(({ id, text }) => ({ role: 'tool', tool_call_id: id, content: text }))
-  if (turn.role === 'user') return [{ role: 'user', content: turn.text }]
+  if (turn.role === 'user') {
+    const images = (turn.images ?? []).map(({ id }) => see(id)).filter(Boolean).map((url) => ({ type: 'image_url', image_url: { url } }))
+    return [{ role: 'user', content: images.length ? [...images, ...turn.text.trim() ? [{ type: 'text', text: turn.text }] : []] : turn.text }]
+  }
   const content = split(turn.text).answer
   if (!turn.calls?.length) return content ? [{ role: 'assistant', content }] : []
   return [{ role: 'assistant', content: content || null, tool_calls: turn.calls.map(({ id, name, arguments: text }) => ({ id, type: 'function', function: { name, arguments: text } })) }]
 }
+
+/** The ids of the images of conversations. @param {Conversation[]} list */
+export const imageIds = (list) => list.flatMap((c) => c.turns).flatMap((t) => t.images ?? []).map(({ id }) => id)
 
 /**
  * The title for lists: the user's, or else the first words.
@@ -150,16 +161,17 @@ function said(turn) {
  */
 export function title(c) {
   if (c.title) return c.title
-  const words = (c.turns.find((t) => t.role === 'user')?.text ?? '').trim().slice(0, 200).split(/\s+/)
+  const first = c.turns.find((t) => t.role === 'user')
+  const words = (first?.text.trim() || first?.images?.[0]?.name || '').slice(0, 200).split(/\s+/)
   return words[0] ? words.slice(0, titleWords).join(' ') + (words.length > titleWords ? '…' : '') : 'New chat'
 }
 
 /**
- * Whether a conversation contains a text, in its title or a turn.
+ * Whether a conversation contains a text, in its title, a turn or the name of an image.
  * @param {Conversation} c
  * @param {string} text
  */
 export function contains(c, text) {
   const wanted = text.trim().toLowerCase()
-  return [title(c), ...c.turns.map((t) => t.text)].some((t) => t.toLowerCase().includes(wanted))
+  return [title(c), ...c.turns.flatMap((t) => [t.text, ...(t.images ?? []).map((i) => i.name)])].some((t) => t.toLowerCase().includes(wanted))
 }

@@ -7,6 +7,7 @@ import { Reading } from '../reading.js'
 import { ending } from '../tokens.js'
 import { CallList, resultForm, resultList } from './calls.js'
 import { fit, sends } from './composer.js'
+import { pictureList } from './pictures.js'
 import { split } from './thinking.js'
 
 /** @typedef {import('./tree.js').Turn} Turn */
@@ -23,6 +24,7 @@ import { split } from './thinking.js'
  * @property {(turn: Turn, results: Result[]) => void} reply sends the results of an answer's calls
  * @property {(turn: Turn, results: Result[]) => void} replyAgain sends other results in the place of a turn's
  * @property {(turn: Turn) => import('./tree.js').Call[]} calls that a turn of results answers
+ * @property {(id: string) => string} see the data URL of an image, or ''
  */
 
 /** @typedef {{formatted: boolean, shaded: boolean}} Look */
@@ -70,7 +72,7 @@ export class TurnView {
       this.body.append(this.#markdown.element)
     } else if (turn.role !== 'tool') {
       this.text = el('div', { class: 'plain' })
-      this.body.append(this.text)
+      this.body.append(...this.#images(), this.text)
     }
     this.update()
     if (!run || run.done) this.finish()
@@ -92,6 +94,11 @@ export class TurnView {
     this.body.classList.toggle('waiting', busy && !turn.text && !turn.thought && !turn.calls)
     if (busy) this.figures.textContent = turn.tokens ? figures(turn.tokens, turn.rate ?? 0, turn.first ?? 0, '') : 'waiting…'
     if (busy && !this.figures.isConnected) this.foot.append(this.figures)
+  }
+
+  /** The images of the message. */
+  #images() {
+    return this.turn.images ? [pictureList(this.turn.images, this.hooks.see)] : []
   }
 
   /** Shows the reasoning, folded. */
@@ -172,7 +179,7 @@ export class TurnView {
       this.article.append(this.foot)
       this.editing?.focus()
     }
-    const send = () => { if (text.value.trim()) hooks.edit(turn, text.value) }
+    const send = () => { if (text.value.trim() || turn.images) hooks.edit(turn, text.value) }
     const form = el('form', { class: 'edit', on: {
       submit: (/** @type {Event} */ e) => { e.preventDefault(); send() },
       keydown: (/** @type {KeyboardEvent} */ e) => {
@@ -184,7 +191,7 @@ export class TurnView {
           send()
         }
       },
-    } }, text, el('div', { class: 'row' }, el('button', { type: 'submit', class: 'primary', text: 'Send' }), button('Cancel', close)),
+    } }, ...this.#images(), text, el('div', { class: 'row' }, el('button', { type: 'submit', class: 'primary', text: 'Send' }), button('Cancel', close)),
     el('p', { class: 'hint', text: 'The message as it was and its answers are kept as another branch.' }))
     text.addEventListener('input', () => fit(text))
     this.foot.remove()

@@ -5,7 +5,7 @@ import { beginnings } from '../beginnings.js'
 import { button, el } from '../dom.js'
 import { Composer } from '../chat/composer.js'
 import { List } from '../chat/list.js'
-import { note, offered } from '../chat/models.js'
+import { note, offered, sight } from '../chat/models.js'
 import { Options } from '../chat/options.js'
 import { Panes } from '../chat/panes.js'
 import { PromptDialog } from '../chat/prompt.js'
@@ -44,7 +44,7 @@ class Chat {
     this.app = app
     this.alternatives = new Alternatives()
     const kept = settings('chat')
-    this.session = new Session(app.api, {
+    this.session = new Session(app.api, app.images, {
       body: () => this.body(), changed: () => this.draw(), progress: (c, turn) => this.thread.progress(c, turn), ended: (c, turn) => this.thread.ended(c, turn),
     }, textOf(kept.system), textOf(kept.tools))
     this.picker = modelPicker(app, { label: 'Model', id: 'chat-model', alone: true, value: textOf(kept.model), accept: (m) => offered(m, app.state.models), onchange: (name) => this.chosen(name) })
@@ -53,21 +53,24 @@ class Chat {
       fresh: () => this.fresh(), open: (id) => this.open(id), rename: (c, name) => this.session.rename(c, name),
       remove: (c) => { this.session.remove([c]); this.list.say(`Deleted “${title(c)}”.`, true) },
       removeAll: () => { const all = this.session.list(); this.session.remove(all); this.list.say(`Deleted ${all.length} conversations.`, true) },
-      undo: () => this.session.undo(), exportAll: () => save('glossa-conversations.json', 'application/json', write(this.session.list())), load: (file) => void this.read(file),
+      undo: () => this.session.undo(), exportAll: () => save('glossa-conversations.json', 'application/json', write(this.session.list(), this.session.see)), load: (file) => void this.read(file),
     })
-    this.composer = new Composer({ send: (text) => this.send(text), stop: () => this.session.stop() })
+    this.composer = new Composer({ send: (text, images) => this.send(text, images), stop: () => this.session.stop(), images: () => this.session.pictures().kept })
     this.thread = new Thread(this.session, {
       edit: (turn, text) => { this.session.edit(turn, text); this.composer.focus() }, again: (turn) => this.session.again(turn),
       turnTo: (turn, by) => this.session.turnTo(turn, by), code: (id) => app.code(id), prompt: (id) => void this.prompt.show(id),
       reply: (turn, results) => { this.session.reply(turn, results); this.composer.focus() }, replyAgain: (turn, results) => { this.session.replyAgain(turn, results); this.composer.focus() },
+      see: this.session.see,
       calls: (turn) => this.session.current.turns.find((t) => t.id === turn.parent)?.calls ?? [],
     }, this.alternatives)
     this.prompt = new PromptDialog(app.api)
     this.about = el('p', { class: 'hint about' })
+    this.sight = el('p', { class: 'hint sight', role: 'status' })
     this.warning = el('p', { class: 'hint bad', role: 'status' })
     this.exporting = this.exports()
     this.around = el('div', { class: 'chat-panes' }, this.list.element,
-      el('div', { class: 'chat-main' }, this.thread.element, this.about, this.warning, this.composer.element), this.options.element)
+      this.main = el('div', { class: 'chat-main' }, this.thread.element, this.about, this.sight, this.warning, this.composer.element), this.options.element)
+    this.composer.attached.dropOn(this.main)
     this.panes = new Panes(this.around, [{ label: 'Chats', name: 'list', pane: this.list.element }, { label: 'Settings', name: 'options', pane: this.options.element }])
     this.element = this.layout()
     this.draw()
@@ -85,7 +88,7 @@ class Chat {
       keydown: (/** @type {KeyboardEvent} */ e) => { if (e.key === 'Escape') menu.open = false } } },
     el('summary', { text: 'Export' }), el('div', { class: 'menu-box' },
       button('Markdown', () => { menu.open = false; save(`${name()}.md`, 'text/markdown', markdown(this.session.current)) }, { kind: 'quiet' }),
-      button('JSON', () => { menu.open = false; save(`${name()}.json`, 'application/json', write([this.session.current])) }, { kind: 'quiet' })))
+      button('JSON', () => { menu.open = false; save(`${name()}.json`, 'application/json', write([this.session.current], this.session.see)) }, { kind: 'quiet' })))
     return menu
   }
 
@@ -121,14 +124,14 @@ class Chat {
   /** Everything of a request except the messages. */
   body() {
     const model = this.picker.model()
-    return { model: this.picker.value(), params: this.options.controls.values(), shaded: this.options.look().shaded && (!model?.family || model.family === 'local'), base: Boolean(model?.run) }
+    return { model: this.picker.value(), params: this.options.controls.values(), shaded: this.options.look().shaded && (!model?.family || model.family === 'local'), base: Boolean(model?.run), images: model?.images === true }
   }
 
-  /** Sends a message if there is a model for it. @param {string} text */
-  send(text) {
+  /** Sends a message if there is a model for it. @param {string} text @param {import('../chat/images.js').Picture[]} [images] */
+  send(text, images = []) {
     if (!this.picker.value()) return false
     this.thread.follow()
-    this.session.send(text)
+    this.session.send(text, images)
     return true
   }
 
@@ -159,6 +162,8 @@ class Chat {
     const model = this.picker.model()
     this.about.textContent = note(this.app.state.models, model)
     this.about.hidden = current.turns.length > 0 && !model?.run
+    this.composer.attached.set(model?.images === true)
+    this.sight.textContent = sight(model, session.pictures())
     this.warning.textContent = session.store.warning
     this.warning.hidden = !session.store.warning
   }

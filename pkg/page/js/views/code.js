@@ -3,6 +3,7 @@
 import { button, clear, copyButton, el, field, newId } from '../dom.js'
 import { readings } from '../dialects.js'
 import { starts } from '../examples.js'
+import { filed, fileNames } from '../files.js'
 import { highlight } from '../highlight.js'
 import { goCode, javascriptCode, pythonCode } from '../languages.js'
 import { read } from '../requests.js'
@@ -173,7 +174,8 @@ class Code {
     const program = sdk?.code(call, base)
     const run = program ? sdk?.run : plain?.run
     this.note.className = of?.lacks ? 'note lacks' : 'note'
-    this.note.textContent = of?.lacks ? `Without ${and(of.lacks)}.` : run ? `Run it: ${run}` : ''
+    const files = fileNames(call.body)
+    this.note.textContent = [files.length ? `The program reads ${and(files)} from the current folder.` : '', of?.lacks ? `Without ${and(of.lacks)}.` : run ? `Run it: ${run}` : ''].join(' ').trim()
     clear(this.pre).append(...highlight(program ?? plain?.code(call, base, app.api.key !== '') ?? '', language))
     this.pre.setAttribute('aria-label', `Program: ${of?.name ?? 'this request'}, ${language}`)
   }
@@ -218,7 +220,7 @@ function sentChoices(app) {
     seen.add(same)
     const model = body?.model ?? body?.model_name
     const name = `${method} ${path}${model ? ` · ${model}` : ''} · ${background ? 'automatic' : at.toLocaleTimeString('en-GB')}`
-    choices.push({ value: `sent-${id}`, name, call: { method, path, body } })
+    choices.push({ value: `sent-${id}`, name, call: filed({ method, path, body }) })
   }
   return choices
 }

@@ -107,13 +107,13 @@ class Models {
    */
   row(m, i) {
     const choose = el('button', { type: 'button', id: `model-${i}`, class: 'quiet name', 'aria-pressed': String(m.name === this.chosen), text: m.name, on: { click: () => this.choose(m) } })
-    const run = m.run, other = use(m)
+    const run = m.run, other = use(m), chip = other?.chip ?? (m.images ? 'reads images' : '')
     const cells = [
       m.family + (m.type && m.type !== 'Alpha' ? ` · ${m.type}` : '') || '–', m.parameters ? short(m.parameters) : '–', run ? figure(run.step) : '–',
       m.context ? figure(m.context) : '–', m.tokenizer || '–', typeof run?.lastLoss === 'number' ? run.lastLoss.toFixed(3) : '–',
     ]
     return el('tr', { class: m.name === this.chosen ? 'chosen' : undefined },
-      el('th', { scope: 'row' }, choose, other && el('span', { class: 'chip', text: other.chip }), m.description ? el('p', { class: 'hint', text: m.description }) : null),
+      el('th', { scope: 'row' }, choose, chip && el('span', { class: 'chip', text: chip }), m.description ? el('p', { class: 'hint', text: m.description }) : null),
       cells.map((text, j) => el('td', { class: j > 0 && j !== 4 ? 'num' : undefined, dataset: { label: columns[j + 1] } }, text)),
       el('td', { class: 'act' }, other ? button(other.verb, () => this.app.go(`inside/${other.part}/${encodeURIComponent(m.name)}`), { kind: 'quiet', title: other.title })
         : m.streaming ? button('Write', () => { this.app.state.model = m.name; this.app.go('write') }, { kind: 'quiet', title: `Write with ${m.name}` }) : null))
