@@ -30,6 +30,6 @@ func sights() []mutant {
 		{"sights: inputs of a picture see each other", transformer, "worker.attendMutual", "n, attend = min(n, stretches[0].to-sp.start), w.attendStretch", "n = min(n, stretches[0].to-sp.start)", dir, seen},
 		{"sights: windows bound what they see", transformer, "worker.attendStretch", "window == 0 || end <= window", "true", dir, seen},
 		{"sights: the window moves with the query", transformer, "worker.attendStretch", "window + end - 1 - (sp.start + i)", "window", dir, seen},
-		{"sights: rings have room for a picture", transformer, "Spec.newKV", "SpareTokens + s.Mutual", "SpareTokens", dir, seen},
+		{"sights: rings have room for a picture", transformer, "Model.newKV", "SpareTokens + m.Mutual", "SpareTokens", dir, seen},
 	}
 }

@@ -23,10 +23,7 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 	f.tensors.decoder.gateUp = linear{names: "layers.%d.shared_mlp.input_linear"}
 	f.tensors.decoder.down = linear{names: "layers.%d.shared_mlp.output_linear"}
 	f.tensors.decoder.experts = graniteExperts()
-	f.tensors.decoder.states = stateNames{
-		in: "layers.%d.mamba.in_proj", convolution: "layers.%d.mamba.conv1d", norm: "layers.%d.mamba.norm", out: "layers.%d.mamba.out_proj",
-		decay: "layers.%d.mamba.A_log", skip: "layers.%d.mamba.D", step: "layers.%d.mamba.dt_bias", logarithms: true,
-	}
+	f.tensors.decoder.states = hybridStates
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		if n := c.integer("num_local_experts", 8, 0, maxExperts); n > 0 {
 			e := readExperts(c, field{"num_local_experts", 8}, 2, true)
@@ -48,7 +45,7 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 			l.decoder.qkv.bias, l.decoder.out.bias = always, always
 		}
 		if slices.Contains(stateful, true) && *c.err == nil {
-			setStates(s, stateful, readStates(c, s, l))
+			setStates(s, stateful, readStates(c, l, c.expanded(s.Width)))
 		}
 	}
 })

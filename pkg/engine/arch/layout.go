@@ -58,8 +58,9 @@ type layers struct {
 type linear struct {
 	names      string
 	bias       bias
-	transposed bool // stored as (in, out)
-	grouped    bool // for each head of keys: the rows of its queries, of its key and of its value
+	scaleBias  float32 // factor of the bias; 0: 1
+	transposed bool    // stored as (in, out)
+	grouped    bool    // for each head of keys: the rows of its queries, of its key and of its value
 }
 
 // A bias specifies whether a matrix has one.
@@ -261,13 +262,14 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 		}
 		k := &b.spec.Kinds[kind]
 		var o transformer.Layer
-		switch {
-		case k.Convolution != nil:
-			b.convolution(&o, l, i, k.Convolution)
-		case k.States != nil:
-			b.states(&o, l, i, k.States)
-		default:
+		if k.Attention.Heads > 0 {
 			b.attention(&o, l, i, &k.Attention)
+		}
+		if k.Convolution != nil {
+			b.convolution(&o, l, i, k.Convolution)
+		}
+		if k.States != nil {
+			b.states(&o, l, i, k.States)
 		}
 		if l.crossQ.names != "" {
 			b.cross(&o, l, i, &k.Attention)
@@ -389,7 +391,7 @@ func (b *builder) pieces(l *linear, layer, cols int, rows ...int) (out transform
 		t := b.matrix(at(names[i], layer)+".weight", n, cols, l.transposed)
 		out.Weight = append(out.Weight, t.rows(0, n))
 	}
-	out.Bias = b.biasOf(&linear{names: strings.Join(names, " "), bias: l.bias}, layer, rows)
+	out.Bias = b.biasOf(&linear{names: strings.Join(names, " "), bias: l.bias, scaleBias: l.scaleBias}, layer, rows)
 	return out
 }
 
@@ -401,7 +403,9 @@ func (b *builder) biasOf(l *linear, layer int, rows []int) (v transformer.Vector
 		if l.bias == never || l.bias == stored && !b.has(at(names[0], 0)+".bias") {
 			return nil
 		}
-		v = append(v, b.vector(name, rows[i]).rows(0, rows[i]))
+		t := b.vector(name, rows[i]).rows(0, rows[i])
+		scale(&t, 0, rows[i], l.scaleBias)
+		v = append(v, t)
 	}
 	return v
 }

@@ -67,10 +67,15 @@ func checkKind(k *transformer.Kind) error {
 		}
 		return checkFeedForward(&k.FeedForward)
 	}
-	if s := k.States; s != nil {
-		return checkStates(s, &k.FeedForward)
-	}
 	a := &k.Attention
+	if s := k.States; s != nil {
+		if err := checkStates(s); err != nil {
+			return err
+		}
+		if a.Heads == 0 {
+			return checkFeedForward(&k.FeedForward)
+		}
+	}
 	for _, n := range []struct {
 		name       string
 		value, max int
@@ -89,7 +94,7 @@ func checkKind(k *transformer.Kind) error {
 }
 
 // checkStates rejects dimensions of states that are out of bounds.
-func checkStates(s *transformer.StateSpace, f *transformer.FeedForward) error {
+func checkStates(s *transformer.StateSpace) error {
 	for _, n := range []struct {
 		name       string
 		value, max int
@@ -103,7 +108,7 @@ func checkStates(s *transformer.StateSpace, f *transformer.FeedForward) error {
 	if inner := s.Heads * s.HeadDim; inner > maxFFN || s.Groups*s.Size > maxFFN || inner*s.Size > maxStates {
 		return fmt.Errorf("states: %d heads of %d with states of %d in %d groups are too many", s.Heads, s.HeadDim, s.Size, s.Groups)
 	}
-	return checkFeedForward(f)
+	return nil
 }
 
 func checkFeedForward(f *transformer.FeedForward) error {

@@ -14,12 +14,23 @@ type stateNames struct {
 	in, convolution, norm, out string
 	decay, skip, step          string
 	logarithms                 bool // the decay is stored as the logarithm of its opposite
-	bias, filterBias           bias // of the products, and of the convolution
+	bias, filterBias           bias // of the first product, and of the convolution
+	outBias                    bias // of the last product
+
+	// Factors that take effect through what is stored; 0: 1.
+	scaleX, scaleB, scaleC float32 // of the results of the first product, in the convolution
+	scaleBias              float32 // of its bias
 }
 
-// readStates reads the dimensions of states, as Granite 4 and Bamba spell them.
-func readStates(c *config, s *transformer.Spec, l *layout) *transformer.StateSpace {
-	inner := c.integer("mamba_expand", 2, 1, maxHeads) * s.Width
+// hybridStates are the names of Granite 4 and its relatives.
+var hybridStates = stateNames{
+	in: "layers.%d.mamba.in_proj", convolution: "layers.%d.mamba.conv1d", norm: "layers.%d.mamba.norm", out: "layers.%d.mamba.out_proj",
+	decay: "layers.%d.mamba.A_log", skip: "layers.%d.mamba.D", step: "layers.%d.mamba.dt_bias", logarithms: true,
+}
+
+// readStates reads the dimensions of states with a number of inputs, as Granite 4 and its relatives
+// spell them.
+func readStates(c *config, l *layout, inner int) *transformer.StateSpace {
 	states := &transformer.StateSpace{
 		Heads: c.integer("mamba_n_heads", 128, 1, maxHeads), Size: c.integer("mamba_d_state", 256, 1, maxWidth),
 		Groups: c.integer("mamba_n_groups", 1, 1, maxHeads), Taps: c.integer("mamba_d_conv", 4, 1, maxTaps),
@@ -29,20 +40,23 @@ func readStates(c *config, s *transformer.Spec, l *layout) *transformer.StateSpa
 		states.HeadDim = c.integer("mamba_d_head", states.HeadDim, 1, maxWidth)
 	}
 	if states.Heads*states.HeadDim != inner {
-		c.reject("mamba_d_head", "%d heads of %d are not %d inputs, mamba_expand times the width", states.Heads, states.HeadDim, inner)
+		c.reject("mamba_d_head", "%d heads of %d are not %d inputs", states.Heads, states.HeadDim, inner)
 	}
 	if name, limits, ok := read[[]json.RawMessage](c, "time_step_limit", "list"); ok && (len(limits) != 2 || string(limits[0]) != "0.0" && string(limits[0]) != "0" || !strings.Contains(string(limits[1]), "Infinity")) {
 		c.reject(name, "%.60s is not supported: steps have no bounds", limits)
 	}
 	n := &l.decoder.states
-	if n.bias, n.filterBias = never, always; c.flag("mamba_proj_bias", false) {
-		n.bias = always
+	if n.bias, n.outBias, n.filterBias = never, never, always; c.flag("mamba_proj_bias", false) {
+		n.bias, n.outBias = always, always
 	}
 	if !c.flag("mamba_conv_bias", true) {
 		n.filterBias = never
 	}
 	return states
 }
+
+// expanded returns the number of inputs of states: a multiple of the width.
+func (c *config) expanded(width int) int { return c.integer("mamba_expand", 2, 1, maxHeads) * width }
 
 // setStates replaces the attention of some layers by states. If no layer has attention, no table of
 // rotary embeddings is left.
@@ -74,8 +88,14 @@ func (b *builder) states(o *transformer.Layer, l *layers, i int, s *transformer.
 		}
 		return never
 	}
-	o.StatesIn = b.linear(&linear{names: n.in, bias: offsets(n.in, n.bias)}, i, inner+channels+s.Heads, width)
+	o.StatesIn = b.linear(&linear{names: n.in, bias: offsets(n.in, n.bias), scaleBias: n.scaleBias}, i, inner+channels+s.Heads, width)
 	o.Convolution = b.taps(at(n.convolution, i)+".weight", channels, s.Taps)
+	for tap := range o.Convolution {
+		t, end := &o.Convolution[tap], inner+s.Groups*s.Size
+		scale(t, 0, inner, n.scaleX)
+		scale(t, inner, end, n.scaleB)
+		scale(t, end, channels, n.scaleC)
+	}
 	if offsets(n.convolution, n.filterBias) == always {
 		o.ConvolutionBias = transformer.Vector{b.vector(at(n.convolution, i)+".bias", channels).rows(0, channels)}
 	}
@@ -90,8 +110,26 @@ func (b *builder) states(o *transformer.Layer, l *layers, i int, s *transformer.
 			return err
 		}
 	}
-	o.InnerNorm = b.flat(at(n.norm, i)+".weight", s.Groups, inner/s.Groups)
-	o.StatesOut = b.linear(&linear{names: n.out, bias: offsets(n.out, n.bias)}, i, width, inner)
+	if s.Gating != transformer.GateAlone {
+		o.InnerNorm = b.flat(at(n.norm, i)+".weight", s.Groups, inner/s.Groups)
+	}
+	o.StatesOut = b.linear(&linear{names: n.out, bias: offsets(n.out, n.outBias)}, i, width, inner)
+}
+
+// scale multiplies the values first, ..., end-1 of a vector by a factor, of which 0 is 1.
+func scale(t *transformer.Tensor, first, end int, factor float32) {
+	if factor == 0 {
+		return
+	}
+	read := t.Read
+	t.Stored, t.ReadStored = transformer.F32, nil
+	t.Read = func(dst []float32, from int) error {
+		err := read(dst, from)
+		for i := max(first, from); i < min(end, from+len(dst)); i++ {
+			dst[i-from] *= factor
+		}
+		return err
+	}
 }
 
 // flat uses a tensor of rows·cols values, which may be stored as a matrix, as a vector.
@@ -110,10 +148,7 @@ var ggufGraniteHybrid = ggufLike(func(f *family) {
 	dense := ggufGranite.adjust
 	f.fixed = ggufFixed
 	f.tensors.decoder.experts = ggufExperts()
-	f.tensors.decoder.states = stateNames{
-		in: "blk.%d.ssm_in", convolution: "blk.%d.ssm_conv1d", norm: "blk.%d.ssm_norm", out: "blk.%d.ssm_out",
-		decay: "blk.%d.ssm_a", skip: "blk.%d.ssm_d", step: "blk.%d.ssm_dt.bias", bias: stored, filterBias: stored,
-	}
+	f.tensors.decoder.states = ggufStates
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		stateful := c.headless(len(s.Decoder))
 		if c.integer("expert_count", 0, 0, maxExperts) > 0 {
@@ -121,17 +156,28 @@ var ggufGraniteHybrid = ggufLike(func(f *family) {
 			e.Shared = c.integer("expert_shared_feed_forward_length", 0, 0, maxFFN)
 		}
 		dense(c, s, l)
-		c.needs("ssm.conv_kernel", "ssm.state_size", "ssm.group_count", "ssm.inner_size", "ssm.time_step_rank")
-		states := &transformer.StateSpace{
-			Heads: c.integer("ssm.time_step_rank", 1, 1, maxHeads), Size: c.integer("ssm.state_size", 1, 1, maxWidth),
-			Groups: c.integer("ssm.group_count", 1, 1, maxHeads), Taps: c.integer("ssm.conv_kernel", 1, 1, maxTaps),
-		}
-		inner := c.integer("ssm.inner_size", states.Heads, 1, maxFFN)
-		if states.HeadDim = inner / states.Heads; states.HeadDim*states.Heads != inner {
-			c.reject("ssm.time_step_rank", "%d does not divide ssm.inner_size, %d", states.Heads, inner)
-		}
-		if *c.err == nil {
+		if states := ggufReadStates(c); *c.err == nil {
 			setStates(s, stateful, states)
 		}
 	}
 })
+
+// ggufStates are the names of all architectures.
+var ggufStates = stateNames{
+	in: "blk.%d.ssm_in", convolution: "blk.%d.ssm_conv1d", norm: "blk.%d.ssm_norm", out: "blk.%d.ssm_out",
+	decay: "blk.%d.ssm_a", skip: "blk.%d.ssm_d", step: "blk.%d.ssm_dt.bias", bias: stored, filterBias: stored, outBias: stored,
+}
+
+// ggufReadStates reads the dimensions of states.
+func ggufReadStates(c *config) *transformer.StateSpace {
+	c.needs("ssm.conv_kernel", "ssm.state_size", "ssm.group_count", "ssm.inner_size", "ssm.time_step_rank")
+	states := &transformer.StateSpace{
+		Heads: c.integer("ssm.time_step_rank", 1, 1, maxHeads), Size: c.integer("ssm.state_size", 1, 1, maxWidth),
+		Groups: c.integer("ssm.group_count", 1, 1, maxHeads), Taps: c.integer("ssm.conv_kernel", 1, 1, maxTaps),
+	}
+	inner := c.integer("ssm.inner_size", states.Heads, 1, maxFFN)
+	if states.HeadDim = inner / states.Heads; states.HeadDim*states.Heads != inner {
+		c.reject("ssm.time_step_rank", "%d does not divide ssm.inner_size, %d", states.Heads, inner)
+	}
+	return states
+}

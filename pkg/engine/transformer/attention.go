@@ -42,6 +42,7 @@ func (w *worker) normaliseQK(l *layer) {
 // selfAttention computes a layer's attention of the decoder into heads: each token
 // sees itself and those before it, as far as the layer's window reaches.
 func (w *worker) selfAttention(index int) {
+	w.normaliseQK(&w.m.decoder[index])
 	a := &w.m.decoder[index].Attention
 	w.eachHead(a, func(sp span, head int) { // all first: loads that follow stores at once are slow
 		w.storeSpan(index, sp.part(0, sp.fits(index, 0)), head)

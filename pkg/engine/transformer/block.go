@@ -22,12 +22,12 @@ type Block struct {
 }
 
 // isRing reports whether layer i drops tokens of long sequences.
-func (m *Model) isRing(i int) bool { return m.newKV(m.decoder[i].Kind, m.Context).ring }
+func (m *Model) isRing(i int) bool { return m.newKV(i, m.Context).ring }
 
 // HasRings reports whether some layers drop tokens of long sequences. A sequence then needs
 // blocks of both kinds to be continued.
 func (m *Model) HasRings() bool {
-	for i := range m.decoder {
+	for i := range m.slots {
 		if m.isRing(i) {
 			return true
 		}
@@ -37,10 +37,10 @@ func (m *Model) HasRings() bool {
 
 // newBlock returns a block with memory for its layers.
 func (m *Model) newBlock(rings bool, from, to int) *Block {
-	b := &Block{From: from, To: to, rings: rings, layers: make([]kv, len(m.decoder))}
+	b := &Block{From: from, To: to, rings: rings, layers: make([]kv, len(m.slots))}
 	for i := range b.layers {
 		if m.isRing(i) == rings {
-			b.layers[i] = m.newKV(m.decoder[i].Kind, BlockTokens)
+			b.layers[i] = m.newKV(i, BlockTokens)
 			b.layers[i].resize(to - from)
 			b.layers[i].first = from
 		}
@@ -51,9 +51,9 @@ func (m *Model) newBlock(rings bool, from, to int) *Block {
 
 // BlockBytes returns the memory of a block of a number of tokens.
 func (m *Model) BlockBytes(rings bool, tokens int) (total int64) {
-	for i := range m.decoder {
+	for i := range m.slots {
 		if m.isRing(i) == rings {
-			layer := m.newKV(m.decoder[i].Kind, tokens)
+			layer := m.newKV(i, tokens)
 			layer.resize(tokens)
 			keys, values := layer.floats()
 			total += 4 * int64(keys+values)
@@ -64,8 +64,8 @@ func (m *Model) BlockBytes(rings bool, tokens int) (total int64) {
 
 // RingTokens returns how many tokens the largest ring of a long sequence has.
 func (m *Model) RingTokens() (most int) {
-	for i := range m.decoder {
-		if layer := m.newKV(m.decoder[i].Kind, m.Context); layer.ring {
+	for i := range m.slots {
+		if layer := m.newKV(i, m.Context); layer.ring {
 			most = max(most, layer.slots)
 		}
 	}
@@ -168,11 +168,11 @@ func firstOf(blocks []*Block, i, n int) int {
 // Continues reports whether the blocks of layers with a ring, sorted by their tokens, have what
 // the token after the first n sees.
 func (m *Model) Continues(rings []*Block, n int) bool {
-	for i := range m.decoder {
+	for i := range m.slots {
 		if !m.isRing(i) {
 			continue
 		}
-		layer := m.newKV(m.decoder[i].Kind, m.Context)
+		layer := m.newKV(i, m.Context)
 		layer.ring, layer.first = false, firstOf(rings, i, n)
 		if n < layer.least(n) {
 			return false

@@ -20,9 +20,9 @@ func (c *Cache) Capacity() int { return c.capacity }
 // table a [Rotary] with two of them uses, so choose it for the whole sequence.
 func (m *Model) NewCache(capacity int) *Cache {
 	capacity = min(capacity, m.Context)
-	layers := make([]kv, len(m.decoder))
+	layers := make([]kv, len(m.slots))
 	for i := range layers {
-		layers[i] = m.newKV(m.decoder[i].Kind, capacity)
+		layers[i] = m.newKV(i, capacity)
 	}
 	allocate(layers)
 	return &Cache{capacity: capacity, layers: layers, long: m.Long(capacity)}
@@ -34,8 +34,8 @@ func (m *Model) NewCache(capacity int) *Cache {
 // with chunks the window is their size, for a convolution its taps. A layer without any of
 // these keeps all tokens, and one with states only these.
 func (m *Model) CacheBytes(capacity int) (total int64) {
-	for i := range m.decoder {
-		layer := m.newKV(m.decoder[i].Kind, min(capacity, m.Context))
+	for i := range m.slots {
+		layer := m.newKV(i, min(capacity, m.Context))
 		keys, values := layer.floats()
 		total += 4 * int64(keys+values)
 	}
@@ -116,7 +116,7 @@ func (m *Model) Mark(c *Cache) *Mark {
 	mark := &Mark{Len: c.Len, layers: make([]kv, len(c.layers)), long: c.long}
 	for i := range c.layers {
 		if c.layers[i].ring {
-			mark.layers[i] = m.newKV(m.decoder[i].Kind, c.Len)
+			mark.layers[i] = m.newKV(i, c.Len)
 		}
 	}
 	mark.bytes = 4 * int64(len(allocate(mark.layers)))

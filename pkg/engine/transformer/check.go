@@ -81,7 +81,7 @@ func (s *Spec) checkUses() error {
 			}
 			k := &s.Kinds[kind]
 			switch kinds[kind] = true; {
-			case s.Mutual > 0 && (k.Attention.Chunk > 0 || len(k.Attention.Slopes) > 0 || k.Attention.HeadDim == 0):
+			case s.Mutual > 0 && (k.Attention.Chunk > 0 || len(k.Attention.Slopes) > 0 || k.Attention.HeadDim == 0 || k.States != nil):
 				return fmt.Errorf("%s[%d]: kinds[%d] mixes tokens in a way in which none see each other", stack.name, i, kind)
 			case (k.Convolution != nil || k.States != nil) && len(s.Encoder) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].convolution and states are for models without an encoder only", stack.name, i, kind)
@@ -163,11 +163,18 @@ func (k *Kind) check(s *Spec) error {
 	if _, err := newActivation(f); err != nil {
 		return fmt.Errorf("feed_forward.activation: %w", err)
 	}
-	if err := (factor{"limit", f.Limit, false}).check(); err != nil {
-		return fmt.Errorf("feed_forward.%w", err)
+	for _, f := range []factor{{"limit", f.Limit, false}, {"gate_scale", f.GateScale, false}, {"out_scale", f.OutScale, false}} {
+		if err := f.check(); err != nil {
+			return fmt.Errorf("feed_forward.%w", err)
+		}
 	}
-	if f.Limit > 0 && !f.Gated {
+	switch {
+	case f.Limit > 0 && !f.Gated:
 		return fmt.Errorf("feed_forward.limit: there is no gate")
+	case f.GateScale > 0 && !f.Gated:
+		return fmt.Errorf("feed_forward.gate_scale: there is no gate")
+	case f.Experts != nil && (f.GateScale > 0 || f.OutScale > 0):
+		return fmt.Errorf("feed_forward.out_scale: there are experts")
 	}
 	if err := f.checkExperts(); err != nil {
 		return fmt.Errorf("feed_forward.experts.%w", err)
@@ -178,22 +185,25 @@ func (k *Kind) check(s *Spec) error {
 	return nil
 }
 
-// checkMixer refuses a kind whose tokens are not mixed in exactly one way.
+// checkMixer refuses a kind whose tokens are not mixed in one way, or by attention and states.
 func (k *Kind) checkMixer(s *Spec) error {
-	c, states := k.Convolution, k.States
-	if c == nil && states == nil {
+	c, states, attention := k.Convolution, k.States, !reflect.ValueOf(k.Attention).IsZero()
+	if attention || c == nil && states == nil {
 		if err := k.Attention.check(s); err != nil {
 			return fmt.Errorf("attention.%w", err)
 		}
-		return nil
 	}
 	switch {
-	case !reflect.ValueOf(k.Attention).IsZero() || c != nil && states != nil:
-		return fmt.Errorf("attention: there is a convolution too, or states, or both")
-	case k.Parallel:
-		return fmt.Errorf("parallel: there is no attention")
+	case c != nil && (attention || states != nil):
+		return fmt.Errorf("convolution: there is attention too, or states, or both")
+	case k.Parallel && (c != nil || states != nil):
+		return fmt.Errorf("parallel: there is not attention alone")
+	case states != nil && attention && (states.Norms != PreNorm || k.Attention.Norms != PreNorm):
+		return fmt.Errorf("states.norms: they and attention are not behind one norm")
 	case states != nil:
 		return states.check()
+	case c == nil:
+		return nil
 	case int(c.Norms) >= len(placementNames):
 		return fmt.Errorf("convolution.norms: %d is unknown", c.Norms)
 	case c.Taps < 1:
@@ -210,6 +220,13 @@ func (s *StateSpace) check() error {
 		return fmt.Errorf("states: %d heads of %d, states of %d, %d groups and %d taps: all must be positive", s.Heads, s.HeadDim, s.Size, s.Groups, s.Taps)
 	case s.Heads%s.Groups != 0:
 		return fmt.Errorf("states.groups: %d do not divide %d heads", s.Groups, s.Heads)
+	case int(s.Gating) >= len(gatingNames):
+		return fmt.Errorf("states.gating: %d is unknown", s.Gating)
+	}
+	for _, f := range []factor{{"gate_scale", s.GateScale, false}, {"step_scale", s.StepScale, false}, {"out_scale", s.OutScale, false}} {
+		if err := f.check(); err != nil {
+			return fmt.Errorf("states.%w", err)
+		}
 	}
 	return nil
 }
@@ -252,7 +269,7 @@ func (a *Attention) check(s *Spec) error {
 	case len(a.Slopes) > 0 && len(a.Slopes) != a.Heads:
 		return fmt.Errorf("slopes: %d for %d heads", len(a.Slopes), a.Heads)
 	}
-	for _, f := range []factor{{"scale", a.Scale, false}, {"soft_cap", a.SoftCap, false}, {"clamp", a.Clamp, false}} {
+	for _, f := range []factor{{"scale", a.Scale, false}, {"soft_cap", a.SoftCap, false}, {"clamp", a.Clamp, false}, {"out_scale", a.OutScale, false}} {
 		if err := f.check(); err != nil {
 			return err
 		}

@@ -75,21 +75,25 @@ func (k *Kind) mixerNorms() Placement {
 	switch {
 	case k.Convolution != nil:
 		return k.Convolution.Norms
-	case k.States != nil:
+	case k.States != nil: // beside them, attention has the same
 		return k.States.Norms
 	}
 	return k.Attention.Norms
 }
 
+// attends reports whether there is attention.
+func (k *Kind) attends() bool { return k.Attention.Heads > 0 }
+
 // mixer returns the sizes, for each token, of the product that what mixes tokens begins with and of
-// its result.
+// its result: the largest, if there are two, of which one runs after the other.
 func (k *Kind) mixer(width int) (products, result int) {
-	switch {
-	case k.Convolution != nil:
+	if k.Convolution != nil {
 		return 3 * width, width
-	case k.States != nil:
-		return k.States.products(), k.States.inner()
 	}
 	a := &k.Attention
-	return (a.Heads + 2*a.KVHeads) * a.HeadDim, a.Heads * a.HeadDim
+	products, result = (a.Heads+2*a.KVHeads)*a.HeadDim, a.Heads*a.HeadDim
+	if s := k.States; s != nil {
+		products, result = max(products, s.products()), max(result, s.inner())
+	}
+	return products, result
 }

@@ -124,8 +124,17 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
 	}
 	if s := k.States; s != nil {
-		x = m.branch(at+"states", s.Norms, x, func(n rows) rows { return m.states(at, s, n) })
-		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+		if k.Attention.Heads == 0 {
+			x = m.branch(at+"states", s.Norms, x, func(n rows) rows { return m.states(at, s, n) })
+			return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+		}
+		attend = func(n rows) rows {
+			sum := m.selfAttention(at, &k.Attention, n, causal)
+			for p, y := range m.states(at, s, n) {
+				add(sum[p], y)
+			}
+			return sum
+		}
 	}
 	x = m.branch(at+"attention", k.Attention.Norms, x, attend)
 	if memory != nil {
@@ -191,7 +200,7 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 		if a.Sinks {
 			sinks = m.vector(at + "sinks")
 		}
-		out = append(out, m.linear(at+"out", attention(a, q[p], k, v, sees, sinks, m.bias(p, causal))))
+		out = append(out, times(m.linear(at+"out", attention(a, q[p], k, v, sees, sinks, m.bias(p, causal))), a.OutScale))
 	}
 	return out
 }
@@ -246,25 +255,58 @@ func (m formulas) states(at string, s *transformer.StateSpace, x rows) (out rows
 			head := i / s.HeadDim
 			group := head / (s.Heads / s.Groups)
 			b, c := in[inner+group*s.Size:], in[inner+(s.Groups+group)*s.Size:]
-			d := math.Log1p(math.Exp(all[p][inner+channels+head] + step[head]))
+			d := math.Log1p(math.Exp(all[p][inner+channels+head]*float64(cmp.Or(s.StepScale, 1)) + step[head]))
 			for j := range s.Size {
 				state := &h[i*s.Size+j]
 				*state = math.Exp(d*decay[head])**state + d*in[i]*b[j]
 				y[i] += *state * c[j]
 			}
-			y[i] = (y[i] + skip[head]*in[i]) * silu(all[p][i])
+			y[i] += skip[head] * in[i]
 		}
-		norm := m.vector(at + "states_inner_norm")
-		for g, n := 0, inner/s.Groups; g < inner; g += n {
-			squares := 0.0
-			for _, v := range y[g : g+n] {
-				squares += v * v / float64(n)
-			}
-			for i := range y[g : g+n] {
-				y[g+i] *= norm[g+i] / math.Sqrt(squares+float64(m.Spec.Eps))
-			}
+		gates := times(all[p][:inner], s.GateScale)
+		for i := range gates {
+			gates[i] = silu(gates[i])
 		}
-		out = append(out, m.linear(at+"states_out", y))
+		switch s.Gating {
+		case transformer.GateThenNorm:
+			y = m.groupNorms(at, s, product(y, gates))
+		case transformer.NormThenGate:
+			y = product(m.groupNorms(at, s, y), gates)
+		case transformer.GateAlone:
+			y = product(y, gates)
+		}
+		out = append(out, times(m.linear(at+"states_out", y), s.OutScale))
+	}
+	return out
+}
+
+// groupNorms normalises the results of each group of heads.
+func (m formulas) groupNorms(at string, s *transformer.StateSpace, y []float64) (out []float64) {
+	norm, n := m.vector(at+"states_inner_norm"), len(y)/s.Groups
+	for g := 0; g < len(y); g += n {
+		squares := 0.0
+		for _, v := range y[g : g+n] {
+			squares += v * v / float64(n)
+		}
+		for i, v := range y[g : g+n] {
+			out = append(out, v*norm[g+i]/math.Sqrt(squares+float64(m.Spec.Eps)))
+		}
+	}
+	return out
+}
+
+// times multiplies x by a factor, of which 0 is 1.
+func times(x []float64, factor float32) []float64 {
+	for i := range x {
+		x[i] *= float64(cmp.Or(factor, 1))
+	}
+	return x
+}
+
+// product returns the products of the elements.
+func product(x, y []float64) (out []float64) {
+	for i, v := range x {
+		out = append(out, v*y[i])
 	}
 	return out
 }
@@ -454,7 +496,7 @@ func (m formulas) shares(at string, e *transformer.Experts, x []float64) map[int
 func (m formulas) block(at string, f *transformer.FeedForward, x []float64) []float64 {
 	h := m.linear(at+"up", x)
 	if f.Gated {
-		for i, g := range m.linear(at+"gate", x) {
+		for i, g := range times(m.linear(at+"gate", x), f.GateScale) {
 			if limit := float64(f.Limit); limit > 0 {
 				g, h[i] = min(g, limit), 1+max(-limit, min(h[i], limit))
 			}
@@ -465,7 +507,7 @@ func (m formulas) block(at string, f *transformer.FeedForward, x []float64) []fl
 			h[i] = m.activation(at, f.Activation, v, i)
 		}
 	}
-	return m.linear(at+"down", h)
+	return times(m.linear(at+"down", h), f.OutScale)
 }
 
 func (m formulas) activation(at string, a transformer.Activation, v float64, i int) float64 {

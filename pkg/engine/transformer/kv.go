@@ -11,7 +11,7 @@ import (
 // [Spec.Mutual] there are as many more.
 const SpareTokens = 64
 
-// kv holds the keys and values of one layer.
+// kv holds the keys and values of one layer, or its states.
 type kv struct {
 	keys, values []float32 // (KVHeads, of a head: see kernel.KV)
 	slots        int       // tokens for which there is room
@@ -38,16 +38,35 @@ func ringSlots(window, spare, tokens int) int {
 	return 0
 }
 
-// newKV returns what a layer of a kind keeps of a number of tokens, without memory.
-func (s *Spec) newKV(k *Kind, tokens int) kv {
+// setSlots numbers what a cache keeps: what each layer does, then the states of those that have
+// attention too.
+func (m *Model) setSlots() {
+	for i := range m.decoder {
+		m.slots = append(m.slots, m.decoder[i].Kind)
+	}
+	for i := range m.decoder {
+		l := &m.decoder[i]
+		if l.states == nil {
+			continue
+		}
+		if l.states.slot = i; l.attends() {
+			l.states.slot = len(m.slots)
+			m.slots = append(m.slots, &Kind{States: l.States})
+		}
+	}
+}
+
+// newKV returns what slot i of a cache keeps of a number of tokens, without memory.
+func (m *Model) newKV(i, tokens int) kv {
+	k := m.slots[i]
 	switch {
 	case k.Convolution != nil:
-		return k.Convolution.newState(s.Width, tokens)
-	case k.States != nil:
+		return k.Convolution.newState(m.Width, tokens)
+	case !k.attends():
 		return k.States.newState()
 	}
 	a := &k.Attention
-	c := newWindow(cmp.Or(a.Window, a.Chunk), SpareTokens+s.Mutual, tokens) // a chunk sees less than a window of its size
+	c := newWindow(cmp.Or(a.Window, a.Chunk), SpareTokens+m.Mutual, tokens) // a chunk sees less than a window of its size
 	c.heads, c.dim = a.KVHeads, a.HeadDim
 	return c
 }

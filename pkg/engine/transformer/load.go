@@ -112,6 +112,7 @@ func newModel(spec *Spec, w *Weights) *Model {
 		return to
 	}
 	m.decoder, m.encoder = stack(spec.Decoder, w.Decoder), stack(spec.Encoder, w.Encoder)
+	m.setSlots()
 	return m
 }
 
@@ -125,7 +126,9 @@ func (l *layer) setKind(k *Kind) {
 	}
 	if k.States != nil {
 		l.states = &states{StateSpace: k.States}
+		l.states.out.scale = k.States.OutScale
 	}
+	l.out.scale, l.ffn.gate.scale, l.ffn.lower.scale = a.OutScale, k.FeedForward.GateScale, k.FeedForward.OutScale
 	l.ffn.gated, l.ffn.limit = k.FeedForward.Gated, k.FeedForward.Limit
 	if l.scale = a.Scale; l.scale == 0 {
 		l.scale = float32(1 / math.Sqrt(float64(a.HeadDim)))

@@ -37,6 +37,7 @@ type Model struct {
 	causalBuckets  []int     // by distance
 
 	decoder, encoder         []layer
+	slots                    []*Kind // of a cache, see setSlots
 	decoderNorm, encoderNorm norm
 	ones                     []float32 // the weights of PlainLayerNorm
 	elements, bytes          int64
@@ -50,6 +51,7 @@ type Model struct {
 type linear struct {
 	rows, cols int
 	number     int      // from 1 on, of those that adapters can update
+	scale      float32  // factor of the results; 0: 1
 	pieces     []linear // one below the other, without a bias; or one of the following
 	full       *kernel.Matrix
 	packed     *kernel.Packed
@@ -81,8 +83,8 @@ type layer struct {
 	*Kind
 	attentionNorms, crossNorms norms
 
-	convolution *convolution // nil: there is attention, or
-	states      *states
+	convolution *convolution // nil: there is attention,
+	states      *states      // or this, or both
 
 	qkv, out                  linear
 	qNorm, kNorm              norm

@@ -11,6 +11,7 @@ var (
 	normNames      = []string{LayerNorm: "layer_norm", RMSNorm: "rms_norm", PlainLayerNorm: "plain_layer_norm"}
 	placementNames = []string{PreNorm: "pre", PostNorm: "post", SandwichNorm: "sandwich", PostResidualNorm: "post_residual", NoNorm: "none"}
 	qkNormNames    = []string{NoQKNorm: "none", QKNormHead: "head", QKNormEachHead: "each_head", QKNormAll: "all"}
+	gatingNames    = []string{GateThenNorm: "gate_then_norm", NormThenGate: "norm_then_gate", GateAlone: "gate_alone"}
 )
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -47,6 +48,14 @@ func (n QKNorm) MarshalText() ([]byte, error) { return encodeName("qk_norm", qkN
 // UnmarshalText implements [encoding.TextUnmarshaler].
 func (n *QKNorm) UnmarshalText(text []byte) error {
 	return decodeName("qk_norm", qkNormNames, text, (*uint8)(n))
+}
+
+// MarshalText implements [encoding.TextMarshaler].
+func (g Gating) MarshalText() ([]byte, error) { return encodeName("gating", gatingNames, uint8(g)) }
+
+// UnmarshalText implements [encoding.TextUnmarshaler].
+func (g *Gating) UnmarshalText(text []byte) error {
+	return decodeName("gating", gatingNames, text, (*uint8)(g))
 }
 
 func encodeName(field string, names []string, v uint8) ([]byte, error) {

@@ -133,14 +133,20 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 		f, o := &from[i], &to[i]
 		at := fmt.Sprintf("%s.%d.", name, i)
 		l.stage++
-		switch {
-		case o.convolution != nil:
-			l.convolution(at, f, o)
-		case o.states != nil:
-			l.states(at, f, o)
-		default:
+		if o.attends() {
+			l.norms(at+"attention", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
 			l.attention(at, f, o, cross)
 			l.adaptable(&o.qkv, &o.out)
+		}
+		if o.convolution != nil {
+			l.norms(at+"convolution", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
+			l.convolution(at, f, o)
+		}
+		if o.states != nil {
+			if !o.attends() {
+				l.norms(at+"states", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
+			}
+			l.states(at, f, o)
 		}
 		if !o.SharedNorm {
 			l.norms(at+"ffn", &f.FFNNorm, &f.FFNPostNorm, &o.ffn.norms)
@@ -154,7 +160,6 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 // convolution lists a convolution.
 func (l *partList) convolution(at string, f *Layer, o *layer) {
 	c, width := o.convolution, l.spec.Width
-	l.norms(at+"convolution", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
 	l.linear(at+"convolution_in", &f.ConvolutionIn, &c.in, 3*width, width)
 	l.vector(at+"convolution", &f.Convolution, &c.taps, c.Taps*width)
 	l.vector(at+"convolution.bias", &f.ConvolutionBias, &c.bias, width)
@@ -165,14 +170,15 @@ func (l *partList) convolution(at string, f *Layer, o *layer) {
 // states lists a recurrence of states.
 func (l *partList) states(at string, f *Layer, o *layer) {
 	s, width := o.states, l.spec.Width
-	l.norms(at+"states", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
 	l.linear(at+"states_in", &f.StatesIn, &s.in, s.products(), width)
 	l.vector(at+"states_convolution", &f.Convolution, &s.taps, s.Taps*s.channels())
 	l.vector(at+"states_convolution.bias", &f.ConvolutionBias, &s.bias, s.channels())
 	l.vector(at+"states_step", &f.Step, &s.step, s.Heads)
 	l.vector(at+"states_decay", &f.Decay, &s.decay, s.Heads)
 	l.vector(at+"states_skip", &f.Skip, &s.skip, s.Heads)
-	l.vector(at+"states_inner_norm", &f.InnerNorm, &s.norm, s.inner())
+	if s.Gating != GateAlone {
+		l.vector(at+"states_inner_norm", &f.InnerNorm, &s.norm, s.inner())
+	}
 	l.linear(at+"states_out", &f.StatesOut, &s.out, width, s.inner())
 	l.adaptable(&s.in, &s.out)
 }
@@ -180,7 +186,6 @@ func (l *partList) states(at string, f *Layer, o *layer) {
 // attention lists an attention and the cross-attention.
 func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	queries, keys, width := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim, l.spec.Width
-	l.norms(at+"attention", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
 	l.linear(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
 	switch o.Attention.QKNorm {
 	case QKNormHead:

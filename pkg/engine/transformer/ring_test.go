@@ -20,12 +20,16 @@ func ringed(bounds ...int) *transformertest.Model {
 	return transformertest.New(ringedSpec(bounds...), 3)
 }
 
-// stateful is a model with attention, a window, a convolution and states.
+// stateful is a model with attention, a window, a convolution and states, once beside attention.
 func stateful() *transformertest.Model {
 	spec := convolved(7).Spec
-	spec.Decoder = append(spec.Decoder, len(spec.Kinds))
+	spec.Decoder = append(spec.Decoder, len(spec.Kinds), len(spec.Kinds)+1)
 	spec.Kinds = append(spec.Kinds, transformer.Kind{
 		States:      &transformer.StateSpace{Heads: 4, HeadDim: 6, Size: 16, Groups: 2, Taps: 4},
+		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
+	}, transformer.Kind{
+		Attention:   transformer.Attention{Heads: 2, KVHeads: 1, HeadDim: 8},
+		States:      &transformer.StateSpace{Heads: 2, HeadDim: 5, Size: 8, Groups: 1, Taps: 3, Gating: transformer.GateAlone},
 		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
 	})
 	return transformertest.New(spec, 3)

@@ -12,7 +12,7 @@ func (b *Block) Whole() bool { return b.From%BlockTokens == 0 && b.To == b.From+
 
 // EncodedBytes returns the size of an encoded whole block, in bytes.
 func (m *Model) EncodedBytes(rings bool) int64 {
-	return 4*int64(len(m.decoder)) + m.BlockBytes(rings, BlockTokens)
+	return 4*int64(len(m.slots)) + m.BlockBytes(rings, BlockTokens)
 }
 
 // AppendBinary appends b, which is whole, in a form that [Model.DecodeBlock] of the same model

@@ -76,10 +76,12 @@ type Spec struct {
 // mixes tokens, by attention, a convolution or a recurrence of states, one computes the feed-forward block of each
 // token, or some of several.
 type Kind struct {
-	Attention   Attention    `json:"attention,omitzero"`    // zero if there is another mixer
+	Attention   Attention    `json:"attention,omitzero"`    // zero if there is another mixer only
 	Convolution *Convolution `json:"convolution,omitempty"` // instead of Attention
-	States      *StateSpace  `json:"states,omitempty"`      // instead of Attention
-	FeedForward FeedForward  `json:"feed_forward"`
+	// States are instead of Attention, or beside it: both read the same norm, and both results are
+	// added (Falcon-H1).
+	States      *StateSpace `json:"states,omitempty"`
+	FeedForward FeedForward `json:"feed_forward"`
 
 	Parallel   bool `json:"parallel,omitempty"`    // both branches read the same x; else the second reads x after the first
 	SharedNorm bool `json:"shared_norm,omitempty"` // with Parallel: both read the attention's norm (GPT-J)
@@ -108,6 +110,8 @@ type Attention struct {
 	Clamp   float32 `json:"clamp,omitempty"`    // or scores are bounded to -Clamp...Clamp
 	Sinks   bool    `json:"sinks,omitempty"`    // each head's softmax has one score more, without a value (GPT-OSS)
 
+	OutScale float32 `json:"out_scale,omitempty"` // factor of the last product's results
+
 	// Slopes are those of ALiBi (Press et al. 2022), one for each head of queries: the score
 	// of a key decreases by the slope for each token of distance. Decoders only.
 	Slopes []float32 `json:"slopes,omitempty"`
@@ -121,6 +125,9 @@ type FeedForward struct {
 	Activation Activation      `json:"activation"`
 	Gated      bool            `json:"gated,omitempty"`
 	Graph      json.RawMessage `json:"graph,omitempty"` // expression of Activation Composed
+
+	GateScale float32 `json:"gate_scale,omitempty"` // factor of gate x
+	OutScale  float32 `json:"out_scale,omitempty"`  // factor of the results of down
 
 	// Limit, if set, bounds the gate to at most Limit and what it multiplies to ±Limit, to which
 	// 1 is added (GPT-OSS): (1 + bounded up x) ⊙ act(bounded gate x).

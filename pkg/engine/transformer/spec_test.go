@@ -77,13 +77,17 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			seen[fmt.Sprint("feed-forward norms ", k.FeedForward.Norms)]++
 			seen[fmt.Sprint("activation ", k.FeedForward.Activation)]++
 			seen[fmt.Sprint("qk norm ", a.QKNorm)]++
+			if k.States != nil {
+				seen[fmt.Sprint("gating ", k.States.Gating)]++
+			}
 			for name, said := range map[string]bool{
 				"window": a.Window > 0 && !encoder, "window of an encoder": a.Window > 0 && encoder, "chunk": a.Chunk > 0, "sinks": a.Sinks, "clamp": a.Clamp > 0,
 				"soft cap": a.SoftCap > 0, "scale": a.Scale > 0, "rotary": a.Rotary > 0, "no rotary beside tables": a.Rotary == 0 && len(s.Rotaries) > 0,
 				"experts": k.FeedForward.Experts != nil, "shared expert": k.FeedForward.Experts != nil && k.FeedForward.Experts.Shared > 0,
 				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
 				"sigmoid": k.FeedForward.Experts != nil && k.FeedForward.Experts.Sigmoid, "corrected": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected,
-				"limit": k.FeedForward.Limit > 0, "states": k.States != nil, "groups": k.States != nil && k.States.Groups > 1, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
+				"limit": k.FeedForward.Limit > 0, "states": k.States != nil, "groups": k.States != nil && k.States.Groups > 1, "states and attention": k.States != nil && a.Heads > 0,
+				"scales of states": k.States != nil && k.States.GateScale*k.States.StepScale > 0, "out scale": a.OutScale > 0, "gate scale": k.FeedForward.GateScale > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
 				"gated": k.FeedForward.Gated, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
 				if said {
@@ -92,7 +96,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+8+4+24 {
+	if len(seen) != 4+3+8+5+5+8+4+3+28 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -247,6 +251,10 @@ func TestFieldsMatter(t *testing.T) {
 		"corrected": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
 			f.Experts.Sigmoid, f.Experts.Corrected = true, true
 		},
+		"out scale": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.OutScale = 0.6 },
+		"scales of the block": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Experts, f.GateScale, f.OutScale = nil, 0.6, 1.4
+		},
 		"convolution": func(s *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
 			s.Kinds[0].Convolution, *a, s.Rotaries = &transformer.Convolution{Taps: 3}, transformer.Attention{}, s.Rotaries[1:]
 			s.Kinds[1].Attention.Rotary = 1
@@ -300,7 +308,7 @@ func TestSpecRefuses(t *testing.T) {
 		"kinds[0].attention.norms: 9":        func(_ *spec, k *transformer.Kind) { k.Attention.Norms = 9 },
 		"kinds[0].attention.scale: -1":       func(_ *spec, k *transformer.Kind) { k.Attention.Scale = -1 },
 		"kinds[0].attention.soft_cap: there": func(_ *spec, k *transformer.Kind) { k.Attention.Clamp = 1 },
-		"kinds[0].attention: there is a convolution too, or states": func(_ *spec, k *transformer.Kind) {
+		"kinds[0].convolution: there is attention too, or states": func(_ *spec, k *transformer.Kind) {
 			k.Convolution = &transformer.Convolution{Taps: 3}
 		},
 		"kinds[0].convolution.taps: 0":  mixedBy(transformer.Convolution{}),
@@ -309,9 +317,23 @@ func TestSpecRefuses(t *testing.T) {
 			mixedBy(transformer.Convolution{Taps: 3})(s, k)
 			s.Encoder = []int{1}
 		},
-		"kinds[0].parallel: there is no attention": func(s *spec, k *transformer.Kind) {
+		"kinds[0].parallel: there is not attention alone": func(s *spec, k *transformer.Kind) {
 			mixedBy(transformer.Convolution{Taps: 3})(s, k)
 			k.Parallel = true
+		},
+		"kinds[0].states.norms: they and attention": func(_ *spec, k *transformer.Kind) {
+			k.States = &transformer.StateSpace{Heads: 1, HeadDim: 1, Size: 1, Groups: 1, Taps: 1}
+		},
+		"kinds[0].states.gating: 9": func(_ *spec, k *transformer.Kind) {
+			k.Attention.Norms, k.States = transformer.PreNorm, &transformer.StateSpace{Heads: 1, HeadDim: 1, Size: 1, Groups: 1, Taps: 1, Gating: 9}
+		},
+		"kinds[0].states.step_scale: NaN": func(_ *spec, k *transformer.Kind) {
+			k.Attention.Norms, k.States = transformer.PreNorm, &transformer.StateSpace{Heads: 1, HeadDim: 1, Size: 1, Groups: 1, Taps: 1, StepScale: nan}
+		},
+		"kinds[0].attention.out_scale: -1":           func(_ *spec, k *transformer.Kind) { k.Attention.OutScale = -1 },
+		"kinds[0].feed_forward.out_scale: there are": func(_ *spec, k *transformer.Kind) { k.FeedForward.OutScale = 2 },
+		"kinds[0].feed_forward.gate_scale: there is no": func(_ *spec, k *transformer.Kind) {
+			k.FeedForward.Experts, k.FeedForward.Gated, k.FeedForward.GateScale = nil, false, 2
 		},
 		"kinds[0].feed_forward.experts.corrected: the probabilities are a softmax": func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Corrected = true },
 		"kinds[0].feed_forward.experts.scale: NaN":                                 func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Scale = nan },

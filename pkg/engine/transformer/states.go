@@ -6,7 +6,7 @@ import "math"
 // 2024). A product gives, in this order, a gate z, inputs x of all heads, the vectors b and c of
 // each group of heads, and a step d of each head. A short convolution and SiLU change x, b and c.
 // Each head then has h = exp(softplus(d + bias)·decay)·h + softplus(d + bias)·x bᵀ for each token,
-// and h c + skip·x is its result. The RMS norm of these, times SiLU(z), enters the last product.
+// and h c + skip·x is its result. These enter the last product as Gating says.
 // Decoders only.
 //
 // Unlike keys and values, states cannot be shortened: a cache continues from its end alone.
@@ -17,7 +17,22 @@ type StateSpace struct {
 	Size    int       `json:"size"`     // of b and c, and of the state of an input
 	Groups  int       `json:"groups"`   // each has b, c and a norm for Heads/Groups heads
 	Taps    int       `json:"taps"`     // of the convolution: weights of a channel, the last that of the token itself
+	Gating  Gating    `json:"gating,omitempty"`
+
+	GateScale float32 `json:"gate_scale,omitempty"` // factor of z
+	StepScale float32 `json:"step_scale,omitempty"` // factor of d
+	OutScale  float32 `json:"out_scale,omitempty"`  // factor of the last product's results
 }
+
+// A Gating says how gates z and the norms of groups change the results y of heads.
+type Gating uint8
+
+// Gatings.
+const (
+	GateThenNorm Gating = iota // norm(y ⊙ SiLU(z))
+	NormThenGate               // norm(y) ⊙ SiLU(z)
+	GateAlone                  // y ⊙ SiLU(z)
+)
 
 // inner returns the number of inputs of all heads.
 func (s *StateSpace) inner() int { return s.Heads * s.HeadDim }
@@ -51,12 +66,13 @@ func (s *Spec) Rewinds() bool {
 // states has the weights of a layer with a [StateSpace].
 type states struct {
 	*StateSpace
+	slot        int       // of the states in a cache
 	in, out     linear    // (products, Width), (Width, inner)
 	taps        []float32 // (Taps, channels), row-major
 	bias        []float32 // (channels), or nil
 	step, decay []float32 // (Heads): the bias of steps; negative
 	skip        []float32 // (Heads)
-	norm        []float32 // (inner)
+	norm        []float32 // (inner), or nil
 }
 
 // recur computes a layer's recurrence from its product, in qkv, into heads.
@@ -65,14 +81,14 @@ func (w *worker) recur(index int) {
 	from, to := w.columns(s.channels())
 	for _, sp := range w.spans {
 		if sp.n > 0 && from < to {
-			w.filter(s, sp, sp.cache.state(index), from, to)
+			w.filter(s, sp, sp.cache.state(s.slot), from, to)
 		}
 	}
 	w.barrier.wait()
 	from, to = w.share(len(w.spans) * s.Heads)
 	for i := from; i < to; i++ {
 		if sp := w.spans[i/s.Heads]; sp.n > 0 {
-			w.scanHead(s, sp, sp.cache.state(index), i%s.Heads)
+			w.scanHead(s, sp, sp.cache.state(s.slot), i%s.Heads)
 		}
 	}
 	w.barrier.wait()
@@ -82,8 +98,8 @@ func (w *worker) recur(index int) {
 	}
 }
 
-// state returns what layer i keeps. Before the first token it is zero.
-func (c *Cache) state(i int) []float32 { return c.layers[i].head(0).Value(0) }
+// state returns the states in a slot. Before the first token they are zero.
+func (c *Cache) state(slot int) []float32 { return c.layers[slot].head(0).Value(0) }
 
 // filter convolves the channels from, ..., to-1 of a sequence, in place, and keeps the inputs that
 // its next tokens see. Later tokens come first, since they read the inputs of earlier ones.
@@ -134,7 +150,7 @@ func (w *worker) scanHead(s *states, sp span, kept []float32, head int) {
 	for row := sp.row; row < sp.row+sp.n; row++ {
 		all := w.qkv[row*s.products()+inner:][:s.channels()+s.Heads]
 		x, b, c := all[head*dim:(head+1)*dim], all[inner+group:][:s.Size], all[inner+s.Groups*s.Size+group:][:s.Size]
-		step := softplus(float64(all[s.channels()+head] + s.step[head]))
+		step := softplus(float64(scaled(all[s.channels()+head], s.StepScale) + s.step[head]))
 		copy(w.stepped, x)
 		w.m.kernels.Scale(w.stepped, float32(step))
 		y := w.heads[row*inner+head*dim:][:dim]
@@ -151,12 +167,30 @@ func softplus(x float64) float64 {
 	return math.Log1p(math.Exp(x))
 }
 
-// gate normalises the results of a token, y, times SiLU of its gate, which is overwritten.
+// scaled returns x times a factor, of which 0 is 1.
+func scaled(x, factor float32) float32 {
+	if factor == 0 {
+		return x
+	}
+	return x * factor
+}
+
+// gate applies the norms and the gates, which it overwrites, to the results of a token, y.
 func (w *worker) gate(s *states, all, y []float32) {
 	k, z, n := w.m.kernels, all[:s.inner()], s.inner()/s.Groups
-	k.SiLU(z)
-	k.Mul(y, z)
+	if s.GateScale != 0 {
+		k.Scale(z, s.GateScale)
+	}
+	if k.SiLU(z); s.Gating != NormThenGate {
+		k.Mul(y, z)
+	}
+	if s.Gating == GateAlone {
+		return
+	}
 	for at := 0; at < len(y); at += n {
 		k.RMSNorm(y[at:at+n], y[at:at+n], s.norm[at:at+n], w.m.Eps)
+	}
+	if s.Gating == NormThenGate {
+		k.Mul(y, z)
 	}
 }

@@ -48,11 +48,11 @@ type Layer struct {
 	ConvolutionBias Vector // (Width)
 	ConvolutionOut  Linear // (Width, Width)
 
-	// With states, whose norms are those of attention. Convolution is (Taps, channels) then, and its
+	// With states, whose norms are those of attention, shared with it if there are both. Convolution is (Taps, channels) then, and its
 	// bias (channels): the inputs of all heads, b of all groups, c of all groups.
 	StatesIn          Linear // (products, Width): rows of z, of the channels, and of each head's step
 	Step, Decay, Skip Vector // (Heads); decays are negative
-	InnerNorm         Vector // (Heads*HeadDim)
+	InnerNorm         Vector // (Heads*HeadDim), unless GateAlone
 	StatesOut         Linear // (Width, Heads*HeadDim)
 
 	CrossQ   Linear // (Heads*HeadDim, Width)

@@ -45,6 +45,11 @@ func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from,
 	from, to = w.columns(l.rows)
 	w.multiplyColumns(l, dst, x, n, from, to, fresh)
 	w.adapt(l, dst, x, from, to)
+	if l.scale != 0 {
+		for i := range n {
+			w.m.kernels.Scale(dst[i*l.rows+from:i*l.rows+to], l.scale)
+		}
+	}
 	return from, to
 }
 
@@ -164,32 +169,19 @@ func (w *worker) inputs(n *norms) []float32 {
 func (w *worker) decode(i int) {
 	l := &w.m.decoder[i]
 	in := w.inputs(&l.attentionNorms)
+	if l.Parallel {
+		w.decodeParallel(i, in)
+		return
+	}
+	if l.attends() {
+		w.mixTokens(l, &l.qkv, &l.out, in, func() { w.selfAttention(i) })
+	}
 	if c := l.convolution; c != nil {
 		w.mixTokens(l, &c.in, &c.out, in, func() { w.convolve(i) })
-		return
 	}
 	if s := l.states; s != nil {
 		w.mixTokens(l, &s.in, &s.out, in, func() { w.recur(i) })
-		return
 	}
-	w.apply(&l.qkv, w.qkv, in, w.tokens)
-	if l.Parallel {
-		if !l.SharedNorm {
-			in = w.inputs(&l.ffn.norms)
-		}
-		l.ffn.up(w, w.h, w.g, in, w.tokens, true)
-	}
-	w.barrier.wait()
-	w.normaliseQK(l)
-	w.selfAttention(i)
-	w.barrier.wait()
-	if l.Parallel {
-		w.residual(w.apply(&l.out, w.out, w.heads, w.tokens))
-		w.residual(w.apply(&l.ffn.lower, w.out, w.h, w.tokens))
-		w.barrier.wait()
-		return
-	}
-	w.add(&l.out, w.heads, &l.attentionNorms)
 	if len(w.m.encoder) > 0 {
 		w.apply(&l.crossQ, w.qkv, w.inputs(&l.crossNorms), w.tokens)
 		w.barrier.wait()
@@ -200,15 +192,30 @@ func (w *worker) decode(i int) {
 	w.feed(l)
 }
 
-// mixTokens runs a layer whose tokens mix fills heads from the product of one matrix, in qkv, and
-// for that of another.
+// decodeParallel runs layer i of the decoder, whose branches read the same x.
+func (w *worker) decodeParallel(i int, in []float32) {
+	l := &w.m.decoder[i]
+	w.apply(&l.qkv, w.qkv, in, w.tokens)
+	if !l.SharedNorm {
+		in = w.inputs(&l.ffn.norms)
+	}
+	l.ffn.up(w, w.h, w.g, in, w.tokens, true)
+	w.barrier.wait()
+	w.selfAttention(i)
+	w.barrier.wait()
+	w.residual(w.apply(&l.out, w.out, w.heads, w.tokens))
+	w.residual(w.apply(&l.ffn.lower, w.out, w.h, w.tokens))
+	w.barrier.wait()
+}
+
+// mixTokens runs a branch whose tokens mix fills heads from the product of one matrix, in qkv, and
+// for that of another. If in is the norm of x, it remains that of x before the branch.
 func (w *worker) mixTokens(l *layer, first, last *linear, in []float32, mix func()) {
 	w.apply(first, w.qkv, in, w.tokens)
 	w.barrier.wait()
 	mix()
 	w.barrier.wait()
 	w.add(last, w.heads, &l.attentionNorms)
-	w.feed(l)
 }
 
 // encode runs a layer of the encoder.

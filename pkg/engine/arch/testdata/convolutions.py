@@ -1,7 +1,7 @@
 """Goldens of decoders with short convolutions, and with states."""
 
 import torch
-from transformers import GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM, Lfm2MoeConfig, Lfm2MoeForCausalLM
+from transformers import FalconH1Config, FalconH1ForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM, Lfm2MoeConfig, Lfm2MoeForCausalLM
 
 from decoders import legacy, make
 from experts import FEW, MANY, fused, local
@@ -62,4 +62,20 @@ def slow(model):
                 p.copy_(torch.randn(p.shape) - 1.5)
 
 
-GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states)}
+def falcon_h1():
+    factors = dict(
+        embedding_multiplier=2.0, lm_head_multiplier=0.6, key_multiplier=0.7, attention_in_multiplier=1.4, attention_out_multiplier=0.8,
+        ssm_in_multiplier=1.25, ssm_out_multiplier=0.9, ssm_multipliers=[0.6, 1.3, 0.8, 1.5, 0.7], mlp_multipliers=[1.7, 0.75])
+    flip = ["model.final_layernorm.weight"]
+    states = {"mamba_d_ssm": 48, "mamba_n_heads": 4, "mamba_d_state": 8}
+    make("falcon_h1", FalconH1ForCausalLM, FalconH1Config(
+        **SMALL | FAR, **rope(), **states, **factors, head_dim=16, tie_word_embeddings=True), 1001, 64, flip=flip, long=400, tune=slow)
+    states |= {"mamba_n_heads": 6, "mamba_n_groups": 2, "mamba_d_conv": 3, "mamba_rms_norm": True}
+    make("falcon_h1-gated", FalconH1ForCausalLM, FalconH1Config(
+        **OTHER, **rope(), **states, **factors, mamba_norm_before_gate=False), 1002, 70, long=100, tune=slow)
+    make("falcon_h1-biased", FalconH1ForCausalLM, FalconH1Config(
+        **OTHER, **rope(), **states | {"mamba_d_ssm": None}, **factors, mamba_norm_before_gate=True, mamba_proj_bias=True, projectors_bias=True,
+        attention_bias=True, mlp_bias=True), 1003, 70, long=0, tune=slow, sides=("right",))
+
+
+GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1)}

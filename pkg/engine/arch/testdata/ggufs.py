@@ -68,7 +68,22 @@ def transform(config, name, w):
         return w[:, None]
     if name.endswith("mamba.norm.weight"):
         return w.reshape(config.mamba_n_groups, -1)
+    if config.model_type == "falcon_h1":
+        return w * factor(config, name)
     return w
+
+
+def factor(config, name):
+    """What the converter multiplies a matrix of Falcon-H1 by: one number, or one of each row."""
+    if name.endswith("in_proj.weight"):
+        shared = config.mamba_n_groups * config.mamba_d_state
+        sizes = [config.mamba_d_ssm, config.mamba_d_ssm, shared, shared, config.mamba_n_heads]
+        return config.ssm_in_multiplier * np.repeat(np.float32(config.ssm_multipliers), sizes)[:, None]
+    into, (gate, down) = config.attention_in_multiplier, config.mlp_multipliers
+    return np.float32({
+        "q_proj": into, "k_proj": into * config.key_multiplier, "v_proj": into, "o_proj": config.attention_out_multiplier, "out_proj": config.ssm_out_multiplier,
+        "gate_proj": gate, "down_proj": down, "embed_tokens": config.embedding_multiplier, "lm_head": config.lm_head_multiplier,
+    }.get(name.split(".")[-2], 1))
 
 
 def tensors(model, arch):
@@ -435,4 +450,5 @@ def modern():
     one("lfm2_moe", names.LFM2MOE, corrections, judged=False)
     one("granite4-states", names.GRANITE_HYBRID, judged=False)
     one("granite4-groups", names.GRANITE_HYBRID, judged=False)
+    one("falcon_h1-gated", names.FALCON_H1, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))

@@ -7,7 +7,7 @@ MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
-    "lfm2", "lfm2_moe", "granitemoehybrid",
+    "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1",
 )
 
 
@@ -67,14 +67,15 @@ def add_convolutions(writer, config):
 
 
 def add_states(writer, config):
-    if config.model_type != "granitemoehybrid":
+    if config.model_type not in ("granitemoehybrid", "falcon_h1"):
         return
     writer.add_ssm_conv_kernel(config.mamba_d_conv)
     writer.add_ssm_state_size(config.mamba_d_state)
     writer.add_ssm_group_count(config.mamba_n_groups)
-    writer.add_ssm_inner_size(config.mamba_expand * config.hidden_size)
+    writer.add_ssm_inner_size(getattr(config, "mamba_d_ssm", None) or config.mamba_expand * config.hidden_size)
     writer.add_ssm_time_step_rank(config.mamba_n_heads)
-    writer.add_rope_scaling_finetuned(config.position_embedding_type == "rope")
+    if config.model_type == "granitemoehybrid":
+        writer.add_rope_scaling_finetuned(config.position_embedding_type == "rope")
 
 
 def dense(config):

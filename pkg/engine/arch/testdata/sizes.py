@@ -40,6 +40,10 @@ def hybrid(layers, width, heads, ffn, keys, attention, **rest):
         "position_embedding_type": "nope", "layer_types": ["attention" if i in attention else "mamba" for i in range(layers)]} | rest | GRANITE)
 
 
+def falcon_h1(layers, width, heads, ffn, vocab, context, states, **rest):
+    return sized("falcon_h1", layers, width, heads, ffn, vocab, context, 2, rope_theta=1e11, mamba_n_heads=states, mamba_norm_before_gate=False, **rest)
+
+
 SUPPORTED = {
     "SmolLM2-135M": sized("llama", 30, 576, 9, 1536, 49152, 8192, 3, True, rope_theta=1e5),
     "SmolLM2-360M": sized("llama", 32, 960, 15, 2560, 49152, 8192, 5, True, rope_theta=1e5),
@@ -113,6 +117,9 @@ SUPPORTED = {
     "Granite-4.0-H-1B": hybrid(40, 1536, 12, 4096, 4, (5, 15, 25, 35)),
     "Granite-4.0-H-Micro": hybrid(40, 2048, 32, 8192, 8, (5, 15, 25, 35)),
     "Granite-4.0-H-Tiny": hybrid(40, 1536, 12, 512, 4, (5, 15, 25, 35), num_local_experts=64, num_experts_per_tok=6, shared_intermediate_size=1024),
+    "Falcon-H1-0.5B": falcon_h1(36, 1024, 8, 2048, 32784, 16384, 24, head_dim=64, mamba_d_ssm=1536, mamba_d_head=64, mamba_d_state=128, mamba_rms_norm=False),
+    "Falcon-H1-1.5B": falcon_h1(24, 2048, 8, 4608, 65537, 131072, 48, head_dim=128, mamba_d_ssm=3072, mamba_d_head=64, mamba_d_state=256, mamba_rms_norm=True),
+    "Falcon-H1-7B": falcon_h1(44, 3072, 12, 12288, 130048, 262144, 24, head_dim=128, mamba_d_ssm=3072, mamba_d_head=128, mamba_d_state=256, mamba_rms_norm=True),
     "LFM2-8B-A1B": sized("lfm2_moe", 24, 2048, 32, 7168, 65536, 128000, 8, True, num_experts=32, num_experts_per_tok=4, moe_intermediate_size=1792,
                          num_dense_layers=2, layer_types=mixed(24, (2, 6, 10, 14, 18, 21))),
 }

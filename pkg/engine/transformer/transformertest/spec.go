@@ -15,6 +15,7 @@ func Random(seed uint64) *Model {
 	for i := range spec.Kinds {
 		g.experts(&spec.Kinds[i])
 		g.mixer(spec, &spec.Kinds[i])
+		g.scales(&spec.Kinds[i])
 	}
 	dropUnused(spec)
 	if len(spec.Encoder) > 0 && g.one(2) {
@@ -51,19 +52,40 @@ func (g *generator) experts(k *transformer.Kind) {
 	k.FeedForward.Experts = e
 }
 
-// mixer replaces the attention of some layers of models without an encoder.
+// mixer replaces the attention of some layers of models without an encoder, or adds states to it.
 func (g *generator) mixer(s *transformer.Spec, k *transformer.Kind) {
-	norms := k.Attention.Norms
+	attention, norms := k.Attention, k.Attention.Norms
 	if s.Encoder != nil || k.Parallel || !g.one(3) {
 		return
 	}
 	if k.Attention = (transformer.Attention{}); g.one(2) {
-		k.Convolution = &transformer.Convolution{Norms: norms, Taps: 1 + g.IntN(5)}
+		k.Convolution = &transformer.Convolution{Norms: norms, Taps: pick(g, 1, 2, 4, 5)}
 		return
 	}
-	states := &transformer.StateSpace{Norms: norms, HeadDim: pick(g, 3, 8), Size: pick(g, 5, 16), Groups: 1 + g.IntN(2), Taps: 1 + g.IntN(4)}
-	states.Heads = states.Groups * (1 + g.IntN(3))
-	k.States = states
+	k.States = g.states(norms)
+	if norms == transformer.PreNorm {
+		k.Attention = attention
+	}
+}
+
+// states are those of a layer.
+func (g *generator) states(norms transformer.Placement) *transformer.StateSpace {
+	s := &transformer.StateSpace{Norms: norms, HeadDim: pick(g, 3, 8), Size: pick(g, 5, 16), Groups: 1 + g.IntN(2), Taps: 1 + g.IntN(4)}
+	s.Heads, s.Gating = s.Groups*(1+g.IntN(3)), pick(g, transformer.GateThenNorm, transformer.NormThenGate, transformer.GateAlone)
+	s.GateScale, s.StepScale, s.OutScale = maybe[float32](g, 0.6), maybe[float32](g, 1.7), maybe[float32](g, 0.8)
+	return s
+}
+
+// scales gives some branches factors.
+func (g *generator) scales(k *transformer.Kind) {
+	if k.Attention.Heads > 0 && g.one(4) {
+		k.Attention.OutScale = 0.7
+	}
+	if f := &k.FeedForward; f.Experts == nil && g.one(4) {
+		if f.OutScale = 0.8; f.Gated {
+			f.GateScale = 0.6
+		}
+	}
 }
 
 type generator struct{ *rand.Rand }

@@ -141,13 +141,18 @@ func (b *builder) stack(name string, kinds []int, cross bool) (list []transforme
 
 func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transformer.Layer) {
 	f, width := &k.FeedForward, b.Spec.Width
-	switch {
-	case k.Convolution != nil:
-		b.convolution(&l, at, k.Convolution)
-	case k.States != nil:
-		b.states(&l, at, k.States)
-	default:
+	if k.Attention.Heads > 0 {
+		l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"attention", k.Attention.Norms)
 		b.attention(&l, at, &k.Attention, cross)
+	}
+	if k.Convolution != nil {
+		b.convolution(&l, at, k.Convolution)
+	}
+	if k.States != nil {
+		if k.Attention.Heads == 0 {
+			l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"states", k.States.Norms)
+		}
+		b.states(&l, at, k.States)
 	}
 	if !k.SharedNorm {
 		l.FFNNorm, l.FFNPostNorm = b.norms(at+"ffn", f.Norms)
@@ -169,7 +174,6 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 
 func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Attention, cross bool) {
 	queries, keys, width := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim, b.Spec.Width
-	l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"attention", a.Norms)
 	l.QKV, l.Out = b.linear(at+"qkv", queries+2*keys, width), b.linear(at+"out", width, queries)
 	switch a.QKNorm {
 	case transformer.QKNormHead:
@@ -199,7 +203,6 @@ func (b *builder) convolution(l *transformer.Layer, at string, c *transformer.Co
 
 func (b *builder) states(l *transformer.Layer, at string, s *transformer.StateSpace) {
 	inner, both := s.Heads*s.HeadDim, 2*s.Groups*s.Size
-	l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"states", s.Norms)
 	l.StatesIn, l.StatesOut = b.linear(at+"states_in", 2*inner+both+s.Heads, b.Spec.Width), b.linear(at+"states_out", b.Spec.Width, inner)
 	l.Convolution = b.vector(at+"states_convolution", s.Taps*(inner+both), 0, 0.7)
 	if b.r.IntN(2) == 0 {
@@ -207,7 +210,9 @@ func (b *builder) states(l *transformer.Layer, at string, s *transformer.StateSp
 	}
 	l.Step, l.Skip = b.vector(at+"states_step", s.Heads, 0, 1), b.vector(at+"states_skip", s.Heads, 1, 0.3)
 	l.Decay = b.add(at+"states_decay", s.Heads, 1, 0, func() float64 { return -math.Exp(b.r.NormFloat64()) })
-	l.InnerNorm = b.vector(at+"states_inner_norm", inner, 1, 0.3)
+	if s.Gating != transformer.GateAlone {
+		l.InnerNorm = b.vector(at+"states_inner_norm", inner, 1, 0.3)
+	}
 }
 
 // experts are those of a layer.
