@@ -10,20 +10,10 @@ import (
 // falconH1 is TII 2025 (Falcon-H1): attention and states read the same norm, and both add to the
 // residual stream. Its factors are those of a Spec, or change small vectors: matrices remain as
 // they are stored.
-var falconH1 = llamaLike("Falcon-H1", func(f *family) {
-	f.vocab, f.context, f.eps = field{"vocab_size", 128000}, field{"max_position_embeddings", 8192}, real{"rms_norm_eps", 1e-5}
-	f.decoder.ffn = field{"intermediate_size", 14336}
-	f.fixed = []requiredValue{{"hidden_act", `"silu"`}}
-	f.tensors.norm = "final_layernorm"
-	l := &f.tensors.decoder
-	l.ffnNorm, l.states = "layers.%d.pre_ff_layernorm", hybridStates
-	l.up.names, l.gate.names, l.down.names = "layers.%d.feed_forward.up_proj", "layers.%d.feed_forward.gate_proj", "layers.%d.feed_forward.down_proj"
+var falconH1 = bambaLike("Falcon-H1", func(f *family) {
+	f.context = field{"max_position_embeddings", 8192}
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
-		k := &s.Kinds[0]
-		r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}})
-		if _, said := c.fields["num_key_value_heads"]; !said {
-			k.Attention.KVHeads = 8
-		}
+		k, r := &s.Kinds[0], bambaHeads(c, s, 1)
 		if r.Dims != k.Attention.HeadDim {
 			c.reject("partial_rotary_factor", "partial rotary embeddings are not supported for this architecture")
 		}

@@ -1,7 +1,7 @@
 """Goldens of decoders with short convolutions, and with states."""
 
 import torch
-from transformers import FalconH1Config, FalconH1ForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM, Lfm2MoeConfig, Lfm2MoeForCausalLM
+from transformers import BambaConfig, BambaForCausalLM, FalconH1Config, FalconH1ForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM, Lfm2MoeConfig, Lfm2MoeForCausalLM
 
 from decoders import legacy, make
 from experts import FEW, MANY, fused, local
@@ -78,4 +78,13 @@ def falcon_h1():
         attention_bias=True, mlp_bias=True), 1003, 70, long=0, tune=slow, sides=("right",))
 
 
-GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1)}
+def bamba():
+    make("bamba", BambaForCausalLM, BambaConfig(
+        **SMALL | FAR | {"num_hidden_layers": 3}, **rope(partial_rotary_factor=0.5), attn_layer_indices=[1], mamba_n_heads=4, mamba_d_state=8,
+        tie_word_embeddings=True), 1011, 64, flip=["model.final_layernorm.weight"], long=400, tune=slow)
+    make("bamba-biased", BambaForCausalLM, BambaConfig(
+        **OTHER | {"num_key_value_heads": None}, **rope(partial_rotary_factor=0.5), attn_layer_indices=[0], mamba_n_heads=6, mamba_d_state=12, mamba_n_groups=2,
+        mamba_d_conv=3, mamba_proj_bias=True, mamba_conv_bias=False, attention_bias=True, mlp_bias=True), 1012, 70, long=0, tune=slow, sides=("right",))
+
+
+GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1, bamba)}
