@@ -36,6 +36,10 @@ func recurrences() []mutant {
 		{"Falcon-H1: b comes before c", arch, "builder.states", "scale(t, inner, end, n.scaleB); scale(t, end, channels, n.scaleC)", "scale(t, inner, end, n.scaleC); scale(t, end, channels, n.scaleB)", arch, goldens},
 		{"Falcon-H1: gates before the activation", arch, "falconFactors", "float32(block[0]), float32(block[1])", "float32(block[1]), float32(block[0])", arch, goldens},
 		{"Falcon-H1: norms of states are rare", arch, "falconStates", "c.flag(\"mamba_rms_norm\", false)", "c.flag(\"mamba_rms_norm\", true)", arch, "^TestHostileMixers$"},
+		{"Bamba: half of a head is rotated", arch, "bamba", "bambaHeads(c, s, 0.5)", "bambaHeads(c, s, 1)", arch, "^TestLegacyConfig$"},
+		{"Bamba: layers have states but for some", arch, "bamba", "stateful[layer] = false", "_ = layer", arch, goldens},
+		{"Mamba 2: there is no feed-forward block", transformer, "worker.feed", "if !l.feeds() { return }", "", transformer, formulas},
+		{"Mamba 2: groups by default", arch, "mamba2Fields", "8", "1", arch, "^TestHostileMixers$"},
 		{"Granite 4: steps without bounds", arch, "readStates", `c.reject(name, "%.60s is not supported: steps have no bounds", limits)`, "_ = name", arch, "^TestHostileMixers$"},
 	}
 }

@@ -22,7 +22,7 @@ var bamba = bambaLike("Bamba", func(f *family) {
 			}
 			stateful[layer] = false
 		}
-		if states := readStates(c, l, c.expanded(s.Width)); slices.Contains(stateful, true) && *c.err == nil {
+		if states := readStates(c, l, &hybridFields, c.expanded(s.Width)); slices.Contains(stateful, true) && *c.err == nil {
 			setStates(s, stateful, states)
 		}
 	}

@@ -30,7 +30,7 @@ func falconStates(c *config, s *transformer.Spec, l *layout) *transformer.StateS
 	if _, said := c.fields["mamba_d_ssm"]; said && !c.has("mamba_d_ssm") {
 		inner = c.expanded(s.Width)
 	}
-	states := readStates(c, l, inner)
+	states := readStates(c, l, &hybridFields, inner)
 	switch {
 	case !c.flag("mamba_rms_norm", false):
 		states.Gating = transformer.GateAlone

@@ -45,7 +45,7 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 			l.decoder.qkv.bias, l.decoder.out.bias = always, always
 		}
 		if slices.Contains(stateful, true) && *c.err == nil {
-			setStates(s, stateful, readStates(c, l, c.expanded(s.Width)))
+			setStates(s, stateful, readStates(c, l, &hybridFields, c.expanded(s.Width)))
 		}
 	}
 })

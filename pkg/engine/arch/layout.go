@@ -274,7 +274,9 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 		if l.crossQ.names != "" {
 			b.cross(&o, l, i, &k.Attention)
 		}
-		b.feedForward(&o, l, i, k)
+		if k.FeedForward.Width > 0 {
+			b.feedForward(&o, l, i, k)
+		}
 		out = append(out, o)
 	}
 	return out

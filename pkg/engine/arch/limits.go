@@ -112,8 +112,8 @@ func checkStates(s *transformer.StateSpace) error {
 }
 
 func checkFeedForward(f *transformer.FeedForward) error {
-	if f.Width < 1 || f.Width > maxFFN {
-		return fmt.Errorf("feed_forward.width: %d is not in 1..%d", f.Width, maxFFN)
+	if f.Width < 0 || f.Width > maxFFN {
+		return fmt.Errorf("feed_forward.width: %d is not in 0..%d", f.Width, maxFFN)
 	}
 	if e := f.Experts; e != nil && (e.Count > maxExperts || e.Shared > maxFFN) {
 		return fmt.Errorf("feed_forward.experts: %d experts, or a shared one of %d, are too many", e.Count, e.Shared)

@@ -28,28 +28,39 @@ var hybridStates = stateNames{
 	decay: "layers.%d.mamba.A_log", skip: "layers.%d.mamba.D", step: "layers.%d.mamba.dt_bias", logarithms: true,
 }
 
-// readStates reads the dimensions of states with a number of inputs, as Granite 4 and its relatives
-// spell them.
-func readStates(c *config, l *layout, inner int) *transformer.StateSpace {
+// stateFields are the members of config.json that describe states.
+type stateFields struct {
+	heads, size, groups, taps field
+	dim, bias, filterBias     string
+}
+
+// hybridFields are those of Granite 4 and its relatives.
+var hybridFields = stateFields{
+	heads: field{"mamba_n_heads", 128}, size: field{"mamba_d_state", 256}, groups: field{"mamba_n_groups", 1}, taps: field{"mamba_d_conv", 4},
+	dim: "mamba_d_head", bias: "mamba_proj_bias", filterBias: "mamba_conv_bias",
+}
+
+// readStates reads the dimensions of states with a number of inputs.
+func readStates(c *config, l *layout, f *stateFields, inner int) *transformer.StateSpace {
+	number := func(f field, most int) int { return c.integer(f.names, f.absent, 1, most) }
 	states := &transformer.StateSpace{
-		Heads: c.integer("mamba_n_heads", 128, 1, maxHeads), Size: c.integer("mamba_d_state", 256, 1, maxWidth),
-		Groups: c.integer("mamba_n_groups", 1, 1, maxHeads), Taps: c.integer("mamba_d_conv", 4, 1, maxTaps),
+		Heads: number(f.heads, maxHeads), Size: number(f.size, maxWidth), Groups: number(f.groups, maxHeads), Taps: number(f.taps, maxTaps),
 	}
 	states.HeadDim = inner / states.Heads
-	if _, raw := c.find("mamba_d_head"); raw != nil && string(raw) != `"auto"` {
-		states.HeadDim = c.integer("mamba_d_head", states.HeadDim, 1, maxWidth)
+	if _, raw := c.find(f.dim); raw != nil && string(raw) != `"auto"` {
+		states.HeadDim = c.integer(f.dim, states.HeadDim, 1, maxWidth)
 	}
 	if states.Heads*states.HeadDim != inner {
-		c.reject("mamba_d_head", "%d heads of %d are not %d inputs", states.Heads, states.HeadDim, inner)
+		c.reject(f.dim, "%d heads of %d are not %d inputs", states.Heads, states.HeadDim, inner)
 	}
 	if name, limits, ok := read[[]json.RawMessage](c, "time_step_limit", "list"); ok && (len(limits) != 2 || string(limits[0]) != "0.0" && string(limits[0]) != "0" || !strings.Contains(string(limits[1]), "Infinity")) {
 		c.reject(name, "%.60s is not supported: steps have no bounds", limits)
 	}
 	n := &l.decoder.states
-	if n.bias, n.outBias, n.filterBias = never, never, always; c.flag("mamba_proj_bias", false) {
+	if n.bias, n.outBias, n.filterBias = never, never, always; c.flag(f.bias, false) {
 		n.bias, n.outBias = always, always
 	}
-	if !c.flag("mamba_conv_bias", true) {
+	if !c.flag(f.filterBias, true) {
 		n.filterBias = never
 	}
 	return states

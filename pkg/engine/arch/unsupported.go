@@ -27,7 +27,7 @@ var unsupported = func() map[string]string {
 		"it needs " + needsExperts + " and " + needsLatents:   "deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 deepseek2 glm4_moe_lite kimi_k25 longcat_flash",
 		"it needs " + needsLatents:                            "minicpm3",
 		"it needs gates of attention":                         "lfm3",
-		"it needs " + needsStates:                             "mamba mamba2 falcon_mamba zamba zamba2 nemotron_h nemotron_h_moe jamba plamo2",
+		"it needs " + needsStates:                             "mamba falcon_mamba zamba zamba2 nemotron_h nemotron_h_moe jamba plamo2",
 		"it needs " + needsDeltas:                             "qwen3_next qwen3next qwen3_5 qwen3_5_text qwen35 qwen3_5_moe qwen35moe kimi_linear kimi-linear olmo_hybrid",
 		"it needs recurrent layers":                           "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
 		"it needs embeddings of each layer":                   "gemma3n gemma3n_text gemma4 gemma4_text",

@@ -150,6 +150,9 @@ func (k *Kind) check(s *Spec) error {
 	if err := k.checkMixer(s); err != nil {
 		return err
 	}
+	if reflect.ValueOf(*f).IsZero() && !k.Parallel {
+		return nil
+	}
 	switch {
 	case f.Width < 1:
 		return fmt.Errorf("feed_forward.width: %d is not positive", f.Width)

@@ -84,6 +84,9 @@ func (k *Kind) mixerNorms() Placement {
 // attends reports whether there is attention.
 func (k *Kind) attends() bool { return k.Attention.Heads > 0 }
 
+// feeds reports whether there is a feed-forward block.
+func (k *Kind) feeds() bool { return k.FeedForward.Width > 0 }
+
 // mixer returns the sizes, for each token, of the product that what mixes tokens begins with and of
 // its result: the largest, if there are two, of which one runs after the other.
 func (k *Kind) mixer(width int) (products, result int) {

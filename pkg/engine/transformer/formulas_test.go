@@ -106,6 +106,13 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 	feed := func(n rows) rows {
 		return m.each(n, func(x []float64) []float64 { return m.feed(at, &k.FeedForward, x) })
 	}
+	if k.FeedForward.Width == 0 {
+		added := *k
+		added.FeedForward = transformer.FeedForward{Norms: transformer.NoNorm}
+		k, feed = &added, func(n rows) rows {
+			return m.each(n, func(x []float64) []float64 { return make([]float64, len(x)) })
+		}
+	}
 	if k.Parallel {
 		norm := "ffn_norm"
 		if k.SharedNorm {

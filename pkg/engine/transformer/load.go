@@ -88,6 +88,9 @@ func (s *Spec) activations() ([]activation, error) {
 	}
 	list := make([]activation, len(s.Kinds))
 	for i := range list {
+		if !s.Kinds[i].feeds() {
+			continue
+		}
 		var err error
 		if list[i], err = newActivation(&s.Kinds[i].FeedForward); err != nil {
 			return nil, err

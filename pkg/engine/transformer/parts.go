@@ -148,6 +148,9 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 			}
 			l.states(at, f, o)
 		}
+		if !o.feeds() {
+			continue
+		}
 		if !o.SharedNorm {
 			l.norms(at+"ffn", &f.FFNNorm, &f.FFNPostNorm, &o.ffn.norms)
 		}

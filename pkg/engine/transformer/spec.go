@@ -81,7 +81,7 @@ type Kind struct {
 	// States are instead of Attention, or beside it: both read the same norm, and both results are
 	// added (Falcon-H1).
 	States      *StateSpace `json:"states,omitempty"`
-	FeedForward FeedForward `json:"feed_forward"`
+	FeedForward FeedForward `json:"feed_forward,omitzero"` // zero: there is none (Mamba 2)
 
 	Parallel   bool `json:"parallel,omitempty"`    // both branches read the same x; else the second reads x after the first
 	SharedNorm bool `json:"shared_norm,omitempty"` // with Parallel: both read the attention's norm (GPT-J)

@@ -96,7 +96,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+8+4+3+28 {
+	if len(seen) != 4+3+8+5+5+9+4+3+28 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -338,10 +338,13 @@ func TestSpecRefuses(t *testing.T) {
 		"kinds[0].feed_forward.experts.corrected: the probabilities are a softmax": func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Corrected = true },
 		"kinds[0].feed_forward.experts.scale: NaN":                                 func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Scale = nan },
 		"kinds[0].feed_forward.width: 0":                                           func(_ *spec, k *transformer.Kind) { k.FeedForward.Width = 0 },
-		"kinds[0].feed_forward.norms: 9":                                           func(_ *spec, k *transformer.Kind) { k.FeedForward.Norms = 9 },
-		"kinds[0].feed_forward.activation: unknown":                                func(_ *spec, k *transformer.Kind) { k.FeedForward.Activation = "mish" },
-		"kinds[0].shared_norm":                                                     func(_ *spec, k *transformer.Kind) { k.SharedNorm = true },
-		"kinds[0].parallel: there is a norm behind":                                func(_ *spec, k *transformer.Kind) { k.Parallel = true },
+		"kinds[0].feed_forward.width: 0 is not positive": func(s *spec, k *transformer.Kind) {
+			k.Attention.Norms, k.Parallel, k.FeedForward = transformer.PreNorm, true, transformer.FeedForward{}
+		},
+		"kinds[0].feed_forward.norms: 9":            func(_ *spec, k *transformer.Kind) { k.FeedForward.Norms = 9 },
+		"kinds[0].feed_forward.activation: unknown": func(_ *spec, k *transformer.Kind) { k.FeedForward.Activation = "mish" },
+		"kinds[0].shared_norm":                      func(_ *spec, k *transformer.Kind) { k.SharedNorm = true },
+		"kinds[0].parallel: there is a norm behind": func(_ *spec, k *transformer.Kind) { k.Parallel = true },
 		"encoder[0]: kinds[2].attention.chunk": func(s *spec, k *transformer.Kind) {
 			s.Kinds, s.Encoder = append(s.Kinds, *k), []int{2}
 			s.Kinds[2].Attention.Window, s.Kinds[2].Attention.Chunk = 0, 4

@@ -229,8 +229,11 @@ func (w *worker) encode(l *layer) {
 	w.feed(l)
 }
 
-// feed computes the feed-forward branch of a layer.
+// feed computes the feed-forward branch of a layer, if it has one.
 func (w *worker) feed(l *layer) {
+	if !l.feeds() {
+		return
+	}
 	if l.experts != nil {
 		w.mix(l)
 		return

@@ -1,7 +1,10 @@
 """Goldens of decoders with short convolutions, and with states."""
 
 import torch
-from transformers import BambaConfig, BambaForCausalLM, FalconH1Config, FalconH1ForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM, Lfm2MoeConfig, Lfm2MoeForCausalLM
+from transformers import (
+    BambaConfig, BambaForCausalLM, FalconH1Config, FalconH1ForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM,
+    Lfm2MoeConfig, Lfm2MoeForCausalLM, Mamba2Config, Mamba2ForCausalLM,
+)
 
 from decoders import legacy, make
 from experts import FEW, MANY, fused, local
@@ -81,10 +84,21 @@ def falcon_h1():
 def bamba():
     make("bamba", BambaForCausalLM, BambaConfig(
         **SMALL | FAR | {"num_hidden_layers": 3}, **rope(partial_rotary_factor=0.5), attn_layer_indices=[1], mamba_n_heads=4, mamba_d_state=8,
-        tie_word_embeddings=True), 1011, 64, flip=["model.final_layernorm.weight"], long=400, tune=slow)
+        tie_word_embeddings=True), 1013, 64, flip=["model.final_layernorm.weight"], long=400, tune=slow,
+        finish=lambda path: legacy(path, range(60), rope_parameters=None, rope_theta=1000.0))
     make("bamba-biased", BambaForCausalLM, BambaConfig(
         **OTHER | {"num_key_value_heads": None}, **rope(partial_rotary_factor=0.5), attn_layer_indices=[0], mamba_n_heads=6, mamba_d_state=12, mamba_n_groups=2,
         mamba_d_conv=3, mamba_proj_bias=True, mamba_conv_bias=False, attention_bias=True, mlp_bias=True), 1012, 70, long=0, tune=slow, sides=("right",))
 
 
-GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1, bamba)}
+def mamba2():
+    common = dict(num_hidden_layers=3, bos_token_id=0, eos_token_id=2, pad_token_id=1)
+    make("mamba2", Mamba2ForCausalLM, Mamba2Config(
+        **common, vocab_size=64, hidden_size=32, num_heads=4, head_dim=16, state_size=8, n_groups=1, tie_word_embeddings=True), 1021, 64,
+        flip=["backbone.norm_f.weight"], long=400, tune=slow)
+    make("mamba2-groups", Mamba2ForCausalLM, Mamba2Config(
+        **common, vocab_size=70, hidden_size=24, num_heads=6, head_dim=12, state_size=12, n_groups=2, expand=3, conv_kernel=3, use_bias=True, use_conv_bias=False),
+        1022, 70, long=100, tune=slow, sides=("right",))
+
+
+GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1, bamba, mamba2)}

@@ -60,14 +60,14 @@ def transform(config, name, w):
         return regrouped(w, config.num_attention_heads)
     if config.model_type == "gpt2" and ".c_" in name and w.ndim == 2:
         return w.T
-    if name.endswith(("conv.conv.weight", "mamba.conv1d.weight")):
+    if name.endswith(("conv.conv.weight", "mamba.conv1d.weight", "mixer.conv1d.weight")):
         return w.squeeze(1)
-    if name.endswith("mamba.A_log"):
+    if name.endswith(".A_log"):
         return -np.exp(w)[:, None]
-    if name.endswith("mamba.D"):
+    if name.endswith((".mamba.D", ".mixer.D")):
         return w[:, None]
-    if name.endswith("mamba.norm.weight"):
-        return w.reshape(config.mamba_n_groups, -1)
+    if name.endswith((".mamba.norm.weight", ".mixer.norm.weight")):
+        return w.reshape(config.n_groups if config.model_type == "mamba2" else config.mamba_n_groups, -1)
     if config.model_type == "falcon_h1":
         return w * factor(config, name)
     return w
@@ -149,6 +149,9 @@ def add_keys(writer, config):
     writer.add_context_length(getattr(config, "max_position_embeddings", 128))
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers)
+    if config.model_type == "mamba2":
+        modern_keys.add_mamba2(writer, config)
+        return
     writer.add_head_count(config.num_attention_heads)
     if config.model_type in modern_keys.MODERN:
         modern_keys.add(writer, config)
@@ -451,4 +454,5 @@ def modern():
     one("granite4-states", names.GRANITE_HYBRID, judged=False)
     one("granite4-groups", names.GRANITE_HYBRID, judged=False)
     one("falcon_h1-gated", names.FALCON_H1, judged=False)
+    one("mamba2-groups", names.MAMBA2, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))

@@ -78,6 +78,17 @@ def add_states(writer, config):
         writer.add_rope_scaling_finetuned(config.position_embedding_type == "rope")
 
 
+def add_mamba2(writer, config):
+    writer.add_feed_forward_length(0)
+    writer.add_head_count(0)
+    writer.add_layer_norm_rms_eps(config.layer_norm_epsilon)
+    writer.add_ssm_conv_kernel(config.conv_kernel)
+    writer.add_ssm_state_size(config.state_size)
+    writer.add_ssm_group_count(config.n_groups)
+    writer.add_ssm_inner_size(config.expand * config.hidden_size)
+    writer.add_ssm_time_step_rank(config.num_heads)
+
+
 def dense(config):
     """The width of the feed-forward block of a hybrid model without experts; None of others."""
     return config.shared_intermediate_size if config.model_type == "granitemoehybrid" and not config.num_local_experts else None

@@ -16,6 +16,9 @@ func Random(seed uint64) *Model {
 		g.experts(&spec.Kinds[i])
 		g.mixer(spec, &spec.Kinds[i])
 		g.scales(&spec.Kinds[i])
+		if !spec.Kinds[i].Parallel && g.one(12) {
+			spec.Kinds[i].FeedForward = transformer.FeedForward{}
+		}
 	}
 	dropUnused(spec)
 	if len(spec.Encoder) > 0 && g.one(2) {
@@ -55,11 +58,11 @@ func (g *generator) experts(k *transformer.Kind) {
 // mixer replaces the attention of some layers of models without an encoder, or adds states to it.
 func (g *generator) mixer(s *transformer.Spec, k *transformer.Kind) {
 	attention, norms := k.Attention, k.Attention.Norms
-	if s.Encoder != nil || k.Parallel || !g.one(3) {
+	if s.Encoder != nil || k.Parallel || g.IntN(5) > 1 {
 		return
 	}
 	if k.Attention = (transformer.Attention{}); g.one(2) {
-		k.Convolution = &transformer.Convolution{Norms: norms, Taps: pick(g, 1, 2, 4, 5)}
+		k.Convolution = &transformer.Convolution{Norms: norms, Taps: 1 + g.IntN(5)}
 		return
 	}
 	k.States = g.states(norms)

@@ -154,6 +154,9 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 		}
 		b.states(&l, at, k.States)
 	}
+	if f.Width == 0 {
+		return l
+	}
 	if !k.SharedNorm {
 		l.FFNNorm, l.FFNPostNorm = b.norms(at+"ffn", f.Norms)
 	}
