@@ -27,6 +27,6 @@ func kinds() []mutant {
 		{"Granite: branches are scaled", transformer, "worker.residual", "k.Scale(out, w.m.ResidualScale)", "k.Scale(out, 1)", transformer, random},
 		{"Gemma 2: logits are bounded", transformer, "worker.project", "Value: m.LogitSoftCap", "Value: 2 * m.LogitSoftCap", transformer, random},
 		{"Marian: the decoder has no last norm", transformer, "Model.FinalNorm", "m.NoLastNorm", "false", transformer, random},
-		{"BLOOM: embeddings have their own norm", transformer, "Pass.embed", "m.embedNorm", "m.decoderNorm", transformer, random},
+		{"BLOOM: embeddings have their own norm", transformer, "Pass.embed", "in.norm", "m.decoderNorm", transformer, random},
 	}
 }

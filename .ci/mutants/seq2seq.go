@@ -18,7 +18,7 @@ func seq2seq() []mutant {
 		{"T5: in a GGUF file tensors tell of gates", arch, "ggufT5", `!src.has("enc.blk.0.ffn_gate.weight")`, "false", arch, goldens},
 		{"T5: in a GGUF file a head that is the embedding is scaled", arch, "ggufT5", "l.tied", "false", arch, goldens},
 		{"T5: the first token of answers of a GGUF file", arch, "ggufSeq2Seq", `c.id("decoder_start_token_id", 0, s.Vocab)`, `c.id("decoder", 0, s.Vocab)`, arch, "^TestHostileGGUFT5$"},
-		{"answers: the decoder begins with its own token", engine, "Engine.asSource", "[]int{e.seq2seq.DecoderStart}", "[]int{e.seq2seq.End}", engine, greedy},
+		{"answers: the decoder begins with its own token", engine, "Engine.answerStart", "[]int{e.seq2seq.DecoderStart}", "[]int{e.seq2seq.End}", engine, greedy},
 		{"answers: the source ends", engine, "Engine.ended", "append(slices.Clip(ids), e.seq2seq.End)", "ids", engine, greedy},
 		{"answers: a client's end is the only one", engine, "Engine.ended", "ids[n-1] == e.seq2seq.End", "false", engine, limits},
 		{"answers: no answer is continued", engine, "Engine.asSource", "s.continues", "false", engine, limits},
@@ -26,9 +26,38 @@ func seq2seq() []mutant {
 		{"answers: nor do requests", engine, "New", "cfg.PrefixMemory = -1", "", engine, "^TestSeq2SeqKeepsNothing$"},
 		{"answers: a source has the context with its end", engine, "Engine.asSource", "n > e.context", "n-1 > e.context", engine, limits},
 		{"answers: a prompt is not described", engine, "Engine.asSource", "s.score", "false", engine, limits},
-		{"answers: what is scored answers the context", engine, "Engine.encodeScoredAnswer", "e.ended(source.IDs())", "source.IDs()", engine, score},
+		{"answers: what is scored answers the context", engine, "Engine.encodeScoredAnswer", "e.ended(slices.Concat(before, source.IDs()))", "append(before, source.IDs()...)", engine, score},
 		{"answers: a source has memory", engine, "generation.need", "m.MemoryBytes(n)", "0", engine, "^TestSeq2SeqMemory$"},
 		{"answers: so has its pass", engine, "generation.need", "passMemory(&m.Spec, longest, g.engine.workers)", "0", engine, "^TestSeq2SeqMemory$"},
 		{"answers: vectors are the encoder's", engine, "Engine.Embed", "len(e.model.Encoder), runEncoder", "len(e.model.Decoder), e.runDecoder", engine, "^TestSeq2SeqEmbeds$"},
+	}
+}
+
+// summaries: what BART and Pegasus do otherwise than T5.
+func summaries() []mutant {
+	const goldens, greedy, tokens, texts = "^TestGoldens$", "^TestSeq2SeqGreedy$", "^TestBARTTokens$", "^TestTexts$"
+	return []mutant{
+		{"BART: the decoder has positions and a norm of its own", transformer, "Model.inputOf", "m.DecoderInput && sp.cache != nil", "false", arch, goldens},
+		{"BART: the encoder keeps its own", transformer, "Model.inputOf", "m.DecoderInput && sp.cache != nil", "m.DecoderInput", arch, goldens},
+		{"BART: the first position is row 2", arch, "bart", "skip: 2", "skip: 0", arch, goldens},
+		{"BART: embeddings are normalised behind their positions", arch, "bart", "EmbedNorm: true, DecoderInput: true", "DecoderInput: true", arch, goldens},
+		{"BART: norms are behind branches", arch, "bart", "postResidual()", "transformer.Kind{}", arch, goldens},
+		{"BART: embeddings are scaled if the file says so", arch, "scaleIfTold", `c.flag("scale_embedding", false)`, "false", arch, goldens},
+		{"BART: and only then", arch, "scaleIfTold", `c.flag("scale_embedding", false)`, `c.flag("scale_embedding", true)`, arch, "^TestSeq2SeqFiles$"},
+		{"BART: logits have a bias", arch, "findLastBias", "!src.has(l.lastBias)", "true", arch, goldens},
+		{"BART: a file without a head has none", arch, "findLastBias", "!src.has(l.lastBias)", "false", arch, goldens},
+		{"BART: sources begin as the tokenizer says", engine, "Engine.asSource", "e.ended(slices.Concat(lead, p.ids))", "e.ended(p.ids)", engine, tokens},
+		{"BART: also those of two files", arch, "tokenizerReader.vocabMerges", "w.startsTexts = w.Type == bartType", "", arch, texts},
+		{"BART: what is scored answers the same source", engine, "Engine.encodeScoredAnswer", "slices.Concat(before, source.IDs())", "slices.Concat(before[:0], source.IDs())", engine, tokens},
+		{"BART: the first token of an answer is forced", engine, "Engine.answerStart", "append([]int{e.seq2seq.DecoderStart}, e.seq2seq.Begin...)", "[]int{e.seq2seq.DecoderStart}", engine, greedy},
+		{"BART: it is not text", engine, "Engine.asSource", "p.lead = len(p.ids)", "p.lead = 1", engine, tokens},
+		{"BART: a long source keeps its beginning", engine, "Engine.asSource", "e.context-len(lead)-1", "e.context-1", engine, tokens},
+		{"BART: answers to other sources share no cache", engine, "generation.sharedTokens", "!slices.Equal(before.source, p.source)", "false", engine, greedy},
+		{"BART: older files force the beginning in another way", arch, "opened.readSeq2Seq", `o.config.flag("force_bos_token_to_be_generated", false)`, "false", arch, "^TestSeq2SeqFiles$"},
+		{"BART: answers begin with the end", arch, "opened.readSeq2Seq", "o.Type == bartType", "false", arch, "^TestSeq2SeqFiles$"},
+		{"BART: a pack's forced tokens are in the vocabulary", arch, "description.check", "slices.Max(tokens) >= s.Vocab", "max(q.DecoderStart, q.End) >= s.Vocab", arch, "^TestHostileSeq2Seq$"},
+		{"Pegasus: positions are computed, the sines first", arch, "pegasus", "Position: transformer.SinusoidalFirst", "Position: transformer.Sinusoidal", arch, goldens},
+		{"Pegasus: norms are before branches", arch, "pegasus", "f.kind = transformer.Spec{Position: transformer.SinusoidalFirst}, transformer.Kind{}", "f.kind = transformer.Spec{Position: transformer.SinusoidalFirst}, postResidual()", arch, goldens},
+		{"Pegasus: ids are higher than the pieces'", sentencepiece, "parsePegasus", "t.ids[id] = id + pegasusOffset", "t.ids[id] = id", arch, texts},
 	}
 }

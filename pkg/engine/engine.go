@@ -85,6 +85,9 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}, seq2seq: m.Seq2Seq}
+	if m.Seq2Seq != nil && len(e.answerStart()) > c.context {
+		return nil, errors.Join(fmt.Errorf("model %q: answers begin with %d tokens, in a context of %d", cfg.Name, len(e.answerStart()), c.context), c.Close())
+	}
 	if e.sight, err = newSight(m.Vision, c.kernels, cfg); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}

@@ -114,7 +114,7 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 		}
 	}
 	if e.seq2seq != nil {
-		return e.asSource(out, s)
+		return e.asSource(out, lead, s)
 	}
 	if s.truncate != nil {
 		out.cut(e.room(len(out.ids), max(0, e.context-len(lead)), s))

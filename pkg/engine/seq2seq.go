@@ -12,9 +12,9 @@ import (
 // An encoder-decoder answers a prompt, which the encoder reads whole, with the decoder's text. All
 // else is as with a decoder: rows, sampling, constraints and drafts see the decoder's tokens.
 
-// asSource returns a prompt whose tokens are the encoder's. It has a context of its own: an answer
-// takes no room from it.
-func (e *Engine) asSource(p *prompt, s *settings) (*prompt, error) {
+// asSource returns a prompt whose tokens, behind those of lead, are the encoder's. It has a context
+// of its own: an answer takes no room from it.
+func (e *Engine) asSource(p *prompt, lead []int, s *settings) (*prompt, error) {
 	if s.score {
 		return nil, llm.Errorf(llm.Unsupported, "this model reads prompts as a whole: their tokens have no log-probabilities")
 	}
@@ -23,22 +23,28 @@ func (e *Engine) asSource(p *prompt, s *settings) (*prompt, error) {
 			Code: llm.Unsupported, Param: "continue_final_message", Message: "this model reads a chat as a whole: it cannot continue an answer",
 		}
 	}
-	most := e.context - 1 // with the end
+	most := max(0, e.context-len(lead)-1) // with the end
 	if s.truncate != nil {
 		if keep := *s.truncate; keep > 0 {
 			most = min(most, keep)
 		}
 		p.cut(most)
 	}
-	p.source = e.ended(p.ids)
+	p.source = e.ended(slices.Concat(lead, p.ids))
 	if n := len(p.source); n > e.context {
 		return nil, llm.TooManyTokens("the prompt has", n, e.context)
 	}
 	if s.echo {
 		p.text = tokenizer.Decode(e.tokenizer, p.ids)
 	}
-	p.ids, p.lead, p.input = []int{e.seq2seq.DecoderStart}, 1, len(p.source)
+	p.ids, p.input = e.answerStart(), len(p.source)
+	p.lead = len(p.ids)
 	return p, nil
+}
+
+// answerStart returns the tokens that the decoder's text begins with.
+func (e *Engine) answerStart() []int {
+	return append([]int{e.seq2seq.DecoderStart}, e.seq2seq.Begin...)
 }
 
 // ended returns a text with the model's end, which a client may have sent.
@@ -84,20 +90,22 @@ func runEncoder(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) 
 // decoder gets as it is.
 func (e *Engine) encodeScoredAnswer(ctx context.Context, req *llm.ScoreRequest) ([]*prompt, error) {
 	source, answer := tokenizer.Collector{Max: e.context}, tokenizer.Collector{Max: e.context}
-	if _, err := e.textTokens(ctx, &source, req.Prompt); err != nil {
+	before, err := e.textTokens(ctx, &source, req.Prompt)
+	if err != nil {
 		return nil, e.tooLong("the context has", err)
 	}
 	if err := answer.Add(ctx, e.tokenizer, req.Continuation, false); err != nil {
 		return nil, e.tooLong("the continuation has", err)
 	}
-	p := &prompt{source: e.ended(source.IDs()), ids: slices.Concat([]int{e.seq2seq.DecoderStart}, answer.IDs()), lead: 1}
+	start := e.answerStart()
+	p := &prompt{source: e.ended(slices.Concat(before, source.IDs())), ids: slices.Concat(start, answer.IDs()), lead: len(start)}
 	p.input = len(p.source) + len(p.ids)
 	switch n, m := len(p.source), len(p.ids); {
 	case n > e.context:
 		return nil, llm.TooManyTokens("the context has", n, e.context)
 	case m > e.context:
 		return nil, llm.TooManyTokens("the continuation has", m, e.context)
-	case m == 1:
+	case m == len(start):
 		return nil, invalid("continuation", "has no token")
 	}
 	return []*prompt{p}, nil

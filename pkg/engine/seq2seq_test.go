@@ -53,23 +53,29 @@ func greedyAnswers(sources ...[]int) *llm.Request {
 // Encoder-decoders answer as the original implementation, alone and together, with drafts and
 // without.
 func TestSeq2SeqGreedy(t *testing.T) {
-	for _, name := range []string{"t5", "t5-gated", "mt5", "mt5-gelu", "t5-gguf", "mt5-gelu-gguf"} {
+	for _, name := range []string{"t5", "t5-gated", "mt5", "mt5-gelu", "t5-gguf", "mt5-gelu-gguf", "bart", "bart-scaled", "pegasus", "pegasus-gelu"} {
 		e, golden := seq2seq(t, name, Config{})
 		e.drafting = draftAlways
 		var sources [][]int
 		var want []string
 		for _, g := range golden {
-			sources, want = append(sources, g.Source), append(want, spell(slices.DeleteFunc(slices.Clone(g.Tokens), func(id int) bool { return id == 1 })))
+			written := slices.DeleteFunc(slices.Clone(g.Tokens), func(id int) bool { return id == e.seq2seq.End })
+			sources, want = append(sources, g.Source), append(want, spell(written[len(e.seq2seq.Begin):]))
 		}
-		rows, usage := collect(t, e, greedyAnswers(sources...))
+		greedy := func(sources ...[]int) *llm.Request {
+			req := greedyAnswers(sources...)
+			*req.Params.MaxTokens -= len(e.seq2seq.Begin)
+			return req
+		}
+		rows, usage := collect(t, e, greedy(sources...))
 		for i, row := range rows {
 			if got := strings.TrimSpace(row.Text); got != strings.TrimSpace(want[i]) {
 				t.Errorf("%s, together: %q, want %q", name, got, want[i])
 			}
-			if ended := slices.Contains(golden[i].Tokens, 1); ended != (row.Finish == llm.FinishEOS) {
+			if ended := slices.Contains(golden[i].Tokens, e.seq2seq.End); ended != (row.Finish == llm.FinishEOS) {
 				t.Errorf("%s: the answer ends by %s", name, row.Finish)
 			}
-			alone, _ := collect(t, e, greedyAnswers(sources[i]))
+			alone, _ := collect(t, e, greedy(sources[i]))
 			if alone[0].Text != row.Text {
 				t.Errorf("%s: %q alone, %q together", name, alone[0].Text, row.Text)
 			}
@@ -97,6 +103,50 @@ func TestSeq2SeqScore(t *testing.T) {
 	}
 	if math.Abs(score.Logprob-sum) > 1e-4 || !score.Greedy || sum >= 0 {
 		t.Errorf("scored %v, written with %v", score, sum)
+	}
+}
+
+// A text's source is the text as the model's own tokenizer writes it, and an answer begins with the
+// tokens that the files force, which are not part of it.
+func TestBARTTokens(t *testing.T) {
+	for name, begin := range map[string][]int{"bart": {0}, "bart-scaled": nil} {
+		m, err := arch.Open(os.DirFS("arch/testdata"), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := New(m, Config{Context: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain := e.tokenizer.Encode("the hen")
+		for _, p := range []llm.Prompt{llm.Text("the hen"), {Parts: []llm.Part{{Tokens: slices.Concat([]int{0}, plain, []int{2})}}}} {
+			got, err := e.encodePrompt(t.Context(), p, &settings{})
+			if err != nil || !slices.Equal(got.source, slices.Concat([]int{0}, plain, []int{2})) || got.input != len(got.source) {
+				t.Errorf("%s: %+v, %v", name, got, err)
+			}
+			if !slices.Equal(got.ids, slices.Concat([]int{2}, begin)) || got.lead != len(got.ids) {
+				t.Errorf("%s: an answer begins with %v, %d of which lead", name, got.ids, got.lead)
+			}
+		}
+		got, err := e.encodePrompt(t.Context(), llm.Text("the hen and the hen and the hen"), &settings{truncate: new(0)})
+		if err != nil || len(got.source) != 9 || got.source[0] != 0 || !got.truncated {
+			t.Errorf("%s: truncated to %+v, %v", name, got, err)
+		}
+		_, usage, err := e.Embed(t.Context(), &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("the hen")}, Layers: []int{0}})
+		if err != nil || usage.Input != len(plain)+2 {
+			t.Errorf("%s: %+v, %v", name, usage, err)
+		}
+		scored, err := e.encodeScoredAnswer(t.Context(), &llm.ScoreRequest{Prompt: llm.Text("the hen"), Continuation: "the"})
+		if err != nil || !slices.Equal(scored[0].source, slices.Concat([]int{0}, plain, []int{2})) || scored[0].lead != 1+len(begin) {
+			t.Errorf("%s: %+v, %v", name, scored, err)
+		}
+	}
+	m, err := arch.Open(os.DirFS("arch/testdata"), "bart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(m, Config{Context: 1}); err == nil || !strings.Contains(err.Error(), "begin with 2 tokens") {
+		t.Errorf("%v", err)
 	}
 }
 

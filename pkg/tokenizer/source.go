@@ -15,6 +15,7 @@ const (
 	KindXGLM          = "xglm"          // PartModel
 	KindM2M100        = "m2m100"        // PartVocab, PartModel
 	KindMarian        = "marian"        // PartVocab, PartModel: source.spm
+	KindPegasus       = "pegasus"       // PartModel
 	KindGGUF          = "gguf"          // PartJSON: gguf.Vocabulary
 	KindAlpha         = "alpha"         // PartJSON: tokenizerArtifacts
 )

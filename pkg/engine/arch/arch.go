@@ -79,6 +79,10 @@ type Translation struct {
 type Seq2Seq struct {
 	DecoderStart int `json:"decoder_start"` // the token that every answer begins with
 	End          int `json:"end"`           // the token that ends a text
+
+	// Begin has the tokens behind DecoderStart that every answer begins with, which no model
+	// chooses. They are not part of its text.
+	Begin []int `json:"begin,omitempty"`
 }
 
 // A Language is one that a translator reads or writes.

@@ -193,8 +193,8 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 			vector(n.Bias)
 		}
 	}
-	linear(w.Embed, w.ProjectIn, w.Positions, w.Relative, w.CausalRelative, w.ProjectOut, w.Head)
-	norm(w.EmbedNorm, w.DecoderNorm, w.EncoderNorm)
+	linear(w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.Relative, w.CausalRelative, w.ProjectOut, w.Head)
+	norm(w.EmbedNorm, w.DecoderEmbedNorm, w.DecoderNorm, w.EncoderNorm)
 	for _, l := range slices.Concat(w.Decoder, w.Encoder) {
 		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm)
 		linear(l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut)

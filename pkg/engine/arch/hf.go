@@ -221,9 +221,18 @@ func firstOf(list []int, absent int) int {
 // readSeq2Seq reads the tokens around texts.
 func (o *opened) readSeq2Seq(generation *config) *Seq2Seq {
 	vocab := o.Spec.Vocab
-	q := &Seq2Seq{
-		DecoderStart: generation.id("decoder_start_token_id", o.config.id("decoder_start_token_id", o.config.id("pad_token_id", 0, vocab), vocab), vocab),
-		End:          firstOf(o.End, 1),
+	q := &Seq2Seq{End: firstOf(o.End, 1)}
+	start := o.config.id("pad_token_id", 0, vocab)
+	if o.Type == bartType {
+		start = q.End
+	}
+	q.DecoderStart = generation.id("decoder_start_token_id", o.config.id("decoder_start_token_id", start, vocab), vocab)
+	forced := -1
+	if o.config.flag("force_bos_token_to_be_generated", false) { // of older files
+		forced = o.Empty
+	}
+	if forced = generation.id("forced_bos_token_id", o.config.id("forced_bos_token_id", forced, vocab), vocab); forced >= 0 {
+		q.Begin = []int{forced}
 	}
 	if q.End >= vocab {
 		o.config.reject("eos_token_id", "missing, in a vocabulary of %d", vocab)

@@ -28,6 +28,8 @@ type layout struct {
 
 	class             string // the whole name
 	embedNorm         string
+	decoderPositions  string // of a Spec with DecoderInput
+	decoderEmbedNorm  string // the same
 	norm, encoderNorm string
 	noNormBias        bool // layer norms have no bias
 	lessOne           bool // norms are stored minus 1 (Gemma)
@@ -102,12 +104,9 @@ func (b *builder) weights() *transformer.Weights {
 		w.ProjectIn = b.linear(&l.projectIn, 0, s.Width, s.EmbedWidth)
 		w.ProjectOut = b.linear(&l.projectOut, 0, s.EmbedWidth, s.Width)
 	}
-	if s.Position == transformer.Learned {
-		table := b.matrix(l.positions+".weight", s.Context+l.skip, s.Width, false)
-		w.Positions = transformer.Linear{Weight: []transformer.Tensor{table.rows(l.skip, s.Context)}}
-	}
-	if s.EmbedNorm {
-		w.EmbedNorm = b.norm(l.embedNorm, 0)
+	w.Positions, w.EmbedNorm = b.input(l.positions, l.embedNorm)
+	if s.DecoderInput {
+		w.DecoderPositions, w.DecoderEmbedNorm = b.input(l.decoderPositions, l.decoderEmbedNorm)
 	}
 	if s.TokenTypes > 0 {
 		w.TokenTypes = b.table(l.tokenTypes, s.TokenTypes, s.Width)
@@ -120,6 +119,19 @@ func (b *builder) weights() *transformer.Weights {
 	}
 	b.stacks(w, l)
 	return w
+}
+
+// input returns the positions and the norm of embeddings of a stack.
+func (b *builder) input(positions, norm string) (p transformer.Linear, n transformer.Norm) {
+	s, skip := b.spec, b.layout.skip
+	if s.Position == transformer.Learned {
+		table := b.matrix(positions+".weight", s.Context+skip, s.Width, false)
+		p.Weight = []transformer.Tensor{table.rows(skip, s.Context)}
+	}
+	if s.EmbedNorm {
+		n = b.norm(norm, 0)
+	}
+	return p, n
 }
 
 // patches returns the matrix of patches, which is stored as a convolution's.

@@ -75,7 +75,7 @@ func newInVersion2() []map[string]any {
 		{a + "scale": 0.5}, {a + "scale": -0.5}, {a + "scale": 1e39}, {a + "soft_cap": 30}, {a + "clamp": 30}, {a + "soft_cap": 30, a + "clamp": 30}, {a + "soft_cap": -1},
 		{a + "norms": "post"}, {a + "norms": "sandwich"}, {a + "norms": "post_residual"}, {a + "norms": "none"}, {a + "norms": "before"},
 		{f + "norms": "post"}, {f + "norms": "none"}, {f + "width": 0}, {f + "gated": false},
-		{"norm": "plain_layer_norm"}, {"no_last_norm": true}, {"embed_norm": true}, {"embed_scale": -3}, {"residual_scale": 0.2}, {"residual_scale": 3e38},
+		{"norm": "plain_layer_norm"}, {"no_last_norm": true}, {"embed_norm": true}, {"decoder_input": true}, {"decoder_input": true, "embed_norm": true}, {"embed_scale": -3}, {"residual_scale": 0.2}, {"residual_scale": 3e38},
 		{"logit_scale": 0.1}, {"logit_soft_cap": 30}, {"logit_soft_cap": -1},
 		{"rotaries.0.magnitude": 1.3}, {"rotaries.0.magnitude": -1}, {"rotaries": []any{}}, {"rotaries.0.frequencies": []any{}},
 		{"decoder": []any{}}, {"decoder": []int{0, 1}}, {"decoder": []int{0, -1}}, {"decoder": slices.Repeat([]int{0}, 1001)}, {"decoder": nil},

@@ -38,7 +38,10 @@ func (w *tokenizerReader) read() (err error) {
 		w.settings.require([]requiredValue{{"separate_vocabs", "false"}, {"legacy_behaviour", "false"}})
 		w.Translation.setLanguages(w.Type, w.Tokenizer, w.settings.text("source_lang", ""), w.settings.text("target_lang", ""))
 	}
-	if w.Tokenizer != nil && w.Translation == nil && w.Seq2Seq == nil {
+	if w.Type == pegasusType {
+		w.settings.require([]requiredValue{{"offset", "103"}})
+	}
+	if w.Tokenizer != nil && w.Translation == nil {
 		w.Start = w.start()
 		if len(w.Start) > 0 {
 			w.Empty = w.Start[0]
@@ -104,8 +107,11 @@ func (w *tokenizerReader) plain() (tokenizer.Tokenizer, error) {
 			continue
 		}
 		kind := tokenizer.KindSentencePiece
-		if w.Type == xglmType {
+		switch w.Type {
+		case xglmType:
 			kind = tokenizer.KindXGLM
+		case pegasusType:
+			kind = tokenizer.KindPegasus
 		}
 		w.startsTexts = w.Type == llamaType
 		t, err := w.open(kind, part{tokenizer.PartModel, name})
@@ -254,6 +260,7 @@ func (w *tokenizerReader) checkAdded(t tokenizer.Tokenizer, name string) error {
 
 // vocabMerges reads GPT-2's two files, with the tokens that other files add.
 func (w *tokenizerReader) vocabMerges() (tokenizer.Tokenizer, error) {
+	w.startsTexts = w.Type == bartType
 	list, err := w.added()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.in(tokenizerConfig), err)

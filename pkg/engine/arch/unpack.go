@@ -128,8 +128,11 @@ func (d *description) check() error {
 	if name := d.ChatTemplate; name != "" && name != chat.Llama3 && name != chat.ChatML {
 		return fmt.Errorf("chat_template %.40q is unknown", name)
 	}
-	if q := d.Seq2Seq; q != nil && (min(q.DecoderStart, q.End) < 0 || max(q.DecoderStart, q.End) >= s.Vocab) {
-		return fmt.Errorf("seq2seq: texts from token %d to %d of %d", q.DecoderStart, q.End, s.Vocab)
+	if q := d.Seq2Seq; q != nil {
+		tokens := append([]int{q.DecoderStart, q.End}, q.Begin...)
+		if len(q.Begin) > maxEnds || slices.Min(tokens) < 0 || slices.Max(tokens) >= s.Vocab {
+			return fmt.Errorf("seq2seq: texts from token %d to %d, which begin with %v, of %d", q.DecoderStart, q.End, q.Begin, s.Vocab)
+		}
 	}
 	return d.Translation.check(s)
 }

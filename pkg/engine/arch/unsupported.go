@@ -31,12 +31,12 @@ var unsupported = func() map[string]string {
 		"it needs " + needsDeltas:                             "qwen3_next qwen3next qwen3_5 qwen3_5_text qwen35 qwen3_5_moe qwen35moe kimi_linear kimi-linear olmo_hybrid",
 		"it needs recurrent layers":                           "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
 		"it needs embeddings of each layer":                   "gemma3n gemma3n_text gemma4 gemma4_text",
-		"it is an encoder-decoder; of these only t5, mt5, m2m_100 and marian are supported": "umt5 longt5 t5gemma bart mbart pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",
+		"it is an encoder-decoder; of these only t5, mt5, bart, pegasus, m2m_100 and marian are supported":                                                                                                                    "umt5 longt5 t5gemma mbart led pegasus_x bigbird_pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",
 		"it is an encoder; of these only bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert and gemma3_text are supported, and GGUF files of bert, nomic-bert, modern-bert and gemma-embedding": "electra deberta deberta-v2 albert nomic-bert-moe jina-bert-v2 jina-bert-v3 eurobert neo-bert embedding_gemma2",
-		"it reads images or sound; GGUF files of its model of text may be supported": "mistral3 llava_next llava_onevision mllama qwen2_vl qwen2vl qwen2_5_vl qwen3_vl qwen3vl phi4_multimodal idefics2 paligemma vipllava video_llava clip siglip",
-		"it needs the activation xIELU":                                              "apertus",
-		"it needs norms of queries and keys after their rotation":                    "hunyuan_v1_dense hunyuan-dense",
-		"it needs scores that are scaled by position":                                "ministral3",
+		"it reads images or sound; GGUF files of its model of text may be supported":                                                                                                                                          "mistral3 llava_next llava_onevision mllama qwen2_vl qwen2vl qwen2_5_vl qwen3_vl qwen3vl phi4_multimodal idefics2 paligemma vipllava video_llava clip siglip",
+		"it needs the activation xIELU":                           "apertus",
+		"it needs norms of queries and keys after their rotation": "hunyuan_v1_dense hunyuan-dense",
+		"it needs scores that are scaled by position":             "ministral3",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			all[name] = reason

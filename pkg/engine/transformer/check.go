@@ -25,6 +25,8 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("mutual: %d is negative, or there is an encoder", s.Mutual)
 	case s.MaskedHead && len(s.Decoder) > 0:
 		return fmt.Errorf("masked_head: there is a decoder")
+	case s.DecoderInput && (len(s.Encoder) == 0 || len(s.Decoder) == 0 || s.Position != Learned && !s.EmbedNorm):
+		return fmt.Errorf("decoder_input: there is only one stack, or neither learned positions nor a norm of embeddings")
 	case s.EmbedWidth < 0 || s.EmbedWidth > 0 && len(s.Encoder) > 0:
 		return fmt.Errorf("embed_width: %d is negative, or there is an encoder", s.EmbedWidth)
 	case int(s.Position) >= len(positionNames):

@@ -20,7 +20,7 @@ type rows = [][]float64
 func (m formulas) logits(source, tokens []int) (out rows) {
 	var memory rows
 	if len(m.Spec.Encoder) > 0 {
-		memory = m.run("encoder", m.Spec.Encoder, m.embed(source), nil)
+		memory = m.run("encoder", m.Spec.Encoder, m.embed(source, ""), nil)
 		if !m.Spec.NoLastNorm {
 			memory = m.each(memory, func(x []float64) []float64 { return m.norm("encoder.norm", x) })
 		}
@@ -29,7 +29,11 @@ func (m formulas) logits(source, tokens []int) (out rows) {
 	if _, ok := m.Values[head]; !ok {
 		head = "embedding"
 	}
-	for _, x := range m.run("decoder", m.Spec.Decoder, m.embed(tokens), memory) {
+	own := ""
+	if m.Spec.DecoderInput {
+		own = "decoder_"
+	}
+	for _, x := range m.run("decoder", m.Spec.Decoder, m.embed(tokens, own), memory) {
 		if !m.Spec.NoLastNorm {
 			x = m.norm("norm", x)
 		}
@@ -57,7 +61,8 @@ func (m formulas) each(x rows, f func([]float64) []float64) (out rows) {
 	return out
 }
 
-func (m formulas) embed(tokens []int) (out rows) {
+// embed returns the input of a stack, whose tables have names with a prefix.
+func (m formulas) embed(tokens []int, own string) (out rows) {
 	s, width := m.Spec, m.Spec.Width
 	for p, t := range tokens {
 		x := m.row("embedding", t)
@@ -71,7 +76,7 @@ func (m formulas) embed(tokens []int) (out rows) {
 		}
 		switch s.Position {
 		case transformer.Learned:
-			add(x, m.row("positions", p))
+			add(x, m.row(own+"positions", p))
 		case transformer.Sinusoidal:
 			for i := range width / 2 {
 				angle := float64(p+2) * math.Exp(-float64(i)*math.Log(10000)/float64(width/2-1))
@@ -87,7 +92,7 @@ func (m formulas) embed(tokens []int) (out rows) {
 			}
 		}
 		if s.EmbedNorm {
-			x = m.norm("embedding_norm", x)
+			x = m.norm(own+"embedding_norm", x)
 		}
 		out = append(out, x)
 	}

@@ -409,7 +409,7 @@ func (p *Pass) computeAngles(r *Rotary, to *angles) {
 // embed writes x = embedding·EmbedScale + type + position, or its norm. The first tokens are of
 // type 0, the others of type 1. Vectors replace embedding·EmbedScale of tokens below 0.
 func (p *Pass) embed(sp span, tokens []int, first int, vectors []float32) {
-	m, w := p.m, p.m.Width
+	m, w, in := p.m, p.m.Width, p.m.inputOf(sp)
 	p.lookUp(sp, tokens)
 	for j, t := range tokens {
 		x := p.x[(sp.row+j)*w : (sp.row+j+1)*w]
@@ -426,9 +426,9 @@ func (p *Pass) embed(sp span, tokens []int, first int, vectors []float32) {
 			}
 			m.kernels.Add(x, kind)
 		}
-		m.addPosition(x, sp.start+j)
+		m.addPosition(x, in, sp.start+j)
 		if m.EmbedNorm {
-			m.normalise(x, x, m.embedNorm)
+			m.normalise(x, x, in.norm)
 		}
 	}
 }

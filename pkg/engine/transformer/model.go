@@ -24,8 +24,8 @@ type Model struct {
 	class       []float32 // (Width), of Class
 	projectIn   linear    // (Width, EmbedWidth), of EmbedWidth
 	projectOut  linear    // (EmbedWidth, Width), of EmbedWidth
-	embedNorm   norm      // of EmbedNorm
-	positions   []float32 // (Context, Width), row-major, of Position Learned
+	input       input     // of both stacks, or of the encoder with DecoderInput
+	ownInput    input     // of the decoder with DecoderInput
 	frequencies []float32 // (Width/2), of Position Sinusoidal
 	divisors    []float64 // (Width/2), of Position SinusoidalFirst
 	tokenTypes  []float32 // (TokenTypes, Width), row-major
@@ -45,6 +45,20 @@ type Model struct {
 
 	await *awaiter
 	pace  pace
+}
+
+// input is what makes the input of a stack's first layer from the embeddings of tokens.
+type input struct {
+	positions []float32 // (Context, Width), row-major, of Position Learned
+	norm      norm      // of EmbedNorm
+}
+
+// inputOf returns the input of a span's stack.
+func (m *Model) inputOf(sp span) *input {
+	if m.DecoderInput && sp.cache != nil {
+		return &m.ownInput
+	}
+	return &m.input
 }
 
 // linear is y = x Wᵀ + b, of shape (rows, cols).

@@ -55,11 +55,9 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	if s.EmbedWidth > 0 {
 		l.linear("project_in", &w.ProjectIn, &m.projectIn, s.Width, s.EmbedWidth)
 	}
-	if s.Position == Learned {
-		l.add(part{name: "positions", usage: plain, rows: s.Context, cols: s.Width, from: &w.Positions.Weight, values: &m.positions})
-	}
-	if s.EmbedNorm {
-		l.norm("embedding_norm", &w.EmbedNorm, &m.embedNorm, s.Width)
+	l.input("", &w.Positions, &w.EmbedNorm, &m.input)
+	if s.DecoderInput {
+		l.input("decoder_", &w.DecoderPositions, &w.DecoderEmbedNorm, &m.ownInput)
 	}
 	l.tables(w, m)
 	l.stack("encoder", w.Encoder, m.encoder, false)
@@ -94,6 +92,17 @@ type partList struct {
 	stage  int
 	parts  []part
 	number int // of the last product that adapters can update
+}
+
+// input lists what makes the input of a stack.
+func (l *partList) input(prefix string, positions *Linear, norm *Norm, to *input) {
+	s := l.spec
+	if s.Position == Learned {
+		l.add(part{name: prefix + "positions", usage: plain, rows: s.Context, cols: s.Width, from: &positions.Weight, values: &to.positions})
+	}
+	if s.EmbedNorm {
+		l.norm(prefix+"embedding_norm", norm, &to.norm, s.Width)
+	}
 }
 
 // tables lists the tables of encoders.

@@ -67,6 +67,10 @@ type Spec struct {
 	Eps        float32  `json:"eps"`                    // of all norms
 	NoLastNorm bool     `json:"no_last_norm,omitempty"` // the head reads what the last layer returns
 
+	// DecoderInput says that the decoder below an encoder has learned positions and a norm of
+	// embeddings of its own (BART). Otherwise both stacks use the same.
+	DecoderInput bool `json:"decoder_input,omitempty"`
+
 	ResidualScale float32 `json:"residual_scale,omitempty"` // factor of what a branch adds to the residual stream (Granite)
 	LogitScale    float32 `json:"logit_scale,omitempty"`    // factor of logits
 	LogitSoftCap  float32 `json:"logit_soft_cap,omitempty"` // c of c·tanh(logit/c), after that (Gemma 2)

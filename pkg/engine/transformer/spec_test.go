@@ -64,7 +64,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 		seen[fmt.Sprint("position ", s.Position)]++
 		seen[fmt.Sprint("norm ", s.Norm)]++
 		for name, said := range map[string]bool{
-			"encoder": s.Encoder != nil, "relative biases": s.RelativeBuckets > 0, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm,
+			"encoder": s.Encoder != nil, "relative biases": s.RelativeBuckets > 0, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm, "decoder input": s.DecoderInput,
 			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0,
 		} {
 			if said {
@@ -96,7 +96,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+4+3+28 {
+	if len(seen) != 4+3+8+5+5+9+5+3+28 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -350,11 +350,15 @@ func TestSpecRefuses(t *testing.T) {
 			s.Kinds[2].Attention.Window, s.Kinds[2].Attention.Chunk = 0, 4
 		},
 		"decoder[0]: kinds[0].parallel": func(s *spec, k *transformer.Kind) { k.Parallel, s.Encoder = true, []int{1} },
-		"position 9":                    func(s *spec, _ *transformer.Kind) { s.Position = 9 },
-		"norm 9":                        func(s *spec, _ *transformer.Kind) { s.Norm = 9 },
-		"eps: 2":                        func(s *spec, _ *transformer.Kind) { s.Eps = 2 },
-		"embed_scale: NaN":              func(s *spec, _ *transformer.Kind) { s.EmbedScale = nan },
-		"logit_soft_cap: -1":            func(s *spec, _ *transformer.Kind) { s.LogitSoftCap = -1 },
+		"decoder_input: there is only":  func(s *spec, _ *transformer.Kind) { s.DecoderInput = true },
+		"decoder_input: there is only one stack, or neither": func(s *spec, _ *transformer.Kind) {
+			s.DecoderInput, s.Encoder, s.Position, s.EmbedNorm = true, []int{1}, transformer.Sinusoidal, false
+		},
+		"position 9":         func(s *spec, _ *transformer.Kind) { s.Position = 9 },
+		"norm 9":             func(s *spec, _ *transformer.Kind) { s.Norm = 9 },
+		"eps: 2":             func(s *spec, _ *transformer.Kind) { s.Eps = 2 },
+		"embed_scale: NaN":   func(s *spec, _ *transformer.Kind) { s.EmbedScale = nan },
+		"logit_soft_cap: -1": func(s *spec, _ *transformer.Kind) { s.LogitSoftCap = -1 },
 	} {
 		s := rich()
 		change(s, &s.Kinds[0])

@@ -39,9 +39,9 @@ func (p *Pass) embedPatches(sp span, picture *Patches) {
 			at = picture.Positions[i]
 		}
 		row := x[i*width : (i+1)*width]
-		p.m.addPosition(row, at)
+		p.m.addPosition(row, &p.m.input, at)
 		if p.m.EmbedNorm {
-			p.m.normalise(row, row, p.m.embedNorm)
+			p.m.normalise(row, row, p.m.input.norm)
 		}
 	}
 }

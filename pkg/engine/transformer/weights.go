@@ -8,11 +8,16 @@ import (
 // Weights describe where [New] reads the parameters of a model. Nothing is read earlier.
 // A zero Linear, Vector or Norm means that the model does not have it.
 type Weights struct {
-	Embed          Linear // (Vocab, Width), or (Vocab, EmbedWidth); of a Spec with Patch (Width, Patch), with a bias if there is one
-	Class          Vector // (Width), of a Spec with Class
-	ProjectIn      Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
-	EmbedNorm      Norm   // of a Spec with EmbedNorm
-	Positions      Linear // (Context, Width), of Position Learned
+	Embed     Linear // (Vocab, Width), or (Vocab, EmbedWidth); of a Spec with Patch (Width, Patch), with a bias if there is one
+	Class     Vector // (Width), of a Spec with Class
+	ProjectIn Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
+	EmbedNorm Norm   // of a Spec with EmbedNorm
+	Positions Linear // (Context, Width), of Position Learned
+
+	// Of a Spec with DecoderInput: EmbedNorm and Positions of the decoder.
+	DecoderEmbedNorm Norm
+	DecoderPositions Linear
+
 	TokenTypes     Linear // (TokenTypes, Width), of a Spec with TokenTypes
 	Relative       Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets
 	CausalRelative Linear // the same, of its decoder
@@ -267,10 +272,10 @@ func (w *Weights) CacheBytes(spec *Spec, capacity int) int64 {
 
 // Elements returns the number of values of all weights.
 func (w *Weights) Elements() (n int64) {
-	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head} {
+	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head} {
 		n += l.elements()
 	}
-	n += w.Class.elements() + w.EmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()
+	n += w.Class.elements() + w.EmbedNorm.elements() + w.DecoderEmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()
 	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
 		for i := range stack {
 			n += stack[i].elements()

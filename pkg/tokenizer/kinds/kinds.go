@@ -58,6 +58,8 @@ func withoutNewline(s *tokenizer.Source) (tokenizer.Tokenizer, error) {
 			return nil, err // as above
 		}
 		return t, nil
+	case tokenizer.KindPegasus:
+		return sentencepiece.ParsePegasus(s.Parts[tokenizer.PartModel])
 	case tokenizer.KindGGUF:
 		var g gguf.Vocabulary
 		if err := json.Unmarshal(s.Parts[tokenizer.PartJSON], &g); err != nil {

@@ -36,6 +36,13 @@ func FuzzSentencePieceModel(f *testing.F) {
 			}
 			tokenizer.Decode(tok, tok.EncodeSpecial(text))
 		}
+		if pegasus, err := ParsePegasus(raw); err == nil {
+			for _, id := range pegasus.EncodeSpecial("a</s>\xff<unk_2>🙂") {
+				if id < 0 || id >= pegasus.Size() {
+					t.Fatalf("Pegasus: id %d of %d", id, pegasus.Size())
+				}
+			}
+		}
 		xglm, err := ParseXGLM(raw)
 		if err != nil {
 			return

@@ -80,6 +80,13 @@ func TestSentencePieceRefuses(t *testing.T) {
 		!strings.Contains(err.Error(), `piece 1, "a", has type 1`) {
 		t.Error(err)
 	}
+	if _, err := ParsePegasus(protoModel(nil, modelPiece{"<pad>", 0, subword.KindControl}, modelPiece{"a", 0, 1}, unk)); err == nil ||
+		!strings.Contains(err.Error(), `piece 1, "a", has type 1`) {
+		t.Error(err)
+	}
+	if _, err := ParsePegasus(protoModel(nil, modelPiece{"<pad>", 0, subword.KindControl}, unk)); err == nil || !strings.Contains(err.Error(), "there are 2 pieces") {
+		t.Error(err)
+	}
 }
 
 // Unknown fields are skipped.

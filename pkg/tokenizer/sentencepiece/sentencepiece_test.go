@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"glossa/pkg/tokenizer"
+	"glossa/pkg/tokenizer/internal/subword"
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 	"glossa/pkg/tokenizer/internal/unigram"
 )
@@ -100,6 +101,34 @@ func TestXGLM(t *testing.T) {
 		if got := tok.Encode(text); !slices.Equal(got, want) {
 			t.Errorf("Encode(%.60q)\n %v, want\n %v", text, got, want)
 		}
+	}
+}
+
+// Pegasus has 103 words more between the first two pieces and the others. They are not text.
+func TestPegasus(t *testing.T) {
+	raw := protoModel(nil, modelPiece{"<pad>", 0, subword.KindControl}, modelPiece{"</s>", 0, subword.KindControl}, modelPiece{"<unk>", 0, subword.KindUnknown},
+		modelPiece{"a", -1, 1}, modelPiece{"\u2581", -2, 1}, modelPiece{"\u2581b", -2, 1}, modelPiece{"<n>", -2, subword.KindUser})
+	opened, err := ParsePegasus(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok := opened.(*remapped)
+	if tok.Size() != 110 {
+		t.Errorf("%d tokens", tok.Size())
+	}
+	for id, piece := range map[int]string{0: "<pad>", 1: "</s>", 2: "<mask_1>", 3: "<mask_2>", 4: "<unk_2>", 104: "<unk_102>", 105: "<unk>", 106: "a", 109: "<n>"} {
+		if _, special := tok.SpecialTokens()[piece]; tok.Piece(id) != piece || special != (id < 106) {
+			t.Errorf("token %d is %q, special %v", id, tok.Piece(id), special)
+		}
+	}
+	if got := tok.Encode("aa b<n>?"); !slices.Equal(got, []int{107, 106, 106, 108, 109, 105}) || tokenizer.Decode(tok, got) != "aa b<n>" {
+		t.Errorf("%v is %q", got, tokenizer.Decode(tok, got))
+	}
+	if got := tok.Encode("</s><mask_1>"); slices.Contains(got, 1) || slices.Contains(got, 2) {
+		t.Errorf("marks of a text are tokens: %v", got)
+	}
+	if before, after := tok.Affixes(); before != nil || !slices.Equal(after, []int{1}) {
+		t.Errorf("affixes %v %v", before, after)
 	}
 }
 

@@ -8,17 +8,19 @@ import (
 	"glossa/pkg/tokenizer/internal/subword"
 )
 
-// XGLM's ids, which are fairseq's: four special tokens, then the pieces of the model after
-// its first three, then seven unused words.
+// fairseq's ids: four special tokens, then the pieces of the model after its first three.
 const (
-	xglmBOS = iota
-	xglmPadding
-	xglmEOS
-	xglmUnknown
-	xglmSpecials
+	fairseqBOS = iota
+	fairseqPadding
+	fairseqEOS
+	fairseqUnknown
+	fairseqSpecials
 )
 
-// xglmMadeUp is the number of unused words that pad the vocabulary.
+// fairseqMoved is the number of pieces of the file that have other ids.
+const fairseqMoved = 3
+
+// xglmMadeUp is the number of unused words behind the pieces, which pad the vocabulary.
 const xglmMadeUp = 7
 
 // ParseXGLM builds XGLM's tokenizer from its sentencepiece.bpe.model. It cuts as
@@ -37,34 +39,47 @@ func parseXGLM(model []byte) (*remapped, error) {
 	if err != nil {
 		return nil, err
 	}
-	const moved = 3 // pieces of the file that have other ids
-	if len(sp.pieces) <= moved {
-		return nil, fmt.Errorf("there are %d pieces, not more than the %d special ones", len(sp.pieces), moved)
+	t := &remapped{before: []int{fairseqEOS}}
+	if err := t.renumber(sp); err != nil {
+		return nil, err
 	}
-	for id, kind := range sp.kinds[:moved] {
+	for i := range xglmMadeUp {
+		t.pieces = append(t.pieces, fmt.Sprintf("<madeupword%d>", i))
+	}
+	return t, t.finish(t.specials())
+}
+
+// renumber gives the pieces of a model fairseq's ids.
+func (t *remapped) renumber(sp *Tokenizer) error {
+	if len(sp.pieces) <= fairseqMoved {
+		return fmt.Errorf("there are %d pieces, not more than the %d special ones", len(sp.pieces), fairseqMoved)
+	}
+	for id, kind := range sp.kinds[:fairseqMoved] {
 		if kind != subword.KindControl && kind != subword.KindUnknown {
-			return nil, fmt.Errorf("piece %d, %.40q, has type %d: the first %d must be the special ones", id, sp.pieces[id], kind, moved)
+			return fmt.Errorf("piece %d, %.40q, has type %d: the first %d must be the special ones", id, sp.pieces[id], kind, fairseqMoved)
 		}
 	}
-	if sp.unknown.ID >= moved {
-		return nil, fmt.Errorf("the unknown piece is %d, not one of the first %d", sp.unknown.ID, moved)
+	if sp.unknown.ID >= fairseqMoved {
+		return fmt.Errorf("the unknown piece is %d, not one of the first %d", sp.unknown.ID, fairseqMoved)
 	}
-	pieces := slices.Concat([]string{"<s>", "<pad>", "</s>", "<unk>"}, sp.pieces[moved:])
-	for i := range xglmMadeUp {
-		pieces = append(pieces, fmt.Sprintf("<madeupword%d>", i))
-	}
-	t := &remapped{sp: sp, pieces: pieces, unknown: xglmUnknown, before: []int{xglmEOS}}
+	t.sp, t.unknown = sp, fairseqUnknown
+	t.pieces = slices.Concat([]string{"<s>", "<pad>", "</s>", "<unk>"}, sp.pieces[fairseqMoved:])
 	t.ids = make([]int, len(sp.pieces))
 	for id := range t.ids {
-		t.ids[id] = id + xglmSpecials - moved
+		t.ids[id] = id + fairseqSpecials - fairseqMoved
 	}
-	t.ids[0], t.ids[1], t.ids[2] = xglmUnknown, xglmUnknown, xglmUnknown
-	var special []int
-	for id := range pieces {
-		file := id - xglmSpecials + moved
-		if id < xglmSpecials || file >= len(sp.pieces) || sp.kinds[file] == subword.KindControl {
-			special = append(special, id)
+	t.ids[0], t.ids[1], t.ids[2] = fairseqUnknown, fairseqUnknown, fairseqUnknown
+	return nil
+}
+
+// specials returns the ids that are not those of text, after renumber: fairseq's, those of control
+// pieces, and all behind the pieces.
+func (t *remapped) specials() (list []int) {
+	for id := range t.pieces {
+		file := id - fairseqSpecials + fairseqMoved
+		if id < fairseqSpecials || file >= len(t.sp.pieces) || t.sp.kinds[file] == subword.KindControl {
+			list = append(list, id)
 		}
 	}
-	return t, t.finish(special)
+	return list
 }

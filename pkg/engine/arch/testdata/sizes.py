@@ -145,12 +145,20 @@ def answering(kind, layers, width, heads, ffn, vocab, **rest):
     } | rest
 
 
+def summarising(kind, layers, width, heads, ffn, vocab, positions, **rest):
+    sizes = {f"{stack}_{name}": n for stack in ("encoder", "decoder") for name, n in (("layers", layers), ("attention_heads", heads), ("ffn_dim", ffn))}
+    return {"model_type": kind, "d_model": width, "vocab_size": vocab, "max_position_embeddings": positions, "is_encoder_decoder": True, **sizes} | rest
+
+
 GATED = {"feed_forward_proj": "gated-gelu", "tie_word_embeddings": False}
 SEQ2SEQ = {
     "T5-Small": answering("t5", 6, 512, 8, 2048, 32128),
     "Flan-T5-Base": answering("t5", 12, 768, 12, 2048, 32128, **GATED),
     "Flan-T5-Large": answering("t5", 24, 1024, 16, 2816, 32128, **GATED),
     "mT5-Small": answering("mt5", 8, 512, 6, 1024, 250112, **GATED),
+    "BART-Base": summarising("bart", 6, 768, 12, 3072, 50265, 1024),
+    "BART-Large-CNN": summarising("bart", 12, 1024, 16, 4096, 50264, 1024),
+    "Pegasus-XSum": summarising("pegasus", 16, 1024, 16, 4096, 96103, 512, scale_embedding=True, pad_token_id=0, eos_token_id=1),
 }
 
 def seeing(kind, text, vision, size, **rest):
@@ -187,7 +195,7 @@ REFUSED = {
     "RWKV-4-169M": {"model_type": "rwkv"},
     "Apertus-8B": {"model_type": "apertus"},
     "Hunyuan-0.5B": {"model_type": "hunyuan_v1_dense"},
-    "BART-Base": {"model_type": "bart"},
+    "LED-Base": {"model_type": "led"},
     "DeBERTa-v3-Base": {"model_type": "deberta-v2"},
     "ELECTRA-Base": {"model_type": "electra"},
 }
@@ -213,6 +221,8 @@ def tensors(config):
     for name, p in [*model.named_parameters(), *corrections]:
         if name.startswith("pooler."):
             continue  # of classifiers
+        if kind == "pegasus" and "embed_positions" in name:
+            continue  # computed
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
         if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid")):  # whose layers differ

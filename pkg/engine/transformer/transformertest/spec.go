@@ -24,6 +24,7 @@ func Random(seed uint64) *Model {
 	if len(spec.Encoder) > 0 && g.one(2) {
 		g.relate(spec)
 	}
+	spec.DecoderInput = len(spec.Encoder) > 0 && (spec.Position == transformer.Learned || spec.EmbedNorm) && g.one(2)
 	return New(spec, seed)
 }
 

@@ -46,12 +46,18 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 	if spec.Position == transformer.Learned {
 		w.Positions = b.matrix("positions", spec.Context, spec.Width, 0.5)
 	}
+	if spec.Position == transformer.Learned && spec.DecoderInput {
+		w.DecoderPositions = b.matrix("decoder_positions", spec.Context, spec.Width, 0.5)
+	}
 	if spec.RelativeBuckets > 0 {
 		w.Relative = b.matrix("relative", spec.RelativeBuckets, spec.Kinds[spec.Encoder[0]].Attention.Heads, 1)
 		w.CausalRelative = b.matrix("causal_relative", spec.RelativeBuckets, spec.Kinds[spec.Decoder[0]].Attention.Heads, 1)
 	}
 	if spec.EmbedNorm {
 		w.EmbedNorm = b.norm("embedding_norm", spec.Width)
+	}
+	if spec.EmbedNorm && spec.DecoderInput {
+		w.DecoderEmbedNorm = b.norm("decoder_embedding_norm", spec.Width)
 	}
 	w.Encoder = b.stack("encoder", spec.Encoder, false)
 	w.Decoder = b.stack("decoder", spec.Decoder, len(spec.Encoder) > 0)
