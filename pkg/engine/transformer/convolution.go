@@ -75,7 +75,7 @@ func (k *Kind) mixerNorms() Placement {
 	switch {
 	case k.Convolution != nil:
 		return k.Convolution.Norms
-	case k.States != nil: // beside them, attention has the same
+	case k.States != nil: // of attention too, if there is any
 		return k.States.Norms
 	}
 	return k.Attention.Norms

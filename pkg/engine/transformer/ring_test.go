@@ -20,7 +20,7 @@ func ringed(bounds ...int) *transformertest.Model {
 	return transformertest.New(ringedSpec(bounds...), 3)
 }
 
-// stateful is a model with attention, a window, a convolution and states, once beside attention.
+// stateful is a model with attention, a window, a convolution and states, in one layer together with attention.
 func stateful() *transformertest.Model {
 	spec := convolved(7).Spec
 	spec.Decoder = append(spec.Decoder, len(spec.Kinds), len(spec.Kinds)+1)

@@ -82,9 +82,11 @@ type Spec struct {
 type Kind struct {
 	Attention   Attention    `json:"attention,omitzero"`    // zero if there is another mixer only
 	Convolution *Convolution `json:"convolution,omitempty"` // instead of Attention
-	// States are instead of Attention, or beside it: both read the same norm, and both results are
-	// added (Falcon-H1).
-	States      *StateSpace `json:"states,omitempty"`
+
+	// States replace Attention, or come in addition to it: then both read the same norm, and both
+	// results are added to the residual stream (Falcon-H1).
+	States *StateSpace `json:"states,omitempty"`
+
 	FeedForward FeedForward `json:"feed_forward,omitzero"` // zero: there is none (Mamba 2)
 
 	Parallel   bool `json:"parallel,omitempty"`    // both branches read the same x; else the second reads x after the first
