@@ -18,6 +18,13 @@ func translators() []mutant {
 		{"Marian: tokens of the target's words are spelled", sentencepiece, "markDecoder.Next", `strings.ReplaceAll(d.of.pieces[id], spaceMark, " ")`, "d.of.pieces[id]", arch, texts},
 		{"Marian: a source has one language", arch, "Translation.setPair", "known = []string{code}", "_ = code", arch, "^TestLanguagesOfMarian$"},
 		{"NLLB: two scripts are two languages", arch, "codesOf", "code = name", "_ = name", arch, "^TestLanguages$"},
+		{"mBART: norms are before branches", arch, "mBART", "f.spec.NoLastNorm, f.kind = false, transformer.Kind{}", "f.spec.NoLastNorm = false", arch, goldens},
+		{"mBART: and at the end", arch, "mBART", "f.spec.NoLastNorm, f.kind = false, transformer.Kind{}", "f.kind = transformer.Kind{}", arch, goldens},
+		{"mBART: it translates", arch, "translates", "kind == mBARTType", "false", arch, "^TestLanguagesOfMBART$"},
+		{"mBART: it writes one language", arch, "tokenizerReader.limitMBART", "l.Target != w.written", "false", arch, "^TestLanguagesOfMBART$"},
+		{"mBART: before it the language was behind a text", arch, "tokenizerReader.limitMBART", `strings.TrimSuffix(got, "Fast") != class && w.Tokenizer != nil`, "false", arch, "^TestLanguagesOfMBART$"},
+		{"mBART: countries are part of codes", arch, "scriptOrCountry", "`^([a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2})$`", "`^([a-z]{3}_[A-Z][a-z]{3})$`", arch, "^TestLanguagesOfMBART$"},
+		{"mBART: languages follow the pieces", sentencepiece, "ParseMBART50", "t.first = len(t.pieces)", "t.first = len(t.pieces) + 1", sentencepiece, "^TestMBART50$"},
 		{"NLLB: codes have a script", language, "Code", `strings.Cut(strings.ToLower(model), "_")`, `strings.Cut(model, "?")`, arch, "^TestLanguages$"},
 	}
 }

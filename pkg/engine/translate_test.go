@@ -260,11 +260,12 @@ func opened(t *testing.T, name string, cfg Config) *Translator {
 }
 
 // A source of Marian begins with the token of its target's language, and its target with no token;
-// those of NLLB begin with the tokens of their languages.
+// those of NLLB and mBART begin with the tokens of their languages.
 func TestTranslateLanguages(t *testing.T) {
 	some := false
 	for _, c := range []struct{ model, source, target, before, begin string }{
 		{"marian", "en", "de", ">>deu<<", ""}, {"marian", "en", "nl", ">>nld<<", ""}, {"nllb", "en", "fr", "eng_Latn", "fra_Latn"}, {"nllb", "fr", "en", "fra_Latn", "eng_Latn"},
+		{"mbart", "en", "zh", "en_XX", "zh_CN"}, {"mbart-gelu", "de", "sl", "de_DE", "sl_SI"},
 	} {
 		tr := opened(t, c.model, Config{})
 		special := tr.tokenizer.(tokenizer.Specials).SpecialTokens()

@@ -16,6 +16,7 @@ const (
 	KindM2M100        = "m2m100"        // PartVocab, PartModel
 	KindMarian        = "marian"        // PartVocab, PartModel: source.spm
 	KindPegasus       = "pegasus"       // PartModel
+	KindMBART50       = "mbart50"       // PartModel
 	KindGGUF          = "gguf"          // PartJSON: gguf.Vocabulary
 	KindAlpha         = "alpha"         // PartJSON: tokenizerArtifacts
 )

@@ -52,6 +52,22 @@ var pegasus = func() family {
 	return f
 }()
 
+// mBART is Tang et al. 2020 (mBART-50): BART with norms before its branches, and one more at the end
+// of both stacks.
+var mBART = func() family {
+	f := bart
+	f.title = "mBART"
+	f.fixed = []requiredValue{
+		{"tie_word_embeddings", "true"}, {"is_encoder_decoder", "true"}, {"static_position_embeddings", "false"},
+		{"normalize_before", "true"}, {"normalize_embedding", "true"}, {"add_final_layer_norm", "true"},
+	}
+	f.spec.NoLastNorm, f.kind = false, transformer.Kind{}
+	l := &f.tensors
+	l.norm, l.encoderNorm = pegasus.tensors.norm, pegasus.tensors.encoderNorm
+	l.encoder, l.decoder = pegasus.tensors.encoder, pegasus.tensors.decoder
+	return f
+}()
+
 // scaleIfTold reads the factor of token embeddings of models that have none by default.
 func scaleIfTold(c *config, s *transformer.Spec) {
 	if c.flag("scale_embedding", false) {

@@ -30,7 +30,7 @@ func (o *opened) checkTokens(fsys fs.FS, p *location) error {
 		return o.checkGGUFTokens(p)
 	}
 	w := tokenizerReader{opened: o, fsys: fsys, location: p}
-	if o.Type == m2m100Type || !w.exists(tokenizerFile) {
+	if translates(o.Type) || !w.exists(tokenizerFile) {
 		return o.checkTokenFiles(fsys, p, &w)
 	}
 	size, err := checkTokenizerFile(fsys, w.in(tokenizerFile))
@@ -56,6 +56,8 @@ func (w *tokenizerReader) wanted() string {
 	switch w.Type {
 	case m2m100Type:
 		return fmt.Sprintf("%s and %s, or %s", vocabFile, pieceFiles[0], tokenizerFile)
+	case mBARTType:
+		return fmt.Sprintf("%s or %s", pieceFiles[0], tokenizerFile)
 	case marianType:
 		return fmt.Sprintf("%s and %s", vocabFile, sourceFile)
 	}

@@ -41,6 +41,8 @@ type opened struct {
 	stanford *Dense      // the projection of Stanford's ColBERT
 
 	unpacking *unpacking // of a packed model
+
+	written int // the token of the language that an mBART writes; 0: it writes all of its languages
 }
 
 // openHF opens a Hugging Face directory.
@@ -177,7 +179,7 @@ func (o *opened) readTokens(fsys fs.FS, p *location) error {
 	}
 	o.readEnds(generation)
 	if len(o.Spec.Encoder) > 0 && len(o.Spec.Decoder) > 0 {
-		if o.Type == m2m100Type || o.Type == marianType {
+		if translates(o.Type) {
 			o.Translation = o.readTranslation(generation)
 		} else {
 			o.Seq2Seq = o.readSeq2Seq(generation)
@@ -252,6 +254,7 @@ func (o *opened) readTranslation(generation *config) *Translation {
 		End:           firstOf(o.End, 2),
 	}
 	t.MaxLength = min(t.MaxLength, context)
+	o.written = generation.id("forced_bos_token_id", o.config.id("forced_bos_token_id", 0, vocab), vocab)
 	for _, c := range []*config{o.config, generation} {
 		t.Suppressed = append(t.Suppressed, c.badWords(vocab)...)
 		if end := c.id("forced_eos_token_id", -1, vocab); end >= 0 {

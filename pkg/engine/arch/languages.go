@@ -28,7 +28,7 @@ func (t *Translation) setLanguages(kind string, tok tokenizer.Tokenizer, source,
 		}
 	case tokenizer.Specials:
 		for name, id := range tok.SpecialTokens() {
-			if nllbLanguage.MatchString(name) {
+			if scriptOrCountry.MatchString(name) {
 				tokens[name] = id
 			}
 		}
@@ -44,8 +44,9 @@ func (t *Translation) setLanguages(kind string, tok tokenizer.Tokenizer, source,
 	}
 }
 
-// nllbLanguage matches the codes of NLLB's languages: ISO 639-3, and the script of ISO 15924.
-var nllbLanguage = regexp.MustCompile(`^[a-z]{3}_[A-Z][a-z]{3}$`)
+// scriptOrCountry matches the codes of NLLB's languages, ISO 639-3 and the script of ISO 15924, and
+// those of mBART's, ISO 639-1 and a country or XX.
+var scriptOrCountry = regexp.MustCompile(`^([a-z]{3}_[A-Z][a-z]{3}|[a-z]{2}_[A-Z]{2})$`)
 
 // A coded token is that of a language.
 type coded struct {

@@ -43,6 +43,35 @@ func TestLanguages(t *testing.T) {
 	}
 }
 
+// The languages of mBART-50 have usual codes, whichever file has its tokenizer. A model whose first
+// token is forced writes one of them, and a tokenizer of another form is refused.
+func TestLanguagesOfMBART(t *testing.T) {
+	for _, name := range []string{"mbart", "mbart-gelu"} {
+		m := open(t, name)
+		sources, targets := codes(m.Translation.Sources), codes(m.Translation.Targets)
+		if len(sources) != 52 || !slices.Equal(sources, targets) || len(slices.Compact(slices.Sorted(slices.Values(sources)))) != 52 {
+			t.Errorf("%s: from %v to %v", name, sources, targets)
+		}
+		for code, piece := range map[string]string{"ar": "ar_AR", "en": "en_XX", "zh": "zh_CN", "sl": "sl_SI"} {
+			i := slices.Index(sources, code)
+			if i < 0 || m.Tokenizer.Piece(m.Translation.Sources[i].Source) != piece || m.Tokenizer.Piece(m.Translation.Targets[i].Target) != piece {
+				t.Errorf("%s: %s is not %s", name, code, piece)
+			}
+		}
+		fsys := copyOf(t, name)
+		set(t, fsys, "generation_config.json", map[string]any{"forced_bos_token_id": m.Translation.Targets[3].Target})
+		if one := openIn(t, fsys, "m").Translation; !slices.Equal(codes(one.Targets), []string{"en"}) || len(one.Sources) != 52 {
+			t.Errorf("%s: from %v to %v", name, codes(one.Sources), codes(one.Targets))
+		}
+		for _, class := range []any{"MBartTokenizer", nil} {
+			set(t, fsys, "tokenizer_config.json", map[string]any{"tokenizer_class": class})
+			checkRejected(t, name, fsys, "only MBart50Tokenizer")
+		}
+		set(t, fsys, "config.json", map[string]any{"tokenizer_class": "MBart50TokenizerFast"})
+		openIn(t, fsys, "m")
+	}
+}
+
 // The sources of a Marian model are in one language, or in any of a group; its targets are in one
 // language, or in those of the tokens that sources begin with.
 func TestLanguagesOfMarian(t *testing.T) {

@@ -37,6 +37,9 @@ func (w *tokenizerReader) read() (err error) {
 	if w.Translation != nil {
 		w.settings.require([]requiredValue{{"separate_vocabs", "false"}, {"legacy_behaviour", "false"}})
 		w.Translation.setLanguages(w.Type, w.Tokenizer, w.settings.text("source_lang", ""), w.settings.text("target_lang", ""))
+		if w.Type == mBARTType {
+			w.limitMBART()
+		}
 	}
 	if w.Type == pegasusType {
 		w.settings.require([]requiredValue{{"offset", "103"}})
@@ -58,6 +61,18 @@ func (w *tokenizerReader) read() (err error) {
 	}
 	w.Chat, err = w.readChat(w.fsys, w.location)
 	return err
+}
+
+// limitMBART refuses tokenizers that are not mBART-50's: before it, the language was behind a text.
+// A model that writes one language has it as its forced token.
+func (w *tokenizerReader) limitMBART() {
+	const class = "MBart50Tokenizer"
+	if got := w.settings.text("tokenizer_class", w.opened.config.text("tokenizer_class", "")); strings.TrimSuffix(got, "Fast") != class && w.Tokenizer != nil {
+		w.settings.reject("tokenizer_class", "%.40q is not supported, only %s", got, class)
+	}
+	if w.written > 0 {
+		w.Translation.Targets = slices.DeleteFunc(w.Translation.Targets, func(l Language) bool { return l.Target != w.written })
+	}
 }
 
 // start returns the tokens that the model's own tokenizer puts before a text, from its
@@ -182,7 +197,7 @@ func (w *tokenizerReader) open(kind string, parts ...part) (tokenizer.Tokenizer,
 	return t, nil
 }
 
-// translator reads the tokenizer of Marian, M2M100 or NLLB.
+// translator reads the tokenizer of Marian, M2M100, NLLB or mBART-50.
 func (w *tokenizerReader) translator() (tokenizer.Tokenizer, error) {
 	kind, model := tokenizer.KindM2M100, pieceFiles[0]
 	if w.Type == marianType {
@@ -191,7 +206,9 @@ func (w *tokenizerReader) translator() (tokenizer.Tokenizer, error) {
 	switch {
 	case w.exists(vocabFile) && w.exists(model):
 		return w.open(kind, part{tokenizer.PartVocab, vocabFile}, part{tokenizer.PartModel, model})
-	case w.Type == m2m100Type && w.exists(tokenizerFile):
+	case w.Type == mBARTType && w.exists(model):
+		return w.open(tokenizer.KindMBART50, part{tokenizer.PartModel, model})
+	case w.Type != marianType && w.exists(tokenizerFile):
 		return w.open(tokenizer.KindHF, part{tokenizer.PartJSON, tokenizerFile})
 	}
 	return nil, nil

@@ -60,6 +60,12 @@ func withoutNewline(s *tokenizer.Source) (tokenizer.Tokenizer, error) {
 		return t, nil
 	case tokenizer.KindPegasus:
 		return sentencepiece.ParsePegasus(s.Parts[tokenizer.PartModel])
+	case tokenizer.KindMBART50:
+		t, err := sentencepiece.ParseMBART50(s.Parts[tokenizer.PartModel])
+		if err != nil {
+			return nil, err // as above
+		}
+		return t, nil
 	case tokenizer.KindGGUF:
 		var g gguf.Vocabulary
 		if err := json.Unmarshal(s.Parts[tokenizer.PartJSON], &g); err != nil {

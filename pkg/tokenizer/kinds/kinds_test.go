@@ -35,6 +35,7 @@ func TestOpen(t *testing.T) {
 		source(t, tokenizer.KindXGLM, map[string]string{tokenizer.PartModel: pieces + "sp.unigram.model"}),
 		source(t, tokenizer.KindM2M100, map[string]string{tokenizer.PartVocab: pieces + "sp.m2m100.vocab.json", tokenizer.PartModel: pieces + "sp.unigram.model"}),
 		source(t, tokenizer.KindPegasus, map[string]string{tokenizer.PartModel: "../engine/arch/testdata/pegasus/spiece.model"}),
+		source(t, tokenizer.KindMBART50, map[string]string{tokenizer.PartModel: pieces + "sp.unigram.model"}),
 		gguf, alpha,
 	} {
 		tok, err := kinds.Open(s)

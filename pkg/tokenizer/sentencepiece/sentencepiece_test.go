@@ -132,6 +132,37 @@ func TestPegasus(t *testing.T) {
 	}
 }
 
+// mBART-50 has XGLM's ids of pieces, and its languages behind them.
+func TestMBART50(t *testing.T) {
+	raw := tokenizertest.ReadFile(t, "testdata", "sp.unigram.model")
+	tok, err := ParseMBART50(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	xglm := readXGLM(t)
+	if text := "the quick walk"; !slices.Equal(tok.Encode(text), xglm.Encode(text)) {
+		t.Errorf("%v, XGLM has %v", tok.Encode(text), xglm.Encode(text))
+	}
+	first := xglm.Size() - xglmMadeUp
+	if n := len(tok.Languages()); n != 52 || tok.Size() != first+53 || tok.Piece(tok.Size()-1) != "<mask>" {
+		t.Errorf("%d languages of %d tokens", n, tok.Size())
+	}
+	for code, want := range map[string]int{"ar_AR": first, "en_XX": first + 3, "sl_SI": first + 51} {
+		if id, ok := tok.Language(code); !ok || id != want || tok.SpecialTokens()[code] != want {
+			t.Errorf("%s is %d, want %d", code, id, want)
+		}
+	}
+	if _, ok := tok.Language("en"); ok {
+		t.Error("there is a language en")
+	}
+	if before, after := tok.Affixes(); before != nil || !slices.Equal(after, []int{2}) {
+		t.Errorf("affixes %v %v", before, after)
+	}
+	if _, err := ParseMBART50(raw[:10]); err == nil || !strings.Contains(err.Error(), "of mBART-50") {
+		t.Error(err)
+	}
+}
+
 func readXGLM(t testing.TB) *remapped {
 	t.Helper()
 	tok, err := ParseXGLM(tokenizertest.ReadFile(t, "testdata", "sp.unigram.model"))

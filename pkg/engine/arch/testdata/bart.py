@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
-    AutoModelForSeq2SeqLM, BartConfig, BartForConditionalGeneration, BartTokenizer, PegasusConfig, PegasusForConditionalGeneration, PegasusTokenizer,
+    AutoModelForSeq2SeqLM, BartConfig, BartForConditionalGeneration, BartTokenizer, MBartConfig, MBartForConditionalGeneration, PegasusConfig, PegasusForConditionalGeneration, PegasusTokenizer,
 )
 
 import seq2seq
@@ -147,4 +147,32 @@ def pegasus():
         1519, "model.decoder.layer_norm", 0.8, 4, saved)
 
 
-GROUPS = {"bart": bart, "pegasus": pegasus}
+class MBART(translators.M2M100):
+    """As M2M100, with a mask behind the languages. The last token of the longest target is its end."""
+    made_up, languages = 1, 52
+    forced = True
+
+
+def make_mbart(name, model, seed, embed, lean, pieces, words, **generation):
+    path = directory(name)
+    rng = random_parameters(model.eval(), seed, embed, ["model.decoder.layer_norm.weight"])
+    lean_to_end(MBART, model, model.model.decoder.layer_norm, lean)
+    with torch.no_grad():
+        model.model.shared.weight[-1] *= 0.1  # the mask is not written
+        model.final_logits_bias.copy_(torch.from_numpy(0.3 * rng.standard_normal((1, model.config.vocab_size))))
+    check_parameters(model)
+    model.generation_config.update(max_length=200, decoder_start_token_id=MBART.start, **generation)
+    translators.finish(MBART, name, path, model, rng, pieces, 1, words)
+
+
+def mbart():
+    make_mbart("mbart", MBartForConditionalGeneration(MBartConfig(
+        **COMMON, vocab_size=105, decoder_layers=2, encoder_attention_heads=2, decoder_attention_heads=2, decoder_ffn_dim=44, scale_embedding=True,
+        activation_function="relu")),
+        1521, 0.4, 2.6, 52, vocabularies.save_mbart, num_beams=5, early_stopping=True, forced_eos_token_id=2)
+    make_mbart("mbart-gelu", MBartForConditionalGeneration(MBartConfig(
+        **COMMON, vocab_size=107, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=4, decoder_ffn_dim=52)),
+        1530, 0.5, 2.6, 54, vocabularies.save_mbart_json, num_beams=5, forced_eos_token_id=2)
+
+
+GROUPS = {"bart": bart, "pegasus": pegasus, "mbart": mbart}

@@ -159,6 +159,7 @@ SEQ2SEQ = {
     "BART-Base": summarising("bart", 6, 768, 12, 3072, 50265, 1024),
     "BART-Large-CNN": summarising("bart", 12, 1024, 16, 4096, 50264, 1024),
     "Pegasus-XSum": summarising("pegasus", 16, 1024, 16, 4096, 96103, 512, scale_embedding=True, pad_token_id=0, eos_token_id=1),
+    "mBART-Large-50": summarising("mbart", 12, 1024, 16, 4096, 250054, 1024, scale_embedding=True, activation_function="relu"),
 }
 
 def seeing(kind, text, vision, size, **rest):

@@ -100,7 +100,7 @@ def teacher(k, model, rng, pieces, name):
     close(logits, alone, 2e-4, name + " batch")
     out |= {"batch.source.ids": ids, "batch.source.mask": mask, "batch.ids": targets, "batch.logits": logits}
     source = text(k, rng, pieces, 238)
-    target = [k.start, *[pieces + 60][:k.made_up], *rng.integers(k.first, pieces, 198).tolist()]
+    target = [k.start, *[pieces + min(60, getattr(k, "languages", 61) - 1)][:k.made_up], *rng.integers(k.first, pieces, 198).tolist()]
     logits = forward(model, source, target)[0][:, -4:]
     check_logits(logits, name + " long")
     out |= {"long.source.ids": torch.tensor(source), "long.ids": torch.tensor(target), "long.logits": logits[0]}

@@ -7,7 +7,8 @@ import json
 import sentencepiece
 from sentencepiece import sentencepiece_model_pb2
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers
-from transformers import M2M100Tokenizer, MarianTokenizer, NllbTokenizer
+from transformers import M2M100Tokenizer, MarianTokenizer, MBart50Tokenizer, NllbTokenizer
+from transformers.models.mbart50.tokenization_mbart50 import FAIRSEQ_LANGUAGE_CODES
 
 CHARACTERS = sorted(pre_tokenizers.ByteLevel.alphabet())  # one for each byte
 LETTERS = "▁abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.,!?'-"
@@ -96,16 +97,21 @@ def unigrams(count):
     return out
 
 
-def save_unigrams(path, count, texts):
-    """A model of sentencepiece, and what it makes of texts with the end behind each."""
+def unigram_model(pieces):
     proto = sentencepiece_model_pb2.ModelProto()
     kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
-    for piece, score, kind in unigrams(count):
+    for piece, score, kind in pieces:
         proto.pieces.add(piece=piece, score=score, type=getattr(kinds, kind))
     proto.trainer_spec.model_type = sentencepiece_model_pb2.TrainerSpec.UNIGRAM
+    proto.normalizer_spec.name = "identity"
+    return proto
+
+
+def save_unigrams(path, count, texts):
+    """A model of sentencepiece, and what it makes of texts with the end behind each."""
+    proto = unigram_model(unigrams(count))
     for name, value in {"pad_id": 0, "eos_id": 1, "unk_id": 2, "bos_id": -1}.items():
         setattr(proto.trainer_spec, name, value)
-    proto.normalizer_spec.name = "identity"
     path.write_bytes(proto.SerializeToString())
     processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
     return [{"text": t, "ids": processor.encode(t) + [1], "plain": processor.encode(t)} for t in texts]
@@ -139,6 +145,33 @@ def train(sentences, count):
         sentence_iterator=iter(sentences * 20), model_writer=model, vocab_size=count, model_type="unigram", character_coverage=1.0, num_threads=1,
         minloglevel=2, hard_vocab_limit=False)
     return model.getvalue()
+
+
+def save_mbart(path, count):
+    """sentencepiece.bpe.model, whose count pieces have fairseq's ids, and what sentencepiece makes of texts in languages that follow these."""
+    proto = unigram_model([("<unk>", 0.0, "UNKNOWN"), ("<s>", 0.0, "CONTROL"), ("</s>", 0.0, "CONTROL"), *unigrams(count - 1)[3:]])
+    (path / "sentencepiece.bpe.model").write_bytes(proto.SerializeToString())
+    pieces = sentencepiece.SentencePieceProcessor(model_proto=proto.SerializeToString())
+    (path / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": "MBart50Tokenizer"}) + "\n")
+    out = []
+    for language, text in (("en_XX", "the fox sat on a hen"), ("de_DE", "  and then,  he ran."), ("sl_SI", "It 7"), ("ar_AR", "")):
+        ids = [FAIRSEQ_LANGUAGE_CODES.index(language) + count, *(3 if i == 0 else i + 1 for i in pieces.encode(text)), 2]
+        out.append({"text": text, "language": language, "ids": ids, "decoded": "<unk>" if 3 in ids else pieces.decode(pieces.encode(text))})
+    return out
+
+
+def save_mbart_json(path, count):
+    """tokenizer.json of the same kind, and what MBart50Tokenizer makes of texts."""
+    special = [(t, 0.0) for t in ("<s>", "<pad>", "</s>", "<unk>")]
+    known = special + [(p, s) for p, s, _ in unigrams(count - 1)[3:]]
+    t = MBart50Tokenizer(vocab=known + [(code, 0.0) for code in FAIRSEQ_LANGUAGE_CODES] + [("<mask>", 0.0)], src_lang="en_XX")
+    t.save_pretrained(path)
+    out = []
+    for language, text in (("en_XX", "the fox sat on a hen"), ("zh_CN", "and then, he ran."), ("fr_XX", "")):
+        t.src_lang = language
+        ids = t(text).input_ids
+        out.append({"text": text, "language": language, "ids": ids, "decoded": t.decode(ids[1:-1], skip_special_tokens=True)})
+    return out
 
 
 def save_marian(path, count):
