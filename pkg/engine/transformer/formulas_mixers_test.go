@@ -1,0 +1,114 @@
+package transformer_test
+
+import (
+	"cmp"
+	"math"
+
+	"glossa/pkg/engine/transformer"
+)
+
+func (m formulas) convolution(at string, c *transformer.Convolution, x rows) (out rows) {
+	width, taps := m.Spec.Width, m.vector(at+"convolution")
+	var in, gates rows
+	for _, row := range x {
+		all := m.linear(at+"convolution_in", row)
+		for i := range width {
+			all[i] *= all[2*width+i]
+		}
+		in, gates = append(in, all[:width]), append(gates, all[width:2*width])
+	}
+	for p := range x {
+		y := make([]float64, width)
+		for back := range min(c.Taps, p+1) {
+			for i, v := range in[p-back] {
+				y[i] += taps[(c.Taps-1-back)*width+i] * v
+			}
+		}
+		if _, ok := m.Values[at+"convolution.bias"]; ok {
+			add(y, m.vector(at+"convolution.bias"))
+		}
+		for i, g := range gates[p] {
+			y[i] *= g
+		}
+		out = append(out, m.linear(at+"convolution_out", y))
+	}
+	return out
+}
+
+func (m formulas) states(at string, s *transformer.StateSpace, x rows) (out rows) {
+	inner, channels := s.Heads*s.HeadDim, s.Heads*s.HeadDim+2*s.Groups*s.Size
+	taps, step, decay, skip := m.vector(at+"states_convolution"), m.vector(at+"states_step"), m.vector(at+"states_decay"), m.vector(at+"states_skip")
+	var all rows
+	h := make([]float64, inner*s.Size)
+	for p := range x {
+		all = append(all, m.linear(at+"states_in", x[p]))
+		in := make([]float64, channels)
+		for i := range in {
+			if bias, ok := m.Values[at+"states_convolution.bias"]; ok {
+				in[i] = float64(bias.Data[i])
+			}
+			for back := range min(s.Taps, p+1) {
+				in[i] += taps[(s.Taps-1-back)*channels+i] * all[p-back][inner+i]
+			}
+			in[i] = silu(in[i])
+		}
+		y := make([]float64, inner)
+		for i := range y {
+			head := i / s.HeadDim
+			group := head / (s.Heads / s.Groups)
+			b, c := in[inner+group*s.Size:], in[inner+(s.Groups+group)*s.Size:]
+			d := math.Log1p(math.Exp(all[p][inner+channels+head]*float64(cmp.Or(s.StepScale, 1)) + step[head]))
+			for j := range s.Size {
+				state := &h[i*s.Size+j]
+				*state = math.Exp(d*decay[head])**state + d*in[i]*b[j]
+				y[i] += *state * c[j]
+			}
+			y[i] += skip[head] * in[i]
+		}
+		gates := times(all[p][:inner], s.GateScale)
+		for i := range gates {
+			gates[i] = silu(gates[i])
+		}
+		switch s.Gating {
+		case transformer.GateThenNorm:
+			y = m.groupNorms(at, s, product(y, gates))
+		case transformer.NormThenGate:
+			y = product(m.groupNorms(at, s, y), gates)
+		case transformer.GateAlone:
+			y = product(y, gates)
+		}
+		out = append(out, times(m.linear(at+"states_out", y), s.OutScale))
+	}
+	return out
+}
+
+// groupNorms normalises the results of each group of heads.
+func (m formulas) groupNorms(at string, s *transformer.StateSpace, y []float64) (out []float64) {
+	norm, n := m.vector(at+"states_inner_norm"), len(y)/s.Groups
+	for g := 0; g < len(y); g += n {
+		squares := 0.0
+		for _, v := range y[g : g+n] {
+			squares += v * v / float64(n)
+		}
+		for i, v := range y[g : g+n] {
+			out = append(out, v*norm[g+i]/math.Sqrt(squares+float64(m.Spec.Eps)))
+		}
+	}
+	return out
+}
+
+// times multiplies x by a factor, of which 0 is 1.
+func times(x []float64, factor float32) []float64 {
+	for i := range x {
+		x[i] *= float64(cmp.Or(factor, 1))
+	}
+	return x
+}
+
+// product returns the products of the elements.
+func product(x, y []float64) (out []float64) {
+	for i, v := range x {
+		out = append(out, v*y[i])
+	}
+	return out
+}
