@@ -7,7 +7,7 @@ minutes, most of them for finding beam searches that rounding does not decide:
 
     python3 -m venv /tmp/goldens
     /tmp/goldens/bin/pip install torch==2.15.0 transformers==5.23.0 safetensors==0.8.0 \\
-        tokenizers==0.23.3 sentencepiece==0.2.3 gguf==0.19.0 numpy==2.4.6 peft==0.21.2 pillow==13.0.0
+        tokenizers==0.23.3 sentencepiece==0.2.3 gguf==0.19.0 numpy==2.4.6 peft==0.21.2 pillow==13.0.0 protobuf==7.36.2
     /tmp/goldens/bin/python pkg/engine/arch/testdata/goldens.py [gpt2 llama ...]
 
 With names it makes these groups alone. The output is the same to the bit on the same
