@@ -45,6 +45,6 @@ func adapters() []mutant {
 		{"LoRA: an adapter takes its own memory too", local, "Loader.run", "run.Bytes += info.Added", "", local, "^TestAdaptersShareABase$"},
 		{"LoRA: a base counts once", catalog, "Catalog.held", "bases[o.weights] = len(list), len(list)", "bases[o.name] = len(list), len(list)", catalog, "^TestSharedWeights$"},
 		{"LoRA: a base that its adapters have is not closed for memory", catalog, "Catalog.makeRoom", "rest < used", "rest <= used", catalog, "^TestSharedWeights$"},
-		{"LoRA: bases are told apart", catalog, "Entry.memory", `r.Source+"\n"+e.rec.Quant+"\n"+r.Weights`, `""`, catalog, "^TestSharedWeightsDiffer$"},
+		{"LoRA: bases of different sources have different keys", catalog, "Entry.memory", `r.Source+"\n"+e.rec.Quant+"\n"+r.Weights`, `""`, catalog, "^TestSharedWeightsDiffer$"},
 	}
 }
