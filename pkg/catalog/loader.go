@@ -35,6 +35,22 @@ type Options struct {
 	Quant        string   // of the weights in memory, of [Quants]
 	Public       bool     // computed prompts are also used for other owners
 	NoDrafts     bool     // tokens are not drafted
+	ExpertMemory int64    // bytes of experts in memory, the others stay in their file; 0: all are in memory
+}
+
+// Paged are the experts of a model that can stay in its file until tokens choose them.
+type Paged struct {
+	All   int64 // bytes of all
+	Least int64 // of those that a token uses
+}
+
+// Within returns the memory of experts with which a model that takes so many bytes, with all of
+// them, keeps to a limit. It is 0 if that is not possible.
+func (p Paged) Within(bytes, limit int64) int64 {
+	if left := limit - (bytes - p.All); p.All > 0 && left >= p.Least {
+		return min(left, p.All)
+	}
+	return 0
 }
 
 // options returns the part of a record that its [Loader] needs.
@@ -63,6 +79,7 @@ type Run struct {
 	Base       string           // the run whose weights in memory it shares, which may be itself; "": it shares none
 	Weights    string           // identifies these weights among those of its Source
 	Added      int64            // of Bytes and of Sizes, what it takes in addition to these weights
+	Paged      map[string]Paged // by quantisation, "" being that of Bytes: experts that can stay in their file
 	Context    int              // tokens
 	Chat       error            // why the model's own chat template cannot be used; a record may name another
 	Files      string           // names, sizes and times of a published model's files, in any form

@@ -15,6 +15,22 @@ type memory struct {
 	shared  int64  // of weights that it shares with other models
 	weights string // identifies these
 	base    string // the name of their model
+	paged   Paged
+	experts int64 // of bytes, those of experts whose others stay in their file; 0: none do
+}
+
+// fit leaves experts in their file if the model is larger than a limit. need is what it takes, or
+// what it would take at least.
+func (m *memory) fit(limit int64) (need int64) {
+	need = m.bytes + m.shared
+	if need <= limit || m.paged.All == 0 || m.shared > 0 {
+		return need
+	}
+	if m.experts = m.paged.Within(need, limit); m.experts == 0 {
+		return need - m.paged.All + m.paged.Least
+	}
+	m.bytes -= m.paged.All - m.experts
+	return m.bytes
 }
 
 // Held is a model whose weights are in memory.
@@ -22,6 +38,10 @@ type Held struct {
 	Name  string
 	Bytes int64 // of its weights; of an adapter, of what it adds to those of its base
 	Users int   // requests that hold it; of a base, also those of its adapters
+
+	// Experts counts how its experts were found that stay in their file until tokens choose them; nil:
+	// none do.
+	Experts *llm.ExpertUse
 }
 
 // Held returns the models whose weights are in memory, in no particular order. A model may
@@ -62,19 +82,33 @@ func (c *Catalog) held(next *opened, without func(*opened) bool) (list []Held, s
 			}
 		}
 		if o.bytes > 0 { // remote models have no weights here
-			list = append(list, Held{o.name, o.bytes, o.users})
+			list = append(list, Held{o.name, o.bytes, o.users, o.expertUse()})
 			sum += o.bytes
 		}
 	}
 	return list, sum
 }
 
-// makeRoom closes unused models, the least recently used first, until the next fits; c.mu is held.
-func (c *Catalog) makeRoom(next *opened) error {
-	limit, need := c.cfg.Memory, next.bytes+next.shared
-	if limit == 0 || need == 0 {
+// expertUse returns how the experts of a model were found, nil if all stay in memory.
+func (o *opened) expertUse() *llm.ExpertUse {
+	if o.experts == 0 || !o.isReady() {
 		return nil
 	}
+	b, ok := o.backend.(interface{ ExpertUse() (llm.ExpertUse, bool) })
+	if !ok {
+		return nil
+	}
+	use, _ := b.ExpertUse()
+	return &use
+}
+
+// makeRoom closes unused models, the least recently used first, until the next fits; c.mu is held.
+func (c *Catalog) makeRoom(next *opened) error {
+	limit := c.cfg.Memory
+	if limit == 0 || next.bytes+next.shared == 0 {
+		return nil
+	}
+	need := next.fit(limit)
 	if need > limit {
 		return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory, and models may use %s here", next.name, size(need), size(limit))
 	}

@@ -213,9 +213,9 @@ func TestSharedWeights(t *testing.T) {
 				t.Errorf("held: %+v, want %+v", got, want)
 			}
 		}
-		held(Held{"a", 100, 2}, Held{"b", 20, 1}, Held{"c", 20, 1})
+		held(Held{Name: "a", Bytes: 100, Users: 2}, Held{Name: "b", Bytes: 20, Users: 1}, Held{Name: "c", Bytes: 20, Users: 1})
 		doneA := use(t, c, "a")
-		held(Held{"a", 100, 3}, Held{"b", 20, 1}, Held{"c", 20, 1})
+		held(Held{Name: "a", Bytes: 100, Users: 3}, Held{Name: "b", Bytes: 20, Users: 1}, Held{Name: "c", Bytes: 20, Users: 1})
 		doneA()
 		if _, err := c.Open(t.Context(), "d"); err == nil || !strings.Contains(err.Error(), "leave") {
 			t.Errorf("d beside the adapters: %v", err)
@@ -229,9 +229,9 @@ func TestSharedWeights(t *testing.T) {
 		if got := isOpen(c); !slices.Equal(got, []string{"d"}) {
 			t.Errorf("open: %v", got)
 		}
-		held(Held{"d", 60, 0})
+		held(Held{Name: "d", Bytes: 60, Users: 0})
 		use(t, c, "c")() // with the base
-		held(Held{"a", 100, 0}, Held{"c", 20, 0})
+		held(Held{Name: "a", Bytes: 100, Users: 0}, Held{Name: "c", Bytes: 20, Users: 0})
 	})
 }
 
@@ -288,4 +288,56 @@ func TestMemoryOfNames(t *testing.T) {
 			t.Errorf("nothing is in use: %v, open %v", err, isOpen(c))
 		}
 	})
+}
+
+// mixed says how its experts were found.
+type mixed struct{ llm.Backend }
+
+func (mixed) ExpertUse() (llm.ExpertUse, bool) {
+	return llm.ExpertUse{Hits: 9, Misses: 3, Bytes: 20, Limit: 30}, true
+}
+
+// Experts of a model that is larger than memory stay in its file, as many as do not fit. Others
+// have all of them in memory.
+func TestPagedExperts(t *testing.T) {
+	for _, c := range []struct {
+		memory, bytes, experts int64
+		message                string // of the error
+	}{
+		{memory: 0, bytes: 100},
+		{memory: 100, bytes: 100},
+		{memory: 99, bytes: 99, experts: 59},
+		{memory: 60, bytes: 60, experts: 20},
+		{memory: 59, message: "needs 60.0 MiB of memory, and models may use 59.0 MiB here"},
+	} {
+		const mib = 1 << 20
+		l := &loader{scan: func(fsys fs.FS) ([]Run, []error) {
+			runs, problems := scanWeights(fsys)
+			for i := range runs {
+				runs[i].Bytes, runs[i].Paged = 100*mib, map[string]Paged{"": {All: 60 * mib, Least: 20 * mib}}
+			}
+			return runs, problems
+		}, open: func() (llm.Backend, error) { return mixed{}, nil }}
+		d := &disk{}
+		d.put("a/weights", "a", 1)
+		cat := New(Config{Roots: []Root{{Name: "root", FS: d}}, Loader: l, Memory: c.memory * mib})
+		_, err := cat.Open(t.Context(), "a")
+		if c.message != "" {
+			if err == nil || !strings.Contains(err.Error(), c.message) || l.opens.Load() != 0 {
+				t.Errorf("memory %d: %v", c.memory, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("memory %d: %v", c.memory, err)
+			continue
+		}
+		held := cat.Held()
+		if n := l.options.Load().ExpertMemory; n != c.experts*mib || len(held) != 1 || held[0].Bytes != c.bytes*mib {
+			t.Errorf("memory %d: %d bytes for experts, held %+v", c.memory, n, held)
+		}
+		if use := held[0].Experts; (use == nil) != (c.experts == 0) || use != nil && *use != (llm.ExpertUse{Hits: 9, Misses: 3, Bytes: 20, Limit: 30}) {
+			t.Errorf("memory %d: %+v", c.memory, use)
+		}
+	}
 }

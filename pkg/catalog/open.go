@@ -53,6 +53,9 @@ func (e *Entry) identity() identity {
 // memory returns what the model takes in memory.
 func (e *Entry) memory() memory {
 	m := memory{bytes: e.bytes()}
+	if r := e.Run; r != nil {
+		m.paged = r.Paged[e.rec.Quant]
+	}
 	if r := e.Run; r != nil && r.Base != "" {
 		m.base, m.weights = r.Base, r.Source+"\n"+e.rec.Quant+"\n"+r.Weights
 		m.shared, m.bytes = m.bytes-r.Added, r.Added
@@ -251,7 +254,9 @@ func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 		c.freed() // all requests may have ended meanwhile
 	}()
 	if e.Run != nil {
-		o.backend, o.err = c.cfg.Loader.Open(ctx, e.Run, e.rec.options())
+		options := e.rec.options()
+		options.ExpertMemory = o.experts // no other goroutine reads or writes it now
+		o.backend, o.err = c.cfg.Loader.Open(ctx, e.Run, options)
 	} else {
 		o.backend, o.err = c.cfg.Openers[e.Family](ctx, e.rec)
 	}

@@ -180,6 +180,12 @@ func (c *core) Close() error {
 	return nil
 }
 
+// ExpertUse returns how the model's experts were found in memory. ok is false if all stay there.
+func (c *core) ExpertUse() (use llm.ExpertUse, ok bool) {
+	u, ok := c.model.ExpertUse()
+	return llm.ExpertUse(u), ok
+}
+
 // Bytes returns the memory of the weights, with that of an adapter.
 func (c *core) Bytes() int64 {
 	bytes := c.model.Bytes()

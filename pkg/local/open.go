@@ -127,7 +127,7 @@ func (l *Loader) read(run *catalog.Run, o catalog.Options) (*arch.Model, fs.FS, 
 func (l *Loader) readFrom(fsys fs.FS, run *catalog.Run, o catalog.Options) (*arch.Model, error) {
 	if run.Type != "" {
 		model := path.Clean(run.Checkpoint)
-		m, err := arch.Open(l.locations.prefetcher.take(fsys, o.Name, model), model)
+		m, err := l.openModel(fsys, model, o)
 		if err == nil && run.Info != nil {
 			err = m.SetCap(o.Cap)
 		}
@@ -138,4 +138,12 @@ func (l *Loader) readFrom(fsys fs.FS, run *catalog.Run, o catalog.Options) (*arc
 		return nil, err
 	}
 	return arch.FromAlpha(ck, o.Cap)
+}
+
+// openModel opens a published model.
+func (l *Loader) openModel(fsys fs.FS, model string, o catalog.Options) (*arch.Model, error) {
+	if o.ExpertMemory > 0 {
+		return arch.OpenPaged(fsys, model, o.ExpertMemory)
+	}
+	return arch.Open(l.locations.prefetcher.take(fsys, o.Name, model), model)
 }

@@ -112,7 +112,7 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 	run := catalog.Run{
 		ID: m.Name, Type: info.Name, Checkpoint: m.Path, ModTime: info.ModTime, Size: info.Size,
 		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: files,
-		Images: info.Images, Chat: m.chat,
+		Images: info.Images, Chat: m.chat, Paged: pagedByName(info.Paged, l.cfg.Quant),
 	}
 	if info.Shared != "" {
 		run.Base, run.Weights, run.Added = info.Shared, m.weights, info.Added
@@ -267,6 +267,21 @@ func sizesByName(bytes map[transformer.Format]int64) map[string]int64 {
 	out := map[string]int64{}
 	for name, f := range transformer.Formats() {
 		out[name] = bytes[f]
+	}
+	return out
+}
+
+// pagedByName returns the experts that can stay in their file by the names of formats. quant is the
+// format of records that name none.
+func pagedByName(paged map[transformer.Format]arch.Paged, quant string) map[string]catalog.Paged {
+	out := map[string]catalog.Paged{}
+	for name, f := range transformer.Formats() {
+		if p, ok := paged[f]; ok {
+			out[name] = catalog.Paged(p)
+		}
+	}
+	if p, ok := out[quant]; ok {
+		out[""] = p
 	}
 	return out
 }

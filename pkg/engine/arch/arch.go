@@ -107,8 +107,20 @@ const (
 // Hugging Face directory, or a GGUF file, or a packed model. dir may also be the name of
 // a GGUF file or a packed model. Errors name the file and the field or tensor. The caller
 // closes the result.
-func Open(fsys fs.FS, dir string) (*Model, error) {
-	m, err := open(fsys, dir)
+func Open(fsys fs.FS, dir string) (*Model, error) { return openPages(fsys, dir, 0) }
+
+// OpenPaged is [Open] of a packed model with a mixture of experts that may be larger than memory. It
+// is a local file, which must not be changed while the model is open. Experts stay in it until tokens choose them; at most memory bytes
+// of them are kept, those that were used last. Experts are checked when they are used for the first time.
+func OpenPaged(fsys fs.FS, dir string, memory int64) (*Model, error) {
+	if memory < 1 {
+		return nil, fmt.Errorf("%s: %d bytes of memory for experts", dir, memory)
+	}
+	return openPages(fsys, dir, memory)
+}
+
+func openPages(fsys fs.FS, dir string, pages int64) (*Model, error) {
+	m, err := open(fsys, dir, pages)
 	if err != nil {
 		return nil, err
 	}
@@ -131,14 +143,16 @@ func OpenWeights(fsys fs.FS, dir string) (*Model, error) {
 	return o.Model, nil
 }
 
-func open(fsys fs.FS, dir string) (*Model, error) {
+func open(fsys fs.FS, dir string, pages int64) (*Model, error) {
 	p, err := find(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
 	switch {
 	case p.packed:
-		return openPack(fsys, p)
+		return openPack(fsys, p, pages)
+	case pages > 0:
+		return nil, fmt.Errorf("%s: only the experts of a packed model can stay in its file", dir)
 	case p.config == "":
 		return openGGUF(fsys, p)
 	}

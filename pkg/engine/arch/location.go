@@ -266,6 +266,7 @@ type Info struct {
 	Context             int                          // tokens
 	Parameters          int64                        // number of weights
 	Bytes               map[transformer.Format]int64 // memory of the weights
+	Paged               map[transformer.Format]Paged // of formats in which experts can stay in the file, see [OpenPaged]
 	Size                int64                        // of their files, bytes
 	ModTime             time.Time
 	Run                 *Run // of a packed model trained by Alpha
@@ -283,6 +284,12 @@ type Info struct {
 	Chat   chat.Source // as in [Model]; empty if Tokens is not nil
 }
 
+// Paged are the experts of a packed model that can stay in its file.
+type Paged struct {
+	All   int64 // bytes of all
+	Least int64 // of those that a token uses, with less memory than which each token reads all of its experts
+}
+
 // Describe reads the description of a model for a listing: no weights, and of its tokenizer
 // only what shows whether it is supported.
 func Describe(fsys fs.FS, dir string) (Info, error) {
@@ -296,7 +303,7 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	}
 	i := Info{
 		Type: m.Type, Name: m.Name(), Version: m.Version, Context: m.Spec.Context,
-		Parameters: m.elements(), Images: m.Vision != nil, Bytes: map[transformer.Format]int64{}, Run: m.Run,
+		Parameters: m.elements(), Images: m.Vision != nil, Bytes: map[transformer.Format]int64{}, Paged: map[transformer.Format]Paged{}, Run: m.Run,
 		Spec: m.Spec, Tokens: m.checkTokens(fsys, p),
 	}
 	if i.Tokens == nil {
@@ -319,6 +326,9 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	i.Shared, i.Added = m.Shares()
 	for _, f := range transformer.Formats() {
 		i.Bytes[f] = m.Bytes(f)
+		if all, chosen, packed := m.Weights.ExpertBytes(m.Spec, f); packed && all > 0 && m.file.CanMap() {
+			i.Paged[f] = Paged{All: all, Least: chosen}
+		}
 	}
 	for _, name := range slices.Compact(m.file.Files()) {
 		info, err := fs.Stat(fsys, name)

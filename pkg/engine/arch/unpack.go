@@ -19,11 +19,16 @@ import (
 	"glossa/pkg/tokenizer/kinds"
 )
 
-// openPack opens a packed model.
-func openPack(fsys fs.FS, p *location) (*Model, error) {
+// openPack opens a packed model. See [OpenPaged] for pages, the bytes of experts in memory; 0: all.
+func openPack(fsys fs.FS, p *location, pages int64) (*Model, error) {
 	o, err := openPackWeights(fsys, p)
 	if err != nil {
 		return nil, err
+	}
+	if pages > 0 {
+		if err := o.leaveExperts(pages); err != nil {
+			return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", p.weights, err), o.Close())
+		}
 	}
 	if err := o.unpacking.start(); err != nil { // in the background
 		return nil, errors.Join(err, o.Close())
@@ -74,7 +79,7 @@ func (o *opened) readPack() error {
 		m.Chat = chat.Source{Name: d.ChatTemplate}
 	}
 	m.Version = o.file.Digest()
-	u := &unpacking{file: o.file, types: d.Types, used: map[string]bool{}}
+	u := &unpacking{file: o.file, types: d.Types, used: map[string]bool{}, experts: map[int]bool{}}
 	o.unpacking = u
 	if m.Weights, err = u.layers("", m.Spec); err != nil {
 		return err
@@ -161,6 +166,9 @@ type unpacking struct {
 	types map[string]dtype.Type
 	used  map[string]bool
 
+	experts map[int]bool // indexes of tensors of experts
+	paged   bool         // these stay in the file
+
 	fetch *checkpoint.Fetch // nil before start
 	users atomic.Int32      // stacks of layers that are not closed
 }
@@ -168,7 +176,7 @@ type unpacking struct {
 // layers finds the weights of layers whose names have a prefix.
 func (u *unpacking) layers(prefix string, s *transformer.Spec) (*transformer.Weights, error) {
 	last := []int{0} // by stage: the last tensor that it needs
-	w, err := transformer.Unpack(s, func(name string, stage int) (transformer.StoredTensor, bool) {
+	w, err := transformer.Unpack(s, func(name string, stage int, expert bool) (transformer.StoredTensor, bool) {
 		name = prefix + name
 		index, ok := u.file.Index(name)
 		if !ok {
@@ -176,12 +184,15 @@ func (u *unpacking) layers(prefix string, s *transformer.Spec) (*transformer.Wei
 		}
 		info := &u.file.Tensors[index]
 		u.used[name] = true
+		if expert {
+			u.experts[index] = true
+		}
 		for len(last) <= stage {
 			last = append(last, 0)
 		}
 		last[stage] = max(last[stage], index)
 		return transformer.StoredTensor{
-			Floats: info.Type == dtype.F32, Type: u.types[name], Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) },
+			Floats: info.Type == dtype.F32, Type: u.types[name], Shape: info.Shape, Bytes: func() []byte { return u.bytes(index) }, Page: index,
 		}, true
 	})
 	if err != nil {
@@ -198,9 +209,33 @@ func (u *unpacking) layers(prefix string, s *transformer.Spec) (*transformer.Wei
 
 // start starts fetching.
 func (u *unpacking) start() (err error) {
-	u.fetch, err = u.file.Fetch(kernel.Allocate)
+	var later func(int) bool
+	if u.paged {
+		later = func(tensor int) bool { return u.experts[tensor] }
+	}
+	u.fetch, err = u.file.Fetch(kernel.Allocate, later)
 	return err
 }
+
+// leaveExperts leaves the experts of the model in its file, and at most so many bytes of them in memory.
+func (o *opened) leaveExperts(memory int64) error {
+	u := o.unpacking
+	if len(u.experts) == 0 {
+		return errors.New("it has no experts that could stay in the file")
+	}
+	u.paged = true
+	o.Weights.Pages, o.Weights.PageMemory = pages{u}, memory
+	return nil
+}
+
+// pages implements [transformer.Pages].
+type pages struct{ *unpacking }
+
+func (p pages) Bring(tensor int) { p.fetch.Bring(tensor) }
+
+func (p pages) Check(tensor int) error { return p.fetch.Check(tensor) }
+
+func (p pages) Drop(tensor int) { p.fetch.Drop(tensor) }
 
 // bytes returns a tensor's memory.
 func (u *unpacking) bytes(tensor int) []byte { return u.fetch.Bytes(tensor) }

@@ -18,6 +18,7 @@ type Fetch struct {
 	memory [][]byte // by tensor
 	load   *Load    // nil: the file is mapped
 	mapped []byte   // nil: the file is read
+	later  func(tensor int) bool
 	sums   []uint32
 	next   atomic.Int64 // tensor to check next
 
@@ -35,7 +36,11 @@ type Fetch struct {
 // provides its own memory. Fetch takes ownership of the files and closes them when it no
 // longer needs them. The content of a mapped file stays available as long as the result
 // is referenced; such files must not be changed, only replaced.
-func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
+//
+// If later is set, the file must be one that can be mapped, [File.CanMap]. Tensors for which it
+// returns true stay in the file: they count as loaded, are read when they are used, and are not
+// checked, see [Fetch.Bring].
+func (f *File) Fetch(allocate func(n int) []byte, later func(tensor int) bool) (*Fetch, error) {
 	sums, err := f.packSums()
 	if err != nil {
 		return nil, err
@@ -50,12 +55,16 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 		}
 	}
 	t := &Fetch{
-		file: f, sums: sums, memory: make([][]byte, len(f.Tensors)), there: make([]bool, len(f.Tensors)), closers: f.closers,
+		file: f, later: later, sums: sums, memory: make([][]byte, len(f.Tensors)), there: make([]bool, len(f.Tensors)), closers: f.closers,
 		active: runtime.GOMAXPROCS(0),
 	}
 	t.changed.L = &t.mu
+	mapped := len(f.Tensors) == 0 || t.mapFile()
+	if !mapped && later != nil {
+		return nil, fmt.Errorf("checkpoint %s: it cannot be mapped, so that its tensors cannot stay in it", f.name)
+	}
 	f.closers = nil
-	if len(f.Tensors) > 0 && !t.mapFile() {
+	if !mapped {
 		t.loadFile(allocate)
 	}
 	for range t.active {
@@ -64,13 +73,23 @@ func (f *File) Fetch(allocate func(n int) []byte) (*Fetch, error) {
 	return t, nil
 }
 
-// mapFile maps the file, if it can be mapped and its tensors are aligned.
-func (t *Fetch) mapFile() bool {
-	f := t.file
-	file, ok := f.parts[0].r.(*os.File)
-	if !ok || f.Tensors[0].Offset%packAlign != 0 {
+// CanMap reports whether a packed model is a local file that the system can map, with tensors
+// that are aligned.
+func (f *File) CanMap() bool {
+	if len(f.parts) != 1 || len(f.Tensors) == 0 || f.Tensors[0].Offset%packAlign != 0 {
 		return false
 	}
+	_, local := f.parts[0].r.(*os.File)
+	return local && mapping
+}
+
+// mapFile maps the file if it can.
+func (t *Fetch) mapFile() bool {
+	f := t.file
+	if !f.CanMap() {
+		return false
+	}
+	file := f.parts[0].r.(*os.File)
 	last := &f.Tensors[len(f.Tensors)-1]
 	data, err := mapMemory(file, last.Offset+last.Size)
 	if err != nil {
@@ -117,14 +136,10 @@ func (t *Fetch) work() {
 
 // check waits for a tensor, compares its checksum and marks it as loaded.
 func (t *Fetch) check(tensor int) error {
-	info := &t.file.Tensors[tensor]
-	if t.load != nil {
-		if at, err := t.load.Wait(info.Offset, info.Offset+info.Size); err != nil {
-			return t.file.fail(t.file.holder(at), fmt.Errorf("offset %d: %w", at, err))
+	if t.later == nil || !t.later(tensor) {
+		if err := t.read(tensor); err != nil {
+			return err
 		}
-	}
-	if sum := crc32.Checksum(t.memory[tensor], castagnoli()); sum != t.sums[tensor] {
-		return t.file.fail(info, fmt.Errorf("checksum %08x, not %08x: the file is damaged", sum, t.sums[tensor]))
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -134,6 +149,43 @@ func (t *Fetch) check(tensor int) error {
 	}
 	t.changed.Broadcast()
 	return nil
+}
+
+// read waits for a tensor and compares its checksum.
+func (t *Fetch) read(tensor int) error {
+	info := &t.file.Tensors[tensor]
+	if t.load != nil {
+		if at, err := t.load.Wait(info.Offset, info.Offset+info.Size); err != nil {
+			return t.file.fail(t.file.holder(at), fmt.Errorf("offset %d: %w", at, err))
+		}
+	}
+	if sum := crc32.Checksum(t.memory[tensor], castagnoli()); sum != t.sums[tensor] {
+		return t.file.fail(info, fmt.Errorf("checksum %08x, not %08x: the file is damaged", sum, t.sums[tensor]))
+	}
+	return nil
+}
+
+// Bring tells the system that a tensor of a mapped file is used soon. It does not wait until
+// the tensor is read.
+func (t *Fetch) Bring(tensor int) {
+	page := int64(os.Getpagesize())
+	info := &t.file.Tensors[tensor]
+	if from, to := info.Offset/page*page, info.Offset+info.Size; to <= int64(len(t.mapped)) {
+		willNeed(t.mapped[from:to])
+	}
+}
+
+// Check reads a tensor and compares its checksum.
+func (t *Fetch) Check(tensor int) error { return t.read(tensor) }
+
+// Drop takes a tensor of a mapped file out of the memory of the process. It stays readable, from
+// the system's cache of files or from the file. Pages that it shares with others stay.
+func (t *Fetch) Drop(tensor int) {
+	page := int64(os.Getpagesize())
+	info := &t.file.Tensors[tensor]
+	if from, to := (info.Offset+page-1)/page*page, (info.Offset+info.Size)/page*page; from < to && to <= int64(len(t.mapped)) {
+		dontNeed(t.mapped[from:to])
+	}
 }
 
 // holder returns the tensor of a packed model with the byte at an offset, or the first

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,7 +98,7 @@ func fetch(t *testing.T, p *pack) *checkpoint.Fetch {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := f.Fetch(func(n int) []byte { return make([]byte, n) })
+	got, err := f.Fetch(func(n int) []byte { return make([]byte, n) }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,5 +164,61 @@ func TestFetchFails(t *testing.T) {
 		if err := wait(t, f, tensor); err == nil || !strings.Contains(err.Error(), `m.safetensors: tensor "c"`) || !strings.Contains(err.Error(), "cut") {
 			t.Errorf("tensor %d: %v", tensor, err)
 		}
+	}
+}
+
+// Tensors may stay in a mapped file: they count as loaded, and are checked only when asked.
+func TestFetchLater(t *testing.T) {
+	p := newPack(t, 64, 3<<20, 128, 5<<20)
+	p.data[len(p.data)-1]++ // of the last tensor
+	name := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := os.WriteFile(name, p.data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := checkpoint.Open(os.DirFS(filepath.Dir(name)), "m.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := func(tensor int) bool { return tensor%2 == 1 }
+	if !f.CanMap() {
+		if _, err := f.Fetch(nil, later); err == nil {
+			t.Error("tensors stay in a file that is not mapped")
+		}
+		t.Skip("files are not mapped here")
+	}
+	got, err := f.Fetch(nil, later)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := wait(t, got, math.MaxInt); err != nil {
+		t.Errorf("all: %v", err)
+	}
+	for range 3 {
+		for _, tensor := range []int{1, 3} {
+			got.Bring(tensor)
+			err := got.Check(tensor)
+			if tensor == 1 && err != nil || tensor == 3 && (err == nil || !strings.Contains(err.Error(), `tensor "d"`) || !strings.Contains(err.Error(), "checksum")) {
+				t.Errorf("tensor %d: %v", tensor, err)
+			}
+			got.Drop(tensor)
+		}
+		if !bytes.Equal(got.Bytes(1), bytes.Repeat([]byte{2}, 3<<20)) || !bytes.Equal(got.Bytes(2), bytes.Repeat([]byte{3}, 128)) {
+			t.Error("a tensor differs after it was dropped")
+		}
+	}
+	got.Release()
+	got.Bring(1)
+	got.Drop(1) // they do nothing more
+}
+
+// A file that is read and not mapped cannot keep its tensors.
+func TestFetchLaterRefuses(t *testing.T) {
+	f, err := checkpoint.Open(newPack(t, 64, 64), "m.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.Fetch(nil, func(int) bool { return true }); err == nil || !strings.Contains(err.Error(), "cannot be mapped") {
+		t.Error(err)
 	}
 }

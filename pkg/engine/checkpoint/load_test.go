@@ -99,7 +99,7 @@ func TestFetchLoading(t *testing.T) {
 	got, err := f.Fetch(func(n int) []byte {
 		t.Errorf("%d more bytes", n)
 		return make([]byte, n)
-	})
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

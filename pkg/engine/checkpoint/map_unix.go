@@ -10,6 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// mapping says that the system maps files.
+const mapping = true
+
 // mapMemory maps the first bytes of a file for reading.
 func mapMemory(f *os.File, size int64) ([]byte, error) {
 	info, err := f.Stat()
@@ -29,3 +32,9 @@ func zeroMemory(data []byte) {
 }
 
 func unmapMemory(data []byte) { _ = syscall.Munmap(data) }
+
+// willNeed has the system read a part of a mapped file soon.
+func willNeed(data []byte) { _ = unix.Madvise(data, unix.MADV_WILLNEED) }
+
+// dontNeed takes a part of a mapped file out of the memory of the process.
+func dontNeed(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }

@@ -74,7 +74,7 @@ func (a *awaiter) stage(stage int) {
 		return
 	}
 	if err := a.await(stage); err != nil {
-		a.err.Store(&err)
+		a.fail(err)
 		a.loaded.Store(int32(a.stages))
 		return
 	}
@@ -83,6 +83,13 @@ func (a *awaiter) stage(stage int) {
 		if int(old) > stage || a.loaded.CompareAndSwap(old, int32(stage+1)) {
 			return
 		}
+	}
+}
+
+// fail keeps an error of reading weights, unless it is nil.
+func (a *awaiter) fail(err error) {
+	if err != nil {
+		a.err.Store(&err)
 	}
 }
 

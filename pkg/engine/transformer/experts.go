@@ -12,6 +12,7 @@ type experts struct {
 	correction []float32     // (Count), of Corrected
 	sharedGate linear        // (1, Width), of SharedGate
 	list       []feedForward // without norms
+	pages      []page        // where these are
 }
 
 // routes say which experts compute which rows of a pass. Each worker finds them for itself, which
@@ -34,6 +35,9 @@ type routes struct {
 func (w *worker) mix(l *layer) {
 	e, in := l.experts, w.inputs(&l.ffn.norms)
 	w.route(e, in)
+	if w.index == 0 {
+		w.m.await.fail(w.m.pager.use(e, w.routes.starts))
+	}
 	if e.Shared > 0 {
 		l.ffn.up(w, w.h, w.g, in, w.tokens, true)
 	}

@@ -24,6 +24,12 @@ func New(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, erro
 	if err != nil {
 		return nil, err
 	}
+	if m.pager, err = newPager(w, parts, format); err != nil {
+		return nil, err
+	}
+	if m.pager != nil {
+		m.bytes -= m.pager.outside
+	}
 	m.await = newAwaiter(w, parts)
 	for i := range unread {
 		if (*unread[i].from)[0].Packed != nil { // in another format
@@ -109,7 +115,7 @@ func newModel(spec *Spec, w *Weights) *Model {
 			to[i].setKind(&m.Kinds[kinds[i]])
 			to[i].ffn.learned = make([][]float32, len(from[i].Learned))
 			if e := to[i].FeedForward.Experts; e != nil {
-				to[i].experts = &experts{Experts: e, list: make([]feedForward, len(from[i].Experts))}
+				to[i].experts = &experts{Experts: e, list: make([]feedForward, len(from[i].Experts)), pages: make([]page, len(from[i].Experts))}
 			}
 		}
 		return to
@@ -198,13 +204,18 @@ func (m *Model) place(parts []part, format Format) (unread []*part, err error) {
 	return unread, nil
 }
 
-// stored returns the part's bytes if they are stored in its format, else nil.
-func (p *part) stored(format Format) []byte {
+// isStored reports whether the part is packed in its format.
+func (p *part) isStored(format Format) bool {
 	t := &(*p.from)[0]
-	if t.Packed == nil || len(*p.from) > 1 || t.Stored != p.format(format) {
+	return t.Packed != nil && len(*p.from) == 1 && t.Stored == p.format(format)
+}
+
+// stored returns the part's bytes if they are packed in its format, else nil.
+func (p *part) stored(format Format) []byte {
+	if !p.isStored(format) {
 		return nil
 	}
-	return t.Packed()
+	return (*p.from)[0].Packed()
 }
 
 // fill reads parts, several at a time.

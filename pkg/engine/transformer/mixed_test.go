@@ -205,7 +205,7 @@ func TestPiecesRefused(t *testing.T) {
 	} {
 		file := packedFile(t, spec, w)
 		c.change(file)
-		_, err := transformer.Unpack(spec, func(name string, _ int) (transformer.StoredTensor, bool) {
+		_, err := transformer.Unpack(spec, func(name string, _ int, _ bool) (transformer.StoredTensor, bool) {
 			s, ok := file[name]
 			return s, ok
 		})
@@ -219,7 +219,7 @@ func TestPiecesRefused(t *testing.T) {
 func unpacked(t *testing.T, spec *transformer.Spec, w *transformer.Weights) *transformer.Weights {
 	t.Helper()
 	file := packedFile(t, spec, w)
-	return must(transformer.Unpack(spec, func(name string, _ int) (transformer.StoredTensor, bool) {
+	return must(transformer.Unpack(spec, func(name string, _ int, _ bool) (transformer.StoredTensor, bool) {
 		s, ok := file[name]
 		return s, ok
 	}))

@@ -44,6 +44,7 @@ type Model struct {
 	active                   int64 // elements that one token uses
 
 	await *awaiter
+	pager *pager // nil: all experts are in memory
 	pace  pace
 }
 
@@ -120,5 +121,6 @@ func (m *Model) Close() { m.await.close() }
 // Parameters returns the number of weights.
 func (m *Model) Parameters() int64 { return m.elements }
 
-// Bytes returns the memory of the weights.
+// Bytes returns the memory of the weights. Of experts that stay in their file it counts what the
+// limit lets into memory.
 func (m *Model) Bytes() int64 { return m.bytes }

@@ -75,11 +75,15 @@ type StoredTensor struct {
 	Type   dtype.Type // of a packed matrix; "": BF16, Q8_0 or Q4_0, as its shape tells
 	Shape  []int
 	Bytes  func() []byte
+	Page   int // see [Tensor]
 }
 
-// Unpack returns the weights of a packed model. find looks up a tensor, with the stage of
-// a pass that needs it. Missing tensors and wrong shapes are errors that name the tensor.
-func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) (*Weights, error) {
+// A Find looks up a tensor of a packed model, with the stage of a pass that needs it. expert says
+// that only the tokens that choose its expert do.
+type Find func(name string, stage int, expert bool) (StoredTensor, bool)
+
+// Unpack returns the weights of a packed model. Missing tensors and wrong shapes are errors that name the tensor.
+func Unpack(spec *Spec, find Find) (*Weights, error) {
 	activations, err := spec.activations()
 	if err != nil {
 		return nil, err
@@ -95,14 +99,14 @@ func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) 
 		return list
 	}
 	w := &Weights{Decoder: layers(spec.Decoder), Encoder: layers(spec.Encoder)}
-	if _, ok := find("head", len(spec.Encoder)+len(spec.Decoder)+1); ok {
+	if _, ok := find("head", len(spec.Encoder)+len(spec.Decoder)+1, false); ok {
 		w.Head.Weight = []Tensor{{}} // separate from the embedding
 	}
 	parts := spec.parts(w, newModel(spec, w), F32)
 	for i := range parts {
 		p := &parts[i]
 		*p.from = nil
-		t, ok := find(p.name, p.stage)
+		t, ok := find(p.name, p.stage, p.experts != nil)
 		if !ok {
 			if *p.from, err = p.unpackPieces(find); err != nil {
 				return nil, err
@@ -120,7 +124,7 @@ func Unpack(spec *Spec, find func(name string, stage int) (StoredTensor, bool)) 
 		if !ok {
 			return nil, fmt.Errorf("tensor %q: shape %v does not fit a tensor of (%d, %d)", p.name, t.Shape, p.rows, p.cols)
 		}
-		*p.from = []Tensor{{Name: p.name, Rows: p.rows, Cols: p.cols, Stored: f, Packed: t.Bytes}}
+		*p.from = []Tensor{{Name: p.name, Rows: p.rows, Cols: p.cols, Stored: f, Packed: t.Bytes, Page: t.Page}}
 	}
 	return w, nil
 }

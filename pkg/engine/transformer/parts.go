@@ -16,7 +16,8 @@ type part struct {
 	rows, cols int
 	head       bool     // has the head's format
 	exact      bool     // is in float32 in every format
-	experts    *Experts // of which this is one; nil: every token uses the part
+	experts    *Experts // of one of which this is a part; nil: every token uses the part
+	page       *page    // of that expert
 	from       *[]Tensor
 	matrix     *linear    // of Multiplied and LookedUp
 	values     *[]float32 // of Plain
@@ -248,15 +249,16 @@ func (l *partList) experts(at string, f *Layer, o *layer) {
 	if e.SharedGate {
 		l.router(at+"shared_gate", &f.SharedGate, &e.sharedGate, 1)
 	}
-	first := len(l.parts)
 	for i := range f.Experts {
+		first := len(l.parts)
 		from, to, name := &f.Experts[i], &e.list[i], fmt.Sprintf("%sexpert.%d.", at, i)
 		l.linear(name+"up", &from.Up, &to.upper, ffn, width)
 		l.linear(name+"gate", &from.Gate, &to.gate, ffn, width)
 		l.linear(name+"down", &from.Down, &to.lower, width, ffn)
-	}
-	for i := range l.parts[first:] {
-		l.parts[first+i].experts = e.Experts
+		for j := range l.parts[first:] {
+			p := &l.parts[first+j]
+			p.experts, p.page = e.Experts, &e.pages[i]
+		}
 	}
 }
 

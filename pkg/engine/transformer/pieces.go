@@ -60,11 +60,11 @@ func (p *part) pieceName(i int) string { return fmt.Sprintf("%s.%d", p.name, i) 
 
 // unpackPieces finds the pieces of a part of a packed file; it returns nil if there are
 // none.
-func (p *part) unpackPieces(find func(name string, stage int) (StoredTensor, bool)) ([]Tensor, error) {
+func (p *part) unpackPieces(find Find) ([]Tensor, error) {
 	var list []Tensor
 	for i, rows := 0, 0; p.usage == multiplied; i++ {
 		name := p.pieceName(i)
-		t, ok := find(name, p.stage)
+		t, ok := find(name, p.stage, p.experts != nil)
 		if !ok {
 			break
 		}
@@ -77,7 +77,7 @@ func (p *part) unpackPieces(find func(name string, stage int) (StoredTensor, boo
 			return nil, fmt.Errorf("tensor %q: shape %v does not fit the rows from %d of (%d, %d)", name, t.Shape, rows, p.rows, p.cols)
 		}
 		rows += piece.rows
-		list = append(list, Tensor{Name: name, Rows: piece.rows, Cols: p.cols, Stored: f, Packed: t.Bytes})
+		list = append(list, Tensor{Name: name, Rows: piece.rows, Cols: p.cols, Stored: f, Packed: t.Bytes, Page: t.Page})
 	}
 	if n := rowsOf(list); n > 0 && n < p.rows {
 		return nil, fmt.Errorf("tensor %q: missing: its pieces have %d rows of %d", p.pieceName(len(list)), n, p.rows)

@@ -34,6 +34,11 @@ type Weights struct {
 	Await func(stage int) error
 	// Release, if set, releases the memory of packed tensors, see [Model.Close].
 	Release func()
+
+	// Pages, if set, brings the packed tensors of experts into memory, which Await does not. At most
+	// PageMemory bytes of them stay there.
+	Pages      Pages
+	PageMemory int64
 }
 
 // A Layer has the parameters of one layer. Its [Kind] determines which exist. Fields whose
@@ -110,6 +115,7 @@ type Tensor struct {
 	// Packed, if set, returns the bytes of a tensor that is stored as models keep it, see
 	// [NewLayout]. They are valid after [Weights.Await]. Read is nil then.
 	Packed func() []byte
+	Page   int // of a packed tensor, what [Pages] knows it by
 
 	// Read reads len(dst) values, starting at index from, in stored order. Both numbers
 	// are multiples of the length of a stored row. There are Rows stored rows, or Cols if
@@ -252,6 +258,22 @@ func (w *Weights) ProductBytes(spec *Spec, f Format) (total int64) {
 		}
 		return bytes
 	})
+}
+
+// ExpertBytes returns the memory of the experts that a token chooses among, and of those that it
+// chooses. Both are 0 if there are none. packed reports whether all are packed in the format, so
+// that [Weights.Pages] can bring them.
+func (w *Weights) ExpertBytes(spec *Spec, f Format) (all, chosen int64, packed bool) {
+	packed = true
+	all = w.sum(spec, f, func(p *part, bytes int64) int64 {
+		if p.experts == nil {
+			return 0
+		}
+		packed = packed && p.isStored(f)
+		chosen += bytes / int64(p.experts.Count) * int64(p.experts.Used)
+		return bytes
+	})
+	return all, chosen, packed
 }
 
 // sum adds what of gives for each part of the model and its memory in a format.
