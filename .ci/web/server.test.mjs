@@ -1,7 +1,7 @@
 // The view Server: the figures of GET /activity, live, in charts and as a table.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { brief, duration, latest, rate, series, size, span, whole } from '../../pkg/page/js/activity.js'
+import { brief, duration, latest, rate, series, size, span, weights, whole } from '../../pkg/page/js/activity.js'
 import { alpha, proxy, serve } from './servers.mjs'
 import { clean, ends, open, server, shoot, view } from './browser.mjs'
 
@@ -22,6 +22,13 @@ suite('activity', () => {
     const a = activity(12, [interval(0, { output_tokens: 10, first_token_ms: 7 }), interval(5), interval(10, { output_tokens: 90 })])
     assert.deepEqual(whole(a).map((i) => i.at), [0, 5])
     assert.deepEqual([series(a).output, series(a).median, latest(series(a).median), latest(series(a).slow)], [[2, 0], [7, null], 7, null])
+  })
+
+  test('experts of a model that is larger than memory', () => {
+    const held = { name: 'mixture', bytes: 1048576, in_use: 1 }
+    assert.equal(weights(held), '1 MiB')
+    assert.equal(weights({ ...held, experts: { bytes: 9, hits: 0, misses: 0 } }), '1 MiB') // none was chosen yet
+    assert.equal(weights({ ...held, experts: { bytes: 9, hits: 27, misses: 5 } }), '1 MiB, 84.4 % of chosen experts found')
   })
 
   test('figures in words', () => {

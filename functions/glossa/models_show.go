@@ -50,8 +50,9 @@ memory that its weights need by format; or why it is not served.`,
 // A shownModel is what is known about a model.
 type shownModel struct {
 	listedModel
-	Refused      string           `json:"refused,omitempty"` // why it is not served
-	Repo         string           `json:"repo,omitempty"`    // on the hub
+	Refused      string           `json:"refused,omitempty"`             // why it is not served
+	Experts      int64            `json:"expert_memory_bytes,omitempty"` // of experts in memory, whose others stay in the file; 0: all are in memory
+	Repo         string           `json:"repo,omitempty"`                // on the hub
 	Commit       string           `json:"commit,omitempty"`
 	Quantisation string           `json:"quantisation,omitempty"` // of the file, by its name
 	Tokenizer    string           `json:"tokenizer,omitempty"`    // its kind
@@ -118,7 +119,8 @@ func shown(e *catalog.Entry, dir string, room int64) *shownModel {
 		m.Memory = map[string]int64{"stored": e.Run.Bytes}
 	}
 	m.read(e.Run)
-	if _, _, err := fit.Format(m.Memory, room); err != nil {
+	m.Experts = e.Run.Experts("stored", room)
+	if _, _, err := fit.Format(m.Memory, room); err != nil && m.Experts == 0 {
 		m.Refused = err.Error()
 	}
 	if e.Run.Source == dir {
@@ -244,6 +246,9 @@ func (m *shownModel) print(w io.Writer) error {
 			about = fmt.Sprintf(", does not fit into %s", fit.Bytes(m.Room))
 		}
 		row("memory "+format, fit.Bytes(m.Memory[format])+about)
+	}
+	if m.Experts > 0 {
+		row("experts", fit.Bytes(m.Experts)+" in memory, the others stay in the file until they are used")
 	}
 	for _, f := range m.Files {
 		row("file", f.Name+", "+fit.Bytes(f.Size))

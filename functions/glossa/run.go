@@ -313,6 +313,10 @@ func (o *runOptions) fitted(p *program, a *app.App, e *catalog.Entry, room int64
 	format, reason, err := fit.Format(e.Run.Sizes, room)
 	switch {
 	case err != nil:
+		if e.Run.Experts("stored", room) > 0 {
+			fmt.Fprintf(p.stderr, "%s: %s\n", e.Name, fit.Paged(e.Run.Sizes["stored"], room))
+			return a, nil
+		}
 		return nil, fmt.Errorf("%s: %w; GLOSSA_MEMORY sets another bound", e.Name, err)
 	case format == "stored":
 		return a, nil

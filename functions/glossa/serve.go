@@ -263,9 +263,7 @@ func (p *program) configure(checkpoints string) (app.Config, error) {
 	cfg.Auth, cfg.Batches = false, "" // decided by flags
 	cfg.Checkpoints = cmp.Or(checkpoints, cfg.Checkpoints, p.existingHome())
 	cfg.Activity = true
-	cfg.Meter = func(queue func() (int, int), known func(string) bool) app.Meter {
-		return prom.New(prom.Config{Queue: queue, Known: known})
-	}
+	cfg.Meter = func(m app.Measured) app.Meter { return prom.New(prom.Config(m)) }
 	return cfg, nil
 }
 

@@ -126,7 +126,7 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	if cfg.Meter != nil {
-		a.meter = cfg.Meter(a.queue.Stats, a.known)
+		a.meter = cfg.Meter(Measured{Queue: a.queue.Stats, Known: a.known, Experts: a.experts})
 	}
 	a.activity = a.newActivity(workers)
 	if a.traces, err = a.openTraces(); err != nil {

@@ -68,8 +68,8 @@ func golden(t testing.TB, cfg Config) *App {
 	cfg.Checkpoints = t.TempDir()
 	goldenRun(t, cfg.Checkpoints, "golden")
 	cfg.Uploads, cfg.Activity = true, true
-	cfg.Meter = func(queue func() (int, int), known func(string) bool) Meter {
-		return prom.New(prom.Config{Queue: queue, Known: known})
+	cfg.Meter = func(m Measured) Meter {
+		return prom.New(prom.Config(m))
 	}
 	if cfg.Records == nil {
 		cfg.Records = fstest.MapFS{}

@@ -21,6 +21,7 @@ import (
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 	"glossa/pkg/memory"
 	"glossa/pkg/meter"
 	"glossa/pkg/meter/emf"
@@ -128,14 +129,20 @@ type Config struct {
 	// Listen is the address for plain HTTP, host:port. The host is one of the server's names.
 	Listen string
 
-	// Meter returns the meter that observes each request; nil: none. Its arguments return the
-	// current generations, and whether a model exists.
-	Meter func(queue func() (running, waiting int), known func(model string) bool) Meter
+	// Meter returns the meter that observes each request; nil: none.
+	Meter func(Measured) Meter
 	// Traces are exported to an endpoint; the zero value: there are none.
 	Traces traces.Settings
 	// Activity serves the measurements of the last minutes at GET /activity. It is for a
 	// process that answers alone: a function has many.
 	Activity bool
+}
+
+// Measured is what a [Meter] measures besides requests, when it is asked.
+type Measured struct {
+	Queue   func() (running, waiting int)   // generations
+	Known   func(model string) bool         // reports whether a model may become a label
+	Experts func() map[string]llm.ExpertUse // of the models in memory whose experts stay in their files
 }
 
 // A Meter measures requests and may have its own routes.

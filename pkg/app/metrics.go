@@ -6,6 +6,7 @@ import (
 
 	"glossa/pkg/catalog"
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 	"glossa/pkg/meter/activity"
 	"glossa/pkg/meter/emf"
 )
@@ -25,7 +26,7 @@ func (a *App) observers() (observe func(*httpx.Record), log *slog.Logger) {
 	}
 	log = a.cfg.Log
 	if a.cfg.Metrics != nil {
-		lines := emf.New(emf.Config{Writer: a.cfg.Metrics, Namespace: a.cfg.Namespace, Known: a.known})
+		lines := emf.New(emf.Config{Writer: a.cfg.Metrics, Namespace: a.cfg.Namespace, Known: a.known, Experts: func(model string) llm.ExpertUse { return a.experts()[model] }})
 		all, log = append(all, lines.Observe), nil
 	}
 	return func(rec *httpx.Record) {
@@ -59,7 +60,22 @@ func (a *App) newActivity(workers int) *activity.Activity {
 // inMemory converts the models in memory for the activity.
 func inMemory(held []catalog.Held) (list []activity.Model) {
 	for _, h := range held {
-		list = append(list, activity.Model{Name: h.Name, Bytes: h.Bytes, InUse: h.Users})
+		m := activity.Model{Name: h.Name, Bytes: h.Bytes, InUse: h.Users}
+		if use := h.Experts; use != nil {
+			m.Experts = &activity.Experts{Bytes: use.Bytes, Hits: use.Hits, Misses: use.Misses}
+		}
+		list = append(list, m)
 	}
 	return list
+}
+
+// experts returns how the experts of models were found that stay in their files.
+func (a *App) experts() map[string]llm.ExpertUse {
+	all := map[string]llm.ExpertUse{}
+	for _, h := range a.catalog.Held() {
+		if h.Experts != nil {
+			all[h.Name] = *h.Experts
+		}
+	}
+	return all
 }

@@ -87,8 +87,8 @@ func TestUnlistedModelsAnswer(t *testing.T) {
 	for _, only := range []bool{false, true} {
 		var known func(string) bool
 		meter := &observed{}
-		cfg := Config{ListedOnly: only, Meter: func(_ func() (int, int), k func(string) bool) Meter {
-			known = k
+		cfg := Config{ListedOnly: only, Meter: func(m Measured) Meter {
+			known = m.Known
 			return meter
 		}}
 		a, _ := tableApp(t, &m, cfg, group)

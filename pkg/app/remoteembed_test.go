@@ -91,7 +91,7 @@ func vectorApp(t *testing.T, m remoteVectors, cfg Config) (*App, *backendtest.Se
 func TestRemoteEmbeddings(t *testing.T) {
 	for _, m := range embedsRemote {
 		meter := &observed{}
-		a, service := vectorApp(t, m, Config{Meter: func(func() (int, int), func(string) bool) Meter { return meter }})
+		a, service := vectorApp(t, m, Config{Meter: func(Measured) Meter { return meter }})
 		h, counts := a.Handler(), m.family == "bedrock"
 		var answer struct {
 			Data []struct {

@@ -296,7 +296,7 @@ func TestRemoteUsage(t *testing.T) {
 		if i == 0 {
 			answer = beside
 		}
-		a, _ := remoteApp(t, m, Config{Meter: func(func() (int, int), func(string) bool) Meter { return meter }}, answer)
+		a, _ := remoteApp(t, m, Config{Meter: func(Measured) Meter { return meter }}, answer)
 		h := a.Handler()
 		for path, body := range map[string]string{
 			"/v1/completions": `{"model":"MODEL","prompt":"a"}`,
@@ -319,7 +319,7 @@ func TestRemoteUsage(t *testing.T) {
 // Invalid answers are paid for: both attempts are counted.
 func TestUsageOfWhatIsNotValid(t *testing.T) {
 	m, meter := &remoteModels[0], &observed{}
-	a, _ := remoteApp(t, m, Config{Meter: func(func() (int, int), func(string) bool) Meter { return meter }},
+	a, _ := remoteApp(t, m, Config{Meter: func(Measured) Meter { return meter }},
 		func(_ int, r *backendtest.Request, w *backendtest.Reply) { m.says(w, r.Stream, "no") })
 	const body = `{"model":"MODEL","messages":[{"role":"user","content":"a"}],"stream":STREAM,"response_format":{"type":"json_schema","json_schema":{"name":"x","schema":{"type":"object"}}}}`
 	for _, stream := range []string{"false", "true"} {

@@ -53,6 +53,19 @@ func (p Paged) Within(bytes, limit int64) int64 {
 	return 0
 }
 
+// Experts returns the memory of experts with which the run keeps to a limit of all of its weights,
+// because the others stay in its file. It is 0 if that is not possible, or not needed.
+func (r *Run) Experts(quant string, limit int64) int64 {
+	bytes, ok := r.Sizes[quant]
+	if !ok {
+		bytes = r.Bytes
+	}
+	if limit == 0 || bytes <= limit {
+		return 0
+	}
+	return r.Paged[quant].Within(bytes, limit)
+}
+
 // options returns the part of a record that its [Loader] needs.
 func (rec *Record) options() Options {
 	return Options{

@@ -112,6 +112,11 @@ func Format(sizes map[string]int64, room int64) (name, reason string, err error)
 		Bytes(stored), Bytes(room), name, Bytes(sizes[name])), nil
 }
 
+// Paged says why experts of a model stay in its file.
+func Paged(stored, room int64) string {
+	return fmt.Sprintf("its weights need %s, and may take %s: the experts that were used last are in memory, the others stay in the file", Bytes(stored), Bytes(room))
+}
+
 // Bytes formats a size for people in decimal units: 4.9 GB.
 func Bytes(n int64) string {
 	switch {

@@ -207,6 +207,20 @@ func TestFetchLater(t *testing.T) {
 		}
 	}
 	got.Release()
+	if f, err = checkpoint.Open(os.DirFS(filepath.Dir(name)), "m.safetensors"); err != nil {
+		t.Fatal(err)
+	}
+	others, err := f.Fetch(nil, func(tensor int) bool { return tensor < 3 })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer others.Release()
+	if err := wait(t, others, 2); err != nil {
+		t.Errorf("the tensors that stay in the file: %v", err)
+	}
+	if err := wait(t, others, 3); err == nil || !strings.Contains(err.Error(), `tensor "d"`) {
+		t.Errorf("the damaged one, which does not: %v", err)
+	}
 	got.Bring(1)
 	got.Drop(1) // they do nothing more
 }

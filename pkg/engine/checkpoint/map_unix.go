@@ -35,6 +35,3 @@ func unmapMemory(data []byte) { _ = syscall.Munmap(data) }
 
 // willNeed has the system read a part of a mapped file soon.
 func willNeed(data []byte) { _ = unix.Madvise(data, unix.MADV_WILLNEED) }
-
-// dontNeed takes a part of a mapped file out of the memory of the process.
-func dontNeed(data []byte) { _ = unix.Madvise(data, unix.MADV_DONTNEED) }

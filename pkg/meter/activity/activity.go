@@ -39,6 +39,15 @@ type Model struct {
 	Name  string `json:"name" doc:"name of the model"`
 	Bytes int64  `json:"bytes" doc:"of its weights"`
 	InUse int    `json:"in_use" doc:"requests that hold it"`
+
+	Experts *Experts `json:"experts,omitempty" doc:"absent if all are in memory"`
+}
+
+// Experts are those of a model that stay in its file until tokens choose them.
+type Experts struct {
+	Bytes  int64 `json:"bytes" doc:"of those in memory"`
+	Hits   int64 `json:"hits" doc:"how often a chosen one was in memory; once for each expert, layer and pass"`
+	Misses int64 `json:"misses" doc:"how often it was not"`
 }
 
 // An Activity observes the requests of a process.

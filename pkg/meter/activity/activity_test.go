@@ -3,6 +3,7 @@ package activity
 import (
 	"encoding/json"
 	"net/http/httptest"
+	"reflect"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -183,7 +184,7 @@ func TestTimes(t *testing.T) {
 
 func TestRoute(t *testing.T) {
 	a := New(Config{Memory: 100, Models: func() []Model {
-		return []Model{{Name: "b", Bytes: 10}, {Name: "a", Bytes: 10, InUse: 2}, {Name: "c", Bytes: 30}}
+		return []Model{{Name: "b", Bytes: 10}, {Name: "a", Bytes: 10, InUse: 2}, {Name: "c", Bytes: 30, Experts: &Experts{Bytes: 20, Hits: 9, Misses: 1}}}
 	}})
 	mux := httpx.Mux{Routes: a.Routes(), Observe: a.Observe}
 	w := httptest.NewRecorder()
@@ -192,8 +193,8 @@ func TestRoute(t *testing.T) {
 	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 || w.Header().Get("Cache-Control") != "no-store" {
 		t.Fatal(w.Code, w.Header(), err)
 	}
-	want := []Model{{"c", 30, 0}, {"a", 10, 2}, {"b", 10, 0}}
-	if got.Memory.Bytes != 50 || got.Memory.Limit != 100 || !slices.Equal(got.Memory.Models, want) || got.Seconds != length {
+	want := []Model{{Name: "c", Bytes: 30, Experts: &Experts{Bytes: 20, Hits: 9, Misses: 1}}, {Name: "a", Bytes: 10, InUse: 2}, {Name: "b", Bytes: 10}}
+	if got.Memory.Bytes != 50 || got.Memory.Limit != 100 || !reflect.DeepEqual(got.Memory.Models, want) || got.Seconds != length {
 		t.Errorf("%+v", got)
 	}
 	if a.Routes()[0].Permission != httpx.Metrics {

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
 )
 
 // DefaultNamespace is the namespace of seed 003.
@@ -28,6 +29,10 @@ type Config struct {
 	Writer    io.Writer               // each line is one Write; writes do not overlap
 	Namespace string                  // of the metrics; "": [DefaultNamespace]; see [CheckNamespace]
 	Known     func(model string) bool // reports whether a model may become a dimension; nil: none may
+
+	// Experts returns how the experts of a model were found so far that stay in its file; zeros if
+	// none do. nil: not measured.
+	Experts func(model string) llm.ExpertUse
 }
 
 // A Meter writes lines.
@@ -36,6 +41,8 @@ type Meter struct {
 	directives [1 << traits]string // by the traits of a request
 
 	lines sync.Pool // of *line
+
+	experts expertCounts
 
 	mu sync.Mutex
 	to io.Writer
@@ -48,7 +55,8 @@ const (
 	hasDialect
 	hasFirst
 	hasCost
-	traits = 5
+	hasExperts
+	traits = 6
 )
 
 // New returns a meter.
@@ -56,7 +64,7 @@ func New(cfg Config) *Meter {
 	if cfg.Namespace == "" {
 		cfg.Namespace = DefaultNamespace
 	}
-	m := &Meter{known: cfg.Known, to: cfg.Writer}
+	m := &Meter{known: cfg.Known, to: cfg.Writer, experts: expertCounts{read: cfg.Experts}}
 	for has := range m.directives {
 		m.directives[has] = directive(cfg.Namespace, has)
 	}
@@ -82,6 +90,9 @@ func directive(namespace string, has int) string {
 	}
 	if has&hasCost != 0 {
 		b = append(b, `{"Name":"cost","Unit":"None"},`...)
+	}
+	if has&hasExperts != 0 {
+		b = append(b, `{"Name":"expert_hits","Unit":"Count"},{"Name":"expert_misses","Unit":"Count"},`...)
 	}
 	b = append(b, `{"Name":"tokens_in","Unit":"Count"},{"Name":"tokens_out","Unit":"Count"},{"Name":"errors","Unit":"Count"}]}]}`...)
 	return string(b)
@@ -161,6 +172,12 @@ func (m *Meter) metrics(b []byte, rec *httpx.Record) []byte {
 	if rec.Usage.Cost.Known {
 		has |= hasCost
 	}
+	var hits, misses int64
+	if has&hasModel != 0 {
+		if hits, misses = m.experts.since(rec.Model); hits+misses > 0 {
+			has |= hasExperts
+		}
+	}
 	b = append(b, `"_aws":{"Timestamp":`...)
 	b = integer(b, rec.Start.UnixMilli())
 	b = append(b, m.directives[has]...)
@@ -172,6 +189,10 @@ func (m *Meter) metrics(b []byte, rec *httpx.Record) []byte {
 	}
 	if has&hasCost != 0 { // in US dollars
 		b = append(append(b, `,"cost":`...), rec.Usage.Cost.USD.String()...)
+	}
+	if has&hasExperts != 0 {
+		b = number(b, "expert_hits", hits)
+		b = number(b, "expert_misses", misses)
 	}
 	b = number(b, "tokens_in", int64(rec.Usage.Input))
 	b = number(b, "tokens_out", int64(rec.Usage.Output))

@@ -259,3 +259,41 @@ func BenchmarkObserve(b *testing.B) {
 		m.Observe(&rec)
 	}
 }
+
+// A line has the experts that its model used since the line before. Counts begin again with a model
+// that is opened again.
+func TestExperts(t *testing.T) {
+	var out bytes.Buffer
+	var use llm.ExpertUse
+	m := New(Config{Writer: &out, Known: known, Experts: func(model string) llm.ExpertUse {
+		if model != "tgi.phi" {
+			t.Errorf("experts of %q", model)
+		}
+		return use
+	}})
+	for _, step := range []struct {
+		use  llm.ExpertUse
+		want string // "": no metric
+	}{
+		{llm.ExpertUse{}, ""},
+		{llm.ExpertUse{Hits: 5, Misses: 3, Bytes: 7, Limit: 9}, `"expert_hits":5,"expert_misses":3,`},
+		{llm.ExpertUse{Hits: 5, Misses: 3, Bytes: 7, Limit: 9}, ""},
+		{llm.ExpertUse{Hits: 12, Misses: 3, Bytes: 7, Limit: 9}, `"expert_hits":7,"expert_misses":0,`},
+		{llm.ExpertUse{Hits: 4, Misses: 6, Bytes: 7, Limit: 9}, `"expert_hits":4,"expert_misses":6,`},
+		{llm.ExpertUse{}, ""}, // it is closed
+		{llm.ExpertUse{Hits: 1, Misses: 1}, `"expert_hits":1,"expert_misses":1,`},
+	} {
+		use = step.use
+		rec := full()
+		out.Reset()
+		m.Observe(&rec)
+		if got := out.String(); strings.Contains(got, "expert") != (step.want != "") || !strings.Contains(got, step.want) {
+			t.Errorf("%+v: no %s in %s", step.use, step.want, got)
+		} else if err := conforms(got, true); err != nil {
+			t.Error(err)
+		}
+	}
+	rec := full()
+	rec.Model = "other"
+	m.Observe(&rec)
+}

@@ -19,8 +19,9 @@ import (
 
 // Config configures a [Meter].
 type Config struct {
-	Queue func() (running, waiting int) // generations now; nil: not measured
-	Known func(model string) bool       // reports whether a model may become a label; nil: none may
+	Queue   func() (running, waiting int)   // generations now; nil: not measured
+	Known   func(model string) bool         // reports whether a model may become a label; nil: none may
+	Experts func() map[string]llm.ExpertUse // by model, of those in memory whose experts stay in their files; nil: not measured
 }
 
 // A Meter has its own registry.
@@ -62,6 +63,9 @@ func New(cfg Config) *Meter {
 	if cfg.Queue != nil {
 		registry.MustRegister(&generations{cfg.Queue, prometheus.NewDesc(
 			"glossa_generations", "Generations that run or wait for a worker.", []string{"state"}, nil)})
+	}
+	if cfg.Experts != nil {
+		registry.MustRegister(newExperts(cfg.Experts))
 	}
 	m.handler = promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	return m

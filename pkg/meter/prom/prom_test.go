@@ -27,6 +27,9 @@ func TestMeter(t *testing.T) {
 	m := New(Config{
 		Queue: func() (int, int) { return 3, 5 },
 		Known: func(name string) bool { return name == "novels" },
+		Experts: func() map[string]llm.ExpertUse {
+			return map[string]llm.ExpertUse{"mixture": {Hits: 90, Misses: 10, Bytes: 300, Limit: 400}}
+		},
 	})
 	m.Observe(&httpx.Record{
 		Method: "POST", Route: "/v1/chat/completions", Model: "novels", Family: "local", Dialect: "openai", Status: 200,
@@ -52,6 +55,10 @@ func TestMeter(t *testing.T) {
 		`glossa_time_to_first_token_seconds_sum{` + of + `model="novels",route="/v1/chat/completions"} 0.002`,
 		`glossa_generations{state="running"} 3`,
 		`glossa_generations{state="waiting"} 5`,
+		`glossa_expert_uses_total{in="memory",model="mixture"} 90`,
+		`glossa_expert_uses_total{in="file",model="mixture"} 10`,
+		`glossa_expert_bytes{model="mixture"} 300`,
+		`glossa_expert_bytes_limit{model="mixture"} 400`,
 		`glossa_build_info{goversion="` + runtime.Version() + `",revision="",version="devel"} 1`,
 		"go_goroutines ",
 	} {

@@ -16,12 +16,20 @@ import { figure } from './scale.js'
  */
 
 /**
+ * @typedef {object} Held a model in memory
+ * @property {string} name
+ * @property {number} bytes
+ * @property {number} in_use
+ * @property {{bytes: number, hits: number, misses: number}} [experts] of a model whose experts stay in its file
+ */
+
+/**
  * @typedef {object} Activity the answer
  * @property {number} since
  * @property {number} now
  * @property {number} interval_seconds
  * @property {{running: number, waiting: number, workers: number}} generations
- * @property {{bytes: number, limit?: number, models: {name: string, bytes: number, in_use: number}[]}} memory
+ * @property {{bytes: number, limit?: number, models: Held[]}} memory
  * @property {{code: string, count: number}[]} errors
  * @property {Interval[]} intervals
  */
@@ -90,4 +98,10 @@ export const clock = (seconds) => new Date(seconds * 1000).toLocaleTimeString('e
 export function span(seconds) {
   const [n, unit] = seconds < 90 ? [Math.round(seconds), 'second'] : [Math.round(seconds / 60), 'minute']
   return `${n} ${unit}${n === 1 ? '' : 's'}`
+}
+
+/** What the weights of a model take, and how often its experts were there. @param {Held} m */
+export function weights({ bytes, experts }) {
+  const chosen = experts ? experts.hits + experts.misses : 0
+  return experts && chosen ? `${size(bytes)}, ${brief(100 * experts.hits / chosen)} % of chosen experts found` : size(bytes)
 }

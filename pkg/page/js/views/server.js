@@ -1,7 +1,7 @@
 // @ts-check
 // Server: throughput, queue, times, errors and memory over the last minutes, for the person who
 // runs it. It reads GET /activity every other second while it is seen.
-import { brief, clock, duration, latest, rate, series, size, span, whole } from '../activity.js'
+import { brief, clock, duration, latest, rate, series, size, span, weights, whole } from '../activity.js'
 import { button, clear, el, problem } from '../dom.js'
 import { Spark } from '../spark.js'
 
@@ -121,7 +121,7 @@ class Server {
     for (const tile of this.tiles) tile.set(a, all)
     const { limit = 0, bytes, models } = a.memory
     this.total.textContent = models.length ? `${size(bytes)}${limit ? ` of ${size(limit)}` : ''}` : 'No model is open: the first request opens one.'
-    fill(this.models, models.map((m) => [m.name, size(m.bytes), m.in_use ? `${m.in_use} now` : 'idle']))
+    fill(this.models, models.map((m) => [m.name, weights(m), m.in_use ? `${m.in_use} now` : 'idle']))
     fill(this.errors, a.errors.length ? a.errors.map((e) => [e.code, String(e.count)]) : [['none', '0']])
     this.#history()
     this.#point(this.#at)
