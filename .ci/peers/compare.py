@@ -129,7 +129,7 @@ def main():
     for name in ["glossa", "libraries", "scratch", "kind"]:
         p.add_argument("--" + name, required=True)
     p.add_argument("--json", action="store_true", help="print JSON lines, and what is for people to the standard error")
-    p.add_argument("--shapes", default="alpha-1.8m,gpt2-124m,smollm2-135m,gemma3-270m,granite4-h-350m,lfm2-350m,neox-410m,qwen3-0.6b,llama-1.1b,llama3.2-1b")
+    p.add_argument("--shapes", default="alpha-1.8m,gpt2-124m,smollm2-135m,gemma3-270m,granite4-h-350m,lfm2-350m,neox-410m,qwen3-0.6b,moe-16x-370m,oss-16x-490m,llama-1.1b,llama3.2-1b")
     p.add_argument("--quants", default="q8_0,q4_0")
     p.add_argument("--threads", default=",".join(sorted({"1", str(processors)})))
     p.add_argument("--batches", default="1,8", help="beyond one row only decoding is compared")

@@ -71,7 +71,9 @@ func tensors(weights *transformer.Weights, as dtype.Type) (list []checkpoint.GGU
 			add(dtype.F32, x.Bias...)
 		}
 		list = append(list, convolutions(l)...)
+		add(dtype.F32, l.Sinks...)
 		add(dtype.F32, l.Router.Weight...)
+		add(dtype.F32, l.Router.Bias...)
 		list = append(list, experts(l.Experts, as)...)
 	}
 	for _, v := range norms(weights.DecoderNorm) {
@@ -79,35 +81,6 @@ func tensors(weights *transformer.Weights, as dtype.Type) (list []checkpoint.GGU
 	}
 	add(storedHead(as), weights.Head.Weight...)
 	return list
-}
-
-// experts returns the tensors of the experts of a layer, which have those of all in one.
-func experts(list []transformer.Expert, as dtype.Type) (tensors []checkpoint.GGUFTensor) {
-	if len(list) == 0 {
-		return nil
-	}
-	for _, of := range []func(*transformer.Expert) *transformer.Linear{
-		func(e *transformer.Expert) *transformer.Linear { return &e.Up }, func(e *transformer.Expert) *transformer.Linear { return &e.Gate },
-		func(e *transformer.Expert) *transformer.Linear { return &e.Down },
-	} {
-		first := &of(&list[0]).Weight[0]
-		size := first.Rows * first.Cols
-		tensors = append(tensors, checkpoint.GGUFTensor{
-			Name: first.Name, Type: as, Shape: []int{len(list), first.Rows, first.Cols},
-			Read: func(dst []float32, from int) error {
-				for len(dst) > 0 {
-					expert, at := from/size, from%size
-					n := min(len(dst), size-at)
-					if err := of(&list[expert]).Weight[0].Read(dst[:n], at); err != nil {
-						return err
-					}
-					dst, from = dst[n:], from+n
-				}
-				return nil
-			},
-		})
-	}
-	return tensors
 }
 
 func norms(list ...transformer.Norm) (vectors []transformer.Vector) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
@@ -19,6 +20,7 @@ type shape struct {
 	headDim                    int     // 0: width/heads
 	ffn                        int     // of an expert, if there are some
 	experts, used              int     // of layers, and of a token
+	sinks                      bool    // attention has sinks, every second layer the window, and experts biases and a bound (GPT-OSS)
 	rotary                     int     // dimensions of a head that are rotated
 	theta                      float64 // base of their frequencies; 0: 10000
 	window                     int     // of all but every sixth layer (Gemma 3), whose frequencies have base 10000
@@ -62,6 +64,8 @@ func shapes() []shape {
 	granite.kind, granite.rotary, granite.qkNorm, granite.taps, granite.states, granite.attention = "granitehybrid", 0, false, 0, 24, []int{10, 13, 17, 27}
 	experts := qwen3
 	experts.kind, experts.experts, experts.used, experts.headDim, experts.rotary = "qwen3moe", 16, 4, 64, 64
+	oss := experts
+	oss.kind, oss.activation, oss.qkNorm, oss.tied, oss.sinks, oss.theta, oss.window = "gpt-oss", transformer.QuickGELU, false, false, true, 150000, 128
 	return []shape{
 		gpt2.sized("alpha-1.8m", 2048, 128, 6, 4, 4, 512),
 		tied.sized("gpt2-124m", 50257, 768, 12, 12, 12, 3072),
@@ -72,14 +76,15 @@ func shapes() []shape {
 		neox.sized("neox-410m", 50304, 1024, 24, 16, 16, 4096),
 		qwen3.sized("qwen3-0.6b", 151936, 1024, 28, 16, 8, 3072),
 		experts.sized("moe-16x-370m", 32000, 1024, 12, 16, 4, 512),
+		oss.sized("oss-16x-490m", 32000, 1024, 8, 16, 2, 1024),
 		llama.sized("llama-1.1b", 32000, 2048, 22, 32, 4, 5632),
 		llama3.sized("llama3.2-1b", 128256, 2048, 16, 32, 8, 8192),
 	}
 }
 
 // Shapes lists the shapes of [Random], smallest first: an Alpha model, GPT-2, SmolLM2 135M,
-// Gemma 3 270M, Granite 4 H 350M, LFM2 350M, Pythia 410M, Qwen3 0.6B, 16 experts in Qwen3's form of which a token uses four,
-// TinyLlama and Llama 3.2 1B.
+// Gemma 3 270M, Granite 4 H 350M, LFM2 350M, Pythia 410M, Qwen3 0.6B, 16 experts of which a token uses four in
+// the forms of Qwen3 and GPT-OSS, TinyLlama and Llama 3.2 1B.
 func Shapes() []string {
 	var names []string
 	for _, s := range shapes() {
@@ -124,6 +129,9 @@ func (s *shape) spec() *transformer.Spec {
 	if s.experts > 0 {
 		kind.FeedForward.Experts = &transformer.Experts{Count: s.experts, Used: s.used, Renormalised: true}
 	}
+	if s.sinks {
+		kind.Attention.Sinks, kind.FeedForward.Limit = true, 7
+	}
 	if s.sandwich {
 		kind.Attention.Norms, kind.FeedForward.Norms = transformer.SandwichNorm, transformer.SandwichNorm
 	}
@@ -145,14 +153,17 @@ func (s *shape) rotaryOf(theta float64) transformer.Rotary {
 	return transformer.Rotary{Dims: s.rotary, Interleaved: s.interleaved, Frequencies: transformer.Frequencies(theta, s.rotary)}
 }
 
-// addWindows gives all layers but every sixth a window and a rotary embedding of their own.
+// addWindows gives layers a window: every second one with sinks, else all but every sixth, which
+// have a rotary embedding of their own.
 func (s *shape) addWindows(spec *transformer.Spec) {
 	local := spec.Kinds[0]
-	spec.Rotaries = append(spec.Rotaries, s.rotaryOf(10000))
-	local.Attention.Window, local.Attention.Rotary = s.window, len(spec.Rotaries)
+	if local.Attention.Window = s.window; !s.sinks {
+		spec.Rotaries = append(spec.Rotaries, s.rotaryOf(10000))
+		local.Attention.Rotary = len(spec.Rotaries)
+	}
 	spec.Kinds = append(spec.Kinds, local)
 	for i := range spec.Decoder {
-		if (i+1)%6 != 0 {
+		if s.sinks && i%2 == 0 || !s.sinks && (i+1)%6 != 0 {
 			spec.Decoder[i] = 1
 		}
 	}
@@ -183,6 +194,9 @@ func (s *shape) lastNorm() string {
 func (s *shape) layer(i int) (l transformer.Layer) {
 	at := fmt.Sprintf("blk.%d.", i)
 	l.AttentionNorm, l.FFNNorm = s.norm(at+"attn_norm", s.width), s.norm(at+"ffn_norm", s.width)
+	if s.sinks {
+		l.FFNNorm, l.Sinks = s.norm(at+"post_attention_norm", s.width), transformer.Vector{random(at+"attn_sinks.weight", s.heads, 1, 0, 1)}
+	}
 	if s.sandwich {
 		l.AttentionPostNorm, l.FFNPostNorm = s.norm(at+"post_attention_norm", s.width), s.norm(at+"post_ffw_norm", s.width)
 	}
@@ -218,22 +232,9 @@ func (s *shape) addAttention(l *transformer.Layer, at string) {
 		l.QKV = s.linear(at+"attn_qkv", queries+2*keys, s.width)
 	}
 	l.Out = s.linear(at+"attn_output", s.width, queries)
-}
-
-// addExperts adds the experts of a layer, each a part of a tensor of all.
-func (s *shape) addExperts(l *transformer.Layer, at string) {
-	l.Router = s.linear(at+"ffn_gate_inp", s.experts, s.width)
-	part := func(name string, i, rows, cols int) transformer.Linear {
-		all := matrix(at+name, s.experts*rows, cols)
-		t := all
-		t.Rows = rows
-		t.Read = func(dst []float32, from int) error { return all.Read(dst, i*rows*cols+from) }
-		return transformer.Linear{Weight: []transformer.Tensor{t}}
-	}
-	for i := range s.experts {
-		l.Experts = append(l.Experts, transformer.Expert{
-			Up: part("ffn_up_exps", i, s.ffn, s.width), Gate: part("ffn_gate_exps", i, s.ffn, s.width), Down: part("ffn_down_exps", i, s.width, s.ffn),
-		})
+	if s.sinks {
+		l.QKV.Bias = slices.Concat(offsets(at+"attn_q", queries), offsets(at+"attn_k", keys), offsets(at+"attn_v", keys))
+		l.Out.Bias = offsets(at+"attn_output", s.width)
 	}
 }
 
