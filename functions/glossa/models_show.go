@@ -121,7 +121,7 @@ func shown(e *catalog.Entry, dir string, room int64) *shownModel {
 	m.read(e.Run)
 	m.Experts = e.Run.Experts("stored", room)
 	if _, _, err := fit.Format(m.Memory, room); err != nil && m.Experts == 0 {
-		m.Refused = err.Error()
+		m.Refused = err.Error() + packHint(e.Run)
 	}
 	if e.Run.Source == dir {
 		m.origin(dir)

@@ -297,6 +297,14 @@ func (o *runOptions) unserved() error {
 	return fmt.Errorf("%s is downloaded, but %s has no model that can be served; glossa models rm %s removes it", o.pull.Repo, o.pull.dir(), o.pull.name)
 }
 
+// packHint says what would help a mixture of experts that does not fit, "" if nothing would.
+func packHint(r *catalog.Run) string {
+	if r.Mixture && len(r.Paged) == 0 {
+		return catalog.PackHint
+	}
+	return ""
+}
+
 // fitted returns the app with the format of weights that fits, and says so if it is not that of
 // the files. The user's own format prevails.
 func (o *runOptions) fitted(p *program, a *app.App, e *catalog.Entry, room int64) (*app.App, error) {
@@ -317,7 +325,7 @@ func (o *runOptions) fitted(p *program, a *app.App, e *catalog.Entry, room int64
 			fmt.Fprintf(p.stderr, "%s: %s\n", e.Name, fit.Paged(e.Run.Sizes["stored"], room))
 			return a, nil
 		}
-		return nil, fmt.Errorf("%s: %w; GLOSSA_MEMORY sets another bound", e.Name, err)
+		return nil, fmt.Errorf("%s: %w%s; GLOSSA_MEMORY sets another bound", e.Name, err, packHint(e.Run))
 	case format == "stored":
 		return a, nil
 	}

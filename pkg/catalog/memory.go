@@ -15,9 +15,14 @@ type memory struct {
 	shared  int64  // of weights that it shares with other models
 	weights string // identifies these
 	base    string // the name of their model
-	paged   Paged
-	experts int64 // of bytes, those of experts whose others stay in their file; 0: none do
+	mixture bool   // it has experts
+	paged   Paged  // of these
+	experts int64  // of bytes, those of experts whose others stay in their file; 0: none do
 }
+
+// PackHint ends the error of a mixture of experts that does not fit and whose experts cannot stay in
+// its file.
+const PackHint = "; its experts could stay in a local file that glossa pack writes"
 
 // fit leaves experts in their file if the model is larger than a limit. need is what it takes, or
 // what it would take at least.
@@ -110,7 +115,11 @@ func (c *Catalog) makeRoom(next *opened) error {
 	}
 	need := next.fit(limit)
 	if need > limit {
-		return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory, and models may use %s here", next.name, size(need), size(limit))
+		hint := ""
+		if next.mixture && next.paged.All == 0 {
+			hint = PackHint
+		}
+		return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory, and models may use %s here%s", next.name, size(need), size(limit), hint)
 	}
 	c.forgetGone()
 	dropped := false

@@ -302,6 +302,7 @@ func (mixed) ExpertUse() (llm.ExpertUse, bool) {
 func TestPagedExperts(t *testing.T) {
 	for _, c := range []struct {
 		memory, bytes, experts int64
+		read                   bool   // the file cannot be mapped
 		message                string // of the error
 	}{
 		{memory: 0, bytes: 100},
@@ -309,12 +310,16 @@ func TestPagedExperts(t *testing.T) {
 		{memory: 99, bytes: 99, experts: 59},
 		{memory: 60, bytes: 60, experts: 20},
 		{memory: 59, message: "needs 60.0 MiB of memory, and models may use 59.0 MiB here"},
+		{memory: 99, read: true, message: "needs 100.0 MiB of memory, and models may use 99.0 MiB here; its experts could stay in a local file that glossa pack writes"},
 	} {
 		const mib = 1 << 20
 		l := &loader{scan: func(fsys fs.FS) ([]Run, []error) {
 			runs, problems := scanWeights(fsys)
 			for i := range runs {
-				runs[i].Bytes, runs[i].Paged = 100*mib, map[string]Paged{"": {All: 60 * mib, Least: 20 * mib}}
+				runs[i].Bytes, runs[i].Mixture = 100*mib, true
+				if !c.read {
+					runs[i].Paged = map[string]Paged{"": {All: 60 * mib, Least: 20 * mib}}
+				}
 			}
 			return runs, problems
 		}, open: func() (llm.Backend, error) { return mixed{}, nil }}

@@ -266,6 +266,7 @@ type Info struct {
 	Context             int                          // tokens
 	Parameters          int64                        // number of weights
 	Bytes               map[transformer.Format]int64 // memory of the weights
+	Mixture             bool                         // layers have experts, of which a token uses some
 	Paged               map[transformer.Format]Paged // of formats in which experts can stay in the file, see [OpenPaged]
 	Size                int64                        // of their files, bytes
 	ModTime             time.Time
@@ -326,7 +327,8 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	i.Shared, i.Added = m.Shares()
 	for _, f := range transformer.Formats() {
 		i.Bytes[f] = m.Bytes(f)
-		if all, chosen, packed := m.Weights.ExpertBytes(m.Spec, f); packed && all > 0 && m.file.CanMap() {
+		all, chosen, packed := m.Weights.ExpertBytes(m.Spec, f)
+		if i.Mixture = all > 0; i.Mixture && packed && m.file.CanMap() {
 			i.Paged[f] = Paged{All: all, Least: chosen}
 		}
 	}
