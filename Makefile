@@ -16,7 +16,7 @@ ACTIONLINT  := github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 VULNDB      := https://vuln.go.dev
 
 # ./... omits directories whose names begin with a dot.
-PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/embeddings ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/phrases ./.ci/prose ./.ci/release ./.ci/module
+PACKAGES    := ./... ./.ci/attack ./.ci/budget ./.ci/e2e ./.ci/mutants ./.ci/peers/embeddings ./.ci/peers/grammar ./.ci/peers/greedy ./.ci/peers/gateway ./.ci/peers/serve ./.ci/phrases ./.ci/prose ./.ci/release ./.ci/module
 PLATFORMS   := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 FAMILIES     = $(filter-out glossa,$(notdir $(patsubst %/main.go,%,$(wildcard functions/*/main.go))))
 
@@ -129,6 +129,14 @@ bench-gateway: ## measure the gateway's cost beyond its calls, compared with a p
 	.cache/gateway $(ARGS) > .cache/gateway.md
 	cat .cache/gateway.md
 	mv .cache/gateway.md $(GATEWAY)
+
+SERVERS := .ci/peers/serve/results.md
+.PHONY: bench-serve
+bench-serve: glossa ## compare the server under load with llama.cpp's: 1 to 64 clients, new and repeated prompts (ARGS="-clients 1,4")
+	mkdir -p .cache
+	GO='$(GO)' .ci/peers/serve/run bin/glossa $(ARGS) > .cache/servers.md
+	cat .cache/servers.md
+	mv .cache/servers.md $(SERVERS)
 
 STARTS := functions/testdata/start.md
 .PHONY: bench-start
