@@ -104,6 +104,9 @@ func newPrompts(tokens, client int, repeated bool) func() string {
 	}
 }
 
+// endToken ends a text in the files that glossa bench saves.
+const endToken = "257"
+
 // An answer is what one request measured.
 type answer struct {
 	first  time.Duration
@@ -115,7 +118,8 @@ type answer struct {
 // so that it could be drafted.
 func complete(s *server, prompt string, tokens int) (a answer, err error) {
 	body, err := json.Marshal(map[string]any{
-		"model": modelName, "prompt": prompt, "max_tokens": tokens, "temperature": 1, "stream": true, "stream_options": map[string]bool{"include_usage": true},
+		"model": modelName, "prompt": prompt, "max_tokens": tokens, "temperature": 1, "logit_bias": map[string]int{endToken: -100},
+		"stream": true, "stream_options": map[string]bool{"include_usage": true},
 	})
 	if err != nil {
 		return a, err
