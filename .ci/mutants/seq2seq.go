@@ -55,7 +55,7 @@ func summaries() []mutant {
 		{"BART: answers to other sources share no cache", engine, "generation.sharedTokens", "!slices.Equal(before.source, p.source)", "false", engine, greedy},
 		{"BART: older files force the beginning in another way", arch, "opened.readSeq2Seq", `o.config.flag("force_bos_token_to_be_generated", false)`, "false", arch, "^TestSeq2SeqFiles$"},
 		{"BART: answers begin with the end", arch, "opened.readSeq2Seq", "o.Type == bartType", "false", arch, "^TestSeq2SeqFiles$"},
-		{"BART: a pack's forced tokens are in the vocabulary", arch, "description.check", "slices.Max(tokens) >= s.Vocab", "max(q.DecoderStart, q.End) >= s.Vocab", arch, "^TestHostileSeq2Seq$"},
+		{"BART: a pack's forced tokens are in the vocabulary", arch, "Seq2Seq.check", "slices.Max(tokens) >= s.Vocab", "max(q.DecoderStart, q.End) >= s.Vocab", arch, "^TestHostileSeq2Seq$"},
 		{"Pegasus: positions are computed, the sines first", arch, "pegasus", "Position: transformer.SinusoidalFirst", "Position: transformer.Sinusoidal", arch, goldens},
 		{"Pegasus: norms are before branches", arch, "pegasus", "f.kind = transformer.Spec{Position: transformer.SinusoidalFirst}, transformer.Kind{}", "f.kind = transformer.Spec{Position: transformer.SinusoidalFirst}, postResidual()", arch, goldens},
 		{"Pegasus: ids are higher than the pieces'", sentencepiece, "parsePegasus", "t.ids[id] = id + pegasusOffset", "t.ids[id] = id", arch, texts},

@@ -8,7 +8,7 @@ const (
 // those that let a text leave its form.
 func mutants() []mutant {
 	var all []mutant
-	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), alive(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents(), decoders(), templates(), quants(), rings(), prefixes(), drafts(), trying(), encoders(), rankings(), encoderFiles(), remoteVectors(), vectors(), issuers(), experts(), estimates(), doors(), operations(), adapters(), convolutions(), translators(), recurrences(), seq2seq(), summaries(), pictures(), sights(), pages()} {
+	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), alive(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents(), decoders(), templates(), quants(), rings(), prefixes(), drafts(), trying(), encoders(), rankings(), encoderFiles(), remoteVectors(), vectors(), issuers(), experts(), estimates(), doors(), operations(), adapters(), convolutions(), translators(), recurrences(), seq2seq(), summaries(), pictures(), sights(), pages(), searches()} {
 		all = append(all, list...)
 	}
 	return all
@@ -74,8 +74,8 @@ func translation() []mutant {
 		{"M2M100: the source begins with its language", engine, "translation.add", "tokensOf(source.Source, w.target.Source)", "tokensOf(w.target.Source)", engine, "^TestTranslate"},
 		{"TextSynth says nso, the model ns", language, "threeLetters", `"nso"`, `"ns"`, arch, "^TestLanguages$"},
 		{"beams: an end counts among the first only", engine, "beamSearch.step", "rank < b.beams", "rank < 2*b.beams", engine, "^TestBeamSearch$"},
-		{"beams: scores are divided by the length", engine, "beamSearch.step", "math.Pow(float64(length), b.LengthPenalty)", "1", engine, "^TestBeamSearch$"},
-		{"beams: hypotheses take their parent's cache", engine, "translation.inherit", "from := old[h.parent]", "from := old[min(h.parent, 0)]", engine, "^TestBeamSearch$"},
+		{"beams: scores are divided by the length", engine, "beamSearch.finish", "math.Pow(float64(max(1, len(h.tokens))), b.LengthPenalty)", "1", engine, "^TestBeamSearch$"},
+		{"beams: hypotheses take their parent's cache", engine, "decoding.inherit", "from := old[h.parent]", "from := old[min(h.parent, 0)]", engine, "^TestBeamSearch$"},
 		{"beams: one beam is greedy", engine, "newBeamSearch", "arch.StopTrue", "arch.StopNever", engine, "^TestBeamSearch$"},
 	}
 }

@@ -117,12 +117,12 @@ func TestBeamSearch(t *testing.T) {
 // However likely tokens are that must not come, others do, with their probabilities among all; and
 // where the end is forced, it is certain.
 func TestSuppressed(t *testing.T) {
-	rules := &arch.Translation{End: 4, LengthPenalty: 1, Suppressed: []int{0, 1, 2}, ForcedEnd: true}
+	rules := &arch.Search{LengthPenalty: 1, Suppressed: []int{0, 1, 2}, ForcedEnd: true}
 	logits, sum := []float32{5, 4, 3, 2, 1}, 0.0
 	for _, v := range logits {
 		sum += math.Exp(float64(v))
 	}
-	b := newBeamSearch(1, 3, rules)
+	b := newBeamSearch(rules, target{ends: []int{4}, tokens: 5}, 1, 3)
 	for !b.done {
 		b.step([][]float32{logits})
 	}

@@ -26,6 +26,7 @@ func (e *Engine) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.C
 			yield(llm.Chunk{}, err)
 			return
 		}
+		e.useOwnSearch(req, s)
 		e.serve(ctx, s, func() ([]*prompt, error) { return e.encodePrompts(ctx, req.Prompts, s) }, yield)
 	}
 }
@@ -49,10 +50,14 @@ func (e *Engine) serve(ctx context.Context, s *settings, encode func() ([]*promp
 	g.predicted, err = e.encodePrediction(ctx, s.prediction)
 	err = cmp.Or(err, g.checkMemory(), g.checkRoom())
 	if err == nil {
-		err = worker.claim(ctx, g.need()+g.limitDrafts())
+		err = worker.claim(ctx, g.claimed())
 	}
 	if err != nil {
 		yield(llm.Chunk{}, err)
+		return
+	}
+	if g.search != nil {
+		g.runSearches(ctx, yield)
 		return
 	}
 	g.recall(ctx) // before other members of a batch would wait for it
@@ -213,7 +218,7 @@ func (g *generation) drop() {
 // its prompt and completion. A client continues at most one of several completions, so of
 // those only the first row's prompt is cached.
 func (g *generation) cacheRow(r *row) {
-	if r.index%g.bestOf == 0 {
+	if r.index%g.bestOf == 0 && r.cache != nil {
 		g.prefixCache().keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
 	}
 }

@@ -47,6 +47,10 @@ func (g *generation) checkMemory() error {
 
 // need returns the memory that the request may take with its window.
 func (g *generation) need() (need int64) {
+	if g.search != nil {
+		need, _ = g.searchNeed()
+		return need
+	}
 	m, longest := g.engine.model, 0
 	for _, p := range g.prompts {
 		capacity := g.capacity(p)

@@ -12,9 +12,10 @@ import (
 
 // A row is one completion in progress.
 type row struct {
-	index       int // in the sequence of chunks
-	cache       *transformer.Cache
+	index       int                 // in the sequence of chunks
+	cache       *transformer.Cache  // nil if the answer is searched
 	memory      *transformer.Memory // of an encoder-decoder
+	decoding    *decoding           // of an answer that is searched; nil before it is admitted
 	sampler     *sampler.Sampler
 	constrained *constrainedRow // nil without a constraint
 	calls       *callReader     // nil without tools

@@ -61,21 +61,25 @@ func (g *generation) encodeSources(ctx context.Context) error {
 		if p.source == nil {
 			continue
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		err := g.member.encode(ctx, func(pass *transformer.Pass) error {
-			memories, err := pass.Encode([][]int{p.source})
-			if err == nil {
-				p.memory = memories[0]
-			}
-			return err
-		})
-		if err != nil {
+		if err := g.encodeSource(ctx, p); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// encodeSource runs the encoder over a prompt.
+func (g *generation) encodeSource(ctx context.Context, p *prompt) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return g.member.encode(ctx, func(pass *transformer.Pass) error {
+		memories, err := pass.Encode([][]int{p.source})
+		if err == nil {
+			p.memory = memories[0]
+		}
+		return err
+	})
 }
 
 // runEncoder computes the layers of the encoder.

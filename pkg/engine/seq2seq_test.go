@@ -12,8 +12,8 @@ import (
 	"glossa/pkg/llm"
 )
 
-// seq2seq returns the engine of a golden encoder-decoder whose tokens are numbers, and what the
-// original implementation answers to sources.
+// seq2seq returns the engine of a golden encoder-decoder whose tokens are numbers and which has no
+// search of its own, and what the original implementation answers to sources.
 func seq2seq(t *testing.T, name string, cfg Config) (*Engine, []sourceAnswer) {
 	t.Helper()
 	raw, err := os.ReadFile("arch/testdata/" + name + "/golden.json")
@@ -31,7 +31,7 @@ func seq2seq(t *testing.T, name string, cfg Config) (*Engine, []sourceAnswer) {
 		t.Fatal(err)
 	}
 	m.Tokens = m.Spec.Vocab // files with a tokenizer have fewer
-	m.Tokenizer = numbers{m.Tokens}
+	m.Tokenizer, m.Seq2Seq.Search = numbers{m.Tokens}, nil
 	e, err := New(m, cfg)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/sampler"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
@@ -34,6 +35,7 @@ type settings struct {
 	tools      []llm.Tool          // that a chat may call
 	continues  bool                // the answer continues the last message of a chat
 	prediction string              // of the answer
+	search     *arch.Search        // of the model, that chooses the tokens; nil: the sampler does
 
 	maxThinking int             // tokens of reasoning; -1: any number
 	variables   json.RawMessage // of the chat template

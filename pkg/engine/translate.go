@@ -200,9 +200,7 @@ type sentence struct {
 	ids   []int // for the encoder; nil if there is nothing to translate
 	limit int   // tokens of the translation, including those of language and end
 
-	memory *transformer.Memory
-	search *beamSearch
-	caches []*transformer.Cache // of the running hypotheses
+	decoding
 }
 
 // join concatenates the sentences of a text. Where the source has nothing between two of
@@ -241,7 +239,8 @@ func (t *Translator) text(s *sentence) string {
 	if s.search == nil {
 		return ""
 	}
-	return tokenizer.Decode(t.tokenizer, s.search.best())
+	tokens, _ := s.search.best()
+	return tokenizer.Decode(t.tokenizer, tokens)
 }
 
 // A translation is one request in progress.
@@ -310,8 +309,7 @@ func (w *translation) limit(n int) int {
 
 // bytes returns the memory that s may take while it is decoded.
 func (w *translation) bytes(s *sentence) int64 {
-	row := w.model.CacheBytes(s.limit+1) + logitBytes*int64(w.model.Vocab)
-	return w.model.MemoryBytes(len(s.ids)) + int64(w.beams)*row
+	return w.model.MemoryBytes(len(s.ids)) + decodingBytes(w.model, w.beams, s.limit)
 }
 
 // run decodes all sentences, as many together as fit.
@@ -370,17 +368,13 @@ func (w *translation) admit(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	var seqs []transformer.Sequence
+	begin := tokensOf(w.target.Target)
 	for i, memory := range memories {
 		s := fresh[i]
-		s.memory = memory
-		begin := tokensOf(w.target.Target)
-		s.search = newBeamSearch(w.beams, s.limit, &w.rules, begin...)
-		cache := w.model.NewCache(min(s.limit+1, len(s.ids)+16))
-		s.caches = []*transformer.Cache{cache}
+		around := target{start: w.rules.DecoderStart, ends: []int{w.rules.End}, source: s.ids, tokens: w.tokens}
+		s.decoding = newDecoding(w.model, memory, newBeamSearch(&w.rules.Search, around, w.beams, s.limit, begin...), len(s.ids)+16)
 		w.usage.Output += len(begin)
-		if len(begin) > 0 { // step computes the last token
-			seqs = append(seqs, transformer.Sequence{Cache: cache, Tokens: []int{w.rules.DecoderStart}, Memory: memory})
-		}
+		seqs = s.beginning(seqs)
 	}
 	w.active = append(w.active, fresh...)
 	if len(seqs) > 0 {
@@ -393,77 +387,18 @@ func (w *translation) admit(ctx context.Context) (bool, error) {
 func (w *translation) step(ctx context.Context) error {
 	var seqs []transformer.Sequence
 	for _, s := range w.active {
-		for i, h := range s.search.running {
-			if c := s.caches[i]; c.Len == c.Capacity() {
-				s.caches[i] = w.model.Fork(c, min(2*c.Len, s.limit+1))
-			}
-			seqs = append(seqs, transformer.Sequence{Cache: s.caches[i], Tokens: w.last(h), Logits: 1, Memory: s.memory})
-		}
+		seqs = s.inputs(seqs)
 	}
-	all, err := w.member.forward(ctx, seqs)
+	logits, err := w.member.forward(ctx, seqs)
 	if err != nil {
 		return err
 	}
-	logits := slices.Collect(slices.Chunk(all, w.model.Vocab))
 	for _, s := range w.active {
-		n := len(s.search.running)
-		w.extend(s, logits[:n])
-		logits = logits[n:]
+		logits = s.extend(logits)
+		w.usage.Output += w.beams
 	}
 	w.active = slices.DeleteFunc(w.active, func(s *sentence) bool { return s.search.done })
 	return nil
-}
-
-// last returns the last token of a hypothesis, that of the start if it has none.
-func (w *translation) last(h hypothesis) []int {
-	if n := len(h.tokens); n > 0 {
-		return h.tokens[n-1:]
-	}
-	return []int{w.rules.DecoderStart}
-}
-
-// extend takes one step of a sentence's search.
-func (w *translation) extend(s *sentence, logits [][]float32) {
-	for i := range logits {
-		logits[i] = logits[i][:w.tokens]
-	}
-	s.search.step(logits)
-	w.usage.Output += w.beams
-	if s.search.done {
-		s.memory, s.caches = nil, nil
-		return
-	}
-	s.caches = w.inherit(s.caches, s.search.running)
-}
-
-// inherit returns the caches of hypotheses, made from those of their parents: the first
-// child takes its parent's cache, the others receive copies.
-func (w *translation) inherit(old []*transformer.Cache, running []hypothesis) []*transformer.Cache {
-	taken, out := make([]bool, len(old)), make([]*transformer.Cache, len(running))
-	for i, h := range running {
-		if !taken[h.parent] {
-			taken[h.parent], out[i] = true, old[h.parent]
-		}
-	}
-	var spare []*transformer.Cache
-	for i, c := range old {
-		if !taken[i] {
-			spare = append(spare, c)
-		}
-	}
-	for i, h := range running {
-		if out[i] != nil {
-			continue
-		}
-		from := old[h.parent]
-		if n := len(spare); n > 0 && spare[n-1].Capacity() >= from.Len {
-			out[i], spare = spare[n-1], spare[:n-1]
-			w.model.Copy(out[i], from)
-			continue
-		}
-		out[i] = w.model.Fork(from, from.Capacity())
-	}
-	return out
 }
 
 // Embed implements [llm.Embedder] over the encoder. The language of a text is detected;

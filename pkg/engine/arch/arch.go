@@ -56,26 +56,19 @@ type Model struct {
 	closer io.Closer                         // of the files; nil if there is nothing to close
 }
 
-// Translation holds the search parameters recommended by the authors of an
-// encoder-decoder.
+// Translation is what an encoder-decoder that translates does with texts.
 type Translation struct {
-	Beams         int           `json:"beams"`
-	MaxLength     int           `json:"max_length"` // maximum tokens to generate, including the start
-	LengthPenalty float64       `json:"length_penalty"`
-	EarlyStopping EarlyStopping `json:"early_stopping"`
-	DecoderStart  int           `json:"decoder_start"` // the token that every target begins with
-	End           int           `json:"end"`           // the token that ends a source and a target
-
-	Suppressed  []int `json:"suppressed,omitempty"`  // tokens that no target has
-	Renormalize bool  `json:"renormalize,omitempty"` // probabilities are those among the other tokens
-	ForcedEnd   bool  `json:"forced_end,omitempty"`  // the last token of a target of the maximum length is its end
+	Search
+	DecoderStart int `json:"decoder_start"` // the token that every target begins with
+	End          int `json:"end"`           // the token that ends a source and a target
 
 	// The languages of sources and of targets. None are known without a tokenizer.
 	Sources []Language `json:"sources,omitempty"`
 	Targets []Language `json:"targets,omitempty"`
 }
 
-// Seq2Seq holds the tokens around the texts of an encoder-decoder that answers a text with another.
+// Seq2Seq holds the tokens around the texts of an encoder-decoder that answers a text with another,
+// and how its authors look for an answer.
 type Seq2Seq struct {
 	DecoderStart int `json:"decoder_start"` // the token that every answer begins with
 	End          int `json:"end"`           // the token that ends a text
@@ -83,6 +76,8 @@ type Seq2Seq struct {
 	// Begin has the tokens behind DecoderStart that every answer begins with, which no model
 	// chooses. They are not part of its text.
 	Begin []int `json:"begin,omitempty"`
+
+	Search *Search `json:"search,omitempty"` // nil: the files do not tell
 }
 
 // A Language is one that a translator reads or writes.
@@ -91,17 +86,6 @@ type Language struct {
 	Source int    `json:"source,omitempty"` // the token before those of a source; 0: there is none
 	Target int    `json:"target,omitempty"` // the token before those of a target; 0: there is none
 }
-
-// EarlyStopping is the rule for ending a beam search that has found as many results as it
-// has beams.
-type EarlyStopping uint8
-
-// The values of early_stopping in generation_config.json.
-const (
-	StopFalse EarlyStopping = iota // false: when nothing better is likely at the current length
-	StopTrue                       // true: at once
-	StopNever                      // "never": when nothing better is possible
-)
 
 // Open opens the model in a directory: config.json, a tokenizer and safetensors as in a
 // Hugging Face directory, or a GGUF file, or a packed model. dir may also be the name of

@@ -144,7 +144,6 @@ func TestHostileMixers(t *testing.T) {
 		{"marian", members{"share_encoder_decoder_embeddings": false}, "share_encoder_decoder_embeddings: false is not supported"},
 		{"marian", members{"decoder_vocab_size": 30}, "decoder_vocab_size: 30 is not vocab_size, 37"},
 		{"marian", members{"normalize_before": true}, "normalize_before: true is not supported"},
-		{"marian", members{"bad_words_ids": everyToken(37)}, "bad_words_ids: all 37 tokens"},
 		{"t5", members{"feed_forward_proj": "gated-tanh"}, `feed_forward_proj: "gated-tanh" is not supported, only relu, gated-gelu and gated-silu`},
 		{"t5", members{"feed_forward_proj": "gated-gelu"}, `tensor "encoder.block.0.layer.1.DenseReluDense.wi_1.weight": missing`},
 		{"t5", members{"is_encoder_decoder": false}, "is_encoder_decoder: false is not supported"},
@@ -158,14 +157,6 @@ func TestHostileMixers(t *testing.T) {
 	} {
 		c.check(t)
 	}
-}
-
-// everyToken lists the tokens of a vocabulary as bad_words_ids does.
-func everyToken(vocab int) (list [][]int) {
-	for id := range vocab {
-		list = append(list, []int{id})
-	}
-	return list
 }
 
 // The tokens of generation_config.json take precedence over those of config.json, and
@@ -213,23 +204,26 @@ func TestNeoXEnd(t *testing.T) {
 
 func TestTranslation(t *testing.T) {
 	fsys := bare(t, "m2m_100")
-	want := arch.Translation{Beams: 5, MaxLength: 200, LengthPenalty: 1, EarlyStopping: arch.StopTrue, DecoderStart: 2, End: 2}
+	want := arch.Translation{Search: arch.Search{Beams: 5, MaxLength: 200, LengthPenalty: 1, EarlyStopping: arch.StopTrue}, DecoderStart: 2, End: 2}
 	if m := openIn(t, fsys, "m"); !reflect.DeepEqual(*m.Translation, want) {
 		t.Errorf("%+v, want %+v", *m.Translation, want)
 	}
 	set(t, fsys, "generation_config.json", members{
 		"num_beams": 3, "max_length": 1000, "length_penalty": 1.5, "early_stopping": "never", "bos_token_id": 0, "decoder_start_token_id": 4, "eos_token_id": 5,
-		"forced_eos_token_id": 5, "bad_words_ids": [][]int{{4}, {7}},
+		"forced_eos_token_id": 5, "bad_words_ids": [][]int{{4}, {5}, {7}, {4, 7}}, "min_length": 6, "no_repeat_ngram_size": 3, "encoder_no_repeat_ngram_size": 4,
+		"repetition_penalty": 1.2,
 	})
-	want = arch.Translation{
-		Beams: 3, MaxLength: 256, LengthPenalty: 1.5, EarlyStopping: arch.StopNever, DecoderStart: 4, End: 5, ForcedEnd: true, Suppressed: []int{4, 7},
-	}
+	want = arch.Translation{DecoderStart: 4, End: 5, Search: arch.Search{
+		Beams: 3, MaxLength: 256, LengthPenalty: 1.5, EarlyStopping: arch.StopNever, ForcedEnd: true, Suppressed: []int{4, 7}, Unwanted: [][]int{{4, 7}},
+		MinLength: 6, NoRepeat: 3, NoCopy: 4, RepetitionPenalty: 1.2,
+	}}
 	if m := openIn(t, fsys, "m"); !reflect.DeepEqual(*m.Translation, want) {
 		t.Errorf("%+v, want %+v", *m.Translation, want)
 	}
 	for key, value := range (members{
 		"num_beams": 0, "max_length": 1, "length_penalty": "x", "early_stopping": "later", "decoder_start_token_id": 160,
-		"no_repeat_ngram_size": 3, "do_sample": true, "forced_eos_token_id": 3, "num_beam_groups": 2, "bad_words_ids": [][]int{{4, 7}}, "repetition_penalty": 1.2,
+		"no_repeat_ngram_size": -1, "do_sample": true, "forced_eos_token_id": 3, "num_beam_groups": 2, "bad_words_ids": [][]int{{}}, "repetition_penalty": 0,
+		"encoder_repetition_penalty": 1.2, "min_new_tokens": -1, "sequence_bias": [][]any{{[]int{3}, 1.5}},
 	}) {
 		fsys := bare(t, "m2m_100")
 		set(t, fsys, "generation_config.json", members{key: value})

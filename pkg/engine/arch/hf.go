@@ -239,72 +239,39 @@ func (o *opened) readSeq2Seq(generation *config) *Seq2Seq {
 	if q.End >= vocab {
 		o.config.reject("eos_token_id", "missing, in a vocabulary of %d", vocab)
 	}
+	q.Search = o.readAnswerSearch(generation, q.End)
 	return q
 }
 
-// readTranslation reads the search parameters of translations in generation_config.json,
-// or in config.json for older models.
+// readAnswerSearch reads how answers are looked for; nil if the files say nothing, or that answers
+// are drawn.
+func (o *opened) readAnswerSearch(generation *config, end int) *Search {
+	if o.generation(generation).flag("do_sample", false) {
+		return nil
+	}
+	ends := o.End
+	if len(ends) == 0 {
+		ends = []int{end}
+	}
+	s := o.readSearch(generation, ends, Search{Beams: 1})
+	if !s.Chooses() && s.MaxLength == 0 {
+		return nil
+	}
+	return &s
+}
+
+// readTranslation reads what a translator does with texts.
 func (o *opened) readTranslation(generation *config) *Translation {
-	vocab, context := o.Spec.Vocab, o.Spec.Context
+	vocab := o.Spec.Vocab
 	t := &Translation{
-		Beams:         generation.integer("num_beams", o.config.integer("num_beams", 5, 1, 64), 1, 64),
-		MaxLength:     generation.integer("max_length", o.config.integer("max_length", 200, 2, maxContext), 2, maxContext),
-		LengthPenalty: generation.number("length_penalty", o.config.number("length_penalty", 1, -10, 10), -10, 10),
-		DecoderStart:  generation.id("decoder_start_token_id", o.config.id("decoder_start_token_id", 2, vocab), vocab),
-		End:           firstOf(o.End, 2),
+		DecoderStart: generation.id("decoder_start_token_id", o.config.id("decoder_start_token_id", 2, vocab), vocab),
+		End:          firstOf(o.End, 2),
 	}
-	t.MaxLength = min(t.MaxLength, context)
 	o.written = generation.id("forced_bos_token_id", o.config.id("forced_bos_token_id", 0, vocab), vocab)
-	for _, c := range []*config{o.config, generation} {
-		t.Suppressed = append(t.Suppressed, c.badWords(vocab)...)
-		if end := c.id("forced_eos_token_id", -1, vocab); end >= 0 {
-			if t.ForcedEnd = true; end != t.End {
-				c.reject("forced_eos_token_id", "%d is not eos_token_id, %d", end, t.End)
-			}
-		}
-		t.Renormalize = c.flag("renormalize_logits", t.Renormalize)
-		if _, raw := c.find("early_stopping"); raw != nil {
-			t.EarlyStopping = c.stopping(string(raw))
-		}
-		c.require([]requiredValue{
-			{"no_repeat_ngram_size", "0"}, {"encoder_no_repeat_ngram_size", "0"}, {"repetition_penalty", "1"},
-			{"encoder_repetition_penalty", "1"}, {"num_beam_groups", "1"}, {"diversity_penalty", "0"}, {"do_sample", "false"},
-			{"min_length", "0"}, {"min_new_tokens", "0"},
-			{"suppress_tokens", "null"}, {"begin_suppress_tokens", "null"}, {"sequence_bias", "null"},
-		})
-	}
-	if !t.writesSome(vocab) {
-		o.config.reject("bad_words_ids", "all %d tokens", vocab)
-	}
+	t.Search = o.readSearch(generation, []int{t.End}, Search{Beams: 5, MaxLength: 200})
+	o.generation(generation).require([]requiredValue{{"do_sample", "false"}})
 	if t.End >= vocab || t.DecoderStart >= vocab {
 		o.config.reject("eos_token_id", "missing, and decoder_start_token_id, in a vocabulary of %d", vocab)
 	}
 	return t
-}
-
-// badWords reads bad_words_ids: tokens, each a list of its own.
-func (c *config) badWords(vocab int) (tokens []int) {
-	name, list, _ := read[[][]int](c, "bad_words_ids", "list of lists of tokens")
-	for _, word := range list {
-		if len(word) != 1 || word[0] < 0 || word[0] >= vocab || len(list) > maxEnds {
-			c.reject(name, "%v: only single tokens below %d are supported, at most %d", word, vocab, maxEnds)
-			return nil
-		}
-		tokens = append(tokens, word[0])
-	}
-	return tokens
-}
-
-// stopping reads early_stopping.
-func (c *config) stopping(raw string) EarlyStopping {
-	switch raw {
-	case "false":
-		return StopFalse
-	case "true":
-		return StopTrue
-	case `"never"`:
-		return StopNever
-	}
-	c.reject("early_stopping", "must be true, false or \"never\", not %.60s", raw)
-	return StopFalse
 }

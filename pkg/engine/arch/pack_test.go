@@ -387,7 +387,7 @@ func TestPackRandomArchitectures(t *testing.T) {
 		random := transformertest.Random(uint64(seed))
 		m := &arch.Model{Type: "llama", Spec: random.Spec, Weights: random.Weights, Tokens: random.Spec.Vocab}
 		if len(m.Spec.Encoder) > 0 {
-			m.Translation = &arch.Translation{Beams: 1, MaxLength: 10}
+			m.Translation = &arch.Translation{Search: arch.Search{Beams: 1, MaxLength: 10}}
 		}
 		var b checkpointtest.File
 		f := formats[seed%len(formats)]

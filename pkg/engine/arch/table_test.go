@@ -23,13 +23,13 @@ var update = flag.Bool("update", false, "rewrite testdata/architectures.md")
 
 // A checked lists the coverage of the goldens of one architecture.
 type checked struct {
-	configs             int
-	safetensors, gguf   map[string]bool // types of weights
-	sharded             bool
-	hidden, batch       bool
-	context             int // of the longest text
-	tokens, beams, word bool
-	worst               float64 // difference of a logit
+	configs                    int
+	safetensors, gguf          map[string]bool // types of weights
+	sharded                    bool
+	hidden, batch              bool
+	context                    int // of the longest text
+	tokens, beams, word, rules bool
+	worst                      float64 // difference of a logit
 }
 
 // elsewhere says how GGUF files of architectures without goldens are read.
@@ -79,6 +79,8 @@ func survey(t *testing.T) map[string]*checked {
 		c.word = c.word || strings.Contains(string(raw), `"texts"`)
 		c.tokens = c.tokens || strings.Contains(string(raw), `"greedy`)
 		c.beams = c.beams || strings.Contains(string(raw), `"searches"`)
+		_, err = os.Stat(filepath.Join("testdata", dir, "beams.json"))
+		c.rules = c.rules || err == nil
 		if err := m.Close(); err != nil {
 			t.Error(err)
 		}
@@ -135,7 +137,7 @@ func (c *checked) row(name string, bounds map[string]string) string {
 		text string
 	}{
 		{c.hidden, "every layer"}, {true, fmt.Sprintf("logits up to token %d", c.context)}, {c.batch, "padded batches"},
-		{c.tokens, "greedy text"}, {c.beams, "searches with 1 to 5 beams"}, {c.word, "tokens of texts"},
+		{c.tokens, "greedy text"}, {c.beams, "searches with 1 to 5 beams"}, {c.rules, "searches with rules"}, {c.word, "tokens of texts"},
 	} {
 		if x.so {
 			what = append(what, x.text)

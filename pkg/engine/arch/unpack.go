@@ -133,29 +133,38 @@ func (d *description) check() error {
 	if name := d.ChatTemplate; name != "" && name != chat.Llama3 && name != chat.ChatML {
 		return fmt.Errorf("chat_template %.40q is unknown", name)
 	}
-	if q := d.Seq2Seq; q != nil {
-		tokens := append([]int{q.DecoderStart, q.End}, q.Begin...)
-		if len(q.Begin) > maxEnds || slices.Min(tokens) < 0 || slices.Max(tokens) >= s.Vocab {
-			return fmt.Errorf("seq2seq: texts from token %d to %d, which begin with %v, of %d", q.DecoderStart, q.End, q.Begin, s.Vocab)
-		}
+	if err := d.Seq2Seq.check(s); err != nil {
+		return fmt.Errorf("seq2seq: %w", err)
 	}
 	return d.Translation.check(s)
 }
 
-// check rejects searches without an end and tokens out of range.
+// check rejects tokens out of range and searches that the engine cannot run.
+func (q *Seq2Seq) check(s *transformer.Spec) error {
+	if q == nil {
+		return nil
+	}
+	tokens := append([]int{q.DecoderStart, q.End}, q.Begin...)
+	if len(q.Begin) > maxEnds || slices.Min(tokens) < 0 || slices.Max(tokens) >= s.Vocab {
+		return fmt.Errorf("texts from token %d to %d, which begin with %v, of %d", q.DecoderStart, q.End, q.Begin, s.Vocab)
+	}
+	return q.Search.check(s)
+}
+
+// check rejects searches that the engine cannot run and tokens out of range.
 func (t *Translation) check(s *transformer.Spec) error {
 	if t == nil {
 		return nil
 	}
-	switch {
-	case t.EarlyStopping > StopNever:
-		return fmt.Errorf("early_stopping %d", t.EarlyStopping)
-	case t.Beams < 1 || t.Beams > 64 || t.MaxLength < 2 || t.MaxLength > s.Context || math.Abs(t.LengthPenalty) > 10:
-		return fmt.Errorf("translations of %d tokens with %d beams, length penalty %v", t.MaxLength, t.Beams, t.LengthPenalty)
+	switch err := t.Search.check(s); {
+	case err != nil:
+		return fmt.Errorf("translations: %w", err)
+	case t.MaxLength == 0:
+		return errors.New("translations: no max_length")
 	case t.DecoderStart < 0 || t.DecoderStart >= s.Vocab || t.End < 0 || t.End >= s.Vocab:
 		return fmt.Errorf("translations from token %d to %d of %d", t.DecoderStart, t.End, s.Vocab)
 	case !t.checkLanguages(s):
-		return fmt.Errorf("translations: a language without a code, a token that is not below %d, too many of them, or none that may be written", s.Vocab)
+		return fmt.Errorf("translations: a language without a code, a token that is not below %d, or too many of them", s.Vocab)
 	}
 	return nil
 }

@@ -26,6 +26,7 @@ import transformers  # noqa: E402
 
 import adapters  # noqa: E402
 import bart  # noqa: E402
+import beams  # noqa: E402
 import common  # noqa: E402
 import convolutions  # noqa: E402
 import decoders  # noqa: E402
@@ -45,7 +46,7 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100, "marian": translators.marian, "nllb": translators.nllb,
-} | modern.GROUPS | others.GROUPS | experts.GROUPS | convolutions.GROUPS | seq2seq.GROUPS | bart.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
+} | modern.GROUPS | others.GROUPS | experts.GROUPS | convolutions.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
 LIMIT = 24_000_000  # bytes of all files
 
 
