@@ -39,7 +39,7 @@ func searches() []mutant {
 		{"answers with beams: others wait for theirs", engine, "generation.admit", "room < 0", "false", engine, memory},
 		{"answers with beams: hypotheses at once are bounded", engine, "generation.admit", "beams > beamRows", "false", engine, memory},
 		{"answers with beams: memory is that of all beams", engine, "decodingBytes", "int64(beams)", "1", engine, memory},
-		{"answers with beams: a request has what its largest search needs", engine, "generation.searchNeed", "held + largest", "held", engine, memory},
+		{"answers with beams: a request has what its largest search needs", engine, "generation.searchNeed", "held+sizes[0]", "held", engine, memory},
 		{"answers with beams: temperatures sample", engine, "Engine.ownSearch", "sent.Temperature == nil && q.Beams > 1", "true", engine, own},
 		{"answers with beams: one beam is no choice of its own", engine, "Engine.ownSearch", "q.Beams > 1", "true", engine, own},
 		{"answers with beams: penalties of clients are honoured", engine, "Engine.ownSearch", "!greedy || adjusted || more", "!greedy || adjusted && false || more", engine, own},

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -56,18 +57,23 @@ func (g *generation) searchBytes(p *prompt) int64 {
 	return m.MemoryBytes(len(p.source)) + decodingBytes(m, g.search.Beams, g.searchLimit(p))
 }
 
-// searchNeed returns the memory that all searches of a request need one after another, and together.
+// searchNeed returns the memory that all searches of a request need one after another, and with as
+// many together as may be.
 func (g *generation) searchNeed() (least, most int64) {
-	var largest, held int64
-	longest := 0
-	for _, p := range g.prompts {
+	var held int64
+	longest, sizes := 0, make([]int64, len(g.prompts))
+	for i, p := range g.prompts {
 		longest = max(longest, len(p.source))
 		held += tokenBytes * int64(len(p.source)+g.capacity(p))
-		largest = max(largest, g.searchBytes(p))
-		most += g.searchBytes(p)
+		sizes[i] = g.searchBytes(p)
 	}
 	held += passMemory(&g.engine.model.Spec, longest, g.engine.workers)
-	return held + largest, held + most
+	slices.SortFunc(sizes, func(x, y int64) int { return cmp.Compare(y, x) })
+	least, most = held+sizes[0], held
+	for _, n := range sizes[:min(len(sizes), max(1, beamRows/g.search.Beams))] {
+		most += n
+	}
+	return least, most
 }
 
 // claimed returns the memory that the request takes.

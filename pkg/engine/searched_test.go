@@ -295,7 +295,7 @@ func TestSearchMemory(t *testing.T) {
 	}
 	least, most := g.searchNeed()
 	each := g.searchBytes(g.prompts[0])
-	if most-least != 39*each || each < 4*e.model.CacheBytes(13) {
+	if most-least != (beamRows/4-1)*each || each < 4*e.model.CacheBytes(13) {
 		t.Errorf("%d to %d bytes for searches of %d", least, most, each)
 	}
 	for _, memory := range []int64{least, least + 2*each, most, DefaultMaxMemory} {
