@@ -323,16 +323,23 @@ func TestSearchMemory(t *testing.T) {
 	}
 	g.member = e.lanes.join("", nil)
 	defer g.member.leave()
-	for memory, together := range map[int64]int{least: 1, least + 2*each: 3, DefaultMaxMemory: beamRows / 4} {
+	for _, c := range []struct {
+		memory   int64
+		long     int // tokens of the last sources
+		together int
+	}{{least, 0, 1}, {least + 2*each, 0, 3}, {DefaultMaxMemory, 0, beamRows / 4}, {DefaultMaxMemory, 200, beamRows / 4}} {
+		for _, p := range g.prompts[len(g.prompts)-beamRows/4:] {
+			p.source = append(slices.Repeat([]int{5}, c.long), p.source...)
+		}
 		for _, r := range g.rows {
 			r.decoding = nil
 		}
-		e.memory = memory
+		e.memory = c.memory
 		if err := g.admit(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if n := len(slices.DeleteFunc(slices.Clone(g.rows), func(r *row) bool { return r.decoding == nil })); n != together {
-			t.Errorf("%d bytes: %d are searched together, not %d", memory, n, together)
+		if n := len(slices.DeleteFunc(slices.Clone(g.rows), func(r *row) bool { return r.decoding == nil })); n != c.together {
+			t.Errorf("%+v: %d are searched together", c, n)
 		}
 	}
 	e.memory = e.model.MemoryBytes(len(c.Source)) + 3*e.model.CacheBytes(2)

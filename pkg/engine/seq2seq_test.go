@@ -53,7 +53,7 @@ func greedyAnswers(sources ...[]int) *llm.Request {
 // Encoder-decoders answer as the original implementation, alone and together, with drafts and
 // without.
 func TestSeq2SeqGreedy(t *testing.T) {
-	for _, name := range []string{"t5", "t5-gated", "mt5", "mt5-gelu", "t5-gguf", "mt5-gelu-gguf", "bart", "bart-scaled", "pegasus", "pegasus-gelu"} {
+	for _, name := range []string{"t5", "t5-gated", "mt5", "mt5-gelu", "t5-gguf", "mt5-gelu-gguf", "umt5", "umt5-untied", "umt5-gguf", "bart", "bart-scaled", "pegasus", "pegasus-gelu"} {
 		e, golden := seq2seq(t, name, Config{})
 		e.drafting = draftAlways
 		var sources [][]int

@@ -31,7 +31,7 @@ func TestPublishedModels(t *testing.T) {
 		if err != nil { // most of them have no tokenizer
 			continue
 		}
-		if info.Name == "packs:alpha" || slices.Contains([]string{"M2M100", "Marian", "T5", "mT5", "BART", "mBART", "Pegasus"}, m.Type) {
+		if info.Name == "packs:alpha" || slices.Contains([]string{"M2M100", "Marian", "T5", "mT5", "umT5", "BART", "mBART", "Pegasus"}, m.Type) {
 			continue // which has three tokens; these do not continue texts
 		}
 		logprob := func(prompt, continuation string) float64 {

@@ -2,7 +2,7 @@ package arch
 
 import "glossa/pkg/engine/transformer"
 
-// ggufT5 is T5 and mT5. Its keys say neither whether there are gates, which its tensors do, nor
+// ggufT5 is T5, mT5 and umT5. Its keys say neither whether there are gates, which its tensors do, nor
 // whether the head is scaled: it is in the first T5, whose head is the embedding.
 var ggufT5 = family{
 	vocab: ggufVocab, context: ggufContext, width: ggufWidth, encoder: ggufDecoder,
@@ -25,6 +25,7 @@ var ggufT5 = family{
 		if l.tied {
 			s.LogitScale = t5Scale(s.Width)
 		}
+		s.RelativeLayers = src.has("enc.blk.1.attn_rel_b.weight")
 		if !src.has("enc.blk.0.ffn_gate.weight") {
 			l.encoder.gate, l.decoder.gate = linear{}, linear{}
 			return
@@ -39,6 +40,7 @@ var ggufT5 = family{
 func ggufT5Layers(stack string) layers {
 	prefix := stack + "blk.%d."
 	return layers{
+		relative:      prefix + "attn_rel_b",
 		attentionNorm: prefix + "attn_norm", ffnNorm: prefix + "ffn_norm",
 		qkv:  linear{names: prefix + "attn_q " + prefix + "attn_k " + prefix + "attn_v"},
 		out:  linear{names: prefix + "attn_o"},

@@ -43,6 +43,7 @@ type layers struct {
 	crossPostNorm                     string
 	qNorm, kNorm                      string // %h is the number of a head, if each has a norm
 	sinks                             string // the whole name
+	relative                          string // of layers with biases by distance of their own
 	convolution                       string // of layers with one: the stem of its tensors
 	convolutionBias                   bias   // of all its tensors
 	states                            stateNames
@@ -111,7 +112,7 @@ func (b *builder) weights() *transformer.Weights {
 	if s.TokenTypes > 0 {
 		w.TokenTypes = b.table(l.tokenTypes, s.TokenTypes, s.Width)
 	}
-	if s.RelativeBuckets > 0 {
+	if s.RelativeBuckets > 0 && !s.RelativeLayers {
 		w.Relative = b.table(l.relative, s.RelativeBuckets, s.Kinds[s.Encoder[0]].Attention.Heads)
 		if len(s.Decoder) > 0 {
 			w.CausalRelative = b.table(l.causalRelative, s.RelativeBuckets, s.Kinds[s.Decoder[0]].Attention.Heads)
@@ -320,6 +321,9 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 	}
 	if a.Sinks {
 		o.Sinks = transformer.Vector{b.vector(at(l.sinks, i), a.Heads).rows(0, a.Heads)}
+	}
+	if b.spec.RelativeLayers {
+		o.Relative = b.table(at(l.relative, i), b.spec.RelativeBuckets, a.Heads)
 	}
 	o.Out = b.linear(&l.out, i, width, queries)
 }

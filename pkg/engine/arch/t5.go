@@ -97,9 +97,26 @@ var mt5 = func() family {
 	return f
 }()
 
+// umT5 is Chung et al. 2023 (umT5): T5 1.1 whose layers have biases by distance of their own. Its
+// files say that the head is not tied, and then it scales nothing; transformers 5.23 always scales
+// what it reads, transformers 4 did not.
+var umT5 = func() family {
+	f := t5
+	f.title, f.context, f.vocab = "umT5", field{"n_positions", 512}, field{"vocab_size", 250112}
+	f.spec.RelativeLayers = true
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		adjustT5(c, s, l)
+		if c.flag("tie_word_embeddings", true) {
+			s.LogitScale = t5Scale(s.Width)
+		}
+	}
+	return f
+}()
+
 // t5Layers names the tensors of a stack; ffn is the number of its feed-forward block.
 func t5Layers(prefix, ffn string) layers {
 	return layers{
+		relative:      prefix + "0.SelfAttention.relative_attention_bias",
 		attentionNorm: prefix + "0.layer_norm", ffnNorm: prefix + ffn + ".layer_norm",
 		qkv:  linear{names: prefix + "0.SelfAttention.q " + prefix + "0.SelfAttention.k " + prefix + "0.SelfAttention.v"},
 		out:  linear{names: prefix + "0.SelfAttention.o"},

@@ -80,7 +80,7 @@ func (w *worker) attendSpan(index int, sp span, head int) {
 	q := w.queries(l, l.qkv.rows, sp, head)
 	q.Seen, q.Causal = sp.start+1, true
 	q.Window, q.Chunk, q.Sinks, q.Slopes = l.Attention.Window, l.Attention.Chunk, l.headSinks(head), l.headSlopes(head)
-	q.Biases = w.headBiases(l, sp.start+sp.n, head, w.m.causalBiases)
+	q.Biases = w.headBiases(l, sp.start+sp.n, head, w.m.causalRelative, w.m.causalBiases)
 	w.m.kernels.Attend(w.attention, q, sp.cache.layers[index].head(head))
 }
 
@@ -93,23 +93,26 @@ func (w *worker) fullAttention(l *layer) {
 		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
 		w.storeKV(kv, 0, l, sp, head)
 		q := w.queries(l, l.qkv.rows, sp, head)
-		q.Seen, q.Window, q.Sinks, q.Biases = sp.seen, l.Attention.Window, l.headSinks(head), w.headBiases(l, 2*sp.n-1, head, w.m.relativeBiases)
+		q.Seen, q.Window, q.Sinks, q.Biases = sp.seen, l.Attention.Window, l.headSinks(head), w.headBiases(l, 2*sp.n-1, head, w.m.relative, w.m.relativeBiases)
 		w.m.kernels.Attend(w.attention, q, kv)
 	})
 }
 
 // headBiases returns n relative biases of each of the queries of a head of keys, which write
-// computes.
-func (w *worker) headBiases(l *layer, n, head int, write func(dst []float32, head int)) [][]float32 {
+// computes from the layer's table, or else from that of its stack.
+func (w *worker) headBiases(l *layer, n, head int, table []float32, write func(dst, table []float32, head int)) [][]float32 {
 	if w.m.RelativeBuckets == 0 {
 		return nil
+	}
+	if l.relative != nil {
+		table = l.relative
 	}
 	group, each := l.Attention.Heads/l.Attention.KVHeads, n
 	fit(&w.bias, group*each)
 	w.biases = w.biases[:0]
 	for i := range group {
 		row := w.bias[i*each : (i+1)*each]
-		write(row, head*group+i)
+		write(row, table, head*group+i)
 		w.biases = append(w.biases, row)
 	}
 	return w.biases

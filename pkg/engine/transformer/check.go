@@ -120,7 +120,7 @@ func (s *Spec) checkTables() error {
 	switch {
 	case s.TokenTypes < 0 || s.TokenTypes > 0 && len(s.Decoder) > 0:
 		return fmt.Errorf("token_types: %d is negative, or there is a decoder", s.TokenTypes)
-	case s.RelativeBuckets == 0 && s.RelativeDistance == 0:
+	case s.RelativeBuckets == 0 && s.RelativeDistance == 0 && !s.RelativeLayers:
 		return nil
 	case s.RelativeBuckets < 4 || s.RelativeBuckets%4 != 0 || len(s.Encoder) == 0:
 		return fmt.Errorf("relative_buckets: %d is not a positive multiple of 4, or there is no encoder", s.RelativeBuckets)

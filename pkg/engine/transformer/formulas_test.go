@@ -212,7 +212,7 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 		if a.Sinks {
 			sinks = m.vector(at + "sinks")
 		}
-		out = append(out, times(m.linear(at+"out", attention(a, q[p], k, v, sees, sinks, m.bias(p, causal))), a.OutScale))
+		out = append(out, times(m.linear(at+"out", attention(a, q[p], k, v, sees, sinks, m.bias(at, p, causal))), a.OutScale))
 	}
 	return out
 }
@@ -230,14 +230,18 @@ func (m formulas) crossAttention(at string, a *transformer.Attention, x, memory 
 	return out
 }
 
-// bias returns the biases of a token's scores by distance; nil: there are none.
-func (m formulas) bias(p int, causal bool) func(j, head int) float64 {
+// bias returns the biases of a token's scores by distance, those of a layer if it has its own; nil:
+// there are none.
+func (m formulas) bias(at string, p int, causal bool) func(j, head int) float64 {
 	n, name, after := m.Spec.RelativeBuckets, "causal_relative", 0
 	switch {
 	case n == 0:
 		return nil
 	case !causal:
 		n, name, after = n/2, "relative", n/2
+	}
+	if m.Spec.RelativeLayers {
+		name = at + "relative"
 	}
 	return func(j, head int) float64 {
 		bucket, distance := 0, p-j

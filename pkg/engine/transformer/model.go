@@ -104,6 +104,7 @@ type layer struct {
 	qkv, out                  linear
 	qNorm, kNorm              norm
 	sinks                     []float32 // (Heads), or nil
+	relative                  []float32 // (RelativeBuckets, Heads), row-major, of RelativeLayers
 	crossQ, crossKV, crossOut linear    // of a decoder below an encoder
 	ffn                       feedForward
 	experts                   *experts   // nil: there are none

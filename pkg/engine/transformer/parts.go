@@ -112,6 +112,9 @@ func (l *partList) tables(w *Weights, m *Model) {
 	if s.TokenTypes > 0 {
 		l.add(part{name: "token_types", usage: plain, rows: s.TokenTypes, cols: s.Width, from: &w.TokenTypes.Weight, values: &m.tokenTypes})
 	}
+	if s.RelativeLayers {
+		return
+	}
 	if s.RelativeBuckets > 0 {
 		heads := s.Kinds[s.Encoder[0]].Attention.Heads
 		l.add(part{name: "relative", usage: plain, rows: s.RelativeBuckets, cols: heads, from: &w.Relative.Weight, values: &m.relative})
@@ -210,6 +213,9 @@ func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	}
 	if o.Attention.Sinks {
 		l.vector(at+"sinks", &f.Sinks, &o.sinks, o.Attention.Heads)
+	}
+	if l.spec.RelativeLayers {
+		l.add(part{name: at + "relative", usage: plain, rows: l.spec.RelativeBuckets, cols: o.Attention.Heads, from: &f.Relative.Weight, values: &o.relative})
 	}
 	l.linear(at+"out", &f.Out, &o.out, width, queries)
 	if cross {

@@ -41,25 +41,25 @@ func relativeBuckets(n, most int) []int {
 	return list
 }
 
-// relativeBiases writes the biases of a head of queries to dst (2n-1), by the distance of the
-// key from the query plus n-1.
-func (m *Model) relativeBiases(dst []float32, head int) {
-	n, heads := (len(dst)+1)/2, len(m.relative)/m.RelativeBuckets
+// relativeBiases writes the biases of a head of queries, of a table (RelativeBuckets, Heads), to dst
+// (2n-1), by the distance of the key from the query plus n-1.
+func (m *Model) relativeBiases(dst, table []float32, head int) {
+	n, heads := (len(dst)+1)/2, len(table)/m.RelativeBuckets
 	for d := range n {
 		bucket := m.buckets[min(d, len(m.buckets)-1)]
-		dst[n-1-d] = m.relative[bucket*heads+head]
+		dst[n-1-d] = table[bucket*heads+head]
 		if d > 0 { // the key is after the query
-			dst[n-1+d] = m.relative[(bucket+m.RelativeBuckets/2)*heads+head]
+			dst[n-1+d] = table[(bucket+m.RelativeBuckets/2)*heads+head]
 		}
 	}
 }
 
-// causalBiases writes the biases of a head of the decoder's queries to dst, that of the distance d
-// to dst[len(dst)-1-d].
-func (m *Model) causalBiases(dst []float32, head int) {
-	heads := len(m.causalRelative) / m.RelativeBuckets
+// causalBiases writes the biases of a head of the decoder's queries, of a table (RelativeBuckets,
+// Heads), to dst, that of the distance d to dst[len(dst)-1-d].
+func (m *Model) causalBiases(dst, table []float32, head int) {
+	heads := len(table) / m.RelativeBuckets
 	for d := range dst {
-		dst[len(dst)-1-d] = m.causalRelative[m.causalBuckets[min(d, len(m.causalBuckets)-1)]*heads+head]
+		dst[len(dst)-1-d] = table[m.causalBuckets[min(d, len(m.causalBuckets)-1)]*heads+head]
 	}
 }
 

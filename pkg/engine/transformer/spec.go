@@ -56,6 +56,10 @@ type Spec struct {
 	RelativeBuckets  int `json:"relative_buckets,omitempty"`
 	RelativeDistance int `json:"relative_distance,omitempty"`
 
+	// RelativeLayers says that each layer has such biases of its own (Chung et al. 2023, UniMax: umT5).
+	// Otherwise those of a stack share them.
+	RelativeLayers bool `json:"relative_layers,omitempty"`
+
 	// MaskedHead says that a head over the vocabulary follows an encoder: it predicts masked
 	// tokens (Devlin et al. 2018). [Pass.MaskedLogits] computes it. Encoders without a decoder only.
 	MaskedHead bool `json:"masked_head,omitempty"`

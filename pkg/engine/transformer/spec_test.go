@@ -64,7 +64,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 		seen[fmt.Sprint("position ", s.Position)]++
 		seen[fmt.Sprint("norm ", s.Norm)]++
 		for name, said := range map[string]bool{
-			"encoder": s.Encoder != nil, "relative biases": s.RelativeBuckets > 0, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm, "decoder input": s.DecoderInput,
+			"encoder": s.Encoder != nil, "relative biases": s.RelativeBuckets > 0 && !s.RelativeLayers, "relative biases of layers": s.RelativeLayers, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm, "decoder input": s.DecoderInput,
 			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0,
 		} {
 			if said {
@@ -96,7 +96,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+28 {
+	if len(seen) != 4+3+8+5+5+9+5+3+29 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {

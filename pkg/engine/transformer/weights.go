@@ -19,7 +19,7 @@ type Weights struct {
 	DecoderPositions Linear
 
 	TokenTypes     Linear // (TokenTypes, Width), of a Spec with TokenTypes
-	Relative       Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets
+	Relative       Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets, but not with RelativeLayers
 	CausalRelative Linear // the same, of its decoder
 	ProjectOut     Linear // (EmbedWidth, Width), of a Spec with EmbedWidth
 	Head           Linear // as Embed, with or without bias; zero: Embed is the head too. Of decoders and of MaskedHead
@@ -50,6 +50,7 @@ type Layer struct {
 	QKV          Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values
 	QNorm, KNorm Norm   // (HeadDim), (Heads*HeadDim) and (KVHeads*HeadDim) if not of QKNormHead
 	Sinks        Vector // (Heads)
+	Relative     Linear // (RelativeBuckets, Heads), of a Spec with RelativeLayers
 	Out          Linear // (Width, Heads*HeadDim)
 
 	// With a convolution, whose norms are those of attention.
@@ -310,6 +311,7 @@ func (l *Layer) elements() (n int64) {
 	for _, m := range l.matrices() {
 		n += m.elements()
 	}
+	n += l.Relative.elements()
 	for _, v := range l.Learned {
 		n += v.elements()
 	}

@@ -1,5 +1,6 @@
 """Goldens of encoder-decoders that answer a text with another."""
 
+import json
 import pathlib
 import tempfile
 
@@ -7,7 +8,7 @@ import gguf
 import numpy as np
 import torch
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForSeq2SeqLM, MT5Config, MT5ForConditionalGeneration, T5Config, T5ForConditionalGeneration, T5Tokenizer
+from transformers import AutoModelForSeq2SeqLM, MT5Config, MT5ForConditionalGeneration, T5Config, T5ForConditionalGeneration, T5Tokenizer, UMT5Config, UMT5ForConditionalGeneration
 
 import ggufs
 import translators
@@ -52,7 +53,7 @@ def pieces(path):
     return vocabularies.save_unigrams(path / "spiece.model", 60, TEXTS)
 
 
-def make(name, kind, config, seed, words=None, head=False, copies=False):
+def make(name, kind, config, seed, words=None, head=False, copies=False, scaled=True):
     path = directory(name)
     model = kind(config).eval()
     rng = random_parameters(model, seed, 0.5, ["decoder.final_layer_norm.weight"])
@@ -73,6 +74,10 @@ def make(name, kind, config, seed, words=None, head=False, copies=False):
         save_file(tensors, path / "model.safetensors", {"format": "pt"})
     model, info = AutoModelForSeq2SeqLM.from_pretrained(path, attn_implementation="eager", output_loading_info=True)
     assert not any(info.values()), info
+    if not scaled:  # this transformers takes each umT5 for one that is tied, published files say that they are not
+        model.config.tie_word_embeddings = False
+        file = path / "config.json"
+        file.write_text(json.dumps(json.loads(file.read_text()) | {"tie_word_embeddings": False}, indent=2, sort_keys=True) + "\n")
     if copies:  # as some published files have the table, which this transformers does not read
         tensors = load_file(path / "model.safetensors")
         tensors["decoder.embed_tokens.weight"] = tensors.pop("shared.weight")
@@ -111,4 +116,11 @@ def t5():
     twin("mt5-gelu", judged=False)
 
 
-GROUPS = {"t5": t5}
+def umt5():
+    make("umt5", UMT5ForConditionalGeneration, UMT5Config(**COMMON), 1205, pieces)
+    make("umt5-untied", UMT5ForConditionalGeneration, UMT5Config(
+        **COMMON | NEAR | {"d_ff": 36, "num_decoder_layers": 3}, feed_forward_proj="gated-silu"), 1206, head=True, scaled=False)
+    twin("umt5", judged=False)
+
+
+GROUPS = {"t5": t5, "umt5": umt5}

@@ -28,9 +28,9 @@ func Random(seed uint64) *Model {
 	return New(spec, seed)
 }
 
-// relate gives heads biases by distance, and all layers of a stack the same heads, which share them.
+// relate gives heads biases by distance, and all layers of a stack the same heads, which may share them.
 func (g *generator) relate(s *transformer.Spec) {
-	s.RelativeBuckets, s.RelativeDistance = pick(g, 8, 32), pick(g, 20, 128)
+	s.RelativeBuckets, s.RelativeDistance, s.RelativeLayers = pick(g, 8, 32), pick(g, 20, 128), !g.one(3)
 	for _, stack := range [][]int{s.Encoder, s.Decoder} {
 		first := &s.Kinds[stack[0]].Attention
 		for _, kind := range stack {

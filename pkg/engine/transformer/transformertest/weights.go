@@ -49,7 +49,7 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 	if spec.Position == transformer.Learned && spec.DecoderInput {
 		w.DecoderPositions = b.matrix("decoder_positions", spec.Context, spec.Width, 0.5)
 	}
-	if spec.RelativeBuckets > 0 {
+	if spec.RelativeBuckets > 0 && !spec.RelativeLayers {
 		w.Relative = b.matrix("relative", spec.RelativeBuckets, spec.Kinds[spec.Encoder[0]].Attention.Heads, 1)
 		w.CausalRelative = b.matrix("causal_relative", spec.RelativeBuckets, spec.Kinds[spec.Decoder[0]].Attention.Heads, 1)
 	}
@@ -192,6 +192,9 @@ func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Atte
 	}
 	if a.Sinks {
 		l.Sinks = b.vector(at+"sinks", a.Heads, 0.5, 1)
+	}
+	if b.Spec.RelativeLayers {
+		l.Relative = b.matrix(at+"relative", b.Spec.RelativeBuckets, a.Heads, 1)
 	}
 	if cross {
 		l.CrossNorm, l.CrossPostNorm = b.norms(at+"cross", a.Norms)
