@@ -159,7 +159,7 @@ func (rec *Record) entry(run *Run) *Entry {
 		Name: rec.Name, Family: rec.Family, InProcess: run != nil, Type: rec.Type, Description: rec.Description, Hostings: rec.Hostings,
 		Streaming: rec.Streaming, Created: rec.Created, Context: rec.Context, IgnoreUnmapped: rec.IgnoreUnmapped, Drops: rec.Drop, Aliases: rec.Aliases, Prices: rec.Prices,
 	}
-	info.Task = rec.Schema.Task()
+	info.Task, info.Images = rec.Schema.Task(), rec.Images
 	if run != nil {
 		info.Run, info.Task, info.Embeds, info.Images = run.Info, run.Task, run.Embeds, run.Images
 		info.Size, info.Parameters = run.Size, run.Parameters

@@ -89,6 +89,46 @@ func TestRole(t *testing.T) {
 	}
 }
 
+// A remote model reads images if its schema has a place for them, unless its record or that of its
+// group says that it reads text only.
+func TestRemoteImages(t *testing.T) {
+	const no, yes = `,"images":false`, `,"images":true`
+	const plain = `{"request":{"defaults":{"m":[]},"mapping":{"messages":"$.m"}FORM},"response":{"mapping":{"generated_text":"$.t"}}}`
+	form := func(image, user string) string {
+		return strings.Replace(plain, "FORM", `,"chat":{`+image+`"messages":{"user":{"c":"`+user+`"},"assistant":{"c":"{text}"}}}`, 1)
+	}
+	const image = `"image":{"i":"{data}"},`
+	seeing, noPlace, noTemplate, none := form(image, "{content}"), form(image, "{text}"), form("", "{content}"), strings.Replace(plain, "FORM", "", 1)
+	for _, test := range []struct {
+		schema, model, group string
+		want                 bool
+		problem              string
+	}{
+		{seeing, "", "", true, ""}, {form(image, "{parts}"), "", "", true, ""}, {noPlace, "", "", false, ""}, {noTemplate, "", "", false, ""}, {none, "", "", false, ""},
+		{seeing, no, "", false, ""}, {seeing, "", no, false, ""}, {seeing, yes, no, true, ""}, {seeing, no, yes, false, ""},
+		{none, yes, "", false, "/images: it reads no images"}, {noPlace, "", yes, false, "/images: it reads no images"},
+		{none[:len(none)-1] + `,"alternative":` + seeing + `}`, "", "", true, ""}, {seeing[:len(seeing)-1] + `,"alternative":` + none + `}`, "", "", false, ""},
+	} {
+		var r reader
+		l := r.read([]Item{
+			{Name: "a", JSON: []byte(`{"pk":"models","sk":"bedrock-acme.large"` + test.model + `}`)},
+			{Name: "b", JSON: []byte(`{"pk":"models","sk":"bedrock-acme"` + test.group + `,"schema":` + test.schema + `}`)},
+		}, nil)
+		text := ""
+		for _, err := range l.problems {
+			if text += err.Error(); !IsWarning(err) {
+				t.Errorf("%s: %v", test.schema, err)
+			}
+		}
+		if len(l.records) != 1 || l.records[0].entry(nil).Images != test.want || !strings.Contains(text, test.problem) {
+			t.Errorf("%s in %s, %s: %+v, problems %q", test.model, test.group, test.schema, l.records, text)
+		}
+	}
+	if it := parseItem([]byte(`{"pk":"models","sk":"local-x","images":true,"schema":{"checkpoint":"x"}}`)); len(it.mistakes) != 1 || it.mistakes[0].Pointer != "/images" {
+		t.Errorf("a local record: %v", it.mistakes)
+	}
+}
+
 // A model whose guardrail is wrong is not served without one.
 func TestBadGuardrails(t *testing.T) {
 	for model, want := range map[string]string{

@@ -40,6 +40,7 @@ type item struct {
 	created     stamp
 	listed      *bool // nil: by its key, see [itemSet.selfListed]
 	lenient     *bool // drop unmapped keys; nil: the server's setting
+	images      *bool // of a remote model: it reads images; nil: if its schema writes them
 
 	// Fields of the row for an item that all-models does not list:
 	kind         string
@@ -91,7 +92,7 @@ func parseItem(b []byte) *item {
 		"pk": &it.PK, "sk": &it.SK, "models": &models, "schema": &it.schema, "description": &it.description, "hostings": &it.hostings,
 		"context": &it.context, "parse_special": &it.special, "model_id": &it.modelID, "endpoint": &it.endpoint, "region": &it.region, "role": &it.role.ARN, "external_id": &it.role.ExternalID,
 		"inference_component": &it.component, "guardrail": &guardrail, "prices": &prices, "fallbacks": &it.fallbacks, "cache_seconds": &it.cache, "created": &it.created,
-		"listed": &it.listed, "ignore_unmapped": &it.lenient, "unsupported": &unsupported,
+		"listed": &it.listed, "ignore_unmapped": &it.lenient, "unsupported": &unsupported, "images": &it.images,
 		"url": &it.upstream.URL, "like": &it.like, "key": &secretRef, "insecure": &insecure, "private": &it.upstream.Private,
 		"model_type": &it.kind, "model_name": &it.name, "model_family": &it.family, "streaming": &it.streaming,
 	}
@@ -196,8 +197,13 @@ func (it *item) check(family string) {
 	}
 	it.checkRegion(family)
 	it.checkRole(family)
-	if it.listed != nil && family == Local {
-		it.wrong("/listed", "only records of remote models may have it")
+	for _, c := range []struct {
+		name  string
+		value *bool
+	}{{"listed", it.listed}, {"images", it.images}} {
+		if c.value != nil && family == Local {
+			it.wrong("/"+c.name, "only records of remote models may have it")
+		}
 	}
 	for i, name := range it.fallbacks {
 		if name == "" {

@@ -82,6 +82,9 @@ func (it *item) problems(name string) (list []error) {
 	if it.streaming != nil && *it.streaming && it.remote != nil && it.remote.Stream == nil {
 		warnings = append(warnings, schema.Mistake{Pointer: "/streaming", Message: "it does not stream: its schema has no response-with-stream"})
 	}
+	if it.images != nil && *it.images && it.remote != nil && !it.remote.Images() {
+		warnings = append(warnings, schema.Mistake{Pointer: "/images", Message: "it reads no images: its schema writes none in messages of the user"})
+	}
 	if it.remote != nil && it.lender == nil {
 		for _, m := range it.remote.Warnings() {
 			m.Pointer = "/schema" + m.Pointer
@@ -215,16 +218,17 @@ func (it *item) record(row Row) Record {
 	if it == nil {
 		return Record{Name: row.Name, Family: row.Family, Type: row.Type, Streaming: row.Streaming}
 	}
-	l, raw, guardrail, region, role := it.local, it.raw, it.guardrail, it.region, it.role
+	l, raw, guardrail, region, role, images := it.local, it.raw, it.guardrail, it.region, it.role, it.images
 	if it.lender != nil {
 		raw += it.lender.raw
 		guardrail, region = cmp.Or(guardrail, it.lender.guardrail), cmp.Or(region, it.lender.region)
-		role = cmp.Or(role, it.lender.role)
+		role, images = cmp.Or(role, it.lender.role), cmp.Or(images, it.lender.images)
 	}
 	return Record{
 		Name: row.Name, Family: row.Family, Key: it.SK, Type: row.Type,
 		Description: it.description, Hostings: it.hostings, Context: int(it.context), Created: time.Time(it.created),
 		Streaming: row.Streaming && (it.remote == nil || it.remote.Stream != nil),
+		Images:    (images == nil || *images) && it.remote.Images(),
 		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component, Guardrail: guardrail, Region: region, Role: role, Upstream: it.upstream, Drop: it.drop,
 		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache), Prices: it.prices, IgnoreUnmapped: it.lenient,
 		Checkpoint: l.checkpoint, ChatTemplate: l.chatTemplate, Cap: string(l.cap), Aliases: l.aliases,

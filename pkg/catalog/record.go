@@ -43,7 +43,8 @@ type Record struct {
 	Description  string
 	Hostings     []string
 	Streaming    bool
-	Context      int // tokens; 0: as the model says
+	Images       bool // of the remote families: the model reads images, as far as the record knows
+	Context      int  // tokens; 0: as the model says
 	Created      time.Time
 
 	// Of the remote families:

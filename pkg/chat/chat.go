@@ -257,7 +257,7 @@ func (t *Template) Render(ctx context.Context, c *Chat) ([]llm.Part, error) {
 	for i, span := range out.Spans {
 		parts[i] = llm.Part{Text: span.Text, Special: span.Trusted}
 	}
-	if images := imagesOf(c.Messages); t.picture != "" && len(images) > 0 {
+	if images := imagesOf(turns); t.picture != "" && len(images) > 0 {
 		return t.insert(parts, images)
 	}
 	return parts, nil
@@ -272,7 +272,7 @@ func (t *Template) renderContinued(ctx context.Context, c *Chat) ([]llm.Part, er
 	}
 	last := &c.Messages[n]
 	if !llm.Texts(last.Parts) {
-		return nil, llm.NoImages(n)
+		return nil, llm.NoImages("messages", n)
 	}
 	text, ok := llm.Prompt{Parts: last.Parts}.Text()
 	if !ok || text == "" || len(last.Calls) > 0 || last.Reasoning != "" {

@@ -2,44 +2,83 @@ package chat
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"glossa/pkg/jinja"
 	"glossa/pkg/llm"
 )
 
+// A picture stands in the text of a turn.
+type picture struct {
+	at    int // bytes of the text before it
+	image *llm.Image
+}
+
 // Pictures returns a template for a model that reads pictures, which its own templates write as a
 // mark, such as <image>. A template that takes no parts of messages gets the mark in their text.
 func (t *Template) Pictures(mark string) (*Template, error) {
 	p := *t
-	p.picture, p.nature.pictures = mark, true
-	probed := []turn{{role: "user", text: probeUser + probeAnswer, pictures: []int{len(probeUser)}}}
-	if text, err := p.try(probed, nil, true); err == nil && strings.Count(text, mark) == 1 && strings.Contains(text, probeUser) {
-		return &p, nil
+	n := &p.nature
+	p.picture, n.pictures = mark, true
+	if user := []turn{pictured("user")}; !p.views(user, nil) {
+		if n.pictures = false; !p.views(user, nil) {
+			return nil, fmt.Errorf("the chat template cannot write a message with an image, which is %s", mark)
+		}
 	}
-	p.nature.pictures = false
-	if text, err := p.try(probed, nil, true); err != nil || strings.Count(text, mark) != 1 {
-		return nil, fmt.Errorf("the chat template cannot write a message with an image, which is %s", mark)
+	// A message that the template does not take becomes one of the user.
+	n.systemViews = !n.system || p.views([]turn{pictured("system"), {role: "user", text: probeSystem}}, nil)
+	call, result, tools := probeCall(), pictured("tool"), []llm.Tool(nil)
+	if !n.calls {
+		call = turn{role: "assistant", text: probeSystem}
 	}
+	if n.tools {
+		tools = []llm.Tool{probedTool()}
+	}
+	result.id, result.name = probeCallID, probeTool
+	n.resultViews = !n.results || p.views([]turn{{role: "user", text: probeSystem}, call, result}, tools)
 	return &p, nil
 }
 
-// readPictures returns where the pictures of message i stand in its text.
-func (t *Template) readPictures(i int, m *llm.Message) (at []int, err error) {
-	bytes := 0
+// pictured returns a message with a picture for a probe.
+func pictured(role string) turn {
+	return turn{role: role, text: probeUser + probeAnswer, pictures: []picture{{at: len(probeUser)}}}
+}
+
+// views reports whether the template writes the picture of a chat, and the text around it.
+func (t *Template) views(turns []turn, tools []llm.Tool) bool {
+	text, err := t.try(turns, tools, true)
+	return err == nil && strings.Count(text, t.picture) == 1 && strings.Contains(text, probeUser) && strings.Contains(text, probeAnswer)
+}
+
+// readParts returns the text of message i and the pictures in it.
+func (t *Template) readParts(i int, m *llm.Message) (string, []picture, error) {
+	var text strings.Builder
+	var pictures []picture
 	for _, p := range m.Parts {
 		switch {
+		case p.Tokens != nil:
+			return "", nil, rejected(i, "token ids could spell the marks between messages: send text")
 		case p.Image == nil:
-			bytes += len(p.Text)
+			text.WriteString(p.Text)
 		case t.picture == "":
-			return nil, llm.NoImages(i)
-		case m.Role != "user":
-			return nil, rejected(i, "only messages of the user may have images")
+			return "", nil, llm.NoImages("messages", i)
+		case m.Role == "system" && !t.nature.systemViews, m.Role == "tool" && !t.nature.resultViews, m.Role == "assistant":
+			return "", nil, rejected(i, "the model's chat template writes no images in messages of the role %s", m.Role)
 		default:
-			at = append(at, bytes)
+			pictures = append(pictures, picture{text.Len(), p.Image})
 		}
 	}
-	return at, nil
+	return text.String(), pictures, nil
+}
+
+// shifted returns pictures in a text that follows another of a number of bytes.
+func shifted(pictures []picture, bytes int) []picture {
+	out := slices.Clone(pictures)
+	for i := range out {
+		out[i].at += bytes
+	}
+	return out
 }
 
 // parts returns the content of a turn with pictures as a list.
@@ -52,20 +91,18 @@ func (t *Template) parts(m *turn) jinja.Value {
 	}
 	at := 0
 	for _, next := range m.pictures {
-		add(m.text[at:next])
-		list, at = append(list, jinja.Map(new(jinja.Dict).Set("type", jinja.Trusted("image")))), next
+		add(m.text[at:next.at])
+		list, at = append(list, jinja.Map(new(jinja.Dict).Set("type", jinja.Trusted("image")))), next.at
 	}
 	add(m.text[at:])
 	return jinja.List(list...)
 }
 
-// imagesOf returns the images of a chat.
-func imagesOf(messages []llm.Message) (images []*llm.Image) {
-	for _, m := range messages {
-		for _, p := range m.Parts {
-			if p.Image != nil {
-				images = append(images, p.Image)
-			}
+// imagesOf returns the images of a chat, in the order in which the template reads its messages.
+func imagesOf(turns []turn) (images []*llm.Image) {
+	for _, m := range turns {
+		for _, p := range m.pictures {
+			images = append(images, p.image)
 		}
 	}
 	return images

@@ -21,6 +21,8 @@ type nature struct {
 	oneCall       bool // a message has one call
 	oneText       bool // a message that calls has a text or reasoning
 	pictures      bool // contents with pictures are lists of parts
+	systemViews   bool // messages of the system may have pictures
+	resultViews   bool // and results of tools
 
 	after string // what follows the text of an assistant's message
 }

@@ -17,7 +17,7 @@ type turn struct {
 	id, name   string          // of a tool's message: the call that it answers, and the tool
 	written    []toolcall.Part // calls that follow the text
 	number     int             // of the message that it comes from
-	pictures   []int           // where pictures stand in text, in bytes
+	pictures   []picture
 }
 
 // turns returns the messages of a chat in the form that the template can write.
@@ -58,13 +58,9 @@ func (t *Template) readTurns(messages []llm.Message) ([]turn, error) {
 		if len(m.Calls) > 0 && m.Role != "assistant" {
 			return nil, rejected(i, "only an assistant may call functions")
 		}
-		pictures, err := t.readPictures(i, &m)
+		text, pictures, err := t.readParts(i, &m)
 		if err != nil {
 			return nil, err
-		}
-		text, ok := llm.Prompt{Parts: m.Parts}.Text()
-		if !ok {
-			return nil, rejected(i, "token ids could spell the marks between messages: send text")
 		}
 		for _, call := range m.Calls {
 			names[call.ID] = call.Name
@@ -148,7 +144,10 @@ func (t *Template) callsAsText(turns []turn) []turn {
 			continue
 		}
 		if n := len(out); from.role == "tool" && n > 0 && out[n-1].role == "user" && out[n-1].id != "" {
-			out[n-1].text += "\n" + from.text
+			last := &out[n-1]
+			last.text += "\n"
+			last.pictures = append(last.pictures, shifted(from.pictures, len(last.text))...)
+			last.text += from.text
 			continue
 		}
 		if from.role == "tool" {
@@ -177,13 +176,12 @@ func mergeSystem(turns []turn) []turn {
 	system := turns[0]
 	turns = turns[1:]
 	if len(turns) == 0 || turns[0].role != "user" {
-		return slices.Insert(turns, 0, turn{role: "user", text: system.text})
+		return slices.Insert(turns, 0, turn{role: "user", text: system.text, pictures: system.pictures})
 	}
-	own := len(turns[0].text)
-	turns[0].text = join(system.text, "\n\n", turns[0].text)
-	for i := range turns[0].pictures {
-		turns[0].pictures[i] += len(turns[0].text) - own
-	}
+	user := &turns[0]
+	own := len(user.text)
+	user.text = join(system.text, "\n\n", user.text)
+	user.pictures = append(system.pictures, shifted(user.pictures, len(user.text)-own)...)
 	return turns
 }
 

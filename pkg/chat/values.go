@@ -79,8 +79,8 @@ func (t *Template) content(m *turn) jinja.Value {
 	var spans []jinja.Span
 	at := 0
 	for _, next := range m.pictures {
-		spans = append(spans, jinja.Span{Text: m.text[at:next]}, jinja.Span{Text: t.picture, Trusted: true})
-		at = next
+		spans = append(spans, jinja.Span{Text: m.text[at:next.at]}, jinja.Span{Text: t.picture, Trusted: true})
+		at = next.at
 	}
 	spans = append(spans, jinja.Span{Text: m.text[at:]})
 	if m.text != "" && len(m.written) > 0 {

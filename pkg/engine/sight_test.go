@@ -144,6 +144,53 @@ func TestVision(t *testing.T) {
 	}
 }
 
+// A chat whose system has pictures too has the tokens of the original.
+func TestVisionRoles(t *testing.T) {
+	for _, name := range []string{"idefics3", "smolvlm", "gemma3-4b", "llava"} {
+		e, g := openVision(t, name, Config{})
+		var want struct {
+			Chat []struct {
+				Role    string
+				Content []string
+			}
+			IDs []int
+		}
+		raw, err := os.ReadFile(path.Join(g.dir, "roles.json"))
+		if err == nil {
+			err = json.Unmarshal(raw, &want)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var messages []llm.Message
+		for _, m := range want.Chat {
+			out := llm.Message{Role: m.Role}
+			for _, c := range m.Content {
+				part := llm.Part{Text: c}
+				if strings.HasSuffix(c, ".png") {
+					if raw, err = os.ReadFile(path.Join(g.dir, c)); err != nil {
+						t.Fatal(err)
+					}
+					part = llm.Part{Image: &llm.Image{Type: "image/png", Data: raw}}
+				}
+				out.Parts = append(out.Parts, part)
+			}
+			messages = append(messages, out)
+		}
+		p, generation := pictures(t, e, &llm.Request{Prompts: []llm.Prompt{{Messages: messages}}})
+		generation.member.leave()
+		got, image := slices.Clone(p.ids), want.IDs[p.views[0].at]
+		for i, id := range got {
+			if id < 0 {
+				got[i] = image
+			}
+		}
+		if !slices.Equal(got, want.IDs) {
+			t.Errorf("%s: tokens %v, want %v", name, got, want.IDs)
+		}
+	}
+}
+
 // pictures returns the prompt of a request, and a generation of it that has not begun.
 func pictures(t testing.TB, e *Engine, req *llm.Request) (*prompt, *generation) {
 	t.Helper()
@@ -320,7 +367,7 @@ func TestVisionRefuses(t *testing.T) {
 		"empty":         {chat("user", []byte{}), llm.Invalid, "the image"},
 		"huge":          {chat("user", huge), llm.Invalid, "20000"},
 		"broken":        {chat("user", broken), llm.Invalid, "the image"},
-		"assistant's":   {chat("assistant", fine.Data), llm.Unsupported, "only messages of the user may have images"},
+		"assistant's":   {chat("assistant", fine.Data), llm.Unsupported, "no images in messages of the role assistant"},
 		"too many":      {chat("user", slices.Repeat([][]byte{fine.Data}, 12)...), llm.TooLong, "512"},
 		"echo":          {echo, llm.Unsupported, "not echoed"},
 	} {

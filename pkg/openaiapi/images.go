@@ -3,6 +3,7 @@ package openaiapi
 import (
 	"encoding/base64"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -64,24 +65,37 @@ func Image(path, url string) (*llm.Image, error) {
 	return &llm.Image{Type: kind, Data: b}, nil
 }
 
-// CheckImages returns an error if a chat, sent under the key, has too many images, or the model is one of this
-// server's own that reads text only.
-func CheckImages(key string, model *llm.Model, req *llm.Request) error {
+// CheckImages returns an error if a request, whose images come under the key, has too many of them, or
+// has any and the model reads text only.
+func CheckImages(key string, model *llm.ModelInfo, req *llm.Request) error {
 	n := 0
-	for i, m := range req.Prompts[0].Messages {
-		for _, p := range m.Parts {
-			if p.Image == nil {
-				continue
-			}
-			if model.InProcess && !model.Images {
-				e := llm.NoImages(i)
-				e.Message = fmt.Sprintf("the model %q reads text only, not images", model.Name)
-				return e
-			}
-			if n++; n > MaxImages {
-				return wire.Invalid(key, "at most %d images are allowed", MaxImages)
-			}
+	for in, i := range places(req.Prompts[0]) {
+		if !model.Images {
+			e := llm.NoImages(in, i)
+			e.Message = fmt.Sprintf("the model %q reads text only, not images", model.Name)
+			return e
+		}
+		if n++; n > MaxImages {
+			return wire.Invalid(key, "at most %d images are allowed", MaxImages)
 		}
 	}
 	return nil
+}
+
+// places yields for each image of a prompt where it is, as [llm.NoImages] says it.
+func places(p llm.Prompt) iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for i, part := range p.Parts {
+			if part.Image != nil && !yield("prompt", i) {
+				return
+			}
+		}
+		for i, m := range p.Messages {
+			for _, part := range m.Parts {
+				if part.Image != nil && !yield("messages", i) {
+					return
+				}
+			}
+		}
+	}
 }

@@ -44,6 +44,16 @@ func (s *Schema) Chat(messages []llm.Message) (map[string]any, error) {
 	return body, nil
 }
 
+// Images reports whether chats that the model takes may have images: whether the messages of the user
+// have a place for them in [Schema.Alternative], which takes such chats, or else in s. The provider
+// knows whether the model reads them.
+func (s *Schema) Images() bool {
+	if s != nil && s.Alternative != nil {
+		s = s.Alternative
+	}
+	return s != nil && s.form != nil && s.form.images("user")
+}
+
 var role = path{{kind: member, name: "role"}}
 
 // message returns the first message of the defaults, and the path to its text.
@@ -74,7 +84,7 @@ func contentOf(m llm.Message, i int) (string, error) {
 	case len(m.Calls) > 0 || m.CallID != "":
 		return "", NoCalls(m, i)
 	case !llm.Texts(m.Parts):
-		return "", llm.NoImages(i)
+		return "", llm.NoImages("messages", i)
 	}
 	return joined(m.Parts), nil
 }

@@ -71,6 +71,12 @@ func (c *check) form(pointer string, v any) *form {
 	return f
 }
 
+// images reports whether messages of a role may have images.
+func (f *form) images(role string) bool {
+	message := f.messages[role]
+	return f.image != nil && (message.has("parts") || message.has("content"))
+}
+
 // placesOf returns the names of the places of a template.
 func placesOf(template string) []string {
 	switch template {

@@ -21,7 +21,7 @@ func (f *form) chat(messages []llm.Message, separate bool) (map[string]any, erro
 		}
 		if m.Role == "system" && separate {
 			if !llm.Texts(m.Parts) {
-				return nil, llm.NoImages(i)
+				return nil, f.noImages(m.Role, i)
 			}
 			system = append(system, joined(m.Parts))
 			continue
@@ -40,6 +40,15 @@ func (f *form) chat(messages []llm.Message, separate bool) (map[string]any, erro
 		body["system"] = strings.Join(system, "\n\n")
 	}
 	return body, nil
+}
+
+// noImages returns the error of message i, whose role has no place for images.
+func (f *form) noImages(role string, i int) error {
+	err := llm.NoImages("messages", i)
+	if f.images("user") {
+		err.Message = "this model reads no images in messages of the role " + role
+	}
+	return err
 }
 
 // turns collects the messages of a chat.
@@ -64,8 +73,8 @@ func (t *turns) add(m llm.Message, i int) error {
 		return NoCalls(m, i)
 	case form == nil:
 		return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("messages[%d].role", i), Message: fmt.Sprintf("this model has no messages of the role %.20s", m.Role)}
-	case !llm.Texts(m.Parts) && (t.image == nil || !form.has("parts") && !form.has("content")):
-		return llm.NoImages(i)
+	case !llm.Texts(m.Parts) && !t.images(kind):
+		return t.noImages(m.Role, i)
 	}
 	parts := t.parts(m)
 	values := map[string]any{"role": m.Role, "text": joined(m.Parts), "content": joined(m.Parts), "parts": parts}

@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -114,12 +116,36 @@ func TestChats(t *testing.T) {
 					t.Errorf("%s: %s is written as %s", name, w.Case, w.Request)
 				}
 			}
+		}
+		checkImages(t, name, s, list[1])
+		if !bytes.Contains(item.Schema, []byte(`"chat":`)) {
 			continue
 		}
 		golden(t, "testdata/chats/"+name, list)
 		if !*update {
 			accepted(t, strings.TrimSuffix(name, ".json"), list)
 		}
+	}
+}
+
+// checkImages checks that a record says whether it writes images, as it wrote them in a chat, and that a
+// prompt with images is written as a chat of one message, or rejected by name.
+func checkImages(t *testing.T, name string, s *schema.Schema, chat written) {
+	t.Helper()
+	if s.Images() != (chat.Error == "") {
+		t.Errorf("%s: images %v, but a chat is written with the error %q", name, s.Images(), chat.Error)
+	}
+	parts := chatCases()[1].req.Prompts[0].Messages[0].Parts
+	want := chat
+	if !s.Images() {
+		want.Error = "prompt[1]: this model reads text only, not images"
+	}
+	if got := write(t, s, chatCase{chat.Case, llm.Request{Prompts: []llm.Prompt{{Parts: parts}}}}); !reflect.DeepEqual(got, want) {
+		t.Errorf("%s: a prompt with images is %+v, want %+v", name, got, want)
+	}
+	tokens := append(slices.Clone(parts), llm.Part{Tokens: []int{1}})
+	if got := write(t, s, chatCase{"", llm.Request{Prompts: []llm.Prompt{{Parts: tokens}}}}); !strings.HasPrefix(got.Error, "prompt") || got.Request != nil {
+		t.Errorf("%s: images and tokens are %+v", name, got)
 	}
 }
 

@@ -29,6 +29,10 @@ func (b *Backend) rows(ctx context.Context, req *llm.Request) ([]row, error) {
 	n, none := max(1, req.N), req.MaxTokens != nil && *req.MaxTokens == 0
 	rows := make([]row, 0, req.Rows())
 	for p, prompt := range req.Prompts {
+		prompt, err := b.asked(prompt)
+		if err != nil {
+			return nil, err
+		}
 		s := b.schemaOf(req, prompt)
 		keys, err := b.promptOf(ctx, s, prompt)
 		if err != nil {
@@ -68,6 +72,23 @@ func (b *Backend) rows(ctx context.Context, req *llm.Request) ([]row, error) {
 	return rows, nil
 }
 
+// asked returns a prompt as the model takes it. Providers read images in chats only, so a prompt with
+// images becomes a message of the user.
+func (b *Backend) asked(p llm.Prompt) (llm.Prompt, error) {
+	image := slices.IndexFunc(p.Parts, func(part llm.Part) bool { return part.Image != nil })
+	switch {
+	case image < 0:
+		return p, nil
+	case !b.model.Schema.Images():
+		return p, llm.NoImages("prompt", image)
+	case slices.ContainsFunc(p.Parts, func(part llm.Part) bool { return part.Tokens != nil }):
+		return p, errTokens
+	}
+	return llm.Prompt{Messages: []llm.Message{{Role: "user", Parts: p.Parts}}}, nil
+}
+
+var errTokens = &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model accepts text, not token ids"}
+
 // schemaOf returns the schema for a prompt: some models take chats, or those with tools and
 // images, by another operation than texts.
 func (b *Backend) schemaOf(req *llm.Request, p llm.Prompt) *schema.Schema {
@@ -99,7 +120,7 @@ func (b *Backend) promptOf(ctx context.Context, s *schema.Schema, p llm.Prompt) 
 			return nil, err
 		}
 	} else if !ok {
-		return nil, &llm.Error{Code: llm.Unsupported, Param: "prompt", Message: "this model accepts text, not token ids"}
+		return nil, errTokens
 	}
 	if !s.Takes("prompt") {
 		return nil, notText(s.Task())

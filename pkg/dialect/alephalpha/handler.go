@@ -2,12 +2,12 @@ package alephalpha
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 )
 
 // Version is the version of the protocol, MAJOR.MINOR.PATCH: the first that clients of
@@ -85,10 +85,7 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 
 func complete(w http.ResponseWriter, r *http.Request, call httpx.Call[completeRequest, *llm.Request, opened[llm.Backend]]) error {
 	model, h := call.Model.model, call.Model.head
-	if i := imageIn(call.Req.Prompts[0]); i >= 0 && !call.Model.images {
-		return &llm.Error{Code: llm.Unsupported, Param: fmt.Sprintf("prompt[%d]", i), Message: "this model reads text only, not images"}
-	}
-	if err := checkImages(call.Req.Prompts[0]); err != nil {
+	if err := openaiapi.CheckImages("prompt", call.Model.info, call.Req); err != nil {
 		return err
 	}
 	if call.Req.Stream {

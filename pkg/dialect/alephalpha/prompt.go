@@ -3,7 +3,6 @@ package alephalpha
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/openaiapi"
@@ -58,25 +57,6 @@ func checkKinds(at string, raw json.RawMessage, images bool) error {
 		default:
 			return wire.Invalid(path+".type", "must be text, token_ids or image, not %.40q", kind.Type)
 		}
-	}
-	return nil
-}
-
-// imageIn returns the index of the first image of a prompt, -1 if there is none.
-func imageIn(p llm.Prompt) int {
-	return slices.IndexFunc(p.Parts, func(part llm.Part) bool { return part.Image != nil })
-}
-
-// checkImages rejects a prompt with too many images.
-func checkImages(p llm.Prompt) error {
-	n := 0
-	for _, part := range p.Parts {
-		if part.Image != nil {
-			n++
-		}
-	}
-	if n > openaiapi.MaxImages {
-		return wire.Invalid("prompt", "at most %d images are allowed", openaiapi.MaxImages)
 	}
 	return nil
 }

@@ -117,9 +117,9 @@ func listed(infos []llm.ModelInfo) []modelObject {
 
 // opened is a model with the capability that a request needs, and the head of its answers.
 type opened[C any] struct {
-	model  C
-	head   head
-	images bool // the model reads images
+	model C
+	info  *llm.ModelInfo
+	head  head
 }
 
 // open returns the function that opens the model of a request.
@@ -147,8 +147,7 @@ func find[C any](r *http.Request, cfg Config, t *target) (o opened[C], err error
 	if err := t.check(&model.ModelInfo); err != nil {
 		return o, err
 	}
-	o.head = newHead(httpx.RecordOf(r.Context()).ID, &model.ModelInfo)
-	o.images = model.Images
+	o.info, o.head = &model.ModelInfo, newHead(httpx.RecordOf(r.Context()).ID, &model.ModelInfo)
 	o.model, err = llm.As[C](model)
 	return o, err
 }

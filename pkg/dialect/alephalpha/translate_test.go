@@ -150,7 +150,7 @@ func TestBad(t *testing.T) {
 		{"/complete", `"prompt":[{"data":"x"}]`, `prompt[0].type: must be text, token_ids or image, not ""`, invalidWord},
 		{"/complete", `"prompt":[{"type":"text","data":"x"},{"type":"image","data":"aGk=","x":1,"y":2,"size":3,"controls":[]}]`, "prompt[1].x: images are not cropped: send the part itself", missing},
 		{"/complete", `"prompt":[{"type":"image","data":"aGk="}]`, `prompt[0].data: must be one of image/jpeg, image/png, image/gif, image/webp, not "text/plain; charset=utf-8"`, invalidWord},
-		{"/complete", `"prompt":[{"type":"text","data":"x"},{"type":"image","data":"` + pixel + `"}]`, "prompt[1]: this model reads text only, not images", missing},
+		{"/complete", `"prompt":[{"type":"text","data":"x"},{"type":"image","data":"` + pixel + `"}]`, `prompt[1]: the model "luminous" reads text only, not images`, missing},
 		{"/evaluate", `"prompt":[{"type":"image","data":"` + pixel + `"}],"completion_expected":"x"`, "prompt[0]: items of type image are for completions only: send text or token_ids", missing},
 		{"/complete", `"prompt":[{"type":"text"}]`, "prompt[0].data: is required", invalidWord},
 		{"/complete", `"prompt":[{"type":"text","data":null}]`, "prompt[0].data: is required", invalidWord},
@@ -360,15 +360,4 @@ func outOfRange(req *llm.Request) bool {
 		bad = bad || id < 0
 	}
 	return bad
-}
-
-// A prompt has as many images as a chat.
-func TestTooManyImages(t *testing.T) {
-	image := llm.Part{Image: &llm.Image{}}
-	if err := checkImages(llm.Prompt{Parts: slices.Repeat([]llm.Part{image}, 20)}); err != nil {
-		t.Error(err)
-	}
-	if err := checkImages(llm.Prompt{Parts: slices.Repeat([]llm.Part{image}, 21)}); llm.AsError(err).Param != "prompt" {
-		t.Error(err)
-	}
 }

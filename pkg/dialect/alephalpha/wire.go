@@ -229,7 +229,7 @@ type modelObject struct {
 	Name             string   `json:"name" doc:"name for requests"`
 	Description      string   `json:"description" doc:"what the model is"`
 	Hostings         []string `json:"hostings" doc:"where the model runs"`
-	ImageSupport     bool     `json:"image_support" doc:"whether prompts may have images"`
+	ImageSupport     bool     `json:"image_support" doc:"whether prompts may have images, as far as the model's record knows"`
 	MaxContextSize   int      `json:"max_context_size,omitempty" doc:"tokens; absent if it is not known"`
 	MaximumGenerated int      `json:"maximum_completion_tokens,omitempty" doc:"tokens"`
 }

@@ -267,6 +267,16 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// Results have images, too.
+func TestImagesOfResults(t *testing.T) {
+	const gif = `{"type":"image","source":{"type":"base64","media_type":"image/gif","data":"R0lGODlhAQABAAAAACw="}}`
+	got := request(t, `{"max_tokens":5,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"1","name":"f","input":{}}]},`+
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","content":[{"type":"text","text":"b"},`+gif+`,{"type":"text","text":"c"}]}]}]}`)
+	if m := got.Prompts[0].Messages[2]; m.CallID != "1" || len(m.Parts) != 3 || m.Parts[0].Text != "b" || m.Parts[1].Image == nil || m.Parts[2].Text != "c" {
+		t.Errorf("%+v", m)
+	}
+}
+
 // A call has one result.
 func TestTwoResults(t *testing.T) {
 	const result = `{"type":"tool_result","tool_use_id":"1"}`

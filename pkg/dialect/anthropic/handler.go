@@ -58,7 +58,7 @@ func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 
 func create(w http.ResponseWriter, r *http.Request, call httpx.Call[messageRequest, *generation, *llm.Model]) error {
 	gen, model := call.Req, call.Model
-	if err := openaiapi.CheckImages("messages", model, gen.Request); err != nil {
+	if err := openaiapi.CheckImages("messages", &model.ModelInfo, gen.Request); err != nil {
 		return err
 	}
 	a := newAnswer(model, gen)
@@ -177,7 +177,7 @@ func uncounted(cause error) error {
 }
 
 func countTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[prompted, *generation, *llm.Model]) error {
-	if err := openaiapi.CheckImages("messages", call.Model, call.Req.Request); err != nil {
+	if err := openaiapi.CheckImages("messages", &call.Model.ModelInfo, call.Req.Request); err != nil {
 		return err
 	}
 	n, err := call.Req.count(r.Context(), call.Model)

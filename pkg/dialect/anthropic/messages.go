@@ -169,33 +169,33 @@ func (t *conversation) user(path string, raw json.RawMessage) error {
 	said := false
 	for i := range list {
 		path := fmt.Sprintf("%s[%d]", path, i)
-		switch b := &list[i]; b.Type {
-		case typeResult:
-			if said {
-				return wire.Invalid(path, "tool_result blocks come before the other blocks of a message")
-			}
-			err = t.result(path, b)
-		case typeImage:
+		b := &list[i]
+		switch {
+		case b.Type != typeResult:
 			said = true
-			var image *llm.Image
-			if image, err = b.image(path); err == nil {
-				t.append("user", llm.Part{Image: image})
+			part, err := b.part(path)
+			if err != nil {
+				return err
 			}
+			t.append("user", part)
+		case said:
+			return wire.Invalid(path, "tool_result blocks come before the other blocks of a message")
 		default:
-			said = true
-			t.append("user", llm.Part{Text: *b.Text})
-		}
-		if err != nil {
-			return err
+			if err := t.result(path, b); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
 }
 
-// image decodes the image of the block at path.
-func (b *inputBlock) image(path string) (*llm.Image, error) {
+// part translates the text or the image of the block at path.
+func (b *inputBlock) part(path string) (llm.Part, error) {
+	if b.Type == typeText {
+		return llm.Part{Text: *b.Text}, nil
+	}
 	image, err := openaiapi.Image(path+".source.data", "data:"+b.Source.MediaType+";base64,"+b.Source.Data)
-	return image, err
+	return llm.Part{Image: image}, err
 }
 
 // result adds the result of a call.
@@ -206,12 +206,16 @@ func (t *conversation) result(path string, b *inputBlock) error {
 	delete(t.asked, *b.ToolUseID)
 	m := llm.Message{Role: "tool", CallID: *b.ToolUseID, Failed: b.IsError != nil && *b.IsError}
 	if len(b.Content) > 0 && string(b.Content) != "null" {
-		list, err := blocks(path+".content", b.Content, typeText)
+		list, err := blocks(path+".content", b.Content, typeText, typeImage)
 		if err != nil {
 			return err
 		}
 		for i := range list {
-			m.Parts = appendPart(m.Parts, llm.Part{Text: *list[i].Text})
+			part, err := list[i].part(fmt.Sprintf("%s.content[%d]", path, i))
+			if err != nil {
+				return err
+			}
+			m.Parts = appendPart(m.Parts, part)
 		}
 	}
 	if m.Parts == nil {

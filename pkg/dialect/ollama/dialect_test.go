@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -300,4 +301,13 @@ func FuzzChat(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A model that reads images says so, wherever it runs.
+func TestVisionShown(t *testing.T) {
+	for _, m := range []llm.ModelInfo{{Name: "m", Images: true}, {Name: "m", InProcess: true, Images: true}, {Name: "m"}, {Name: "m", Task: llm.TaskEmbed}} {
+		if got := newShown(&m).Capabilities; slices.Contains(got, "vision") != m.Images {
+			t.Errorf("%+v: %q", m, got)
+		}
+	}
 }

@@ -121,10 +121,8 @@ func (cfg Config) answer(w http.ResponseWriter, r *http.Request, req *llm.Reques
 		line.Done, line.Reason = true, "load"
 		return httpx.JSON(w, http.StatusOK, line)
 	}
-	if isChat || req.Prompts[0].Messages != nil {
-		if err := openaiapi.CheckImages("messages", model.Model, req); err != nil {
-			return err
-		}
+	if err := openaiapi.CheckImages("messages", &model.ModelInfo, req); err != nil {
+		return err
 	}
 	if req.Stream {
 		return a.stream(w, r, req, model.Model)

@@ -147,6 +147,9 @@ func newLogprobs(tokens []llm.Token) *logprobs {
 // it (seed 002), others by their family.
 func newModel(info llm.ModelInfo) modelObject {
 	m := modelObject{ID: info.Name, Object: "model", OwnedBy: info.Family, Task: string(info.Task), EmbeddingTypes: info.Embeds}
+	if info.Images {
+		m.Input = []string{"text", "image"}
+	}
 	if info.Run != nil {
 		m.OwnedBy = "alpha"
 	}

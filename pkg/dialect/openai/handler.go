@@ -132,7 +132,7 @@ func (cfg Config) answerChat(w http.ResponseWriter, r *http.Request, call httpx.
 	if err := in.hosted(&model.ModelInfo); err != nil {
 		return err
 	}
-	if err := openaiapi.CheckImages("messages", model, req); err != nil {
+	if err := openaiapi.CheckImages("messages", &model.ModelInfo, req); err != nil {
 		return err
 	}
 	if model.Run != nil {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -30,9 +31,32 @@ func TestImages(t *testing.T) {
 			t.Errorf("%s: %+v %v", url, got, err)
 		}
 	}
+	shown := show("data:image/png;base64," + pixel)
+	system := strings.Replace(shown, `"user"`, `"developer"`, 1)
+	result := strings.Replace(shown, `{"role":"user"`, `{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1"`, 1)
+	for _, body := range []string{system, result} {
+		got, err := translate(body)
+		if err != nil {
+			t.Errorf("%s: %v", body, err)
+			continue
+		}
+		if messages := got.Prompts[0].Messages; !reflect.DeepEqual(messages[len(messages)-1].Parts, want) {
+			t.Errorf("%s: %+v", body, messages)
+		}
+	}
 	jpeg := "/9j/" + strings.Repeat("A", 40)
 	if got, err := translate(show("data:image/jpg;base64," + jpeg)); err != nil || got.Prompts[0].Messages[0].Parts[1].Image.Type != "image/jpeg" {
 		t.Errorf("%v %v", got, err)
+	}
+}
+
+// The list of models says which of them read images.
+func TestImagesListed(t *testing.T) {
+	for images, want := range map[bool]string{true: `"input_modalities":["text","image"]`, false: `"owned_by":"bedrock"}`} {
+		b, err := json.Marshal(newModel(llm.ModelInfo{Name: "m", Family: "bedrock", Images: images}))
+		if err != nil || !strings.Contains(string(b), want) {
+			t.Errorf("images %v: %s, %v", images, b, err)
+		}
 	}
 }
 
@@ -55,7 +79,7 @@ func TestBadImages(t *testing.T) {
 		{show("data:image/jpeg;base64," + pixel), url, "not of the type image/jpeg"},
 		{show("data:image/png;base64," + large), url, "must not exceed 3750000 bytes"},                                     // by a byte
 		{show("data:image/png;base64," + strings.Repeat("%", 2*openaiapi.MaxImage)), url, "must not exceed 3750000 bytes"}, // not decoded
-		{strings.Replace(show("data:image/png;base64,"+pixel), `"user"`, `"system"`, 1), "messages[0].content[1]", "of the role user"},
+		{strings.Replace(show("data:image/png;base64,"+pixel), `"user"`, `"assistant"`, 1), "messages[0].content[1]", "not allowed in texts of the assistant"},
 		{`{"messages":[{"role":"user","content":[{"type":"image_url"}]}]}`, "messages[0].content[0].image_url", "is required"},
 		{`{"messages":[{"role":"user","content":[{"type":"image_url","image_url":{}}]}]}`, "messages[0].content[0].image_url.url", "is required"},
 		{`{"messages":[{"role":"user","content":[{"type":"text","text":"a","image_url":{"url":"data:"}}]}]}`, "messages[0].content[0].image_url", "is not allowed"},
@@ -65,29 +89,6 @@ func TestBadImages(t *testing.T) {
 		if e := llm.AsError(err); err == nil || e.Param != test.param || !strings.Contains(e.Message, test.message) {
 			t.Errorf("%.200s: %v, want %s at %s", test.body, err, test.message, test.param)
 		}
-	}
-}
-
-// The models of this server read text only, and say so by name.
-func TestImagesOfLocalModels(t *testing.T) {
-	req, err := translate(show("data:image/png;base64," + pixel))
-	if err != nil {
-		t.Fatal(err)
-	}
-	local := &llm.Model{ModelInfo: llm.ModelInfo{Name: "novels", InProcess: true}}
-	if e := llm.AsError(openaiapi.CheckImages("messages", local, req)); e.Code != llm.Unsupported || e.Param != "messages[0]" || e.Message != `the model "novels" reads text only, not images` {
-		t.Errorf("%+v", e)
-	}
-	remote := &llm.Model{ModelInfo: llm.ModelInfo{Name: "claude"}}
-	if err := openaiapi.CheckImages("messages", remote, req); err != nil {
-		t.Error(err)
-	}
-	many := &req.Prompts[0].Messages[0]
-	for range openaiapi.MaxImages {
-		many.Parts = append(many.Parts, many.Parts[1])
-	}
-	if err := openaiapi.CheckImages("messages", remote, req); err == nil || !strings.Contains(err.Error(), "at most 20 images") {
-		t.Error(err)
 	}
 }
 

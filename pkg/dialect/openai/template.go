@@ -24,7 +24,7 @@ type promptSpan struct {
 
 // answerPrompt renders a chat as a completion would.
 func answerPrompt(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *llm.Model]) error {
-	if err := openaiapi.CheckImages("messages", call.Model, call.Req); err != nil {
+	if err := openaiapi.CheckImages("messages", &call.Model.ModelInfo, call.Req); err != nil {
 		return err
 	}
 	renderer, err := llm.As[llm.Renderer](call.Model)

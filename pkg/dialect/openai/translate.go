@@ -63,7 +63,7 @@ func (p *prediction) text() (string, error) {
 	if p == nil {
 		return "", nil
 	}
-	parts, err := (&message{Content: p.Content}).parts("prediction.content")
+	parts, err := (&message{Role: "assistant", Content: p.Content}).parts("prediction.content")
 	var text strings.Builder
 	for _, part := range parts {
 		text.WriteString(part.Text)
@@ -238,8 +238,8 @@ func (p *contentPart) part(path, role string) (llm.Part, error) {
 	if isText {
 		return llm.Part{Text: *p.Text}, nil
 	}
-	if role != "user" {
-		return llm.Part{}, wire.Invalid(path, "images are only allowed in a message of the role user")
+	if role == "assistant" {
+		return llm.Part{}, wire.Invalid(path, "images are not allowed in texts of the assistant")
 	}
 	image, err := openaiapi.Image(path+".image_url.url", p.ImageURL.URL)
 	return llm.Part{Image: image}, err

@@ -226,4 +226,5 @@ type modelObject struct {
 	Task    string `json:"task,omitempty" doc:"what a model does that does not continue texts: embed them, or rerank documents" enum:"embed,rerank"`
 
 	EmbeddingTypes []llm.EmbedKind `json:"embedding_types,omitempty" doc:"values of type that a model in this process accepts in /v1/embeddings: dense, sparse, multi_vector"`
+	Input          []string        `json:"input_modalities,omitempty" doc:"text and image, of a model that reads images as far as its record knows"`
 }

@@ -133,14 +133,15 @@ func TestRequest(t *testing.T) {
 
 // TestMessages: items become the messages of a chat.
 func TestMessages(t *testing.T) {
+	const gif = `{"type":"input_image","image_url":"data:image/gif;base64,R0lGODlhAQABAAAAACw="}`
 	const body = `{"instructions":"Be brief.","input":[
-		{"role":"developer","content":"Hi."},
+		{"role":"developer","content":[{"type":"input_text","text":"Hi."},` + gif + `]},
 		{"type":"message","role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_text","text":"b"}]},
 		{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"s"}],"content":[{"type":"reasoning_text","text":"r"}]},
 		{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"c","annotations":[],"logprobs":[]},{"type":"refusal","refusal":"d"}]},
 		{"type":"function_call","id":"fc_1","call_id":"1","name":"f","arguments":""},
 		{"type":"custom_tool_call","call_id":"2","name":"g","input":"<\"\n"},
-		{"type":"custom_tool_call_output","call_id":"2","output":[{"type":"input_text","text":"e"}]},
+		{"type":"custom_tool_call_output","call_id":"2","output":[{"type":"input_text","text":"e"},` + gif + `]},
 		{"type":"function_call_output","call_id":"1","output":"h"},
 		{"type":"reasoning","summary":[{"type":"summary_text","text":"s"}]},
 		{"role":"assistant","content":"i"},
@@ -155,10 +156,11 @@ func TestMessages(t *testing.T) {
 		}
 		return parts
 	}
+	image := llm.Part{Image: &llm.Image{Type: "image/gif", Data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00,")}}
 	want := []llm.Message{
-		{Role: "system", Parts: text("Be brief.")}, {Role: "system", Parts: text("Hi.")}, {Role: "user", Parts: text("a", "b")},
+		{Role: "system", Parts: text("Be brief.")}, {Role: "system", Parts: append(text("Hi."), image)}, {Role: "user", Parts: text("a", "b")},
 		{Role: "assistant", Reasoning: "r", Parts: text("c", "d"), Calls: []llm.Call{{ID: "1", Name: "f", Arguments: "{}"}, {Index: 1, ID: "2", Name: "g", Arguments: `{"input":"<\"\n"}`}}},
-		{Role: "tool", CallID: "2", Parts: text("e")}, {Role: "tool", CallID: "1", Parts: text("h")},
+		{Role: "tool", CallID: "2", Parts: append(text("e"), image)}, {Role: "tool", CallID: "1", Parts: text("h")},
 		{Role: "assistant", Reasoning: "s", Parts: text("i")}, {Role: "assistant", Parts: text("j")},
 	}
 	if got, err := in.messages(); err != nil || !reflect.DeepEqual(got, want) {

@@ -65,7 +65,7 @@ func (cfg Config) create(w http.ResponseWriter, r *http.Request, call httpx.Call
 	if err := gen.leaveOut(w, model); err != nil {
 		return err
 	}
-	if err := openaiapi.CheckImages("input", model, gen.Request); err != nil {
+	if err := openaiapi.CheckImages("input", &model.ModelInfo, gen.Request); err != nil {
 		return err
 	}
 	if err := gen.fit(r.Context(), model); err != nil {
@@ -186,7 +186,7 @@ func count(w http.ResponseWriter, r *http.Request, call httpx.Call[createRequest
 	if err := gen.leaveOut(w, model); err != nil {
 		return err
 	}
-	if err := openaiapi.CheckImages("input", model, gen.Request); err != nil {
+	if err := openaiapi.CheckImages("input", &model.ModelInfo, gen.Request); err != nil {
 		return err
 	}
 	renderer, err := llm.As[llm.Renderer](model)

@@ -339,12 +339,9 @@ func decodeParts(path string, raw json.RawMessage, role string) ([]llm.Part, err
 
 // part translates the part at path of an item of a role.
 func (p *inputPart) part(path, role string) (llm.Part, error) {
-	allowed := []string{"input_text"}
-	switch role {
-	case "assistant":
+	allowed := []string{"input_text", "input_image"}
+	if role == "assistant" {
 		allowed = []string{outputText, "refusal", "input_text"}
-	case "user", "tool":
-		allowed = []string{"input_text", "input_image"}
 	}
 	if !slices.Contains(allowed, p.Type) {
 		return llm.Part{}, wire.Invalid(path+".type", "must be %s here, not %s", strings.Join(allowed, " or "), p.Type)
@@ -367,11 +364,8 @@ func (p *inputPart) part(path, role string) (llm.Part, error) {
 			return llm.Part{}, wire.Invalid(path+"."+member.key, "is not allowed in a part of type %s", p.Type)
 		}
 	}
-	switch {
-	case key != "image_url":
+	if key != "image_url" {
 		return llm.Part{Text: *value}, nil
-	case role != "user":
-		return llm.Part{}, wire.Invalid(path, "images are only allowed in a message of the role user")
 	}
 	image, err := openaiapi.Image(path+".image_url", *value)
 	return llm.Part{Image: image}, err

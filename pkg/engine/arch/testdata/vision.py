@@ -147,4 +147,18 @@ def vision():
         921, full, [(30, 44)])
 
 
-GROUPS = {"vision": vision}
+def roles():
+    """Tokens of chats whose system has pictures too, for the models that vision has made."""
+    for name, kind in [("idefics3", Idefics3Processor), ("smolvlm", Idefics3Processor), ("gemma3-4b", Gemma3Processor), ("llava", LlavaProcessor)]:
+        path = common.HERE / "vision" / name
+        p = kind.from_pretrained(path)
+        chat = [("system", ["the hen", "0.png", "and the fox"]), ("user", ["1.png" if (path / "1.png").exists() else "0.png", "what"]),
+                ("assistant", ["the fox"]), ("user", ["and"])]
+        messages = [{"role": role, "content": [{"type": "image"} if c.endswith(".png") else {"type": "text", "text": c} for c in content]} for role, content in chat]
+        images = [PIL.Image.open(path / c) for _, content in chat for c in content if c.endswith(".png")]
+        text = p.apply_chat_template(messages, add_generation_prompt=True)
+        ids = p(text=text, images=images)["input_ids"][0]
+        (path / "roles.json").write_text(json.dumps({"chat": [{"role": r, "content": c} for r, c in chat], "ids": [int(i) for i in ids]}) + "\n")
+
+
+GROUPS = {"vision": vision, "vision_roles": roles}
