@@ -27,6 +27,10 @@ func pictures() []mutant {
 		{"pictures: the middle is cut out", dir, "Processor.middle", "interval{(width - p.Side) / 2, p.Side}", "interval{width - p.Side, p.Side}", dir, processed},
 		{"pictures: narrow ones grow by their shortest edge", dir, "Processor.middle", "img.Width <= img.Height", "img.Width < img.Height*0+1", dir, processed},
 		{"pictures: a patch has a channel after another", dir, "Processor.Values", "pix[3*x+c]", "pix[3*x+2-c]", dir, processed},
+		{"pictures: memory counts the decoding", dir, "Processor.Memory", "of.Cost", "int64(0)", dir, "^TestMemory$"},
+		{"pictures: scans end when the client has left", dir, "source.Read", "err != nil", "err != nil && len(s.rest) == 0", dir, "^TestLeaving$"},
+		{"pictures: a source gives little at once", dir, "source.Read", "min(len(to), step)", "len(to)", dir, "^TestLeaving$"},
+		{"pictures: rows that were left out are no picture", dir, "Decode", "return p, ctx.Err()", "return p, nil", dir, "^TestLeaving$"},
 		{"pictures: 50 megapixels are the most", dir, "checkSize", "width*height > MaxPixels", "width*height > 2*MaxPixels", dir, "^TestRefused$"},
 	}
 }

@@ -29,6 +29,7 @@ func sights() []mutant {
 		{"sights: a system without a user has pictures", chats, "mergeSystem", "pictures: system.pictures", "pictures: nil", chats, "^TestPicturesOfSystemAlone$"},
 		{"sights: the pictures of a second result follow its text", chats, "Template.callsAsText", "len(last.text)", "0", chats, "^TestPicturesOfRoles$"},
 		{"sights: a template that drops a system's pictures refuses them", chats, "Template.readParts", `m.Role == "system" && !t.nature.systemViews`, "false", chats, "^TestPicturesOfRoles$"},
+		{"sights: a client that has left did not send a broken picture", dir, "generation.see", "if err := ctx.Err(); err != nil {\n\t\t\t\treturn nil, err\n\t\t\t}", "", dir, "^TestVisionLeaving$"},
 		{"sights: none is lost", chats, "Template.insert", "written != len(images)", "false", chats, "^TestPicturesRefused$"},
 		{"sights: vectors are not scaled", transformer, "Pass.embed", "copy(x, vectors[:w])", "copy(x, vectors[:w]); m.kernels.Scale(x, max(m.EmbedScale, 1))", dir, seen},
 		{"sights: inputs of a picture see each other", transformer, "worker.attendMutual", "n, attend = min(n, stretches[0].to-sp.start), w.attendStretch", "n = min(n, stretches[0].to-sp.start)", dir, seen},

@@ -19,12 +19,11 @@ import (
 // A pictured is a picture of a prompt.
 type pictured struct {
 	*llm.Image
-	at            string // the parameter that it came in
-	number        int    // in that, counted from 1
-	sum           [sha256.Size]byte
-	width, height int
-	cost          int64              // of decoding it, in bytes
-	frames        []*picture.Picture // nil before they are needed
+	at     string // the parameter that it came in
+	number int    // in that, counted from 1
+	sum    [sha256.Size]byte
+	info   picture.Info
+	frames []*picture.Picture // nil before they are needed
 }
 
 // A view is a frame of a picture in a prompt.
@@ -35,13 +34,11 @@ type view struct {
 	inputs []float32 // (Inputs, width); nil before they are needed
 }
 
-// newPictured reads the size of a picture in a parameter.
+// newPictured reads the header of a picture in a parameter.
 func newPictured(image *llm.Image, at string, number int) (*pictured, error) {
 	p := &pictured{Image: image, at: at, number: number, sum: sha256.Sum256(image.Data)}
 	var err error
-	if p.width, p.height, err = picture.Size(image.Data); err == nil {
-		p.cost, err = picture.Cost(image.Data)
-	}
+	p.info, err = picture.Describe(image.Data)
 	return p, p.fault(err)
 }
 
@@ -61,7 +58,7 @@ func (e *Engine) expand(ctx context.Context, to *pictureCollector, image *llm.Im
 	if err != nil {
 		return err
 	}
-	rows, columns := s.Processor.Layout(p.width, p.height)
+	rows, columns := s.Processor.Layout(p.info.Width, p.info.Height)
 	for r := range rows {
 		for c := range columns {
 			to.text += strings.NewReplacer("%r", fmt.Sprint(r+1), "%c", fmt.Sprint(c+1)).Replace(s.Text.Tile)
@@ -221,11 +218,16 @@ func (g *generation) see(ctx context.Context, v *view) ([]float32, error) {
 	defer m.leave()
 	return s.see(ctx, m, func() (*picture.Picture, error) {
 		if v.frames == nil {
-			img, err := picture.Decode(v.Data)
+			img, err := picture.Decode(ctx, v.Data)
+			if err == nil {
+				v.frames, err = s.Processor.Frames(ctx, img)
+			}
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
 			if err != nil {
 				return nil, v.fault(err)
 			}
-			v.frames = s.Processor.Frames(img)
 		}
 		frame := v.frames[v.frame]
 		if v.frame == len(v.frames)-1 {

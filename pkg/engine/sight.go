@@ -54,10 +54,7 @@ func newSight(v *arch.Vision, k *kernel.Kernels, cfg Config) (*sight, error) {
 func (e *Engine) Bytes() int64 {
 	n := e.core.Bytes()
 	if s := e.sight; s != nil {
-		n += s.tower.Bytes() + kernel.MatrixBytes(s.Project.Out, s.Project.In) + 4*int64(len(s.norm))
-		if h := s.Hidden; h != nil {
-			n += kernel.MatrixBytes(h.Out, h.In)
-		}
+		n += s.tower.Bytes() + s.HeadBytes()
 	}
 	return n
 }
@@ -128,7 +125,7 @@ func (s *sight) inputs(x []float32) []float32 {
 
 // merge makes one vector of the vectors of each square of neighbouring patches.
 func (s *sight) merge(x []float32) []float32 {
-	width, side := s.Spec.Width, s.Processor.Side/s.Patch
+	width, side := s.Spec.Width, s.Side()
 	n, in := side/s.Merge, width
 	if !s.Mean {
 		in *= s.Merge * s.Merge
@@ -155,5 +152,5 @@ func (s *sight) merge(x []float32) []float32 {
 func (s *sight) memory(p *pictured, workers int) int64 {
 	vectors := s.Vectors()
 	pass := s.tower.PassBytes(vectors, workers) + 4*int64(vectors)*int64(s.Spec.Patch+2*s.Spec.Width+s.Project.In)
-	return s.Processor.Memory(p.width, p.height, s.Patch) - picture.Bytes(p.width, p.height) + p.cost + pass
+	return s.Processor.Memory(p.info, s.Patch) + pass
 }

@@ -2,8 +2,10 @@ package engine
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"glossa/pkg/chat"
 	"hash/crc32"
 	"image"
@@ -384,6 +386,39 @@ func TestVisionRefuses(t *testing.T) {
 	small, _ := openVision(t, "smolvlm", Config{MaxMemory: 256 << 10})
 	if err := failure(t, small, g.ask(t)); llm.AsError(err).Code != llm.Invalid || !strings.Contains(err.Error(), "MiB of memory") {
 		t.Errorf("little memory: %v", err)
+	}
+}
+
+// leaver is the context of a client that leaves when it has been asked for a number of times.
+type leaver struct {
+	context.Context
+	asked, last int
+}
+
+func (l *leaver) Err() error {
+	if l.asked++; l.asked > l.last {
+		return context.Canceled
+	}
+	return nil
+}
+
+// A picture whose client leaves while it is read is not a broken one.
+func TestVisionLeaving(t *testing.T) {
+	e, g := openVision(t, "smolvlm", Config{})
+	p, generation := pictures(t, e, g.ask(t))
+	generation.member.leave()
+	data, last := len(p.views[0].Data), 0
+	for ; ; last++ {
+		_, err := generation.see(&leaver{Context: t.Context(), last: last}, p.views[0])
+		if err == nil {
+			break
+		}
+		if _, ours := errors.AsType[*llm.Error](err); ours || !errors.Is(err, context.Canceled) || last > data {
+			t.Fatalf("left after %d checks: %v", last, err)
+		}
+	}
+	if last < data/64 {
+		t.Errorf("%d checks while %d bytes are read", last, data)
 	}
 }
 

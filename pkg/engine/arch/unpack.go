@@ -107,7 +107,7 @@ func (o *opened) readPack() error {
 // check rejects descriptions that the engine cannot run.
 func (d *description) check() error {
 	s := d.Spec
-	if !supported()[d.Type] && d.Type != alphaType {
+	if !supports(d.Type) && d.Type != alphaType {
 		return fmt.Errorf("type %.40q is not supported", d.Type)
 	}
 	if err := checkSpec(s); err != nil {

@@ -46,7 +46,10 @@ func idefics3Tower() *family {
 	return &f
 }
 
-// supported lists the types of models that a directory may have.
+// supports reports whether a directory may have a type of models.
+func supports(name string) bool { return families[name] != nil || viewers[name] != nil }
+
+// supported lists the types of models that a directory may have, for errors.
 func supported() map[string]bool {
 	types := map[string]bool{}
 	for name := range families {
@@ -71,7 +74,7 @@ func (c *config) edge(name string, absent int) int {
 // patches: a patch has the position at the same share of a side. Shares are float32, as in
 // Idefics3VisionEmbeddings, where those of some tables fall below the position that they equal.
 func (v *Vision) buckets() []int {
-	side, table := v.side(), root(v.Spec.Context)
+	side, table := v.Side(), root(v.Spec.Context)
 	step, share := 1/float64(table), float32(1/float64(side))
 	at := make([]int, side)
 	for i := range at {
@@ -102,9 +105,9 @@ var gemma3Vision = viewer{
 	text: Framing{Before: "\n\n<start_of_image>", After: "<end_of_image>\n\n"},
 	project: func(c *config, v *Vision, src *source, width int) {
 		inputs := c.integer("mm_tokens_per_image", 256, 1, maxContext)
-		v.Merge, v.Mean = v.side()/max(1, int(math.Sqrt(float64(inputs)))), true
+		v.Merge, v.Mean = v.Side()/max(1, int(math.Sqrt(float64(inputs)))), true
 		if v.Merge == 0 || v.Inputs() != inputs {
-			c.reject("mm_tokens_per_image", "%d, of %d patches a side", inputs, v.side())
+			c.reject("mm_tokens_per_image", "%d, of %d patches a side", inputs, v.Side())
 			return
 		}
 		norm := src.vector("connector.mm_soft_emb_norm.weight", v.Spec.Width).rows(0, v.Spec.Width)

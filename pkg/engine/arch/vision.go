@@ -45,17 +45,20 @@ type Framing struct {
 	After   string `json:"after"`
 }
 
-// side returns the number of patches of a frame's side.
-func (v *Vision) side() int { return v.Processor.Side / v.Patch }
+// Side returns the number of patches of a frame's side.
+func (v *Vision) Side() int { return v.Processor.Side / v.Patch }
 
 // Vectors returns the number of vectors that the encoder returns for a frame.
 func (v *Vision) Vectors() int {
-	n := v.side() * v.side()
+	n := v.Side() * v.Side()
 	if v.Spec.Class {
 		n++
 	}
 	return n
 }
+
+// HeadBytes returns the memory of the matrices and norms after the encoder.
+func (v *Vision) HeadBytes() int64 { return headMemory(nil, nil, v) }
 
 // Inputs returns the number of inputs of a frame.
 func (v *Vision) Inputs() int { return (v.Vectors() - v.Skip) / (v.Merge * v.Merge) }
@@ -264,9 +267,9 @@ func (v *Vision) check(decoder *transformer.Spec) error {
 	if v.Patch < 1 || 3*v.Patch*v.Patch != v.Spec.Patch || v.Patch > v.Processor.Side {
 		return fmt.Errorf("patches of %d pixels a side, for an encoder of %d values and frames of %d", v.Patch, v.Spec.Patch, v.Processor.Side)
 	}
-	switch patches := v.side() * v.side(); {
-	case v.Merge < 1 || v.side()%v.Merge != 0:
-		return fmt.Errorf("squares of %d patches a side become one input, of %d", v.Merge, v.side())
+	switch patches := v.Side() * v.Side(); {
+	case v.Merge < 1 || v.Side()%v.Merge != 0:
+		return fmt.Errorf("squares of %d patches a side become one input, of %d", v.Merge, v.Side())
 	case v.Skip < 0 || v.Skip > 1 || v.Merge > 1 && (v.Skip > 0 || v.Spec.Class) || v.Inputs() < 1:
 		return fmt.Errorf("%d vectors are left out before squares of %d patches a side", v.Skip, v.Merge)
 	case v.Positions == nil && v.Vectors() != v.Spec.Context, v.Positions != nil && (len(v.Positions) != patches || v.Spec.Class):

@@ -54,7 +54,7 @@ func BenchmarkDecode(b *testing.B) {
 	b.SetBytes(3 * 4000 * 3000)
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := Decode(file.Bytes()); err != nil {
+		if _, err := Decode(b.Context(), file.Bytes()); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func BenchmarkFrames(b *testing.B) {
 	img := noise(4000, 3000)
 	b.ReportAllocs()
 	for b.Loop() {
-		for _, f := range p.Frames(img) {
+		for _, f := range framesOf(b, p, img) {
 			p.Values(f, 16)
 		}
 	}

@@ -1,17 +1,19 @@
 package picture
 
 import (
-	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/jpeg"
 	"image/png"
+	"io"
 )
 
 // Decode reads a PNG or JPEG file. It turns the picture by the orientation in its Exif data, as
 // PIL.ImageOps.exif_transpose does, and puts transparent pixels on white, as transformers'
-// convert_to_rgb does. Errors are those of Size, and of a broken or truncated file.
-func Decode(data []byte) (*Picture, error) {
+// convert_to_rgb does. Errors are those of Describe, of a broken or truncated file, and of ctx, which is
+// checked as the decoder reads on and before each row that is converted.
+func Decode(ctx context.Context, data []byte) (*Picture, error) {
 	h, err := readHeader(data)
 	if err != nil {
 		return nil, err
@@ -20,7 +22,10 @@ func Decode(data []byte) (*Picture, error) {
 	if h.png {
 		read = png.Decode
 	}
-	img, err := read(bytes.NewReader(data))
+	img, err := read(&source{ctx, data})
+	if ended := ctx.Err(); ended != nil {
+		return nil, ended
+	}
 	if err != nil {
 		return nil, unreadable(err)
 	}
@@ -31,7 +36,34 @@ func Decode(data []byte) (*Picture, error) {
 	if err != nil {
 		return nil, err
 	}
-	return turn(h.width, h.height, h.orientation, fill), nil
+	p := turn(h.width, h.height, h.orientation, func(y int, out []uint8) {
+		if ctx.Err() == nil {
+			fill(y, out)
+		}
+	})
+	return p, ctx.Err()
+}
+
+// source is the file that a decoder reads, until ctx ends.
+type source struct {
+	ctx  context.Context
+	rest []byte
+}
+
+// step is the most that a source gives at once: scans of a few bytes may visit all pixels.
+const step = 64 // bytes
+
+// Read implements [io.Reader].
+func (s *source) Read(to []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(s.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(to[:min(len(to), step)], s.rest)
+	s.rest = s.rest[n:]
+	return n, nil
 }
 
 // A fill writes the RGB pixels of row y to out, which has 3 bytes a pixel.

@@ -67,22 +67,19 @@ func TestRefused(t *testing.T) {
 		"0 x 9 pixels: it is empty":                              jpegOf(jpeg, 0, 9),
 	} {
 		took := allocated(func() {
-			if _, err := Decode(data); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := Decode(t.Context(), data); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("Decode: %v, want %q", err, want)
 			}
-			if width, height, err := Size(data); err == nil || !strings.Contains(err.Error(), want) || width != 0 || height != 0 {
-				t.Errorf("Size: %d, %d, %v; want %q", width, height, err, want)
-			}
-			if cost, err := Cost(data); err == nil || cost != 0 {
-				t.Errorf("Cost: %d, %v", cost, err)
+			if info, err := Describe(data); err == nil || !strings.Contains(err.Error(), want) || info != (Info{}) {
+				t.Errorf("Describe: %+v, %v; want %q", info, err, want)
 			}
 		})
 		if took > 1<<20 {
 			t.Errorf("%s: took %d bytes", want, took)
 		}
 	}
-	if width, height, err := Size(pngOf(30000, 1666)); width != 30000 || height != 1666 || err != nil {
-		t.Errorf("the largest: %d x %d, %v", width, height, err)
+	if info, err := Describe(pngOf(30000, 1666)); info.Width != 30000 || info.Height != 1666 || err != nil {
+		t.Errorf("the largest: %+v, %v", info, err)
 	}
 }
 
@@ -98,11 +95,11 @@ func TestTruncated(t *testing.T) {
 	}
 	for _, name := range []string{"kind 6, 8 bits", "kind 3, 2 bits tRNS interlaced", "eXIf 6 >", "4:2:0", "4:2:0 progressive", "CMYK", "Exif 6"} {
 		file := files[name]
-		if _, err := Decode(file); err != nil {
+		if _, err := Decode(t.Context(), file); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		for n := range file {
-			if _, err := Decode(file[:n:n]); err == nil {
+			if _, err := Decode(t.Context(), file[:n:n]); err == nil {
 				t.Errorf("%s: decoded from %d of %d bytes", name, n, len(file))
 			}
 		}
@@ -180,16 +177,16 @@ func FuzzDecode(f *testing.F) {
 	f.Add(pngOf(10000, 10000))
 	f.Add([]byte("\xff\xd8\xff\xff\xff\x00\xff\xe1\x00\x01"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		width, height, err := Size(data)
-		if err == nil && width*height > 1<<20 {
+		info, err := Describe(data)
+		if err == nil && info.Width*info.Height > 1<<20 {
 			return
 		}
-		p, decodeErr := Decode(data)
+		p, decodeErr := Decode(t.Context(), data)
 		if err != nil && (decodeErr == nil || err.Error() != decodeErr.Error()) {
-			t.Errorf("Size: %v; Decode: %v", err, decodeErr)
+			t.Errorf("Describe: %v; Decode: %v", err, decodeErr)
 		}
-		if decodeErr == nil && (p.Width != width || p.Height != height || len(p.Pix) != 3*width*height) {
-			t.Errorf("Size: %d x %d; Decode: %d x %d, %d bytes", width, height, p.Width, p.Height, len(p.Pix))
+		if decodeErr == nil && (p.Width != info.Width || p.Height != info.Height || len(p.Pix) != 3*info.Width*info.Height) {
+			t.Errorf("Describe: %+v; Decode: %d x %d, %d bytes", info, p.Width, p.Height, len(p.Pix))
 		}
 	})
 }

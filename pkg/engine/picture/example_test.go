@@ -2,6 +2,7 @@ package picture_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"image"
 	"image/png"
@@ -16,7 +17,7 @@ func ExampleProcessor_Frames() {
 		fmt.Println(err)
 		return
 	}
-	img, err := picture.Decode(file.Bytes())
+	img, err := picture.Decode(context.Background(), file.Bytes())
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -26,7 +27,11 @@ func ExampleProcessor_Frames() {
 		Scale: 1. / 255, Mean: [3]float64{.5, .5, .5}, Std: [3]float64{.5, .5, .5},
 	}
 	rows, columns := p.Layout(img.Width, img.Height)
-	frames := p.Frames(img)
+	frames, err := p.Frames(context.Background(), img)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	fmt.Println(rows, columns, len(frames), len(p.Values(frames[0], 16)))
 	// Output: 3 4 13 786432
 }

@@ -75,15 +75,25 @@ func (g *goldens) picture(tb testing.TB, name string) *Picture {
 // decode decodes a file and compares what its header promised.
 func decode(tb testing.TB, file []byte) *Picture {
 	tb.Helper()
-	p, err := Decode(file)
+	p, err := Decode(tb.Context(), file)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	width, height, err := Size(file)
-	if err != nil || width != p.Width || height != p.Height || len(p.Pix) != 3*width*height {
-		tb.Errorf("Size: %d x %d, %v; decoded %d x %d with %d bytes", width, height, err, p.Width, p.Height, len(p.Pix))
+	info, err := Describe(file)
+	if err != nil || info.Width != p.Width || info.Height != p.Height || len(p.Pix) != 3*p.Width*p.Height {
+		tb.Errorf("Describe: %+v, %v; decoded %d x %d with %d bytes", info, err, p.Width, p.Height, len(p.Pix))
 	}
 	return p
+}
+
+// framesOf returns the frames of a picture.
+func framesOf(tb testing.TB, p *Processor, img *Picture) []*Picture {
+	tb.Helper()
+	list, err := p.Frames(tb.Context(), img)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return list
 }
 
 // digest returns the first 64 bits of SHA-256.
@@ -147,7 +157,7 @@ func TestProcessor(t *testing.T) {
 				t.Errorf("%s, %s: %d rows, %d columns; want %d, %d", want.Name, w.Picture, rows, columns, w.Rows, w.Columns)
 			}
 			var frames, values []string
-			for _, f := range p.Frames(img) {
+			for _, f := range framesOf(t, p, img) {
 				frames = append(frames, digest(f.Pix))
 				var data []byte
 				for _, v := range p.Values(f, want.Patch) {

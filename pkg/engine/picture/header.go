@@ -18,36 +18,28 @@ type header struct {
 	bytes         int64
 }
 
+// An Info is what the header of a file says of its picture.
+type Info struct {
+	Width, Height int   // after the orientation
+	Cost          int64 // bytes of memory that Decode takes at most: by the format and the kind of pixels
+}
+
 const (
 	pngMagic  = "\x89PNG\r\n\x1a\n"
 	jpegMagic = "\xff\xd8\xff"
 )
 
-// Size returns the size of the picture in a file, after the orientation. It reads only the
-// header and returns an error for other formats than PNG and JPEG, for broken headers and for
-// sizes beyond MaxPixels and MaxEdge.
-func Size(data []byte) (width, height int, err error) {
+// Describe reads the header of a file. It returns an error for other formats than PNG and JPEG, for
+// broken headers and for sizes beyond MaxPixels and MaxEdge.
+func Describe(data []byte) (Info, error) {
 	h, err := readHeader(data)
 	if err != nil {
-		return 0, 0, err
+		return Info{}, err
 	}
-	width, height = h.size()
-	return width, height, nil
-}
-
-// Cost returns the memory in bytes that Decode takes at most for a file: that of its format and
-// its kind of pixels, while Bytes allows for all kinds. It reads only the header.
-func Cost(data []byte) (int64, error) {
-	h, err := readHeader(data)
-	return h.bytes, err
-}
-
-// size returns the size after the orientation.
-func (h *header) size() (width, height int) {
 	if h.orientation >= 5 {
-		return h.height, h.width
+		h.width, h.height = h.height, h.width
 	}
-	return h.width, h.height
+	return Info{h.width, h.height, h.bytes}, nil
 }
 
 // readHeader reads the header of a file and checks the size.
@@ -233,13 +225,8 @@ func unreadable(err error) error {
 	return fmt.Errorf("the image cannot be read: %w", err)
 }
 
-// Bytes returns the memory in bytes that decoding a picture of a size takes at most: the
-// standard library's image and coefficients, and the Picture. Cost allows only for one file.
-func Bytes(width, height int) int64 {
-	return jpegBytes(width, height, color.CMYKModel, false)
-}
-
-// jpegBytes returns the memory in bytes that decoding a JPEG file takes at most.
+// jpegBytes returns the memory in bytes that decoding a JPEG file takes at most: the standard library's
+// image and coefficients, and the Picture.
 func jpegBytes(width, height int, model color.Model, sequential bool) int64 {
 	planes, converted := int64(3), int64(0) // converted: bytes a pixel of a further image
 	switch model {

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"encoding/json"
+	"image/color"
 	"math"
 	"runtime"
 	"slices"
@@ -121,7 +122,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// Cost, Bytes and Memory bound all that is allocated for a picture, and not absurdly.
+// Cost and Memory bound all that is allocated for a picture, and not absurdly.
 func TestMemory(t *testing.T) {
 	g := readGoldens(t)
 	files := g.Large
@@ -133,17 +134,17 @@ func TestMemory(t *testing.T) {
 	for name, file := range files {
 		var img *Picture
 		took := allocated(func() { img = decode(t, file) })
-		cost, err := Cost(file)
-		if bound := Bytes(img.Width, img.Height); err != nil || took > cost || cost > bound {
-			t.Errorf("%s: decoding took %d bytes; Cost %d, %v; Bytes %d", name, took, cost, err, bound)
+		info, err := Describe(file)
+		if bound := jpegBytes(img.Width, img.Height, color.CMYKModel, false); err != nil || took > info.Cost || info.Cost > bound {
+			t.Errorf("%s: decoding took %d bytes; %+v, %v, of at most %d for its size", name, took, info, err, bound)
 		}
 		for _, p := range []Processor{small, tiles} {
 			took := took + allocated(func() {
-				for _, f := range p.Frames(img) {
+				for _, f := range framesOf(t, &p, img) {
 					p.Values(f, 8)
 				}
 			})
-			if bound := p.Memory(img.Width, img.Height, 8); took > bound || bound > 40*took {
+			if bound := p.Memory(info, 8); took > bound || bound > 40*took {
 				t.Errorf("%s, side %d: took %d bytes; Memory %d", name, p.Side, took, bound)
 			}
 		}

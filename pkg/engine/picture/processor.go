@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -116,19 +117,22 @@ func (p *Processor) multiple(width, height int) (int, int) {
 }
 
 // Frames returns the frames of a picture, of Side x Side pixels: its tiles row by row and then
-// the whole, or only the whole.
-func (p *Processor) Frames(img *Picture) []*Picture {
+// the whole, or only the whole. The error is that of ctx, which is checked before each step.
+func (p *Processor) Frames(ctx context.Context, img *Picture) ([]*Picture, error) {
 	if p.Shortest > 0 {
-		return []*Picture{p.middle(img)}
+		return []*Picture{p.middle(img)}, ctx.Err()
 	}
 	rows, columns := p.Layout(img.Width, img.Height)
-	if p.Longest > 0 {
+	if p.Longest > 0 && ctx.Err() == nil {
 		width, height := p.bounded(img.Width, img.Height)
 		img = img.Resize(width, height, p.Filter)
 	}
-	if p.Split {
+	if p.Split && ctx.Err() == nil {
 		width, height := p.multiple(img.Width, img.Height)
 		img = img.Resize(width, height, p.Filter)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
 	}
 	frames := make([]*Picture, 0, rows*columns+1)
 	for row := range rows {
@@ -136,7 +140,7 @@ func (p *Processor) Frames(img *Picture) []*Picture {
 			frames = append(frames, img.Crop(column*p.Side, row*p.Side, p.Side, p.Side))
 		}
 	}
-	return append(frames, img.Resize(p.Side, p.Side, p.Filter))
+	return append(frames, img.Resize(p.Side, p.Side, p.Filter)), nil
 }
 
 // middle returns the square in the middle of a picture that was resized to Shortest: of a narrow one,
@@ -187,9 +191,9 @@ func (p *Processor) values() (tables [3][256]float32) {
 }
 
 // Memory returns the memory in bytes that Decode, Frames and the Values of all frames take at
-// most for a picture of a size in pixels, with all that they allocate.
-func (p *Processor) Memory(width, height, patch int) int64 {
-	bytes := Bytes(width, height)
+// most for a picture, with all that they allocate.
+func (p *Processor) Memory(of Info, patch int) int64 {
+	bytes, width, height := of.Cost, of.Width, of.Height
 	resize := func(w, h int) {
 		bytes += resizeBytes(width, height, w, h)
 		width, height = w, h
