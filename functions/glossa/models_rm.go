@@ -248,8 +248,8 @@ func owned(fsys fs.FS, dir string) (func(name string) bool, error) {
 	switch {
 	case there("model.safetensors"), there("model.safetensors.index.json"):
 		weights = shards.MatchString
-	case there("adapter_config.json") && there("adapter_model.safetensors"):
-		weights = func(name string) bool { return name == "adapter_config.json" || name == "adapter_model.safetensors" }
+	case there(checkpoint.AdapterConfig) && there(checkpoint.AdapterWeights):
+		weights = checkpoint.IsAdapter
 	case !there("config.json"):
 		packs := map[string]bool{}
 		for _, e := range entries {

@@ -389,6 +389,28 @@ func TestVisionRefuses(t *testing.T) {
 	}
 }
 
+// An engine takes the memory that its listing says, of which the encoder and what follows it are a part.
+func TestVisionBytes(t *testing.T) {
+	for _, name := range visions {
+		for _, format := range []transformer.Format{transformer.F32, transformer.Q8_0} {
+			m, err := arch.Open(os.DirFS(visionData), name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, err := New(m, Config{Format: format})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := e.Bytes(), m.Bytes(format); got != want || m.Vision.HeadBytes() == 0 {
+				t.Errorf("%s, %v: %d bytes, the listing says %d", name, format, got, want)
+			}
+			if err := e.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 // leaver is the context of a client that leaves when it has been asked for a number of times.
 type leaver struct {
 	context.Context

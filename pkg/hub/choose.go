@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"glossa/pkg/engine/checkpoint"
 )
 
 // File names that the engine reads in a model's directory.
@@ -18,20 +20,15 @@ var (
 	embedding = regexp.MustCompile(`^(modules|config_sentence_transformers|sentence_[^/]+_config)\.json$|^artifact\.metadata$|^(sparse|colbert)_linear\.(safetensors|pt)$` +
 		`|^\d+_[A-Za-z]+/(([^/]*config|tokenizer[^/]*|special_tokens_map|vocab)\.json|merges\.txt|[^/]+\.model|model\.safetensors)$`)
 	weights = regexp.MustCompile(`^model(-\d{5}-of-\d{5})?\.safetensors$|^model\.safetensors\.index\.json$`)
-	// An adapter of PEFT, in a repository without weights of a whole model.
-	adapter = regexp.MustCompile(`^adapter_(config\.json|model\.safetensors)$`)
 	// Names with other parts, such as model.fp16.safetensors, and other directories are
 	// chosen on request only.
-	readable = regexp.MustCompile(`^(config|adapter_config|generation_config|tokenizer[^/]*|special_tokens_map|chat_template|vocab|(pre)?processor_config|modules|config_sentence_transformers|sentence_[^/]+_config)\.json$|^merges\.txt$|^source\.spm$|\.(model|safetensors|gguf|jinja)$|\.safetensors\.index\.json$`)
+	readable = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|chat_template|vocab|(pre)?processor_config|modules|config_sentence_transformers|sentence_[^/]+_config)\.json$|^merges\.txt$|^source\.spm$|\.(model|safetensors|gguf|jinja)$|\.safetensors\.index\.json$`)
 	// Python pickles, which run code when Python loads them. The engine reads those of heads as
 	// tables of tensors.
 	pickled = regexp.MustCompile(`\.(bin|pt|pth|ckpt|pkl|pickle)$`)
 )
 
-const (
-	singleFile  = "model.safetensors" // of a model in one file
-	adapterFile = "adapter_model.safetensors"
-)
+const singleFile = "model.safetensors" // of a model in one file
 
 // Choose returns the files of s that the engine reads: by default, those in the root
 // that describe the model, its safetensors or those of an adapter, and the modules of
@@ -52,9 +49,10 @@ func (s *Snapshot) Choose(include, exclude []string) ([]File, error) {
 	var files []File
 	for _, f := range s.Files {
 		chosen := described.MatchString(f.Path) || embedding.MatchString(f.Path) || weights.MatchString(f.Path) && (!single || f.Path == singleFile) ||
-			adapts && adapter.MatchString(f.Path)
+			adapts && checkpoint.IsAdapter(f.Path)
 		if len(include) > 0 {
-			chosen = readable.MatchString(path.Base(f.Path)) && matchAny(include, f.Path)
+			name := path.Base(f.Path)
+			chosen = (readable.MatchString(name) || name == checkpoint.AdapterConfig) && matchAny(include, f.Path)
 		}
 		if chosen && !matchAny(exclude, f.Path) {
 			files = append(files, f)
@@ -64,7 +62,7 @@ func (s *Snapshot) Choose(include, exclude []string) ([]File, error) {
 		return nil, fmt.Errorf("hub: %s: %w", s.Repo, err)
 	}
 	files = s.flatten(files)
-	if len(include) > 0 && len(files) > 0 || slices.ContainsFunc(files, func(f File) bool { return weights.MatchString(f.Path) || f.Path == adapterFile }) {
+	if len(include) > 0 && len(files) > 0 || slices.ContainsFunc(files, func(f File) bool { return weights.MatchString(f.Path) || f.Path == checkpoint.AdapterWeights }) {
 		return files, nil
 	}
 	return nil, fmt.Errorf("hub: %s: %w", s.Repo, s.noWeights(include))

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"glossa/pkg/engine/checkpoint"
 )
 
 // reportEvery is the time between two reports of progress.
@@ -292,7 +294,7 @@ func (d *Download) Progress() Progress {
 }
 
 // configures reports whether a file makes a directory a model, or an adapter.
-func configures(name string) bool { return name == "config.json" || name == "adapter_config.json" }
+func configures(name string) bool { return name == "config.json" || name == checkpoint.AdapterConfig }
 
 // install renames the fetched files, the configuration last, and deletes parts.
 func (d *Download) install() error {

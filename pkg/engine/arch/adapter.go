@@ -19,12 +19,6 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// Files of a directory that PEFT has saved.
-const (
-	adapterFile    = "adapter_config.json"
-	adapterWeights = "adapter_model.safetensors"
-)
-
 // An adapter is a LoRA (Hu et al. 2021, "LoRA: Low-Rank Adaptation of Large Language Models") in
 // the files of PEFT. It changes weights of a base model as they are read: to the matrix of a
 // module, W + s·B·A, with A (rank, in), B (out, rank) and s = alpha/rank; other tensors take the
@@ -95,7 +89,7 @@ func (a *alphas) UnmarshalJSON(raw []byte) error {
 
 // readAdapterConfig reads adapter_config.json of a directory.
 func readAdapterConfig(fsys fs.FS, dir string) (*adapterConfig, error) {
-	name := path.Join(dir, adapterFile)
+	name := path.Join(dir, checkpoint.AdapterConfig)
 	raw, err := readFile(fsys, name, maxConfigFile)
 	if err != nil {
 		return nil, err
@@ -147,36 +141,35 @@ func (c *adapterConfig) scale(module string, rank int) float64 {
 	return alpha / float64(rank)
 }
 
-// findBase finds the base model of the adapter in dir: the directory that its configuration
+// findBase finds the base model of the adapter in dir: the directory that its configuration c
 // names, or one of the last part of this name, in the file system or next to dir.
-func findBase(fsys fs.FS, dir string) (string, error) {
-	c, err := readAdapterConfig(fsys, dir)
-	if err != nil {
-		return "", err
+func findBase(fsys fs.FS, dir string) (base string, c *adapterConfig, err error) {
+	if c, err = readAdapterConfig(fsys, dir); err != nil {
+		return "", nil, err
 	}
 	name := path.Clean(strings.ReplaceAll(c.Base, `\`, "/"))
 	for _, in := range []string{path.Dir(dir), "."} {
 		for _, base := range []string{path.Join(in, name), path.Join(in, path.Base(name))} {
-			if fs.ValidPath(base) && exists(fsys, path.Join(base, configFile)) && !exists(fsys, path.Join(base, adapterFile)) {
-				return base, nil
+			if fs.ValidPath(base) && exists(fsys, path.Join(base, configFile)) && !exists(fsys, path.Join(base, checkpoint.AdapterConfig)) {
+				return base, c, nil
 			}
 		}
 	}
-	return "", fmt.Errorf("%s: its base model %.80q is not among the models: put it into a directory %q next to the adapter", dir, c.Base, path.Base(name))
+	return "", nil, fmt.Errorf("%s: its base model %.80q is not among the models: put it into a directory %q next to the adapter", dir, c.Base, path.Base(name))
 }
 
 // locateAdapter returns the location of the base of the adapter in dir, with the adapter's own
 // tokenizer if it has one.
 func locateAdapter(fsys fs.FS, dir string) (*location, error) {
-	if !exists(fsys, path.Join(dir, adapterWeights)) {
-		return nil, fmt.Errorf("%s: it has %s, but no %s", dir, adapterFile, adapterWeights)
+	if !exists(fsys, path.Join(dir, checkpoint.AdapterWeights)) {
+		return nil, fmt.Errorf("%s: it has %s, but no %s", dir, checkpoint.AdapterConfig, checkpoint.AdapterWeights)
 	}
 	for _, name := range []string{weightsFile, indexFile} {
 		if exists(fsys, path.Join(dir, name)) {
-			return nil, fmt.Errorf("%s: it has %s and %s: the weights of a model, or of an adapter?", dir, name, adapterWeights)
+			return nil, fmt.Errorf("%s: it has %s and %s: the weights of a model, or of an adapter?", dir, name, checkpoint.AdapterWeights)
 		}
 	}
-	base, err := findBase(fsys, dir)
+	base, c, err := findBase(fsys, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +180,7 @@ func locateAdapter(fsys fs.FS, dir string) (*location, error) {
 	if p.config == "" {
 		return nil, fmt.Errorf("%s: its base %s is packed: an adapter needs the %s of its base", dir, base, weightsFile)
 	}
-	p.adapter = dir
+	p.adapter, p.lora = dir, c
 	p.own, err = adapterFiles(fsys, dir)
 	return p, err
 }
@@ -211,15 +204,12 @@ func adapterFiles(fsys fs.FS, dir string) (own []string, err error) {
 
 // openAdapter opens the adapter of a location, whose base has names with a prefix.
 func openAdapter(fsys fs.FS, p *location, prefix string) (*adapter, error) {
-	c, err := readAdapterConfig(fsys, p.adapter)
+	file, err := checkpoint.Open(fsys, path.Join(p.adapter, checkpoint.AdapterWeights))
 	if err != nil {
 		return nil, err
 	}
-	a := &adapter{base: p.dir, modules: map[string]*lowRank{}, tensors: map[string]string{}, used: map[string]bool{}}
-	if a.file, err = checkpoint.Open(fsys, path.Join(p.adapter, adapterWeights)); err != nil {
-		return nil, err
-	}
-	if err := a.read(c, prefix); err != nil {
+	a := &adapter{file: file, base: p.dir, modules: map[string]*lowRank{}, tensors: map[string]string{}, used: map[string]bool{}}
+	if err := a.read(p.lora, prefix); err != nil {
 		return nil, errors.Join(err, a.file.Close())
 	}
 	return a, nil

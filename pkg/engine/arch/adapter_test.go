@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path"
 	"slices"
@@ -52,6 +53,27 @@ func TestAdapters(t *testing.T) {
 		if err != nil || !slices.Contains(files, dir+"/adapter_model.safetensors") || !slices.Contains(files, baseOf(t, dir)+"/model.safetensors") {
 			t.Errorf("%s: files %v, %v", dir, files, err)
 		}
+	}
+}
+
+// opens counts the files that are opened, by their names.
+type opens struct {
+	fs.StatFS
+	times map[string]int
+}
+
+func (o *opens) Open(name string) (fs.File, error) {
+	o.times[path.Base(name)]++
+	return o.StatFS.Open(name)
+}
+
+// The configuration of an adapter, which says what its base is and how it changes it, is read once.
+func TestAdapterReadOnce(t *testing.T) {
+	files := &opens{os.DirFS("testdata").(fs.StatFS), map[string]int{}}
+	m := must(arch.Open(files, adapters(t)[0]))
+	must(0, m.Close())
+	if n := files.times["adapter_config.json"]; n != 1 || files.times["adapter_model.safetensors"] == 0 {
+		t.Errorf("read %d times: %v", n, files.times)
 	}
 }
 

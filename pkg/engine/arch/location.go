@@ -44,12 +44,13 @@ const (
 // A location holds the names of a model's files.
 type location struct {
 	dir     string
-	config  string   // config.json; "" if the weights describe themselves
-	weights string   // the file to open
-	packed  bool     // weights is a packed model
-	modules string   // the directory of modules.json, if dir is that of its module Transformer; otherwise ""
-	adapter string   // the directory of an adapter of the model in dir, or ""
-	own     []string // names of files that are read from there
+	config  string         // config.json; "" if the weights describe themselves
+	weights string         // the file to open
+	packed  bool           // weights is a packed model
+	modules string         // the directory of modules.json, if dir is that of its module Transformer; otherwise ""
+	adapter string         // the directory of an adapter of the model in dir, or ""
+	lora    *adapterConfig // of the adapter
+	own     []string       // names of files that are read from there
 }
 
 // in returns the path of a file of the model.
@@ -96,7 +97,7 @@ func find(fsys fs.FS, dir string) (*location, error) {
 		}
 		return &location{dir: path.Dir(dir), weights: dir, packed: packed}, nil
 	}
-	if exists(fsys, path.Join(dir, adapterFile)) {
+	if exists(fsys, path.Join(dir, checkpoint.AdapterConfig)) {
 		return locateAdapter(fsys, dir)
 	}
 	p := &location{dir: dir}
@@ -235,8 +236,8 @@ func Detect(fsys fs.FS, dir string) (bool, error) {
 	if !info.IsDir() {
 		return checkpoint.IsPack(fsys, dir)
 	}
-	if exists(fsys, path.Join(dir, adapterFile)) {
-		return exists(fsys, path.Join(dir, adapterWeights)), nil
+	if exists(fsys, path.Join(dir, checkpoint.AdapterConfig)) {
+		return exists(fsys, path.Join(dir, checkpoint.AdapterWeights)), nil
 	}
 	dir = transformerDir(fsys, dir)
 	raw, failed := readFile(fsys, path.Join(dir, configFile), maxConfigFile)

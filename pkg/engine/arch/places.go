@@ -61,8 +61,8 @@ func Files(fsys fs.FS, entry string) ([]string, error) {
 	if name := path.Join(entry, toolsTemplateFile); exists(fsys, name) {
 		names = append(names, name)
 	}
-	if exists(fsys, path.Join(entry, adapterFile)) {
-		if base, err := findBase(fsys, entry); err == nil { // otherwise Describe returns the error
+	if exists(fsys, path.Join(entry, checkpoint.AdapterConfig)) {
+		if base, _, err := findBase(fsys, entry); err == nil { // otherwise Describe returns the error
 			more, err := Files(fsys, base)
 			return append(names, more...), err
 		}
@@ -132,8 +132,8 @@ func orphans(fsys fs.FS, dir string) error {
 	for _, e := range entries {
 		name := e.Name()
 		switch {
-		case name == adapterFile, strings.HasPrefix(name, "adapter_model."):
-			return fmt.Errorf("%s/%s: an adapter needs %s and %s", dir, name, adapterFile, adapterWeights)
+		case name == checkpoint.AdapterConfig, strings.HasPrefix(name, "adapter_model."):
+			return fmt.Errorf("%s/%s: an adapter needs %s and %s", dir, name, checkpoint.AdapterConfig, checkpoint.AdapterWeights)
 		case name == "consolidated.safetensors":
 			return fmt.Errorf("%s/%s: this layout is not supported: use the repository's %s and %s", dir, name, weightsFile, configFile)
 		case strings.HasSuffix(name, ".safetensors") && !exists(fsys, path.Join(dir, configFile)):

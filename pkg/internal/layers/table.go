@@ -35,7 +35,7 @@ func Glossa() *Table {
 			"pkg/table/tabletest":   {Floor: 0, May: []string{"pkg/table", "pkg/backend/awsrest"}, Outside: aws},
 			"pkg/bucket":            {Floor: 0, May: []string{"pkg/arn", "pkg/partition"}, Outside: aws},
 			"pkg/bucket/buckettest": {Floor: 0, May: []string{"pkg/backend/awsrest/sigv4test"}}, "pkg/backend/awsrest/sigv4test": {Floor: 0},
-			"pkg/hub": {Floor: 0, May: []string{"pkg/version", "pkg/internal/flock"}},
+			"pkg/hub": {Floor: 0, May: []string{"pkg/version", "pkg/internal/flock", "pkg/engine/checkpoint"}},
 			"pkg/fit": {Floor: 0}, "pkg/home": {Floor: 0},
 			"pkg/starter":         {Floor: 0},
 			"pkg/starter/*":       {Floor: 0},
