@@ -89,6 +89,7 @@ type Run struct {
 	Parameters int64            // 0: not known
 	Bytes      int64            // of memory that it takes when it is open: its weights and, unless it continues texts, its passes
 	Sizes      map[string]int64 // the same by quantisation, for records that name one
+	Quant      string           // of the weights in memory where the record names none
 	Base       string           // the run whose weights in memory it shares, which may be itself; "": it shares none
 	Weights    string           // identifies these weights among those of its Source
 	Added      int64            // of Bytes and of Sizes, what it takes in addition to these weights

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ type identity struct {
 
 func (e *Entry) identity() identity {
 	id := identity{
-		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, public: e.rec.Public, languages: strings.Join(e.rec.Languages, " "), quant: e.rec.Quant,
+		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, public: e.rec.Public, languages: strings.Join(e.rec.Languages, " "),
 		noDrafts: e.rec.NoDrafts,
 		context:  e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
 	}
@@ -46,6 +47,7 @@ func (e *Entry) identity() identity {
 	if r := e.Run; r != nil {
 		id.source, id.checkpoint, id.files = r.Source, r.Checkpoint, r.Files
 		id.step, id.size, id.modTime = r.Step, r.Size, r.ModTime.UTC()
+		id.quant = e.quant()
 	}
 	return id
 }
@@ -57,11 +59,14 @@ func (e *Entry) memory() memory {
 		m.mixture, m.paged = r.Mixture, r.Paged[e.rec.Quant]
 	}
 	if r := e.Run; r != nil && r.Base != "" {
-		m.base, m.weights = r.Base, r.Source+"\n"+e.rec.Quant+"\n"+r.Weights
+		m.base, m.weights = r.Base, r.Source+"\n"+e.quant()+"\n"+r.Weights
 		m.shared, m.bytes = m.bytes-r.Added, r.Added
 	}
 	return m
 }
+
+// quant returns the quantisation of the weights of a model in the process.
+func (e *Entry) quant() string { return cmp.Or(e.rec.Quant, e.Run.Quant) }
 
 // bytes returns the memory of the model's weights, 0 if it is remote.
 func (e *Entry) bytes() int64 {

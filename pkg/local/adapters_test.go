@@ -2,6 +2,7 @@ package local
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -157,6 +158,27 @@ func TestQuantisedBase(t *testing.T) {
 	}
 	if held := p.heldBytes(); held["gpt2"]+held["one"]+held["small"] != total {
 		t.Errorf("held: %v, want %d in all", held, total)
+	}
+}
+
+// A record that names the format that all models have shares the weights of those whose records name none.
+func TestNamedFormat(t *testing.T) {
+	for _, quant := range []string{"", "q8_0"} {
+		named := cmp.Or(quant, "stored")
+		p := start(t, settings{checkpoints: adapted(t), quant: quant, records: fstest.MapFS{
+			"named.json": {Data: []byte(`{"pk":"models","sk":"local-named","schema":{"checkpoint":"two","quant":"` + named + `"}}`)},
+		}})
+		for _, name := range []string{"one", "named"} {
+			_, end := p.use(t, name)
+			defer end()
+		}
+		one, other := must(p.Entry(t.Context(), "one")).Run, must(p.Entry(t.Context(), "named")).Run
+		if held, want := p.heldBytes(), one.Bytes+other.Added; held["gpt2"]+held["one"]+held["named"] != want {
+			t.Errorf("%s: held: %v, want %d in all", named, held, want)
+		}
+		if n := len(p.loader.shared.byKey); n != 1 {
+			t.Errorf("%s: %d weights are in memory", named, n)
+		}
 	}
 }
 
@@ -332,7 +354,7 @@ func TestReplacedBase(t *testing.T) {
 		t.Fatal(err)
 	}
 	cfg := engine.Config{Name: "gpt2", Kernels: p.loader.cfg.Kernels, Team: p.loader.cfg.Team, Queue: p.loader.cfg.Queue}
-	if cfg.Weights, err = p.loader.weights(fsys, run, catalog.Options{}, m, cfg); err != nil {
+	if cfg.Weights, err = p.loader.weights(fsys, run, m, cfg); err != nil {
 		t.Fatal(err)
 	}
 	defer cfg.Weights.Release() // the old model is in use

@@ -57,7 +57,7 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, NoDrafts: o.NoDrafts, TokenizerJSON: l.tokenizerJSON(run, o),
 		Archive: l.cfg.Archive, Fingerprint: fingerprint(run, o),
 	}
-	if cfg.Weights, err = l.weights(fsys, run, o, m, cfg); err != nil {
+	if cfg.Weights, err = l.weights(fsys, run, m, cfg); err != nil {
 		return nil, errors.Join(clientError(err), m.Close())
 	}
 	if cfg.Weights != nil {

@@ -111,7 +111,7 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 	info := &m.info
 	run := catalog.Run{
 		ID: m.Name, Type: info.Name, Checkpoint: m.Path, ModTime: info.ModTime, Size: info.Size,
-		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Context: info.Context, Files: files,
+		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Quant: l.cfg.Quant, Context: info.Context, Files: files,
 		Images: info.Images, Chat: m.chat, Mixture: info.Mixture, Paged: pagedByName(info.Paged, l.cfg.Quant),
 	}
 	if info.Shared != "" {

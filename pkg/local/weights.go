@@ -89,7 +89,7 @@ func (s *sharedWeights) forget(key string, one *loading) {
 
 // weights returns the weights of a model that it can share, nil if it can share none. The caller is a user of
 // them. fsys is where m was opened.
-func (l *Loader) weights(fsys fs.FS, run *catalog.Run, o catalog.Options, m *arch.Model, cfg engine.Config) (*engine.Weights, error) {
+func (l *Loader) weights(fsys fs.FS, run *catalog.Run, m *arch.Model, cfg engine.Config) (*engine.Weights, error) {
 	dir, added := m.Shares()
 	if dir == "" {
 		return nil, nil
@@ -98,7 +98,7 @@ func (l *Loader) weights(fsys fs.FS, run *catalog.Run, o catalog.Options, m *arc
 	if err != nil {
 		return nil, err
 	}
-	return l.shared.use(fmt.Sprintf("%s\x00%s\x00%s", run.Source, o.Quant, version), func(released func()) (_ *engine.Weights, err error) {
+	return l.shared.use(fmt.Sprintf("%s\x00%v\x00%s", run.Source, cfg.Format, version), func(released func()) (_ *engine.Weights, err error) {
 		base, err := arch.OpenWeights(fsys, dir) // m may have been opened before version was read
 		if err != nil {
 			return nil, err
