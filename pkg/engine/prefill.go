@@ -129,8 +129,8 @@ func (f *feed) findPrefix(p *prefixCache) {
 }
 
 // sharedTokens returns how many tokens of before's cache p can use: none if they answer different
-// sources, which the cache depends on. The last token of p is always computed, for its logits. If prompts are scored, so is the last shared token,
-// for the logits that predict the next.
+// sources, which the cache depends on. The last token of p is always computed, for its logits. If
+// prompts are scored, so is the last shared token, for the logits that predict the next.
 func (g *generation) sharedTokens(before, p *prompt) int {
 	n := common(before.ids, p.ids)
 	if g.score && before.lead != p.lead || !slices.Equal(before.source, p.source) {

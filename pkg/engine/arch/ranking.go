@@ -179,15 +179,18 @@ func (o *opened) namedReranker(p *location) bool {
 // qwenReranker returns how Qwen3-Reranker scores: by its tokens yes and no.
 func (o *opened) qwenReranker() (*Ranking, error) {
 	r := &Ranking{}
-	for word, id := range map[string]*int{"yes": &r.True, "no": &r.False} {
-		if o.Tokenizer == nil {
-			continue
-		}
-		ids := o.Tokenizer.Encode(word)
+	if o.Tokenizer == nil {
+		return r, nil
+	}
+	for _, answer := range []struct {
+		word string
+		id   *int
+	}{{"yes", &r.True}, {"no", &r.False}} {
+		ids := o.Tokenizer.Encode(answer.word)
 		if len(ids) != 1 || ids[0] >= o.Spec.Vocab {
-			return nil, fmt.Errorf("a reranker needs the word %q as a token, but its tokenizer has none", word)
+			return nil, fmt.Errorf("a reranker needs the word %q as a token, but its tokenizer has none", answer.word)
 		}
-		*id = ids[0]
+		*answer.id = ids[0]
 	}
 	return r, nil
 }

@@ -135,10 +135,11 @@ func (m *MultiVector) check(s *Sentence, spec *transformer.Spec) error {
 		width = d.Out
 	}
 	around := len(s.Before) + len(s.After)
-	for name, side := range map[string]*Side{"query": &m.Query, "document": &m.Document} {
-		if err := side.check(around, spec); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
+	if err := m.Query.check(around, spec); err != nil {
+		return fmt.Errorf("query: %w", err)
+	}
+	if err := m.Document.check(around, spec); err != nil {
+		return fmt.Errorf("document: %w", err)
 	}
 	return nil
 }

@@ -127,10 +127,13 @@ func (s *Spec) checkTables() error {
 	case s.RelativeDistance <= s.RelativeBuckets/2:
 		return fmt.Errorf("relative_distance: %d is not greater than %d, half of the buckets", s.RelativeDistance, s.RelativeBuckets/2)
 	}
-	for name, stack := range map[string][]int{"encoder": s.Encoder, "decoder": s.Decoder} {
-		for i, kind := range stack {
-			if first := stack[0]; s.Kinds[kind].Attention.Heads != s.Kinds[first].Attention.Heads {
-				return fmt.Errorf("%s[%d]: %d heads share the relative biases of %d", name, i, s.Kinds[kind].Attention.Heads, s.Kinds[first].Attention.Heads)
+	for _, stack := range []struct {
+		name  string
+		kinds []int
+	}{{"encoder", s.Encoder}, {"decoder", s.Decoder}} {
+		for i, kind := range stack.kinds {
+			if first := stack.kinds[0]; s.Kinds[kind].Attention.Heads != s.Kinds[first].Attention.Heads {
+				return fmt.Errorf("%s[%d]: %d heads share the relative biases of %d", stack.name, i, s.Kinds[kind].Attention.Heads, s.Kinds[first].Attention.Heads)
 			}
 		}
 	}
