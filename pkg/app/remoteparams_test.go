@@ -337,10 +337,10 @@ func TestRemoteListings(t *testing.T) {
 	a, service := remoteApp(t, m, Config{}, m.converses)
 	h := a.Handler()
 	for path, want := range map[string]string{
-		"/v1/models":        `{"object":"list","data":[{"id":"MODEL","object":"model","created":0,"owned_by":"bedrock"}]}`,
-		"/v1/models/MODEL":  `{"id":"MODEL","object":"model","created":0,"owned_by":"bedrock"}`,
+		"/v1/models":        `{"object":"list","data":[{"id":"MODEL","object":"model","created":0,"owned_by":"bedrock","input_modalities":["text","image"]}]}`,
+		"/v1/models/MODEL":  `{"id":"MODEL","object":"model","created":0,"owned_by":"bedrock","input_modalities":["text","image"]}`,
 		"/list_models":      `{"models":[{"model_type":"Claude","model_name":"MODEL","model_family":"bedrock","streaming":true}]}`,
-		"/models_available": `[{"name":"MODEL","description":"of a provider","hostings":["cloud"],"image_support":false,"max_context_size":4096`,
+		"/models_available": `[{"name":"MODEL","description":"of a provider","hostings":["cloud"],"image_support":true,"max_context_size":4096`,
 		"/api/models":       `[]`, // of Alpha runs
 	} {
 		if got := text(t, ask(h, "GET", m.fill(path), "", nil)); !strings.HasPrefix(got, m.fill(want)) {

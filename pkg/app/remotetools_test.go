@@ -1,12 +1,15 @@
 package app
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"glossa/pkg/backend/backendtest"
 )
@@ -137,6 +140,27 @@ func TestRemoteToolsOfShippedRecords(t *testing.T) {
 		if got, want := sent(), strings.ReplaceAll(m.image, "PIXEL", pixel); !strings.Contains(got, want) {
 			t.Errorf("%s: sent %s, want %s", m.name, got, want)
 		}
+
+		promptWithImage(t, h, &model, service, strings.ReplaceAll(m.image, "PIXEL", pixel), pixel)
+	}
+}
+
+// promptWithImage sends an image in a prompt of another dialect: to a model that reads it as want, and to
+// one whose record says that it reads text only.
+func promptWithImage(t *testing.T, h http.Handler, m *remoteModel, service *backendtest.Service, want, pixel string) {
+	t.Helper()
+	prompt := fmt.Sprintf(`{"model":%q,"maximum_tokens":9,"prompt":[{"type":"image","data":%q},{"type":"text","data":"What?"}]}`, m.name, pixel)
+	res := ask(h, "POST", "/complete", "", strings.NewReader(prompt))
+	list := service.Requests()
+	sent, err := json.Marshal(list[len(list)-1].Body)
+	if err != nil || res.StatusCode != 200 || !strings.Contains(string(sent), want) || !strings.Contains(string(sent), "What?") {
+		t.Errorf("%s: %d, %v, sent %s, want %s", m.name, res.StatusCode, err, sent, want)
+	}
+	records := catalogue(t, *m).(fstest.MapFS)
+	records["model-0.json"].Data = bytes.Replace(records["model-0.json"].Data, []byte(`"context":`), []byte(`"images":false,"context":`), 1)
+	a, blind := remoteApp(t, m, Config{Records: records}, nil)
+	if got := text(t, ask(a.Handler(), "POST", "/complete", "", strings.NewReader(prompt))); !strings.Contains(got, "reads text only") || len(blind.Requests()) > 0 {
+		t.Errorf("%s: %s", m.name, got)
 	}
 }
 

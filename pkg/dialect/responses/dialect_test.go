@@ -393,6 +393,10 @@ func TestFailures(t *testing.T) {
 	if w := ask(testHandler(), `{"model":"untold",`+hi+`}`); !strings.Contains(w.Body.String(), `"param":"input"`) {
 		t.Errorf("got %s", w.Body)
 	}
+	image := `{"model":"remote","input":[{"role":"user","content":[{"type":"input_image","image_url":"data:image/gif;base64,R0lGODlhAQABAAAAACw="}]}]}`
+	if w := ask(testHandler(), image); !strings.Contains(w.Body.String(), `the model \"remote\" reads text only`) || !strings.Contains(w.Body.String(), `"param":"input"`) {
+		t.Errorf("got %s", w.Body)
+	}
 	picky := `{"model":"picky",` + hi + `,` + allTools + `,"tool_choice":{"type":"function","name":"time"}}`
 	if w := ask(testHandler(), picky); !strings.Contains(w.Body.String(), `"param":"tools[2].parameters"`) {
 		t.Errorf("got %s", w.Body)

@@ -66,7 +66,7 @@ func (cfg Config) create(w http.ResponseWriter, r *http.Request, call httpx.Call
 		return err
 	}
 	if err := openaiapi.CheckImages("input", &model.ModelInfo, gen.Request); err != nil {
-		return err
+		return gen.rename(err)
 	}
 	if err := gen.fit(r.Context(), model); err != nil {
 		return gen.rename(err)
@@ -187,7 +187,7 @@ func count(w http.ResponseWriter, r *http.Request, call httpx.Call[createRequest
 		return err
 	}
 	if err := openaiapi.CheckImages("input", &model.ModelInfo, gen.Request); err != nil {
-		return err
+		return gen.rename(err)
 	}
 	renderer, err := llm.As[llm.Renderer](model)
 	if err != nil {
