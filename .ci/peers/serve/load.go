@@ -125,7 +125,7 @@ func complete(s *server, prompt string, tokens int) (a answer, err error) {
 		return a, err
 	}
 	begin := time.Now()
-	res, err := http.Post(s.url+"/v1/completions", "application/json", bytes.NewReader(body))
+	res, err := s.client.Post(s.url+"/v1/completions", "application/json", bytes.NewReader(body))
 	if err != nil {
 		return a, err
 	}
@@ -141,7 +141,10 @@ func complete(s *server, prompt string, tokens int) (a answer, err error) {
 			continue
 		}
 		var event struct {
-			Choices []struct{ Text string }
+			Choices []struct {
+				Text   string
+				Finish string `json:"finish_reason"`
+			}
 			Usage   *struct {
 				CompletionTokens int `json:"completion_tokens"`
 			}
@@ -152,7 +155,8 @@ func complete(s *server, prompt string, tokens int) (a answer, err error) {
 		if event.Usage != nil {
 			a.tokens = event.Usage.CompletionTokens
 		}
-		if len(event.Choices) == 0 || event.Choices[0].Text == "" {
+		// llama.cpp writes nothing for tokens that pad the vocabulary, but an event.
+		if len(event.Choices) == 0 || event.Choices[0].Text == "" && event.Choices[0].Finish != "" {
 			continue
 		}
 		now := time.Now()

@@ -39,6 +39,7 @@ func prepare(model string) (files, error) {
 // A server is a running one.
 type server struct {
 	name, url string
+	client    *http.Client
 	process   *exec.Cmd
 	said      bytes.Buffer
 }
@@ -82,13 +83,14 @@ const patience = 2 * time.Minute
 
 // begin starts a server and waits until it answers.
 func begin(name, port string, c *exec.Cmd) (*server, error) {
-	s := &server{name: name, url: "http://127.0.0.1:" + port, process: c}
+	// llama.cpp's server closes a connection after some requests, perhaps while the next is sent.
+	s := &server{name: name, url: "http://127.0.0.1:" + port, client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, process: c}
 	c.Stdout, c.Stderr = &s.said, &s.said
 	if err := c.Start(); err != nil {
 		return nil, err
 	}
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		if r, err := http.Get(s.url + "/health"); err == nil {
+		if r, err := s.client.Get(s.url + "/health"); err == nil {
 			r.Body.Close()
 			if r.StatusCode == http.StatusOK {
 				return s, nil
