@@ -94,7 +94,7 @@ type Run struct {
 	Weights    string           // identifies these weights among those of its Source
 	Added      int64            // of Bytes and of Sizes, what it takes in addition to these weights
 	Mixture    bool             // layers have experts
-	Paged      map[string]Paged // by quantisation, "" being that of Bytes: experts that can stay in their file
+	Paged      map[string]Paged // by quantisation: experts that can stay in their file
 	Context    int              // tokens
 	Chat       error            // why the model's own chat template cannot be used; a record may name another
 	Files      string           // names, sizes and times of a published model's files, in any form

@@ -316,9 +316,9 @@ func TestPagedExperts(t *testing.T) {
 		l := &loader{scan: func(fsys fs.FS) ([]Run, []error) {
 			runs, problems := scanWeights(fsys)
 			for i := range runs {
-				runs[i].Bytes, runs[i].Mixture = 100*mib, true
+				runs[i].Bytes, runs[i].Quant, runs[i].Mixture = 100*mib, "stored", true
 				if !c.read {
-					runs[i].Paged = map[string]Paged{"": {All: 60 * mib, Least: 20 * mib}}
+					runs[i].Paged = map[string]Paged{"stored": {All: 60 * mib, Least: 20 * mib}}
 				}
 			}
 			return runs, problems

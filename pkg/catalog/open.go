@@ -56,7 +56,7 @@ func (e *Entry) identity() identity {
 func (e *Entry) memory() memory {
 	m := memory{bytes: e.bytes()}
 	if r := e.Run; r != nil {
-		m.mixture, m.paged = r.Mixture, r.Paged[e.rec.Quant]
+		m.mixture, m.paged = r.Mixture, r.Paged[e.quant()]
 	}
 	if r := e.Run; r != nil && r.Base != "" {
 		m.base, m.weights = r.Base, r.Source+"\n"+e.quant()+"\n"+r.Weights

@@ -112,7 +112,7 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 	run := catalog.Run{
 		ID: m.Name, Type: info.Name, Checkpoint: m.Path, ModTime: info.ModTime, Size: info.Size,
 		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Quant: l.cfg.Quant, Context: info.Context, Files: files,
-		Images: info.Images, Chat: m.chat, Mixture: info.Mixture, Paged: pagedByName(info.Paged, l.cfg.Quant),
+		Images: info.Images, Chat: m.chat, Mixture: info.Mixture, Paged: pagedByName(info.Paged),
 	}
 	if info.Shared != "" {
 		run.Base, run.Weights, run.Added = info.Shared, m.weights, info.Added
@@ -271,17 +271,13 @@ func sizesByName(bytes map[transformer.Format]int64) map[string]int64 {
 	return out
 }
 
-// pagedByName returns the experts that can stay in their file by the names of formats. quant is the
-// format of records that name none.
-func pagedByName(paged map[transformer.Format]arch.Paged, quant string) map[string]catalog.Paged {
+// pagedByName returns the experts that can stay in their file by the names of formats.
+func pagedByName(paged map[transformer.Format]arch.Paged) map[string]catalog.Paged {
 	out := map[string]catalog.Paged{}
 	for name, f := range transformer.Formats() {
 		if p, ok := paged[f]; ok {
 			out[name] = catalog.Paged(p)
 		}
-	}
-	if p, ok := out[quant]; ok {
-		out[""] = p
 	}
 	return out
 }
