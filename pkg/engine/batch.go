@@ -49,6 +49,8 @@ type batch struct {
 	costs    passCosts         // of passes of few
 	odds     odds              // that the next row begins with
 
+	proposals proposals // of draft models
+
 	drafted, accepted atomic.Int64 // tokens
 
 	pass     *transformer.Pass // nil while the batch has no members
@@ -57,7 +59,7 @@ type batch struct {
 }
 
 func newBatch(m *transformer.Model, team *transformer.Team) *batch {
-	return &batch{model: m, team: team, shares: map[string]*share{}, odds: startingOdds()}
+	return &batch{model: m, team: team, shares: map[string]*share{}, odds: startingOdds(), proposals: newProposals()}
 }
 
 // A member is a generation's place in a batch; its generation alone uses it.
@@ -87,6 +89,7 @@ type member struct {
 	others      int           // tokens of other members in the last pass
 	awaitedThen int           // how many members were awaited when it began to linger
 	linger      time.Duration // how long it lingers
+	proposing   time.Duration // how long its draft model took before the last pass
 }
 
 // enter adds m to the batch.
@@ -272,6 +275,15 @@ func (b *batch) releaseLast(m *member) {
 	}
 }
 
+// rest says that m does not come back soon, so that no member waits for it. Its logits are
+// invalid afterwards.
+func (m *member) rest() {
+	m.batch.mu.Lock()
+	defer m.batch.mu.Unlock()
+	m.batch.releaseLast(m)
+	m.batch.notifyFirst()
+}
+
 // notifyFirst makes the first in line call nextAction; b.mu is held.
 func (b *batch) notifyFirst() {
 	if len(b.waiting) > 0 {
@@ -422,9 +434,9 @@ func (b *batch) end(m *member, took time.Duration, err error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.awaited, b.running = 0, false
-	tokens := b.updateCost(took)
+	tokens, proposing := b.updateCost(took), time.Duration(0)
 	for _, l := range b.last {
-		l.inPass = false
+		l.inPass, proposing = false, max(proposing, l.proposing)
 		l.others = tokens - countTokens(l.seqs[l.from:l.to])
 		if l.err = cmp.Or(err, l.ctxErr); l.err == nil && l.to < len(l.seqs) {
 			continue
@@ -442,6 +454,6 @@ func (b *batch) end(m *member, took time.Duration, err error) {
 		b.pass = b.model.NewPass(b.team)
 	}
 	clear(b.seqs)
-	b.linger = min(max(took/lingerShare, minLinger), maxLinger)
+	b.linger = min(max(took/lingerShare, minLinger), maxLinger) + min(proposing, took) // which may propose again
 	b.notifyFirst()
 }

@@ -68,6 +68,11 @@ type Config struct {
 	// default the tokens that probably come next are drafted from the row's text and verified
 	// in one pass where that is faster. Completions are the same. Models with states have no drafts.
 	NoDrafts bool
+
+	// Draft, if set, is a smaller model with the same vocabulary. Where that is faster, it
+	// proposes the tokens that probably come next, which are verified like other drafts. Completions
+	// are the same. The engine uses the weights of Draft until it is closed.
+	Draft *Engine
 }
 
 // core is the part common to all kinds of engines.
@@ -80,6 +85,7 @@ type core struct {
 	prefixes      *prefixTexts
 	queue         *Queue
 	drafting      drafting
+	draft         *core // proposes tokens; nil: there is no draft model
 	memory        int64 // bytes for a request
 	workers       int   // that compute a pass
 	context       int   // maximum tokens of a text
@@ -168,15 +174,20 @@ func (c *core) Info() llm.ModelInfo { return c.info }
 // Parameters returns the number of weights.
 func (c *core) Parameters() int64 { return c.model.Parameters() }
 
-// Failed returns why the weights, which may still be loading, will never be complete; nil
-// while they may be.
-func (c *core) Failed() error { return c.model.Failed() }
+// Failed returns why the weights, or those of the draft model, which may still be loading, will
+// never be complete; nil while they may be.
+func (c *core) Failed() error {
+	if err := c.model.Failed(); err != nil || c.draft == nil {
+		return err
+	}
+	return c.draft.model.Failed()
+}
 
 // Close releases the weights. If no other engine has them, the memory of mapped ones is freed
 // after the last pass has ended, and later calls of the engine fail.
 func (c *core) Close() error {
 	c.prefixes.close()
-	c.closing.Do(c.weights.Release)
+	c.closing.Do(c.release)
 	return nil
 }
 
@@ -184,6 +195,14 @@ func (c *core) Close() error {
 func (c *core) ExpertUse() (use llm.ExpertUse, ok bool) {
 	u, ok := c.model.ExpertUse()
 	return llm.ExpertUse(u), ok
+}
+
+// release ends the use of all weights.
+func (c *core) release() {
+	c.weights.Release()
+	if c.draft != nil {
+		c.draft.weights.Release()
+	}
 }
 
 // Bytes returns the memory of the weights, with that of an adapter.

@@ -92,6 +92,9 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	e.info.Images = e.sight != nil
+	if err := e.useDraft(cfg.Draft); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
 	e.thinker = newThinker(cmp.Or(cfg.Reasoning, template.Reasoning()), c.tokenizer, c.tokens)
 	for _, id := range m.End {
 		e.ends[id] = true

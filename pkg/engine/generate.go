@@ -79,8 +79,10 @@ type generation struct {
 	predicted []int  // tokens that the request predicts
 	worker    *worker
 	member    *member
-	rows      []*row // open at the last step
-	open      int    // how many rows are open
+	proposer  *member // of the draft model's batch; nil: it has proposed nothing
+	follows   bool    // the draft model may follow the rows
+	rows      []*row  // open at the last step
+	open      int     // how many rows are open
 	seqs      []transformer.Sequence
 	pace      pace // of constrained rows
 	usage     llm.Usage
@@ -128,9 +130,17 @@ func (g *generation) run(ctx context.Context, yield func(llm.Chunk, error) bool)
 
 // leave removes the generation from the batch and releases its caches.
 func (g *generation) leave() {
-	g.member.leave()
+	g.leaveBatches()
 	for _, r := range g.rows {
 		g.cacheRow(r)
+	}
+}
+
+// leaveBatches ends the generation's passes.
+func (g *generation) leaveBatches() {
+	g.member.leave()
+	if g.proposer != nil {
+		g.proposer.leave()
 	}
 }
 
@@ -171,9 +181,13 @@ func (g *generation) step(ctx context.Context) error {
 	}
 	g.seqs = g.seqs[:0]
 	for _, r := range g.rows {
-		wanted := 1 + len(r.decided) - r.written // logits that describe decided tokens, and those for the next token
 		r.feed = append(r.feed[:0], r.decided[r.cached:]...)
-		g.draft(r)
+	}
+	if err := g.draft(ctx); err != nil {
+		return err
+	}
+	for _, r := range g.rows {
+		wanted := 1 + len(r.decided) - r.written // logits that describe decided tokens, and those for the next token
 		g.seqs = append(g.seqs, transformer.Sequence{Cache: r.cache, Tokens: r.feed, Logits: wanted + len(r.ahead), Memory: r.memory})
 	}
 	logits, err := g.member.forward(ctx, g.seqs)
@@ -195,7 +209,7 @@ func (g *generation) emit(r *row, c llm.Chunk) bool {
 		g.countPrediction(r)
 		if g.open--; g.open == 0 {
 			c.Usage = &g.usage
-			g.member.leave() // other members need not wait while the client reads
+			g.leaveBatches() // other members need not wait while the client reads
 		}
 	}
 	g.worker.writing()
@@ -220,12 +234,13 @@ func (g *generation) drop() {
 func (g *generation) cacheRow(r *row) {
 	if r.index%g.bestOf == 0 && r.cache != nil {
 		g.prefixCache().keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
+		g.keepFollower(r)
 	}
 }
 
 // abandon ends the open rows because the context ended, or all because a pass failed.
 func (g *generation) abandon(err error) {
-	g.member.leave()
+	g.leaveBatches()
 	why := llm.FinishCancelled
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):

@@ -81,6 +81,9 @@ func (l *lookup) predict(prediction, prompt []int) {
 	}
 }
 
+// text returns the text without the prediction, in which a picture's tokens are -1.
+func (l *lookup) text() []int32 { return l.tokens[l.predicted:] }
+
 // hash returns the hash of the newest tokens.
 func (l *lookup) hash(gram int) uint32 {
 	h := uint32(0)

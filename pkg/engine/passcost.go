@@ -61,29 +61,41 @@ func (c *passCosts) reach() int {
 	return min(n+2, maxCosted)
 }
 
-// choose returns how many tokens to draft for one row of a pass that has a number of tokens
-// without them. accepted[k] is how many of k+1 drafted tokens the model is expected to write.
-// A draft pays if the row gets faster although the longer pass takes more time: if
+// best returns the best number of tokens to draft for one row of a pass that has a number of
+// tokens without them, and by which factor the row gets faster. accepted[k] is how many of k+1
+// drafted tokens the model is expected to write, and each is what it costs to draft one. The gain
+// of k tokens is
 //
-//	(1+accepted) / (1+(cost(tokens+k)-cost(tokens))/price) > minGain
+//	(1+accepted) / (1+(cost(tokens+k)-cost(tokens)+k*each)/price)
 //
-// where price is the cost of one of the tokens. For a row alone the divisor is the ratio of
-// the costs of k+1 tokens and of one.
-func (c *passCosts) choose(tokens int, accepted []float64) int {
-	if tokens > maxCosted {
-		return 0
+// where price is the cost of one of the tokens. For a row alone and drafts without a cost the
+// divisor is the ratio of the costs of k+1 tokens and of one.
+func (c *passCosts) best(tokens int, accepted []float64, each float64) (best int, gain float64) {
+	price := c.price(tokens)
+	if price == 0 {
+		return 0, 0
 	}
 	base := c.of(tokens)
-	if base == 0 {
-		return 0
-	}
-	price := base / float64(tokens)
-	best, gain := 0, 0.0
 	for i, a := range accepted[:min(len(accepted), max(0, c.reach()-tokens))] {
-		if g := (1 + a) / (1 + (c.of(tokens+i+1)-base)/price); g > gain {
+		if g := (1 + a) / (1 + (c.of(tokens+i+1)-base+each*float64(i+1))/price); g > gain {
 			best, gain = i+1, g
 		}
 	}
+	return best, gain
+}
+
+// price returns the cost of one of the tokens of a pass, 0 if it is not known.
+func (c *passCosts) price(tokens int) float64 {
+	if tokens > maxCosted {
+		return 0
+	}
+	return c.of(tokens) / float64(tokens)
+}
+
+// choose returns how many tokens to draft for a row from its text, see [passCosts.best]. A draft
+// pays if the row gets faster although the longer pass takes more time.
+func (c *passCosts) choose(tokens int, accepted []float64) int {
+	best, gain := c.best(tokens, accepted, 0)
 	if best == 0 || gain > minGain {
 		return best
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"math/bits"
 	"slices"
 
@@ -19,11 +20,13 @@ const maxDraft = min(16, transformer.SpareTokens)
 
 // speculation is the state of a row's drafts.
 type speculation struct {
-	lookup *lookup // of the row's tokens; nil: the row has no drafts
-	feed   []int   // what the next pass computes: decided tokens, and a draft
-	ahead  []int   // tokens in the cache after the decided ones, drafted
-	agreed int     // number of tokens before ahead that agree with its source, see [odds]
-	odds   odds
+	lookup   *lookup   // of the row's tokens; nil: the row has no drafts
+	follower *follower // of the row's tokens; nil: no draft model follows them
+	feed     []int     // what the next pass computes: decided tokens, and a draft
+	ahead    []int     // tokens in the cache after the decided ones, drafted
+	agreed   int       // number of tokens before ahead that agree with its source, see [odds]
+	odds     odds      // of drafts from the text
+	from     *odds     // of the source of ahead
 }
 
 // Drafts are made where they make a row faster.
@@ -43,7 +46,8 @@ func (g *generation) limitDrafts() int64 {
 	}
 	each := 2 * 4 * int64(g.engine.model.Vocab) * int64(len(g.prompts)*g.bestOf) // logits in the pass and in the row
 	g.drafts = int(min(int64(g.drafts), (g.engine.memory-g.need())/each))
-	return int64(g.drafts) * each
+	need := int64(g.drafts) * each
+	return need + g.limitFollowers(g.engine.memory-g.need()-need)
 }
 
 // beginDrafts prepares the drafts of a row that continues p.
@@ -54,6 +58,7 @@ func (g *generation) beginDrafts(r *row, p *prompt) {
 	r.lookup = newLookup(len(g.predicted) + len(p.source) + g.capacity(p))
 	r.lookup.predict(g.predicted, slices.Concat(p.source, p.ids))
 	r.odds = g.member.startOdds()
+	g.beginFollower(r, p)
 }
 
 // countPrediction adds what has come of the prediction to the usage of a row that has ended.
@@ -65,12 +70,38 @@ func (g *generation) countPrediction(r *row) {
 	}
 }
 
-// draft appends tokens that probably come next to what the next pass computes of r.
-func (g *generation) draft(r *row) {
-	r.ahead = r.ahead[:0]
+// draft adds drafts to what the next pass computes of the rows.
+func (g *generation) draft(ctx context.Context) error {
+	tokens := 0
+	for _, r := range g.rows {
+		tokens += len(r.feed)
+	}
+	for _, r := range g.rows {
+		g.draftFromText(r, tokens)
+		tokens += len(r.ahead)
+	}
+	if err := g.propose(ctx, tokens); err != nil {
+		return err
+	}
+	for _, r := range g.rows {
+		r.feed = append(r.feed, r.ahead...)
+		g.member.batch.drafted.Add(int64(len(r.ahead)))
+	}
+	return nil
+}
+
+// draftRoom returns how many tokens a draft of r may have.
+func (g *generation) draftRoom(r *row) int {
 	room := min(listChunk, g.member.room())/len(g.rows) - len(r.feed)
 	left := min(g.maxTokens-r.count, g.window-r.length) - (len(r.decided) - r.written)
-	n := min(g.drafts, room, left-1) // the last token is not fed
+	return max(0, min(g.drafts, room, left-1)) // the last token is not fed
+}
+
+// draftFromText drafts what r's text or its grammar suggests, for a pass of a number of tokens.
+func (g *generation) draftFromText(r *row, tokens int) {
+	r.ahead = r.ahead[:0]
+	r.follower.verified(r)
+	n := g.draftRoom(r)
 	if r.lookup == nil || n < 1 {
 		return
 	}
@@ -79,18 +110,10 @@ func (g *generation) draft(r *row) {
 	} else {
 		r.ahead, r.agreed = r.lookup.draft(r.ahead, n), r.lookup.match
 	}
+	r.from = &r.odds
 	if g.engine.drafting != draftAlways {
-		tokens := len(r.feed)
-		for _, s := range g.seqs {
-			tokens += len(s.Tokens)
-		}
-		for _, other := range g.rows[len(g.seqs)+1:] {
-			tokens += len(other.decided) - other.cached
-		}
 		r.ahead = r.ahead[:g.member.chooseDraft(tokens, r.odds.accepted(r.agreed, len(r.ahead)))]
 	}
-	r.feed = append(r.feed, r.ahead...)
-	g.member.batch.drafted.Add(int64(len(r.ahead)))
 }
 
 // verify compares what r has decided with what was drafted. From the first difference on, the
@@ -99,7 +122,7 @@ func (g *generation) verify(r *row) {
 	n := common(r.decided, r.ahead)
 	r.cached = n
 	for i := range n {
-		r.odds.note(r.agreed+i, true)
+		r.from.note(r.agreed+i, true)
 	}
 	g.member.batch.accepted.Add(int64(n))
 	if n == len(r.decided) {
@@ -107,8 +130,9 @@ func (g *generation) verify(r *row) {
 		return
 	}
 	if rejected := len(r.ahead) - n; rejected > 0 {
-		r.odds.note(r.agreed+n, false)
+		r.from.note(r.agreed+n, false)
 		r.cache.Truncate(r.cache.Len - rejected)
+		r.agreed = 0
 	}
 	r.ahead, r.logits = r.ahead[:0], r.logits[:(n+1)*g.engine.model.Vocab]
 }
@@ -156,10 +180,16 @@ func (m *member) startOdds() odds {
 func (m *member) chooseDraft(tokens int, accepted []float64) int {
 	m.batch.mu.Lock()
 	defer m.batch.mu.Unlock()
+	return m.batch.costs.choose(tokens+m.otherTokens(), accepted)
+}
+
+// otherTokens returns how many tokens of other members the next pass probably has; the batch's
+// mu is held.
+func (m *member) otherTokens() int {
 	if m.batch.members.Load() > 1 {
-		tokens += m.others
+		return m.others
 	}
-	return m.batch.costs.choose(tokens, accepted)
+	return 0
 }
 
 // learn adds the odds of a row that has ended to those that rows begin with.
@@ -172,6 +202,7 @@ func (m *member) learn(s *speculation) {
 	for i, p := range s.odds {
 		m.batch.odds[i] += (p - m.batch.odds[i]) / 8
 	}
+	m.batch.proposals.learn(s.follower)
 }
 
 // Drafts returns how many tokens have been drafted since the weights were read, and how many of
