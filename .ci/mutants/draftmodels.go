@@ -10,7 +10,7 @@ func draftModels() []mutant {
 		{"draft models: rejected tokens leave its cache", engine, "follower.rewind", "f.cache.Truncate(f.cache.Len - rejected)", "_ = rejected", engine, passes},
 		{"draft models: accepted tokens stay in its cache", engine, "follower.rewind", "f.known, f.after = f.known+n, f.after[:0]", "f.after = f.after[:0]", engine, passes},
 		{"draft models: the tokens after the accepted ones are read", engine, "generation.proposing", "text[f.known:]", "text[len(text)-1:]", engine, passes},
-		{"draft models: proposals are in its cache, but for the last", engine, "generation.proposeNext", "f.after = append(f.after, seqs[i].Tokens...)", "f.after = append(f.after[:0], r.ahead...)", engine, passes},
+		{"draft models: proposals are in its cache, but for the last", engine, "generation.proposeNext", "f.after = append(f.after, seqs[i].Tokens...)", "f.after = append(f.after[:0], seqs[i].Tokens...)", engine, passes},
 		{"draft models: the text is not proposed", engine, "generation.proposeNext", "len(r.ahead) == 0", "len(f.after) == 0", engine, passes},
 		{"draft models: rows do not get each other's proposals", engine, "generation.proposeNext", "logits[g.engine.draft.model.Vocab:]", "logits", engine, "^TestProposalsShare$"},
 		{"draft models: padding is not proposed", engine, "generation.proposeNext", "logits[:g.engine.tokens]", "logits", engine, "^TestProposalsPadded$"},

@@ -437,17 +437,17 @@ func TestProposalsPadded(t *testing.T) {
 func TestProposalsKeep(t *testing.T) {
 	shape := checkpoint.ModelConfig{VocabSize: 27, BlockSize: 200, NLayer: 2, NEmbd: 32, NHead: 2}
 	text, d, alone := letters(200), shaped(t, shape, Config{}), shaped(t, shape, Config{PrefixMemory: -1})
-	e := follow(t, random(t, 200, Config{}), d)
+	e, plain := follow(t, random(t, 200, Config{}), d), random(t, 200, Config{PrefixMemory: -1})
 	e.drafting = draftAlways
 	for i := range 10 {
 		req := request(text[i : 40+i])
-		req.MaxTokens = new(30)
-		rows, _ := collect(t, e, req)
+		req.MaxTokens, req.Temperature, req.Seed = new(30), new(1.5), new(int64(i))
+		rows, _ := collect(t, plain, req)
 		written := rows[0].Text[:16+i]
 		req.Stop = []string{written[13+i:]} // within a draft
 		collect(t, e, req)
 		next := request(text[i:40+i] + written + "abc")
-		next.MaxTokens = new(20)
+		next.MaxTokens, next.Logprobs = new(20), new(1)
 		got, usage := collect(t, d, next)
 		if want, _ := collect(t, alone, next); !same(got, want) || usage.Cached < 40 {
 			t.Errorf("%v with %d known tokens, want %v", got, usage.Cached, want)
