@@ -27,7 +27,7 @@ func draftModels() []mutant {
 		{"draft models: a generation leaves both batches", engine, "generation.leaveBatches", "g.proposer != nil", "false", engine, "^TestProposalsTogether$"},
 		{"draft models: odds are those of the source", engine, "generation.proposing", "r.from, r.agreed = &f.odds, f.agreed", "r.from, r.agreed = &r.odds, f.agreed", engine, "^TestProposalsOdds$"},
 		{"draft models: a rejection ends a run", engine, "generation.verify", "r.agreed = 0", "_ = r.agreed", engine, "^TestProposalsOdds$"},
-		{"draft models: proposals take time", engine, "passCosts.best", "c.of(tokens+i+1)-base+each*float64(i+1)", "c.of(tokens+i+1)-base", engine, policy},
+		{"draft models: proposals take time", engine, "passCosts.best", "max(0, c.of(tokens+i+1)-base)+each*float64(i+1)", "max(0, c.of(tokens+i+1)-base)", engine, policy},
 		{"draft models: rows share a pass", engine, "proposals.choose", "p.took.of(rows) / float64(rows)", "p.took.of(rows)", engine, policy},
 		{"draft models: a long text must pay", engine, "proposals.choose", "price*(1-1/gain)*float64(left) >= read", "true", engine, policy},
 		{"draft models: trying takes a share of the time", engine, "proposals.choose", "cost <= p.credit", "true", engine, policy},

@@ -28,7 +28,8 @@ type benchOptions struct {
 	shapes, quants []string
 	config         bench.Config
 	speculate      bool
-	prefix         int // tokens; 0: not measured
+	draft          string // a draft model for that of the file
+	prefix         int    // tokens; 0: not measured
 	json           bool
 	save           string
 }
@@ -48,7 +49,10 @@ the highest ones count, those of the measurements themselves included.
 
 With --speculate, tasks that quote their prompt are answered with and without
 drafts in turn: PLAIN is a token in a pass, DRAFTING several where that is
-faster. RATIO is the median of the ratios of neighbouring measurements.
+faster. RATIO is the median of the ratios of neighbouring measurements. DRAFT is
+text for drafts from the prompt and the answer; shapes also answer the last task
+with a draft model that is right in so many of a hundred tokens, and a MODEL
+with that of --draft.
 
 With --prefix, the first token of an answer is measured after a prompt of so
 many tokens and a few more: COMPUTED, with the beginning FROM DIRECTORY as
@@ -69,6 +73,7 @@ after a restart with glossa serve --prefixes, and FROM MEMORY.`,
 	f.IntVar(&b.config.Decode, "decode", 64, "tokens generated after a prompt of 16; 0: do not measure generation")
 	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements; the median is shown")
 	f.BoolVar(&b.speculate, "speculate", false, "measure tasks that quote their prompt, with and without drafts (default shapes "+strings.Join(quoting.Shapes(), ", ")+")")
+	f.StringVar(&b.draft, "draft", "", "directory or `file` of a draft model for a MODEL, with --speculate")
 	f.IntVar(&b.prefix, "prefix", 0, "measure the first token after a known beginning of so many `tokens`; 0: do not")
 	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
 	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
@@ -164,6 +169,8 @@ func (b *benchOptions) check() error {
 		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
 	case b.prefix < 0 || b.prefix > 0 && (b.save != "" || b.speculate || !slices.Equal(b.config.Batches, []int{1})):
 		return usagef("--prefix is a number of tokens; it measures one row, without drafts, and saves nothing")
+	case b.draft != "" && (!b.speculate || b.model == ""):
+		return usagef("--draft is for a MODEL and --speculate")
 	case b.speculate && (b.save != "" || !slices.Equal(b.config.Batches, []int{1})):
 		return usagef("--speculate measures one row and saves nothing")
 	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):

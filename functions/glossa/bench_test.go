@@ -88,21 +88,24 @@ func TestBenchRun(t *testing.T) {
 func TestBenchSpeculate(t *testing.T) {
 	short := []string{"--speculate", "--threads", "1", "--repeat", "1"}
 	table, err := runBench(t, append(short, "--shape", "alpha-1.8m")...)
-	if lines := strings.Split(strings.TrimSpace(table), "\n"); err != nil || len(lines) != 5 || !strings.HasPrefix(lines[0], "MODEL ") ||
-		!strings.HasPrefix(lines[1], "alpha-1.8m           q8_0         1  edit ") {
+	if lines := strings.Split(strings.TrimSpace(table), "\n"); err != nil || len(lines) != 8 || !strings.HasPrefix(lines[0], "MODEL ") ||
+		!strings.HasPrefix(lines[1], "alpha-1.8m           q8_0         1  edit     text  ") ||
+		!strings.HasPrefix(lines[5], "alpha-1.8m           q8_0         1  talk     90 %  ") {
 		t.Errorf("%v: the table is\n%s", err, table)
 	}
-	text, err := runBench(t, append(short, "../../pkg/starter/runs/novels", "--json")...)
+	novels := "../../pkg/starter/runs/novels"
+	text, err := runBench(t, append(short, novels, "--draft", novels, "--json")...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for line := range strings.Lines(text) {
 		var r struct {
 			Task   string
+			Draft  string
 			Tokens int
 			Ratio  float64
 		}
-		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Task == "" || r.Tokens < 2 || r.Ratio <= 0 {
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Task == "" || r.Draft != novels || r.Tokens < 2 || r.Ratio <= 0 {
 			t.Errorf("%v: %s", err, line)
 		}
 	}
@@ -120,6 +123,7 @@ func TestBenchRefuses(t *testing.T) {
 		"one MODEL or --shape in one --quant": {"--save", "f.gguf"},
 		"--speculate measures one row":        {"--speculate", "--batch", "1,2"},
 		`"neox-410m" must be alpha-1.8m, gpt`: {"--speculate", "--shape", "neox-410m"},
+		"--draft is for a MODEL":              {"--speculate", "--draft", "a"},
 		"other than stored":                   {"model.gguf", "--save", "f.gguf"},
 		`unexpected argument "b"`:             {"a", "b"},
 	} {

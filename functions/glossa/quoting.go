@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,10 +18,10 @@ func (b *benchOptions) measureQuoting(ctx context.Context, w io.Writer) error {
 	print := func(r quoting.Result) error {
 		if !begun {
 			begun = true
-			fmt.Fprintf(w, "%-20s %-6s %7s  %-8s %6s  %8s  %8s  %5s  %7s  %8s\n", "MODEL", "QUANT", "THREADS", "TASK", "TOKENS", "PLAIN", "DRAFTING", "RATIO", "DRAFTED", "ACCEPTED")
+			fmt.Fprintf(w, "%-20s %-6s %7s  %-8s %-10s %6s  %8s  %8s  %5s  %7s  %8s\n", "MODEL", "QUANT", "THREADS", "TASK", "DRAFT", "TOKENS", "PLAIN", "DRAFTING", "RATIO", "DRAFTED", "ACCEPTED")
 		}
-		_, err := fmt.Fprintf(w, "%-20s %-6s %7d  %-8s %6d  %8s  %8s  %5.2f  %7d  %8d\n",
-			r.Model, r.Quant, r.Threads, r.Task, r.Tokens, speed(r.Plain), speed(r.Drafting), r.Ratio, r.Drafted, r.Accepted)
+		_, err := fmt.Fprintf(w, "%-20s %-6s %7d  %-8s %-10s %6d  %8s  %8s  %5.2f  %7d  %8d\n",
+			r.Model, r.Quant, r.Threads, r.Task, cmp.Or(r.Draft, "text"), r.Tokens, speed(r.Plain), speed(r.Drafting), r.Ratio, r.Drafted, r.Accepted)
 		return err
 	}
 	if b.json {
@@ -29,7 +30,7 @@ func (b *benchOptions) measureQuoting(ctx context.Context, w io.Writer) error {
 	}
 	for _, quant := range b.quants {
 		for _, threads := range b.config.Threads {
-			cfg := quoting.Config{Format: transformer.Formats()[quant], Threads: threads, Repeat: b.config.Repeat, Kernels: b.config.Kernels}
+			cfg := quoting.Config{Format: transformer.Formats()[quant], Threads: threads, Repeat: b.config.Repeat, Kernels: b.config.Kernels, Draft: b.draft}
 			for _, results := range b.quotingResults(ctx, cfg) {
 				for r, err := range results {
 					if err == nil {

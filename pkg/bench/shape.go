@@ -104,6 +104,18 @@ func Random(name string) (*Model, error) {
 	return nil, fmt.Errorf("bench: unknown shape %.40q: it must be one of %s", name, strings.Join(Shapes(), ", "))
 }
 
+// Draft is Random of a shape that could draft for that of the name: with its vocabulary and
+// context, and a quarter of its width, heads, layers and feed-forward width.
+func Draft(name string) (*Model, error) {
+	m, err := Random(name)
+	if err != nil {
+		return nil, err
+	}
+	s := *m.shape
+	quarter := func(n int) int { return max(1, n/4) }
+	return s.sized(s.name+"-draft", s.vocab, quarter(s.width), quarter(s.depth), quarter(s.heads), quarter(s.keys), quarter(s.ffn)).model(), nil
+}
+
 func (s shape) model() *Model {
 	return &Model{Name: s.name, Spec: s.spec(), Weights: s.weights(), shape: &s}
 }

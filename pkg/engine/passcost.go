@@ -69,7 +69,8 @@ func (c *passCosts) reach() int {
 //	(1+accepted) / (1+(cost(tokens+k)-cost(tokens)+k*each)/price)
 //
 // where price is the cost of one of the tokens. For a row alone and drafts without a cost the
-// divisor is the ratio of the costs of k+1 tokens and of one.
+// divisor is the ratio of the costs of k+1 tokens and of one. A longer pass that seems to cost less,
+// because the machine was busy, costs the same.
 func (c *passCosts) best(tokens int, accepted []float64, each float64) (best int, gain float64) {
 	price := c.price(tokens)
 	if price == 0 {
@@ -77,7 +78,7 @@ func (c *passCosts) best(tokens int, accepted []float64, each float64) (best int
 	}
 	base := c.of(tokens)
 	for i, a := range accepted[:min(len(accepted), max(0, c.reach()-tokens))] {
-		if g := (1 + a) / (1 + (c.of(tokens+i+1)-base+each*float64(i+1))/price); g > gain {
+		if g := (1 + a) / (1 + (max(0, c.of(tokens+i+1)-base)+each*float64(i+1))/price); g > gain {
 			best, gain = i+1, g
 		}
 	}

@@ -25,7 +25,7 @@ type proposals struct {
 }
 
 func newProposals() proposals {
-	return proposals{odds: odds{0.7, 0.7, 0.7, 0.7, 0.7, 0.7, 0.7}}
+	return proposals{odds: odds{0.5, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5}}
 }
 
 // learn adds the odds of a row that has ended to those that rows begin with.
@@ -34,7 +34,7 @@ func (p *proposals) learn(f *follower) {
 		return
 	}
 	for i, o := range f.odds {
-		p.odds[i] += (o - p.odds[i]) / 4
+		p.odds[i] += (o - p.odds[i]) / 2
 	}
 }
 

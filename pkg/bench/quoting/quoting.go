@@ -1,6 +1,6 @@
 // Package quoting measures how fast a model generates texts that quote their prompt, such as
-// edits and extracts, with and without the drafts of package engine. It knows nothing of the
-// display of numbers.
+// edits and extracts, with and without the drafts of package engine, and one that quotes nothing
+// with a draft model. It knows nothing of the display of numbers.
 //
 // A model of random weights quotes nothing by itself. Its table of positions spells the answer
 // instead: the model computes as ever, and at each place writes the next token of the task,
@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math/rand/v2"
 	"time"
 
 	"glossa/pkg/bench"
@@ -30,6 +31,7 @@ type Config struct {
 	Repeat  int             // measurements of each task, of which the median is used
 	Kernels *kernel.Kernels // nil: the fastest
 	Tokens  int             // most of an answer; 0: 256
+	Draft   string          // the directory or file of a draft model for that of a file; "": there is none
 }
 
 // A Result is the measurement of a task.
@@ -38,6 +40,7 @@ type Result struct {
 	Quant    string  `json:"quant"`
 	Threads  int     `json:"threads"`
 	Task     string  `json:"task"`
+	Draft    string  `json:"draft,omitempty"`            // the draft model: a file, or how often it is right
 	Tokens   int     `json:"tokens"`                     // of the answer
 	Plain    float64 `json:"plain_tokens_per_second"`    // without drafts
 	Drafting float64 `json:"drafting_tokens_per_second"` // with drafts
@@ -49,26 +52,55 @@ type Result struct {
 // Shapes returns the shapes of [bench.Shapes] that can spell an answer.
 func Shapes() []string { return []string{"alpha-1.8m", "gpt2-124m"} }
 
-// Shape measures all tasks, at full length, with random weights of a shape of [bench.Shapes].
+// rights are how often the draft models of shapes are right, of a hundred tokens.
+var rights = []int{90, 60, 0}
+
+// A trial is a task for a model and its draft model, which may be nil.
+type trial struct {
+	Task
+	model, draft func() (*arch.Model, error)
+	name         string // of the draft model
+}
+
+// Shape measures all tasks, at full length, with random weights of a shape of [bench.Shapes], and
+// the last one with draft models that are right as often as [rights].
 func Shape(ctx context.Context, name string, cfg Config) iter.Seq2[Result, error] {
-	return each(ctx, name, cfg, func(t Task) (*arch.Model, error) { return scripted(name, t) })
+	var trials []trial
+	for _, t := range Tasks() {
+		trials = append(trials, trial{Task: t, model: func() (*arch.Model, error) { return scripted(bench.Random, name, t, 100) }})
+	}
+	last := trials[len(trials)-1]
+	for _, right := range rights {
+		last.name = fmt.Sprintf("%d %%", right)
+		last.draft = func() (*arch.Model, error) { return scripted(bench.Draft, name, last.Task, right) }
+		trials = append(trials, last)
+	}
+	return each(ctx, name, cfg, trials)
 }
 
 // File measures all tasks with the model of a directory or file, see [arch.OpenPath].
 func File(ctx context.Context, path string, cfg Config) iter.Seq2[Result, error] {
-	return each(ctx, path, cfg, func(Task) (*arch.Model, error) { return arch.OpenPath(path) })
+	one := trial{model: func() (*arch.Model, error) { return arch.OpenPath(path) }}
+	if one.name = cfg.Draft; cfg.Draft != "" {
+		one.draft = func() (*arch.Model, error) { return arch.OpenPath(cfg.Draft) }
+	}
+	var trials []trial
+	for _, one.Task = range Tasks() {
+		trials = append(trials, one)
+	}
+	return each(ctx, path, cfg, trials)
 }
 
-// each measures the tasks until the first error.
-func each(ctx context.Context, name string, cfg Config, open func(Task) (*arch.Model, error)) iter.Seq2[Result, error] {
+// each measures the trials until the first error.
+func each(ctx context.Context, name string, cfg Config, trials []trial) iter.Seq2[Result, error] {
 	if cfg.Tokens == 0 {
 		cfg.Tokens = 256
 	}
 	return func(yield func(Result, error) bool) {
-		for _, t := range Tasks() {
-			r, err := cfg.measure(ctx, name, t, func() (*arch.Model, error) { return open(t) })
+		for _, t := range trials {
+			r, err := cfg.measure(ctx, name, t)
 			if err != nil {
-				yield(Result{}, fmt.Errorf("bench %s: %s: %w", name, t.Name, err))
+				yield(Result{}, fmt.Errorf("bench %s: %s: %w", name, t.Task.Name, err))
 				return
 			}
 			if !yield(r, nil) {
@@ -78,9 +110,10 @@ func each(ctx context.Context, name string, cfg Config, open func(Task) (*arch.M
 	}
 }
 
-// scripted returns a model of a shape that answers a task.
-func scripted(name string, t Task) (*arch.Model, error) {
-	random, err := bench.Random(name)
+// scripted returns a model of a shape that answers a task. Of a hundred tokens, right are those of
+// the answer, and the others are not.
+func scripted(shape func(string) (*bench.Model, error), name string, t Task, right int) (*arch.Model, error) {
+	random, err := shape(name)
 	if err != nil {
 		return nil, err
 	}
@@ -92,6 +125,12 @@ func scripted(name string, t Task) (*arch.Model, error) {
 	text := append(append(words.Encode(t.Prompt), words.Encode(t.Answer)...), end)
 	if len(text) > random.Spec.Context {
 		return nil, fmt.Errorf("%d tokens exceed the context of %d", len(text), random.Spec.Context)
+	}
+	errs := rand.New(rand.NewPCG(1, 2))
+	for i := range text {
+		if errs.IntN(100) >= right {
+			text[i] = (text[i] + 1) % end
+		}
 	}
 	w := *random.Weights
 	head := w.Head.Weight
@@ -126,26 +165,45 @@ func spell(positions, head transformer.Tensor, text []int) transformer.Tensor {
 	return spelled
 }
 
-// measure measures a task with two engines in turn.
-func (cfg *Config) measure(ctx context.Context, name string, t Task, open func() (*arch.Model, error)) (Result, error) {
-	r := Result{Model: name, Quant: cfg.Format.String(), Threads: cfg.Threads, Task: t.Name}
+// engines returns the engines of a trial, without drafts and with them. The caller closes them.
+func (cfg *Config) engines(name string, t trial, team *transformer.Team) (engines [2]*engine.Engine, err error) {
+	own := engine.Config{Name: name, Kernels: cfg.Kernels, Format: cfg.Format, Team: team, PrefixMemory: -1}
+	open := func(model func() (*arch.Model, error), own engine.Config) (*engine.Engine, error) {
+		m, err := model()
+		if err != nil {
+			return nil, err
+		}
+		return engine.New(m, own)
+	}
+	plain, drafting := own, own
+	plain.NoDrafts = true
+	if t.draft != nil {
+		own.Name += "-draft"
+		if drafting.Draft, err = open(t.draft, own); err != nil {
+			return engines, err
+		}
+		defer func() { err = errors.Join(err, drafting.Draft.Close()) }() // the engine uses its weights
+	}
+	if engines[0], err = open(t.model, plain); err != nil {
+		return engines, err
+	}
+	if engines[1], err = open(t.model, drafting); err != nil {
+		return engines, errors.Join(err, engines[0].Close())
+	}
+	return engines, nil
+}
+
+// measure measures a trial with two engines in turn.
+func (cfg *Config) measure(ctx context.Context, name string, t trial) (Result, error) {
+	r := Result{Model: name, Quant: cfg.Format.String(), Threads: cfg.Threads, Task: t.Task.Name, Draft: t.name}
 	team := transformer.NewTeam(cfg.Threads)
 	defer team.Close()
-	var engines [2]*engine.Engine
-	for i := range engines {
-		m, err := open()
-		if err != nil {
-			return r, err
-		}
-		e, err := engine.New(m, engine.Config{
-			Name: name, Kernels: cfg.Kernels, Format: cfg.Format, Team: team, PrefixMemory: -1, NoDrafts: i == 0,
-		})
-		if err != nil {
-			return r, err
-		}
-		defer e.Close()
-		engines[i] = e
+	engines, err := cfg.engines(name, t, team)
+	if err != nil {
+		return r, err
 	}
+	defer engines[0].Close()
+	defer engines[1].Close()
 	var rates [2][]float64
 	var ratios []float64
 	for i := range 1 + cfg.Repeat {
