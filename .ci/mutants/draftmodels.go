@@ -33,6 +33,14 @@ func draftModels() []mutant {
 		{"draft models: trying takes a share of the time", engine, "proposals.choose", "cost <= p.credit", "true", engine, policy},
 		{"draft models: what is tried is paid", engine, "proposals.choose", "p.credit -= cost", "_ = cost", engine, policy},
 		{"draft models: reading is not proposing", engine, "proposals.note", "most <= 2", "true", engine, policy},
+		{"draft models: an open one stays", catalog, "Catalog.admit", "o.draft = d", "d.release()", catalog, "^TestDraftsS(hare|tay)$"},
+		{"draft models: one that nobody has is closed", catalog, "opened.close", "o.releaseDraft()", "", catalog, "^TestDraft(sStay|Replaced)$"},
+		{"draft models: one that no model could be opened with is not held", catalog, "Catalog.failed", "o.releaseDraft()", "", catalog, "^TestDraftBroken$"},
+		{"draft models: no room for the model is a use less", catalog, "Catalog.admit", "d.release()", "_ = d", catalog, "^TestDraftsStay$"},
+		{"draft models: another one opens the model again", catalog, "Entry.identity", "e.draft != nil", "false", catalog, "^TestDraftReplaced$"},
+		{"draft models: both must fit", catalog, "Catalog.checkMemory", "next.fit(limit-reserved) + reserved", "next.fit(limit)", catalog, "^TestDraftsStay$"},
+		{"draft models: cycles", catalog, "builder.checkDraft", "d = b.names[d.rec.Draft]; d == e", "d = b.names[d.rec.Draft]; false", catalog, "^TestDraftsRefused$"},
+		{"draft models: what drafts for a refused model", catalog, "builder.refuseDrafts", "len(why) > 0", "false", catalog, "^TestDraftsRefused$"},
 		{"draft models: a batch awaits proposals", engine, "batch.end", "min(proposing, took)", "0*min(proposing, took)", engine, "^TestBatchAwaitsProposals$"},
 	}
 }

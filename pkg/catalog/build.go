@@ -174,8 +174,7 @@ func (rec *Record) entry(run *Run) *Entry {
 	return &Entry{ModelInfo: info, Run: run, Item: rec.Key, rec: rec}
 }
 
-// done sorts the models and indexes their names: names before aliases, aliases
-// before the names that runs have in their configuration.
+// done sorts the models and indexes their names.
 func (b *builder) done() *view {
 	group := func(e Entry) int {
 		g := 2 * rank(e.Family)
@@ -193,6 +192,17 @@ func (b *builder) done() *view {
 		}
 		return y.Run.ModTime.Compare(x.Run.ModTime)
 	})
+	for b.index(); b.refuseDrafts(); {
+		b.index()
+	}
+	b.checkFallbacks()
+	return new(b.view)
+}
+
+// index indexes the names of models: names before aliases, aliases before the names that runs have
+// in their configuration.
+func (b *builder) index() {
+	clear(b.names)
 	put := func(e *Entry, name string) {
 		for _, key := range []string{name, e.Family + "/" + name} {
 			if name != "" && b.names[key] == nil {
@@ -213,8 +223,6 @@ func (b *builder) done() *view {
 			put(&b.entries[i], run.Info.ID)
 		}
 	}
-	b.checkFallbacks()
-	return new(b.view)
 }
 
 // checkFallbacks warns of fallbacks that do not exist, and of models whose fallbacks lead

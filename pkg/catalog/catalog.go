@@ -111,7 +111,8 @@ type Entry struct {
 	Run  *Run   // of a local model
 	Item string // the sort key of the item that describes it, see [Keys]; "": none
 
-	rec *Record
+	rec   *Record
+	draft *Entry // of its draft model; nil: there is none
 }
 
 // Record returns the record of the model, which the caller must not change. A run without

@@ -79,6 +79,7 @@ type local struct {
 	quant        string
 	prefixes     string
 	speculate    *bool
+	draft        string
 }
 
 // parseItem parses and checks one item; errors are in its mistakes. Unknown attributes
@@ -293,7 +294,7 @@ func (it *item) readLocal() {
 			"checkpoint": &l.checkpoint, "chat_template": &l.chatTemplate, "cap": &l.cap,
 			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
 			"prefixes":  &l.prefixes,
-			"speculate": &l.speculate,
+			"speculate": &l.speculate, "draft": &l.draft,
 		}
 		for _, name := range it.members("/schema", inner(it.schema), known) {
 			it.wrong("/schema"+schema.Pointer(name), "unknown name; known are %s", strings.Join(slices.Sorted(maps.Keys(known)), ", "))
@@ -310,6 +311,9 @@ func (it *item) readLocal() {
 	}
 	if l.prefixes != "" && l.prefixes != privatePrefixes && l.prefixes != publicPrefixes {
 		it.wrong("/schema/prefixes", "it is %q: it must be %s or %s", l.prefixes, privatePrefixes, publicPrefixes)
+	}
+	if l.draft != "" && l.speculate != nil && !*l.speculate {
+		it.wrong("/schema/draft", "speculate is false: no model drafts")
 	}
 	for i, alias := range l.aliases {
 		if alias == "" {

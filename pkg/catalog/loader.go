@@ -36,6 +36,10 @@ type Options struct {
 	Public       bool     // computed prompts are also used for other owners
 	NoDrafts     bool     // tokens are not drafted
 	ExpertMemory int64    // bytes of experts in memory, the others stay in their file; 0: all are in memory
+
+	// Draft drafts tokens; nil: there is no draft model. It is open as long as the model.
+	Draft     llm.Backend
+	DraftName string // in the catalog
 }
 
 // Paged are the experts of a model that can stay in its file until tokens choose them.

@@ -42,7 +42,7 @@ func (m *memory) fit(limit int64) (need int64) {
 type Held struct {
 	Name  string
 	Bytes int64 // of its weights; of an adapter, of what it adds to those of its base
-	Users int   // requests that hold it; of a base, also those of its adapters
+	Users int   // requests that hold it, and open models for which it drafts; of a base, also those of its adapters
 
 	// Experts counts how its experts were found that stay in their file until tokens choose them; nil:
 	// none do.
@@ -109,17 +109,9 @@ func (o *opened) expertUse() *llm.ExpertUse {
 
 // makeRoom closes unused models, the least recently used first, until the next fits; c.mu is held.
 func (c *Catalog) makeRoom(next *opened) error {
-	limit := c.cfg.Memory
-	if limit == 0 || next.bytes+next.shared == 0 {
+	limit, need := c.cfg.Memory, next.bytes+next.shared
+	if limit == 0 || need == 0 {
 		return nil
-	}
-	need := next.fit(limit)
-	if need > limit {
-		hint := ""
-		if next.mixture && next.paged.All == 0 {
-			hint = PackHint
-		}
-		return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory, and models may use %s here%s", next.name, size(need), size(limit), hint)
 	}
 	c.forgetGone()
 	dropped := false
@@ -153,6 +145,32 @@ func (c *Catalog) makeRoom(next *opened) error {
 		debug.FreeOSMemory() // before the next weights are read
 	}
 	return nil
+}
+
+// checkMemory leaves experts of a model that is to be opened in their file, if it does not fit
+// otherwise. It returns an error if the model needs more memory than all models may use, with its
+// draft model, which may be nil.
+func (c *Catalog) checkMemory(next *opened, draft *Entry) error {
+	limit := c.cfg.Memory
+	if limit == 0 || next.bytes+next.shared == 0 {
+		return nil
+	}
+	reserved, with, hint := int64(0), "", ""
+	if draft != nil {
+		m := draft.memory()
+		if reserved = m.fit(limit); m.shared > 0 && m.weights == next.weights {
+			reserved = m.bytes
+		}
+		with = fmt.Sprintf(", with its draft model %q", draft.Name)
+	}
+	need := next.fit(limit-reserved) + reserved
+	if need <= limit {
+		return nil
+	}
+	if next.mixture && next.paged.All == 0 {
+		hint = PackHint
+	}
+	return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory%s, and models may use %s here%s", next.name, size(need), with, size(limit), hint)
 }
 
 // size formats a number of bytes.

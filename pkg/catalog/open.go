@@ -31,6 +31,8 @@ type identity struct {
 	record, row string
 	streams     bool
 
+	draft string // the identity of the draft model
+
 	fallbacks string
 	cache     int
 }
@@ -40,6 +42,9 @@ func (e *Entry) identity() identity {
 		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, public: e.rec.Public, languages: strings.Join(e.rec.Languages, " "),
 		noDrafts: e.rec.NoDrafts,
 		context:  e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
+	}
+	if e.draft != nil {
+		id.draft = e.draft.Version()
 	}
 	if !e.InProcess {
 		id.record, id.row, id.streams = e.rec.raw, e.rec.Type, e.rec.Streaming
@@ -90,8 +95,9 @@ type opened struct {
 
 	// Under the catalog's mu:
 	memory
-	users int       // contexts that hold it
+	users int       // contexts that hold it, and open models for which it drafts
 	used  time.Time // when the last of them began or ended
+	draft *opened   // its draft model, which it holds; nil: there is none
 }
 
 // isReady reports whether opening has ended.
@@ -164,12 +170,27 @@ func (c *Catalog) hold(ctx context.Context, e *Entry) (*opened, error) {
 
 // tryHold is hold without waiting; c.mu is held.
 func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
+	o, err := c.use(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	context.AfterFunc(ctx, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		o.release()
+		c.freed()
+	})
+	return o, nil
+}
+
+// use returns the opened backend of e, or starts to open it, with a user more; c.mu is held.
+func (c *Catalog) use(ctx context.Context, e *Entry) (*opened, error) {
 	key, id := e.Family+"/"+e.Name, e.identity()
 	o := c.open[key]
 	if o == nil || o.stale(id) {
 		c.drop(key)
 		o = &opened{identity: id, name: e.Name, ready: make(chan struct{}), memory: e.memory()}
-		if err := c.makeRoom(o); err != nil {
+		if err := c.admit(ctx, o, e.draft); err != nil {
 			return nil, err
 		}
 		c.open[key] = o
@@ -178,16 +199,13 @@ func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
 	}
 	o.users++
 	o.used = time.Now()
-	context.AfterFunc(ctx, func() { c.release(o) })
 	return o, nil
 }
 
-func (c *Catalog) release(o *opened) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+// release ends a use of o; the catalog's mu is held.
+func (o *opened) release() {
 	o.users--
 	o.used = time.Now()
-	c.freed()
 }
 
 // freed closes unused backends and wakes the requests that wait for memory; c.mu is held.
@@ -201,20 +219,24 @@ func (c *Catalog) freed() {
 
 // forgetGone closes the backends in c.gone that are no longer used; c.mu is held.
 func (c *Catalog) forgetGone() {
-	c.gone = slices.DeleteFunc(c.gone, func(o *opened) bool {
-		if !unused(o) {
-			return false
+	for {
+		i := slices.IndexFunc(c.gone, unused)
+		if i < 0 {
+			return
 		}
-		o.close()
-		return true
-	})
+		o := c.gone[i]
+		c.gone = slices.Delete(c.gone, i, i+1)
+		o.close() // which may end the last use of another
+	}
 }
 
-// close releases what the garbage collector does not free, such as a mapped file.
+// close releases what the garbage collector does not free, such as a mapped file, and the draft
+// model; the catalog's mu is held.
 func (o *opened) close() {
 	if b, ok := o.backend.(io.Closer); ok {
 		_ = b.Close() // it only read
 	}
+	o.releaseDraft()
 }
 
 // unused reports whether the memory of o can be freed.
@@ -227,11 +249,8 @@ func (c *Catalog) drop(key string) {
 		return
 	}
 	delete(c.open, key)
-	if unused(o) {
-		o.close()
-		return
-	}
 	c.gone = append(c.gone, o)
+	c.forgetGone()
 }
 
 // Drop closes the local model of a name, whose file was replaced or deleted, after its last
@@ -259,9 +278,7 @@ func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 		c.freed() // all requests may have ended meanwhile
 	}()
 	if e.Run != nil {
-		options := e.rec.options()
-		options.ExpertMemory = o.experts // no other goroutine reads or writes it now
-		o.backend, o.err = c.cfg.Loader.Open(ctx, e.Run, options)
+		o.backend, o.err = c.openRun(ctx, o, e)
 	} else {
 		o.backend, o.err = c.cfg.Openers[e.Family](ctx, e.rec)
 	}
@@ -272,6 +289,7 @@ func (c *Catalog) failed(o *opened, e *Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o.memory = memory{}
+	o.releaseDraft()
 	switch _, ok := errors.AsType[*llm.Error](o.err); {
 	case ok:
 	case e.Run != nil:

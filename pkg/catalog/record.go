@@ -80,6 +80,7 @@ type Record struct {
 	Quant        string   // of the weights in memory, of [Quants]; "": the server's
 	Public       bool     // computed prompts are also used for other owners, see [llm.OwnerOf]
 	NoDrafts     bool     // tokens are not drafted
+	Draft        string   // the name of a model that drafts tokens; "": there is none
 
 	raw string // the item's JSON
 }

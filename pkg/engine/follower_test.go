@@ -458,7 +458,7 @@ func TestProposalsKeep(t *testing.T) {
 // A row ends where its model ends it: the draft model's ends are not proposed, nor what it would
 // write after them.
 func TestProposalsEnds(t *testing.T) {
-	text := letters(24) // without an x
+	text := letters(24)                    // without an x
 	for _, place := range []int{4, 5, 9} { // the first proposal is at 4
 		script := []byte(text + text)
 		script[place] = 'x'

@@ -50,11 +50,15 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 	if err != nil {
 		return nil, errors.Join(clientError(err), m.Close())
 	}
+	draft, ok := o.Draft.(*engine.Engine)
+	if o.Draft != nil && !ok {
+		return nil, errors.Join(fmt.Errorf("its draft model %q does not continue texts", o.DraftName), m.Close())
+	}
 	cfg := engine.Config{
 		Name: o.Name, Kernels: l.cfg.Kernels, Team: l.cfg.Team, Queue: l.cfg.Queue, Turns: l.cfg.Turns,
 		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: template,
 		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
-		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, NoDrafts: o.NoDrafts, TokenizerJSON: l.tokenizerJSON(run, o),
+		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, NoDrafts: o.NoDrafts, Draft: draft, TokenizerJSON: l.tokenizerJSON(run, o),
 		Archive: l.cfg.Archive, Fingerprint: fingerprint(run, o),
 	}
 	if cfg.Weights, err = l.weights(fsys, run, m, cfg); err != nil {
