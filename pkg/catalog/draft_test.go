@@ -125,6 +125,13 @@ func TestDraftsStay(t *testing.T) {
 		if got := isOpen(c); !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("open: %v", got)
 		}
+		use(t, c, "c")()
+		use(t, c, "b")()
+		inUse := use(t, c, "c")
+		if _, err := c.Open(t.Context(), "a"); err == nil || c.open["local/b"].users != 0 {
+			t.Errorf("%v, and its draft model is held", err)
+		}
+		inUse()
 		tight, o, _ := withDrafts(150, drafted("a", "b"))
 		_, err := tight.Open(t.Context(), "a")
 		if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.Unsupported || !strings.Contains(e.Message, `the model "a" needs 0.0 MiB of memory, with its draft model "b", and models may use`) || o.opens.Load() != 0 {
