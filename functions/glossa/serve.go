@@ -35,6 +35,7 @@ type serveOptions struct {
 	port, workers       int
 	checkpoints, table  string
 	memory, quant       string
+	drafts              string
 	auth, open          bool
 	accounts, namespace string
 	hosts, origins      string
@@ -55,6 +56,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.workers, "workers", app.DefaultWorkers, "concurrent generations; further requests wait in a queue")
 	f.StringVar(&o.memory, "memory", "", "memory for the weights of open models, a `size` such as 8GiB; the least recently used is evicted first (default three quarters of the memory)")
 	f.StringVar(&o.quant, "quant", "", "`format` of weights in memory: "+strings.Join(catalog.Quants(), ", ")+" (default stored)")
+	f.StringVar(&o.drafts, "drafts", "", "draft models of local models whose records name none: a `list` such as Qwen3-4B=Qwen3-0.6B, separated by commas")
 	f.BoolVar(&o.auth, "auth", false, "require a key on all but the public routes: one of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET")
 	f.BoolVar(&o.open, "open", false, "serve other machines without requiring a key")
 	f.StringVar(&o.accounts, "accounts", "", "`file` of users and API keys, see glossa user and glossa key")
@@ -157,6 +159,9 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 	}
 	if cfg.KeepAlive, err = app.ParseKeepAlive(o.keepAlive); err != nil {
 		return cfg, usagef("--keep-alive: %w", err)
+	}
+	if cfg.Drafts, err = app.ParseDrafts(o.drafts); err != nil {
+		return cfg, usagef("--drafts: %w", err)
 	}
 	if o.memory != "" {
 		if cfg.Memory, err = memory.ParseSize(o.memory); err != nil {

@@ -114,7 +114,7 @@ func New(cfg Config) (*App, error) {
 		return nil, err
 	}
 	a.catalog = catalog.New(catalog.Config{
-		Source: source, Local: starters, Roots: roots, Loader: a.local,
+		Source: source, Local: starters, Roots: roots, Loader: a.local, Drafts: cfg.Drafts,
 		Openers:  map[string]catalog.Opener{catalog.Bedrock: a.openBedrock, catalog.SageMaker: a.openSageMaker, catalog.OpenAI: a.openUpstream},
 		Standard: standard(),
 		Memory:   cfg.Memory, Log: cfg.Log, ListedOnly: cfg.ListedOnly || cfg.Table == "" && cfg.Records == nil,

@@ -61,6 +61,8 @@ type Config struct {
 	HubToken    string // of the account on the Hugging Face hub; "": none
 	Workers     int    // generations at once; 0: [DefaultWorkers]
 	Memory      int64  // bytes for the weights of open models; 0: no bound; [FromEnv] sets three quarters of the memory
+	// Drafts are draft models by the names of local models, see [catalog.Config].
+	Drafts map[string]string
 	// RequestMemory is the memory of one request, bytes; 0: the engine's default.
 	RequestMemory int64
 	// BodyMemory is the memory of the bodies of all requests together, bytes; 0: the
@@ -168,6 +170,7 @@ func Variables() [][2]string {
 		{"GLOSSA_LAMBDA_PRICES", "prices of Lambda in US dollars, for models that a function computes: of a GB-second and, after a comma, of a request; 0: unknown; default those of us-east-1 for the function's architecture"},
 		{"GOMEMLIMIT", "memory limit of the Go runtime, such as 3GiB; default seven eighths of the memory of the container or function"},
 		{"GLOSSA_QUANT", "format of weights in memory: stored (as in the file, the default),  " + strings.Join(dtype.Options(), ", ")},
+		{"GLOSSA_DRAFTS", "draft models of local models whose records name none, MODEL=DRAFT, separated by commas: Qwen3-4B=Qwen3-0.6B"},
 		{"GLOSSA_THREADS", "threads that compute a model; default one per processor"},
 		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avx512, amx, neon, dotprod"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
@@ -288,6 +291,9 @@ func FromEnv(getenv func(string) string) (Config, error) {
 			cfg.Keys = append(cfg.Keys, key)
 		}
 	}
+	if cfg.Drafts, err = ParseDrafts(getenv("GLOSSA_DRAFTS")); err != nil {
+		e.fail("GLOSSA_DRAFTS", err)
+	}
 	if level := getenv("GLOSSA_LOG_LEVEL"); level != "" {
 		if err := cfg.Level.UnmarshalText([]byte(level)); err != nil {
 			e.fail("GLOSSA_LOG_LEVEL", fmt.Errorf("must be debug, info, warn or error, not %q", level))
@@ -374,6 +380,27 @@ func ParseList(text string, check func([]string) error) (list []string, err erro
 		list = append(list, strings.TrimSpace(part))
 	}
 	return list, check(list)
+}
+
+// ParseDrafts returns the value of [Config].Drafts for a setting, MODEL=DRAFT,MODEL=DRAFT; nil if it
+// is empty.
+func ParseDrafts(setting string) (map[string]string, error) {
+	list, err := ParseList(setting, func([]string) error { return nil })
+	if err != nil || list == nil {
+		return nil, err
+	}
+	drafts := map[string]string{}
+	for _, part := range list {
+		model, draft, ok := strings.Cut(part, "=")
+		switch {
+		case !ok || model == "" || draft == "":
+			return nil, fmt.Errorf("%q must be MODEL=DRAFT", part)
+		case drafts[model] != "":
+			return nil, fmt.Errorf("%q has two draft models", model)
+		}
+		drafts[model] = draft
+	}
+	return drafts, nil
 }
 
 func (e *env) flag(name string) bool {

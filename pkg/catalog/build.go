@@ -14,7 +14,8 @@ import (
 // builder makes a view.
 type builder struct {
 	view
-	memory int64 // of open models; 0: no bound
+	memory int64             // of open models; 0: no bound
+	drafts map[string]string // see [Config.Drafts]
 	roots  []scan
 	used   map[place]bool  // runs that records name
 	fixed  map[string]bool // by family/name: the model is in a fixed root
@@ -195,6 +196,7 @@ func (b *builder) done() *view {
 	for b.index(); b.refuseDrafts(); {
 		b.index()
 	}
+	b.checkDrafts()
 	b.checkFallbacks()
 	return new(b.view)
 }

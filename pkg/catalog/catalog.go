@@ -40,6 +40,7 @@ type Config struct {
 	Standard []Item
 	Roots    []Root            // directories of runs; if several have a name, the first one serves it
 	Loader   Loader            // of the family local; nil: models of that family are problems
+	Drafts   map[string]string // draft models, by the names of local models whose records name none
 	Openers  map[string]Opener // by remote family; models of other families are problems
 	// ListedOnly refuses models that are not listed. Without it a remote one is served when
 	// it is asked for, if a record describes it: its own or that of its group.

@@ -1,9 +1,11 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"glossa/pkg/llm"
@@ -18,10 +20,10 @@ import (
 func (b *builder) refuseDrafts() (refused bool) {
 	why := map[string]error{}
 	for i := range b.entries {
-		if e := &b.entries[i]; e.rec.Draft != "" {
-			e.draft = b.names[e.rec.Draft]
-			if err := b.checkDraft(e); err != nil {
-				why[e.Name] = fmt.Errorf("its draft model %q %w", short(e.rec.Draft), err)
+		if e, name := &b.entries[i], b.draftOf(&b.entries[i]); name != "" {
+			e.draft = b.names[name]
+			if err := b.checkDraft(e, name); err != nil {
+				why[e.Name] = fmt.Errorf("its draft model %q %w", short(name), err)
 			}
 		}
 	}
@@ -37,12 +39,30 @@ func (b *builder) refuseDrafts() (refused bool) {
 	return len(why) > 0
 }
 
-// checkDraft returns why the draft model of e cannot be used.
-func (b *builder) checkDraft(e *Entry) error {
+// draftOf returns the name of the draft model of e, "" if it has none.
+func (b *builder) draftOf(e *Entry) string {
+	if e.Run == nil || e.rec.NoDrafts {
+		return ""
+	}
+	return cmp.Or(e.rec.Draft, b.drafts[e.Name])
+}
+
+// checkDrafts warns of draft models that are set for models which do not exist.
+func (b *builder) checkDrafts() {
+	for _, name := range slices.Sorted(maps.Keys(b.drafts)) {
+		_, unserved := b.unserved[name]
+		if e := b.names[Local+"/"+name]; !unserved && (e == nil || e.Name != name) {
+			b.problems = append(b.problems, Warning{fmt.Errorf("the draft model %q is for the model %q, which does not exist", short(b.drafts[name]), short(name))})
+		}
+	}
+}
+
+// checkDraft returns why the draft model of e, which has a name, cannot be used.
+func (b *builder) checkDraft(e *Entry, name string) error {
 	d := e.draft
-	_, unserved := b.unserved[e.rec.Draft]
+	_, unserved := b.unserved[name]
 	switch {
-	case d == nil && (unserved || b.unread(e.rec.Draft) != nil):
+	case d == nil && (unserved || b.unread(name) != nil):
 		return errors.New("cannot be served")
 	case d == nil:
 		return errors.New("does not exist")
@@ -53,9 +73,9 @@ func (b *builder) checkDraft(e *Entry) error {
 	case d.Task != llm.TaskGenerate:
 		return errors.New("does not continue texts")
 	}
-	for seen := map[*Entry]bool{}; d != nil && d.rec.Draft != "" && !seen[d]; {
+	for seen := map[*Entry]bool{}; d != nil && !seen[d]; {
 		seen[d] = true
-		if d = b.names[d.rec.Draft]; d == e {
+		if d = b.names[b.draftOf(d)]; d == e {
 			return errors.New("has a draft model that leads back to the model itself")
 		}
 	}

@@ -75,6 +75,10 @@ func TestDraftsRefused(t *testing.T) {
 			t.Errorf("%v: %d models, problems %v", test.records, n, problems)
 		}
 	}
+	c := New(Config{Source: files(drafted("a", "b")), Roots: []Root{root}, Loader: &loader{}, Drafts: map[string]string{"a": "none", "b": "c", "c": "x", "z": "a"}})
+	if entries, problems := c.Entries(t.Context()); len(entries) != 1 || len(problems) != 4 {
+		t.Errorf("%d models, %v", len(entries), problems)
+	}
 	problems := Check([]Item{{Name: "x", JSON: []byte(`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","draft":"b","speculate":false}}`)}}, nil)
 	if len(problems) != 1 || !strings.Contains(problems[0].Error(), "/schema/draft: speculate is false") {
 		t.Errorf("%v", problems)
@@ -199,5 +203,25 @@ func TestDraftsConcurrently(t *testing.T) {
 	wg.Wait()
 	if n := o.opens.Load(); n != 3 {
 		t.Errorf("%d opens", n)
+	}
+}
+
+// Draft models of the configuration are those of models whose records name none, unless they have no
+// drafts.
+func TestDraftsConfigured(t *testing.T) {
+	d, o := &disk{}, &loader{}
+	for i, name := range []string{"a", "b", "c"} {
+		d.put(name+"/weights", strings.Repeat(name, 10), int64(i+1))
+	}
+	off := `{"pk":"models","sk":"local-c","schema":{"checkpoint":"c","speculate":false}}`
+	c := New(Config{Source: files(drafted("b", "c"), off), Roots: []Root{{Name: "root", FS: d}}, Loader: o, Drafts: map[string]string{"a": "c", "b": "a", "c": "a"}})
+	for name, want := range map[string]string{"a": "c", "b": "c", "c": ""} {
+		if _, err := c.Open(t.Context(), name); err != nil {
+			t.Fatal(err)
+		}
+		draft := c.open["local/"+name].draft
+		if (draft == nil) != (want == "") || draft != nil && draft.name != want {
+			t.Errorf("%s has the draft model %+v, want %q", name, draft, want)
+		}
 	}
 }

@@ -118,7 +118,7 @@ func (c *Catalog) read(ctx context.Context) *view {
 			at: c.source.asked, window: c.source.window, names: map[string]*Entry{}, unserved: map[string]*llm.Error{},
 			err: c.source.problem(), good: c.source.good, serves: map[string]bool{},
 		},
-		memory: c.cfg.Memory, roots: roots, used: map[place]bool{}, fixed: map[string]bool{}, at: map[model]int{},
+		memory: c.cfg.Memory, drafts: c.cfg.Drafts, roots: roots, used: map[place]bool{}, fixed: map[string]bool{}, at: map[model]int{},
 	}
 	for _, family := range []string{Bedrock, SageMaker} {
 		b.serves[family] = c.cfg.serves(family)
