@@ -178,7 +178,9 @@ func (cfg *Config) engines(name string, t trial, team *transformer.Team) (engine
 	plain, drafting := own, own
 	plain.NoDrafts = true
 	if t.draft != nil {
-		own.Name += "-draft"
+		if own.Name += "-draft"; cfg.Draft != "" {
+			own.Format = transformer.Stored // as its file says
+		}
 		if drafting.Draft, err = open(t.draft, own); err != nil {
 			return engines, err
 		}
