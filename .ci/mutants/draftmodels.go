@@ -24,6 +24,7 @@ func draftModels() []mutant {
 		{"draft models: their caches are claimed", engine, "generation.limitDrafts", "need + g.limitFollowers(g.engine.memory-g.need()-need)", "need + 0*g.limitFollowers(g.engine.memory-g.need()-need)", engine, "^TestProposalsMemory$"},
 		{"draft models: vocabularies are compared", engine, "Engine.checkDraft", "own != other", "false", engine, "^TestDraftRefused$"},
 		{"draft models: weights stay while they are used", engine, "core.release", "c.draft != nil", "false", engine, "^TestDraftWeights$"},
+		{"draft models: one that fails is opened again", engine, "core.Failed", "c.draft.model.Failed()", "nil", engine, "^TestDraftFails$"},
 		{"draft models: a generation leaves both batches", engine, "generation.leaveBatches", "g.proposer != nil", "false", engine, "^TestProposalsTogether$"},
 		{"draft models: odds are those of the source", engine, "generation.proposing", "r.from, r.agreed = &f.odds, f.agreed", "r.from, r.agreed = &r.odds, f.agreed", engine, "^TestProposalsOdds$"},
 		{"draft models: a rejection ends a run", engine, "generation.verify", "r.agreed = 0", "_ = r.agreed", engine, "^TestProposalsOdds$"},

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
@@ -391,6 +393,29 @@ func (s shifted) Piece(id int) string {
 		return "?"
 	}
 	return s.Tokenizer.Piece(id)
+}
+
+// If the weights of a draft model cannot be read, requests say so, and the engine has failed like it,
+// so that both are opened again.
+func TestDraftFails(t *testing.T) {
+	ck := weighted(checkpoint.ModelConfig{VocabSize: 27, BlockSize: 64, NLayer: 2, NEmbd: 32, NHead: 4})
+	ck.Tokenizer, _ = json.Marshal(map[string]any{"type": "char", "vocabSize": 27, "vocab": strings.Split("\nabcdefghijklmnopqrstuvwxyz", "")})
+	m, err := arch.FromAlpha(ck, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn := errors.New("torn")
+	m.Weights.Await = func(int) error { return torn }
+	d, err := New(m, Config{Name: "small"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := follow(t, random(t, 64, Config{}), d)
+	e.drafting = draftAlways
+	_, _, err = llm.Collect(e.Generate(t.Context(), request("abc")), 1)
+	if !errors.Is(err, torn) || llm.AsError(err).Code != llm.Upstream || !errors.Is(e.Failed(), torn) {
+		t.Errorf("%v, failed %v", err, e.Failed())
+	}
 }
 
 // The weights of a draft model stay until all engines that use them are closed, and those of an
