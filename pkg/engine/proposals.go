@@ -13,7 +13,7 @@ const (
 
 	// tryShare is the share of the time of answers that may be spent on proposals that probably do
 	// not pay, to learn whether they do now.
-	tryShare = 0.01
+	tryShare = 0.005
 )
 
 // proposals is what a batch knows of those of its draft models. The caller locks it.

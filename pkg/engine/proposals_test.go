@@ -75,7 +75,7 @@ func TestProposalsLearn(t *testing.T) {
 	}
 }
 
-// Proposals that do not pay are tried again in a hundredth of the time.
+// Proposals that do not pay are tried again in a two-hundredth of the time.
 func TestProposalsTriedAgain(t *testing.T) {
 	const price, each = 1000, 500
 	for _, behind := range []int{1, 100} {
