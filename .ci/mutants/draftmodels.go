@@ -39,7 +39,8 @@ func draftModels() []mutant {
 		{"draft models: one that no model could be opened with is not held", catalog, "Catalog.failed", "o.releaseDraft()", "", catalog, "^TestDraftBroken$"},
 		{"draft models: no room for the model is a use less", catalog, "Catalog.admit", "d.release()", "_ = d", catalog, "^TestDraftsStay$"},
 		{"draft models: another one opens the model again", catalog, "Entry.identity", "e.draft != nil", "false", catalog, "^TestDraftReplaced$"},
-		{"draft models: both must fit", catalog, "Catalog.checkMemory", "next.fit(limit-reserved) + reserved", "next.fit(limit)", catalog, "^TestDraftsStay$"},
+		{"draft models: both must fit", catalog, "Catalog.checkMemory", "next.fit(limit-reserved) + reserved", "next.fit(limit-reserved)", catalog, "^TestDraftsStay$"},
+		{"draft models: experts leave room for one", catalog, "Catalog.checkMemory", "limit-reserved", "limit", catalog, "^TestDraftOfExperts$"},
 		{"draft models: what drafts for a refused model", catalog, "builder.refuseDrafts", "len(why) > 0", "false", catalog, "^TestDraftsRefused$"},
 		{"draft models: a batch awaits proposals", engine, "batch.end", "min(proposing, took)", "0*min(proposing, took)", engine, "^TestBatchAwaitsProposals$"},
 	}

@@ -225,3 +225,23 @@ func TestDraftsConfigured(t *testing.T) {
 		}
 	}
 }
+
+// Experts of a model stay in its file where they would take the memory of the draft model.
+func TestDraftOfExperts(t *testing.T) {
+	c, o, _ := withDrafts(250, drafted("a", "b"))
+	o.scan = func(fsys fs.FS) ([]Run, []error) {
+		runs, problems := scanWeights(fsys)
+		for i := range runs {
+			if runs[i].ID == "a" {
+				runs[i].Bytes, runs[i].Mixture, runs[i].Paged = 200, true, map[string]Paged{"": {All: 150, Least: 50}}
+			}
+		}
+		return runs, problems
+	}
+	if _, err := c.Open(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if got := o.options.Load(); got.Name != "a" || got.ExpertMemory != 100 {
+		t.Errorf("options %+v", got)
+	}
+}
