@@ -145,7 +145,7 @@ func complete(s *server, prompt string, tokens int) (a answer, err error) {
 				Text   string
 				Finish string `json:"finish_reason"`
 			}
-			Usage   *struct {
+			Usage *struct {
 				CompletionTokens int `json:"completion_tokens"`
 			}
 		}
