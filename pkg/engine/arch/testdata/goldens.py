@@ -34,6 +34,7 @@ import experts  # noqa: E402
 import ggufs  # noqa: E402
 import modern  # noqa: E402
 import others  # noqa: E402
+import routes  # noqa: E402
 import seq2seq  # noqa: E402
 import sizes  # noqa: E402
 import translators  # noqa: E402
@@ -46,7 +47,7 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100, "marian": translators.marian, "nllb": translators.nllb,
-} | modern.GROUPS | others.GROUPS | experts.GROUPS | convolutions.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
+} | modern.GROUPS | others.GROUPS | experts.GROUPS | convolutions.GROUPS | routes.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
 LIMIT = 24_000_000  # bytes of all files
 
 

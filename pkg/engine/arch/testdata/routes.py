@@ -1,0 +1,49 @@
+"""Which experts transformers' own routers choose."""
+
+import json
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM
+
+from common import HERE
+
+MODELS = (
+    "mixtral", "mixtral-nine", "qwen2_moe", "qwen2_moe-sparse", "qwen3_moe", "qwen3_moe-sparse", "olmoe", "olmoe-normed", "granitemoe",
+    "granitemoe-shared", "granite4-experts", "gpt_oss", "lfm2_moe", "lfm2_moe-scaled",
+)
+TOKENS = 32
+TIE = 1e-4  # experts whose ranks differ by less may change places by rounding
+
+
+def ranks(logits, given):
+    """What experts are chosen by, where given are the router's other arguments: a correction of each."""
+    return torch.sigmoid(logits) + sum(given) if given else logits
+
+
+def routes():
+    """Writes the experts of each token by layer, and the least distance to one that is not chosen."""
+    for number, name in enumerate(MODELS):
+        model = AutoModelForCausalLM.from_pretrained(HERE / name, dtype=torch.float32, experts_implementation="eager").eval()
+        layers, margins = {}, []
+
+        def note(given, out, path):
+            logits, _, chosen = out
+            layers[next(part for part in path.split(".") if part.isdigit())] = [sorted(row) for row in chosen.tolist()]
+            best = ranks(logits, given).sort(descending=True).values
+            margins.append((best[:, chosen.shape[1] - 1] - best[:, chosen.shape[1]]).min().item())
+
+        for path, module in model.named_modules():
+            if type(module).__name__.endswith("TopKRouter"):
+                module.register_forward_hook(
+                    lambda _, args, named, out, path=path: note([v for v in (*args[1:], *named.values()) if v is not None], out, path), with_kwargs=True)
+        rng = np.random.default_rng(2600 + number)
+        ids = rng.integers(0, model.config.vocab_size, TOKENS)
+        with torch.no_grad():
+            model(torch.tensor(ids)[None])
+        assert layers and min(margins) > TIE, (name, margins)
+        text = json.dumps({"tokens": ids.tolist(), "margin": round(min(margins), 6), "layers": layers}).replace("]], ", "]],\n ")
+        (HERE / name / "routes.json").write_text(text + "\n")
+
+
+GROUPS = {"routes": routes}
