@@ -37,6 +37,7 @@ type batch struct {
 
 	mu      sync.Mutex
 	waiting []*member // first in, first out
+	picked  []*member // scratch of picks
 	awaited int       // members of the last pass that have neither come back nor left
 	last    []*member // in the current pass, or else in the last
 	running bool      // a pass runs; its member owns pass and seqs
@@ -328,17 +329,13 @@ func (b *batch) begin() {
 	b.awaited = 0
 	b.running, b.last, b.seqs = true, b.last[:0], b.seqs[:0]
 	b.order()
-	first, room, kept := b.waiting[0], b.room(), b.waiting[:0]
-	for _, m := range b.waiting {
+	first, room := b.waiting[0], b.room()
+	for _, m := range b.picks() {
 		if alone := first.exclusive != nil || m.exclusive != nil; m != first && alone {
-			kept = append(kept, m)
 			continue
 		}
 		tokens := m.take(room, m == first)
 		room -= tokens
-		if m.to < len(m.seqs) {
-			kept = append(kept, m)
-		}
 		if m.to == m.from && m.exclusive == nil {
 			continue
 		}
@@ -347,8 +344,7 @@ func (b *batch) begin() {
 		b.computed.Add(int64(tokens))
 		b.last, b.seqs = append(b.last, m), append(b.seqs, m.seqs[m.from:m.to]...)
 	}
-	clear(b.waiting[len(kept):])
-	b.waiting = kept
+	b.waiting = slices.DeleteFunc(b.waiting, func(m *member) bool { return m.inPass && m.to == len(m.seqs) })
 	if b.pass == nil || b.borrower != nil {
 		b.pass, b.borrower = b.model.NewPass(b.team), nil
 	}

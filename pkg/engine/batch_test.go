@@ -201,6 +201,34 @@ func TestPassTokens(t *testing.T) {
 	})
 }
 
+// Rows that generate have a token in each pass, however many prompts are read at the same time.
+func TestGeneratingStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := random(t, 512, Config{PrefixMemory: -1})
+		passes := map[bool]int{} // that read prompts, with the row that generates or without
+		m := watchPasses(t, e, func(n int) {
+			if n >= prefillChunk {
+				passes[n%prefillChunk == 1]++
+			}
+		})
+		ask := func(prompt string, tokens int) {
+			req := request(prompt)
+			req.MaxTokens = new(tokens)
+			collect(t, e, req)
+		}
+		var wg sync.WaitGroup
+		wg.Go(func() { ask("abc", 200) })
+		for range 6 {
+			wg.Go(func() { ask(strings.Repeat("a", 6*prefillChunk), 1) })
+		}
+		wg.Wait()
+		m.leave()
+		if passes[true] < 30 || passes[false] > 3 {
+			t.Errorf("%d passes read prompts with the row that generates, %d without", passes[true], passes[false])
+		}
+	})
+}
+
 // A member that was alone keeps its logits while another one's pass runs.
 func TestLogitsStay(t *testing.T) {
 	e := larger(t, nil)

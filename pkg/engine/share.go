@@ -68,6 +68,26 @@ func (b *batch) order() {
 	}
 }
 
+// picks returns the waiting members in the order in which the next pass takes their work: the first
+// in line, then those that generate, which wait for each token, then those that read prompts; b.mu is held.
+func (b *batch) picks() []*member {
+	clear(b.picked)
+	b.picked = append(b.picked[:0], b.waiting[0])
+	for _, generates := range []bool{true, false} {
+		for _, m := range b.waiting[1:] {
+			if m.generates() == generates {
+				b.picked = append(b.picked, m)
+			}
+		}
+	}
+	return b.picked
+}
+
+// generates reports whether m's sequences are those of rows that generate: a token each, with drafts.
+func (m *member) generates() bool {
+	return m.exclusive == nil && !slices.ContainsFunc(m.seqs[m.to:], func(s transformer.Sequence) bool { return len(s.Tokens) > minRoom })
+}
+
 // room returns how many tokens the next pass may have; b.mu is held.
 func (b *batch) room() int {
 	if len(b.shares) < 2 || b.cost == 0 {
