@@ -90,5 +90,14 @@ class Images(unittest.TestCase):
             self.chat(*[PNG] * 20, model="gemma3-wide")
         with self.assertRaisesRegex(openai.BadRequestError, "reads text only"):
             self.chat(PNG, model="novels")
-        with self.assertRaisesRegex(openai.BadRequestError, "only .* user"):
-            self.openai.chat.completions.create(model=MODEL, messages=[{"role": "system", "content": [{"type": "image_url", "image_url": {"url": url(PNG)}}]}])
+        with self.assertRaisesRegex(openai.BadRequestError, "assistant"):
+            self.openai.chat.completions.create(model=MODEL, messages=[{"role": "assistant", "content": [{"type": "image_url", "image_url": {"url": url(PNG)}}]}])
+
+    def test_system(self):
+        """Where the template writes images of the system, they are seen too."""
+        def ask(image):
+            return self.openai.chat.completions.create(model=MODEL, max_tokens=8, temperature=0, logprobs=True, messages=[
+                {"role": "system", "content": [{"type": "image_url", "image_url": {"url": url(image)}}]}, {"role": "user", "content": QUESTION}])
+        one, other = ask(PNG), ask(OTHER)
+        self.assertGreater(one.usage.prompt_tokens, FRAME)
+        self.assertNotEqual(one.choices[0].logprobs, other.choices[0].logprobs)
