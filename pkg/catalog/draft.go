@@ -68,6 +68,8 @@ func (b *builder) checkDraft(e *Entry, name string) error {
 		return errors.New("does not exist")
 	case d == e:
 		return errors.New("is the model itself")
+	case e.Task != llm.TaskGenerate:
+		return errors.New("is for models that continue texts, which this one does not")
 	case d.Run == nil:
 		return errors.New("does not run in this process")
 	case d.Task != llm.TaskGenerate:

@@ -50,6 +50,7 @@ func TestDraftsRefused(t *testing.T) {
 		{[]string{drafted("a", "none")}, map[string]string{"a": `its draft model "none" does not exist`}},
 		{[]string{drafted("a", "a")}, map[string]string{"a": `its draft model "a" is the model itself`}},
 		{[]string{drafted("a", "e")}, map[string]string{"a": `its draft model "e" does not continue texts`}},
+		{[]string{drafted("e", "b")}, map[string]string{"e": `its draft model "b" is for models that continue texts, which this one does not`}},
 		{[]string{drafted("a", "r"), rows("r"), group("r", "")}, map[string]string{"a": `its draft model "r" does not run in this process`}},
 		{[]string{drafted("a", "b"), drafted("b", "a")}, map[string]string{
 			"a": `its draft model "b" has a draft model that leads back`, "b": `its draft model "a" has a draft model that leads back`,
@@ -63,7 +64,7 @@ func TestDraftsRefused(t *testing.T) {
 		c := New(Config{Source: files(test.records...), Roots: []Root{root}, Loader: embeds, Openers: map[string]Opener{
 			Bedrock: func(context.Context, *Record) (llm.Backend, error) { return llmtest.Script{}, nil },
 		}})
-		for _, name := range []string{"a", "b", "c"} {
+		for _, name := range []string{"a", "b", "c", "e"} {
 			_, err := c.Open(t.Context(), name)
 			want := test.refused[name]
 			if e, ok := errors.AsType[*llm.Error](err); want == "" && err != nil || want != "" && (!ok || e.Code != llm.Internal || !strings.Contains(e.Message, want) || !strings.Contains(e.Message, name)) {
@@ -243,5 +244,18 @@ func TestDraftOfExperts(t *testing.T) {
 	}
 	if got := o.options.Load(); got.Name != "a" || got.ExpertMemory != 100 {
 		t.Errorf("options %+v", got)
+	}
+}
+
+// All models of a chain of drafts must fit, or none is opened.
+func TestDraftChainTooLarge(t *testing.T) {
+	for memory, want := range map[int64]string{250: `with its draft model "b", and models may use`, 300: ""} {
+		synctest.Test(t, func(t *testing.T) {
+			c, _, _ := withDrafts(memory, drafted("a", "b"), drafted("b", "c"))
+			_, err := c.Open(t.Context(), "a")
+			if want == "" && err != nil || want != "" && (llm.AsError(err).Code != llm.Unsupported || !strings.Contains(err.Error(), want) || len(isOpen(c)) > 0) {
+				t.Errorf("memory %d: %v, open %v", memory, err, isOpen(c))
+			}
+		})
 	}
 }

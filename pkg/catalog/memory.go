@@ -155,14 +155,11 @@ func (c *Catalog) checkMemory(next *opened, draft *Entry) error {
 	if limit == 0 || next.bytes+next.shared == 0 {
 		return nil
 	}
-	reserved, with, hint := int64(0), "", ""
+	with, hint := "", ""
 	if draft != nil {
-		m := draft.memory()
-		if reserved = m.fit(limit); m.shared > 0 && m.weights == next.weights {
-			reserved = m.bytes
-		}
 		with = fmt.Sprintf(", with its draft model %q", draft.Name)
 	}
+	reserved := draft.chain(limit, map[string]bool{next.weights: true})
 	need := next.fit(limit-reserved) + reserved
 	if need <= limit {
 		return nil
@@ -171,6 +168,24 @@ func (c *Catalog) checkMemory(next *opened, draft *Entry) error {
 		hint = PackHint
 	}
 	return llm.Errorf(llm.Unsupported, "the model %q needs %s of memory%s, and models may use %s here%s", next.name, size(need), with, size(limit), hint)
+}
+
+// chain returns what a draft model takes within a limit, with its own draft model, which is open as
+// long. seen are shared weights that count elsewhere.
+func (e *Entry) chain(limit int64, seen map[string]bool) int64 {
+	if e == nil {
+		return 0
+	}
+	own := e.draft.chain(limit, seen)
+	m := e.memory()
+	need := m.fit(limit - own)
+	if m.shared > 0 {
+		if seen[m.weights] {
+			need = m.bytes
+		}
+		seen[m.weights] = true
+	}
+	return own + need
 }
 
 // size formats a number of bytes.

@@ -330,7 +330,9 @@ func (b *batch) begin() {
 	b.running, b.last, b.seqs = true, b.last[:0], b.seqs[:0]
 	b.order()
 	first, room := b.waiting[0], b.room()
-	for _, m := range b.picks() {
+	picks := b.picks()
+	defer clear(picks) // a member that leaves is not kept with its caches
+	for _, m := range picks {
 		if alone := first.exclusive != nil || m.exclusive != nil; m != first && alone {
 			continue
 		}

@@ -495,3 +495,40 @@ func TestForwardAllocates(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// A batch without members keeps no caches and logits of its last pass.
+func TestBatchForgets(t *testing.T) {
+	e := random(t, 128, Config{PrefixMemory: -1})
+	req := request("the quick brown fox")
+	req.MaxTokens = new(10)
+	collect(t, e, req)
+	for _, b := range e.lanes.all {
+		for _, m := range b.picked[:cap(b.picked)] {
+			if m != nil {
+				t.Error("a member of the last pass is kept")
+			}
+		}
+	}
+}
+
+// A row that generates does not wait for prompts, however many tokens are drafted for it.
+func TestLongDraftStays(t *testing.T) {
+	e := random(t, 512, Config{PrefixMemory: -1})
+	b := e.lanes.all[0]
+	join := func(tokens, logits int) *member {
+		m := &member{lanes: e.lanes, wake: make(chan struct{}, 1), sender: "s"}
+		b.enter(m)
+		m.seqs = []transformer.Sequence{{Cache: e.model.NewCache(100), Tokens: make([]int, tokens), Logits: logits}}
+		b.waiting = append(b.waiting, m)
+		return m
+	}
+	join(prefillChunk, 0)
+	join(prefillChunk, 0)
+	row := join(1+maxDraft, 1+maxDraft)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.begin()
+	if !row.inPass {
+		t.Errorf("a row with a draft of %d tokens waits", maxDraft)
+	}
+}

@@ -202,7 +202,7 @@ func (g *generation) startFollower(f *follower, text []int32) {
 		for i, id := range text {
 			ids[i] = int(id)
 		}
-		if f.cache, _ = d.prefixes.of(g.owner).fork(ids, 0, f.capacity); f.cache == nil {
+		if f.cache, _ = g.draftTexts().fork(ids, 0, f.capacity); f.cache == nil {
 			f.cache = d.model.NewCache(f.capacity)
 		}
 	}
@@ -255,6 +255,16 @@ func (g *generation) proposeNext(ctx context.Context, rows []*row) error {
 // keepFollower keeps what was computed of a row that has ended, for prompts that begin with it.
 func (g *generation) keepFollower(r *row) {
 	if f := r.follower; f != nil && f.cache != nil {
-		g.engine.draft.prefixes.of(g.owner).keep(r.ids[:min(len(r.ids), f.known)], f.cache)
+		g.draftTexts().keep(r.ids[:min(len(r.ids), f.known)], f.cache)
 	}
+}
+
+// draftTexts returns the texts of the owner that the draft model has computed. Texts of a model that
+// keeps them for their owners are not left to all users of a draft model that does not.
+func (g *generation) draftTexts() *prefixCache {
+	own, drafts := g.engine.prefixes, g.engine.draft.prefixes
+	if drafts != nil && drafts.public && (own == nil || !own.public) {
+		return nil
+	}
+	return drafts.of(g.owner)
 }

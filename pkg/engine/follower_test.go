@@ -526,3 +526,26 @@ func TestProposalsOdds(t *testing.T) {
 		t.Errorf("odds %v", o)
 	}
 }
+
+// A draft model whose texts are public does not tell others what a private model has read.
+func TestDraftsStayPrivate(t *testing.T) {
+	for _, public := range []bool{false, true} {
+		d := random(t, 160, Config{PublicPrefixes: public})
+		e := follow(t, random(t, 160, Config{}), d)
+		e.drafting = draftAlways
+		ask := func(e *Engine, owner, text string) int {
+			req := request(text)
+			req.Params = llm.Params{MaxTokens: new(20)}
+			_, usage, err := llm.Collect(e.Generate(llm.WithOwner(t.Context(), owner), req), 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return usage.Cached
+		}
+		secret := strings.Repeat("the password is swordfish ", 3)
+		ask(e, "alice", secret)
+		if n := ask(d, "bob", secret+"x"); n != 0 {
+			t.Errorf("public %v: the draft model knows %d tokens of another owner's prompt", public, n)
+		}
+	}
+}

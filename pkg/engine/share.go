@@ -71,7 +71,6 @@ func (b *batch) order() {
 // picks returns the waiting members in the order in which the next pass takes their work: the first
 // in line, then those that generate, which wait for each token, then those that read prompts; b.mu is held.
 func (b *batch) picks() []*member {
-	clear(b.picked)
 	b.picked = append(b.picked[:0], b.waiting[0])
 	for _, generates := range []bool{true, false} {
 		for _, m := range b.waiting[1:] {
@@ -85,7 +84,7 @@ func (b *batch) picks() []*member {
 
 // generates reports whether m's sequences are those of rows that generate: a token each, with drafts.
 func (m *member) generates() bool {
-	return m.exclusive == nil && !slices.ContainsFunc(m.seqs[m.to:], func(s transformer.Sequence) bool { return len(s.Tokens) > minRoom })
+	return m.exclusive == nil && !slices.ContainsFunc(m.seqs[m.to:], func(s transformer.Sequence) bool { return len(s.Tokens) > max(minRoom, 1+maxDraft) })
 }
 
 // room returns how many tokens the next pass may have; b.mu is held.

@@ -1,6 +1,8 @@
 package prom
 
 import (
+	"strings"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"glossa/pkg/llm"
@@ -38,6 +40,7 @@ func (e *experts) Collect(ch chan<- prometheus.Metric) {
 		ch <- prometheus.MustNewConstMetric(d, kind, float64(value), labels...)
 	}
 	for model, use := range e.read() {
+		model = strings.ToValidUTF8(model, "\ufffd") // the name of a file; otherwise no metric could be read
 		metric(e.uses, prometheus.CounterValue, use.Hits, model, "memory")
 		metric(e.uses, prometheus.CounterValue, use.Misses, model, "file")
 		metric(e.size, prometheus.GaugeValue, use.Bytes, model)

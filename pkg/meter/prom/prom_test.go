@@ -28,7 +28,7 @@ func TestMeter(t *testing.T) {
 		Queue: func() (int, int) { return 3, 5 },
 		Known: func(name string) bool { return name == "novels" },
 		Experts: func() map[string]llm.ExpertUse {
-			return map[string]llm.ExpertUse{"mixture": {Hits: 90, Misses: 10, Bytes: 300, Limit: 400}}
+			return map[string]llm.ExpertUse{"mixture": {Hits: 90, Misses: 10, Bytes: 300, Limit: 400}, "odd\xff": {}}
 		},
 	})
 	m.Observe(&httpx.Record{
