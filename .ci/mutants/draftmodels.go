@@ -43,7 +43,7 @@ func draftModels() []mutant {
 		{"draft models: experts leave room for one", catalog, "Catalog.checkMemory", "limit-reserved", "limit", catalog, "^TestDraftOfExperts$"},
 		{"draft models: what drafts for a refused model", catalog, "builder.refuseDrafts", "len(why) > 0", "false", catalog, "^TestDraftsRefused$"},
 		{"draft models: a batch awaits proposals", engine, "batch.end", "min(proposing, took)", "0*min(proposing, took)", engine, "^TestBatchAwaitsProposals$"},
-		{"draft models: texts of a private model are not left to all", engine, "generation.draftTexts", "own == nil || !own.public", "false", engine, "^TestDraftsStayPrivate$"},
+		{"draft models: texts of a private model are not left to all", engine, "generation.draftTexts", "own == nil || !own.public", "own == nil && !own.public", engine, "^TestDraftsStayPrivate$"},
 		{"draft models: those of a draft model must fit too", catalog, "Entry.chain", "own + need", "need", catalog, "^TestDraftChainTooLarge$"},
 		{"passes: a row with a long draft does not wait while prompts are read", engine, "member.generates", "max(minRoom, 1+maxDraft)", "minRoom", engine, "^TestLongDraftStays$"},
 	}
