@@ -138,7 +138,7 @@ func TestVision(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if d := farthest(t, "logits", logits, g.floats(t, "logits")); !(d <= 2e-4) {
+				if d := farthest(t, "logits", logits, g.floats(t, "logits")); !(d <= 1e-4) {
 					t.Errorf("logits are %.3g from the original's", d)
 				}
 			})

@@ -127,7 +127,7 @@ def vision():
     make("gemma3-4b", Gemma3ForConditionalGeneration, Gemma3Config(
         text_config=TEXT | {"sliding_window": 20}, vision_config=tower | {"image_size": 32, "model_type": "siglip_vision_model", "vision_use_head": False},
         mm_tokens_per_image=16, image_token_index=275, boi_token_index=273, eoi_token_index=274),
-        903, gemma(32, 16), [(40, 30), (9, 33), (30, 31), (64, 64), (5, 50), (33, 20), (80, 10)])
+        909, gemma(32, 16), [(40, 30), (9, 33), (30, 31), (64, 64), (5, 50), (33, 20), (80, 10)])
     make("gemma3-wide", Gemma3ForConditionalGeneration, Gemma3Config(
         text_config=TEXT | {"sliding_window": 60}, vision_config=tower | {"image_size": 80, "model_type": "siglip_vision_model", "vision_use_head": False},
         mm_tokens_per_image=100, image_token_index=275, boi_token_index=273, eoi_token_index=274),
