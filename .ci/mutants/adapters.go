@@ -38,14 +38,14 @@ func adapters() []mutant {
 		{"LoRA: released weights are not used", engine, "Weights.Use", "w.users == 0", "false", engine, "^TestWeightsAreReleased$"},
 		{"LoRA: a merged adapter is not its base", engine, "weightsOf", `dir == ""`, `dir == "none"`, engine, "^TestAdapterOnOtherWeights$"},
 
-		{"LoRA: a new base is read again", local, "Loader.weights", "run.Source, cfg.Format, version", `run.Source, cfg.Format, version[:0]`, local, "^TestBaseChanges$"},
-		{"LoRA: a quantisation is read for itself", local, "Loader.weights", "run.Source, cfg.Format, version", `run.Source, "", version`, local, "^TestQuantisedBase$"},
+		{"LoRA: a new base is read again", local, "Loader.weights", "run.Source, cfg.Format, cfg.KV, version", `run.Source, cfg.Format, cfg.KV, version[:0]`, local, "^TestBaseChanges$"},
+		{"LoRA: a quantisation is read for itself", local, "Loader.weights", "run.Source, cfg.Format, cfg.KV, version", `run.Source, "", cfg.KV, version`, local, "^TestQuantisedBase$"},
 		{"LoRA: released weights are forgotten", local, "sharedWeights.load", "load(func() { s.forget(key, one) })", "load(nil)", local, "^TestAdaptersShareABase$"},
 		{"LoRA: weights that cannot be read are forgotten", local, "sharedWeights.load", "one.err != nil", "false", local, "^TestSharedWeightsFail$"},
 		{"LoRA: an adapter takes its own memory too", local, "Loader.run", "run.Bytes += info.Added", "", local, "^TestAdaptersShareABase$"},
 		{"LoRA: a base counts once", catalog, "Catalog.held", "bases[o.weights] = len(list), len(list)", "bases[o.name] = len(list), len(list)", catalog, "^TestSharedWeights$"},
 		{"LoRA: a base that its adapters have is not closed for memory", catalog, "Catalog.makeRoom", "rest < used", "rest <= used", catalog, "^TestSharedWeights$"},
 		{"LoRA: a named format counts as another", catalog, "Entry.quant", "cmp.Or(e.rec.Quant, e.Run.Quant)", "cmp.Or(e.rec.Quant, e.rec.Quant)", local, "^TestNamedFormat$"},
-		{"LoRA: bases of different sources have different keys", catalog, "Entry.memory", `r.Source+"\n"+e.quant()+"\n"+r.Weights`, `""`, catalog, "^TestSharedWeightsDiffer$"},
+		{"LoRA: bases of different sources have different keys", catalog, "Entry.memory", `r.Source+"\n"+e.quant()+"\n"+e.rec.KV+"\n"+r.Weights`, `""`, catalog, "^TestSharedWeightsDiffer$"},
 	}
 }

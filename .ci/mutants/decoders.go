@@ -64,6 +64,6 @@ func decoders() []mutant {
 		{"OPT-350m: positions have the width of the layers", transformer, "Pass.embed", "p.lookUp(sp, tokens)", "p.lookUp(sp, tokens[:1])", arch, goldens},
 		{"MiniCPM: the factor of branches is divided by the root of the depth", arch, "minicpm", "math.Sqrt(float64(len(s.Decoder)))", "math.Sqrt(1)", arch, goldens},
 		{"MiniCPM: states are divided by width over dim_model_base", arch, "minicpm", `float32(c.integer("dim_model_base", 1, 1, maxWidth)) / float32(s.Width)`, `float32(s.Width) / float32(c.integer("dim_model_base", 1, 1, maxWidth))`, arch, goldens},
-		{"published models: memory of windows", transformer, "Weights.CacheBytes", "newModel(spec, w).CacheBytes(capacity)", "newModel(spec, w).CacheBytes(capacity / 2)", arch, "^TestPublishedModels$"},
+		{"published models: memory of windows", transformer, "Weights.CacheBytes", "m.CacheBytes(capacity)", "m.CacheBytes(capacity / 2)", arch, "^TestPublishedModels$"},
 	}
 }

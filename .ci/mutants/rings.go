@@ -13,7 +13,7 @@ func rings() []mutant {
 		{"rings: a mark has what the ring had", transformer, "Cache.source", "&mark.layers[i]", "&c.layers[i]", transformer, prefixes},
 		{"rings: a mark of a cache without rings", transformer, "Cache.source", "if c.layers[i].ring { return nil }", "", transformer, "^TestMarks$"},
 		{"rings: chunks have them too", transformer, "Model.newKV", "cmp.Or(a.Window, a.Chunk)", "cmp.Or(a.Window, 0)", transformer, "^TestRingMemory$"},
-		{"rings: encoded texts have none", transformer, "Model.newMemory", "memoryKV(&m.decoder[i].Attention, tokens)", "m.newKV(i, tokens)", transformer, "^TestRandomArchitecturesRings$"},
+		{"rings: encoded texts have none", transformer, "Model.newMemory", "m.memoryKV(&m.decoder[i].Attention, tokens)", "m.newKV(i, tokens)", transformer, "^TestRandomArchitecturesRings$"},
 		{"rings: blocks of keys are in slots", kernel, "KV.slot", "token % kv.Ring", "(token + 1) % kv.Ring", kernel, "^TestRings$"},
 		{"rings: a copy goes around both rings", kernel, "KV.Copy", "from.run(at, n-at)", "n-at", kernel, "^TestRings$"},
 		{"rings: the window of attention is in the ring", kernel, "Queries.misses", "to-from > ring", "to-from > 2*ring", kernel, "^TestAttendRefusesRings$"},

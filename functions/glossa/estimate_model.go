@@ -52,7 +52,7 @@ func described(m *bench.Model, format string) *estimate.Model {
 	d := &estimate.Model{
 		Name: m.Name, Format: m.Format(f), Context: m.Spec.Context, Sizes: map[string]int64{}, Weights: m.Weights.Bytes(m.Spec, f),
 		Work: workOf(m, f), Files: m.Weights.Bytes(m.Spec, transformer.Stored),
-		Row: func(tokens int) int64 { return engine.RowMemory(m.Weights.CacheBytes(m.Spec, tokens), m.Spec.Vocab) },
+		Row: func(tokens int) int64 { return engine.RowMemory(m.Weights.CacheBytes(m.Spec, f, tokens), m.Spec.Vocab) },
 	}
 	if slices.Contains(bench.Shapes(), m.Name) {
 		d.Files = d.Weights // it would be published in this format

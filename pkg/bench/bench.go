@@ -105,6 +105,7 @@ func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) err
 	if err != nil {
 		return err
 	}
+	model.StoreKV(transformer.KVAuto)
 	if m.Weights.Await != nil { // so that passes cannot fail
 		if err := m.Weights.Await(math.MaxInt); err != nil {
 			return err

@@ -77,6 +77,7 @@ type local struct {
 	aliases      []string
 	languages    []string
 	quant        string
+	kv           string
 	prefixes     string
 	speculate    *bool
 	draft        string
@@ -292,7 +293,7 @@ func (it *item) readLocal() {
 	if it.schema != nil {
 		known := map[string]any{
 			"checkpoint": &l.checkpoint, "chat_template": &l.chatTemplate, "cap": &l.cap,
-			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant,
+			"aliases": &l.aliases, "languages": &l.languages, "quant": &l.quant, "kv": &l.kv,
 			"prefixes":  &l.prefixes,
 			"speculate": &l.speculate, "draft": &l.draft,
 		}
@@ -308,6 +309,9 @@ func (it *item) readLocal() {
 	}
 	if l.quant != "" && !slices.Contains(Quants(), l.quant) {
 		it.wrong("/schema/quant", "it is %q: it must be one of %s", l.quant, strings.Join(Quants(), ", "))
+	}
+	if l.kv != "" && !slices.Contains(KVs(), l.kv) {
+		it.wrong("/schema/kv", "it is %q: it must be one of %s", l.kv, strings.Join(KVs(), ", "))
 	}
 	if l.prefixes != "" && l.prefixes != privatePrefixes && l.prefixes != publicPrefixes {
 		it.wrong("/schema/prefixes", "it is %q: it must be %s or %s", l.prefixes, privatePrefixes, publicPrefixes)
@@ -363,6 +367,9 @@ const (
 // Quants returns the formats of weights in memory: as in the file, float32, bfloat16,
 // and GGUF's formats of 8 and 4 bits.
 func Quants() []string { return append([]string{"stored"}, dtype.Options()...) }
+
+// KVs returns the formats of keys and values in memory.
+func KVs() []string { return []string{dtype.F32.Option(), dtype.BF16.Option()} }
 
 func validCap(c string) bool {
 	if c == "" || c == "none" || c == "clamp30" || c == "tanh30" {

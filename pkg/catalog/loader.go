@@ -33,6 +33,7 @@ type Options struct {
 	ParseSpecial bool     // parse special tokens spelled in raw prompts
 	Languages    []string // that a translator knows
 	Quant        string   // of the weights in memory, of [Quants]
+	KV           string   // of the keys and values in memory, of [KVs]
 	Public       bool     // computed prompts are also used for other owners
 	NoDrafts     bool     // tokens are not drafted
 	ExpertMemory int64    // bytes of experts in memory, the others stay in their file; 0: all are in memory
@@ -74,7 +75,7 @@ func (r *Run) Experts(quant string, limit int64) int64 {
 func (rec *Record) options() Options {
 	return Options{
 		Name: rec.Name, Context: rec.Context, ChatTemplate: rec.ChatTemplate, Cap: rec.Cap,
-		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Quant: rec.Quant, Public: rec.Public, NoDrafts: rec.NoDrafts,
+		ParseSpecial: rec.ParseSpecial, Languages: rec.Languages, Quant: rec.Quant, KV: rec.KV, Public: rec.Public, NoDrafts: rec.NoDrafts,
 	}
 }
 

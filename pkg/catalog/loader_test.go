@@ -110,13 +110,13 @@ func scanWeights(fsys fs.FS) (runs []Run, problems []error) {
 
 // The loader receives the options of a model's record, and the model runs in this process.
 func TestOptions(t *testing.T) {
-	record := `{"pk":"models","sk":"local-a","context":7,"parse_special":true,"schema":{"checkpoint":"m","chat_template":"chatml","cap":"tanh30","languages":["en","fr"],"quant":"q8_0","prefixes":"public","speculate":false}}`
+	record := `{"pk":"models","sk":"local-a","context":7,"parse_special":true,"schema":{"checkpoint":"m","chat_template":"chatml","cap":"tanh30","languages":["en","fr"],"quant":"q8_0","kv":"f32","prefixes":"public","speculate":false}}`
 	l := &loader{}
 	c := catalogOf(l, files(record, rows("r"), group("r", "")), Root{"root", fstest.MapFS{"m/weights": {Data: []byte("m")}}, false})
 	if got := say(t, c, "a"); got != "m" {
 		t.Fatal(got)
 	}
-	want := Options{Name: "a", Context: 7, ChatTemplate: "chatml", Cap: "tanh30", ParseSpecial: true, Languages: []string{"en", "fr"}, Quant: "q8_0", Public: true, NoDrafts: true}
+	want := Options{Name: "a", Context: 7, ChatTemplate: "chatml", Cap: "tanh30", ParseSpecial: true, Languages: []string{"en", "fr"}, Quant: "q8_0", KV: "f32", Public: true, NoDrafts: true}
 	if got := l.options.Load(); !reflect.DeepEqual(*got, want) {
 		t.Errorf("%+v, want %+v", *got, want)
 	}

@@ -64,7 +64,7 @@ func (e *Entry) memory() memory {
 		m.mixture, m.paged = r.Mixture, r.Paged[e.quant()]
 	}
 	if r := e.Run; r != nil && r.Base != "" {
-		m.base, m.weights = r.Base, r.Source+"\n"+e.quant()+"\n"+r.Weights
+		m.base, m.weights = r.Base, r.Source+"\n"+e.quant()+"\n"+e.rec.KV+"\n"+r.Weights
 		m.shared, m.bytes = m.bytes-r.Added, r.Added
 	}
 	return m

@@ -52,6 +52,7 @@ func TestBadRecordsHideNoOther(t *testing.T) {
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","cap":-1}}`:                                                     "/schema/cap: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","cap":"NaN"}}`:                                                  "/schema/cap: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","aliases":["b",""]}}`:                                           "/schema/aliases/1: ",
+		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","kv":"q8_0"}}`:                                                  "/schema/kv: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","quant":"q3_k"}}`:                                               "/schema/quant: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a","prefixes":"shared"}}`:                                          "/schema/prefixes: ",
 		`{"pk":"models","sk":"local-a","schema":{"checkpoint":"a"},"context":-1}`:                                                 "/context: ",

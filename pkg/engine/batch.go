@@ -16,7 +16,8 @@ import (
 )
 
 // passTokens bounds the tokens of one pass, and thereby how long a long prompt or many
-// rows delay the others. More tokens take several passes.
+// rows delay the others. More tokens take several passes, but rows that generate beside many
+// prompts do not count, see picks.
 const passTokens = 2 * prefillChunk
 
 // A batch waits for the other members of its last pass before it begins the next: for a
@@ -330,14 +331,16 @@ func (b *batch) begin() {
 	b.running, b.last, b.seqs = true, b.last[:0], b.seqs[:0]
 	b.order()
 	first, room := b.waiting[0], b.room()
-	picks := b.picks()
+	picks, many := b.picks()
+	var used use
 	defer clear(picks) // a member that leaves is not kept with its caches
 	for _, m := range picks {
 		if alone := first.exclusive != nil || m.exclusive != nil; m != first && alone {
 			continue
 		}
-		tokens := m.take(room, m == first)
-		room -= tokens
+		generates := m.generates()
+		tokens := m.take(used.left(room, many && !generates), m == first)
+		used.add(tokens, generates)
 		if m.to == m.from && m.exclusive == nil {
 			continue
 		}

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -201,13 +202,14 @@ func TestPassTokens(t *testing.T) {
 	})
 }
 
-// Rows that generate have a token in each pass, however many prompts are read at the same time.
+// Rows that generate have a token in each pass, however many prompts are read at the same time. If
+// these are the most, the rows take none of their tokens.
 func TestGeneratingStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := random(t, 512, Config{PrefixMemory: -1})
-		passes := map[bool]int{} // that read prompts, with the row that generates or without
+		passes, most := map[bool]int{}, 0 // that read prompts, with the row that generates or without
 		m := watchPasses(t, e, func(n int) {
-			if n >= prefillChunk {
+			if most = max(most, n); n >= prefillChunk {
 				passes[n%prefillChunk == 1]++
 			}
 		})
@@ -223,10 +225,41 @@ func TestGeneratingStays(t *testing.T) {
 		}
 		wg.Wait()
 		m.leave()
-		if passes[true] < 30 || passes[false] > 3 {
-			t.Errorf("%d passes read prompts with the row that generates, %d without", passes[true], passes[false])
+		if passes[true] < 15 || passes[false] > 3 || most <= passTokens {
+			t.Errorf("%d passes read prompts with the row that generates, %d without; the largest has %d tokens", passes[true], passes[false], most)
 		}
 	})
+}
+
+// Prompts of one sender are many if they are more than the members that generate.
+func TestManyPrompts(t *testing.T) {
+	for _, test := range []struct {
+		waiting string // p: a prompt, g: a member that generates
+		senders int
+		order   string
+		many    bool
+	}{
+		{"p", 1, "p", false}, {"g", 1, "g", false}, {"pg", 1, "pg", false}, {"pgp", 1, "pgp", false}, {"ppg", 1, "pgp", false}, {"ppgp", 1, "pgpp", false},
+		{"ppgpp", 1, "pgppp", true}, {"gppp", 1, "gppp", true}, {"gpgp", 1, "ggpp", false}, {"gppp", 2, "gppp", false},
+	} {
+		b := &batch{shares: map[string]*share{}}
+		for i := range test.senders {
+			b.shares[strconv.Itoa(i)] = &share{}
+		}
+		kinds := map[*member]string{}
+		for _, kind := range strings.Split(test.waiting, "") {
+			m := &member{seqs: []transformer.Sequence{{Tokens: make([]int, map[string]int{"p": prefillChunk, "g": 1}[kind])}}}
+			b.waiting, kinds[m] = append(b.waiting, m), kind
+		}
+		list, many := b.picks()
+		order := ""
+		for _, m := range list {
+			order += kinds[m]
+		}
+		if order != test.order || many != test.many {
+			t.Errorf("%+v: %s, %v", test, order, many)
+		}
+	}
 }
 
 // A member that was alone keeps its logits while another one's pass runs.

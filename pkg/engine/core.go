@@ -20,13 +20,14 @@ import (
 
 // Config configures how a model runs. Its zero value works.
 type Config struct {
-	Name     string             // of the model, for errors and Info
-	Kernels  *kernel.Kernels    // nil: the fastest for this CPU
-	Format   transformer.Format // of the weights in memory
-	Team     *transformer.Team  // computes passes, shared by all engines of a process; nil: the caller alone
-	Queue    *Queue             // shared by all engines of a process; nil: unbounded
-	Turns    *grammar.Turns     // to compile grammars, shared by all engines of a process; nil: unbounded
-	Template *chat.Template     // of chats; nil: that of the model's files, or else [chat.Concat]
+	Name     string               // of the model, for errors and Info
+	Kernels  *kernel.Kernels      // nil: the fastest for this CPU
+	Format   transformer.Format   // of the weights in memory
+	KV       transformer.KVFormat // of the keys and values in memory
+	Team     *transformer.Team    // computes passes, shared by all engines of a process; nil: the caller alone
+	Queue    *Queue               // shared by all engines of a process; nil: unbounded
+	Turns    *grammar.Turns       // to compile grammars, shared by all engines of a process; nil: unbounded
+	Template *chat.Template       // of chats; nil: that of the model's files, or else [chat.Concat]
 
 	// Reasoning are the marks around the reasoning of answers in chats; nil: those of Template.
 	// If there are none, or the tokenizer cannot spell them, the model does not reason.
@@ -60,7 +61,7 @@ type Config struct {
 	Fingerprint string
 
 	// Weights, if set, are those of the model, or of the base of an adapter, see [Load] and
-	// [arch.Model.Shares]. They must have been read with the same Kernels, Format and Team. If nil, the
+	// [arch.Model.Shares]. They must have been read with the same Kernels, Format, KV and Team. If nil, the
 	// engine reads its own: an adapter is merged with them.
 	Weights *Weights
 
@@ -135,6 +136,9 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	}
 	if m.Tokenizer == nil {
 		return nil, fmt.Errorf("model %q: no tokenizer", cfg.Name)
+	}
+	if cfg.KV == transformer.KVAuto && (m.Sentence != nil || m.Ranking != nil) {
+		cfg.KV = transformer.KVF32 // one text needs its keys and values for one pass
 	}
 	weights, adapter, err := weightsOf(m, cfg)
 	if err != nil {

@@ -47,7 +47,7 @@ func newArchivedTexts(cfg Config) *archivedTexts {
 	if cfg.Archive == nil || cfg.Fingerprint == "" {
 		return nil
 	}
-	return &archivedTexts{Archive: cfg.Archive, model: fmt.Sprintf("%s\n%s %d", cfg.Fingerprint, cfg.Kernels.Name(), cfg.Format)}
+	return &archivedTexts{Archive: cfg.Archive, model: fmt.Sprintf("%s\n%s %d %d", cfg.Fingerprint, cfg.Kernels.Name(), cfg.Format, cfg.KV)}
 }
 
 // computed notes how long a pass over tokens of prompts took.

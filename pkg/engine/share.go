@@ -69,8 +69,9 @@ func (b *batch) order() {
 }
 
 // picks returns the waiting members in the order in which the next pass takes their work: the first
-// in line, then those that generate, which wait for each token, then those that read prompts; b.mu is held.
-func (b *batch) picks() []*member {
+// in line, then those that generate, which wait for each token, then those that read prompts. many
+// reports whether these are the most, and all of one sender; b.mu is held.
+func (b *batch) picks() (list []*member, many bool) {
 	b.picked = append(b.picked[:0], b.waiting[0])
 	for _, generates := range []bool{true, false} {
 		for _, m := range b.waiting[1:] {
@@ -78,8 +79,11 @@ func (b *batch) picks() []*member {
 				b.picked = append(b.picked, m)
 			}
 		}
+		if generates {
+			many = len(b.shares) < 2 && len(b.waiting) > 2*len(b.picked)
+		}
 	}
-	return b.picked
+	return b.picked, many
 }
 
 // generates reports whether m's sequences are those of rows that generate: a token each, with drafts.
@@ -93,6 +97,26 @@ func (b *batch) room() int {
 		return passTokens
 	}
 	return min(max(int(passTarget/b.cost), minRoom), passTokens)
+}
+
+// A use is the number of tokens of a pass, of rows that generate and of prompts.
+type use struct{ rows, prompts int }
+
+func (u *use) add(tokens int, generates bool) {
+	if generates {
+		u.rows += tokens
+	} else {
+		u.prompts += tokens
+	}
+}
+
+// left returns how much of a pass's room is left. Rows that generate take none of that for many
+// prompts, so that these get on.
+func (u *use) left(room int, manyPrompts bool) int {
+	if manyPrompts {
+		return room - u.prompts
+	}
+	return room - u.rows - u.prompts
 }
 
 // countTokens returns the number of tokens of sequences.

@@ -22,8 +22,8 @@ type Weights struct {
 	users int // 0: they are released
 }
 
-// Load reads the weights of a model for [Config.Weights], as the fields Kernels, Format and Team
-// of cfg say. The caller closes m, and is a user of the weights until it calls [Weights.Release].
+// Load reads the weights of a model for [Config.Weights], as the fields Kernels, Format,
+// KV and Team of cfg say. The caller closes m, and is a user of the weights until it calls [Weights.Release].
 // After the last user has, released is called.
 func Load(m *arch.Model, cfg Config, released func()) (*Weights, error) {
 	if cfg.Kernels == nil {
@@ -42,6 +42,7 @@ func load(m *arch.Model, cfg Config) (*Weights, error) {
 	if err != nil {
 		return nil, err
 	}
+	model.StoreKV(cfg.KV)
 	return &Weights{model: model, batches: newBatches(model, cfg.Team), users: 1}, nil
 }
 

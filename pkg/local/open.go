@@ -56,7 +56,7 @@ func (l *Loader) Open(_ context.Context, run *catalog.Run, o catalog.Options) (l
 	}
 	cfg := engine.Config{
 		Name: o.Name, Kernels: l.cfg.Kernels, Team: l.cfg.Team, Queue: l.cfg.Queue, Turns: l.cfg.Turns,
-		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], Template: template,
+		Format: transformer.Formats()[cmp.Or(o.Quant, l.cfg.Quant)], KV: transformer.KVFormats()[o.KV], Template: template,
 		ParseSpecial: o.ParseSpecial, Languages: o.Languages, Context: o.Context, MaxMemory: l.cfg.RequestMemory,
 		Prefixes: l.cfg.Prefixes, PublicPrefixes: o.Public, NoDrafts: o.NoDrafts, Draft: draft, TokenizerJSON: l.tokenizerJSON(run, o),
 		Archive: l.cfg.Archive, Fingerprint: fingerprint(run, o),

@@ -98,7 +98,7 @@ func (l *Loader) weights(fsys fs.FS, run *catalog.Run, m *arch.Model, cfg engine
 	if err != nil {
 		return nil, err
 	}
-	return l.shared.use(fmt.Sprintf("%s\x00%v\x00%s", run.Source, cfg.Format, version), func(released func()) (_ *engine.Weights, err error) {
+	return l.shared.use(fmt.Sprintf("%s\x00%v\x00%v\x00%s", run.Source, cfg.Format, cfg.KV, version), func(released func()) (_ *engine.Weights, err error) {
 		base, err := arch.OpenWeights(fsys, dir) // m may have been opened before version was read
 		if err != nil {
 			return nil, err

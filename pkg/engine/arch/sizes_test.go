@@ -152,7 +152,7 @@ func TestPublishedModels(t *testing.T) {
 			continue
 		}
 		m := openIn(t, fsys, "m")
-		cache := m.Weights.CacheBytes(m.Spec, 4096)
+		cache := m.Weights.CacheBytes(m.Spec, transformer.BF16, 4096)
 		// Tables of positions have rows that are not positions: two of each of these. BART has two tables.
 		rows := map[string]int{"opt": 2, "xlm-roberta": 2, "mpnet": 2, "bart": 4, "mbart": 4}[info.Type]
 		if n := p.parameters() - info.Parameters; n != int64(rows*m.Spec.Width) {

@@ -228,11 +228,12 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 	most := min(attendBlock, a.seen[to-1]-at)
 	dim, panels, rows := kv.Dim, (most+keyPanel-1)/keyPanel, to-from
 	stride, slot := valueStride(dim), kv.slot(at)
-	values := kv.Values[slot*stride:][:most*stride]
+	word := kv.Format.perWord()
+	values := kv.Values[slot*stride/word:][:most*stride/word]
 	if rows == 1 { // a single row is bound by memory
 		fetch(k.isa, values[:min(fetchAhead, len(values))])
 	}
-	score(k.isa, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.Keys[slot*dim:][:panels*keyPanel*dim], dim, panels, rows)
+	score(k.isa, kv.Format, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.Keys[slot*dim/word:][:panels*keyPanel*dim/word], dim, panels, rows)
 	for r := range rows {
 		a.counts[r] = min(attendBlock, a.seen[from+r]-at)
 		scores := a.scores[r*attendBlock:][:a.counts[r]]
@@ -249,7 +250,7 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 	}
 	soften(k.isa, a.scores[:rows*attendBlock], a.counts[:rows], a.top[from:to], a.total[from:to], a.factors[:rows])
 	if next := at + attendBlock; rows == 1 && a.seen[from] > next {
-		keys := kv.Keys[kv.slot(next)*dim:]
+		keys := kv.Keys[kv.slot(next)*dim/word:]
 		fetch(k.isa, keys[:min(fetchAhead, len(keys))])
 	}
 	// The last rows may begin within the block: each reads its own range of values.
@@ -258,13 +259,13 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 		whole--
 		r, begin := whole, a.first[from+whole]-at
 		a.counts[r] -= begin
-		weigh(k.isa, a.sums[(from+r)*stride:(from+r+1)*stride], a.scores[r*attendBlock+begin:(r+1)*attendBlock], values[begin*stride:],
+		weigh(k.isa, kv.Format, a.sums[(from+r)*stride:(from+r+1)*stride], a.scores[r*attendBlock+begin:(r+1)*attendBlock], values[begin*stride/word:],
 			a.factors[r:r+1], a.counts[r:r+1], stride, at == 0)
 	}
 	parts := (whole + weighRows - 1) / weighRows
 	for p := range parts {
 		r, end := whole*p/parts, whole*(p+1)/parts
-		weigh(k.isa, a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock:end*attendBlock], values,
+		weigh(k.isa, kv.Format, a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock:end*attendBlock], values,
 			a.factors[r:end], a.counts[r:end], stride, at == 0)
 	}
 }

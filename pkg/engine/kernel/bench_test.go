@@ -131,16 +131,20 @@ func BenchmarkLoad(b *testing.B) {
 // that a query sees.
 func BenchmarkAttend(b *testing.B) {
 	for _, k := range Implementations() {
-		for _, s := range []struct{ tokens, seen, heads, dim int }{
-			{512, 1, 1, 64}, {512, 1, 8, 64}, {1, 8, 1, 64}, {1, 32, 1, 64}, {1, 128, 1, 64}, {1, 128, 1, 32}, {1, 128, 8, 64},
-			{1, 2000, 1, 64}, {1, 2000, 8, 64}, {1, 2000, 8, 128},
+		for _, s := range []struct {
+			tokens, seen, heads, dim int
+			format                   KVFormat
+		}{
+			{512, 1, 1, 64, KVF32}, {512, 1, 8, 64, KVF32}, {512, 1, 1, 64, KVBF16}, {512, 1, 8, 64, KVBF16}, {1, 8, 1, 64, KVF32}, {1, 32, 1, 64, KVF32},
+			{1, 128, 1, 64, KVF32}, {1, 128, 1, 64, KVBF16}, {1, 128, 1, 32, KVF32}, {1, 128, 8, 64, KVF32}, {1, 2000, 1, 64, KVF32}, {1, 2000, 1, 64, KVBF16},
+			{1, 2000, 8, 64, KVF32}, {1, 2000, 8, 64, KVBF16}, {1, 2000, 8, 128, KVF32}, {1, 2000, 8, 128, KVBF16},
 		} {
 			if k.isa == isaGeneric && s.tokens > 1 {
 				continue
 			}
-			b.Run(fmt.Sprintf("%s/tokens=%d/seen=%d/heads=%d/dim=%d", k.Name(), s.tokens, s.seen, s.heads, s.dim), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%s/tokens=%d/seen=%d/heads=%d/dim=%d/format=%d", k.Name(), s.tokens, s.seen, s.heads, s.dim, s.format), func(b *testing.B) {
 				r, n, width := source(), s.seen+s.tokens-1, s.heads*s.dim
-				kv := newKV(k, random(r, n*s.dim), random(r, n*s.dim), n, s.dim)
+				kv := newKV(k, s.format, random(r, n*s.dim), random(r, n*s.dim), n, s.dim)
 				q := Queries{In: random(r, s.tokens*width), Out: make([]float32, s.tokens*width), InStride: width, OutStride: width,
 					Tokens: s.tokens, Heads: s.heads, Seen: s.seen, Causal: true, Scale: 0.2}
 				a, flops := NewAttention(s.dim), 0.0

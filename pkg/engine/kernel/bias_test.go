@@ -22,7 +22,7 @@ func normals(rng *rand.Rand, n int) []float32 {
 // stored returns keys and values of tokens (n, dim) as Attend reads them.
 func stored(k *kernel.Kernels, keys, values []float32, dim int) kernel.KV {
 	n := len(keys) / dim
-	size, all := kernel.KVLen(n, dim)
+	size, all := kernel.KVLen(kernel.KVF32, n, dim)
 	store := make([]float32, size+all)
 	kv := kernel.KV{Keys: store[:size], Values: store[size:], Dim: dim}
 	k.Store(kv, 0, keys, values, n, dim)

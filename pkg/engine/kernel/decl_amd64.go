@@ -96,15 +96,30 @@ func normalizeAVX2(dst, x, weight, bias *float32, n int, mean, scale float32)
 //go:noescape
 func scanAVX2(h, b, c, x, y *float32, rows, n int, decay float32)
 
+// scoreBF16AVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+//
+//go:noescape
+func scoreBF16AVX2(dst, q, keys *float32, dim, panels, rows int)
+
+// weighBF16AVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighBF16AVX2(sums, p, values, factors *float32, counts *int, rows, stride int)
+
+// scoreRowBF16AVX2 computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).
+//
+//go:noescape
+func scoreRowBF16AVX2(dst, scaled, keys, q *float32, dim, panels int, scale float32)
+
+// weighRowBF16AVX2 computes out (dim) = softmax(scores) · values (n, dim padded to 16) over n > 0 scores, which become exponentials.
+//
+//go:noescape
+func weighRowBF16AVX2(out, scores, values *float32, dim, n int)
+
 // scoreAVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
 func scoreAVX2(dst, q, keys *float32, dim, panels, rows int)
-
-// softenAVX2 turns scores (rows, 128) into exponentials; see softenGeneric.
-//
-//go:noescape
-func softenAVX2(scores *float32, counts *int, top, total, factors *float32, rows int)
 
 // weighAVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
 //
@@ -121,10 +136,20 @@ func scoreRowAVX2(dst, scaled, keys, q *float32, dim, panels int, scale float32)
 //go:noescape
 func weighRowAVX2(out, scores, values *float32, dim, n int)
 
+// softenAVX2 turns scores (rows, 128) into exponentials; see softenGeneric.
+//
+//go:noescape
+func softenAVX2(scores *float32, counts *int, top, total, factors *float32, rows int)
+
 // fetchAVX2 asks for lines > 0 cache lines.
 //
 //go:noescape
 func fetchAVX2(x *float32, lines int)
+
+// narrowAVX2 rounds n numbers, a multiple of 16, to bfloat16; see narrow.
+//
+//go:noescape
+func narrowAVX2(dst *uint16, x *float32, n int)
 
 // rotateHalvesAVX2 turns the pairs (a[i], b[i]).
 //
@@ -574,15 +599,30 @@ func normalizeAVX512(dst, x, weight, bias *float32, n int, mean, scale float32)
 //go:noescape
 func scanAVX512(h, b, c, x, y *float32, rows, n int, decay float32)
 
+// scoreBF16AVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+//
+//go:noescape
+func scoreBF16AVX512(dst, q, keys *float32, dim, panels, rows int)
+
+// weighBF16AVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighBF16AVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
+
+// scoreRowBF16AVX512 computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).
+//
+//go:noescape
+func scoreRowBF16AVX512(dst, scaled, keys, q *float32, dim, panels int, scale float32)
+
+// weighRowBF16AVX512 computes out (dim) = softmax(scores) · values (n, dim padded to 16) over n > 0 scores, which become exponentials.
+//
+//go:noescape
+func weighRowBF16AVX512(out, scores, values *float32, dim, n int)
+
 // scoreAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
 func scoreAVX512(dst, q, keys *float32, dim, panels, rows int)
-
-// softenAVX512 turns scores (rows, 128) into exponentials; see softenGeneric.
-//
-//go:noescape
-func softenAVX512(scores *float32, counts *int, top, total, factors *float32, rows int)
 
 // weighAVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
 //
@@ -598,6 +638,11 @@ func scoreRowAVX512(dst, scaled, keys, q *float32, dim, panels int, scale float3
 //
 //go:noescape
 func weighRowAVX512(out, scores, values *float32, dim, n int)
+
+// softenAVX512 turns scores (rows, 128) into exponentials; see softenGeneric.
+//
+//go:noescape
+func softenAVX512(scores *float32, counts *int, top, total, factors *float32, rows int)
 
 // rotateHalvesAVX512 turns the pairs (a[i], b[i]).
 //

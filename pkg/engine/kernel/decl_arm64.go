@@ -91,20 +91,35 @@ func rootMeanSquareNEON(x *float32, n int, eps float32) (scale float32)
 //go:noescape
 func normalizeNEON(dst, x, weight, bias *float32, n int, mean, scale float32)
 
+// scoreBF16NEON computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+//
+//go:noescape
+func scoreBF16NEON(dst, q, keys *float32, dim, panels, rows int)
+
+// weighBF16NEON computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighBF16NEON(sums, p, values, factors *float32, counts *int, rows, stride int)
+
 // scoreNEON computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
 func scoreNEON(dst, q, keys *float32, dim, panels, rows int)
+
+// weighNEON computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
 
 // softenNEON turns scores (rows, 128) into exponentials; see softenGeneric.
 //
 //go:noescape
 func softenNEON(scores *float32, counts *int, top, total, factors *float32, rows int)
 
-// weighNEON computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+// narrowNEON rounds n numbers, a multiple of 16, to bfloat16; see narrow.
 //
 //go:noescape
-func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
+func narrowNEON(dst *uint16, x *float32, n int)
 
 // rotateHalvesNEON turns the pairs (a[i], b[i]).
 //

@@ -224,14 +224,18 @@ func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 }
 
 // score computes products of queries and keys: see scoreGeneric.
-func score(i isa, dst, q, keys []float32, dim, panels, rows int) {
-	switch i {
-	case isaAVX512:
+func score(i isa, f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
+	switch {
+	case i == isaGeneric:
+		scoreGeneric(f, dst, q, keys, dim, panels, rows)
+	case i == isaAVX512 && f == KVBF16:
+		scoreBF16AVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
+	case i == isaAVX512:
 		scoreAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
-	case isaAVX2:
-		scoreAVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
+	case f == KVBF16:
+		scoreBF16AVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	default:
-		scoreGeneric(dst, q, keys, dim, panels, rows)
+		scoreAVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	}
 }
 
@@ -256,20 +260,33 @@ func fetch(i isa, x []float32) {
 
 // weigh: see weighGeneric. The routines take pointers to the last row, and nil factors if
 // fresh.
-func weigh(i isa, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
 	rows := len(counts)
 	last := rows - 1
 	var f *float32
 	if !fresh {
 		f = &factors[last]
 	}
-	switch i {
-	case isaAVX512:
+	switch {
+	case i == isaGeneric:
+		weighGeneric(format, sums, p, values, factors, counts, stride, fresh)
+	case i == isaAVX512 && format == KVBF16:
+		weighBF16AVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+	case i == isaAVX512:
 		weighAVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
-	case isaAVX2:
-		weighAVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+	case format == KVBF16:
+		weighBF16AVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
 	default:
-		weighGeneric(sums, p, values, factors, counts, stride, fresh)
+		weighAVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+	}
+}
+
+// narrowAll rounds a multiple of 16 numbers to bfloat16: see narrow.
+func narrowAll(i isa, dst []uint16, x []float32) {
+	if i == isaGeneric {
+		narrowGeneric(dst, x)
+	} else {
+		narrowAVX2(unsafe.SliceData(dst), sd(x), len(x))
 	}
 }
 

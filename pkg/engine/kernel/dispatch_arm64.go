@@ -170,11 +170,14 @@ func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 }
 
 // score computes products of queries and keys: see scoreGeneric.
-func score(i isa, dst, q, keys []float32, dim, panels, rows int) {
-	if i != isaGeneric {
+func score(i isa, f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
+	switch {
+	case i == isaGeneric:
+		scoreGeneric(f, dst, q, keys, dim, panels, rows)
+	case f == KVBF16:
+		scoreBF16NEON(sd(dst), sd(q), sd(keys), dim, panels, rows)
+	default:
 		scoreNEON(sd(dst), sd(q), sd(keys), dim, panels, rows)
-	} else {
-		scoreGeneric(dst, q, keys, dim, panels, rows)
 	}
 }
 
@@ -192,9 +195,9 @@ func fetch(isa, []float32) {}
 
 // weigh: see weighGeneric. The routine takes pointers to the last row, and nil factors if
 // fresh.
-func weigh(i isa, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
 	if i == isaGeneric {
-		weighGeneric(sums, p, values, factors, counts, stride, fresh)
+		weighGeneric(format, sums, p, values, factors, counts, stride, fresh)
 		return
 	}
 	last := len(counts) - 1
@@ -202,7 +205,20 @@ func weigh(i isa, sums, p, values, factors []float32, counts []int, stride int, 
 	if !fresh {
 		f = &factors[last]
 	}
-	weighNEON(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
+	if format == KVBF16 {
+		weighBF16NEON(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
+	} else {
+		weighNEON(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
+	}
+}
+
+// narrowAll rounds a multiple of 16 numbers to bfloat16: see narrow.
+func narrowAll(i isa, dst []uint16, x []float32) {
+	if i == isaGeneric {
+		narrowGeneric(dst, x)
+	} else {
+		narrowNEON(unsafe.SliceData(dst), sd(x), len(x))
+	}
 }
 
 func dot(i isa, a, b []float32) float32 {

@@ -3,19 +3,38 @@ package kernel
 import "math"
 
 // scoreGeneric: dst[r][t] = q[r]·key t, over whole panels of keys. dst (rows,
-// attendBlock), q (rows, dim), keys (panels, dim, 16).
-func scoreGeneric(dst, q, keys []float32, dim, panels, rows int) {
-	for r := range rows {
-		for p := range panels {
+// attendBlock), q (rows, dim), keys (panels, dim, 16) in a format.
+func scoreGeneric(f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
+	var wide [keyPanel]float32
+	for p := range panels {
+		for r := range rows {
 			var sum [keyPanel]float32
 			for j, v := range q[r*dim : (r+1)*dim] {
-				column := (*[keyPanel]float32)(keys[(p*dim+j)*keyPanel:])
+				column := (*[keyPanel]float32)(f.row(wide[:], keys, (p*dim+j)*keyPanel))
 				for i := range sum {
 					sum[i] += float32(v * column[i])
 				}
 			}
 			copy(dst[r*attendBlock+p*keyPanel:], sum[:])
 		}
+	}
+}
+
+// row returns len(wide) numbers of x, beginning with number at, which may be in wide.
+func (f KVFormat) row(wide, x []float32, at int) []float32 {
+	if f == KVF32 {
+		return x[at : at+len(wide)]
+	}
+	for i, b := range narrowed(x)[at : at+len(wide)] {
+		wide[i] = widen(b)
+	}
+	return wide
+}
+
+// narrowGeneric rounds numbers to bfloat16: see narrow.
+func narrowGeneric(dst []uint16, x []float32) {
+	for i, v := range x {
+		dst[i] = narrow(v)
 	}
 }
 
@@ -54,8 +73,10 @@ func softenGeneric(scores []float32, counts []int, top, total, factors []float32
 
 // weighGeneric: sums[r] = sums[r]*factors[r] + Σ p[r][i]*values[i] over i < counts[r], in
 // the order of i; if fresh, sums begin with zero. sums (rows, stride), p (rows,
-// attendBlock), values (most counts, stride). Counts do not decrease.
-func weighGeneric(sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+// attendBlock), values (most counts, stride) in a format, stride a multiple of 16. Counts do
+// not decrease.
+func weighGeneric(f KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+	var wide [valueAlign]float32
 	for r, n := range counts {
 		sum := sums[r*stride : (r+1)*stride]
 		if fresh {
@@ -64,7 +85,9 @@ func weighGeneric(sums, p, values, factors []float32, counts []int, stride int, 
 			scaleGeneric(sum, factors[r])
 		}
 		for i, v := range p[r*attendBlock:][:n] {
-			axpyGeneric(sum, values[i*stride:(i+1)*stride], v)
+			for at := 0; at < stride; at += valueAlign {
+				axpyGeneric(sum[at:at+valueAlign], f.row(wide[:], values, i*stride+at), v)
+			}
 		}
 	}
 }

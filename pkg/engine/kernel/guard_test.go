@@ -243,7 +243,7 @@ func (f *fence) span(kind Kind, blocks, rows int) *span {
 }
 
 // weigh runs tiles of every height whose slices end at their last readable element.
-func (f *fence) weigh(k *Kernels, stride int) {
+func (f *fence) weigh(k *Kernels, format KVFormat, stride int) {
 	const tokens = 5
 	for rows := 1; rows <= weighRows; rows++ {
 		counts := make([]int, rows)
@@ -251,7 +251,7 @@ func (f *fence) weigh(k *Kernels, stride int) {
 			counts[r] = min(r+1, tokens)
 		}
 		p := f.random((rows-1)*attendBlock + counts[rows-1])
-		weigh(k.isa, f.random(rows*stride), p, f.random(counts[rows-1]*stride), f.random(rows), counts, stride, rows%2 == 0)
+		weigh(k.isa, format, f.random(rows*stride), p, f.random(counts[rows-1]*stride/format.perWord()), f.random(rows), counts, stride, rows%2 == 0)
 	}
 }
 
@@ -275,16 +275,18 @@ func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
 		"Attend": func() {
 			d := valueStride(n)
 			const keys = 40
-			for _, s := range [][2]int{{5, 3}, {1, 1}} { // tokens, heads
-				a, tokens, heads := NewAttention(n), s[0], s[1]
+			for i, s := range [][2]int{{5, 3}, {1, 1}, {5, 3}, {1, 1}} { // tokens, heads
+				a, tokens, heads, format := NewAttention(n), s[0], s[1], KVFormat(i/2)
 				a.queries, a.scores, a.sums = f.slice(a.queries), f.slice(a.scores), f.slice(a.sums)
-				kv := KV{Keys: f.random(3 * keyPanel * n), Values: f.random(keys * d), Dim: n}
+				keyLen, valueLen := KVLen(format, keys, n)
+				kv := KV{Keys: f.random(keyLen), Values: f.random(valueLen), Dim: n, Format: format}
 				k.Store(kv, 1, f.random(32*(n+1)-1), f.random(32*(n+1)-1), 32, n+1)
 				q := Queries{In: f.random(tokens * heads * n), Out: f.random(tokens * heads * n), Tokens: tokens, Heads: heads, Causal: true, Scale: 1}
 				q.InStride, q.OutStride, q.Seen = heads*n, heads*n, keys-tokens+1
 				k.Attend(a, &q, kv)
 			}
-			f.weigh(k, d)
+			f.weigh(k, KVF32, d)
+			f.weigh(k, KVBF16, d)
 		},
 		"GELUBackward":    func() { k.GELUBackward(f.random(n), f.random(n)) },
 		"SoftmaxBackward": func() { k.SoftmaxBackward(f.random(n), f.random(n), 2) },

@@ -72,17 +72,23 @@ DATA constsNEON<>+512(SB)/8, $0xc2ae0000c2ae0000
 DATA constsNEON<>+520(SB)/8, $0xc2ae0000c2ae0000
 DATA constsNEON<>+528(SB)/8, $0xff7fffffff7fffff
 DATA constsNEON<>+536(SB)/8, $0xff7fffffff7fffff
-DATA constsNEON<>+544(SB)/8, $0x3e5b33b63e5b33b6
-DATA constsNEON<>+552(SB)/8, $0x3e5b33b63e5b33b6
-DATA constsNEON<>+560(SB)/8, $0x3fcc422a3fcc422a
-DATA constsNEON<>+568(SB)/8, $0x3fcc422a3fcc422a
-DATA constsNEON<>+576(SB)/8, $0xf6eaddcfbfad9881
-DATA constsNEON<>+584(SB)/8, $0x7159453526190d01
-DATA constsNEON<>+592(SB)/8, $0xc08060403020100
-DATA constsNEON<>+600(SB)/8, $0xf4f8fafcfdfeff00
-DATA constsNEON<>+608(SB)/8, $0x7f7fffff7f7fffff
-DATA constsNEON<>+616(SB)/8, $0x7f7fffff7f7fffff
-GLOBL constsNEON<>(SB), RODATA|NOPTR, $624
+DATA constsNEON<>+544(SB)/8, $0x100000001
+DATA constsNEON<>+552(SB)/8, $0x100000001
+DATA constsNEON<>+560(SB)/8, $0x7fff00007fff
+DATA constsNEON<>+568(SB)/8, $0x7fff00007fff
+DATA constsNEON<>+576(SB)/8, $0x4000000040
+DATA constsNEON<>+584(SB)/8, $0x4000000040
+DATA constsNEON<>+592(SB)/8, $0x3e5b33b63e5b33b6
+DATA constsNEON<>+600(SB)/8, $0x3e5b33b63e5b33b6
+DATA constsNEON<>+608(SB)/8, $0x3fcc422a3fcc422a
+DATA constsNEON<>+616(SB)/8, $0x3fcc422a3fcc422a
+DATA constsNEON<>+624(SB)/8, $0xf6eaddcfbfad9881
+DATA constsNEON<>+632(SB)/8, $0x7159453526190d01
+DATA constsNEON<>+640(SB)/8, $0xc08060403020100
+DATA constsNEON<>+648(SB)/8, $0xf4f8fafcfdfeff00
+DATA constsNEON<>+656(SB)/8, $0x7f7fffff7f7fffff
+DATA constsNEON<>+664(SB)/8, $0x7f7fffff7f7fffff
+GLOBL constsNEON<>(SB), RODATA|NOPTR, $672
 DATA tailNEON<>+0(SB)/8, $0xffffffffffffffff
 DATA tailNEON<>+8(SB)/8, $0xffffffffffffffff
 DATA tailNEON<>+16(SB)/8, $0x0
@@ -2265,8 +2271,8 @@ done180:
 done174:
 	RET
 
-// func scoreNEON(dst, q, keys *float32, dim, panels, rows int)
-TEXT ·scoreNEON(SB), NOSPLIT, $0-48
+// func scoreBF16NEON(dst, q, keys *float32, dim, panels, rows int)
+TEXT ·scoreBF16NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD keys+16(FP), R2
@@ -2274,6 +2280,7 @@ TEXT ·scoreNEON(SB), NOSPLIT, $0-48
 	MOVD panels+32(FP), R4
 	MOVD rows+40(FP), R5
 	LSL $2, R3, R6
+	VMOVI $0, V28.B16
 	CMP $1, R5
 	BGT many181
 	SUBS $2, R4, R4
@@ -2302,38 +2309,50 @@ loop184:
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
 	MOVD R2, R13
-	ADD R6<<4, R2, R14
+	ADD R6<<3, R2, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
 	BLT end187
 loop186:
 	FMOVD.P 8(R10), F31
-	FLDPQ (R13), (F16, F17)
-	FLDPQ 32(R13), (F18, F19)
+	FLDPQ (R13), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
 	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
-	FLDPQ (R14), (F16, F17)
-	FLDPQ 32(R14), (F18, F19)
+	FLDPQ (R14), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
 	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
-	FLDPQ 64(R13), (F16, F17)
-	FLDPQ 96(R13), (F18, F19)
+	FLDPQ 32(R13), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
 	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
 	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
 	WORD $0x4fbf1267 // fmla v7.4s, v19.4s, v31.s[1]
-	FLDPQ 64(R14), (F16, F17)
-	FLDPQ 96(R14), (F18, F19)
+	FLDPQ 32(R14), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4fbf1209 // fmla v9.4s, v16.4s, v31.s[1]
 	WORD $0x4fbf122b // fmla v11.4s, v17.4s, v31.s[1]
 	WORD $0x4fbf124d // fmla v13.4s, v18.4s, v31.s[1]
 	WORD $0x4fbf126f // fmla v15.4s, v19.4s, v31.s[1]
-	ADD $128, R13
-	ADD $128, R14
+	ADD $64, R13
+	ADD $64, R14
 	SUBS $2, R8, R8
 	BGE loop186
 end187:
@@ -2342,20 +2361,26 @@ end187:
 	BLT end189
 loop188:
 	FMOVS.P 4(R10), F31
-	FLDPQ (R13), (F16, F17)
-	FLDPQ 32(R13), (F18, F19)
+	FLDPQ (R13), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
 	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
-	FLDPQ (R14), (F16, F17)
-	FLDPQ 32(R14), (F18, F19)
+	FLDPQ (R14), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
 	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
-	ADD $64, R13
-	ADD $64, R14
+	ADD $32, R13
+	ADD $32, R14
 	SUBS $1, R8, R8
 	BGE loop188
 end189:
@@ -2382,7 +2407,7 @@ end189:
 end185:
 	ADD $1, R7
 	ADD $128, R0
-	ADD R6<<5, R2, R2
+	ADD R6<<4, R2, R2
 	SUBS $2, R4, R4
 	BGE loop182
 end183:
@@ -2424,7 +2449,7 @@ loop192:
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
 	MOVD R2, R13
-	ADD R6<<4, R2, R14
+	ADD R6<<3, R2, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
 	BLT end195
@@ -2432,8 +2457,11 @@ loop194:
 	FMOVD.P 8(R10), F31
 	FMOVD.P 8(R11), F30
 	FMOVD.P 8(R12), F29
-	FLDPQ (R13), (F24, F25)
-	FLDPQ 32(R13), (F26, F27)
+	FLDPQ (R13), (F24, F26)
+	VZIP2 V24.H8, V28.H8, V25.H8
+	VZIP1 V24.H8, V28.H8, V24.H8
+	VZIP2 V26.H8, V28.H8, V27.H8
+	VZIP1 V26.H8, V28.H8, V26.H8
 	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
 	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
 	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
@@ -2446,8 +2474,11 @@ loop194:
 	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
 	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
 	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
-	FLDPQ 64(R13), (F24, F25)
-	FLDPQ 96(R13), (F26, F27)
+	FLDPQ 32(R13), (F24, F26)
+	VZIP2 V24.H8, V28.H8, V25.H8
+	VZIP1 V24.H8, V28.H8, V24.H8
+	VZIP2 V26.H8, V28.H8, V27.H8
+	VZIP1 V26.H8, V28.H8, V26.H8
 	WORD $0x4fbf1301 // fmla v1.4s, v24.4s, v31.s[1]
 	WORD $0x4fbf1323 // fmla v3.4s, v25.4s, v31.s[1]
 	WORD $0x4fbf1345 // fmla v5.4s, v26.4s, v31.s[1]
@@ -2460,7 +2491,7 @@ loop194:
 	WORD $0x4fbd1333 // fmla v19.4s, v25.4s, v29.s[1]
 	WORD $0x4fbd1355 // fmla v21.4s, v26.4s, v29.s[1]
 	WORD $0x4fbd1377 // fmla v23.4s, v27.4s, v29.s[1]
-	ADD $128, R13
+	ADD $64, R13
 	SUBS $2, R8, R8
 	BGE loop194
 end195:
@@ -2471,8 +2502,11 @@ loop196:
 	FMOVS.P 4(R10), F31
 	FMOVS.P 4(R11), F30
 	FMOVS.P 4(R12), F29
-	FLDPQ (R13), (F24, F25)
-	FLDPQ 32(R13), (F26, F27)
+	FLDPQ (R13), (F24, F26)
+	VZIP2 V24.H8, V28.H8, V25.H8
+	VZIP1 V24.H8, V28.H8, V24.H8
+	VZIP2 V26.H8, V28.H8, V27.H8
+	VZIP1 V26.H8, V28.H8, V26.H8
 	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
 	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
 	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
@@ -2485,7 +2519,7 @@ loop196:
 	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
 	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
 	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
-	ADD $64, R13
+	ADD $32, R13
 	SUBS $1, R8, R8
 	BGE loop196
 end197:
@@ -2541,15 +2575,18 @@ loop198:
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
 	MOVD R2, R13
-	ADD R6<<4, R2, R14
+	ADD R6<<3, R2, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
 	BLT end201
 loop200:
 	FMOVD.P 8(R10), F31
 	FMOVD.P 8(R11), F30
-	FLDPQ (R13), (F16, F17)
-	FLDPQ 32(R13), (F18, F19)
+	FLDPQ (R13), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
@@ -2558,8 +2595,11 @@ loop200:
 	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
 	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
 	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
-	FLDPQ 64(R13), (F16, F17)
-	FLDPQ 96(R13), (F18, F19)
+	FLDPQ 32(R13), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
 	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
 	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
@@ -2568,7 +2608,7 @@ loop200:
 	WORD $0x4fbe122b // fmla v11.4s, v17.4s, v30.s[1]
 	WORD $0x4fbe124d // fmla v13.4s, v18.4s, v30.s[1]
 	WORD $0x4fbe126f // fmla v15.4s, v19.4s, v30.s[1]
-	ADD $128, R13
+	ADD $64, R13
 	SUBS $2, R8, R8
 	BGE loop200
 end201:
@@ -2578,8 +2618,11 @@ end201:
 loop202:
 	FMOVS.P 4(R10), F31
 	FMOVS.P 4(R11), F30
-	FLDPQ (R13), (F16, F17)
-	FLDPQ 32(R13), (F18, F19)
+	FLDPQ (R13), (F16, F18)
+	VZIP2 V16.H8, V28.H8, V17.H8
+	VZIP1 V16.H8, V28.H8, V16.H8
+	VZIP2 V18.H8, V28.H8, V19.H8
+	VZIP1 V18.H8, V28.H8, V18.H8
 	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
@@ -2588,7 +2631,7 @@ loop202:
 	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
 	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
 	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
-	ADD $64, R13
+	ADD $32, R13
 	SUBS $1, R8, R8
 	BGE loop202
 end203:
@@ -2627,25 +2670,31 @@ loop204:
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
 	MOVD R2, R13
-	ADD R6<<4, R2, R14
+	ADD R6<<3, R2, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
 	BLT end207
 loop206:
 	FMOVD.P 8(R10), F31
-	FLDPQ (R13), (F8, F9)
-	FLDPQ 32(R13), (F10, F11)
+	FLDPQ (R13), (F8, F10)
+	VZIP2 V8.H8, V28.H8, V9.H8
+	VZIP1 V8.H8, V28.H8, V8.H8
+	VZIP2 V10.H8, V28.H8, V11.H8
+	VZIP1 V10.H8, V28.H8, V10.H8
 	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
 	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
 	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
 	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
-	FLDPQ 64(R13), (F8, F9)
-	FLDPQ 96(R13), (F10, F11)
+	FLDPQ 32(R13), (F8, F10)
+	VZIP2 V8.H8, V28.H8, V9.H8
+	VZIP1 V8.H8, V28.H8, V8.H8
+	VZIP2 V10.H8, V28.H8, V11.H8
+	VZIP1 V10.H8, V28.H8, V10.H8
 	WORD $0x4fbf1101 // fmla v1.4s, v8.4s, v31.s[1]
 	WORD $0x4fbf1123 // fmla v3.4s, v9.4s, v31.s[1]
 	WORD $0x4fbf1145 // fmla v5.4s, v10.4s, v31.s[1]
 	WORD $0x4fbf1167 // fmla v7.4s, v11.4s, v31.s[1]
-	ADD $128, R13
+	ADD $64, R13
 	SUBS $2, R8, R8
 	BGE loop206
 end207:
@@ -2654,13 +2703,16 @@ end207:
 	BLT end209
 loop208:
 	FMOVS.P 4(R10), F31
-	FLDPQ (R13), (F8, F9)
-	FLDPQ 32(R13), (F10, F11)
+	FLDPQ (R13), (F8, F10)
+	VZIP2 V8.H8, V28.H8, V9.H8
+	VZIP1 V8.H8, V28.H8, V8.H8
+	VZIP2 V10.H8, V28.H8, V11.H8
+	VZIP1 V10.H8, V28.H8, V10.H8
 	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
 	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
 	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
 	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
-	ADD $64, R13
+	ADD $32, R13
 	SUBS $1, R8, R8
 	BGE loop208
 end209:
@@ -2679,11 +2731,1346 @@ end209:
 end205:
 	ADD $1, R7
 	ADD $64, R0
-	ADD R6<<4, R2, R2
+	ADD R6<<3, R2, R2
 	SUBS $1, R4, R4
 	BGE loop190
 end191:
 	ADD $1, R4
+	RET
+
+// func weighBF16NEON(sums, p, values, factors *float32, counts *int, rows, stride int)
+TEXT ·weighBF16NEON(SB), NOSPLIT, $0-56
+	MOVD sums+0(FP), R0
+	MOVD p+8(FP), R1
+	MOVD values+16(FP), R2
+	MOVD factors+24(FP), R3
+	MOVD counts+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD stride+48(FP), R6
+	LSL $2, R6, R7
+	LSL $1, R6, R13
+	VMOVI $0, V31.B16
+	CMP $1, R5
+	BGT end210
+	SUBS $64, R6, R6
+	BLT end212
+loop211:
+	CBZ R3, fresh213
+	MOVD R0, R8
+	FMOVS (R3), F16
+	FLDPQ (R8), (F0, F1)
+	FLDPQ 32(R8), (F2, F3)
+	FLDPQ 64(R8), (F4, F5)
+	FLDPQ 96(R8), (F6, F7)
+	FLDPQ 128(R8), (F8, F9)
+	FLDPQ 160(R8), (F10, F11)
+	FLDPQ 192(R8), (F12, F13)
+	FLDPQ 224(R8), (F14, F15)
+	VDUP V16.S[0], V16.S4
+	WORD $0x6e30dc00 // fmul v0.4s, v0.4s, v16.4s
+	WORD $0x6e30dc21 // fmul v1.4s, v1.4s, v16.4s
+	WORD $0x6e30dc42 // fmul v2.4s, v2.4s, v16.4s
+	WORD $0x6e30dc63 // fmul v3.4s, v3.4s, v16.4s
+	WORD $0x6e30dc84 // fmul v4.4s, v4.4s, v16.4s
+	WORD $0x6e30dca5 // fmul v5.4s, v5.4s, v16.4s
+	WORD $0x6e30dcc6 // fmul v6.4s, v6.4s, v16.4s
+	WORD $0x6e30dce7 // fmul v7.4s, v7.4s, v16.4s
+	WORD $0x6e30dd08 // fmul v8.4s, v8.4s, v16.4s
+	WORD $0x6e30dd29 // fmul v9.4s, v9.4s, v16.4s
+	WORD $0x6e30dd4a // fmul v10.4s, v10.4s, v16.4s
+	WORD $0x6e30dd6b // fmul v11.4s, v11.4s, v16.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	B begin214
+fresh213:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+begin214:
+	SUB $2560, R1, R9
+	MOVD R2, R10
+	MOVD ZR, R11
+	MOVD (R4), R12
+	SUBS R11, R12, R12
+	BLE done217
+	ADD R12, R11, R11
+tokens216:
+	FMOVS 2560(R9), F16
+	FLDPQ (R10), (F18, F20)
+	FMOVQ 32(R10), F22
+	VZIP2 V18.H8, V31.H8, V19.H8
+	VZIP1 V18.H8, V31.H8, V18.H8
+	VZIP2 V20.H8, V31.H8, V21.H8
+	VZIP1 V20.H8, V31.H8, V20.H8
+	VZIP2 V22.H8, V31.H8, V23.H8
+	VZIP1 V22.H8, V31.H8, V22.H8
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	FLDPQ 48(R10), (F18, F20)
+	FMOVQ 80(R10), F22
+	VZIP2 V18.H8, V31.H8, V19.H8
+	VZIP1 V18.H8, V31.H8, V18.H8
+	VZIP2 V20.H8, V31.H8, V21.H8
+	VZIP1 V20.H8, V31.H8, V20.H8
+	VZIP2 V22.H8, V31.H8, V23.H8
+	VZIP1 V22.H8, V31.H8, V22.H8
+	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
+	WORD $0x4f901267 // fmla v7.4s, v19.4s, v16.s[0]
+	WORD $0x4f901288 // fmla v8.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a9 // fmla v9.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012ca // fmla v10.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012eb // fmla v11.4s, v23.4s, v16.s[0]
+	FLDPQ 96(R10), (F18, F20)
+	VZIP2 V18.H8, V31.H8, V19.H8
+	VZIP1 V18.H8, V31.H8, V18.H8
+	VZIP2 V20.H8, V31.H8, V21.H8
+	VZIP1 V20.H8, V31.H8, V20.H8
+	WORD $0x4f90124c // fmla v12.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126d // fmla v13.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128e // fmla v14.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012af // fmla v15.4s, v21.4s, v16.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens216
+done217:
+	MOVD R0, R8
+	FSTPQ (F0, F1), (R8)
+	FSTPQ (F2, F3), 32(R8)
+	FSTPQ (F4, F5), 64(R8)
+	FSTPQ (F6, F7), 96(R8)
+	FSTPQ (F8, F9), 128(R8)
+	FSTPQ (F10, F11), 160(R8)
+	FSTPQ (F12, F13), 192(R8)
+	FSTPQ (F14, F15), 224(R8)
+end215:
+	ADD $256, R0
+	ADD $128, R2
+	SUBS $64, R6, R6
+	BGE loop211
+end212:
+	ADD $64, R6
+end210:
+	SUBS $16, R6, R6
+	BLT end220
+loop219:
+	CBZ R3, fresh221
+	MOVD R0, R8
+	FMOVS (R3), F24
+	FLDPQ (R8), (F0, F1)
+	FLDPQ 32(R8), (F2, F3)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
+	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
+	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
+	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
+	CMP $1, R5
+	BLE begin222
+	SUB R7, R8, R8
+	FMOVS -4(R3), F24
+	FLDPQ (R8), (F4, F5)
+	FLDPQ 32(R8), (F6, F7)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dc84 // fmul v4.4s, v4.4s, v24.4s
+	WORD $0x6e38dca5 // fmul v5.4s, v5.4s, v24.4s
+	WORD $0x6e38dcc6 // fmul v6.4s, v6.4s, v24.4s
+	WORD $0x6e38dce7 // fmul v7.4s, v7.4s, v24.4s
+	CMP $2, R5
+	BLE begin222
+	SUB R7, R8, R8
+	FMOVS -8(R3), F24
+	FLDPQ (R8), (F8, F9)
+	FLDPQ 32(R8), (F10, F11)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dd08 // fmul v8.4s, v8.4s, v24.4s
+	WORD $0x6e38dd29 // fmul v9.4s, v9.4s, v24.4s
+	WORD $0x6e38dd4a // fmul v10.4s, v10.4s, v24.4s
+	WORD $0x6e38dd6b // fmul v11.4s, v11.4s, v24.4s
+	CMP $3, R5
+	BLE begin222
+	SUB R7, R8, R8
+	FMOVS -12(R3), F24
+	FLDPQ (R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dd8c // fmul v12.4s, v12.4s, v24.4s
+	WORD $0x6e38ddad // fmul v13.4s, v13.4s, v24.4s
+	WORD $0x6e38ddce // fmul v14.4s, v14.4s, v24.4s
+	WORD $0x6e38ddef // fmul v15.4s, v15.4s, v24.4s
+	CMP $4, R5
+	BLE begin222
+	SUB R7, R8, R8
+	FMOVS -16(R3), F24
+	FLDPQ (R8), (F16, F17)
+	FLDPQ 32(R8), (F18, F19)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38de10 // fmul v16.4s, v16.4s, v24.4s
+	WORD $0x6e38de31 // fmul v17.4s, v17.4s, v24.4s
+	WORD $0x6e38de52 // fmul v18.4s, v18.4s, v24.4s
+	WORD $0x6e38de73 // fmul v19.4s, v19.4s, v24.4s
+	CMP $5, R5
+	BLE begin222
+	SUB R7, R8, R8
+	FMOVS -20(R3), F24
+	FLDPQ (R8), (F20, F21)
+	FLDPQ 32(R8), (F22, F23)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e38deb5 // fmul v21.4s, v21.4s, v24.4s
+	WORD $0x6e38ded6 // fmul v22.4s, v22.4s, v24.4s
+	WORD $0x6e38def7 // fmul v23.4s, v23.4s, v24.4s
+	B begin222
+fresh221:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V22.B16
+	VMOVI $0, V23.B16
+begin222:
+	SUB $2560, R1, R9
+	MOVD R2, R10
+	MOVD ZR, R11
+	CMP $5, R5
+	BLE done225
+	MOVD -40(R4), R12
+	SUBS R11, R12, R12
+	BLE done225
+	ADD R12, R11, R11
+tokens224:
+	FLDPQ (R10), (F26, F28)
+	VZIP2 V26.H8, V31.H8, V27.H8
+	VZIP1 V26.H8, V31.H8, V26.H8
+	VZIP2 V28.H8, V31.H8, V29.H8
+	VZIP1 V28.H8, V31.H8, V28.H8
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	FMOVS 512(R9), F24
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
+	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
+	FMOVS (R9), F25
+	WORD $0x4f991354 // fmla v20.4s, v26.4s, v25.s[0]
+	WORD $0x4f991375 // fmla v21.4s, v27.4s, v25.s[0]
+	WORD $0x4f991396 // fmla v22.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913b7 // fmla v23.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens224
+done225:
+	CMP $4, R5
+	BLE done227
+	MOVD -32(R4), R12
+	SUBS R11, R12, R12
+	BLE done227
+	ADD R12, R11, R11
+tokens226:
+	FLDPQ (R10), (F26, F28)
+	VZIP2 V26.H8, V31.H8, V27.H8
+	VZIP1 V26.H8, V31.H8, V26.H8
+	VZIP2 V28.H8, V31.H8, V29.H8
+	VZIP1 V28.H8, V31.H8, V28.H8
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	FMOVS 512(R9), F24
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
+	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens226
+done227:
+	CMP $3, R5
+	BLE done229
+	MOVD -24(R4), R12
+	SUBS R11, R12, R12
+	BLE done229
+	ADD R12, R11, R11
+tokens228:
+	FLDPQ (R10), (F26, F28)
+	VZIP2 V26.H8, V31.H8, V27.H8
+	VZIP1 V26.H8, V31.H8, V26.H8
+	VZIP2 V28.H8, V31.H8, V29.H8
+	VZIP1 V28.H8, V31.H8, V28.H8
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens228
+done229:
+	CMP $2, R5
+	BLE done231
+	MOVD -16(R4), R12
+	SUBS R11, R12, R12
+	BLE done231
+	ADD R12, R11, R11
+tokens230:
+	FLDPQ (R10), (F26, F28)
+	VZIP2 V26.H8, V31.H8, V27.H8
+	VZIP1 V26.H8, V31.H8, V26.H8
+	VZIP2 V28.H8, V31.H8, V29.H8
+	VZIP1 V28.H8, V31.H8, V28.H8
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens230
+done231:
+	CMP $1, R5
+	BLE done233
+	MOVD -8(R4), R12
+	SUBS R11, R12, R12
+	BLE done233
+	ADD R12, R11, R11
+tokens232:
+	FLDPQ (R10), (F26, F28)
+	VZIP2 V26.H8, V31.H8, V27.H8
+	VZIP1 V26.H8, V31.H8, V26.H8
+	VZIP2 V28.H8, V31.H8, V29.H8
+	VZIP1 V28.H8, V31.H8, V28.H8
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens232
+done233:
+	MOVD (R4), R12
+	SUBS R11, R12, R12
+	BLE done235
+	ADD R12, R11, R11
+tokens234:
+	FLDPQ (R10), (F26, F28)
+	VZIP2 V26.H8, V31.H8, V27.H8
+	VZIP1 V26.H8, V31.H8, V26.H8
+	VZIP2 V28.H8, V31.H8, V29.H8
+	VZIP1 V28.H8, V31.H8, V28.H8
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens234
+done235:
+	MOVD R0, R8
+	FSTPQ (F0, F1), (R8)
+	FSTPQ (F2, F3), 32(R8)
+	CMP $1, R5
+	BLE end223
+	SUB R7, R8, R8
+	FSTPQ (F4, F5), (R8)
+	FSTPQ (F6, F7), 32(R8)
+	CMP $2, R5
+	BLE end223
+	SUB R7, R8, R8
+	FSTPQ (F8, F9), (R8)
+	FSTPQ (F10, F11), 32(R8)
+	CMP $3, R5
+	BLE end223
+	SUB R7, R8, R8
+	FSTPQ (F12, F13), (R8)
+	FSTPQ (F14, F15), 32(R8)
+	CMP $4, R5
+	BLE end223
+	SUB R7, R8, R8
+	FSTPQ (F16, F17), (R8)
+	FSTPQ (F18, F19), 32(R8)
+	CMP $5, R5
+	BLE end223
+	SUB R7, R8, R8
+	FSTPQ (F20, F21), (R8)
+	FSTPQ (F22, F23), 32(R8)
+end223:
+	ADD $64, R0
+	ADD $32, R2
+	SUBS $16, R6, R6
+	BGE loop219
+end220:
+	ADD $16, R6
+end218:
+	RET
+
+// func scoreNEON(dst, q, keys *float32, dim, panels, rows int)
+TEXT ·scoreNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD keys+16(FP), R2
+	MOVD dim+24(FP), R3
+	MOVD panels+32(FP), R4
+	MOVD rows+40(FP), R5
+	LSL $2, R3, R6
+	CMP $1, R5
+	BGT many236
+	SUBS $2, R4, R4
+	BLT end238
+loop237:
+	MOVD R1, R10
+	MOVD R0, R9
+	MOVD R5, R7
+	SUBS $1, R7, R7
+	BLT end240
+loop239:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end242
+loop241:
+	FMOVD.P 8(R10), F31
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	FLDPQ (R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
+	FLDPQ 64(R13), (F16, F17)
+	FLDPQ 96(R13), (F18, F19)
+	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf1267 // fmla v7.4s, v19.4s, v31.s[1]
+	FLDPQ 64(R14), (F16, F17)
+	FLDPQ 96(R14), (F18, F19)
+	WORD $0x4fbf1209 // fmla v9.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf122b // fmla v11.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf124d // fmla v13.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf126f // fmla v15.4s, v19.4s, v31.s[1]
+	ADD $128, R13
+	ADD $128, R14
+	SUBS $2, R8, R8
+	BGE loop241
+end242:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end244
+loop243:
+	FMOVS.P 4(R10), F31
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	FLDPQ (R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
+	ADD $64, R13
+	ADD $64, R14
+	SUBS $1, R8, R8
+	BGE loop243
+end244:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 64(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 80(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 96(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 112(R9)
+	ADD $512, R9
+	SUBS $1, R7, R7
+	BGE loop239
+end240:
+	ADD $1, R7
+	ADD $128, R0
+	ADD R6<<5, R2, R2
+	SUBS $2, R4, R4
+	BGE loop237
+end238:
+	ADD $2, R4
+many236:
+	SUBS $1, R4, R4
+	BLT end246
+loop245:
+	MOVD R1, R10
+	MOVD R0, R9
+	MOVD R5, R7
+	SUBS $3, R7, R7
+	BLT end248
+loop247:
+	ADD R6, R10, R11
+	ADD R6, R11, R12
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V22.B16
+	VMOVI $0, V23.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end250
+loop249:
+	FMOVD.P 8(R10), F31
+	FMOVD.P 8(R11), F30
+	FMOVD.P 8(R12), F29
+	FLDPQ (R13), (F24, F25)
+	FLDPQ 32(R13), (F26, F27)
+	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
+	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
+	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
+	WORD $0x4f9f1366 // fmla v6.4s, v27.4s, v31.s[0]
+	WORD $0x4f9e1308 // fmla v8.4s, v24.4s, v30.s[0]
+	WORD $0x4f9e132a // fmla v10.4s, v25.4s, v30.s[0]
+	WORD $0x4f9e134c // fmla v12.4s, v26.4s, v30.s[0]
+	WORD $0x4f9e136e // fmla v14.4s, v27.4s, v30.s[0]
+	WORD $0x4f9d1310 // fmla v16.4s, v24.4s, v29.s[0]
+	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
+	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
+	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
+	FLDPQ 64(R13), (F24, F25)
+	FLDPQ 96(R13), (F26, F27)
+	WORD $0x4fbf1301 // fmla v1.4s, v24.4s, v31.s[1]
+	WORD $0x4fbf1323 // fmla v3.4s, v25.4s, v31.s[1]
+	WORD $0x4fbf1345 // fmla v5.4s, v26.4s, v31.s[1]
+	WORD $0x4fbf1367 // fmla v7.4s, v27.4s, v31.s[1]
+	WORD $0x4fbe1309 // fmla v9.4s, v24.4s, v30.s[1]
+	WORD $0x4fbe132b // fmla v11.4s, v25.4s, v30.s[1]
+	WORD $0x4fbe134d // fmla v13.4s, v26.4s, v30.s[1]
+	WORD $0x4fbe136f // fmla v15.4s, v27.4s, v30.s[1]
+	WORD $0x4fbd1311 // fmla v17.4s, v24.4s, v29.s[1]
+	WORD $0x4fbd1333 // fmla v19.4s, v25.4s, v29.s[1]
+	WORD $0x4fbd1355 // fmla v21.4s, v26.4s, v29.s[1]
+	WORD $0x4fbd1377 // fmla v23.4s, v27.4s, v29.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop249
+end250:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end252
+loop251:
+	FMOVS.P 4(R10), F31
+	FMOVS.P 4(R11), F30
+	FMOVS.P 4(R12), F29
+	FLDPQ (R13), (F24, F25)
+	FLDPQ 32(R13), (F26, F27)
+	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
+	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
+	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
+	WORD $0x4f9f1366 // fmla v6.4s, v27.4s, v31.s[0]
+	WORD $0x4f9e1308 // fmla v8.4s, v24.4s, v30.s[0]
+	WORD $0x4f9e132a // fmla v10.4s, v25.4s, v30.s[0]
+	WORD $0x4f9e134c // fmla v12.4s, v26.4s, v30.s[0]
+	WORD $0x4f9e136e // fmla v14.4s, v27.4s, v30.s[0]
+	WORD $0x4f9d1310 // fmla v16.4s, v24.4s, v29.s[0]
+	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
+	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
+	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop251
+end252:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 512(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 528(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 544(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 560(R9)
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	FMOVQ F16, 1024(R9)
+	WORD $0x4e33d652 // fadd v18.4s, v18.4s, v19.4s
+	FMOVQ F18, 1040(R9)
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	FMOVQ F20, 1056(R9)
+	WORD $0x4e37d6d6 // fadd v22.4s, v22.4s, v23.4s
+	FMOVQ F22, 1072(R9)
+	MOVD R12, R10
+	ADD $1536, R9
+	SUBS $3, R7, R7
+	BGE loop247
+end248:
+	ADD $3, R7
+	SUBS $2, R7, R7
+	BLT end254
+loop253:
+	ADD R6, R10, R11
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end256
+loop255:
+	FMOVD.P 8(R10), F31
+	FMOVD.P 8(R11), F30
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	WORD $0x4f9e1208 // fmla v8.4s, v16.4s, v30.s[0]
+	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
+	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
+	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
+	FLDPQ 64(R13), (F16, F17)
+	FLDPQ 96(R13), (F18, F19)
+	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf1267 // fmla v7.4s, v19.4s, v31.s[1]
+	WORD $0x4fbe1209 // fmla v9.4s, v16.4s, v30.s[1]
+	WORD $0x4fbe122b // fmla v11.4s, v17.4s, v30.s[1]
+	WORD $0x4fbe124d // fmla v13.4s, v18.4s, v30.s[1]
+	WORD $0x4fbe126f // fmla v15.4s, v19.4s, v30.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop255
+end256:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end258
+loop257:
+	FMOVS.P 4(R10), F31
+	FMOVS.P 4(R11), F30
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	WORD $0x4f9e1208 // fmla v8.4s, v16.4s, v30.s[0]
+	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
+	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
+	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop257
+end258:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 512(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 528(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 544(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 560(R9)
+	MOVD R11, R10
+	ADD $1024, R9
+	SUBS $2, R7, R7
+	BGE loop253
+end254:
+	ADD $2, R7
+	SUBS $1, R7, R7
+	BLT end260
+loop259:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end262
+loop261:
+	FMOVD.P 8(R10), F31
+	FLDPQ (R13), (F8, F9)
+	FLDPQ 32(R13), (F10, F11)
+	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
+	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
+	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
+	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
+	FLDPQ 64(R13), (F8, F9)
+	FLDPQ 96(R13), (F10, F11)
+	WORD $0x4fbf1101 // fmla v1.4s, v8.4s, v31.s[1]
+	WORD $0x4fbf1123 // fmla v3.4s, v9.4s, v31.s[1]
+	WORD $0x4fbf1145 // fmla v5.4s, v10.4s, v31.s[1]
+	WORD $0x4fbf1167 // fmla v7.4s, v11.4s, v31.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop261
+end262:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end264
+loop263:
+	FMOVS.P 4(R10), F31
+	FLDPQ (R13), (F8, F9)
+	FLDPQ 32(R13), (F10, F11)
+	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
+	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
+	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
+	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop263
+end264:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	ADD $512, R9
+	SUBS $1, R7, R7
+	BGE loop259
+end260:
+	ADD $1, R7
+	ADD $64, R0
+	ADD R6<<4, R2, R2
+	SUBS $1, R4, R4
+	BGE loop245
+end246:
+	ADD $1, R4
+	RET
+
+// func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
+TEXT ·weighNEON(SB), NOSPLIT, $0-56
+	MOVD sums+0(FP), R0
+	MOVD p+8(FP), R1
+	MOVD values+16(FP), R2
+	MOVD factors+24(FP), R3
+	MOVD counts+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD stride+48(FP), R6
+	LSL $2, R6, R7
+	LSL $2, R6, R13
+	CMP $1, R5
+	BGT end265
+	SUBS $64, R6, R6
+	BLT end267
+loop266:
+	CBZ R3, fresh268
+	MOVD R0, R8
+	FMOVS (R3), F16
+	FLDPQ (R8), (F0, F1)
+	FLDPQ 32(R8), (F2, F3)
+	FLDPQ 64(R8), (F4, F5)
+	FLDPQ 96(R8), (F6, F7)
+	FLDPQ 128(R8), (F8, F9)
+	FLDPQ 160(R8), (F10, F11)
+	FLDPQ 192(R8), (F12, F13)
+	FLDPQ 224(R8), (F14, F15)
+	VDUP V16.S[0], V16.S4
+	WORD $0x6e30dc00 // fmul v0.4s, v0.4s, v16.4s
+	WORD $0x6e30dc21 // fmul v1.4s, v1.4s, v16.4s
+	WORD $0x6e30dc42 // fmul v2.4s, v2.4s, v16.4s
+	WORD $0x6e30dc63 // fmul v3.4s, v3.4s, v16.4s
+	WORD $0x6e30dc84 // fmul v4.4s, v4.4s, v16.4s
+	WORD $0x6e30dca5 // fmul v5.4s, v5.4s, v16.4s
+	WORD $0x6e30dcc6 // fmul v6.4s, v6.4s, v16.4s
+	WORD $0x6e30dce7 // fmul v7.4s, v7.4s, v16.4s
+	WORD $0x6e30dd08 // fmul v8.4s, v8.4s, v16.4s
+	WORD $0x6e30dd29 // fmul v9.4s, v9.4s, v16.4s
+	WORD $0x6e30dd4a // fmul v10.4s, v10.4s, v16.4s
+	WORD $0x6e30dd6b // fmul v11.4s, v11.4s, v16.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	B begin269
+fresh268:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+begin269:
+	SUB $2560, R1, R9
+	MOVD R2, R10
+	MOVD ZR, R11
+	MOVD (R4), R12
+	SUBS R11, R12, R12
+	BLE done272
+	ADD R12, R11, R11
+tokens271:
+	FMOVS 2560(R9), F16
+	FLDPQ (R10), (F18, F19)
+	FLDPQ 32(R10), (F20, F21)
+	FLDPQ 64(R10), (F22, F23)
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	FLDPQ 96(R10), (F18, F19)
+	FLDPQ 128(R10), (F20, F21)
+	FLDPQ 160(R10), (F22, F23)
+	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
+	WORD $0x4f901267 // fmla v7.4s, v19.4s, v16.s[0]
+	WORD $0x4f901288 // fmla v8.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a9 // fmla v9.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012ca // fmla v10.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012eb // fmla v11.4s, v23.4s, v16.s[0]
+	FLDPQ 192(R10), (F18, F19)
+	FLDPQ 224(R10), (F20, F21)
+	WORD $0x4f90124c // fmla v12.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126d // fmla v13.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128e // fmla v14.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012af // fmla v15.4s, v21.4s, v16.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens271
+done272:
+	MOVD R0, R8
+	FSTPQ (F0, F1), (R8)
+	FSTPQ (F2, F3), 32(R8)
+	FSTPQ (F4, F5), 64(R8)
+	FSTPQ (F6, F7), 96(R8)
+	FSTPQ (F8, F9), 128(R8)
+	FSTPQ (F10, F11), 160(R8)
+	FSTPQ (F12, F13), 192(R8)
+	FSTPQ (F14, F15), 224(R8)
+end270:
+	ADD $256, R0
+	ADD $256, R2
+	SUBS $64, R6, R6
+	BGE loop266
+end267:
+	ADD $64, R6
+end265:
+	SUBS $16, R6, R6
+	BLT end275
+loop274:
+	CBZ R3, fresh276
+	MOVD R0, R8
+	FMOVS (R3), F24
+	FLDPQ (R8), (F0, F1)
+	FLDPQ 32(R8), (F2, F3)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
+	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
+	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
+	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
+	CMP $1, R5
+	BLE begin277
+	SUB R7, R8, R8
+	FMOVS -4(R3), F24
+	FLDPQ (R8), (F4, F5)
+	FLDPQ 32(R8), (F6, F7)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dc84 // fmul v4.4s, v4.4s, v24.4s
+	WORD $0x6e38dca5 // fmul v5.4s, v5.4s, v24.4s
+	WORD $0x6e38dcc6 // fmul v6.4s, v6.4s, v24.4s
+	WORD $0x6e38dce7 // fmul v7.4s, v7.4s, v24.4s
+	CMP $2, R5
+	BLE begin277
+	SUB R7, R8, R8
+	FMOVS -8(R3), F24
+	FLDPQ (R8), (F8, F9)
+	FLDPQ 32(R8), (F10, F11)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dd08 // fmul v8.4s, v8.4s, v24.4s
+	WORD $0x6e38dd29 // fmul v9.4s, v9.4s, v24.4s
+	WORD $0x6e38dd4a // fmul v10.4s, v10.4s, v24.4s
+	WORD $0x6e38dd6b // fmul v11.4s, v11.4s, v24.4s
+	CMP $3, R5
+	BLE begin277
+	SUB R7, R8, R8
+	FMOVS -12(R3), F24
+	FLDPQ (R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dd8c // fmul v12.4s, v12.4s, v24.4s
+	WORD $0x6e38ddad // fmul v13.4s, v13.4s, v24.4s
+	WORD $0x6e38ddce // fmul v14.4s, v14.4s, v24.4s
+	WORD $0x6e38ddef // fmul v15.4s, v15.4s, v24.4s
+	CMP $4, R5
+	BLE begin277
+	SUB R7, R8, R8
+	FMOVS -16(R3), F24
+	FLDPQ (R8), (F16, F17)
+	FLDPQ 32(R8), (F18, F19)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38de10 // fmul v16.4s, v16.4s, v24.4s
+	WORD $0x6e38de31 // fmul v17.4s, v17.4s, v24.4s
+	WORD $0x6e38de52 // fmul v18.4s, v18.4s, v24.4s
+	WORD $0x6e38de73 // fmul v19.4s, v19.4s, v24.4s
+	CMP $5, R5
+	BLE begin277
+	SUB R7, R8, R8
+	FMOVS -20(R3), F24
+	FLDPQ (R8), (F20, F21)
+	FLDPQ 32(R8), (F22, F23)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e38deb5 // fmul v21.4s, v21.4s, v24.4s
+	WORD $0x6e38ded6 // fmul v22.4s, v22.4s, v24.4s
+	WORD $0x6e38def7 // fmul v23.4s, v23.4s, v24.4s
+	B begin277
+fresh276:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V22.B16
+	VMOVI $0, V23.B16
+begin277:
+	SUB $2560, R1, R9
+	MOVD R2, R10
+	MOVD ZR, R11
+	CMP $5, R5
+	BLE done280
+	MOVD -40(R4), R12
+	SUBS R11, R12, R12
+	BLE done280
+	ADD R12, R11, R11
+tokens279:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	FMOVS 512(R9), F24
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
+	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
+	FMOVS (R9), F25
+	WORD $0x4f991354 // fmla v20.4s, v26.4s, v25.s[0]
+	WORD $0x4f991375 // fmla v21.4s, v27.4s, v25.s[0]
+	WORD $0x4f991396 // fmla v22.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913b7 // fmla v23.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens279
+done280:
+	CMP $4, R5
+	BLE done282
+	MOVD -32(R4), R12
+	SUBS R11, R12, R12
+	BLE done282
+	ADD R12, R11, R11
+tokens281:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	FMOVS 512(R9), F24
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
+	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens281
+done282:
+	CMP $3, R5
+	BLE done284
+	MOVD -24(R4), R12
+	SUBS R11, R12, R12
+	BLE done284
+	ADD R12, R11, R11
+tokens283:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens283
+done284:
+	CMP $2, R5
+	BLE done286
+	MOVD -16(R4), R12
+	SUBS R11, R12, R12
+	BLE done286
+	ADD R12, R11, R11
+tokens285:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens285
+done286:
+	CMP $1, R5
+	BLE done288
+	MOVD -8(R4), R12
+	SUBS R11, R12, R12
+	BLE done288
+	ADD R12, R11, R11
+tokens287:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens287
+done288:
+	MOVD (R4), R12
+	SUBS R11, R12, R12
+	BLE done290
+	ADD R12, R11, R11
+tokens289:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens289
+done290:
+	MOVD R0, R8
+	FSTPQ (F0, F1), (R8)
+	FSTPQ (F2, F3), 32(R8)
+	CMP $1, R5
+	BLE end278
+	SUB R7, R8, R8
+	FSTPQ (F4, F5), (R8)
+	FSTPQ (F6, F7), 32(R8)
+	CMP $2, R5
+	BLE end278
+	SUB R7, R8, R8
+	FSTPQ (F8, F9), (R8)
+	FSTPQ (F10, F11), 32(R8)
+	CMP $3, R5
+	BLE end278
+	SUB R7, R8, R8
+	FSTPQ (F12, F13), (R8)
+	FSTPQ (F14, F15), 32(R8)
+	CMP $4, R5
+	BLE end278
+	SUB R7, R8, R8
+	FSTPQ (F16, F17), (R8)
+	FSTPQ (F18, F19), 32(R8)
+	CMP $5, R5
+	BLE end278
+	SUB R7, R8, R8
+	FSTPQ (F20, F21), (R8)
+	FSTPQ (F22, F23), 32(R8)
+end278:
+	ADD $64, R0
+	ADD $64, R2
+	SUBS $16, R6, R6
+	BGE loop274
+end275:
+	ADD $16, R6
+end273:
 	RET
 
 // func softenNEON(scores *float32, counts *int, top, total, factors *float32, rows int)
@@ -2703,24 +4090,24 @@ TEXT ·softenNEON(SB), NOSPLIT, $0-48
 	FMOVQ 80(R26), F29
 	FMOVQ 512(R26), F24
 	SUBS $1, R5, R5
-	BLT end211
-loop210:
+	BLT end292
+loop291:
 	FMOVS (R2), F23
 	VDUP V23.S[0], V23.S4
 	VMOV V23.B16, V16.B16
 	MOVD R0, R8
 	MOVD (R1), R6
 	SUBS $4, R6, R6
-	BLT end213
-loop212:
+	BLT end294
+loop293:
 	FMOVQ (R8), F0
 	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
 	ADD $16, R8
 	SUBS $4, R6, R6
-	BGE loop212
-end213:
+	BGE loop293
+end294:
 	ADD $4, R6
-	CBZ R6, done214
+	CBZ R6, done295
 	FMOVQ (R8), F0
 	VMOV V16.B16, V1.B16
 	MOVD $tailNEON<>+16(SB), R15
@@ -2729,7 +4116,7 @@ end213:
 	VBIT V31.B16, V0.B16, V1.B16
 	VMOV V1.B16, V0.B16
 	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
-done214:
+done295:
 	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
 	FMOVS.P F16, 4(R2)
@@ -2774,8 +4161,8 @@ done214:
 	MOVD R0, R8
 	MOVD (R1), R6
 	SUBS $8, R6, R6
-	BLT end216
-loop215:
+	BLT end297
+loop296:
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
@@ -2848,12 +4235,12 @@ loop215:
 	WORD $0x4e28d631 // fadd v17.4s, v17.4s, v8.4s
 	ADD $32, R8
 	SUBS $8, R6, R6
-	BGE loop215
-end216:
+	BGE loop296
+end297:
 	ADD $8, R6
 	SUBS $4, R6, R6
-	BLT end218
-loop217:
+	BLT end299
+loop298:
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
@@ -2891,10 +4278,10 @@ loop217:
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	ADD $16, R8
 	SUBS $4, R6, R6
-	BGE loop217
-end218:
+	BGE loop298
+end299:
 	ADD $4, R6
-	CBZ R6, done219
+	CBZ R6, done300
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	MOVD $tailNEON<>+16(SB), R15
@@ -2938,7 +4325,7 @@ end218:
 	VAND V31.B16, V0.B16, V0.B16
 	FMOVQ F0, (R8)
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
-done219:
+done300:
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
@@ -2949,449 +4336,66 @@ done219:
 	ADD $8, R1
 	ADD $512, R0
 	SUBS $1, R5, R5
-	BGE loop210
-end211:
+	BGE loop291
+end292:
 	ADD $1, R5
 	RET
 
-// func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
-TEXT ·weighNEON(SB), NOSPLIT, $0-56
-	MOVD sums+0(FP), R0
-	MOVD p+8(FP), R1
-	MOVD values+16(FP), R2
-	MOVD factors+24(FP), R3
-	MOVD counts+32(FP), R4
-	MOVD rows+40(FP), R5
-	MOVD stride+48(FP), R6
-	LSL $2, R6, R7
-	CMP $1, R5
-	BGT end220
-	SUBS $64, R6, R6
-	BLT end222
-loop221:
-	CBZ R3, fresh223
-	MOVD R0, R8
-	FMOVS (R3), F16
-	FLDPQ (R8), (F0, F1)
-	FLDPQ 32(R8), (F2, F3)
-	FLDPQ 64(R8), (F4, F5)
-	FLDPQ 96(R8), (F6, F7)
-	FLDPQ 128(R8), (F8, F9)
-	FLDPQ 160(R8), (F10, F11)
-	FLDPQ 192(R8), (F12, F13)
-	FLDPQ 224(R8), (F14, F15)
-	VDUP V16.S[0], V16.S4
-	WORD $0x6e30dc00 // fmul v0.4s, v0.4s, v16.4s
-	WORD $0x6e30dc21 // fmul v1.4s, v1.4s, v16.4s
-	WORD $0x6e30dc42 // fmul v2.4s, v2.4s, v16.4s
-	WORD $0x6e30dc63 // fmul v3.4s, v3.4s, v16.4s
-	WORD $0x6e30dc84 // fmul v4.4s, v4.4s, v16.4s
-	WORD $0x6e30dca5 // fmul v5.4s, v5.4s, v16.4s
-	WORD $0x6e30dcc6 // fmul v6.4s, v6.4s, v16.4s
-	WORD $0x6e30dce7 // fmul v7.4s, v7.4s, v16.4s
-	WORD $0x6e30dd08 // fmul v8.4s, v8.4s, v16.4s
-	WORD $0x6e30dd29 // fmul v9.4s, v9.4s, v16.4s
-	WORD $0x6e30dd4a // fmul v10.4s, v10.4s, v16.4s
-	WORD $0x6e30dd6b // fmul v11.4s, v11.4s, v16.4s
-	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
-	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
-	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
-	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
-	B begin224
-fresh223:
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V10.B16
-	VMOVI $0, V11.B16
-	VMOVI $0, V12.B16
-	VMOVI $0, V13.B16
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-begin224:
-	SUB $2560, R1, R9
-	MOVD R2, R10
-	MOVD ZR, R11
-	MOVD (R4), R12
-	SUBS R11, R12, R12
-	BLE done227
-	ADD R12, R11, R11
-tokens226:
-	FMOVS 2560(R9), F16
-	FLDPQ (R10), (F18, F19)
-	FLDPQ 32(R10), (F20, F21)
-	FLDPQ 64(R10), (F22, F23)
-	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
-	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
-	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
-	FLDPQ 96(R10), (F18, F19)
-	FLDPQ 128(R10), (F20, F21)
-	FLDPQ 160(R10), (F22, F23)
-	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
-	WORD $0x4f901267 // fmla v7.4s, v19.4s, v16.s[0]
-	WORD $0x4f901288 // fmla v8.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012a9 // fmla v9.4s, v21.4s, v16.s[0]
-	WORD $0x4f9012ca // fmla v10.4s, v22.4s, v16.s[0]
-	WORD $0x4f9012eb // fmla v11.4s, v23.4s, v16.s[0]
-	FLDPQ 192(R10), (F18, F19)
-	FLDPQ 224(R10), (F20, F21)
-	WORD $0x4f90124c // fmla v12.4s, v18.4s, v16.s[0]
-	WORD $0x4f90126d // fmla v13.4s, v19.4s, v16.s[0]
-	WORD $0x4f90128e // fmla v14.4s, v20.4s, v16.s[0]
-	WORD $0x4f9012af // fmla v15.4s, v21.4s, v16.s[0]
-	ADD $4, R9
-	ADD R7, R10
-	SUBS $1, R12, R12
-	BNE tokens226
-done227:
-	MOVD R0, R8
-	FSTPQ (F0, F1), (R8)
-	FSTPQ (F2, F3), 32(R8)
-	FSTPQ (F4, F5), 64(R8)
-	FSTPQ (F6, F7), 96(R8)
-	FSTPQ (F8, F9), 128(R8)
-	FSTPQ (F10, F11), 160(R8)
-	FSTPQ (F12, F13), 192(R8)
-	FSTPQ (F14, F15), 224(R8)
-end225:
-	ADD $256, R0
-	ADD $256, R2
-	SUBS $64, R6, R6
-	BGE loop221
-end222:
-	ADD $64, R6
-end220:
-	SUBS $16, R6, R6
-	BLT end230
-loop229:
-	CBZ R3, fresh231
-	MOVD R0, R8
-	FMOVS (R3), F24
-	FLDPQ (R8), (F0, F1)
-	FLDPQ 32(R8), (F2, F3)
-	VDUP V24.S[0], V24.S4
-	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
-	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
-	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
-	CMP $1, R5
-	BLE begin232
-	SUB R7, R8, R8
-	FMOVS -4(R3), F24
-	FLDPQ (R8), (F4, F5)
-	FLDPQ 32(R8), (F6, F7)
-	VDUP V24.S[0], V24.S4
-	WORD $0x6e38dc84 // fmul v4.4s, v4.4s, v24.4s
-	WORD $0x6e38dca5 // fmul v5.4s, v5.4s, v24.4s
-	WORD $0x6e38dcc6 // fmul v6.4s, v6.4s, v24.4s
-	WORD $0x6e38dce7 // fmul v7.4s, v7.4s, v24.4s
-	CMP $2, R5
-	BLE begin232
-	SUB R7, R8, R8
-	FMOVS -8(R3), F24
-	FLDPQ (R8), (F8, F9)
-	FLDPQ 32(R8), (F10, F11)
-	VDUP V24.S[0], V24.S4
-	WORD $0x6e38dd08 // fmul v8.4s, v8.4s, v24.4s
-	WORD $0x6e38dd29 // fmul v9.4s, v9.4s, v24.4s
-	WORD $0x6e38dd4a // fmul v10.4s, v10.4s, v24.4s
-	WORD $0x6e38dd6b // fmul v11.4s, v11.4s, v24.4s
-	CMP $3, R5
-	BLE begin232
-	SUB R7, R8, R8
-	FMOVS -12(R3), F24
-	FLDPQ (R8), (F12, F13)
-	FLDPQ 32(R8), (F14, F15)
-	VDUP V24.S[0], V24.S4
-	WORD $0x6e38dd8c // fmul v12.4s, v12.4s, v24.4s
-	WORD $0x6e38ddad // fmul v13.4s, v13.4s, v24.4s
-	WORD $0x6e38ddce // fmul v14.4s, v14.4s, v24.4s
-	WORD $0x6e38ddef // fmul v15.4s, v15.4s, v24.4s
-	CMP $4, R5
-	BLE begin232
-	SUB R7, R8, R8
-	FMOVS -16(R3), F24
-	FLDPQ (R8), (F16, F17)
-	FLDPQ 32(R8), (F18, F19)
-	VDUP V24.S[0], V24.S4
-	WORD $0x6e38de10 // fmul v16.4s, v16.4s, v24.4s
-	WORD $0x6e38de31 // fmul v17.4s, v17.4s, v24.4s
-	WORD $0x6e38de52 // fmul v18.4s, v18.4s, v24.4s
-	WORD $0x6e38de73 // fmul v19.4s, v19.4s, v24.4s
-	CMP $5, R5
-	BLE begin232
-	SUB R7, R8, R8
-	FMOVS -20(R3), F24
-	FLDPQ (R8), (F20, F21)
-	FLDPQ 32(R8), (F22, F23)
-	VDUP V24.S[0], V24.S4
-	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
-	WORD $0x6e38deb5 // fmul v21.4s, v21.4s, v24.4s
-	WORD $0x6e38ded6 // fmul v22.4s, v22.4s, v24.4s
-	WORD $0x6e38def7 // fmul v23.4s, v23.4s, v24.4s
-	B begin232
-fresh231:
-	VMOVI $0, V0.B16
-	VMOVI $0, V1.B16
-	VMOVI $0, V2.B16
-	VMOVI $0, V3.B16
-	VMOVI $0, V4.B16
-	VMOVI $0, V5.B16
-	VMOVI $0, V6.B16
-	VMOVI $0, V7.B16
-	VMOVI $0, V8.B16
-	VMOVI $0, V9.B16
-	VMOVI $0, V10.B16
-	VMOVI $0, V11.B16
-	VMOVI $0, V12.B16
-	VMOVI $0, V13.B16
-	VMOVI $0, V14.B16
-	VMOVI $0, V15.B16
-	VMOVI $0, V16.B16
-	VMOVI $0, V17.B16
-	VMOVI $0, V18.B16
-	VMOVI $0, V19.B16
-	VMOVI $0, V20.B16
-	VMOVI $0, V21.B16
-	VMOVI $0, V22.B16
-	VMOVI $0, V23.B16
-begin232:
-	SUB $2560, R1, R9
-	MOVD R2, R10
-	MOVD ZR, R11
-	CMP $5, R5
-	BLE done235
-	MOVD -40(R4), R12
-	SUBS R11, R12, R12
-	BLE done235
-	ADD R12, R11, R11
-tokens234:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
-	FMOVS 2560(R9), F24
-	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
-	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
-	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
-	FMOVS 2048(R9), F25
-	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
-	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
-	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
-	FMOVS 1536(R9), F24
-	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
-	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
-	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
-	FMOVS 1024(R9), F25
-	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
-	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
-	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
-	FMOVS 512(R9), F24
-	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
-	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
-	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
-	FMOVS (R9), F25
-	WORD $0x4f991354 // fmla v20.4s, v26.4s, v25.s[0]
-	WORD $0x4f991375 // fmla v21.4s, v27.4s, v25.s[0]
-	WORD $0x4f991396 // fmla v22.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913b7 // fmla v23.4s, v29.4s, v25.s[0]
-	ADD $4, R9
-	ADD R7, R10
-	SUBS $1, R12, R12
-	BNE tokens234
-done235:
-	CMP $4, R5
-	BLE done237
-	MOVD -32(R4), R12
-	SUBS R11, R12, R12
-	BLE done237
-	ADD R12, R11, R11
-tokens236:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
-	FMOVS 2560(R9), F24
-	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
-	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
-	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
-	FMOVS 2048(R9), F25
-	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
-	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
-	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
-	FMOVS 1536(R9), F24
-	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
-	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
-	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
-	FMOVS 1024(R9), F25
-	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
-	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
-	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
-	FMOVS 512(R9), F24
-	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
-	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
-	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
-	ADD $4, R9
-	ADD R7, R10
-	SUBS $1, R12, R12
-	BNE tokens236
-done237:
-	CMP $3, R5
-	BLE done239
-	MOVD -24(R4), R12
-	SUBS R11, R12, R12
-	BLE done239
-	ADD R12, R11, R11
-tokens238:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
-	FMOVS 2560(R9), F24
-	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
-	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
-	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
-	FMOVS 2048(R9), F25
-	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
-	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
-	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
-	FMOVS 1536(R9), F24
-	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
-	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
-	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
-	FMOVS 1024(R9), F25
-	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
-	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
-	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
-	ADD $4, R9
-	ADD R7, R10
-	SUBS $1, R12, R12
-	BNE tokens238
-done239:
-	CMP $2, R5
-	BLE done241
-	MOVD -16(R4), R12
-	SUBS R11, R12, R12
-	BLE done241
-	ADD R12, R11, R11
-tokens240:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
-	FMOVS 2560(R9), F24
-	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
-	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
-	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
-	FMOVS 2048(R9), F25
-	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
-	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
-	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
-	FMOVS 1536(R9), F24
-	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
-	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
-	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
-	ADD $4, R9
-	ADD R7, R10
-	SUBS $1, R12, R12
-	BNE tokens240
-done241:
-	CMP $1, R5
-	BLE done243
-	MOVD -8(R4), R12
-	SUBS R11, R12, R12
-	BLE done243
-	ADD R12, R11, R11
-tokens242:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
-	FMOVS 2560(R9), F24
-	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
-	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
-	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
-	FMOVS 2048(R9), F25
-	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
-	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
-	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
-	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
-	ADD $4, R9
-	ADD R7, R10
-	SUBS $1, R12, R12
-	BNE tokens242
-done243:
-	MOVD (R4), R12
-	SUBS R11, R12, R12
-	BLE done245
-	ADD R12, R11, R11
-tokens244:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
-	FMOVS 2560(R9), F24
-	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
-	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
-	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
-	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
-	ADD $4, R9
-	ADD R7, R10
-	SUBS $1, R12, R12
-	BNE tokens244
-done245:
-	MOVD R0, R8
-	FSTPQ (F0, F1), (R8)
-	FSTPQ (F2, F3), 32(R8)
-	CMP $1, R5
-	BLE end233
-	SUB R7, R8, R8
-	FSTPQ (F4, F5), (R8)
-	FSTPQ (F6, F7), 32(R8)
-	CMP $2, R5
-	BLE end233
-	SUB R7, R8, R8
-	FSTPQ (F8, F9), (R8)
-	FSTPQ (F10, F11), 32(R8)
-	CMP $3, R5
-	BLE end233
-	SUB R7, R8, R8
-	FSTPQ (F12, F13), (R8)
-	FSTPQ (F14, F15), 32(R8)
-	CMP $4, R5
-	BLE end233
-	SUB R7, R8, R8
-	FSTPQ (F16, F17), (R8)
-	FSTPQ (F18, F19), 32(R8)
-	CMP $5, R5
-	BLE end233
-	SUB R7, R8, R8
-	FSTPQ (F20, F21), (R8)
-	FSTPQ (F22, F23), 32(R8)
-end233:
-	ADD $64, R0
-	ADD $64, R2
-	SUBS $16, R6, R6
-	BGE loop229
-end230:
-	ADD $16, R6
-end228:
+// func narrowNEON(dst *uint16, x *float32, n int)
+TEXT ·narrowNEON(SB), NOSPLIT, $0-24
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD $constsNEON<>(SB), R26
+	FMOVQ 544(R26), F16
+	FMOVQ 560(R26), F17
+	FMOVQ 576(R26), F18
+	SUBS $16, R2, R2
+	BLT end302
+loop301:
+	FLDPQ (R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x6e20e40c // fcmge v12.4s, v0.4s, v0.4s
+	VUSHR $16, V0.S4, V4.S4
+	VAND V4.B16, V16.B16, V8.B16
+	VADD V0.S4, V17.S4, V0.S4
+	VADD V0.S4, V8.S4, V0.S4
+	VUSHR $16, V0.S4, V0.S4
+	VORR V4.B16, V18.B16, V4.B16
+	VBIT V12.B16, V0.B16, V4.B16
+	WORD $0x6e21e42d // fcmge v13.4s, v1.4s, v1.4s
+	VUSHR $16, V1.S4, V5.S4
+	VAND V5.B16, V16.B16, V9.B16
+	VADD V1.S4, V17.S4, V1.S4
+	VADD V1.S4, V9.S4, V1.S4
+	VUSHR $16, V1.S4, V1.S4
+	VORR V5.B16, V18.B16, V5.B16
+	VBIT V13.B16, V1.B16, V5.B16
+	WORD $0x6e22e44e // fcmge v14.4s, v2.4s, v2.4s
+	VUSHR $16, V2.S4, V6.S4
+	VAND V6.B16, V16.B16, V10.B16
+	VADD V2.S4, V17.S4, V2.S4
+	VADD V2.S4, V10.S4, V2.S4
+	VUSHR $16, V2.S4, V2.S4
+	VORR V6.B16, V18.B16, V6.B16
+	VBIT V14.B16, V2.B16, V6.B16
+	WORD $0x6e23e46f // fcmge v15.4s, v3.4s, v3.4s
+	VUSHR $16, V3.S4, V7.S4
+	VAND V7.B16, V16.B16, V11.B16
+	VADD V3.S4, V17.S4, V3.S4
+	VADD V3.S4, V11.S4, V3.S4
+	VUSHR $16, V3.S4, V3.S4
+	VORR V7.B16, V18.B16, V7.B16
+	VBIT V15.B16, V3.B16, V7.B16
+	VUZP1 V5.H8, V4.H8, V0.H8
+	VUZP1 V7.H8, V6.H8, V1.H8
+	FSTPQ (F0, F1), (R0)
+	ADD $32, R0
+	ADD $64, R1
+	SUBS $16, R2, R2
+	BGE loop301
+end302:
+	ADD $16, R2
 	RET
 
 // func rotateHalvesNEON(a, b, cos, sin *float32, n int)
@@ -3402,8 +4406,8 @@ TEXT ·rotateHalvesNEON(SB), NOSPLIT, $0-40
 	MOVD sin+24(FP), R3
 	MOVD n+32(FP), R4
 	SUBS $8, R4, R4
-	BLT end247
-loop246:
+	BLT end304
+loop303:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	FMOVQ (R2), F2
@@ -3429,12 +4433,12 @@ loop246:
 	ADD $32, R2
 	ADD $32, R3
 	SUBS $8, R4, R4
-	BGE loop246
-end247:
+	BGE loop303
+end304:
 	ADD $8, R4
 	SUBS $4, R4, R4
-	BLT end249
-loop248:
+	BLT end306
+loop305:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	FMOVQ (R2), F2
@@ -3450,69 +4454,69 @@ loop248:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop248
-end249:
+	BGE loop305
+end306:
 	ADD $4, R4
-	CBZ R4, done250
-	TBNZ $1, R4, two251
+	CBZ R4, done307
+	TBNZ $1, R4, two308
 	FMOVS (R0), F0
-	B done252
-two251:
+	B done309
+two308:
 	FMOVD (R0), F0
-	TBZ $0, R4, done252
+	TBZ $0, R4, done309
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done252:
-	TBNZ $1, R4, two253
+done309:
+	TBNZ $1, R4, two310
 	FMOVS (R1), F1
-	B done254
-two253:
+	B done311
+two310:
 	FMOVD (R1), F1
-	TBZ $0, R4, done254
+	TBZ $0, R4, done311
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done254:
-	TBNZ $1, R4, two255
+done311:
+	TBNZ $1, R4, two312
 	FMOVS (R2), F2
-	B done256
-two255:
+	B done313
+two312:
 	FMOVD (R2), F2
-	TBZ $0, R4, done256
+	TBZ $0, R4, done313
 	ADD $8, R2, R15
 	VLD1 (R15), V2.S[2]
-done256:
-	TBNZ $1, R4, two257
+done313:
+	TBNZ $1, R4, two314
 	FMOVS (R3), F3
-	B done258
-two257:
+	B done315
+two314:
 	FMOVD (R3), F3
-	TBZ $0, R4, done258
+	TBZ $0, R4, done315
 	ADD $8, R3, R15
 	VLD1 (R15), V3.S[2]
-done258:
+done315:
 	WORD $0x6e22dc04 // fmul v4.4s, v0.4s, v2.4s
 	VFMLS V3.S4, V1.S4, V4.S4
 	WORD $0x6e22dc25 // fmul v5.4s, v1.4s, v2.4s
 	VFMLA V3.S4, V0.S4, V5.S4
-	TBNZ $1, R4, two259
+	TBNZ $1, R4, two316
 	FMOVS F4, (R0)
-	B done260
-two259:
+	B done317
+two316:
 	FMOVD F4, (R0)
-	TBZ $0, R4, done260
+	TBZ $0, R4, done317
 	ADD $8, R0, R15
 	VST1 V4.S[2], (R15)
-done260:
-	TBNZ $1, R4, two261
+done317:
+	TBNZ $1, R4, two318
 	FMOVS F5, (R1)
-	B done262
-two261:
+	B done319
+two318:
 	FMOVD F5, (R1)
-	TBZ $0, R4, done262
+	TBZ $0, R4, done319
 	ADD $8, R1, R15
 	VST1 V5.S[2], (R15)
-done262:
-done250:
+done319:
+done307:
 	RET
 
 // func rotatePairsNEON(x, cos, sin *float32, n int)
@@ -3522,8 +4526,8 @@ TEXT ·rotatePairsNEON(SB), NOSPLIT, $0-32
 	MOVD sin+16(FP), R2
 	MOVD n+24(FP), R3
 	SUBS $4, R3, R3
-	BLT end264
-loop263:
+	BLT end321
+loop320:
 	VLD2 (R0), [V0.S4, V1.S4]
 	FMOVQ.P 16(R1), F2
 	FMOVQ.P 16(R2), F3
@@ -3533,12 +4537,12 @@ loop263:
 	VFMLA V3.S4, V0.S4, V5.S4
 	VST2.P [V4.S4, V5.S4], 32(R0)
 	SUBS $4, R3, R3
-	BGE loop263
-end264:
+	BGE loop320
+end321:
 	ADD $4, R3
 	SUBS $1, R3, R3
-	BLT end266
-loop265:
+	BLT end323
+loop322:
 	FMOVS (R0), F0
 	FMOVS 4(R0), F1
 	FMOVS.P 4(R1), F2
@@ -3551,8 +4555,8 @@ loop265:
 	FMOVS F5, 4(R0)
 	ADD $8, R0
 	SUBS $1, R3, R3
-	BGE loop265
-end266:
+	BGE loop322
+end323:
 	ADD $1, R3
 	RET
 
@@ -3571,8 +4575,8 @@ TEXT ·geluBackwardNEON(SB), NOSPLIT, $0-24
 	FMOVQ 192(R26), F22
 	FMOVQ 208(R26), F23
 	SUBS $8, R2, R2
-	BLT end268
-loop267:
+	BLT end325
+loop324:
 	FMOVQ (R1), F0
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
@@ -3611,8 +4615,8 @@ loop267:
 	WORD $0x4e3dd442 // fadd v2.4s, v2.4s, v29.4s
 	WORD $0x6e22ffa2 // fdiv v2.4s, v29.4s, v2.4s
 	WORD $0x6e20dc05 // fmul v5.4s, v0.4s, v0.4s
-	FMOVQ 544(R26), F3
-	FMOVQ 560(R26), F4
+	FMOVQ 592(R26), F3
+	FMOVQ 608(R26), F4
 	VFMLA V3.S4, V5.S4, V4.S4
 	WORD $0x4ea2d7a3 // fsub v3.4s, v29.4s, v2.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
@@ -3660,8 +4664,8 @@ loop267:
 	WORD $0x4e3dd54a // fadd v10.4s, v10.4s, v29.4s
 	WORD $0x6e2affaa // fdiv v10.4s, v29.4s, v10.4s
 	WORD $0x6e28dd0d // fmul v13.4s, v8.4s, v8.4s
-	FMOVQ 544(R26), F11
-	FMOVQ 560(R26), F12
+	FMOVQ 592(R26), F11
+	FMOVQ 608(R26), F12
 	VFMLA V11.S4, V13.S4, V12.S4
 	WORD $0x4eaad7ab // fsub v11.4s, v29.4s, v10.4s
 	WORD $0x6e28dd6b // fmul v11.4s, v11.4s, v8.4s
@@ -3674,12 +4678,12 @@ loop267:
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2, R2
-	BGE loop267
-end268:
+	BGE loop324
+end325:
 	ADD $8, R2
 	SUBS $4, R2, R2
-	BLT end270
-loop269:
+	BLT end327
+loop326:
 	FMOVQ (R1), F0
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
@@ -3718,8 +4722,8 @@ loop269:
 	WORD $0x4e3dd442 // fadd v2.4s, v2.4s, v29.4s
 	WORD $0x6e22ffa2 // fdiv v2.4s, v29.4s, v2.4s
 	WORD $0x6e20dc05 // fmul v5.4s, v0.4s, v0.4s
-	FMOVQ 544(R26), F3
-	FMOVQ 560(R26), F4
+	FMOVQ 592(R26), F3
+	FMOVQ 608(R26), F4
 	VFMLA V3.S4, V5.S4, V4.S4
 	WORD $0x4ea2d7a3 // fsub v3.4s, v29.4s, v2.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
@@ -3732,19 +4736,19 @@ loop269:
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop269
-end270:
+	BGE loop326
+end327:
 	ADD $4, R2
-	CBZ R2, done271
-	TBNZ $1, R2, two272
+	CBZ R2, done328
+	TBNZ $1, R2, two329
 	FMOVS (R1), F0
-	B done273
-two272:
+	B done330
+two329:
 	FMOVD (R1), F0
-	TBZ $0, R2, done273
+	TBZ $0, R2, done330
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done273:
+done330:
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
 	VMOV V0.B16, V3.B16
@@ -3782,34 +4786,34 @@ done273:
 	WORD $0x4e3dd442 // fadd v2.4s, v2.4s, v29.4s
 	WORD $0x6e22ffa2 // fdiv v2.4s, v29.4s, v2.4s
 	WORD $0x6e20dc05 // fmul v5.4s, v0.4s, v0.4s
-	FMOVQ 544(R26), F3
-	FMOVQ 560(R26), F4
+	FMOVQ 592(R26), F3
+	FMOVQ 608(R26), F4
 	VFMLA V3.S4, V5.S4, V4.S4
 	WORD $0x4ea2d7a3 // fsub v3.4s, v29.4s, v2.4s
 	WORD $0x6e20dc63 // fmul v3.4s, v3.4s, v0.4s
 	VMOV V29.B16, V5.B16
 	VFMLA V4.S4, V3.S4, V5.S4
 	WORD $0x6e22dca5 // fmul v5.4s, v5.4s, v2.4s
-	TBNZ $1, R2, two274
+	TBNZ $1, R2, two331
 	FMOVS (R0), F1
-	B done275
-two274:
+	B done332
+two331:
 	FMOVD (R0), F1
-	TBZ $0, R2, done275
+	TBZ $0, R2, done332
 	ADD $8, R0, R15
 	VLD1 (R15), V1.S[2]
-done275:
+done332:
 	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
-	TBNZ $1, R2, two276
+	TBNZ $1, R2, two333
 	FMOVS F1, (R0)
-	B done277
-two276:
+	B done334
+two333:
 	FMOVD F1, (R0)
-	TBZ $0, R2, done277
+	TBZ $0, R2, done334
 	ADD $8, R0, R15
 	VST1 V1.S[2], (R15)
-done277:
-done271:
+done334:
+done328:
 	RET
 
 // func softmaxBackwardNEON(dp, p *float32, n int, inner, scale float32)
@@ -3822,8 +4826,8 @@ TEXT ·softmaxBackwardNEON(SB), NOSPLIT, $0-32
 	FMOVS scale+28(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R2, R2
-	BLT end279
-loop278:
+	BLT end336
+loop335:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -3851,12 +4855,12 @@ loop278:
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2, R2
-	BGE loop278
-end279:
+	BGE loop335
+end336:
 	ADD $16, R2
 	SUBS $4, R2, R2
-	BLT end281
-loop280:
+	BLT end338
+loop337:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -3866,41 +4870,41 @@ loop280:
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop280
-end281:
+	BGE loop337
+end338:
 	ADD $4, R2
-	CBZ R2, done282
-	TBNZ $1, R2, two283
+	CBZ R2, done339
+	TBNZ $1, R2, two340
 	FMOVS (R0), F0
-	B done284
-two283:
+	B done341
+two340:
 	FMOVD (R0), F0
-	TBZ $0, R2, done284
+	TBZ $0, R2, done341
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done284:
-	TBNZ $1, R2, two285
+done341:
+	TBNZ $1, R2, two342
 	FMOVS (R1), F1
-	B done286
-two285:
+	B done343
+two342:
 	FMOVD (R1), F1
-	TBZ $0, R2, done286
+	TBZ $0, R2, done343
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done286:
+done343:
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	TBNZ $1, R2, two287
+	TBNZ $1, R2, two344
 	FMOVS F0, (R0)
-	B done288
-two287:
+	B done345
+two344:
 	FMOVD F0, (R0)
-	TBZ $0, R2, done288
+	TBZ $0, R2, done345
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done288:
-done282:
+done345:
+done339:
 	RET
 
 // func normSumsNEON(dweight, dbias, dy, x, weight *float32, n int, mean, scale float32) (a, b float32)
@@ -3920,8 +4924,8 @@ TEXT ·normSumsNEON(SB), NOSPLIT, $0-64
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R5, R5
-	BLT end290
-loop289:
+	BLT end347
+loop346:
 	FMOVQ (R2), F0
 	FMOVQ (R3), F1
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
@@ -3956,12 +4960,12 @@ loop289:
 	ADD $32, R3
 	ADD $32, R4
 	SUBS $8, R5, R5
-	BGE loop289
-end290:
+	BGE loop346
+end347:
 	ADD $8, R5
 	SUBS $4, R5, R5
-	BLT end292
-loop291:
+	BLT end349
+loop348:
 	FMOVQ (R2), F0
 	FMOVQ (R3), F1
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
@@ -3982,81 +4986,81 @@ loop291:
 	ADD $16, R3
 	ADD $16, R4
 	SUBS $4, R5, R5
-	BGE loop291
-end292:
+	BGE loop348
+end349:
 	ADD $4, R5
-	CBZ R5, done293
-	TBNZ $1, R5, two294
+	CBZ R5, done350
+	TBNZ $1, R5, two351
 	FMOVS (R2), F0
-	B done295
-two294:
+	B done352
+two351:
 	FMOVD (R2), F0
-	TBZ $0, R5, done295
+	TBZ $0, R5, done352
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done295:
-	TBNZ $1, R5, two296
+done352:
+	TBNZ $1, R5, two353
 	FMOVS (R3), F1
-	B done297
-two296:
+	B done354
+two353:
 	FMOVD (R3), F1
-	TBZ $0, R5, done297
+	TBZ $0, R5, done354
 	ADD $8, R3, R15
 	VLD1 (R15), V1.S[2]
-done297:
+done354:
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
 	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
-	TBNZ $1, R5, two298
+	TBNZ $1, R5, two355
 	FMOVS (R0), F2
-	B done299
-two298:
+	B done356
+two355:
 	FMOVD (R0), F2
-	TBZ $0, R5, done299
+	TBZ $0, R5, done356
 	ADD $8, R0, R15
 	VLD1 (R15), V2.S[2]
-done299:
+done356:
 	VFMLA V1.S4, V0.S4, V2.S4
-	TBNZ $1, R5, two300
+	TBNZ $1, R5, two357
 	FMOVS F2, (R0)
-	B done301
-two300:
+	B done358
+two357:
 	FMOVD F2, (R0)
-	TBZ $0, R5, done301
+	TBZ $0, R5, done358
 	ADD $8, R0, R15
 	VST1 V2.S[2], (R15)
-done301:
-	TBNZ $1, R5, two302
+done358:
+	TBNZ $1, R5, two359
 	FMOVS (R1), F2
-	B done303
-two302:
+	B done360
+two359:
 	FMOVD (R1), F2
-	TBZ $0, R5, done303
+	TBZ $0, R5, done360
 	ADD $8, R1, R15
 	VLD1 (R15), V2.S[2]
-done303:
+done360:
 	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
-	TBNZ $1, R5, two304
+	TBNZ $1, R5, two361
 	FMOVS F2, (R1)
-	B done305
-two304:
+	B done362
+two361:
 	FMOVD F2, (R1)
-	TBZ $0, R5, done305
+	TBZ $0, R5, done362
 	ADD $8, R1, R15
 	VST1 V2.S[2], (R15)
-done305:
-	TBNZ $1, R5, two306
+done362:
+	TBNZ $1, R5, two363
 	FMOVS (R4), F2
-	B done307
-two306:
+	B done364
+two363:
 	FMOVD (R4), F2
-	TBZ $0, R5, done307
+	TBZ $0, R5, done364
 	ADD $8, R4, R15
 	VLD1 (R15), V2.S[2]
-done307:
+done364:
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
 	WORD $0x4e22d610 // fadd v16.4s, v16.4s, v2.4s
 	VFMLA V1.S4, V2.S4, V18.S4
-done293:
+done350:
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
@@ -4083,8 +5087,8 @@ TEXT ·normBackwardNEON(SB), NOSPLIT, $0-56
 	FMOVS b+52(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R4, R4
-	BLT end309
-loop308:
+	BLT end366
+loop365:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
@@ -4134,12 +5138,12 @@ loop308:
 	ADD $64, R2
 	ADD $64, R3
 	SUBS $16, R4, R4
-	BGE loop308
-end309:
+	BGE loop365
+end366:
 	ADD $16, R4
 	SUBS $4, R4, R4
-	BLT end311
-loop310:
+	BLT end368
+loop367:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
@@ -4156,62 +5160,62 @@ loop310:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop310
-end311:
+	BGE loop367
+end368:
 	ADD $4, R4
-	CBZ R4, done312
-	TBNZ $1, R4, two313
+	CBZ R4, done369
+	TBNZ $1, R4, two370
 	FMOVS (R1), F0
-	B done314
-two313:
+	B done371
+two370:
 	FMOVD (R1), F0
-	TBZ $0, R4, done314
+	TBZ $0, R4, done371
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done314:
-	TBNZ $1, R4, two315
+done371:
+	TBNZ $1, R4, two372
 	FMOVS (R2), F1
-	B done316
-two315:
+	B done373
+two372:
 	FMOVD (R2), F1
-	TBZ $0, R4, done316
+	TBZ $0, R4, done373
 	ADD $8, R2, R15
 	VLD1 (R15), V1.S[2]
-done316:
-	TBNZ $1, R4, two317
+done373:
+	TBNZ $1, R4, two374
 	FMOVS (R3), F2
-	B done318
-two317:
+	B done375
+two374:
 	FMOVD (R3), F2
-	TBZ $0, R4, done318
+	TBZ $0, R4, done375
 	ADD $8, R3, R15
 	VLD1 (R15), V2.S[2]
-done318:
-	TBNZ $1, R4, two319
+done375:
+	TBNZ $1, R4, two376
 	FMOVS (R0), F3
-	B done320
-two319:
+	B done377
+two376:
 	FMOVD (R0), F3
-	TBZ $0, R4, done320
+	TBZ $0, R4, done377
 	ADD $8, R0, R15
 	VLD1 (R15), V3.S[2]
-done320:
+done377:
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x4ebbd421 // fsub v1.4s, v1.4s, v27.4s
 	WORD $0x6e3cdc21 // fmul v1.4s, v1.4s, v28.4s
 	VFMLS V30.S4, V1.S4, V0.S4
 	VFMLA V28.S4, V0.S4, V3.S4
-	TBNZ $1, R4, two321
+	TBNZ $1, R4, two378
 	FMOVS F3, (R0)
-	B done322
-two321:
+	B done379
+two378:
 	FMOVD F3, (R0)
-	TBZ $0, R4, done322
+	TBZ $0, R4, done379
 	ADD $8, R0, R15
 	VST1 V3.S[2], (R15)
-done322:
-done312:
+done379:
+done369:
 	RET
 
 // func adamNEON(p, m, v, grad *float32, n int, gradScale, beta1, beta2, step, eps, root, decay float32)
@@ -4236,8 +5240,8 @@ TEXT ·adamNEON(SB), NOSPLIT, $0-68
 	FMOVS decay+64(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $8, R4, R4
-	BLT end324
-loop323:
+	BLT end381
+loop380:
 	FMOVQ (R3), F0
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	FMOVQ (R1), F3
@@ -4285,12 +5289,12 @@ loop323:
 	ADD $32, R2
 	ADD $32, R3
 	SUBS $8, R4, R4
-	BGE loop323
-end324:
+	BGE loop380
+end381:
 	ADD $8, R4
 	SUBS $4, R4, R4
-	BLT end326
-loop325:
+	BLT end383
+loop382:
 	FMOVQ (R3), F0
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	FMOVQ (R1), F3
@@ -4317,88 +5321,88 @@ loop325:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop325
-end326:
+	BGE loop382
+end383:
 	ADD $4, R4
-	CBZ R4, done327
-	TBNZ $1, R4, two328
+	CBZ R4, done384
+	TBNZ $1, R4, two385
 	FMOVS (R3), F0
-	B done329
-two328:
+	B done386
+two385:
 	FMOVD (R3), F0
-	TBZ $0, R4, done329
+	TBZ $0, R4, done386
 	ADD $8, R3, R15
 	VLD1 (R15), V0.S[2]
-done329:
+done386:
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	TBNZ $1, R4, two330
+	TBNZ $1, R4, two387
 	FMOVS (R1), F3
-	B done331
-two330:
+	B done388
+two387:
 	FMOVD (R1), F3
-	TBZ $0, R4, done331
+	TBZ $0, R4, done388
 	ADD $8, R1, R15
 	VLD1 (R15), V3.S[2]
-done331:
+done388:
 	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
 	VMOV V0.B16, V1.B16
 	VFMLA V25.S4, V3.S4, V1.S4
-	TBNZ $1, R4, two332
+	TBNZ $1, R4, two389
 	FMOVS F1, (R1)
-	B done333
-two332:
+	B done390
+two389:
 	FMOVD F1, (R1)
-	TBZ $0, R4, done333
+	TBZ $0, R4, done390
 	ADD $8, R1, R15
 	VST1 V1.S[2], (R15)
-done333:
+done390:
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	TBNZ $1, R4, two334
+	TBNZ $1, R4, two391
 	FMOVS (R2), F3
-	B done335
-two334:
+	B done392
+two391:
 	FMOVD (R2), F3
-	TBZ $0, R4, done335
+	TBZ $0, R4, done392
 	ADD $8, R2, R15
 	VLD1 (R15), V3.S[2]
-done335:
+done392:
 	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
 	VMOV V0.B16, V2.B16
 	VFMLA V26.S4, V3.S4, V2.S4
-	TBNZ $1, R4, two336
+	TBNZ $1, R4, two393
 	FMOVS F2, (R2)
-	B done337
-two336:
+	B done394
+two393:
 	FMOVD F2, (R2)
-	TBZ $0, R4, done337
+	TBZ $0, R4, done394
 	ADD $8, R2, R15
 	VST1 V2.S[2], (R15)
-done337:
+done394:
 	WORD $0x6ea1f842 // fsqrt v2.4s, v2.4s
 	VMOV V28.B16, V3.B16
 	VFMLA V29.S4, V2.S4, V3.S4
 	WORD $0x6e23fc21 // fdiv v1.4s, v1.4s, v3.4s
-	TBNZ $1, R4, two338
+	TBNZ $1, R4, two395
 	FMOVS (R0), F3
-	B done339
-two338:
+	B done396
+two395:
 	FMOVD (R0), F3
-	TBZ $0, R4, done339
+	TBZ $0, R4, done396
 	ADD $8, R0, R15
 	VLD1 (R15), V3.S[2]
-done339:
+done396:
 	VFMLS V30.S4, V3.S4, V3.S4
 	VFMLS V27.S4, V1.S4, V3.S4
-	TBNZ $1, R4, two340
+	TBNZ $1, R4, two397
 	FMOVS F3, (R0)
-	B done341
-two340:
+	B done398
+two397:
 	FMOVD F3, (R0)
-	TBZ $0, R4, done341
+	TBZ $0, R4, done398
 	ADD $8, R0, R15
 	VST1 V3.S[2], (R15)
-done341:
-done327:
+done398:
+done384:
 	RET
 
 // func gemmNEON(c *float32, ldc int, a, w *float32, k, rows, accumulate int)
@@ -4434,18 +5438,18 @@ TEXT ·gemmNEON(SB), NOSPLIT, $0-56
 	CMP $2, R5
 	BEQ rows2
 	MOVD $1, R7
-pass342:
+pass399:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh345
+	CBZ R6, fresh402
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
 	FLDPQ 64(R8), (F4, F5)
 	FLDPQ 96(R8), (F6, F7)
-	B start344
-fresh345:
+	B start401
+fresh402:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4454,9 +5458,9 @@ fresh345:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start344:
-	CBZ R11, end346
-loop343:
+start401:
+	CBZ R11, end403
+loop400:
 	FMOVS (R9), F8
 	FLDPQ (R10), (F9, F10)
 	FLDPQ 32(R10), (F11, F12)
@@ -4473,8 +5477,8 @@ loop343:
 	ADD $4, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop343
-end346:
+	BNE loop400
+end403:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4483,15 +5487,15 @@ end346:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass342
+	BNE pass399
 	RET
 rows2:
 	MOVD $1, R7
-pass347:
+pass404:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh350
+	CBZ R6, fresh407
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4502,8 +5506,8 @@ pass347:
 	FLDPQ 32(R8), (F10, F11)
 	FLDPQ 64(R8), (F12, F13)
 	FLDPQ 96(R8), (F14, F15)
-	B start349
-fresh350:
+	B start406
+fresh407:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4520,9 +5524,9 @@ fresh350:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start349:
-	CBZ R11, end351
-loop348:
+start406:
+	CBZ R11, end408
+loop405:
 	FMOVD (R9), F16
 	FLDPQ (R10), (F17, F18)
 	FLDPQ 32(R10), (F19, F20)
@@ -4547,8 +5551,8 @@ loop348:
 	ADD $8, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop348
-end351:
+	BNE loop405
+end408:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4562,15 +5566,15 @@ end351:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass347
+	BNE pass404
 	RET
 rows3:
 	MOVD $1, R7
-pass352:
+pass409:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh355
+	CBZ R6, fresh412
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4586,8 +5590,8 @@ pass352:
 	FLDPQ 32(R8), (F18, F19)
 	FLDPQ 64(R8), (F20, F21)
 	FLDPQ 96(R8), (F22, F23)
-	B start354
-fresh355:
+	B start411
+fresh412:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4612,9 +5616,9 @@ fresh355:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start354:
-	CBZ R11, end356
-loop353:
+start411:
+	CBZ R11, end413
+loop410:
 	FMOVD (R9), F24
 	FMOVS 8(R9), F25
 	FLDPQ (R10), (F26, F27)
@@ -4648,8 +5652,8 @@ loop353:
 	ADD $12, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop353
-end356:
+	BNE loop410
+end413:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4668,15 +5672,15 @@ end356:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass352
+	BNE pass409
 	RET
 rows4:
 	MOVD $2, R7
-pass357:
+pass414:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh360
+	CBZ R6, fresh417
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4689,8 +5693,8 @@ pass357:
 	ADD R1, R8
 	FLDPQ (R8), (F12, F13)
 	FLDPQ 32(R8), (F14, F15)
-	B start359
-fresh360:
+	B start416
+fresh417:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4707,9 +5711,9 @@ fresh360:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start359:
-	CBZ R11, end361
-loop358:
+start416:
+	CBZ R11, end418
+loop415:
 	FMOVQ (R9), F16
 	FLDPQ (R10), (F17, F18)
 	FLDPQ 32(R10), (F19, F20)
@@ -4732,8 +5736,8 @@ loop358:
 	ADD $16, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop358
-end361:
+	BNE loop415
+end418:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4749,15 +5753,15 @@ end361:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass357
+	BNE pass414
 	RET
 rows5:
 	MOVD $2, R7
-pass362:
+pass419:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh365
+	CBZ R6, fresh422
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4773,8 +5777,8 @@ pass362:
 	ADD R1, R8
 	FLDPQ (R8), (F16, F17)
 	FLDPQ 32(R8), (F18, F19)
-	B start364
-fresh365:
+	B start421
+fresh422:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4795,9 +5799,9 @@ fresh365:
 	VMOVI $0, V17.B16
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
-start364:
-	CBZ R11, end366
-loop363:
+start421:
+	CBZ R11, end423
+loop420:
 	FMOVQ (R9), F20
 	FMOVQ 4(R9), F21
 	FLDPQ (R10), (F22, F23)
@@ -4825,8 +5829,8 @@ loop363:
 	ADD $20, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop363
-end366:
+	BNE loop420
+end423:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4845,15 +5849,15 @@ end366:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass362
+	BNE pass419
 	RET
 rows6:
 	MOVD $2, R7
-pass367:
+pass424:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh370
+	CBZ R6, fresh427
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4872,8 +5876,8 @@ pass367:
 	ADD R1, R8
 	FLDPQ (R8), (F20, F21)
 	FLDPQ 32(R8), (F22, F23)
-	B start369
-fresh370:
+	B start426
+fresh427:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -4898,9 +5902,9 @@ fresh370:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start369:
-	CBZ R11, end371
-loop368:
+start426:
+	CBZ R11, end428
+loop425:
 	FMOVQ (R9), F24
 	FMOVQ 8(R9), F25
 	FLDPQ (R10), (F26, F27)
@@ -4932,8 +5936,8 @@ loop368:
 	ADD $24, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop368
-end371:
+	BNE loop425
+end428:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -4955,15 +5959,15 @@ end371:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass367
+	BNE pass424
 	RET
 rows7:
 	MOVD $2, R7
-pass372:
+pass429:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh375
+	CBZ R6, fresh432
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -4985,8 +5989,8 @@ pass372:
 	ADD R1, R8
 	FLDPQ (R8), (F24, F25)
 	FLDPQ 32(R8), (F26, F27)
-	B start374
-fresh375:
+	B start431
+fresh432:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5015,9 +6019,9 @@ fresh375:
 	VMOVI $0, V25.B16
 	VMOVI $0, V26.B16
 	VMOVI $0, V27.B16
-start374:
-	CBZ R11, end376
-loop373:
+start431:
+	CBZ R11, end433
+loop430:
 	FMOVQ (R9), F28
 	FMOVQ 12(R9), F29
 	FLDPQ (R10), (F30, F31)
@@ -5053,8 +6057,8 @@ loop373:
 	ADD $28, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop373
-end376:
+	BNE loop430
+end433:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -5079,15 +6083,15 @@ end376:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass372
+	BNE pass429
 	RET
 rows8:
 	MOVD $4, R7
-pass377:
+pass434:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh380
+	CBZ R6, fresh437
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5104,8 +6108,8 @@ pass377:
 	FLDPQ (R8), (F12, F13)
 	ADD R1, R8
 	FLDPQ (R8), (F14, F15)
-	B start379
-fresh380:
+	B start436
+fresh437:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5122,9 +6126,9 @@ fresh380:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start379:
-	CBZ R11, end381
-loop378:
+start436:
+	CBZ R11, end438
+loop435:
 	FMOVQ (R9), F16
 	FMOVQ 16(R9), F17
 	FLDPQ (R10), (F18, F19)
@@ -5147,8 +6151,8 @@ loop378:
 	ADD $32, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop378
-end381:
+	BNE loop435
+end438:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5168,15 +6172,15 @@ end381:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass377
+	BNE pass434
 	RET
 rows9:
 	MOVD $4, R7
-pass382:
+pass439:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh385
+	CBZ R6, fresh442
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5195,8 +6199,8 @@ pass382:
 	FLDPQ (R8), (F14, F15)
 	ADD R1, R8
 	FLDPQ (R8), (F16, F17)
-	B start384
-fresh385:
+	B start441
+fresh442:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5215,9 +6219,9 @@ fresh385:
 	VMOVI $0, V15.B16
 	VMOVI $0, V16.B16
 	VMOVI $0, V17.B16
-start384:
-	CBZ R11, end386
-loop383:
+start441:
+	CBZ R11, end443
+loop440:
 	FMOVQ (R9), F18
 	FMOVQ 16(R9), F19
 	FMOVQ 20(R9), F20
@@ -5243,8 +6247,8 @@ loop383:
 	ADD $36, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop383
-end386:
+	BNE loop440
+end443:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5266,15 +6270,15 @@ end386:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass382
+	BNE pass439
 	RET
 rows10:
 	MOVD $4, R7
-pass387:
+pass444:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh390
+	CBZ R6, fresh447
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5295,8 +6299,8 @@ pass387:
 	FLDPQ (R8), (F16, F17)
 	ADD R1, R8
 	FLDPQ (R8), (F18, F19)
-	B start389
-fresh390:
+	B start446
+fresh447:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5317,9 +6321,9 @@ fresh390:
 	VMOVI $0, V17.B16
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
-start389:
-	CBZ R11, end391
-loop388:
+start446:
+	CBZ R11, end448
+loop445:
 	FMOVQ (R9), F20
 	FMOVQ 16(R9), F21
 	FMOVQ 24(R9), F22
@@ -5347,8 +6351,8 @@ loop388:
 	ADD $40, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop388
-end391:
+	BNE loop445
+end448:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5372,15 +6376,15 @@ end391:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass387
+	BNE pass444
 	RET
 rows11:
 	MOVD $4, R7
-pass392:
+pass449:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh395
+	CBZ R6, fresh452
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5403,8 +6407,8 @@ pass392:
 	FLDPQ (R8), (F18, F19)
 	ADD R1, R8
 	FLDPQ (R8), (F20, F21)
-	B start394
-fresh395:
+	B start451
+fresh452:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5427,9 +6431,9 @@ fresh395:
 	VMOVI $0, V19.B16
 	VMOVI $0, V20.B16
 	VMOVI $0, V21.B16
-start394:
-	CBZ R11, end396
-loop393:
+start451:
+	CBZ R11, end453
+loop450:
 	FMOVQ (R9), F22
 	FMOVQ 16(R9), F23
 	FMOVQ 28(R9), F24
@@ -5459,8 +6463,8 @@ loop393:
 	ADD $44, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop393
-end396:
+	BNE loop450
+end453:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5486,15 +6490,15 @@ end396:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass392
+	BNE pass449
 	RET
 rows12:
 	MOVD $4, R7
-pass397:
+pass454:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh400
+	CBZ R6, fresh457
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -5519,8 +6523,8 @@ pass397:
 	FLDPQ (R8), (F20, F21)
 	ADD R1, R8
 	FLDPQ (R8), (F22, F23)
-	B start399
-fresh400:
+	B start456
+fresh457:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5545,9 +6549,9 @@ fresh400:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start399:
-	CBZ R11, end401
-loop398:
+start456:
+	CBZ R11, end458
+loop455:
 	FMOVQ (R9), F24
 	FMOVQ 16(R9), F25
 	FMOVQ 32(R9), F26
@@ -5579,8 +6583,8 @@ loop398:
 	ADD $48, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop398
-end401:
+	BNE loop455
+end458:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -5608,7 +6612,7 @@ end401:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass397
+	BNE pass454
 	RET
 
 // func gemvNEON(dst, x, w *float32, k, panels int)
@@ -5620,8 +6624,8 @@ TEXT ·gemvNEON(SB), NOSPLIT, $0-40
 	MOVD panels+32(FP), R4
 	LSL $7, R3, R5
 	SUBS $2, R4, R4
-	BLT end403
-loop402:
+	BLT end460
+loop459:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5642,8 +6646,8 @@ loop402:
 	MOVD R3, R7
 	ADD R5, R2, R8
 	SUBS $4, R7, R7
-	BLT end405
-loop404:
+	BLT end462
+loop461:
 	FMOVQ.P 16(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5744,12 +6748,12 @@ loop404:
 	ADD $512, R2
 	ADD $512, R8
 	SUBS $4, R7, R7
-	BGE loop404
-end405:
+	BGE loop461
+end462:
 	ADD $4, R7
 	SUBS $1, R7, R7
-	BLT end407
-loop406:
+	BLT end464
+loop463:
 	FMOVS.P 4(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5778,8 +6782,8 @@ loop406:
 	ADD $128, R2
 	ADD $128, R8
 	SUBS $1, R7, R7
-	BGE loop406
-end407:
+	BGE loop463
+end464:
 	ADD $1, R7
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
@@ -5792,12 +6796,12 @@ end407:
 	ADD $256, R0
 	MOVD R8, R2
 	SUBS $2, R4, R4
-	BGE loop402
-end403:
+	BGE loop459
+end460:
 	ADD $2, R4
 	SUBS $1, R4, R4
-	BLT end409
-loop408:
+	BLT end466
+loop465:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5809,8 +6813,8 @@ loop408:
 	MOVD R1, R6
 	MOVD R3, R7
 	SUBS $4, R7, R7
-	BLT end411
-loop410:
+	BLT end468
+loop467:
 	FMOVQ.P 16(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5862,12 +6866,12 @@ loop410:
 	WORD $0x4fb01b67 // fmla v7.4s, v27.4s, v16.s[3]
 	ADD $512, R2
 	SUBS $4, R7, R7
-	BGE loop410
-end411:
+	BGE loop467
+end468:
 	ADD $4, R7
 	SUBS $1, R7, R7
-	BLT end413
-loop412:
+	BLT end470
+loop469:
 	FMOVS.P 4(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -5883,8 +6887,8 @@ loop412:
 	WORD $0x4f901367 // fmla v7.4s, v27.4s, v16.s[0]
 	ADD $128, R2
 	SUBS $1, R7, R7
-	BGE loop412
-end413:
+	BGE loop469
+end470:
 	ADD $1, R7
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
@@ -5892,8 +6896,8 @@ end413:
 	FSTPQ (F6, F7), 96(R0)
 	ADD $128, R0
 	SUBS $1, R4, R4
-	BGE loop408
-end409:
+	BGE loop465
+end466:
 	ADD $1, R4
 	RET
 
@@ -5909,14 +6913,14 @@ TEXT ·transposeNEON(SB), NOSPLIT, $0-48
 	LSL $2, R3
 	LSL $2, R4
 	CMP $12, R5
-	BGT groups414
+	BGT groups471
 	CMP $8, R5
-	BGT groups415
+	BGT groups472
 	CMP $4, R5
-	BGT groups416
+	BGT groups473
 	SUBS $1, R4, R4
-	BLT end418
-loop417:
+	BLT end475
+loop474:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -5950,14 +6954,14 @@ loop417:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop417
-end418:
+	BGE loop474
+end475:
 	ADD $1, R4
 	RET
-groups416:
+groups473:
 	SUBS $1, R4, R4
-	BLT end420
-loop419:
+	BLT end477
+loop476:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -6011,14 +7015,14 @@ loop419:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop419
-end420:
+	BGE loop476
+end477:
 	ADD $1, R4
 	RET
-groups415:
+groups472:
 	SUBS $1, R4, R4
-	BLT end422
-loop421:
+	BLT end479
+loop478:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -6092,14 +7096,14 @@ loop421:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop421
-end422:
+	BGE loop478
+end479:
 	ADD $1, R4
 	RET
-groups414:
+groups471:
 	SUBS $1, R4, R4
-	BLT end424
-loop423:
+	BLT end481
+loop480:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -6193,8 +7197,8 @@ loop423:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop423
-end424:
+	BGE loop480
+end481:
 	ADD $1, R4
 	RET
 
@@ -6209,19 +7213,19 @@ TEXT ·copyBlockNEON(SB), NOSPLIT, $0-48
 	LSL $2, R1
 	LSL $2, R3
 	CMP $4, R5
-	BLT small425
+	BLT small482
 	SUB $4, R5, R8
 	ADD R8<<2, R0, R6
 	ADD R8<<2, R2, R7
 	CMP $12, R5
-	BGT groups426
+	BGT groups483
 	CMP $8, R5
-	BGT groups427
+	BGT groups484
 	CMP $4, R5
-	BGT groups428
+	BGT groups485
 	SUBS $1, R4, R4
-	BLT end430
-loop429:
+	BLT end487
+loop486:
 	FMOVQ (R7), F1
 	FMOVQ F1, (R6)
 	ADD R1, R0
@@ -6229,14 +7233,14 @@ loop429:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop429
-end430:
+	BGE loop486
+end487:
 	ADD $1, R4
 	RET
-groups428:
+groups485:
 	SUBS $1, R4, R4
-	BLT end432
-loop431:
+	BLT end489
+loop488:
 	FMOVQ (R2), F0
 	FMOVQ (R7), F2
 	FMOVQ F0, (R0)
@@ -6246,14 +7250,14 @@ loop431:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop431
-end432:
+	BGE loop488
+end489:
 	ADD $1, R4
 	RET
-groups427:
+groups484:
 	SUBS $1, R4, R4
-	BLT end434
-loop433:
+	BLT end491
+loop490:
 	FLDPQ (R2), (F0, F1)
 	FMOVQ (R7), F3
 	FSTPQ (F0, F1), (R0)
@@ -6263,14 +7267,14 @@ loop433:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop433
-end434:
+	BGE loop490
+end491:
 	ADD $1, R4
 	RET
-groups426:
+groups483:
 	SUBS $1, R4, R4
-	BLT end436
-loop435:
+	BLT end493
+loop492:
 	FLDPQ (R2), (F0, F1)
 	FMOVQ 32(R2), F2
 	FMOVQ (R7), F4
@@ -6282,37 +7286,37 @@ loop435:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop435
-end436:
+	BGE loop492
+end493:
 	ADD $1, R4
 	RET
-small425:
+small482:
 	SUBS $1, R4, R4
-	BLT end438
-loop437:
-	TBNZ $1, R5, two439
+	BLT end495
+loop494:
+	TBNZ $1, R5, two496
 	FMOVS (R2), F0
-	B done440
-two439:
+	B done497
+two496:
 	FMOVD (R2), F0
-	TBZ $0, R5, done440
+	TBZ $0, R5, done497
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done440:
-	TBNZ $1, R5, two441
+done497:
+	TBNZ $1, R5, two498
 	FMOVS F0, (R0)
-	B done442
-two441:
+	B done499
+two498:
 	FMOVD F0, (R0)
-	TBZ $0, R5, done442
+	TBZ $0, R5, done499
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done442:
+done499:
 	ADD R1, R0
 	ADD R3, R2
 	SUBS $1, R4, R4
-	BGE loop437
-end438:
+	BGE loop494
+end495:
 	ADD $1, R4
 	RET
 
@@ -6324,8 +7328,8 @@ TEXT ·quantizeNEON(SB), NOSPLIT, $0-24
 	MOVD $127, R3
 	SCVTFS R3, F31
 	SUBS $1, R2, R2
-	BLT end444
-loop443:
+	BLT end501
+loop500:
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	FLDPQ 64(R1), (F4, F5)
@@ -6350,9 +7354,9 @@ loop443:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange446
+	BHS strange503
 	CMP $0x0d800000, R3
-	BLO zero445
+	BLO zero502
 	FDIVS F31, F8, F9
 	FMOVS F9, 64(R0)
 	FDIVS F8, F31, F9
@@ -6394,8 +7398,8 @@ loop443:
 	MOVW R3, 80(R0)
 	LSL $4, R3
 	MOVW R3, 72(R0)
-	B done447
-strange446:
+	B done504
+strange503:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -6403,8 +7407,8 @@ strange446:
 	MOVW R3, 64(R0)
 	MOVW ZR, 72(R0)
 	MOVW ZR, 80(R0)
-	B done447
-zero445:
+	B done504
+zero502:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -6412,7 +7416,7 @@ zero445:
 	MOVW R3, 64(R0)
 	MOVW ZR, 72(R0)
 	MOVW ZR, 80(R0)
-done447:
+done504:
 	FLDPQ 128(R1), (F0, F1)
 	FLDPQ 160(R1), (F2, F3)
 	FLDPQ 192(R1), (F4, F5)
@@ -6437,9 +7441,9 @@ done447:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange449
+	BHS strange506
 	CMP $0x0d800000, R3
-	BLO zero448
+	BLO zero505
 	FDIVS F31, F8, F9
 	FMOVS F9, 68(R0)
 	FDIVS F8, F31, F9
@@ -6481,8 +7485,8 @@ done447:
 	MOVW R3, 84(R0)
 	LSL $4, R3
 	MOVW R3, 76(R0)
-	B done450
-strange449:
+	B done507
+strange506:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), 32(R0)
@@ -6490,8 +7494,8 @@ strange449:
 	MOVW R3, 68(R0)
 	MOVW ZR, 76(R0)
 	MOVW ZR, 84(R0)
-	B done450
-zero448:
+	B done507
+zero505:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), 32(R0)
@@ -6499,12 +7503,12 @@ zero448:
 	MOVW R3, 68(R0)
 	MOVW ZR, 76(R0)
 	MOVW ZR, 84(R0)
-done450:
+done507:
 	ADD $256, R1
 	ADD $88, R0
 	SUBS $1, R2, R2
-	BGE loop443
-end444:
+	BGE loop500
+end501:
 	ADD $1, R2
 	RET
 
@@ -6516,8 +7520,8 @@ TEXT ·quantizeWideNEON(SB), NOSPLIT, $0-24
 	MOVD $127, R3
 	SCVTFS R3, F31
 	SUBS $1, R2, R2
-	BLT end452
-loop451:
+	BLT end509
+loop508:
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	FLDPQ 64(R1), (F4, F5)
@@ -6602,9 +7606,9 @@ loop451:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange454
+	BHS strange511
 	CMP $0x0d800000, R3
-	BLO zero453
+	BLO zero510
 	FDIVS F31, F8, F9
 	FMOVS F9, 128(R0)
 	FDIVS F8, F31, F9
@@ -6754,8 +7758,8 @@ loop451:
 	NEG R3<<3, R3
 	LSL $4, R3
 	MOVW R3, 132(R0)
-	B done455
-strange454:
+	B done512
+strange511:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -6765,8 +7769,8 @@ strange454:
 	MOVD $0x7fc00000, R3
 	MOVW R3, 128(R0)
 	MOVW ZR, 132(R0)
-	B done455
-zero453:
+	B done512
+zero510:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -6776,12 +7780,12 @@ zero453:
 	MOVD $0, R3
 	MOVW R3, 128(R0)
 	MOVW ZR, 132(R0)
-done455:
+done512:
 	ADD $512, R1
 	ADD $136, R0
 	SUBS $1, R2, R2
-	BGE loop451
-end452:
+	BGE loop508
+end509:
 	ADD $1, R2
 	RET
 
@@ -6796,21 +7800,21 @@ TEXT ·tileQ8NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows456
+	BEQ rows513
 	CMP $3, R6
-	BEQ rows457
+	BEQ rows514
 	CMP $2, R6
-	BEQ rows458
+	BEQ rows515
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end460
-loop459:
+	BLT end517
+loop516:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk461:
+chunk518:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -6821,21 +7825,21 @@ chunk461:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh464
+	CBZ R23, fresh521
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start465
-fresh464:
+	B start522
+fresh521:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start465:
-superblock463:
+start522:
+superblock520:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block466:
+block523:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7049,12 +8053,12 @@ block466:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block466
+	BNE block523
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock463
+	BNE superblock520
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -7062,24 +8066,24 @@ block466:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk461
+	BNE chunk518
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop459
-end460:
+	BGE loop516
+end517:
 	ADD $1, R5
 	RET
-rows458:
+rows515:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end468
-loop467:
+	BLT end525
+loop524:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk469:
+chunk526:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7090,15 +8094,15 @@ chunk469:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh472
+	CBZ R23, fresh529
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start473
-fresh472:
+	B start530
+fresh529:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -7107,11 +8111,11 @@ fresh472:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start473:
-superblock471:
+start530:
+superblock528:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block474:
+block531:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7479,12 +8483,12 @@ block474:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block474
+	BNE block531
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock471
+	BNE superblock528
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -7495,24 +8499,24 @@ block474:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk469
+	BNE chunk526
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop467
-end468:
+	BGE loop524
+end525:
 	ADD $1, R5
 	RET
-rows457:
+rows514:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end476
-loop475:
+	BLT end533
+loop532:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk477:
+chunk534:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7520,31 +8524,31 @@ chunk477:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass478:
+pass535:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh480
+	CBZ R23, fresh537
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start481
-fresh480:
+	B start538
+fresh537:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start481:
-superblock479:
+start538:
+superblock536:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block482:
+block539:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -7824,12 +8828,12 @@ block482:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block482
+	BNE block539
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock479
+	BNE superblock536
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -7840,29 +8844,29 @@ block482:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass478
+	BNE pass535
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk477
+	BNE chunk534
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop475
-end476:
+	BGE loop532
+end533:
 	ADD $1, R5
 	RET
-rows456:
+rows513:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end484
-loop483:
+	BLT end541
+loop540:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk485:
+chunk542:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7870,12 +8874,12 @@ chunk485:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass486:
+pass543:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh488
+	CBZ R23, fresh545
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -7884,8 +8888,8 @@ pass486:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start489
-fresh488:
+	B start546
+fresh545:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -7894,11 +8898,11 @@ fresh488:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start489:
-superblock487:
+start546:
+superblock544:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block490:
+block547:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -8260,12 +9264,12 @@ block490:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block490
+	BNE block547
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock487
+	BNE superblock544
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -8278,16 +9282,16 @@ block490:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass486
+	BNE pass543
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk485
+	BNE chunk542
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop483
-end484:
+	BGE loop540
+end541:
 	ADD $1, R5
 	RET
 
@@ -8302,21 +9306,21 @@ TEXT ·tileQ4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows491
+	BEQ rows548
 	CMP $3, R6
-	BEQ rows492
+	BEQ rows549
 	CMP $2, R6
-	BEQ rows493
+	BEQ rows550
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end495
-loop494:
+	BLT end552
+loop551:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk496:
+chunk553:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8327,21 +9331,21 @@ chunk496:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh499
+	CBZ R23, fresh556
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start500
-fresh499:
+	B start557
+fresh556:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start500:
-superblock498:
+start557:
+superblock555:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block501:
+block558:
 	FMOVQ 16(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8549,12 +9553,12 @@ block501:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block501
+	BNE block558
 	ADD $64, R10
 	ADD $512, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock498
+	BNE superblock555
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8562,24 +9566,24 @@ block501:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk496
+	BNE chunk553
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop494
-end495:
+	BGE loop551
+end552:
 	ADD $1, R5
 	RET
-rows493:
+rows550:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end503
-loop502:
+	BLT end560
+loop559:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk504:
+chunk561:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8590,15 +9594,15 @@ chunk504:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh507
+	CBZ R23, fresh564
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start508
-fresh507:
+	B start565
+fresh564:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -8607,11 +9611,11 @@ fresh507:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start508:
-superblock506:
+start565:
+superblock563:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block509:
+block566:
 	FMOVQ 32(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -8973,12 +9977,12 @@ block509:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block509
+	BNE block566
 	ADD $64, R10
 	ADD $512, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock506
+	BNE superblock563
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8989,24 +9993,24 @@ block509:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk504
+	BNE chunk561
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop502
-end503:
+	BGE loop559
+end560:
 	ADD $1, R5
 	RET
-rows492:
+rows549:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end511
-loop510:
+	BLT end568
+loop567:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk512:
+chunk569:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9014,31 +10018,31 @@ chunk512:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass513:
+pass570:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh515
+	CBZ R23, fresh572
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start516
-fresh515:
+	B start573
+fresh572:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start516:
-superblock514:
+start573:
+superblock571:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block517:
+block574:
 	FMOVQ 48(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -9316,12 +10320,12 @@ block517:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block517
+	BNE block574
 	ADD $64, R10
 	ADD $512, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock514
+	BNE superblock571
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9332,29 +10336,29 @@ block517:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass513
+	BNE pass570
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk512
+	BNE chunk569
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop510
-end511:
+	BGE loop567
+end568:
 	ADD $1, R5
 	RET
-rows491:
+rows548:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end519
-loop518:
+	BLT end576
+loop575:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk520:
+chunk577:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9362,12 +10366,12 @@ chunk520:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass521:
+pass578:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh523
+	CBZ R23, fresh580
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -9376,8 +10380,8 @@ pass521:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start524
-fresh523:
+	B start581
+fresh580:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9386,11 +10390,11 @@ fresh523:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start524:
-superblock522:
+start581:
+superblock579:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block525:
+block582:
 	FMOVQ 64(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -9750,12 +10754,12 @@ block525:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block525
+	BNE block582
 	ADD $64, R10
 	ADD $512, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock522
+	BNE superblock579
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9768,16 +10772,16 @@ block525:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass521
+	BNE pass578
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk520
+	BNE chunk577
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop518
-end519:
+	BGE loop575
+end576:
 	ADD $1, R5
 	RET
 
@@ -9792,20 +10796,20 @@ TEXT ·tileQ8WNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows526
+	BEQ rows583
 	CMP $3, R6
-	BEQ rows527
+	BEQ rows584
 	CMP $2, R6
-	BEQ rows528
+	BEQ rows585
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end530
-loop529:
+	BLT end587
+loop586:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk531:
+chunk588:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9816,27 +10820,27 @@ chunk531:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh534
+	CBZ R23, fresh591
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start535
-fresh534:
+	B start592
+fresh591:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start535:
-superblock533:
+start592:
+superblock590:
 	ADD $128, R12, R13
 	MOVD $1, R19
-block536:
+block593:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
 	VMOV V30.B16, V11.B16
 	MOVD $4, R25
-part537:
+part594:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	FMOVQ (R12), F24
@@ -9994,7 +10998,7 @@ part537:
 	ADD $512, R10
 	ADD $32, R12
 	SUBS $1, R25, R25
-	BNE part537
+	BNE part594
 	FLDPQ (R11), (F26, F27)
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -10016,12 +11020,12 @@ part537:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block536
+	BNE block593
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $8, R12
 	SUBS $1, R14, R14
-	BNE superblock533
+	BNE superblock590
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -10029,23 +11033,23 @@ part537:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk531
+	BNE chunk588
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop529
-end530:
+	BGE loop586
+end587:
 	ADD $1, R5
 	RET
-rows528:
+rows585:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end539
-loop538:
+	BLT end596
+loop595:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk540:
+chunk597:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10056,15 +11060,15 @@ chunk540:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh543
+	CBZ R23, fresh600
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start544
-fresh543:
+	B start601
+fresh600:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -10073,11 +11077,11 @@ fresh543:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start544:
-superblock542:
+start601:
+superblock599:
 	ADD $256, R12, R13
 	MOVD $1, R19
-block545:
+block602:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -10087,7 +11091,7 @@ block545:
 	VMOV V30.B16, V14.B16
 	VMOV V30.B16, V15.B16
 	MOVD $4, R25
-part546:
+part603:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	FMOVQ (R12), F24
@@ -10383,7 +11387,7 @@ part546:
 	ADD $512, R10
 	ADD $64, R12
 	SUBS $1, R25, R25
-	BNE part546
+	BNE part603
 	FLDPQ (R11), (F26, F27)
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -10417,12 +11421,12 @@ part546:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block545
+	BNE block602
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $16, R12
 	SUBS $1, R14, R14
-	BNE superblock542
+	BNE superblock599
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -10433,23 +11437,23 @@ part546:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk540
+	BNE chunk597
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop538
-end539:
+	BGE loop595
+end596:
 	ADD $1, R5
 	RET
-rows527:
+rows584:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end548
-loop547:
+	BLT end605
+loop604:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk549:
+chunk606:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10457,31 +11461,31 @@ chunk549:
 	ADD $2048, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass550:
+pass607:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh552
+	CBZ R23, fresh609
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start553
-fresh552:
+	B start610
+fresh609:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start553:
-superblock551:
+start610:
+superblock608:
 	ADD $384, R12, R13
 	MOVD $1, R19
-block554:
+block611:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -10489,7 +11493,7 @@ block554:
 	VMOV V30.B16, V12.B16
 	VMOV V30.B16, V13.B16
 	MOVD $4, R25
-part555:
+part612:
 	FLDPQ (R10), (F16, F17)
 	FMOVQ (R12), F24
 	VDUP V24.S[0], V26.S4
@@ -10723,7 +11727,7 @@ part555:
 	ADD $512, R10
 	ADD $96, R12
 	SUBS $1, R25, R25
-	BNE part555
+	BNE part612
 	FMOVQ (R11), F26
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -10749,12 +11753,12 @@ part555:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block554
+	BNE block611
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock551
+	BNE superblock608
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -10765,28 +11769,28 @@ part555:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass550
+	BNE pass607
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk549
+	BNE chunk606
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop547
-end548:
+	BGE loop604
+end605:
 	ADD $1, R5
 	RET
-rows526:
+rows583:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end557
-loop556:
+	BLT end614
+loop613:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk558:
+chunk615:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10794,12 +11798,12 @@ chunk558:
 	ADD $2048, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass559:
+pass616:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh561
+	CBZ R23, fresh618
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -10808,8 +11812,8 @@ pass559:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start562
-fresh561:
+	B start619
+fresh618:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -10818,11 +11822,11 @@ fresh561:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start562:
-superblock560:
+start619:
+superblock617:
 	ADD $512, R12, R13
 	MOVD $1, R19
-block563:
+block620:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -10832,7 +11836,7 @@ block563:
 	VMOV V30.B16, V14.B16
 	VMOV V30.B16, V15.B16
 	MOVD $4, R25
-part564:
+part621:
 	FLDPQ (R10), (F16, F17)
 	FMOVQ (R12), F24
 	VDUP V24.S[0], V26.S4
@@ -11140,7 +12144,7 @@ part564:
 	ADD $512, R10
 	ADD $128, R12
 	SUBS $1, R25, R25
-	BNE part564
+	BNE part621
 	FMOVQ (R11), F26
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -11172,12 +12176,12 @@ part564:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block563
+	BNE block620
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $32, R12
 	SUBS $1, R14, R14
-	BNE superblock560
+	BNE superblock617
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -11190,16 +12194,16 @@ part564:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass559
+	BNE pass616
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk558
+	BNE chunk615
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop556
-end557:
+	BGE loop613
+end614:
 	ADD $1, R5
 	RET
 
@@ -11214,27 +12218,27 @@ TEXT ·tileBF16NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $8, R6
-	BEQ rows565
+	BEQ rows622
 	CMP $7, R6
-	BEQ rows566
+	BEQ rows623
 	CMP $6, R6
-	BEQ rows567
+	BEQ rows624
 	CMP $5, R6
-	BEQ rows568
+	BEQ rows625
 	CMP $4, R6
-	BEQ rows569
+	BEQ rows626
 	CMP $3, R6
-	BEQ rows570
+	BEQ rows627
 	CMP $2, R6
-	BEQ rows571
+	BEQ rows628
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end573
-loop572:
+	BLT end630
+loop629:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk574:
+chunk631:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11245,20 +12249,20 @@ chunk574:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh577
+	CBZ R23, fresh634
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start578
-fresh577:
+	B start635
+fresh634:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start578:
-superblock576:
+start635:
+superblock633:
 	MOVD $16, R19
-inputs579:
+inputs636:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -11299,9 +12303,9 @@ inputs579:
 	ADD $128, R10
 	ADD $16, R12
 	SUBS $1, R19, R19
-	BNE inputs579
+	BNE inputs636
 	SUBS $1, R14, R14
-	BNE superblock576
+	BNE superblock633
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11309,22 +12313,22 @@ inputs579:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk574
+	BNE chunk631
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop572
-end573:
+	BGE loop629
+end630:
 	ADD $1, R5
 	RET
-rows571:
+rows628:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end581
-loop580:
+	BLT end638
+loop637:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk582:
+chunk639:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11335,15 +12339,15 @@ chunk582:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh585
+	CBZ R23, fresh642
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start586
-fresh585:
+	B start643
+fresh642:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11352,10 +12356,10 @@ fresh585:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start586:
-superblock584:
+start643:
+superblock641:
 	MOVD $16, R19
-inputs587:
+inputs644:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -11413,9 +12417,9 @@ inputs587:
 	ADD $128, R10
 	ADD $32, R12
 	SUBS $1, R19, R19
-	BNE inputs587
+	BNE inputs644
 	SUBS $1, R14, R14
-	BNE superblock584
+	BNE superblock641
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11426,22 +12430,22 @@ inputs587:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk582
+	BNE chunk639
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop580
-end581:
+	BGE loop637
+end638:
 	ADD $1, R5
 	RET
-rows570:
+rows627:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end589
-loop588:
+	BLT end646
+loop645:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk590:
+chunk647:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11452,7 +12456,7 @@ chunk590:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh593
+	CBZ R23, fresh650
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -11462,8 +12466,8 @@ chunk590:
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
 	FLDPQ 32(R15), (F10, F11)
-	B start594
-fresh593:
+	B start651
+fresh650:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11476,10 +12480,10 @@ fresh593:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start594:
-superblock592:
+start651:
+superblock649:
 	MOVD $16, R19
-inputs595:
+inputs652:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -11554,9 +12558,9 @@ inputs595:
 	ADD $128, R10
 	ADD $48, R12
 	SUBS $1, R19, R19
-	BNE inputs595
+	BNE inputs652
 	SUBS $1, R14, R14
-	BNE superblock592
+	BNE superblock649
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11570,22 +12574,22 @@ inputs595:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk590
+	BNE chunk647
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop588
-end589:
+	BGE loop645
+end646:
 	ADD $1, R5
 	RET
-rows569:
+rows626:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end597
-loop596:
+	BLT end654
+loop653:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk598:
+chunk655:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11596,7 +12600,7 @@ chunk598:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh601
+	CBZ R23, fresh658
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -11609,8 +12613,8 @@ chunk598:
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
 	FLDPQ 32(R15), (F14, F15)
-	B start602
-fresh601:
+	B start659
+fresh658:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11627,10 +12631,10 @@ fresh601:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start602:
-superblock600:
+start659:
+superblock657:
 	MOVD $16, R19
-inputs603:
+inputs660:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -11722,9 +12726,9 @@ inputs603:
 	ADD $128, R10
 	ADD $64, R12
 	SUBS $1, R19, R19
-	BNE inputs603
+	BNE inputs660
 	SUBS $1, R14, R14
-	BNE superblock600
+	BNE superblock657
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11741,22 +12745,22 @@ inputs603:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk598
+	BNE chunk655
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop596
-end597:
+	BGE loop653
+end654:
 	ADD $1, R5
 	RET
-rows568:
+rows625:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end605
-loop604:
+	BLT end662
+loop661:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk606:
+chunk663:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11764,12 +12768,12 @@ chunk606:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass607:
+pass664:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh609
+	CBZ R23, fresh666
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -11780,8 +12784,8 @@ pass607:
 	FLDPQ (R15), (F6, F7)
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
-	B start610
-fresh609:
+	B start667
+fresh666:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11792,10 +12796,10 @@ fresh609:
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
-start610:
-superblock608:
+start667:
+superblock665:
 	MOVD $16, R19
-inputs611:
+inputs668:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -11854,9 +12858,9 @@ inputs611:
 	ADD $128, R10
 	ADD $80, R12
 	SUBS $1, R19, R19
-	BNE inputs611
+	BNE inputs668
 	SUBS $1, R14, R14
-	BNE superblock608
+	BNE superblock665
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -11871,27 +12875,27 @@ inputs611:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass607
+	BNE pass664
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk606
+	BNE chunk663
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop604
-end605:
+	BGE loop661
+end662:
 	ADD $1, R5
 	RET
-rows567:
+rows624:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end613
-loop612:
+	BLT end670
+loop669:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk614:
+chunk671:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11899,12 +12903,12 @@ chunk614:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass615:
+pass672:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh617
+	CBZ R23, fresh674
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -11917,8 +12921,8 @@ pass615:
 	FLDPQ (R15), (F8, F9)
 	ADD R1, R15
 	FLDPQ (R15), (F10, F11)
-	B start618
-fresh617:
+	B start675
+fresh674:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11931,10 +12935,10 @@ fresh617:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start618:
-superblock616:
+start675:
+superblock673:
 	MOVD $16, R19
-inputs619:
+inputs676:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -12002,9 +13006,9 @@ inputs619:
 	ADD $128, R10
 	ADD $96, R12
 	SUBS $1, R19, R19
-	BNE inputs619
+	BNE inputs676
 	SUBS $1, R14, R14
-	BNE superblock616
+	BNE superblock673
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -12021,27 +13025,27 @@ inputs619:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass615
+	BNE pass672
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk614
+	BNE chunk671
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop612
-end613:
+	BGE loop669
+end670:
 	ADD $1, R5
 	RET
-rows566:
+rows623:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end621
-loop620:
+	BLT end678
+loop677:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk622:
+chunk679:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12049,12 +13053,12 @@ chunk622:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass623:
+pass680:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh625
+	CBZ R23, fresh682
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -12069,8 +13073,8 @@ pass623:
 	FLDPQ (R15), (F10, F11)
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
-	B start626
-fresh625:
+	B start683
+fresh682:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -12085,10 +13089,10 @@ fresh625:
 	VMOVI $0, V11.B16
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
-start626:
-superblock624:
+start683:
+superblock681:
 	MOVD $16, R19
-inputs627:
+inputs684:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -12165,9 +13169,9 @@ inputs627:
 	ADD $128, R10
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE inputs627
+	BNE inputs684
 	SUBS $1, R14, R14
-	BNE superblock624
+	BNE superblock681
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -12186,27 +13190,27 @@ inputs627:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass623
+	BNE pass680
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk622
+	BNE chunk679
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop620
-end621:
+	BGE loop677
+end678:
 	ADD $1, R5
 	RET
-rows565:
+rows622:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end629
-loop628:
+	BLT end686
+loop685:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk630:
+chunk687:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12214,12 +13218,12 @@ chunk630:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass631:
+pass688:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh633
+	CBZ R23, fresh690
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -12236,8 +13240,8 @@ pass631:
 	FLDPQ (R15), (F12, F13)
 	ADD R1, R15
 	FLDPQ (R15), (F14, F15)
-	B start634
-fresh633:
+	B start691
+fresh690:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -12254,10 +13258,10 @@ fresh633:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start634:
-superblock632:
+start691:
+superblock689:
 	MOVD $16, R19
-inputs635:
+inputs692:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -12343,9 +13347,9 @@ inputs635:
 	ADD $128, R10
 	ADD $128, R12
 	SUBS $1, R19, R19
-	BNE inputs635
+	BNE inputs692
 	SUBS $1, R14, R14
-	BNE superblock632
+	BNE superblock689
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -12366,16 +13370,16 @@ inputs635:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass631
+	BNE pass688
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk630
+	BNE chunk687
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop628
-end629:
+	BGE loop685
+end686:
 	ADD $1, R5
 	RET
 
@@ -12390,21 +13394,21 @@ TEXT ·tileQ2KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows636
+	BEQ rows693
 	CMP $3, R6
-	BEQ rows637
+	BEQ rows694
 	CMP $2, R6
-	BEQ rows638
+	BEQ rows695
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end640
-loop639:
+	BLT end697
+loop696:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk641:
+chunk698:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12417,22 +13421,22 @@ chunk641:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh644
+	CBZ R23, fresh701
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start645
-fresh644:
+	B start702
+fresh701:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start645:
-superblock643:
+start702:
+superblock700:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice646:
+slice703:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -13149,10 +14153,10 @@ slice646:
 	ADD $320, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice646
+	BNE slice703
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock643
+	BNE superblock700
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -13160,24 +14164,24 @@ slice646:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk641
+	BNE chunk698
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop639
-end640:
+	BGE loop696
+end697:
 	ADD $1, R5
 	RET
-rows638:
+rows695:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end648
-loop647:
+	BLT end705
+loop704:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk649:
+chunk706:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -13190,15 +14194,15 @@ chunk649:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh652
+	CBZ R23, fresh709
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start653
-fresh652:
+	B start710
+fresh709:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -13207,12 +14211,12 @@ fresh652:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start653:
-superblock651:
+start710:
+superblock708:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice654:
+slice711:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -14301,10 +15305,10 @@ slice654:
 	ADD $320, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice654
+	BNE slice711
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock651
+	BNE superblock708
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -14315,24 +15319,24 @@ slice654:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk649
+	BNE chunk706
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop647
-end648:
+	BGE loop704
+end705:
 	ADD $1, R5
 	RET
-rows637:
+rows694:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end656
-loop655:
+	BLT end713
+loop712:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk657:
+chunk714:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -14341,33 +15345,33 @@ chunk657:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass658:
+pass715:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh660
+	CBZ R23, fresh717
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start661
-fresh660:
+	B start718
+fresh717:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start661:
-superblock659:
+start718:
+superblock716:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice662:
+slice719:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -15144,10 +16148,10 @@ slice662:
 	ADD $320, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice662
+	BNE slice719
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock659
+	BNE superblock716
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -15159,29 +16163,29 @@ slice662:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass658
+	BNE pass715
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk657
+	BNE chunk714
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop655
-end656:
+	BGE loop712
+end713:
 	ADD $1, R5
 	RET
-rows636:
+rows693:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end664
-loop663:
+	BLT end721
+loop720:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk665:
+chunk722:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -15190,13 +16194,13 @@ chunk665:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass666:
+pass723:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh668
+	CBZ R23, fresh725
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -15205,8 +16209,8 @@ pass666:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start669
-fresh668:
+	B start726
+fresh725:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -15215,12 +16219,12 @@ fresh668:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start669:
-superblock667:
+start726:
+superblock724:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice670:
+slice727:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -16193,10 +17197,10 @@ slice670:
 	ADD $320, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice670
+	BNE slice727
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock667
+	BNE superblock724
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -16210,16 +17214,16 @@ slice670:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass666
+	BNE pass723
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk665
+	BNE chunk722
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop663
-end664:
+	BGE loop720
+end721:
 	ADD $1, R5
 	RET
 
@@ -16234,22 +17238,22 @@ TEXT ·tileQ3KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows671
+	BEQ rows728
 	CMP $3, R6
-	BEQ rows672
+	BEQ rows729
 	CMP $2, R6
-	BEQ rows673
+	BEQ rows730
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end675
-loop674:
+	BLT end732
+loop731:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk676:
+chunk733:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -16262,22 +17266,22 @@ chunk676:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh679
+	CBZ R23, fresh736
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start680
-fresh679:
+	B start737
+fresh736:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start680:
-superblock678:
+start737:
+superblock735:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice681:
+slice738:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -17082,10 +18086,10 @@ slice681:
 	ADD $448, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice681
+	BNE slice738
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock678
+	BNE superblock735
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -17093,25 +18097,25 @@ slice681:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk676
+	BNE chunk733
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop674
-end675:
+	BGE loop731
+end732:
 	ADD $1, R5
 	RET
-rows673:
+rows730:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end683
-loop682:
+	BLT end740
+loop739:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk684:
+chunk741:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -17124,15 +18128,15 @@ chunk684:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh687
+	CBZ R23, fresh744
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start688
-fresh687:
+	B start745
+fresh744:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -17141,12 +18145,12 @@ fresh687:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start688:
-superblock686:
+start745:
+superblock743:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice689:
+slice746:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -18291,10 +19295,10 @@ slice689:
 	ADD $448, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice689
+	BNE slice746
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock686
+	BNE superblock743
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -18305,25 +19309,25 @@ slice689:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk684
+	BNE chunk741
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop682
-end683:
+	BGE loop739
+end740:
 	ADD $1, R5
 	RET
-rows672:
+rows729:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end691
-loop690:
+	BLT end748
+loop747:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk692:
+chunk749:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -18332,33 +19336,33 @@ chunk692:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass693:
+pass750:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh695
+	CBZ R23, fresh752
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start696
-fresh695:
+	B start753
+fresh752:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start696:
-superblock694:
+start753:
+superblock751:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice697:
+slice754:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -19147,10 +20151,10 @@ slice697:
 	ADD $448, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice697
+	BNE slice754
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock694
+	BNE superblock751
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -19162,30 +20166,30 @@ slice697:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass693
+	BNE pass750
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk692
+	BNE chunk749
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop690
-end691:
+	BGE loop747
+end748:
 	ADD $1, R5
 	RET
-rows671:
+rows728:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end699
-loop698:
+	BLT end756
+loop755:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk700:
+chunk757:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -19194,13 +20198,13 @@ chunk700:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass701:
+pass758:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh703
+	CBZ R23, fresh760
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -19209,8 +20213,8 @@ pass701:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start704
-fresh703:
+	B start761
+fresh760:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -19219,12 +20223,12 @@ fresh703:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start704:
-superblock702:
+start761:
+superblock759:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice705:
+slice762:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -20193,10 +21197,10 @@ slice705:
 	ADD $448, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice705
+	BNE slice762
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock702
+	BNE superblock759
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -20210,16 +21214,16 @@ slice705:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass701
+	BNE pass758
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk700
+	BNE chunk757
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop698
-end699:
+	BGE loop755
+end756:
 	ADD $1, R5
 	RET
 
@@ -20234,21 +21238,21 @@ TEXT ·tileQ4KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows706
+	BEQ rows763
 	CMP $3, R6
-	BEQ rows707
+	BEQ rows764
 	CMP $2, R6
-	BEQ rows708
+	BEQ rows765
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end710
-loop709:
+	BLT end767
+loop766:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk711:
+chunk768:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -20261,22 +21265,22 @@ chunk711:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh714
+	CBZ R23, fresh771
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start715
-fresh714:
+	B start772
+fresh771:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start715:
-superblock713:
+start772:
+superblock770:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice716:
+slice773:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -20793,10 +21797,10 @@ slice716:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice716
+	BNE slice773
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock713
+	BNE superblock770
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -20804,24 +21808,24 @@ slice716:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk711
+	BNE chunk768
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop709
-end710:
+	BGE loop766
+end767:
 	ADD $1, R5
 	RET
-rows708:
+rows765:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end718
-loop717:
+	BLT end775
+loop774:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk719:
+chunk776:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -20834,15 +21838,15 @@ chunk719:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh722
+	CBZ R23, fresh779
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start723
-fresh722:
+	B start780
+fresh779:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -20851,12 +21855,12 @@ fresh722:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start723:
-superblock721:
+start780:
+superblock778:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice724:
+slice781:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -21689,10 +22693,10 @@ slice724:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice724
+	BNE slice781
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock721
+	BNE superblock778
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -21703,24 +22707,24 @@ slice724:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk719
+	BNE chunk776
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop717
-end718:
+	BGE loop774
+end775:
 	ADD $1, R5
 	RET
-rows707:
+rows764:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end726
-loop725:
+	BLT end783
+loop782:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk727:
+chunk784:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -21729,33 +22733,33 @@ chunk727:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass728:
+pass785:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh730
+	CBZ R23, fresh787
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start731
-fresh730:
+	B start788
+fresh787:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start731:
-superblock729:
+start788:
+superblock786:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice732:
+slice789:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -22368,10 +23372,10 @@ slice732:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice732
+	BNE slice789
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock729
+	BNE superblock786
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -22383,29 +23387,29 @@ slice732:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass728
+	BNE pass785
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk727
+	BNE chunk784
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop725
-end726:
+	BGE loop782
+end783:
 	ADD $1, R5
 	RET
-rows706:
+rows763:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end734
-loop733:
+	BLT end791
+loop790:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk735:
+chunk792:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -22414,13 +23418,13 @@ chunk735:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass736:
+pass793:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh738
+	CBZ R23, fresh795
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -22429,8 +23433,8 @@ pass736:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start739
-fresh738:
+	B start796
+fresh795:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -22439,12 +23443,12 @@ fresh738:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start739:
-superblock737:
+start796:
+superblock794:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice740:
+slice797:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -23225,10 +24229,10 @@ slice740:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice740
+	BNE slice797
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock737
+	BNE superblock794
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -23242,16 +24246,16 @@ slice740:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass736
+	BNE pass793
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk735
+	BNE chunk792
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop733
-end734:
+	BGE loop790
+end791:
 	ADD $1, R5
 	RET
 
@@ -23266,22 +24270,22 @@ TEXT ·tileQ5KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows741
+	BEQ rows798
 	CMP $3, R6
-	BEQ rows742
+	BEQ rows799
 	CMP $2, R6
-	BEQ rows743
+	BEQ rows800
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end745
-loop744:
+	BLT end802
+loop801:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk746:
+chunk803:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -23294,22 +24298,22 @@ chunk746:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh749
+	CBZ R23, fresh806
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start750
-fresh749:
+	B start807
+fresh806:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start750:
-superblock748:
+start807:
+superblock805:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice751:
+slice808:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -24042,10 +25046,10 @@ slice751:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice751
+	BNE slice808
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock748
+	BNE superblock805
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -24053,25 +25057,25 @@ slice751:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk746
+	BNE chunk803
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop744
-end745:
+	BGE loop801
+end802:
 	ADD $1, R5
 	RET
-rows743:
+rows800:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end753
-loop752:
+	BLT end810
+loop809:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk754:
+chunk811:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -24084,15 +25088,15 @@ chunk754:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh757
+	CBZ R23, fresh814
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start758
-fresh757:
+	B start815
+fresh814:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -24101,12 +25105,12 @@ fresh757:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start758:
-superblock756:
+start815:
+superblock813:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice759:
+slice816:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -25155,10 +26159,10 @@ slice759:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice759
+	BNE slice816
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock756
+	BNE superblock813
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -25169,25 +26173,25 @@ slice759:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk754
+	BNE chunk811
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop752
-end753:
+	BGE loop809
+end810:
 	ADD $1, R5
 	RET
-rows742:
+rows799:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end761
-loop760:
+	BLT end818
+loop817:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk762:
+chunk819:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -25196,33 +26200,33 @@ chunk762:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass763:
+pass820:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh765
+	CBZ R23, fresh822
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start766
-fresh765:
+	B start823
+fresh822:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start766:
-superblock764:
+start823:
+superblock821:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice767:
+slice824:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -25943,10 +26947,10 @@ slice767:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice767
+	BNE slice824
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock764
+	BNE superblock821
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -25958,30 +26962,30 @@ slice767:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass763
+	BNE pass820
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk762
+	BNE chunk819
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop760
-end761:
+	BGE loop817
+end818:
 	ADD $1, R5
 	RET
-rows741:
+rows798:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end769
-loop768:
+	BLT end826
+loop825:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk770:
+chunk827:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -25990,13 +26994,13 @@ chunk770:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass771:
+pass828:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh773
+	CBZ R23, fresh830
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -26005,8 +27009,8 @@ pass771:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start774
-fresh773:
+	B start831
+fresh830:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -26015,12 +27019,12 @@ fresh773:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start774:
-superblock772:
+start831:
+superblock829:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice775:
+slice832:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -26909,10 +27913,10 @@ slice775:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice775
+	BNE slice832
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock772
+	BNE superblock829
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -26926,16 +27930,16 @@ slice775:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass771
+	BNE pass828
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk770
+	BNE chunk827
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop768
-end769:
+	BGE loop825
+end826:
 	ADD $1, R5
 	RET
 
@@ -26950,22 +27954,22 @@ TEXT ·tileQ6KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows776
+	BEQ rows833
 	CMP $3, R6
-	BEQ rows777
+	BEQ rows834
 	CMP $2, R6
-	BEQ rows778
+	BEQ rows835
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end780
-loop779:
+	BLT end837
+loop836:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk781:
+chunk838:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -26978,22 +27982,22 @@ chunk781:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh784
+	CBZ R23, fresh841
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start785
-fresh784:
+	B start842
+fresh841:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start785:
-superblock783:
+start842:
+superblock840:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice786:
+slice843:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -27758,10 +28762,10 @@ slice786:
 	ADD $832, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice786
+	BNE slice843
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock783
+	BNE superblock840
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -27769,25 +28773,25 @@ slice786:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk781
+	BNE chunk838
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop779
-end780:
+	BGE loop836
+end837:
 	ADD $1, R5
 	RET
-rows778:
+rows835:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end788
-loop787:
+	BLT end845
+loop844:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk789:
+chunk846:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -27800,15 +28804,15 @@ chunk789:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh792
+	CBZ R23, fresh849
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start793
-fresh792:
+	B start850
+fresh849:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -27817,12 +28821,12 @@ fresh792:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start793:
-superblock791:
+start850:
+superblock848:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice794:
+slice851:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -28927,10 +29931,10 @@ slice794:
 	ADD $832, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice794
+	BNE slice851
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock791
+	BNE superblock848
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -28941,25 +29945,25 @@ slice794:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk789
+	BNE chunk846
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop787
-end788:
+	BGE loop844
+end845:
 	ADD $1, R5
 	RET
-rows777:
+rows834:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end796
-loop795:
+	BLT end853
+loop852:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk797:
+chunk854:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -28968,33 +29972,33 @@ chunk797:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass798:
+pass855:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh800
+	CBZ R23, fresh857
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start801
-fresh800:
+	B start858
+fresh857:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start801:
-superblock799:
+start858:
+superblock856:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice802:
+slice859:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -29763,10 +30767,10 @@ slice802:
 	ADD $832, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice802
+	BNE slice859
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock799
+	BNE superblock856
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -29778,30 +30782,30 @@ slice802:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass798
+	BNE pass855
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk797
+	BNE chunk854
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop795
-end796:
+	BGE loop852
+end853:
 	ADD $1, R5
 	RET
-rows776:
+rows833:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end804
-loop803:
+	BLT end861
+loop860:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk805:
+chunk862:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -29810,13 +30814,13 @@ chunk805:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass806:
+pass863:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh808
+	CBZ R23, fresh865
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -29825,8 +30829,8 @@ pass806:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start809
-fresh808:
+	B start866
+fresh865:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -29835,12 +30839,12 @@ fresh808:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start809:
-superblock807:
+start866:
+superblock864:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice810:
+slice867:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -30789,10 +31793,10 @@ slice810:
 	ADD $832, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice810
+	BNE slice867
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock807
+	BNE superblock864
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -30806,16 +31810,16 @@ slice810:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass806
+	BNE pass863
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk805
+	BNE chunk862
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop803
-end804:
+	BGE loop860
+end861:
 	ADD $1, R5
 	RET
 
@@ -30830,21 +31834,21 @@ TEXT ·tileQ4x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows811
+	BEQ rows868
 	CMP $3, R6
-	BEQ rows812
+	BEQ rows869
 	CMP $2, R6
-	BEQ rows813
+	BEQ rows870
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end815
-loop814:
+	BLT end872
+loop871:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk816:
+chunk873:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -30855,18 +31859,18 @@ chunk816:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh819
+	CBZ R23, fresh876
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start820
-fresh819:
+	B start877
+fresh876:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start820:
-superblock818:
+start877:
+superblock875:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -31323,7 +32327,7 @@ superblock818:
 	ADD $640, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock818
+	BNE superblock875
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -31331,24 +32335,24 @@ superblock818:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk816
+	BNE chunk873
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop814
-end815:
+	BGE loop871
+end872:
 	ADD $1, R5
 	RET
-rows813:
+rows870:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end823
-loop822:
+	BLT end880
+loop879:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk824:
+chunk881:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -31359,15 +32363,15 @@ chunk824:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh827
+	CBZ R23, fresh884
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start828
-fresh827:
+	B start885
+fresh884:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -31376,8 +32380,8 @@ fresh827:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start828:
-superblock826:
+start885:
+superblock883:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -32150,7 +33154,7 @@ superblock826:
 	ADD $640, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock826
+	BNE superblock883
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -32161,24 +33165,24 @@ superblock826:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk824
+	BNE chunk881
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop822
-end823:
+	BGE loop879
+end880:
 	ADD $1, R5
 	RET
-rows812:
+rows869:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end831
-loop830:
+	BLT end888
+loop887:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk832:
+chunk889:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -32186,28 +33190,28 @@ chunk832:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass833:
+pass890:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh835
+	CBZ R23, fresh892
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start836
-fresh835:
+	B start893
+fresh892:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start836:
-superblock834:
+start893:
+superblock891:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -32788,7 +33792,7 @@ superblock834:
 	ADD $640, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock834
+	BNE superblock891
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -32799,29 +33803,29 @@ superblock834:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass833
+	BNE pass890
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk832
+	BNE chunk889
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop830
-end831:
+	BGE loop887
+end888:
 	ADD $1, R5
 	RET
-rows811:
+rows868:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end839
-loop838:
+	BLT end896
+loop895:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk840:
+chunk897:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -32829,12 +33833,12 @@ chunk840:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass841:
+pass898:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh843
+	CBZ R23, fresh900
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -32843,8 +33847,8 @@ pass841:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start844
-fresh843:
+	B start901
+fresh900:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -32853,8 +33857,8 @@ fresh843:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start844:
-superblock842:
+start901:
+superblock899:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -33603,7 +34607,7 @@ superblock842:
 	ADD $640, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock842
+	BNE superblock899
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -33616,16 +34620,16 @@ superblock842:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass841
+	BNE pass898
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk840
+	BNE chunk897
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop838
-end839:
+	BGE loop895
+end896:
 	ADD $1, R5
 	RET
 
@@ -33640,22 +34644,22 @@ TEXT ·tileQ5x0NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows846
+	BEQ rows903
 	CMP $3, R6
-	BEQ rows847
+	BEQ rows904
 	CMP $2, R6
-	BEQ rows848
+	BEQ rows905
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end850
-loop849:
+	BLT end907
+loop906:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk851:
+chunk908:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -33666,18 +34670,18 @@ chunk851:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh854
+	CBZ R23, fresh911
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start855
-fresh854:
+	B start912
+fresh911:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start855:
-superblock853:
+start912:
+superblock910:
 	ADD $80, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -34330,7 +35334,7 @@ superblock853:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock853
+	BNE superblock910
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -34338,25 +35342,25 @@ superblock853:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk851
+	BNE chunk908
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop849
-end850:
+	BGE loop906
+end907:
 	ADD $1, R5
 	RET
-rows848:
+rows905:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end858
-loop857:
+	BLT end915
+loop914:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk859:
+chunk916:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -34367,15 +35371,15 @@ chunk859:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh862
+	CBZ R23, fresh919
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start863
-fresh862:
+	B start920
+fresh919:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -34384,8 +35388,8 @@ fresh862:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start863:
-superblock861:
+start920:
+superblock918:
 	ADD $160, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -35346,7 +36350,7 @@ superblock861:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock861
+	BNE superblock918
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -35357,25 +36361,25 @@ superblock861:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk859
+	BNE chunk916
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop857
-end858:
+	BGE loop914
+end915:
 	ADD $1, R5
 	RET
-rows847:
+rows904:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end866
-loop865:
+	BLT end923
+loop922:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk867:
+chunk924:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -35383,28 +36387,28 @@ chunk867:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass868:
+pass925:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh870
+	CBZ R23, fresh927
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start871
-fresh870:
+	B start928
+fresh927:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start871:
-superblock869:
+start928:
+superblock926:
 	ADD $240, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -36077,7 +37081,7 @@ superblock869:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock869
+	BNE superblock926
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -36088,30 +37092,30 @@ superblock869:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass868
+	BNE pass925
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk867
+	BNE chunk924
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop865
-end866:
+	BGE loop922
+end923:
 	ADD $1, R5
 	RET
-rows846:
+rows903:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end874
-loop873:
+	BLT end931
+loop930:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk875:
+chunk932:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -36119,12 +37123,12 @@ chunk875:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass876:
+pass933:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh878
+	CBZ R23, fresh935
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -36133,8 +37137,8 @@ pass876:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start879
-fresh878:
+	B start936
+fresh935:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -36143,8 +37147,8 @@ fresh878:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start879:
-superblock877:
+start936:
+superblock934:
 	ADD $320, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -36981,7 +37985,7 @@ superblock877:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock877
+	BNE superblock934
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -36994,16 +37998,16 @@ superblock877:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass876
+	BNE pass933
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk875
+	BNE chunk932
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop873
-end874:
+	BGE loop930
+end931:
 	ADD $1, R5
 	RET
 
@@ -37018,22 +38022,22 @@ TEXT ·tileQ5x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows881
+	BEQ rows938
 	CMP $3, R6
-	BEQ rows882
+	BEQ rows939
 	CMP $2, R6
-	BEQ rows883
+	BEQ rows940
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end885
-loop884:
+	BLT end942
+loop941:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk886:
+chunk943:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -37044,18 +38048,18 @@ chunk886:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh889
+	CBZ R23, fresh946
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start890
-fresh889:
+	B start947
+fresh946:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start890:
-superblock888:
+start947:
+superblock945:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -37728,7 +38732,7 @@ superblock888:
 	ADD $768, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock888
+	BNE superblock945
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -37736,25 +38740,25 @@ superblock888:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk886
+	BNE chunk943
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop884
-end885:
+	BGE loop941
+end942:
 	ADD $1, R5
 	RET
-rows883:
+rows940:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end893
-loop892:
+	BLT end950
+loop949:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk894:
+chunk951:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -37765,15 +38769,15 @@ chunk894:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh897
+	CBZ R23, fresh954
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start898
-fresh897:
+	B start955
+fresh954:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -37782,8 +38786,8 @@ fresh897:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start898:
-superblock896:
+start955:
+superblock953:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -38772,7 +39776,7 @@ superblock896:
 	ADD $768, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock896
+	BNE superblock953
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -38783,25 +39787,25 @@ superblock896:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk894
+	BNE chunk951
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop892
-end893:
+	BGE loop949
+end950:
 	ADD $1, R5
 	RET
-rows882:
+rows939:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end901
-loop900:
+	BLT end958
+loop957:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk902:
+chunk959:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -38809,28 +39813,28 @@ chunk902:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass903:
+pass960:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh905
+	CBZ R23, fresh962
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start906
-fresh905:
+	B start963
+fresh962:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start906:
-superblock904:
+start963:
+superblock961:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -39519,7 +40523,7 @@ superblock904:
 	ADD $768, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock904
+	BNE superblock961
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -39530,30 +40534,30 @@ superblock904:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass903
+	BNE pass960
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk902
+	BNE chunk959
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop900
-end901:
+	BGE loop957
+end958:
 	ADD $1, R5
 	RET
-rows881:
+rows938:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end909
-loop908:
+	BLT end966
+loop965:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk910:
+chunk967:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -39561,12 +40565,12 @@ chunk910:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass911:
+pass968:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh913
+	CBZ R23, fresh970
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -39575,8 +40579,8 @@ pass911:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start914
-fresh913:
+	B start971
+fresh970:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -39585,8 +40589,8 @@ fresh913:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start914:
-superblock912:
+start971:
+superblock969:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -40443,7 +41447,7 @@ superblock912:
 	ADD $768, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock912
+	BNE superblock969
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -40456,16 +41460,16 @@ superblock912:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass911
+	BNE pass968
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk910
+	BNE chunk967
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop908
-end909:
+	BGE loop965
+end966:
 	ADD $1, R5
 	RET
 
@@ -40480,23 +41484,23 @@ TEXT ·tileIQ4NLNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows916
+	BEQ rows973
 	CMP $3, R6
-	BEQ rows917
+	BEQ rows974
 	CMP $2, R6
-	BEQ rows918
+	BEQ rows975
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 576(R26), F29
+	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end920
-loop919:
+	BLT end977
+loop976:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk921:
+chunk978:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -40507,18 +41511,18 @@ chunk921:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh924
+	CBZ R23, fresh981
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start925
-fresh924:
+	B start982
+fresh981:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start925:
-superblock923:
+start982:
+superblock980:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -41011,7 +42015,7 @@ superblock923:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock923
+	BNE superblock980
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -41019,26 +42023,26 @@ superblock923:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk921
+	BNE chunk978
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop919
-end920:
+	BGE loop976
+end977:
 	ADD $1, R5
 	RET
-rows918:
+rows975:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 576(R26), F29
+	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end928
-loop927:
+	BLT end985
+loop984:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk929:
+chunk986:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -41049,15 +42053,15 @@ chunk929:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh932
+	CBZ R23, fresh989
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start933
-fresh932:
+	B start990
+fresh989:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -41066,8 +42070,8 @@ fresh932:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start933:
-superblock931:
+start990:
+superblock988:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -41868,7 +42872,7 @@ superblock931:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock931
+	BNE superblock988
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -41879,26 +42883,26 @@ superblock931:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk929
+	BNE chunk986
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop927
-end928:
+	BGE loop984
+end985:
 	ADD $1, R5
 	RET
-rows917:
+rows974:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 576(R26), F29
+	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end936
-loop935:
+	BLT end993
+loop992:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk937:
+chunk994:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -41906,28 +42910,28 @@ chunk937:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass938:
+pass995:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh940
+	CBZ R23, fresh997
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start941
-fresh940:
+	B start998
+fresh997:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start941:
-superblock939:
+start998:
+superblock996:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -42516,7 +43520,7 @@ superblock939:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock939
+	BNE superblock996
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -42527,31 +43531,31 @@ superblock939:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass938
+	BNE pass995
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk937
+	BNE chunk994
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop935
-end936:
+	BGE loop992
+end993:
 	ADD $1, R5
 	RET
-rows916:
+rows973:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 576(R26), F29
+	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end944
-loop943:
+	BLT end1001
+loop1000:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk945:
+chunk1002:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -42559,12 +43563,12 @@ chunk945:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass946:
+pass1003:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh948
+	CBZ R23, fresh1005
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -42573,8 +43577,8 @@ pass946:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start949
-fresh948:
+	B start1006
+fresh1005:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -42583,8 +43587,8 @@ fresh948:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start949:
-superblock947:
+start1006:
+superblock1004:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -43337,7 +44341,7 @@ superblock947:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock947
+	BNE superblock1004
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -43350,16 +44354,16 @@ superblock947:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass946
+	BNE pass1003
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk945
+	BNE chunk1002
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop943
-end944:
+	BGE loop1000
+end1001:
 	ADD $1, R5
 	RET
 
@@ -43374,23 +44378,23 @@ TEXT ·tileIQ4XSNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows951
+	BEQ rows1008
 	CMP $3, R6
-	BEQ rows952
+	BEQ rows1009
 	CMP $2, R6
-	BEQ rows953
+	BEQ rows1010
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 576(R26), F29
+	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end955
-loop954:
+	BLT end1012
+loop1011:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk956:
+chunk1013:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -43403,22 +44407,22 @@ chunk956:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh959
+	CBZ R23, fresh1016
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start960
-fresh959:
+	B start1017
+fresh1016:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start960:
-superblock958:
+start1017:
+superblock1015:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice961:
+slice1018:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -43941,10 +44945,10 @@ slice961:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice961
+	BNE slice1018
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock958
+	BNE superblock1015
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -43952,26 +44956,26 @@ slice961:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk956
+	BNE chunk1013
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop954
-end955:
+	BGE loop1011
+end1012:
 	ADD $1, R5
 	RET
-rows953:
+rows1010:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 576(R26), F29
+	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end963
-loop962:
+	BLT end1020
+loop1019:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk964:
+chunk1021:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -43984,15 +44988,15 @@ chunk964:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh967
+	CBZ R23, fresh1024
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start968
-fresh967:
+	B start1025
+fresh1024:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -44001,12 +45005,12 @@ fresh967:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start968:
-superblock966:
+start1025:
+superblock1023:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice969:
+slice1026:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -44837,10 +45841,10 @@ slice969:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice969
+	BNE slice1026
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock966
+	BNE superblock1023
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -44851,26 +45855,26 @@ slice969:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk964
+	BNE chunk1021
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop962
-end963:
+	BGE loop1019
+end1020:
 	ADD $1, R5
 	RET
-rows952:
+rows1009:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 576(R26), F29
+	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end971
-loop970:
+	BLT end1028
+loop1027:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk972:
+chunk1029:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -44879,33 +45883,33 @@ chunk972:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass973:
+pass1030:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh975
+	CBZ R23, fresh1032
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start976
-fresh975:
+	B start1033
+fresh1032:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start976:
-superblock974:
+start1033:
+superblock1031:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice977:
+slice1034:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -45510,10 +46514,10 @@ slice977:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice977
+	BNE slice1034
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock974
+	BNE superblock1031
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -45525,31 +46529,31 @@ slice977:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass973
+	BNE pass1030
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk972
+	BNE chunk1029
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop970
-end971:
+	BGE loop1027
+end1028:
 	ADD $1, R5
 	RET
-rows951:
+rows1008:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 576(R26), F29
+	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end979
-loop978:
+	BLT end1036
+loop1035:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk980:
+chunk1037:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -45558,13 +46562,13 @@ chunk980:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass981:
+pass1038:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh983
+	CBZ R23, fresh1040
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -45573,8 +46577,8 @@ pass981:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start984
-fresh983:
+	B start1041
+fresh1040:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -45583,12 +46587,12 @@ fresh983:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start984:
-superblock982:
+start1041:
+superblock1039:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice985:
+slice1042:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -46357,10 +47361,10 @@ slice985:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice985
+	BNE slice1042
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock982
+	BNE superblock1039
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -46374,16 +47378,16 @@ slice985:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass981
+	BNE pass1038
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk980
+	BNE chunk1037
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop978
-end979:
+	BGE loop1035
+end1036:
 	ADD $1, R5
 	RET
 
@@ -46398,23 +47402,23 @@ TEXT ·tileMXFP4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows986
+	BEQ rows1043
 	CMP $3, R6
-	BEQ rows987
+	BEQ rows1044
 	CMP $2, R6
-	BEQ rows988
+	BEQ rows1045
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 592(R26), F29
+	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end990
-loop989:
+	BLT end1047
+loop1046:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk991:
+chunk1048:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -46425,18 +47429,18 @@ chunk991:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh994
+	CBZ R23, fresh1051
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start995
-fresh994:
+	B start1052
+fresh1051:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start995:
-superblock993:
+start1052:
+superblock1050:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -46937,7 +47941,7 @@ superblock993:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock993
+	BNE superblock1050
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -46945,26 +47949,26 @@ superblock993:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk991
+	BNE chunk1048
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop989
-end990:
+	BGE loop1046
+end1047:
 	ADD $1, R5
 	RET
-rows988:
+rows1045:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 592(R26), F29
+	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end998
-loop997:
+	BLT end1055
+loop1054:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk999:
+chunk1056:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -46975,15 +47979,15 @@ chunk999:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1002
+	CBZ R23, fresh1059
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start1003
-fresh1002:
+	B start1060
+fresh1059:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -46992,8 +47996,8 @@ fresh1002:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1003:
-superblock1001:
+start1060:
+superblock1058:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -47802,7 +48806,7 @@ superblock1001:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock1001
+	BNE superblock1058
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -47813,26 +48817,26 @@ superblock1001:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk999
+	BNE chunk1056
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop997
-end998:
+	BGE loop1054
+end1055:
 	ADD $1, R5
 	RET
-rows987:
+rows1044:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 592(R26), F29
+	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1006
-loop1005:
+	BLT end1063
+loop1062:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1007:
+chunk1064:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -47840,28 +48844,28 @@ chunk1007:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1008:
+pass1065:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1010
+	CBZ R23, fresh1067
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start1011
-fresh1010:
+	B start1068
+fresh1067:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start1011:
-superblock1009:
+start1068:
+superblock1066:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -48454,7 +49458,7 @@ superblock1009:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock1009
+	BNE superblock1066
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -48465,31 +49469,31 @@ superblock1009:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1008
+	BNE pass1065
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1007
+	BNE chunk1064
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1005
-end1006:
+	BGE loop1062
+end1063:
 	ADD $1, R5
 	RET
-rows986:
+rows1043:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
-	FMOVQ 592(R26), F29
+	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1014
-loop1013:
+	BLT end1071
+loop1070:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1015:
+chunk1072:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -48497,12 +49501,12 @@ chunk1015:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1016:
+pass1073:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1018
+	CBZ R23, fresh1075
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -48511,8 +49515,8 @@ pass1016:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1019
-fresh1018:
+	B start1076
+fresh1075:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -48521,8 +49525,8 @@ fresh1018:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1019:
-superblock1017:
+start1076:
+superblock1074:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -49279,7 +50283,7 @@ superblock1017:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock1017
+	BNE superblock1074
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -49292,16 +50296,16 @@ superblock1017:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1016
+	BNE pass1073
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1015
+	BNE chunk1072
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1013
-end1014:
+	BGE loop1070
+end1071:
 	ADD $1, R5
 	RET
 
@@ -49334,7 +50338,7 @@ TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	VMOVI $0, V23.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V25.B16
-loop1021:
+loop1078:
 	VFMLA V25.S4, V24.S4, V0.S4
 	VFMLA V25.S4, V24.S4, V1.S4
 	VFMLA V25.S4, V24.S4, V2.S4
@@ -49360,7 +50364,7 @@ loop1021:
 	VFMLA V25.S4, V24.S4, V22.S4
 	VFMLA V25.S4, V24.S4, V23.S4
 	SUBS $1, R0, R0
-	BNE loop1021
+	BNE loop1078
 	RET
 
 // func largestNEON(x *float32, n int) (top float32)
@@ -49373,8 +50377,8 @@ TEXT ·largestNEON(SB), NOSPLIT, $0-20
 	FMOVQ 528(R26), F18
 	FMOVQ 528(R26), F19
 	SUBS $16, R1, R1
-	BLT end1023
-loop1022:
+	BLT end1080
+loop1079:
 	FLDPQ (R0), (F0, F1)
 	FLDPQ 32(R0), (F2, F3)
 	WORD $0x6eb0e404 // fcmgt v4.4s, v0.4s, v16.4s
@@ -49387,8 +50391,8 @@ loop1022:
 	VBIT V7.B16, V3.B16, V19.B16
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop1022
-end1023:
+	BGE loop1079
+end1080:
 	ADD $16, R1
 	WORD $0x4e31f610 // fmax v16.4s, v16.4s, v17.4s
 	WORD $0x4e33f652 // fmax v18.4s, v18.4s, v19.4s
@@ -49408,12 +50412,12 @@ TEXT ·atLeastNEON(SB), NOSPLIT, $0-36
 	VDUP V28.S[0], V28.S4
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 528(R26), F29
-	FMOVQ 608(R26), F30
+	FMOVQ 656(R26), F30
 	FLDPQ (R2), (F16, F17)
 	FLDPQ 32(R2), (F18, F19)
 	SUBS $64, R3, R3
-	BLT end1025
-loop1024:
+	BLT end1082
+loop1081:
 	MOVD $0, R4
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
@@ -49549,8 +50553,8 @@ loop1024:
 	MOVD.P R4, 8(R0)
 	ADD $256, R1
 	SUBS $64, R3, R3
-	BGE loop1024
-end1025:
+	BGE loop1081
+end1082:
 	ADD $64, R3
 	RET
 
@@ -49565,7 +50569,7 @@ TEXT ·weightsNEON(SB), NOSPLIT, $0-56
 	MOVD sum+48(FP), R6
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 528(R26), F29
-	FMOVQ 608(R26), F30
+	FMOVQ 656(R26), F30
 	FMOVD R3, F20
 	FNEGD F20, F20
 	VDUP V20.D[0], V20.D2
@@ -49581,8 +50585,8 @@ TEXT ·weightsNEON(SB), NOSPLIT, $0-56
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R2, R2
-	BLT end1027
-loop1026:
+	BLT end1084
+loop1083:
 	FMOVQ (R1), F10
 	WORD $0x6ebde54c // fcmgt v12.4s, v10.4s, v29.4s
 	VMOV V29.B16, V11.B16
@@ -49756,8 +50760,8 @@ loop1026:
 	ADD $32, R0
 	ADD $16, R1
 	SUBS $8, R2, R2
-	BGE loop1026
-end1027:
+	BGE loop1083
+end1084:
 	ADD $8, R2
 	WORD $0x4e72d610 // fadd v16.2d, v16.2d, v18.2d
 	WORD $0x4e73d631 // fadd v17.2d, v17.2d, v19.2d

@@ -1,11 +1,29 @@
 package kernel
 
+import (
+	"math"
+	"unsafe"
+)
+
+// A KVFormat is the number format of stored keys and values.
+type KVFormat uint8
+
+// The formats.
+const (
+	KVF32  KVFormat = iota
+	KVBF16          // bfloat16, rounded to nearest, half to even, when stored; widened when read, which is exact
+)
+
+// perWord returns how many numbers a float32 of memory holds.
+func (f KVFormat) perWord() int { return 1 + int(f) }
+
 // A KV is the keys and values of one head, in the layout that Attend reads. It does not
 // depend on the instruction set.
 type KV struct {
 	Keys   []float32 // (slot/16, Dim, 16): a score is a lane, without horizontal sums. Empty: there are only values
 	Values []float32 // (slot, Dim padded to a multiple of 16)
 	Dim    int
+	Format KVFormat // with KVBF16, each float32 of Keys and Values is the memory of two numbers
 
 	// Ring, a multiple of RingStep, is the number of slots of a ring: token t is in slot
 	// t%Ring, and only the last Ring tokens are kept. 0: token t is in slot t.
@@ -42,12 +60,18 @@ const valueAlign = 16
 // valueStride returns the distance of values, in floats.
 func valueStride(dim int) int { return (dim + valueAlign - 1) / valueAlign * valueAlign }
 
-// KVLen returns the numbers of floats of the keys and the values of one head.
-func KVLen(tokens, dim int) (keys, values int) {
-	return (tokens + keyPanel - 1) / keyPanel * keyPanel * dim, tokens * valueStride(dim)
+// KVLen returns the lengths of the keys and the values of one head.
+func KVLen(f KVFormat, tokens, dim int) (keys, values int) {
+	keys, values = (tokens+keyPanel-1)/keyPanel*keyPanel*dim, tokens*valueStride(dim)
+	return keys / f.perWord(), values / f.perWord()
 }
 
-// Value returns the values of a token (Dim).
+// narrowed returns the memory of x as twice as many numbers of 16 bits.
+func narrowed(x []float32) []uint16 {
+	return unsafe.Slice((*uint16)(unsafe.Pointer(unsafe.SliceData(x))), 2*len(x))
+}
+
+// Value returns the values of a token (Dim), which are float32.
 func (kv KV) Value(token int) []float32 {
 	at := kv.slot(token) * valueStride(kv.Dim)
 	return kv.Values[at : at+kv.Dim]
@@ -69,6 +93,14 @@ func (k *Kernels) Store(kv KV, at int, keys, values []float32, n, stride int) {
 // storeRun writes n keys and values to slot at and those after it.
 func (k *Kernels) storeRun(kv KV, at int, keys, values []float32, n, stride int) {
 	out := valueStride(kv.Dim)
+	if kv.Format == KVBF16 {
+		dst := narrowed(kv.Values)[at*out:]
+		for i := range n {
+			k.narrow(dst[i*out:], values[i*stride:i*stride+kv.Dim])
+		}
+		k.storeNarrowKeys(narrowed(kv.Keys), at, keys, kv.Dim, n, stride)
+		return
+	}
 	for i := range n {
 		copy(kv.Values[(at+i)*out:], values[i*stride:i*stride+kv.Dim])
 	}
@@ -98,9 +130,59 @@ func (k *Kernels) storeKeys(dst, x []float32, dim, rows, stride int) {
 	}
 }
 
+// storeNarrowKeys is the keys' part of storeRun for bfloat16. Whole panels are transposed before
+// they are narrowed, so many dimensions at a time.
+func (k *Kernels) storeNarrowKeys(keys []uint16, at int, x []float32, dim, n, stride int) {
+	const dims = 64
+	var wide [dims * keyPanel]float32
+	for i := 0; i < n; {
+		slot := at + i
+		dst := keys[slot/keyPanel*keyPanel*dim+slot%keyPanel:]
+		if slot%keyPanel > 0 || n-i < keyPanel {
+			for j, v := range x[i*stride : i*stride+dim] {
+				dst[j*keyPanel] = narrow(v)
+			}
+			i++
+			continue
+		}
+		step := lanes(k.isa)
+		for j := 0; j < dim; j += dims {
+			m := min(dims, dim-j)
+			for r := 0; r < keyPanel; r += step {
+				k.storeKeys(wide[r:], x[(i+r)*stride+j:], m, step, stride)
+			}
+			k.narrow(dst[j*keyPanel:], wide[:m*keyPanel])
+		}
+		i += keyPanel
+	}
+}
+
+// narrow rounds x to bfloat16.
+func (k *Kernels) narrow(dst []uint16, x []float32) {
+	whole := len(x) / keyPanel * keyPanel
+	if whole > 0 {
+		narrowAll(k.isa, dst[:whole], x[:whole])
+	}
+	for i, v := range x[whole:] {
+		dst[whole+i] = narrow(v)
+	}
+}
+
+// narrow rounds x to bfloat16: to nearest, half to even.
+func narrow(x float32) uint16 {
+	b := math.Float32bits(x)
+	if x != x {
+		return uint16(b>>16 | 0x40) // quiet
+	}
+	return uint16((b + 0x7fff + b>>16&1) >> 16)
+}
+
+// widen returns the value of a bfloat16.
+func widen(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
+
 // Copy copies the tokens first, ..., n-1 of from to kv, and perhaps up to 15 before them. Both
 // must have slots for them. Other goroutines may concurrently write other tokens of from,
-// unless it is a ring.
+// unless it is a ring. Their formats are the same.
 func (kv KV) Copy(from KV, first, n int) {
 	if len(kv.Keys) > 0 {
 		first = first / keyPanel * keyPanel
@@ -113,16 +195,25 @@ func (kv KV) Copy(from KV, first, n int) {
 
 // copyRun copies n tokens in slots that follow one another. The first begin panels.
 func (kv KV) copyRun(from KV, to, at, n int) {
-	whole, stride := n/keyPanel*keyPanel*kv.Dim, valueStride(kv.Dim)
-	if len(kv.Keys) > 0 {
-		dst, src := kv.Keys[to*kv.Dim:], from.Keys[at*kv.Dim:]
+	if kv.Format == KVBF16 {
+		copyTokens(narrowed(kv.Keys), narrowed(kv.Values), narrowed(from.Keys), narrowed(from.Values), kv.Dim, to, at, n)
+	} else {
+		copyTokens(kv.Keys, kv.Values, from.Keys, from.Values, kv.Dim, to, at, n)
+	}
+}
+
+// copyTokens is copyRun for keys and values of either size.
+func copyTokens[T float32 | uint16](keys, values, fromKeys, fromValues []T, dim, to, at, n int) {
+	whole, stride := n/keyPanel*keyPanel*dim, valueStride(dim)
+	if len(keys) > 0 {
+		dst, src := keys[to*dim:], fromKeys[at*dim:]
 		copy(dst[:whole], src)
 		if rest := n % keyPanel; rest > 0 {
-			for j := range kv.Dim {
+			for j := range dim {
 				i := whole + j*keyPanel
 				copy(dst[i:i+rest], src[i:])
 			}
 		}
 	}
-	copy(kv.Values[to*stride:(to+n)*stride], from.Values[at*stride:])
+	copy(values[to*stride:(to+n)*stride], fromValues[at*stride:])
 }

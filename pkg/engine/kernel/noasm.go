@@ -47,8 +47,8 @@ func normBackward(_ isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 	normBackwardGeneric(dx, dy, x, weight, mean, scale, a, b)
 }
 
-func score(_ isa, dst, q, keys []float32, dim, panels, rows int) {
-	scoreGeneric(dst, q, keys, dim, panels, rows)
+func score(_ isa, f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
+	scoreGeneric(f, dst, q, keys, dim, panels, rows)
 }
 
 func soften(_ isa, scores []float32, counts []int, top, total, factors []float32) {
@@ -57,8 +57,10 @@ func soften(_ isa, scores []float32, counts []int, top, total, factors []float32
 
 func fetch(isa, []float32) {}
 
-func weigh(_ isa, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
-	weighGeneric(sums, p, values, factors, counts, stride, fresh)
+func narrowAll(_ isa, dst []uint16, x []float32) { narrowGeneric(dst, x) }
+
+func weigh(_ isa, f KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+	weighGeneric(f, sums, p, values, factors, counts, stride, fresh)
 }
 
 func dot(_ isa, a, b []float32) float32 {

@@ -10,13 +10,13 @@ import (
 
 // newRing returns the last of n keys and values, stored in runs of random lengths, in a ring,
 // or in slots for all if size is 0.
-func newRing(k *Kernels, r *rand.Rand, keys, values []float32, n, dim, size int) KV {
+func newRing(k *Kernels, r *rand.Rand, f KVFormat, keys, values []float32, n, dim, size int) KV {
 	slots, longest := n, 40
 	if size > 0 {
 		slots, longest = size, size
 	}
-	a, b := KVLen(slots, dim)
-	kv := KV{Keys: aligned(a), Values: aligned(b), Dim: dim, Ring: size}
+	a, b := KVLen(f, slots, dim)
+	kv := KV{Keys: aligned(a), Values: aligned(b), Dim: dim, Format: f, Ring: size}
 	for at := 0; at < n; {
 		run := min(1+r.IntN(longest), n-at)
 		k.Store(kv, at, keys[at*dim:], values[at*dim:], run, dim)
@@ -31,9 +31,12 @@ func (kv KV) token(t int) (out []float32) {
 		t %= kv.Ring
 	}
 	for j := range kv.Dim {
-		out = append(out, kv.Keys[t/keyPanel*keyPanel*kv.Dim+j*keyPanel+t%keyPanel])
+		out = append(out, kv.number(kv.Keys, t/keyPanel*keyPanel*kv.Dim+j*keyPanel+t%keyPanel))
 	}
-	return append(out, kv.Values[t*valueStride(kv.Dim):][:kv.Dim]...)
+	for j := range kv.Dim {
+		out = append(out, kv.number(kv.Values, t*valueStride(kv.Dim)+j))
+	}
+	return out
 }
 
 // TestAttendRing: attention to a ring equals to the bit attention to all keys, at every place
@@ -62,7 +65,7 @@ func TestAttendRing(t *testing.T) {
 						c.run(k)
 						want := slices.Clone(c.q.Out)
 						clear(c.q.Out)
-						k.Attend(NewAttention(c.dim), &c.q, newRing(k, r, c.keys, c.values, c.n, c.dim, ring))
+						k.Attend(NewAttention(c.dim), &c.q, newRing(k, r, KVF32, c.keys, c.values, c.n, c.dim, ring))
 						for i := range c.q.Tokens * c.q.Heads {
 							if got, want := c.out(i), c.row(want, c.q.OutStride, i); !slices.Equal(got, want) {
 								t.Fatalf("%v, ring %d: row %d is %g, want %g", c, ring, i, got, want)
@@ -88,7 +91,7 @@ func TestAttendRefusesRings(t *testing.T) {
 	} {
 		c := newAttendCase(source(), test.tokens, 1, test.seen, 16, true, Cap{})
 		c.q.Window = test.window
-		kv := newRing(k, source(), c.keys, c.values, c.n, c.dim, (test.ring+RingStep-1)/RingStep*RingStep)
+		kv := newRing(k, source(), KVF32, c.keys, c.values, c.n, c.dim, (test.ring+RingStep-1)/RingStep*RingStep)
 		kv.Ring = test.ring
 		refused := func() (refused bool) {
 			defer func() { refused = recover() != nil }()
@@ -108,7 +111,8 @@ func TestRings(t *testing.T) {
 		r := source()
 		for range 300 {
 			dim, n := 1+r.IntN(20), 1+r.IntN(1000)
-			keys, values := random(r, n*dim), random(r, n*dim)
+			f := KVFormat(r.IntN(2))
+			keys, values := f.rounded(random(r, n*dim)), f.rounded(random(r, n*dim))
 			check := func(what string, kv KV, first, n int) {
 				t.Helper()
 				for at := first; at < n; at++ {
@@ -118,18 +122,18 @@ func TestRings(t *testing.T) {
 					}
 				}
 			}
-			from := newRing(k, r, keys, values, n, dim, r.IntN(4)*RingStep)
+			from := newRing(k, r, f, keys, values, n, dim, r.IntN(4)*RingStep)
 			kept := 0
 			if from.Ring > 0 {
 				kept = max(0, n-from.Ring)
 			}
 			check("stored", from, kept, n)
 			m := kept + r.IntN(n-kept+1)
-			to, slots := KV{Dim: dim, Ring: r.IntN(4) * RingStep}, m
+			to, slots := KV{Dim: dim, Format: f, Ring: r.IntN(4) * RingStep}, m
 			if to.Ring > 0 {
 				slots, kept = to.Ring, max(kept, m-to.Ring)
 			}
-			a, b := KVLen(slots, dim)
+			a, b := KVLen(f, slots, dim)
 			to.Keys, to.Values = make([]float32, a), make([]float32, b)
 			to.Copy(from, kept, m)
 			check(fmt.Sprintf("copied from ring %d", from.Ring), to, kept, m)

@@ -293,7 +293,7 @@ func TestNoAllocation(t *testing.T) {
 		r := source()
 		w, x, dst := Pack(random(r, 100*70), 100, 70), random(r, 20*70), make([]float32, 20*100)
 		scratch, c := NewScratch(), make([]float32, 20*20)
-		attention, kv := NewAttention(10), newKV(k, random(r, 40*10), random(r, 40*10), 40, 10)
+		attention, kv := NewAttention(10), newKV(k, KVF32, random(r, 40*10), random(r, 40*10), 40, 10)
 		q := Queries{In: x, Out: dst, InStride: 40, OutStride: 30, Tokens: 7, Heads: 3, Seen: 30, Causal: true, Scale: 1, Cap: Cap{CapTanh, 30}}
 		if n := testing.AllocsPerRun(5, func() {
 			k.MatMul(dst, x, 1, w)

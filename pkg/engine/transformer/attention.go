@@ -88,7 +88,7 @@ func (w *worker) attendSpan(index int, sp span, head int) {
 // sees the text on both sides, as far as the layer's window reaches.
 func (w *worker) fullAttention(l *layer) {
 	w.eachHead(&l.Attention, func(sp span, head int) {
-		size, all := kernel.KVLen(sp.n, l.Attention.HeadDim)
+		size, all := kernel.KVLen(kernel.KVF32, sp.n, l.Attention.HeadDim)
 		fit(&w.store, size+all)
 		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
 		w.storeKV(kv, 0, l, sp, head)

@@ -190,21 +190,21 @@ type Memory struct {
 func (m *Model) newMemory(tokens int) *Memory {
 	layers := make([]kv, len(m.decoder))
 	for i := range layers {
-		layers[i] = memoryKV(&m.decoder[i].Attention, tokens)
+		layers[i] = m.memoryKV(&m.decoder[i].Attention, tokens)
 	}
 	allocate(layers)
 	return &Memory{Len: tokens, layers: layers}
 }
 
 // memoryKV is newKV without a window: that of a layer does not bound its cross-attention.
-func memoryKV(a *Attention, tokens int) kv {
-	return kv{slots: tokens, heads: a.KVHeads, dim: a.HeadDim}
+func (m *Model) memoryKV(a *Attention, tokens int) kv {
+	return kv{slots: tokens, heads: a.KVHeads, dim: a.HeadDim, format: m.kvFormat}
 }
 
 // MemoryBytes returns the memory of an encoded text with a number of tokens.
 func (m *Model) MemoryBytes(tokens int) (total int64) {
 	for i := range m.decoder {
-		layer := memoryKV(&m.decoder[i].Attention, tokens)
+		layer := m.memoryKV(&m.decoder[i].Attention, tokens)
 		keys, values := layer.floats()
 		total += 4 * int64(keys+values)
 	}

@@ -2,9 +2,40 @@ package transformer
 
 import (
 	"cmp"
+	"slices"
 
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 )
+
+// A KVFormat is the number format of the keys and values in caches.
+type KVFormat uint8
+
+// The formats.
+const (
+	KVAuto KVFormat = iota // KVF32 if the matrices that tokens multiply are float32 too, else KVBF16
+	KVF32
+	KVBF16 // half the memory, and the time that a token takes to read it
+)
+
+// KVFormats returns the formats that can be chosen, by name, as records spell them.
+func KVFormats() map[string]KVFormat {
+	return map[string]KVFormat{dtype.F32.Option(): KVF32, dtype.BF16.Option(): KVBF16}
+}
+
+// StoreKV sets the format of caches and of encoded texts, which is KVF32 without it. Call it before
+// the first is made.
+func (m *Model) StoreKV(f KVFormat) {
+	m.kvFormat = kernel.KVF32
+	if f == KVBF16 || f == KVAuto && m.packed {
+		m.kvFormat = kernel.KVBF16
+	}
+}
+
+// anyPacked reports whether some matrix that tokens multiply is not float32 in a format.
+func anyPacked(parts []part, f Format) bool {
+	return slices.ContainsFunc(parts, func(p part) bool { return p.usage == multiplied && !p.absent() && p.format(f) != F32 })
+}
 
 // SpareTokens is the least number of tokens that a layer with a window keeps beyond those that
 // the next token sees: as many can be computed at once, or dropped by [Model.Prefix]. With
@@ -19,7 +50,8 @@ type kv struct {
 	window       int       // tokens that a token sees; 0: all before it
 	first        int       // the first token that is kept, unless the ring has passed it
 	heads        int
-	dim          int  // of a head
+	dim          int // of a head
+	format       kernel.KVFormat
 	keyless      bool // there are only values: the inputs of a convolution, or states
 	single       bool // there is one slot, in blocks too: states
 }
@@ -67,7 +99,7 @@ func (m *Model) newKV(i, tokens int) kv {
 	}
 	a := &k.Attention
 	c := newWindow(cmp.Or(a.Window, a.Chunk), SpareTokens+m.Mutual, tokens) // a chunk sees less than a window of its size
-	c.heads, c.dim = a.KVHeads, a.HeadDim
+	c.heads, c.dim, c.format = a.KVHeads, a.HeadDim, m.kvFormat
 	return c
 }
 
@@ -87,9 +119,9 @@ func (c *kv) resize(tokens int) {
 	}
 }
 
-// floats returns the size of the keys and values.
+// floats returns the lengths of the keys and values.
 func (c *kv) floats() (keys, values int) {
-	if keys, values = kernel.KVLen(c.slots, c.dim); c.keyless {
+	if keys, values = kernel.KVLen(c.format, c.slots, c.dim); c.keyless {
 		keys = 0
 	}
 	return c.heads * keys, c.heads * values
@@ -116,7 +148,7 @@ func allocate(layers []kv) []float32 {
 // head returns the keys and values of a head.
 func (c *kv) head(h int) kernel.KV {
 	keys, values := len(c.keys)/c.heads, len(c.values)/c.heads
-	out := kernel.KV{Keys: c.keys[h*keys : (h+1)*keys], Values: c.values[h*values : (h+1)*values], Dim: c.dim}
+	out := kernel.KV{Keys: c.keys[h*keys : (h+1)*keys], Values: c.values[h*values : (h+1)*values], Dim: c.dim, Format: c.format}
 	if c.ring {
 		out.Ring = c.slots
 	}

@@ -72,6 +72,7 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 		m.ones = slices.Repeat([]float32{1}, m.widest())
 	}
 	parts := m.parts(w, m, format)
+	m.packed = anyPacked(parts, format)
 	for i := range parts {
 		if err := parts[i].check(); err != nil {
 			return nil, nil, err

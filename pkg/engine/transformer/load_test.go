@@ -117,6 +117,7 @@ func TestPackedForwardAllocatesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		m.StoreKV(transformer.KVAuto)
 		for _, size := range []int{1, 2} {
 			team := transformer.NewTeam(size)
 			p, cache := m.NewPass(team), m.NewCache(m.Context)

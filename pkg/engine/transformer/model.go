@@ -38,6 +38,8 @@ type Model struct {
 
 	decoder, encoder         []layer
 	slots                    []*Kind // of a cache, see setSlots
+	kvFormat                 kernel.KVFormat
+	packed                   bool // not all matrices that tokens multiply are float32
 	decoderNorm, encoderNorm norm
 	ones                     []float32 // the weights of PlainLayerNorm
 	elements, bytes          int64

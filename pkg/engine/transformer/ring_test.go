@@ -152,6 +152,7 @@ func TestRandomArchitecturesRings(t *testing.T) {
 	for seed := range architectures {
 		r := transformertest.Random(uint64(seed))
 		m := load(t, r, kernel.Best(), transformer.F32)
+		m.StoreKV(kvFormats[seed%2])
 		source, ids := tokens(290, 31), tokens(300, 29)
 		full := m.NewFullCache(len(ids))
 		if ringless := m.CacheBytes(len(ids)) == m.FullBytes(len(ids)); ringless {
@@ -308,10 +309,15 @@ func randomSteps(seed uint64, n int) []byte {
 // Copies of the beginnings of sequences, from rings and from marks, are continued as if all
 // layers kept all tokens.
 func TestRingPrefixes(t *testing.T) {
-	m := load(t, convolved(1, 66, -40), kernel.Best(), transformer.F32)
+	var models []*transformer.Model
+	for _, f := range kvFormats {
+		m := load(t, convolved(1, 66, -40), kernel.Best(), transformer.F32)
+		m.StoreKV(f)
+		models = append(models, m)
+	}
 	cuts := 0
 	for seed := range uint64(40) {
-		p := newProgram(t, m, seed)
+		p := newProgram(t, models[seed%2], seed)
 		p.run(randomSteps(seed, 100))
 		cuts += p.cuts
 	}
@@ -399,7 +405,7 @@ func TestRingMemory(t *testing.T) {
 	} {
 		m := load(t, ringed(test.bound), kernel.Best(), transformer.F32)
 		bytes := func(heads, tokens int) int64 {
-			keys, values := kernel.KVLen(tokens, 8)
+			keys, values := kernel.KVLen(kernel.KVF32, tokens, 8)
 			return 4 * int64(heads) * int64(keys+values)
 		}
 		if got, want := m.CacheBytes(test.capacity), bytes(1, min(test.capacity, 1500))+bytes(2, test.slots); got != want {

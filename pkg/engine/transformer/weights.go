@@ -288,9 +288,13 @@ func (w *Weights) sum(spec *Spec, f Format, of func(p *part, bytes int64) int64)
 	return total
 }
 
-// CacheBytes returns the memory of the cache of a sequence, see [Model.CacheBytes].
-func (w *Weights) CacheBytes(spec *Spec, capacity int) int64 {
-	return newModel(spec, w).CacheBytes(capacity)
+// CacheBytes returns the memory of the cache of a sequence, see [Model.CacheBytes], of a model in a
+// format with [KVAuto].
+func (w *Weights) CacheBytes(spec *Spec, f Format, capacity int) int64 {
+	m := newModel(spec, w)
+	m.packed = anyPacked(spec.parts(w, m, f), f)
+	m.StoreKV(KVAuto)
+	return m.CacheBytes(capacity)
 }
 
 // Elements returns the number of values of all weights.

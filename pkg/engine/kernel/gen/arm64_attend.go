@@ -4,17 +4,80 @@ import "fmt"
 
 // attention emits the three steps of a block of keys, as those of amd64.
 func (t *neon) attention() {
-	t.score()
+	for _, t.narrow = range []bool{true, false} {
+		t.score()
+		t.weigh()
+	}
 	t.soften()
-	t.weigh()
+	t.narrowAll()
 }
+
+// loadKV loads vectors of keys or values that lie off bytes past a pointer as float32. Zeros below
+// a bfloat16 make it one: zero is a register of them, and regs are a multiple of two.
+func (t *neon) loadKV(pointer string, off int, zero vec, regs ...vec) {
+	if !t.narrow {
+		t.loadQ(pointer, off, regs...)
+		return
+	}
+	var narrow, high []vec
+	for i := 0; i < len(regs); i += 2 {
+		narrow, high = append(narrow, regs[i]), append(high, regs[i+1])
+	}
+	t.loadQ(pointer, off/2, narrow...)
+	for i, r := range narrow {
+		t.op("VZIP2", r.h8(), zero.h8(), high[i].h8())
+		t.op("VZIP1", r.h8(), zero.h8(), r.h8())
+	}
+}
+
+// narrowAll is as that of amd64.
+func (t *neon) narrowAll() {
+	p := "dst *uint16, x *float32, n int"
+	t.fn("narrow", "rounds n numbers, a multiple of 16, to bfloat16; see narrow.", p)
+	t.args(p, "R0 R1 R2")
+	t.base()
+	t.bits(1, 16)
+	t.bits(0x7fff, 17)
+	t.bits(0x40, 18)
+	t.whole("R2", 16, func() {
+		t.loadQ("R1", 0, seq(0, 4)...)
+		for x := range vec(4) {
+			high, low, real := x+4, x+8, x+12
+			t.word("fcmge v%d.4s, v%d.4s, v%d.4s", real, x, x) // false for a NaN
+			t.op("VUSHR", "$16", x.s4(), high.s4())
+			t.op("VAND", high.b16(), vec(16).b16(), low.b16())
+			t.op("VADD", x.s4(), vec(17).s4(), x.s4())
+			t.op("VADD", x.s4(), low.s4(), x.s4())
+			t.op("VUSHR", "$16", x.s4(), x.s4())
+			t.op("VORR", high.b16(), vec(18).b16(), high.b16())
+			t.op("VBIT", real.b16(), x.b16(), high.b16())
+		}
+		for i := range vec(2) {
+			t.op("VUZP1", (5 + 2*i).h8(), (4 + 2*i).h8(), i.h8())
+		}
+		t.storeQ("R0", 0, 0, 1)
+		t.advance(32, "R0")
+		t.advance(64, "R1")
+	})
+	t.ret()
+}
+
+// Registers that are zero while bfloat16 is widened.
+const (
+	weighZero = vec(31)
+	scoreZero = vec(28)
+)
 
 // weigh emits the sums of values.
 func (t *neon) weigh() {
 	p := "sums, p, values, factors *float32, counts *int, rows, stride int"
-	t.fn("weigh", fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric.", weighRows), p)
+	t.fn(t.kv("weigh"), fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric.", weighRows), p)
 	t.args(p, "R0 R1 R2 R3 R4 R5 R6")
 	t.op("LSL", "$2", "R6", "R7")
+	t.op("LSL", imm(t.kvShift(2)), "R6", "R13")
+	if t.narrow {
+		t.zero(weighZero)
+	}
 	for _, s := range []weighShape{{1, 16}, {weighRows, 4}} {
 		end := t.next("end")
 		if s.rows < weighRows {
@@ -23,7 +86,8 @@ func (t *neon) weigh() {
 		}
 		t.whole("R6", s.vectors*lane4, func() {
 			t.weighTile(s)
-			t.advance(s.vectors*vecBytes, "R0", "R2")
+			t.advance(s.vectors*vecBytes, "R0")
+			t.advance(t.kvBytes(s.vectors*vecBytes), "R2")
 		})
 		t.label(end)
 	}
@@ -89,13 +153,13 @@ func (t *neon) weighTokens(r int, s weighShape, acc func(r int) []vec, p vec, th
 	t.op("ADD", "R12", "R11", "R11")
 	t.label(loop)
 	if s.rows > 1 {
-		t.loadQ("R10", 0, through...)
+		t.loadKV("R10", 0, weighZero, through...)
 	}
 	for row := range r + 1 {
 		factor := p + vec(row%2)
 		t.op("FMOVS", mem(blockBytes*(weighRows-1-row), "R9"), factor.f())
 		if s.rows == 1 {
-			t.stream("R10", 0, through, acc(row), factor, 0)
+			t.streamKV("R10", through, acc(row), factor)
 			continue
 		}
 		for i, a := range acc(row) {
@@ -103,10 +167,26 @@ func (t *neon) weighTokens(r int, s weighShape, acc func(r int) []vec, p vec, th
 		}
 	}
 	t.advance(4, "R9")
-	t.op("ADD", "R7", "R10")
+	t.op("ADD", "R13", "R10")
 	t.op("SUBS", "$1", "R12", "R12")
 	t.op("BNE", loop)
 	t.label(done)
+}
+
+// streamKV is stream for values.
+func (t *neon) streamKV(pointer string, through, acc []vec, factor vec) {
+	if !t.narrow {
+		t.stream(pointer, 0, through, acc, factor, 0)
+		return
+	}
+	for off := 0; len(acc) > 0; {
+		n := min(len(through), len(acc))
+		t.loadKV(pointer, off, weighZero, through[:n]...)
+		for i, r := range acc[:n] {
+			t.fmaLane(r, through[i], factor, 0)
+		}
+		off, acc = off+n*vecBytes, acc[n:]
+	}
 }
 
 // stream adds to each accumulator the vector that lies in its place past the pointer,

@@ -11,9 +11,12 @@ import (
 func (t *neon) score() {
 	const panel = keyBytes / vecBytes // vectors
 	p := "dst, q, keys *float32, dim, panels, rows int"
-	t.fn("score", scoreDoc, p)
+	t.fn(t.kv("score"), scoreDoc, p)
 	t.args(p, "R0 R1 R2 R3 R4 R5")
 	t.op("LSL", "$2", "R3", "R6")
+	if t.narrow {
+		t.zero(scoreZero)
+	}
 	many := t.next("many")
 	t.op("CMP", "$1", "R5")
 	t.op("BGT", many)
@@ -37,7 +40,7 @@ func (t *neon) scorePanels(shapes ...scoreShape) {
 			})
 		}
 		t.advance(panels*keyBytes, "R0")
-		t.op("ADD", fmt.Sprintf("R6<<%d", 3+panels), "R2", "R2")
+		t.op("ADD", fmt.Sprintf("R6<<%d", t.kvShift(3+panels)), "R2", "R2")
 	})
 }
 
@@ -51,7 +54,7 @@ func (t *neon) scoreTile(s scoreShape) {
 		t.zero(r)
 	}
 	t.op("MOVD", "R2", "R13")
-	t.op("ADD", "R6<<4", "R2", "R14")
+	t.op("ADD", fmt.Sprintf("R6<<%d", t.kvShift(4)), "R2", "R14")
 	t.op("MOVD", "R3", "R8")
 	for _, n := range []int{chains, 1} {
 		t.whole("R8", n, func() { t.scoreDims(s, q, n) })
@@ -73,7 +76,7 @@ func (t *neon) scoreDims(s scoreShape, q []string, n int) {
 	for c := range n {
 		for i, panel := range panels {
 			through := seq(keys, keyBytes/vecBytes)
-			t.loadQ(panel, c*keyBytes, through...)
+			t.loadKV(panel, c*keyBytes, scoreZero, through...)
 			for r := range q {
 				for j, k := range through {
 					t.fmaLane(s.sum(r, i*len(through)+j, c), k, vec(31-r), c)
@@ -81,7 +84,7 @@ func (t *neon) scoreDims(s scoreShape, q []string, n int) {
 			}
 		}
 	}
-	t.advance(n*keyBytes, panels...)
+	t.advance(t.kvBytes(n*keyBytes), panels...)
 }
 
 // sum is the register of sum c of row r, vector i.

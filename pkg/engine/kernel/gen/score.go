@@ -25,7 +25,7 @@ const scoreDoc = "computes dst (rows, 128) = q (rows, dim) · keys (panels, dim,
 // fourth; BX and R14 the keys.
 func (t *asm) score() {
 	p := "dst, q, keys *float32, dim, panels, rows int"
-	t.fn("score", scoreDoc, p)
+	t.fn(t.kv("score"), scoreDoc, p)
 	t.args(p, "DI", "SI", "R8", "R9", "R10", "R11")
 	t.op("LEAQ", "(R9*4)", "R12")
 	shapes := t.scoreShapes()
@@ -68,7 +68,7 @@ func (t *asm) scorePanels(shapes []scoreShape) {
 	}
 	t.op("ADDQ", imm(panels*keyBytes), "DI")
 	t.op("MOVQ", "R12", "AX")
-	t.op("IMULQ", imm(panels*keyBytes/4), "AX")
+	t.op("IMULQ", imm(t.kvBytes(panels*keyBytes/4)), "AX")
 	t.op("ADDQ", "AX", "R8")
 	t.op("JMP", start)
 	t.label(less)
@@ -88,7 +88,7 @@ func (t *asm) scoreTile(s scoreShape) {
 	t.op("MOVQ", "R8", "BX")
 	for i := 1; i < s.panels(t); i++ {
 		t.op("MOVQ", "R12", keyPointers[i])
-		t.op("SHLQ", "$4", keyPointers[i])
+		t.op("SHLQ", imm(t.kvShift(4)), keyPointers[i])
 		t.op("ADDQ", keyPointers[i-1], keyPointers[i])
 	}
 	t.op("MOVQ", "R9", "CX")
@@ -119,7 +119,7 @@ func (s scoreShape) panels(t *asm) int { return s.vectors * t.bytes() / keyBytes
 // keyVector is the address of vector i of dimension c.
 func (t *asm) keyVector(i, c int) string {
 	at := i * t.bytes()
-	return mem(c*keyBytes+at%keyBytes, keyPointers[at/keyBytes])
+	return mem(t.kvBytes(c*keyBytes+at%keyBytes), keyPointers[at/keyBytes])
 }
 
 // query is the address of dimension c of a row of q.
@@ -137,22 +137,22 @@ func (t *asm) scoreDims(s scoreShape, n int) {
 	for c := range n {
 		if s.rows > 1 {
 			for i := range s.vectors {
-				t.op("VMOVUPS", t.keyVector(i, c), key(i))
+				t.loadKV(t.keyVector(i, c), key(i))
 			}
 		}
 		for r := range s.rows {
 			t.op("VBROADCASTSS", query(r, c), factor)
 			for i := range s.vectors {
-				from := key(i)
 				if s.rows == 1 {
-					from = t.keyVector(i, c)
+					t.multiplyKV(t.keyVector(i, c), factor, t.scoreSum(s, r, i, c), key(1+i%2))
+				} else {
+					t.op("VFMADD231PS", key(i), factor, t.scoreSum(s, r, i, c))
 				}
-				t.op("VFMADD231PS", from, factor, t.scoreSum(s, r, i, c))
 			}
 		}
 	}
 	for _, r := range keyPointers[:s.panels(t)] {
-		t.op("ADDQ", imm(n*keyBytes), r)
+		t.op("ADDQ", imm(t.kvBytes(n*keyBytes)), r)
 	}
 	t.op("ADDQ", imm(4*n), "DX")
 	if s.rows > 3 {
