@@ -30,6 +30,7 @@ type benchOptions struct {
 	speculate      bool
 	draft          string // a draft model for that of the file
 	prefix         int    // tokens; 0: not measured
+	contexts       []int  // numbers of tokens of prompts
 	json           bool
 	save           string
 }
@@ -56,12 +57,17 @@ with that of --draft.
 
 With --prefix, the first token of an answer is measured after a prompt of so
 many tokens and a few more: COMPUTED, with the beginning FROM DIRECTORY as
-after a restart with glossa serve --prefixes, and FROM MEMORY.`,
+after a restart with glossa serve --prefixes, and FROM MEMORY.
+
+With --context, prompts of some lengths are read in turn, in passes of 64
+tokens as a server reads them, and text is generated after each. RATIO is the
+speed beside that with the first length.`,
 		Example: `  glossa bench
   glossa bench runs/mine --quant q8_0,f32
   glossa bench --shape gpt2-124m --threads 1,2,4 --json
   glossa bench --speculate
-  glossa bench --prefix 1500 --shape gpt2-124m`,
+  glossa bench --prefix 1500 --shape gpt2-124m
+  glossa bench --context 128,512,2000,8000 --shape llama3.2-1b`,
 	}
 	b := &benchOptions{}
 	f := c.Flags()
@@ -75,6 +81,7 @@ after a restart with glossa serve --prefixes, and FROM MEMORY.`,
 	f.BoolVar(&b.speculate, "speculate", false, "measure tasks that quote their prompt, with and without drafts (default shapes "+strings.Join(quoting.Shapes(), ", ")+")")
 	f.StringVar(&b.draft, "draft", "", "directory or `file` of a draft model for a MODEL, with --speculate")
 	f.IntVar(&b.prefix, "prefix", 0, "measure the first token after a known beginning of so many `tokens`; 0: do not")
+	f.IntSliceVar(&b.contexts, "context", nil, "measure prompts of these `numbers` of tokens, and generation after each")
 	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
 	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
 	completeWords(c, "shape", bench.Shapes()...)
@@ -95,6 +102,9 @@ after a restart with glossa serve --prefixes, and FROM MEMORY.`,
 		}
 		if b.config.Kernels, err = p.kernels(); err != nil {
 			return err
+		}
+		if len(b.contexts) > 0 {
+			return b.measureContexts(c.Context(), p.stdout)
 		}
 		if b.prefix > 0 {
 			return b.measureKnown(c.Context(), p.stdout)
@@ -167,6 +177,8 @@ func (b *benchOptions) check() error {
 	switch {
 	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
 		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
+	case len(b.contexts) > 0 && (slices.Min(b.contexts) < 1 || b.config.Decode < 1 || b.prefix > 0 || b.speculate || b.save != "" || !slices.Equal(b.config.Batches, []int{1})):
+		return usagef("--context is some numbers of tokens; it measures one row, without drafts and prefixes, also --decode, and saves nothing")
 	case b.prefix < 0 || b.prefix > 0 && (b.save != "" || b.speculate || !slices.Equal(b.config.Batches, []int{1})):
 		return usagef("--prefix is a number of tokens; it measures one row, without drafts, and saves nothing")
 	case b.draft != "" && (!b.speculate || b.model == ""):

@@ -111,6 +111,19 @@ func TestBenchSpeculate(t *testing.T) {
 	}
 }
 
+func TestBenchContext(t *testing.T) {
+	args := []string{"--context", "16,200", "--shape", "alpha-1.8m", "--threads", "1,2", "--repeat", "1", "--decode", "5"}
+	table, err := runBench(t, args...)
+	if lines := strings.Split(strings.TrimSpace(table), "\n"); err != nil || len(lines) != 5 || !strings.HasPrefix(lines[0], "MODEL ") ||
+		!strings.HasPrefix(lines[1], "alpha-1.8m           q8_0         1      16  ") || !strings.HasPrefix(lines[4], "alpha-1.8m           q8_0         2     200  ") {
+		t.Errorf("%v: the table is\n%s", err, table)
+	}
+	lines, err := runBench(t, append(args, "--json")...)
+	if n := strings.Count(lines, `"prefill_ratio":1,`); err != nil || n != 2 {
+		t.Errorf("%v: %d first lengths in\n%s", err, n, lines)
+	}
+}
+
 func TestBenchRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		`--shape: "gpt5" must be alpha-1.8m`:  {"--shape", "alpha-1.8m,gpt5"},
@@ -124,6 +137,9 @@ func TestBenchRefuses(t *testing.T) {
 		"--speculate measures one row":        {"--speculate", "--batch", "1,2"},
 		`"neox-410m" must be alpha-1.8m, gpt`: {"--speculate", "--shape", "neox-410m"},
 		"--draft is for a MODEL":              {"--speculate", "--draft", "a"},
+		"--context is some numbers":           {"--context", "16,0"},
+		"--context is some numbers of":        {"--context", "16", "--decode", "0"},
+		"--context is some numbers of tokens": {"--context", "16", "--batch", "2"},
 		"other than stored":                   {"model.gguf", "--save", "f.gguf"},
 		`unexpected argument "b"`:             {"a", "b"},
 	} {

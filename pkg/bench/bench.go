@@ -101,15 +101,9 @@ func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) err
 	if err := cfg.complete(m); err != nil {
 		return err
 	}
-	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
+	model, err := m.open(cfg)
 	if err != nil {
 		return err
-	}
-	model.StoreKV(transformer.KVAuto)
-	if m.Weights.Await != nil { // so that passes cannot fail
-		if err := m.Weights.Await(math.MaxInt); err != nil {
-			return err
-		}
 	}
 	format := m.resolve(cfg.Format)
 	b := &bench{config: &cfg, model: model, load: m.load(cfg.Format)}
@@ -125,6 +119,19 @@ func run(ctx context.Context, m *Model, cfg Config, yield func(Result) bool) err
 		}
 	}
 	return nil
+}
+
+// open reads the weights.
+func (m *Model) open(cfg Config) (*transformer.Model, error) {
+	model, err := transformer.New(m.Spec, m.Weights, cfg.Kernels, cfg.Format)
+	if err != nil {
+		return nil, err
+	}
+	model.StoreKV(transformer.KVAuto)
+	if m.Weights.Await != nil { // so that passes cannot fail
+		err = m.Weights.Await(math.MaxInt)
+	}
+	return model, err
 }
 
 // A bench measures one model in one format.
@@ -247,8 +254,13 @@ func (w *work) decode(n int) {
 		w.prefill(opening)
 		w.hasOpened = true
 	}
+	w.decodeAfter(opening, n)
+}
+
+// decodeAfter appends n tokens to the first at tokens of each row.
+func (w *work) decodeAfter(at, n int) {
 	for i := range w.rows {
-		w.rows[i].Cache.Len, w.rows[i].Tokens = opening, w.next[i]
+		w.rows[i].Cache.Len, w.rows[i].Tokens = at, w.next[i]
 	}
 	for range n {
 		for i := range w.next {

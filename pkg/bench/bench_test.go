@@ -120,6 +120,30 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
+// Texts of each length are measured with each number of threads, beside the first.
+func TestContexts(t *testing.T) {
+	m := tiny()[1].model()
+	list, err := Contexts(t.Context(), m, Config{Threads: []int{1, 2}, Repeat: 3, Decode: 4}, []int{9, 60, 5})
+	if err != nil || len(list) != 6 {
+		t.Fatalf("%d results, %v", len(list), err)
+	}
+	for i, r := range list {
+		if r.Tokens != []int{9, 60, 5}[i%3] || r.Threads != 1+i/3 || r.Prefill <= 0 || r.Decode <= 0 || i%3 == 0 && (r.PrefillRatio != 1 || r.DecodeRatio != 1) {
+			t.Errorf("%+v", r)
+		}
+	}
+	for want, lengths := range map[string][]int{"4 tokens of decoding after 61 exceed the context of 64": {9, 61}, "at least one token": {0, 9}} {
+		if _, err := Contexts(t.Context(), m, Config{Decode: 4}, lengths); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("lengths %v: %v", lengths, err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errors.New("enough"))
+	if _, err := Contexts(ctx, m, Config{Decode: 4}, []int{9}); err == nil || err.Error() != "enough" {
+		t.Errorf("got %v", err)
+	}
+}
+
 // The shapes have the sizes in their names.
 func TestShapes(t *testing.T) {
 	for name, want := range map[string]struct {

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"glossa/pkg/bench"
+	"glossa/pkg/engine/transformer"
+)
+
+// measureContexts prints how fast prompts of some lengths are computed, and text after them.
+func (b *benchOptions) measureContexts(ctx context.Context, w io.Writer) error {
+	print := func(r bench.ContextResult) error {
+		_, err := fmt.Fprintf(w, "%-20s %-6s %7d  %6d  %10s  %5.2f  %10s  %5.2f\n",
+			r.Shape, r.Quant, r.Threads, r.Tokens, speed(r.Prefill), r.PrefillRatio, speed(r.Decode), r.DecodeRatio)
+		return err
+	}
+	if b.json {
+		lines := json.NewEncoder(w)
+		print = func(r bench.ContextResult) error { return lines.Encode(r) }
+	} else {
+		fmt.Fprintf(w, "%-20s %-6s %7s  %6s  %10s  %5s  %10s  %5s\n", "MODEL", "QUANT", "THREADS", "TOKENS", "PREFILL", "RATIO", "DECODE", "RATIO")
+	}
+	if b.model != "" {
+		m, err := bench.Open(b.model)
+		if err != nil {
+			return err
+		}
+		return errors.Join(b.measureLengths(ctx, m, print), m.Close())
+	}
+	for _, name := range b.shapes {
+		m, err := bench.Random(name)
+		if err == nil {
+			err = b.measureLengths(ctx, m, print)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureLengths measures a model in every format.
+func (b *benchOptions) measureLengths(ctx context.Context, m *bench.Model, print func(bench.ContextResult) error) error {
+	for _, quant := range b.quants {
+		cfg := b.config
+		cfg.Format = transformer.Formats()[quant]
+		list, err := bench.Contexts(ctx, m, cfg, b.contexts)
+		if err != nil {
+			return err
+		}
+		for _, r := range list {
+			if err := print(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
