@@ -61,7 +61,7 @@ after a restart with glossa serve --prefixes, and FROM MEMORY.
 
 With --context, prompts of some lengths are read in turn, in passes of 64
 tokens as a server reads them, and text is generated after each. RATIO is the
-speed beside that with the first length.`,
+share of the speed with the first length.`,
 		Example: `  glossa bench
   glossa bench runs/mine --quant q8_0,f32
   glossa bench --shape gpt2-124m --threads 1,2,4 --json

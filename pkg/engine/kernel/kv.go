@@ -133,15 +133,13 @@ func (k *Kernels) storeKeys(dst, x []float32, dim, rows, stride int) {
 // storeNarrowKeys is the keys' part of storeRun for bfloat16. Whole panels are transposed before
 // they are narrowed, so many dimensions at a time.
 func (k *Kernels) storeNarrowKeys(keys []uint16, at int, x []float32, dim, n, stride int) {
-	const dims = 64
+	const dims = narrowDims
 	var wide [dims * keyPanel]float32
 	for i := 0; i < n; {
 		slot := at + i
 		dst := keys[slot/keyPanel*keyPanel*dim+slot%keyPanel:]
 		if slot%keyPanel > 0 || n-i < keyPanel {
-			for j, v := range x[i*stride : i*stride+dim] {
-				dst[j*keyPanel] = narrow(v)
-			}
+			k.storeNarrowKey(dst, x[i*stride:i*stride+dim])
 			i++
 			continue
 		}
@@ -154,6 +152,21 @@ func (k *Kernels) storeNarrowKeys(keys []uint16, at int, x []float32, dim, n, st
 			k.narrow(dst[j*keyPanel:], wide[:m*keyPanel])
 		}
 		i += keyPanel
+	}
+}
+
+// narrowDims is the number of dimensions of keys that are narrowed together.
+const narrowDims = 64
+
+// storeNarrowKey writes a column of a panel of keys.
+func (k *Kernels) storeNarrowKey(dst []uint16, x []float32) {
+	var row [narrowDims]uint16
+	for j := 0; j < len(x); j += narrowDims {
+		n := min(narrowDims, len(x)-j)
+		k.narrow(row[:n], x[j:j+n])
+		for i, b := range row[:n] {
+			dst[(j+i)*keyPanel] = b
+		}
 	}
 }
 
