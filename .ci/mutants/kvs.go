@@ -26,8 +26,10 @@ func kvs() []mutant {
 		{"keys and values: weights with another format are others", local, "Loader.weights", "run.Source, cfg.Format, cfg.KV, version", "run.Source, cfg.Format, 0, version", local, "^TestKVOfBase$"},
 		{"keys and values: weights with another format are counted", catalog, "Entry.memory", "e.rec.KV", `""`, local, "^TestKVOfBase$"},
 		{"keys and values: records name known formats", catalog, "item.readLocal", `l.kv != "" && !slices.Contains(KVs(), l.kv)`, "false", catalog, "^TestBadRecordsHideNoOther$"},
-		{"passes: rows take none of many prompts' tokens", engine, "use.left", "room - u.prompts", "room - u.rows - u.prompts", engine, "^TestGeneratingStays$"},
-		{"passes: few prompts share the tokens with rows", engine, "use.left", "room - u.rows - u.prompts", "room - u.prompts", engine, "^TestRowsTakeTurns$"},
-		{"passes: many prompts are more than the rows", engine, "batch.picks", "len(b.waiting) > 2*len(b.picked)", "true", engine, "^TestManyPrompts$"},
+		{"passes: many prompts have room of their own", engine, "use.left", "!manyPrompts", "true", engine, "^TestGeneratingStays$"},
+		{"passes: many prompts are those of one sender", engine, "batch.picks", "len(b.shares) < 2", "true", engine, "^TestManyPrompts$"},
+		{"keys and values: another format is another model", catalog, "Entry.identity", "e.rec.KV", `""`, catalog, "^TestVersion$"},
+		{"passes: few prompts share the tokens with rows", engine, "use.left", "!manyPrompts", "false", engine, "^TestFewPrompts$"},
+		{"passes: many prompts are more than the rows", engine, "batch.picks", "len(b.waiting) > 2*rows", "true", engine, "^TestManyPrompts$"},
 	}
 }

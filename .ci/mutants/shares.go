@@ -20,7 +20,7 @@ func shares() []mutant {
 		{"claims: a claim that shrinks lets nobody in", fair, "Claim.Shrink", "c.pool.grantWaiters()", "", fair, "^TestShareOfTheRest$"},
 		{"claims: a claim larger than the share waits for ever", fair, "Pool.withinShare", "held == 0 || held+c.bytes <= limit", "held+c.bytes <= limit", fair, "^TestFixedShare$"},
 		{"turns: the sender with the fewest turns loses one", fair, "Turns.Busiest", "len(l.Held) > len(most.Held)", "len(l.Held) < len(most.Held)", fair, "^TestTurns"},
-		{"passes: rows that generate do not wait while prompts are read", engine, "batch.picks", "[]bool{true, false}", "[]bool{false, true}", engine, "^TestGeneratingStays$"},
+		{"passes: rows that generate do not wait while prompts are read", engine, "batch.picks", "[]bool{true, false}", "[]bool{false, true}", engine, "^TestManyPrompts$"},
 		{"passes: first come, first served", engine, "batch.order", "x.share.used, y.share.used", "0, 0*y.share.used", engine, "^TestRowsTakeTurns$"},
 		{"passes: many rows are one pass", engine, "member.take", "tokens+n > room", "tokens < 0", engine, "^TestRowsTakeTurns$"},
 		{"bodies: what a request keeps has no limit", httpx, "lease.reserve", "l == nil || l.takeSmall(ctx, n)", "true", httpx, "^TestReserve$"},

@@ -178,7 +178,7 @@ func (b *benchOptions) check() error {
 	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
 		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
 	case len(b.contexts) > 0 && (slices.Min(b.contexts) < 1 || b.config.Decode < 1 || b.prefix > 0 || b.speculate || b.save != "" || !slices.Equal(b.config.Batches, []int{1})):
-		return usagef("--context is some numbers of tokens; it measures one row, without drafts and prefixes, also --decode, and saves nothing")
+		return usagef("--context takes positive numbers of tokens; it needs --decode and --batch 1, and excludes --prefix, --speculate and --save")
 	case b.prefix < 0 || b.prefix > 0 && (b.save != "" || b.speculate || !slices.Equal(b.config.Batches, []int{1})):
 		return usagef("--prefix is a number of tokens; it measures one row, without drafts, and saves nothing")
 	case b.draft != "" && (!b.speculate || b.model == ""):

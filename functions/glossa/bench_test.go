@@ -137,9 +137,9 @@ func TestBenchRefuses(t *testing.T) {
 		"--speculate measures one row":        {"--speculate", "--batch", "1,2"},
 		`"neox-410m" must be alpha-1.8m, gpt`: {"--speculate", "--shape", "neox-410m"},
 		"--draft is for a MODEL":              {"--speculate", "--draft", "a"},
-		"--context is some numbers":           {"--context", "16,0"},
-		"--context is some numbers of":        {"--context", "16", "--decode", "0"},
-		"--context is some numbers of tokens": {"--context", "16", "--batch", "2"},
+		"--context takes positive numbers":    {"--context", "16,0"},
+		"it needs --decode and --batch 1":     {"--context", "16", "--decode", "0"},
+		"excludes --prefix, --speculate":      {"--context", "16", "--batch", "2"},
 		"other than stored":                   {"model.gguf", "--save", "f.gguf"},
 		`unexpected argument "b"`:             {"a", "b"},
 	} {

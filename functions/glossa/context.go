@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 
 	"glossa/pkg/bench"
 	"glossa/pkg/engine/transformer"
@@ -57,6 +58,7 @@ func (b *benchOptions) measureLengths(ctx context.Context, m *bench.Model, print
 				return err
 			}
 		}
+		runtime.GC() // free the weights before the next ones are loaded
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// A ContextResult says how fast a text of a length is computed, beside the shortest of some.
+// A ContextResult is the speed with a prompt of one length, and its ratio to that with the first length.
 type ContextResult struct {
 	Shape        string  `json:"shape"`
 	Quant        string  `json:"quant"`
@@ -24,13 +24,18 @@ type ContextResult struct {
 
 // Contexts measures one row with prompts of some lengths in turn, with each number of threads.
 func Contexts(ctx context.Context, m *Model, cfg Config, lengths []int) (list []ContextResult, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("bench %s: %w", m.Name, err)
+		}
+	}()
+	if len(lengths) == 0 || slices.Min(lengths) < 1 || cfg.Decode < 1 {
+		return nil, errors.New("a prompt and an answer have at least one token")
+	}
 	if err := cfg.complete(m); err != nil {
 		return nil, err
 	}
 	longest := slices.Max(lengths)
-	if slices.Min(lengths) < 1 || cfg.Decode < 1 {
-		return nil, errors.New("a prompt and an answer have at least one token")
-	}
 	if longest+cfg.Decode > m.Spec.Context {
 		return nil, fmt.Errorf("%d tokens of decoding after %d exceed the context of %d", cfg.Decode, longest, m.Spec.Context)
 	}
@@ -41,6 +46,8 @@ func Contexts(ctx context.Context, m *Model, cfg Config, lengths []int) (list []
 	for _, threads := range cfg.Threads {
 		team := transformer.NewTeam(threads)
 		w := newWork(model, team, 1, longest+cfg.Decode)
+		w.read(longest) // allocates memory
+		w.decodeAfter(longest, cfg.Decode)
 		prefill, decode := make([][]float64, len(lengths)), make([][]float64, len(lengths))
 		for range cfg.Repeat {
 			for i, n := range lengths {
@@ -63,7 +70,7 @@ func Contexts(ctx context.Context, m *Model, cfg Config, lengths []int) (list []
 	return list, nil
 }
 
-// rateOf returns how many tokens a second run computes, which computes so many.
+// rateOf returns the tokens per second of run, which computes that many tokens.
 func rateOf(tokens int, run func()) float64 {
 	began := time.Now()
 	run()

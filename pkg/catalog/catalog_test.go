@@ -344,6 +344,9 @@ func TestVersion(t *testing.T) {
 			"weights":   func() { d.put("a/weights", "1", 2) },
 			"fallbacks": func() { source.FS = record(`, "fallbacks": ["b"]`) },
 			"template":  func() { source.FS = record(`, "parse_special": true`) },
+			"kv": func() {
+				source.FS = fstest.MapFS{"a.json": {Data: []byte(`{"pk": "models", "sk": "local-a", "parse_special": true, "schema": {"checkpoint": "a", "kv": "f32"}}`)}}
+			},
 		} {
 			change()
 			v := version()

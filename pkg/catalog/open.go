@@ -23,9 +23,9 @@ type identity struct {
 	size               int64
 	modTime            time.Time
 
-	template, cap, languages, quant string
-	special, public, noDrafts       bool
-	context                         int
+	template, cap, languages, quant, kv string
+	special, public, noDrafts           bool
+	context                             int
 
 	// Of remote families: the whole item and its row, from which their backends are made.
 	record, row string
@@ -40,8 +40,8 @@ type identity struct {
 func (e *Entry) identity() identity {
 	id := identity{
 		template: e.rec.ChatTemplate, cap: e.rec.Cap, special: e.rec.ParseSpecial, public: e.rec.Public, languages: strings.Join(e.rec.Languages, " "),
-		noDrafts: e.rec.NoDrafts,
-		context:  e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
+		noDrafts: e.rec.NoDrafts, kv: e.rec.KV,
+		context: e.rec.Context, fallbacks: strings.Join(e.rec.Fallbacks, "\n"), cache: e.rec.CacheSeconds,
 	}
 	if e.draft != nil {
 		id.draft = e.draft.Version()

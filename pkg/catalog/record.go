@@ -78,7 +78,7 @@ type Record struct {
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such
 	Languages    []string // that a translator knows; nil: all of its tokenizer
 	Quant        string   // of the weights in memory, of [Quants]; "": the server's
-	KV           string   // format of the keys and values in memory, of [KVs]; "": that of the weights decides
+	KV           string   // format of the keys and values in memory, of [KVs]; "": that of the weights and the kind of model decide
 	Public       bool     // computed prompts are also used for other owners, see [llm.OwnerOf]
 	NoDrafts     bool     // tokens are not drafted
 	Draft        string   // the name of a model that drafts tokens; "": there is none

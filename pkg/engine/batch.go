@@ -16,8 +16,8 @@ import (
 )
 
 // passTokens bounds the tokens of one pass, and thereby how long a long prompt or many
-// rows delay the others. More tokens take several passes, but rows that generate beside many
-// prompts do not count, see picks.
+// rows delay the others. More tokens take several passes. With many prompts, see picks, it
+// bounds those of prompts and those of rows that generate, each.
 const passTokens = 2 * prefillChunk
 
 // A batch waits for the other members of its last pass before it begins the next: for a
@@ -331,7 +331,7 @@ func (b *batch) begin() {
 	b.running, b.last, b.seqs = true, b.last[:0], b.seqs[:0]
 	b.order()
 	first, room := b.waiting[0], b.room()
-	picks, many := b.picks()
+	picks, manyPrompts := b.picks()
 	var used use
 	defer clear(picks) // a member that leaves is not kept with its caches
 	for _, m := range picks {
@@ -339,7 +339,7 @@ func (b *batch) begin() {
 			continue
 		}
 		generates := m.generates()
-		tokens := m.take(used.left(room, many && !generates), m == first)
+		tokens := m.take(used.left(room, generates, manyPrompts), m == first)
 		used.add(tokens, generates)
 		if m.to == m.from && m.exclusive == nil {
 			continue

@@ -231,7 +231,29 @@ func TestGeneratingStays(t *testing.T) {
 	})
 }
 
-// Prompts of one sender are many if they are more than the members that generate.
+// As many prompts as rows that generate, or fewer, share the tokens of a pass with these.
+func TestFewPrompts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := random(t, 512, Config{PrefixMemory: -1})
+		most := 0
+		m := watchPasses(t, e, func(n int) { most = max(most, n) })
+		var wg sync.WaitGroup
+		for prompt, rows := range map[string]int{"abc": 100, strings.Repeat("a", 6*prefillChunk): 1} {
+			wg.Go(func() {
+				req := request(prompt)
+				req.N, req.MaxTokens, req.Temperature = rows, new(60), new(1.0)
+				collect(t, e, req)
+			})
+		}
+		wg.Wait()
+		m.leave()
+		if most < 101 || most > passTokens {
+			t.Errorf("a pass of %d tokens", most)
+		}
+	})
+}
+
+// Prompts are many if more members of one sender read them than generate, whoever is first in line.
 func TestManyPrompts(t *testing.T) {
 	for _, test := range []struct {
 		waiting string // p: a prompt, g: a member that generates
@@ -239,7 +261,7 @@ func TestManyPrompts(t *testing.T) {
 		order   string
 		many    bool
 	}{
-		{"p", 1, "p", false}, {"g", 1, "g", false}, {"pg", 1, "pg", false}, {"pgp", 1, "pgp", false}, {"ppg", 1, "pgp", false}, {"ppgp", 1, "pgpp", false},
+		{"p", 1, "p", true}, {"g", 1, "g", false}, {"pg", 1, "pg", false}, {"pgp", 1, "pgp", true}, {"ppg", 1, "pgp", true}, {"pgpg", 1, "pggp", false},
 		{"ppgpp", 1, "pgppp", true}, {"gppp", 1, "gppp", true}, {"gpgp", 1, "ggpp", false}, {"gppp", 2, "gppp", false},
 	} {
 		b := &batch{shares: map[string]*share{}}

@@ -23,7 +23,7 @@ type Config struct {
 	Name     string               // of the model, for errors and Info
 	Kernels  *kernel.Kernels      // nil: the fastest for this CPU
 	Format   transformer.Format   // of the weights in memory
-	KV       transformer.KVFormat // of the keys and values in memory
+	KV       transformer.KVFormat // of the keys and values in memory; 0: that of the weights decides, but embedding and ranking models have float32
 	Team     *transformer.Team    // computes passes, shared by all engines of a process; nil: the caller alone
 	Queue    *Queue               // shared by all engines of a process; nil: unbounded
 	Turns    *grammar.Turns       // to compile grammars, shared by all engines of a process; nil: unbounded
@@ -138,7 +138,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 		return nil, fmt.Errorf("model %q: no tokenizer", cfg.Name)
 	}
 	if cfg.KV == transformer.KVAuto && (m.Sentence != nil || m.Ranking != nil) {
-		cfg.KV = transformer.KVF32 // one text needs its keys and values for one pass
+		cfg.KV = transformer.KVF32 // a text's are needed only while it is read, and vectors should be exact
 	}
 	weights, adapter, err := weightsOf(m, cfg)
 	if err != nil {

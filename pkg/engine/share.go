@@ -69,21 +69,25 @@ func (b *batch) order() {
 }
 
 // picks returns the waiting members in the order in which the next pass takes their work: the first
-// in line, then those that generate, which wait for each token, then those that read prompts. many
-// reports whether these are the most, and all of one sender; b.mu is held.
-func (b *batch) picks() (list []*member, many bool) {
+// in line, then those that generate, which wait for each token, then the others. manyPrompts reports
+// whether more members read prompts than generate, and all have one sender; b.mu is held.
+func (b *batch) picks() (list []*member, manyPrompts bool) {
 	b.picked = append(b.picked[:0], b.waiting[0])
+	rows := 0
 	for _, generates := range []bool{true, false} {
-		for _, m := range b.waiting[1:] {
-			if m.generates() == generates {
+		for i, m := range b.waiting {
+			if m.generates() != generates {
+				continue
+			}
+			if generates {
+				rows++
+			}
+			if i > 0 {
 				b.picked = append(b.picked, m)
 			}
 		}
-		if generates {
-			many = len(b.shares) < 2 && len(b.waiting) > 2*len(b.picked)
-		}
 	}
-	return b.picked, many
+	return b.picked, len(b.shares) < 2 && len(b.waiting) > 2*rows
 }
 
 // generates reports whether m's sequences are those of rows that generate: a token each, with drafts.
@@ -110,13 +114,16 @@ func (u *use) add(tokens int, generates bool) {
 	}
 }
 
-// left returns how much of a pass's room is left. Rows that generate take none of that for many
-// prompts, so that these get on.
-func (u *use) left(room int, manyPrompts bool) int {
-	if manyPrompts {
-		return room - u.prompts
+// left returns how much of a pass's room is left for a member. With many prompts, these and the rows
+// that generate have room of their own, so that neither waits for the other.
+func (u *use) left(room int, generates, manyPrompts bool) int {
+	switch {
+	case !manyPrompts:
+		return room - u.rows - u.prompts
+	case generates:
+		return room - u.rows
 	}
-	return room - u.rows - u.prompts
+	return room - u.prompts
 }
 
 // countTokens returns the number of tokens of sequences.

@@ -81,7 +81,7 @@ func (q *Queries) misses(ring int) bool {
 }
 
 // Sizes of attention. Blocks begin at fixed tokens, so a row's sums do not depend on the
-// rows computed with it. A block of a head of 64 dimensions is 64 KiB.
+// rows computed with it. A block of a head of 64 dimensions is 64 KiB in float32.
 const (
 	attendBlock = 8 * keyPanel // tokens of keys in a step of the softmax
 	attendTile  = 12           // queries that share a step

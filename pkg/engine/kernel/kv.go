@@ -50,14 +50,14 @@ func (kv KV) run(token, n int) int {
 	return min(n, kv.Ring-token%kv.Ring)
 }
 
-// keyPanel is the number of interleaved keys: a cache line for each dimension. Short
+// keyPanel is the number of interleaved keys: a cache line of float32 for each dimension. Short
 // texts would waste reads with more.
 const keyPanel = 16
 
-// valueAlign is the alignment of a row of values in floats: a cache line.
+// valueAlign is the alignment of a row of values in numbers: a cache line of float32.
 const valueAlign = 16
 
-// valueStride returns the distance of values, in floats.
+// valueStride returns the distance of values, in numbers.
 func valueStride(dim int) int { return (dim + valueAlign - 1) / valueAlign * valueAlign }
 
 // KVLen returns the lengths of the keys and the values of one head.

@@ -62,10 +62,11 @@ func TestAttendRing(t *testing.T) {
 								c.keys[key*c.dim], c.values[(key+1)*c.dim-1] = nan, nan
 							}
 						}
+						c.format = KVFormat(r.IntN(2))
 						c.run(k)
 						want := slices.Clone(c.q.Out)
 						clear(c.q.Out)
-						k.Attend(NewAttention(c.dim), &c.q, newRing(k, r, KVF32, c.keys, c.values, c.n, c.dim, ring))
+						k.Attend(NewAttention(c.dim), &c.q, newRing(k, r, c.format, c.keys, c.values, c.n, c.dim, ring))
 						for i := range c.q.Tokens * c.q.Heads {
 							if got, want := c.out(i), c.row(want, c.q.OutStride, i); !slices.Equal(got, want) {
 								t.Fatalf("%v, ring %d: row %d is %g, want %g", c, ring, i, got, want)

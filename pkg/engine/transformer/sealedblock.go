@@ -16,8 +16,8 @@ func (m *Model) EncodedBytes(rings bool) int64 {
 }
 
 // AppendBinary appends b, which is whole, in a form that [Model.DecodeBlock] of the same model
-// reads: the first token of each layer as its distance from From, then the keys and values,
-// all in 4 bytes, little-endian. It implements [encoding.BinaryAppender].
+// reads: the first token of each layer as its distance from From, all in 4 bytes,
+// little-endian, then the memory of the keys and values. It implements [encoding.BinaryAppender].
 func (b *Block) AppendBinary(data []byte) ([]byte, error) {
 	if !b.Whole() {
 		return data, errors.New("transformer: only whole blocks are encoded")
