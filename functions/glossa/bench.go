@@ -127,31 +127,41 @@ func first(args []string) string {
 
 // measure prints how fast models compute.
 func (b *benchOptions) measure(ctx context.Context, w io.Writer) error {
-	print := b.tablePrinter(w)
-	if b.json {
-		lines := json.NewEncoder(w)
-		print = func(r bench.Result) error { return lines.Encode(r) }
+	print := printerOf(b, w, b.tablePrinter(w))
+	if err := b.eachModel(func(m *bench.Model) error { return b.run(ctx, m, print) }); err != nil || b.json || b.model == "" {
+		return err
 	}
+	return b.printFirstToken(w)
+}
+
+// eachModel calls do with the model of a file, or with each shape.
+func (b *benchOptions) eachModel(do func(m *bench.Model) error) error {
 	if b.model != "" {
 		m, err := bench.Open(b.model)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(b.run(ctx, m, print), m.Close()); err != nil || b.json {
-			return err
-		}
-		return b.printFirstToken(w)
+		return errors.Join(do(m), m.Close())
 	}
 	for _, name := range b.shapes {
 		m, err := bench.Random(name)
-		if err != nil {
-			return err
+		if err == nil {
+			err = do(m)
 		}
-		if err := b.run(ctx, m, print); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// printerOf returns a function that prints results as lines of JSON, if these are wanted, or else as table does.
+func printerOf[T any](b *benchOptions, w io.Writer, table func(T) error) func(T) error {
+	if !b.json {
+		return table
+	}
+	lines := json.NewEncoder(w)
+	return func(r T) error { return lines.Encode(r) }
 }
 
 // known returns the shapes that can be measured.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -14,34 +12,15 @@ import (
 
 // measureContexts prints how fast prompts of some lengths are computed, and text after them.
 func (b *benchOptions) measureContexts(ctx context.Context, w io.Writer) error {
-	print := func(r bench.ContextResult) error {
+	print := printerOf(b, w, func(r bench.ContextResult) error {
 		_, err := fmt.Fprintf(w, "%-20s %-6s %7d  %6d  %10s  %5.2f  %10s  %5.2f\n",
 			r.Shape, r.Quant, r.Threads, r.Tokens, speed(r.Prefill), r.PrefillRatio, speed(r.Decode), r.DecodeRatio)
 		return err
-	}
-	if b.json {
-		lines := json.NewEncoder(w)
-		print = func(r bench.ContextResult) error { return lines.Encode(r) }
-	} else {
+	})
+	if !b.json {
 		fmt.Fprintf(w, "%-20s %-6s %7s  %6s  %10s  %5s  %10s  %5s\n", "MODEL", "QUANT", "THREADS", "TOKENS", "PREFILL", "RATIO", "DECODE", "RATIO")
 	}
-	if b.model != "" {
-		m, err := bench.Open(b.model)
-		if err != nil {
-			return err
-		}
-		return errors.Join(b.measureLengths(ctx, m, print), m.Close())
-	}
-	for _, name := range b.shapes {
-		m, err := bench.Random(name)
-		if err == nil {
-			err = b.measureLengths(ctx, m, print)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return b.eachModel(func(m *bench.Model) error { return b.measureLengths(ctx, m, print) })
 }
 
 // measureLengths measures a model in every format.

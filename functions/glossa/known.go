@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"time"
@@ -18,7 +17,7 @@ func (b *benchOptions) measureKnown(ctx context.Context, w io.Writer) error {
 	if b.model != "" {
 		measure, models = known.File, []string{b.model}
 	}
-	print := func(r known.Result) error {
+	print := printerOf(b, w, func(r known.Result) error {
 		at := func(seconds float64) string {
 			took := time.Duration(seconds * float64(time.Second)).Round(10 * time.Microsecond)
 			return fmt.Sprintf("%s (1/%.0f)", took, r.Computed/seconds)
@@ -26,11 +25,8 @@ func (b *benchOptions) measureKnown(ctx context.Context, w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%-20s %-6s %7d  %6d  %9s  %10s  %18s  %18s\n", r.Model, r.Quant, r.Threads, r.Tokens,
 			fmt.Sprintf("%.1f MB", float64(r.Bytes)/1e6), time.Duration(r.Computed*float64(time.Second)).Round(100*time.Microsecond), at(r.Stored), at(r.Memory))
 		return err
-	}
-	if b.json {
-		lines := json.NewEncoder(w)
-		print = func(r known.Result) error { return lines.Encode(r) }
-	} else {
+	})
+	if !b.json {
 		fmt.Fprintf(w, "%-20s %-6s %7s  %6s  %9s  %10s  %18s  %18s\n", "MODEL", "QUANT", "THREADS", "TOKENS", "STORED", "COMPUTED", "FROM DIRECTORY", "FROM MEMORY")
 	}
 	for _, quant := range b.quants {

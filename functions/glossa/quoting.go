@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
@@ -15,7 +14,7 @@ import (
 // measureQuoting prints how fast a model or shapes answer with and without drafts.
 func (b *benchOptions) measureQuoting(ctx context.Context, w io.Writer) error {
 	begun := false
-	print := func(r quoting.Result) error {
+	print := printerOf(b, w, func(r quoting.Result) error {
 		if !begun {
 			begun = true
 			fmt.Fprintf(w, "%-20s %-6s %7s  %-8s %-10s %6s  %8s  %8s  %5s  %7s  %8s\n", "MODEL", "QUANT", "THREADS", "TASK", "DRAFT", "TOKENS", "PLAIN", "DRAFTING", "RATIO", "DRAFTED", "ACCEPTED")
@@ -23,11 +22,7 @@ func (b *benchOptions) measureQuoting(ctx context.Context, w io.Writer) error {
 		_, err := fmt.Fprintf(w, "%-20s %-6s %7d  %-8s %-10s %6d  %8s  %8s  %5.2f  %7d  %8d\n",
 			r.Model, r.Quant, r.Threads, r.Task, cmp.Or(r.Draft, "text"), r.Tokens, speed(r.Plain), speed(r.Drafting), r.Ratio, r.Drafted, r.Accepted)
 		return err
-	}
-	if b.json {
-		lines := json.NewEncoder(w)
-		print = func(r quoting.Result) error { return lines.Encode(r) }
-	}
+	})
 	for _, quant := range b.quants {
 		for _, threads := range b.config.Threads {
 			cfg := quoting.Config{Format: transformer.Formats()[quant], Threads: threads, Repeat: b.config.Repeat, Kernels: b.config.Kernels, Draft: b.draft}
