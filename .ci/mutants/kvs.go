@@ -4,10 +4,10 @@ package main
 // or use what was stored in another format.
 func kvs() []mutant {
 	return []mutant{
-		{"keys and values: they are rounded, not cut", kernel, "narrow", "(b + 0x7fff + b>>16&1)", "(b)", kernel, "^TestNarrow$"},
-		{"keys and values: halves are rounded to even", kernel, "narrow", "b>>16&1", "1", kernel, "^TestNarrow$"},
-		{"keys and values: a NaN stays one", kernel, "narrow", "x != x", "false", kernel, "^TestNarrow$"},
-		{"keys and values: some numbers are rounded one by one", kernel, "Kernels.narrow", "dst[whole+i] = narrow(v)", "_, _ = i, v", kernel, "^TestNarrow$"},
+		{"keys and values: they are rounded, not cut", dtype, "ToBFloat16", "(b + 0x7fff + b>>16&1)", "(b)", kernel, "^TestNarrow$"},
+		{"keys and values: halves are rounded to even", dtype, "ToBFloat16", "b>>16&1", "1", kernel, "^TestNarrow$"},
+		{"keys and values: a NaN stays one", dtype, "ToBFloat16", "f != f", "false", kernel, "^TestNarrow$"},
+		{"keys and values: some numbers are rounded one by one", kernel, "Kernels.narrow", "narrowGeneric(dst[whole:], x[whole:])", "_ = x", kernel, "^TestNarrow$"},
 		{"keys and values: a panel's keys are transposed", kernel, "Kernels.storeNarrowKeys", "wide[r:]", "wide[0:]", kernel, "^TestStore$"},
 		{"keys and values: panels begin at a multiple of 16 tokens", kernel, "Kernels.storeNarrowKeys", "slot%keyPanel > 0 || n-i < keyPanel", "n-i < keyPanel", kernel, "^TestStore$"},
 		{"keys and values: all dimensions of a panel are stored", kernel, "Kernels.storeNarrowKeys", "j += dims", "j += dim", kernel, "^TestStore$"},

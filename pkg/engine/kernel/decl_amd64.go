@@ -146,7 +146,7 @@ func softenAVX2(scores *float32, counts *int, top, total, factors *float32, rows
 //go:noescape
 func fetchAVX2(x *float32, lines int)
 
-// narrowAVX2 rounds n numbers, a multiple of 16, to bfloat16; see narrow.
+// narrowAVX2 rounds n numbers, a multiple of 16, to bfloat16; see narrowGeneric.
 //
 //go:noescape
 func narrowAVX2(dst *uint16, x *float32, n int)

@@ -116,7 +116,7 @@ func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
 //go:noescape
 func softenNEON(scores *float32, counts *int, top, total, factors *float32, rows int)
 
-// narrowNEON rounds n numbers, a multiple of 16, to bfloat16; see narrow.
+// narrowNEON rounds n numbers, a multiple of 16, to bfloat16; see narrowGeneric.
 //
 //go:noescape
 func narrowNEON(dst *uint16, x *float32, n int)

@@ -281,7 +281,7 @@ func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []
 	}
 }
 
-// narrowAll rounds a multiple of 16 numbers to bfloat16: see narrow.
+// narrowAll rounds a multiple of 16 numbers to bfloat16: see narrowGeneric.
 func narrowAll(i isa, dst []uint16, x []float32) {
 	if i == isaGeneric {
 		narrowGeneric(dst, x)

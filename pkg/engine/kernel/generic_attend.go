@@ -1,6 +1,10 @@
 package kernel
 
-import "math"
+import (
+	"math"
+
+	"glossa/pkg/engine/dtype"
+)
 
 // scoreGeneric: dst[r][t] = q[r]·key t, over whole panels of keys. dst (rows,
 // attendBlock), q (rows, dim), keys (panels, dim, 16) in a format.
@@ -26,15 +30,15 @@ func (f KVFormat) row(wide, x []float32, at int) []float32 {
 		return x[at : at+len(wide)]
 	}
 	for i, b := range narrowed(x)[at : at+len(wide)] {
-		wide[i] = widen(b)
+		wide[i] = dtype.FromBFloat16(b)
 	}
 	return wide
 }
 
-// narrowGeneric rounds numbers to bfloat16: see narrow.
+// narrowGeneric rounds numbers to bfloat16.
 func narrowGeneric(dst []uint16, x []float32) {
 	for i, v := range x {
-		dst[i] = narrow(v)
+		dst[i] = dtype.ToBFloat16(v)
 	}
 }
 

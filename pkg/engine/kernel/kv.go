@@ -1,9 +1,6 @@
 package kernel
 
-import (
-	"math"
-	"unsafe"
-)
+import "unsafe"
 
 // A KVFormat is the number format of stored keys and values.
 type KVFormat uint8
@@ -170,28 +167,14 @@ func (k *Kernels) storeNarrowKey(dst []uint16, x []float32) {
 	}
 }
 
-// narrow rounds x to bfloat16.
+// narrow rounds x to bfloat16, as [dtype.ToBFloat16] does.
 func (k *Kernels) narrow(dst []uint16, x []float32) {
 	whole := len(x) / keyPanel * keyPanel
 	if whole > 0 {
 		narrowAll(k.isa, dst[:whole], x[:whole])
 	}
-	for i, v := range x[whole:] {
-		dst[whole+i] = narrow(v)
-	}
+	narrowGeneric(dst[whole:], x[whole:])
 }
-
-// narrow rounds x to bfloat16: to nearest, half to even.
-func narrow(x float32) uint16 {
-	b := math.Float32bits(x)
-	if x != x {
-		return uint16(b>>16 | 0x40) // quiet
-	}
-	return uint16((b + 0x7fff + b>>16&1) >> 16)
-}
-
-// widen returns the value of a bfloat16.
-func widen(b uint16) float32 { return math.Float32frombits(uint32(b) << 16) }
 
 // Copy copies the tokens first, ..., n-1 of from to kv, and perhaps up to 15 before them. Both
 // must have slots for them. Other goroutines may concurrently write other tokens of from,

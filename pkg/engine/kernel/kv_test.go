@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // formatsKV are the formats of keys and values.
@@ -14,7 +16,7 @@ func (f KVFormat) rounded(x []float32) []float32 {
 	out := slices.Clone(x)
 	if f == KVBF16 {
 		for i, v := range out {
-			out[i] = widen(narrow(v))
+			out[i] = dtype.FromBFloat16(dtype.ToBFloat16(v))
 		}
 	}
 	return out
@@ -23,7 +25,7 @@ func (f KVFormat) rounded(x []float32) []float32 {
 // number returns a number of a KV's keys or values.
 func (kv KV) number(x []float32, at int) float32 {
 	if kv.Format == KVBF16 {
-		return widen(narrowed(x)[at])
+		return dtype.FromBFloat16(narrowed(x)[at])
 	}
 	return x[at]
 }
@@ -49,7 +51,7 @@ func TestNarrow(t *testing.T) {
 				from = x[len(x)/7:]
 			}
 			for i, b := range got[:n] {
-				if y := widen(b); !isNearest(from[i], y) {
+				if y := dtype.FromBFloat16(b); !isNearest(from[i], y) {
 					t.Fatalf("%g (%#08x) becomes %g", from[i], math.Float32bits(from[i]), y)
 				}
 			}

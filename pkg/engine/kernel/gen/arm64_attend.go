@@ -33,7 +33,7 @@ func (t *neon) loadKV(pointer string, off int, zero vec, regs ...vec) {
 // narrowAll is as that of amd64.
 func (t *neon) narrowAll() {
 	p := "dst *uint16, x *float32, n int"
-	t.fn("narrow", "rounds n numbers, a multiple of 16, to bfloat16; see narrow.", p)
+	t.fn("narrow", "rounds n numbers, a multiple of 16, to bfloat16; see narrowGeneric.", p)
 	t.args(p, "R0 R1 R2")
 	t.base()
 	t.bits(1, 16)

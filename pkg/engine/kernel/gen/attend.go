@@ -83,7 +83,7 @@ func (t *asm) multiplyKV(addr, factor, sum, spare string) {
 // even, is added before the others are dropped.
 func (t *asm) narrowAll() {
 	p := "dst *uint16, x *float32, n int"
-	t.fn("narrow", "rounds n numbers, a multiple of 16, to bfloat16; see narrow.", p)
+	t.fn("narrow", "rounds n numbers, a multiple of 16, to bfloat16; see narrowGeneric.", p)
 	t.args(p, "DI", "SI", "CX")
 	t.op("VMOVUPS", t.bits(1), t.v(8))
 	t.op("VMOVUPS", t.bits(0x7fff), t.v(9))
