@@ -85,7 +85,7 @@ func manyRows() (list [][3]int) {
 			list = append(list, [3]int{n, s[0], s[1]})
 		}
 	}
-	return append(list, [][3]int{{128, 384, 128}, {8, 50256, 768}, {8, 11264 * 4, 2048}, {8, 4096 * 4, 5632}}...)
+	return append(list, [][3]int{{128, 384, 128}, {2, 11264 * 4, 2048}, {3, 11264 * 4, 2048}, {4, 11264 * 4, 2048}, {8, 50256, 768}, {8, 11264 * 4, 2048}, {8, 4096 * 4, 5632}}...)
 }
 
 // again returns how often to repeat a product so that it takes about as long as its limit.
