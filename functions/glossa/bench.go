@@ -17,6 +17,7 @@ import (
 
 	"glossa/pkg/bench"
 	"glossa/pkg/bench/quoting"
+	"glossa/pkg/catalog"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
@@ -67,12 +68,13 @@ share of the speed with the first length.`,
   glossa bench --shape gpt2-124m --threads 1,2,4 --json
   glossa bench --speculate
   glossa bench --prefix 1500 --shape gpt2-124m
-  glossa bench --context 128,512,2000,8000 --shape llama3.2-1b`,
+  glossa bench --context 128,512,2000,8000 --shape llama3.2-1b --kv q8`,
 	}
 	b := &benchOptions{}
 	f := c.Flags()
 	shapes := f.String("shape", "", "`names` of built-in shapes, with random weights: "+strings.Join(bench.Shapes(), ", ")+" (default all)")
 	quants := f.String("quant", "", "`names` of weight formats: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
+	kv := f.String("kv", "", "`format` of keys and values: "+strings.Join(catalog.KVs(), ", ")+" (default that of a record without \"kv\")")
 	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads")
 	batches := f.String("batch", "1", "`numbers` of rows that are computed in one pass")
 	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of the prompt; 0: do not measure prompts")
@@ -85,12 +87,17 @@ share of the speed with the first length.`,
 	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
 	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
 	completeWords(c, "shape", bench.Shapes()...)
+	completeWords(c, "kv", catalog.KVs()...)
 	completeWords(c, "quant", append(dtype.Options(), "stored")...)
 	c.RunE = func(c *cobra.Command, args []string) (err error) {
 		if b.model = first(args); b.model != "" {
 			*quants = cmp.Or(*quants, "stored")
 		}
 		b.shapes, b.quants = strings.Split(cmp.Or(*shapes, strings.Join(b.known(), ",")), ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
+		if !slices.Contains(append(catalog.KVs(), ""), *kv) {
+			return usagef("--kv: %q must be %s", *kv, strings.Join(catalog.KVs(), ", "))
+		}
+		b.config.KV = transformer.KVFormats()[*kv]
 		if b.config.Threads, err = numbers("threads", *threads); err != nil {
 			return err
 		}

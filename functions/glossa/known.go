@@ -33,7 +33,7 @@ func (b *benchOptions) measureKnown(ctx context.Context, w io.Writer) error {
 		for _, threads := range b.config.Threads {
 			for _, model := range models {
 				r, err := measure(ctx, model, known.Config{
-					Format: transformer.Formats()[quant], Threads: threads, Tokens: b.prefix, Repeat: b.config.Repeat, Kernels: b.config.Kernels,
+					Format: transformer.Formats()[quant], KV: b.config.KV, Threads: threads, Tokens: b.prefix, Repeat: b.config.Repeat, Kernels: b.config.Kernels,
 				})
 				if err == nil {
 					err = print(r)

@@ -25,7 +25,7 @@ func (b *benchOptions) measureQuoting(ctx context.Context, w io.Writer) error {
 	})
 	for _, quant := range b.quants {
 		for _, threads := range b.config.Threads {
-			cfg := quoting.Config{Format: transformer.Formats()[quant], Threads: threads, Repeat: b.config.Repeat, Kernels: b.config.Kernels, Draft: b.draft}
+			cfg := quoting.Config{Format: transformer.Formats()[quant], KV: b.config.KV, Threads: threads, Repeat: b.config.Repeat, Kernels: b.config.Kernels, Draft: b.draft}
 			for _, results := range b.quotingResults(ctx, cfg) {
 				for r, err := range results {
 					if err == nil {

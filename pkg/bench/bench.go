@@ -30,6 +30,7 @@ import (
 // A Config selects the measurements. A phase with 0 tokens is skipped.
 type Config struct {
 	Format  transformer.Format
+	KV      transformer.KVFormat
 	Threads []int // none: 1
 	Batches []int // rows computed together; none: 1
 	Prefill int   // tokens of each row's prompt
@@ -127,7 +128,7 @@ func (m *Model) open(cfg Config) (*transformer.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	model.StoreKV(transformer.KVAuto)
+	model.StoreKV(cfg.KV)
 	if m.Weights.Await != nil { // so that passes cannot fail
 		err = m.Weights.Await(math.MaxInt)
 	}

@@ -48,7 +48,7 @@ func firstToken(name string, cfg Config, team *transformer.Team) (time.Duration,
 	if err != nil {
 		return 0, err
 	}
-	model.StoreKV(transformer.KVAuto)
+	model.StoreKV(cfg.KV)
 	_, err = model.NewPass(team).Forward([]transformer.Sequence{{Cache: model.NewCache(1), Tokens: []int{0}, Logits: 1}})
 	took := time.Since(begin)
 	if err == nil && m.Weights.Await != nil {

@@ -369,7 +369,7 @@ const (
 func Quants() []string { return append([]string{"stored"}, dtype.Options()...) }
 
 // KVs returns the formats of keys and values in memory.
-func KVs() []string { return []string{dtype.F32.Option(), dtype.BF16.Option()} }
+func KVs() []string { return []string{dtype.F32.Option(), dtype.BF16.Option(), "q8"} }
 
 func validCap(c string) bool {
 	if c == "" || c == "none" || c == "clamp30" || c == "tanh30" {

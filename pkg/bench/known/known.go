@@ -27,6 +27,7 @@ const question = 8
 // A Config selects the measurements.
 type Config struct {
 	Format  transformer.Format
+	KV      transformer.KVFormat
 	Threads int
 	Tokens  int             // of the beginning, at most those of the model's context
 	Repeat  int             // prompts, of which the median is used
@@ -103,7 +104,7 @@ func (cfg Config) ask(ctx context.Context, m *arch.Model, dir string, team *tran
 	var failed error
 	archive := sealed.NewArchive(store, func(err error) { failed = err })
 	e, err := engine.New(m, engine.Config{
-		Kernels: cfg.Kernels, Format: cfg.Format, Team: team, PrefixMemory: 1 << 40, Archive: archive, Fingerprint: "bench", NoDrafts: true,
+		Kernels: cfg.Kernels, Format: cfg.Format, KV: cfg.KV, Team: team, PrefixMemory: 1 << 40, Archive: archive, Fingerprint: "bench", NoDrafts: true,
 	})
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ import (
 // A Config selects the measurements.
 type Config struct {
 	Format  transformer.Format
+	KV      transformer.KVFormat
 	Threads int
 	Repeat  int             // measurements of each task, of which the median is used
 	Kernels *kernel.Kernels // nil: the fastest
@@ -167,7 +168,7 @@ func spell(positions, head transformer.Tensor, text []int) transformer.Tensor {
 
 // engines returns the engines of a trial, without drafts and with them. The caller closes them.
 func (cfg *Config) engines(name string, t trial, team *transformer.Team) (engines [2]*engine.Engine, err error) {
-	own := engine.Config{Name: name, Kernels: cfg.Kernels, Format: cfg.Format, Team: team, PrefixMemory: -1}
+	own := engine.Config{Name: name, Kernels: cfg.Kernels, Format: cfg.Format, KV: cfg.KV, Team: team, PrefixMemory: -1}
 	open := func(model func() (*arch.Model, error), own engine.Config) (*engine.Engine, error) {
 		m, err := model()
 		if err != nil {

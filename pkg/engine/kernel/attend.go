@@ -86,8 +86,7 @@ const (
 	attendBlock = 8 * keyPanel // tokens of keys in a step of the softmax
 	attendTile  = 12           // queries that share a step
 	attendRows  = 4 * attendTile
-	fetchAhead  = 512 // floats to prefetch before a block's values or the next keys
-	weighRows   = 6   // queries whose sums stay in registers
+	weighRows   = 6 // queries whose sums stay in registers
 )
 
 // An Attention is the working memory of Attend, independent of the context. It holds the
@@ -105,6 +104,7 @@ type Attention struct {
 	biases  [attendRows][]float32 // of rows, by key, if the queries have biases
 	factors [attendTile]float32   // exp(top before - top)
 	counts  [attendTile]int       // tokens of the block that a query sees
+	scales  [attendBlock]float32  // of the values of a block, with KVQ8
 }
 
 // NewAttention returns working memory for heads of at most dim dimensions.
@@ -228,12 +228,8 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 	most := min(attendBlock, a.seen[to-1]-at)
 	dim, panels, rows := kv.Dim, (most+keyPanel-1)/keyPanel, to-from
 	stride, slot := valueStride(dim), kv.slot(at)
-	word := kv.Format.perWord()
-	values := kv.Values[slot*stride/word:][:most*stride/word]
-	if rows == 1 { // a single row is bound by memory
-		fetch(k.isa, values[:min(fetchAhead, len(values))])
-	}
-	score(k.isa, kv.Format, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.Keys[slot*dim/word:][:panels*keyPanel*dim/word], dim, panels, rows)
+	values := kv.Values[kv.Format.words(slot*stride):][:kv.Format.words(most*stride)]
+	score(k.isa, kv.Format, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.panels(slot, panels), dim, panels, rows)
 	for r := range rows {
 		a.counts[r] = min(attendBlock, a.seen[from+r]-at)
 		scores := a.scores[r*attendBlock:][:a.counts[r]]
@@ -249,9 +245,8 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 		}
 	}
 	soften(k.isa, a.scores[:rows*attendBlock], a.counts[:rows], a.top[from:to], a.total[from:to], a.factors[:rows])
-	if next := at + attendBlock; rows == 1 && a.seen[from] > next {
-		keys := kv.Keys[kv.slot(next)*dim/word:]
-		fetch(k.isa, keys[:min(fetchAhead, len(keys))])
+	if kv.Format == KVQ8 {
+		k.scaleValues(a, kv.panels(slot, panels), dim, rows)
 	}
 	// The last rows may begin within the block: each reads its own range of values.
 	whole := rows
@@ -259,7 +254,7 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 		whole--
 		r, begin := whole, a.first[from+whole]-at
 		a.counts[r] -= begin
-		weigh(k.isa, kv.Format, a.sums[(from+r)*stride:(from+r+1)*stride], a.scores[r*attendBlock+begin:(r+1)*attendBlock], values[begin*stride/word:],
+		weigh(k.isa, kv.Format, a.sums[(from+r)*stride:(from+r+1)*stride], a.scores[r*attendBlock+begin:(r+1)*attendBlock], values[kv.Format.words(begin*stride):],
 			a.factors[r:r+1], a.counts[r:r+1], stride, at == 0)
 	}
 	parts := (whole + weighRows - 1) / weighRows

@@ -3,16 +3,17 @@
 package kernel
 
 // attendRow computes Attend of one row over 1 to attendBlock keys, to the bit, in two
-// calls and without running sums. It returns false for instruction sets without routines.
+// calls and without running sums. It returns false for instruction sets and formats without
+// routines.
 func (k *Kernels) attendRow(a *Attention, q *Queries, kv KV) bool {
+	if k.isa == isaGeneric || kv.Format == KVQ8 {
+		return false
+	}
 	n, dim := q.Seen, kv.Dim
 	panels := (n + keyPanel - 1) / keyPanel
 	in, out, scores := q.In[:dim], q.Out[:dim], a.scores[:panels*keyPanel]
 	keyLen, valueLen := KVLen(kv.Format, n, dim)
 	keys, values := kv.Keys[:keyLen], kv.Values[:valueLen]
-	if k.isa == isaGeneric {
-		return false
-	}
 	scoreRow(k.isa, kv.Format, scores, a.queries, keys, in, panels, q.Scale)
 	k.Bound(scores[:n], q.Cap)
 	weighRow(k.isa, kv.Format, out, scores, values, n)

@@ -198,7 +198,7 @@ func TestAttendWindows(t *testing.T) {
 // the earlier ones, and with NaN in everything that it does not see.
 func (c *attendCase) alone(k *Kernels, i int) []float32 {
 	nan := float32(math.NaN())
-	one := attendCase{q: c.q, keys: slices.Clone(c.keys), values: slices.Clone(c.values), n: c.n, dim: c.dim}
+	one := attendCase{q: c.q, keys: slices.Clone(c.keys), values: slices.Clone(c.values), n: c.n, dim: c.dim, format: c.format}
 	for key := range c.n {
 		if !c.sees(i, key) {
 			one.keys[key*c.dim], one.values[(key+1)*c.dim-1] = nan, nan

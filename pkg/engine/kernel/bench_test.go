@@ -127,6 +127,24 @@ func BenchmarkLoad(b *testing.B) {
 	}
 }
 
+// BenchmarkStore stores keys and values of a head, of one token and of many.
+func BenchmarkStore(b *testing.B) {
+	for _, k := range Implementations() {
+		for _, f := range formatsKV {
+			for _, n := range []int{1, 64} {
+				b.Run(fmt.Sprintf("%s/format=%d/tokens=%d", k.Name(), f, n), func(b *testing.B) {
+					const dim = 64
+					keys, values := random(source(), n*dim), random(source(), n*dim)
+					kv := newKV(k, f, keys, values, n, dim)
+					for b.Loop() {
+						k.Store(kv, 0, keys, values, n, dim)
+					}
+				})
+			}
+		}
+	}
+}
+
 // BenchmarkAttend counts the multiply-adds that the causal rows need, 4*Dim for each key
 // that a query sees.
 func BenchmarkAttend(b *testing.B) {
@@ -135,11 +153,12 @@ func BenchmarkAttend(b *testing.B) {
 			tokens, seen, heads, dim int
 			format                   KVFormat
 		}{
-			{512, 1, 1, 64, KVF32}, {512, 1, 8, 64, KVF32}, {512, 1, 1, 64, KVBF16}, {512, 1, 8, 64, KVBF16}, {1, 8, 1, 64, KVF32}, {1, 32, 1, 64, KVF32},
-			{1, 128, 1, 64, KVF32}, {1, 128, 1, 64, KVBF16}, {1, 128, 1, 32, KVF32}, {1, 128, 8, 64, KVF32}, {1, 2000, 1, 64, KVF32}, {1, 2000, 1, 64, KVBF16},
-			{1, 2000, 8, 64, KVF32}, {1, 2000, 8, 64, KVBF16}, {1, 2000, 8, 128, KVF32}, {1, 2000, 8, 128, KVBF16},
+			{512, 1, 1, 64, KVF32}, {512, 1, 8, 64, KVF32}, {512, 1, 1, 64, KVBF16}, {512, 1, 8, 64, KVBF16}, {512, 1, 8, 64, KVQ8}, {1, 8, 1, 64, KVF32}, {1, 32, 1, 64, KVF32},
+			{1, 128, 1, 64, KVF32}, {1, 128, 1, 64, KVBF16}, {1, 128, 1, 64, KVQ8}, {1, 128, 1, 32, KVF32}, {1, 128, 8, 64, KVF32}, {1, 2000, 1, 64, KVF32}, {1, 2000, 1, 64, KVBF16}, {1, 2000, 1, 64, KVQ8},
+			{1, 2000, 8, 64, KVF32}, {1, 2000, 8, 64, KVBF16}, {1, 2000, 8, 64, KVQ8}, {1, 2000, 8, 128, KVF32}, {1, 2000, 8, 128, KVBF16}, {1, 2000, 8, 128, KVQ8},
+			{1, 400_000, 1, 64, KVBF16}, {1, 400_000, 1, 64, KVQ8}, {1, 400_000, 4, 64, KVBF16}, {1, 400_000, 4, 64, KVQ8}, // from DRAM
 		} {
-			if k.isa == isaGeneric && s.tokens > 1 {
+			if k.isa == isaGeneric && (s.tokens > 1 || s.seen > 2000) {
 				continue
 			}
 			b.Run(fmt.Sprintf("%s/tokens=%d/seen=%d/heads=%d/dim=%d/format=%d", k.Name(), s.tokens, s.seen, s.heads, s.dim, s.format), func(b *testing.B) {

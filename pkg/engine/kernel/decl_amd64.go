@@ -116,6 +116,16 @@ func scoreRowBF16AVX2(dst, scaled, keys, q *float32, dim, panels int, scale floa
 //go:noescape
 func weighRowBF16AVX2(out, scores, values *float32, dim, n int)
 
+// scoreQ8AVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+//
+//go:noescape
+func scoreQ8AVX2(dst, q, keys *float32, dim, panels, rows int)
+
+// weighQ8AVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighQ8AVX2(sums, p, values, factors *float32, counts *int, rows, stride int)
+
 // scoreAVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
@@ -141,15 +151,15 @@ func weighRowAVX2(out, scores, values *float32, dim, n int)
 //go:noescape
 func softenAVX2(scores *float32, counts *int, top, total, factors *float32, rows int)
 
-// fetchAVX2 asks for lines > 0 cache lines.
-//
-//go:noescape
-func fetchAVX2(x *float32, lines int)
-
 // narrowAVX2 rounds n numbers, a multiple of 16, to bfloat16; see narrowGeneric.
 //
 //go:noescape
 func narrowAVX2(dst *uint16, x *float32, n int)
+
+// shrinkAVX2 writes x, n > 0 numbers, a multiple of 16, divided by a scale as bytes; see shrinkGeneric.
+//
+//go:noescape
+func shrinkAVX2(dst *int8, x *float32, n int, scale *float32)
 
 // rotateHalvesAVX2 turns the pairs (a[i], b[i]).
 //
@@ -618,6 +628,16 @@ func scoreRowBF16AVX512(dst, scaled, keys, q *float32, dim, panels int, scale fl
 //
 //go:noescape
 func weighRowBF16AVX512(out, scores, values *float32, dim, n int)
+
+// scoreQ8AVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+//
+//go:noescape
+func scoreQ8AVX512(dst, q, keys *float32, dim, panels, rows int)
+
+// weighQ8AVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighQ8AVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
 
 // scoreAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //

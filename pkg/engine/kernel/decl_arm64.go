@@ -101,6 +101,16 @@ func scoreBF16NEON(dst, q, keys *float32, dim, panels, rows int)
 //go:noescape
 func weighBF16NEON(sums, p, values, factors *float32, counts *int, rows, stride int)
 
+// scoreQ8NEON computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+//
+//go:noescape
+func scoreQ8NEON(dst, q, keys *float32, dim, panels, rows int)
+
+// weighQ8NEON computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighQ8NEON(sums, p, values, factors *float32, counts *int, rows, stride int)
+
 // scoreNEON computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
 //
 //go:noescape
@@ -120,6 +130,11 @@ func softenNEON(scores *float32, counts *int, top, total, factors *float32, rows
 //
 //go:noescape
 func narrowNEON(dst *uint16, x *float32, n int)
+
+// shrinkNEON writes x, n > 0 numbers, a multiple of 16, divided by a scale as bytes; see shrinkGeneric.
+//
+//go:noescape
+func shrinkNEON(dst *int8, x *float32, n int, scale *float32)
 
 // rotateHalvesNEON turns the pairs (a[i], b[i]).
 //

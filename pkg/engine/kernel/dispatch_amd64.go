@@ -228,10 +228,14 @@ func score(i isa, f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
 	switch {
 	case i == isaGeneric:
 		scoreGeneric(f, dst, q, keys, dim, panels, rows)
+	case i == isaAVX512 && f == KVQ8:
+		scoreQ8AVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	case i == isaAVX512 && f == KVBF16:
 		scoreBF16AVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	case i == isaAVX512:
 		scoreAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
+	case f == KVQ8:
+		scoreQ8AVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	case f == KVBF16:
 		scoreBF16AVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	default:
@@ -251,13 +255,6 @@ func soften(i isa, scores []float32, counts []int, top, total, factors []float32
 	}
 }
 
-// fetch prefetches memory that is read soon.
-func fetch(i isa, x []float32) {
-	if n := len(x) / keyPanel; n > 0 && i != isaGeneric {
-		fetchAVX2(sd(x), n)
-	}
-}
-
 // weigh: see weighGeneric. The routines take pointers to the last row, and nil factors if
 // fresh.
 func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
@@ -270,10 +267,14 @@ func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []
 	switch {
 	case i == isaGeneric:
 		weighGeneric(format, sums, p, values, factors, counts, stride, fresh)
+	case i == isaAVX512 && format == KVQ8:
+		weighQ8AVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
 	case i == isaAVX512 && format == KVBF16:
 		weighBF16AVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
 	case i == isaAVX512:
 		weighAVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+	case format == KVQ8:
+		weighQ8AVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
 	case format == KVBF16:
 		weighBF16AVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
 	default:
@@ -288,6 +289,15 @@ func narrowAll(i isa, dst []uint16, x []float32) {
 	} else {
 		narrowAVX2(unsafe.SliceData(dst), sd(x), len(x))
 	}
+}
+
+// shrinkAll rounds a multiple of 16 numbers, at least one, to bytes: see shrinkGeneric.
+func shrinkAll(i isa, dst []int8, x []float32) (scale float32) {
+	if i == isaGeneric {
+		return shrinkGeneric(dst, x, 1)
+	}
+	shrinkAVX2(unsafe.SliceData(dst), sd(x), len(x), &scale)
+	return scale
 }
 
 func dot(i isa, a, b []float32) float32 {

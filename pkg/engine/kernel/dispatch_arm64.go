@@ -174,6 +174,8 @@ func score(i isa, f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
 	switch {
 	case i == isaGeneric:
 		scoreGeneric(f, dst, q, keys, dim, panels, rows)
+	case f == KVQ8:
+		scoreQ8NEON(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	case f == KVBF16:
 		scoreBF16NEON(sd(dst), sd(q), sd(keys), dim, panels, rows)
 	default:
@@ -190,9 +192,6 @@ func soften(i isa, scores []float32, counts []int, top, total, factors []float32
 	}
 }
 
-// fetch does nothing here; elsewhere it prefetches memory that is read soon.
-func fetch(isa, []float32) {}
-
 // weigh: see weighGeneric. The routine takes pointers to the last row, and nil factors if
 // fresh.
 func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
@@ -205,9 +204,12 @@ func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []
 	if !fresh {
 		f = &factors[last]
 	}
-	if format == KVBF16 {
+	switch format {
+	case KVQ8:
+		weighQ8NEON(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
+	case KVBF16:
 		weighBF16NEON(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
-	} else {
+	default:
 		weighNEON(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
 	}
 }
@@ -219,6 +221,15 @@ func narrowAll(i isa, dst []uint16, x []float32) {
 	} else {
 		narrowNEON(unsafe.SliceData(dst), sd(x), len(x))
 	}
+}
+
+// shrinkAll rounds a multiple of 16 numbers, at least one, to bytes: see shrinkGeneric.
+func shrinkAll(i isa, dst []int8, x []float32) (scale float32) {
+	if i == isaGeneric {
+		return shrinkGeneric(dst, x, 1)
+	}
+	shrinkNEON(unsafe.SliceData(dst), sd(x), len(x), &scale)
+	return scale
 }
 
 func dot(i isa, a, b []float32) float32 {

@@ -7,17 +7,21 @@ import (
 )
 
 // scoreGeneric: dst[r][t] = q[r]·key t, over whole panels of keys. dst (rows,
-// attendBlock), q (rows, dim), keys (panels, dim, 16) in a format.
+// attendBlock), q (rows, dim), keys (panels, dim, 16) in a format. With KVQ8 the sums are those of
+// bytes, and a key's scale multiplies them.
 func scoreGeneric(f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
 	var wide [keyPanel]float32
 	for p := range panels {
 		for r := range rows {
 			var sum [keyPanel]float32
 			for j, v := range q[r*dim : (r+1)*dim] {
-				column := (*[keyPanel]float32)(f.row(wide[:], keys, (p*dim+j)*keyPanel))
+				column := (*[keyPanel]float32)(f.row(wide[:], keys[p*f.panel(dim):], j*keyPanel))
 				for i := range sum {
 					sum[i] += float32(v * column[i])
 				}
+			}
+			if f == KVQ8 {
+				mulGeneric(sum[:], keys[p*f.panel(dim)+f.words(keyPanel*dim):][:keyPanel])
 			}
 			copy(dst[r*attendBlock+p*keyPanel:], sum[:])
 		}
@@ -26,11 +30,17 @@ func scoreGeneric(f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
 
 // row returns len(wide) numbers of x, beginning with number at, which may be in wide.
 func (f KVFormat) row(wide, x []float32, at int) []float32 {
-	if f == KVF32 {
+	switch f {
+	case KVF32:
 		return x[at : at+len(wide)]
-	}
-	for i, b := range narrowed(x)[at : at+len(wide)] {
-		wide[i] = dtype.FromBFloat16(b)
+	case KVBF16:
+		for i, b := range narrowed(x)[at : at+len(wide)] {
+			wide[i] = dtype.FromBFloat16(b)
+		}
+	case KVQ8:
+		for i, b := range bytesOf(x)[at : at+len(wide)] {
+			wide[i] = float32(b)
+		}
 	}
 	return wide
 }

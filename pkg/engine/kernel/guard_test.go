@@ -251,7 +251,7 @@ func (f *fence) weigh(k *Kernels, format KVFormat, stride int) {
 			counts[r] = min(r+1, tokens)
 		}
 		p := f.random((rows-1)*attendBlock + counts[rows-1])
-		weigh(k.isa, format, f.random(rows*stride), p, f.random(counts[rows-1]*stride/format.perWord()), f.random(rows), counts, stride, rows%2 == 0)
+		weigh(k.isa, format, f.random(rows*stride), p, f.random(format.words(counts[rows-1]*stride)), f.random(rows), counts, stride, rows%2 == 0)
 	}
 }
 
@@ -275,7 +275,7 @@ func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
 		"Attend": func() {
 			d := valueStride(n)
 			const keys = 40
-			for i, s := range [][2]int{{5, 3}, {1, 1}, {5, 3}, {1, 1}} { // tokens, heads
+			for i, s := range [][2]int{{5, 3}, {1, 1}, {5, 3}, {1, 1}, {5, 3}, {1, 1}} { // tokens, heads
 				a, tokens, heads, format := NewAttention(n), s[0], s[1], KVFormat(i/2)
 				a.queries, a.scores, a.sums = f.slice(a.queries), f.slice(a.scores), f.slice(a.sums)
 				keyLen, valueLen := KVLen(format, keys, n)
@@ -285,8 +285,9 @@ func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
 				q.InStride, q.OutStride, q.Seen = heads*n, heads*n, keys-tokens+1
 				k.Attend(a, &q, kv)
 			}
-			f.weigh(k, KVF32, d)
-			f.weigh(k, KVBF16, d)
+			for _, format := range formatsKV {
+				f.weigh(k, format, d)
+			}
 		},
 		"GELUBackward":    func() { k.GELUBackward(f.random(n), f.random(n)) },
 		"SoftmaxBackward": func() { k.SoftmaxBackward(f.random(n), f.random(n), 2) },

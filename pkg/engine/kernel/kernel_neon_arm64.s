@@ -3211,8 +3211,8 @@ end220:
 end218:
 	RET
 
-// func scoreNEON(dst, q, keys *float32, dim, panels, rows int)
-TEXT ·scoreNEON(SB), NOSPLIT, $0-48
+// func scoreQ8NEON(dst, q, keys *float32, dim, panels, rows int)
+TEXT ·scoreQ8NEON(SB), NOSPLIT, $0-48
 	MOVD dst+0(FP), R0
 	MOVD q+8(FP), R1
 	MOVD keys+16(FP), R2
@@ -3248,38 +3248,79 @@ loop239:
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
 	MOVD R2, R13
-	ADD R6<<4, R2, R14
+	ADD R6<<2, R2, R14
+	ADD $128, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
 	BLT end242
 loop241:
 	FMOVD.P 8(R10), F31
-	FLDPQ (R13), (F16, F17)
-	FLDPQ 32(R13), (F18, F19)
+	FMOVD (R13), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 8(R13), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
 	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
-	FLDPQ (R14), (F16, F17)
-	FLDPQ 32(R14), (F18, F19)
+	FMOVD (R14), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 8(R14), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
 	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
-	FLDPQ 64(R13), (F16, F17)
-	FLDPQ 96(R13), (F18, F19)
+	FMOVD 16(R13), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 24(R13), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
 	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
 	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
 	WORD $0x4fbf1267 // fmla v7.4s, v19.4s, v31.s[1]
-	FLDPQ 64(R14), (F16, F17)
-	FLDPQ 96(R14), (F18, F19)
+	FMOVD 16(R14), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 24(R14), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4fbf1209 // fmla v9.4s, v16.4s, v31.s[1]
 	WORD $0x4fbf122b // fmla v11.4s, v17.4s, v31.s[1]
 	WORD $0x4fbf124d // fmla v13.4s, v18.4s, v31.s[1]
 	WORD $0x4fbf126f // fmla v15.4s, v19.4s, v31.s[1]
-	ADD $128, R13
-	ADD $128, R14
+	ADD $32, R13
+	ADD $32, R14
 	SUBS $2, R8, R8
 	BGE loop241
 end242:
@@ -3288,39 +3329,75 @@ end242:
 	BLT end244
 loop243:
 	FMOVS.P 4(R10), F31
-	FLDPQ (R13), (F16, F17)
-	FLDPQ 32(R13), (F18, F19)
+	FMOVD (R13), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 8(R13), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
 	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
-	FLDPQ (R14), (F16, F17)
-	FLDPQ 32(R14), (F18, F19)
+	FMOVD (R14), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 8(R14), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
 	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
-	ADD $64, R13
-	ADD $64, R14
+	ADD $16, R13
+	ADD $16, R14
 	SUBS $1, R8, R8
 	BGE loop243
 end244:
 	ADD $1, R8
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ (R13), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	FMOVQ F0, (R9)
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 16(R13), F3
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
 	FMOVQ F2, 16(R9)
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ 32(R13), F5
+	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
 	FMOVQ F4, 32(R9)
 	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ 48(R13), F7
+	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
 	FMOVQ F6, 48(R9)
 	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ (R14), F9
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
 	FMOVQ F8, 64(R9)
 	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ 16(R14), F11
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
 	FMOVQ F10, 80(R9)
 	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 32(R14), F13
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
 	FMOVQ F12, 96(R9)
 	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ 48(R14), F15
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
 	FMOVQ F14, 112(R9)
 	ADD $512, R9
 	SUBS $1, R7, R7
@@ -3328,7 +3405,8 @@ end244:
 end240:
 	ADD $1, R7
 	ADD $128, R0
-	ADD R6<<5, R2, R2
+	ADD R6<<3, R2, R2
+	ADD $256, R2
 	SUBS $2, R4, R4
 	BGE loop237
 end238:
@@ -3370,7 +3448,8 @@ loop247:
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
 	MOVD R2, R13
-	ADD R6<<4, R2, R14
+	ADD R6<<2, R2, R14
+	ADD $128, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
 	BLT end250
@@ -3378,8 +3457,18 @@ loop249:
 	FMOVD.P 8(R10), F31
 	FMOVD.P 8(R11), F30
 	FMOVD.P 8(R12), F29
-	FLDPQ (R13), (F24, F25)
-	FLDPQ 32(R13), (F26, F27)
+	FMOVD (R13), F24
+	WORD $0x0f08a718 // sxtl v24.8h, v24.8b
+	WORD $0x4f10a719 // sxtl2 v25.4s, v24.8h
+	WORD $0x0f10a718 // sxtl v24.4s, v24.4h
+	WORD $0x4e21db18 // scvtf v24.4s, v24.4s
+	WORD $0x4e21db39 // scvtf v25.4s, v25.4s
+	FMOVD 8(R13), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
 	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
 	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
 	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
@@ -3392,8 +3481,18 @@ loop249:
 	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
 	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
 	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
-	FLDPQ 64(R13), (F24, F25)
-	FLDPQ 96(R13), (F26, F27)
+	FMOVD 16(R13), F24
+	WORD $0x0f08a718 // sxtl v24.8h, v24.8b
+	WORD $0x4f10a719 // sxtl2 v25.4s, v24.8h
+	WORD $0x0f10a718 // sxtl v24.4s, v24.4h
+	WORD $0x4e21db18 // scvtf v24.4s, v24.4s
+	WORD $0x4e21db39 // scvtf v25.4s, v25.4s
+	FMOVD 24(R13), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
 	WORD $0x4fbf1301 // fmla v1.4s, v24.4s, v31.s[1]
 	WORD $0x4fbf1323 // fmla v3.4s, v25.4s, v31.s[1]
 	WORD $0x4fbf1345 // fmla v5.4s, v26.4s, v31.s[1]
@@ -3406,7 +3505,7 @@ loop249:
 	WORD $0x4fbd1333 // fmla v19.4s, v25.4s, v29.s[1]
 	WORD $0x4fbd1355 // fmla v21.4s, v26.4s, v29.s[1]
 	WORD $0x4fbd1377 // fmla v23.4s, v27.4s, v29.s[1]
-	ADD $128, R13
+	ADD $32, R13
 	SUBS $2, R8, R8
 	BGE loop249
 end250:
@@ -3417,8 +3516,18 @@ loop251:
 	FMOVS.P 4(R10), F31
 	FMOVS.P 4(R11), F30
 	FMOVS.P 4(R12), F29
-	FLDPQ (R13), (F24, F25)
-	FLDPQ 32(R13), (F26, F27)
+	FMOVD (R13), F24
+	WORD $0x0f08a718 // sxtl v24.8h, v24.8b
+	WORD $0x4f10a719 // sxtl2 v25.4s, v24.8h
+	WORD $0x0f10a718 // sxtl v24.4s, v24.4h
+	WORD $0x4e21db18 // scvtf v24.4s, v24.4s
+	WORD $0x4e21db39 // scvtf v25.4s, v25.4s
+	FMOVD 8(R13), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
 	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
 	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
 	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
@@ -3431,34 +3540,58 @@ loop251:
 	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
 	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
 	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
-	ADD $64, R13
+	ADD $16, R13
 	SUBS $1, R8, R8
 	BGE loop251
 end252:
 	ADD $1, R8
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ (R13), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	FMOVQ F0, (R9)
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 16(R13), F3
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
 	FMOVQ F2, 16(R9)
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ 32(R13), F5
+	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
 	FMOVQ F4, 32(R9)
 	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ 48(R13), F7
+	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
 	FMOVQ F6, 48(R9)
 	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ (R13), F9
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
 	FMOVQ F8, 512(R9)
 	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ 16(R13), F11
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
 	FMOVQ F10, 528(R9)
 	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 32(R13), F13
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
 	FMOVQ F12, 544(R9)
 	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ 48(R13), F15
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
 	FMOVQ F14, 560(R9)
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	FMOVQ (R13), F17
+	WORD $0x6e31de10 // fmul v16.4s, v16.4s, v17.4s
 	FMOVQ F16, 1024(R9)
 	WORD $0x4e33d652 // fadd v18.4s, v18.4s, v19.4s
+	FMOVQ 16(R13), F19
+	WORD $0x6e33de52 // fmul v18.4s, v18.4s, v19.4s
 	FMOVQ F18, 1040(R9)
 	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	FMOVQ 32(R13), F21
+	WORD $0x6e35de94 // fmul v20.4s, v20.4s, v21.4s
 	FMOVQ F20, 1056(R9)
 	WORD $0x4e37d6d6 // fadd v22.4s, v22.4s, v23.4s
+	FMOVQ 48(R13), F23
+	WORD $0x6e37ded6 // fmul v22.4s, v22.4s, v23.4s
 	FMOVQ F22, 1072(R9)
 	MOVD R12, R10
 	ADD $1536, R9
@@ -3487,15 +3620,26 @@ loop253:
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
 	MOVD R2, R13
-	ADD R6<<4, R2, R14
+	ADD R6<<2, R2, R14
+	ADD $128, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
 	BLT end256
 loop255:
 	FMOVD.P 8(R10), F31
 	FMOVD.P 8(R11), F30
-	FLDPQ (R13), (F16, F17)
-	FLDPQ 32(R13), (F18, F19)
+	FMOVD (R13), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 8(R13), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
@@ -3504,8 +3648,18 @@ loop255:
 	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
 	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
 	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
-	FLDPQ 64(R13), (F16, F17)
-	FLDPQ 96(R13), (F18, F19)
+	FMOVD 16(R13), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 24(R13), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
 	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
 	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
@@ -3514,7 +3668,7 @@ loop255:
 	WORD $0x4fbe122b // fmla v11.4s, v17.4s, v30.s[1]
 	WORD $0x4fbe124d // fmla v13.4s, v18.4s, v30.s[1]
 	WORD $0x4fbe126f // fmla v15.4s, v19.4s, v30.s[1]
-	ADD $128, R13
+	ADD $32, R13
 	SUBS $2, R8, R8
 	BGE loop255
 end256:
@@ -3524,8 +3678,18 @@ end256:
 loop257:
 	FMOVS.P 4(R10), F31
 	FMOVS.P 4(R11), F30
-	FLDPQ (R13), (F16, F17)
-	FLDPQ 32(R13), (F18, F19)
+	FMOVD (R13), F16
+	WORD $0x0f08a610 // sxtl v16.8h, v16.8b
+	WORD $0x4f10a611 // sxtl2 v17.4s, v16.8h
+	WORD $0x0f10a610 // sxtl v16.4s, v16.4h
+	WORD $0x4e21da10 // scvtf v16.4s, v16.4s
+	WORD $0x4e21da31 // scvtf v17.4s, v17.4s
+	FMOVD 8(R13), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
 	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
 	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
 	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
@@ -3534,26 +3698,42 @@ loop257:
 	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
 	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
 	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
-	ADD $64, R13
+	ADD $16, R13
 	SUBS $1, R8, R8
 	BGE loop257
 end258:
 	ADD $1, R8
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ (R13), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	FMOVQ F0, (R9)
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 16(R13), F3
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
 	FMOVQ F2, 16(R9)
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ 32(R13), F5
+	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
 	FMOVQ F4, 32(R9)
 	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ 48(R13), F7
+	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
 	FMOVQ F6, 48(R9)
 	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ (R13), F9
+	WORD $0x6e29dd08 // fmul v8.4s, v8.4s, v9.4s
 	FMOVQ F8, 512(R9)
 	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ 16(R13), F11
+	WORD $0x6e2bdd4a // fmul v10.4s, v10.4s, v11.4s
 	FMOVQ F10, 528(R9)
 	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ 32(R13), F13
+	WORD $0x6e2ddd8c // fmul v12.4s, v12.4s, v13.4s
 	FMOVQ F12, 544(R9)
 	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ 48(R13), F15
+	WORD $0x6e2fddce // fmul v14.4s, v14.4s, v15.4s
 	FMOVQ F14, 560(R9)
 	MOVD R11, R10
 	ADD $1024, R9
@@ -3573,25 +3753,46 @@ loop259:
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
 	MOVD R2, R13
-	ADD R6<<4, R2, R14
+	ADD R6<<2, R2, R14
+	ADD $128, R14
 	MOVD R3, R8
 	SUBS $2, R8, R8
 	BLT end262
 loop261:
 	FMOVD.P 8(R10), F31
-	FLDPQ (R13), (F8, F9)
-	FLDPQ 32(R13), (F10, F11)
+	FMOVD (R13), F8
+	WORD $0x0f08a508 // sxtl v8.8h, v8.8b
+	WORD $0x4f10a509 // sxtl2 v9.4s, v8.8h
+	WORD $0x0f10a508 // sxtl v8.4s, v8.4h
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	FMOVD 8(R13), F10
+	WORD $0x0f08a54a // sxtl v10.8h, v10.8b
+	WORD $0x4f10a54b // sxtl2 v11.4s, v10.8h
+	WORD $0x0f10a54a // sxtl v10.4s, v10.4h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
 	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
 	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
 	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
 	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
-	FLDPQ 64(R13), (F8, F9)
-	FLDPQ 96(R13), (F10, F11)
+	FMOVD 16(R13), F8
+	WORD $0x0f08a508 // sxtl v8.8h, v8.8b
+	WORD $0x4f10a509 // sxtl2 v9.4s, v8.8h
+	WORD $0x0f10a508 // sxtl v8.4s, v8.4h
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	FMOVD 24(R13), F10
+	WORD $0x0f08a54a // sxtl v10.8h, v10.8b
+	WORD $0x4f10a54b // sxtl2 v11.4s, v10.8h
+	WORD $0x0f10a54a // sxtl v10.4s, v10.4h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
 	WORD $0x4fbf1101 // fmla v1.4s, v8.4s, v31.s[1]
 	WORD $0x4fbf1123 // fmla v3.4s, v9.4s, v31.s[1]
 	WORD $0x4fbf1145 // fmla v5.4s, v10.4s, v31.s[1]
 	WORD $0x4fbf1167 // fmla v7.4s, v11.4s, v31.s[1]
-	ADD $128, R13
+	ADD $32, R13
 	SUBS $2, R8, R8
 	BGE loop261
 end262:
@@ -3600,24 +3801,42 @@ end262:
 	BLT end264
 loop263:
 	FMOVS.P 4(R10), F31
-	FLDPQ (R13), (F8, F9)
-	FLDPQ 32(R13), (F10, F11)
+	FMOVD (R13), F8
+	WORD $0x0f08a508 // sxtl v8.8h, v8.8b
+	WORD $0x4f10a509 // sxtl2 v9.4s, v8.8h
+	WORD $0x0f10a508 // sxtl v8.4s, v8.4h
+	WORD $0x4e21d908 // scvtf v8.4s, v8.4s
+	WORD $0x4e21d929 // scvtf v9.4s, v9.4s
+	FMOVD 8(R13), F10
+	WORD $0x0f08a54a // sxtl v10.8h, v10.8b
+	WORD $0x4f10a54b // sxtl2 v11.4s, v10.8h
+	WORD $0x0f10a54a // sxtl v10.4s, v10.4h
+	WORD $0x4e21d94a // scvtf v10.4s, v10.4s
+	WORD $0x4e21d96b // scvtf v11.4s, v11.4s
 	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
 	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
 	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
 	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
-	ADD $64, R13
+	ADD $16, R13
 	SUBS $1, R8, R8
 	BGE loop263
 end264:
 	ADD $1, R8
 	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ (R13), F1
+	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
 	FMOVQ F0, (R9)
 	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ 16(R13), F3
+	WORD $0x6e23dc42 // fmul v2.4s, v2.4s, v3.4s
 	FMOVQ F2, 16(R9)
 	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ 32(R13), F5
+	WORD $0x6e25dc84 // fmul v4.4s, v4.4s, v5.4s
 	FMOVQ F4, 32(R9)
 	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ 48(R13), F7
+	WORD $0x6e27dcc6 // fmul v6.4s, v6.4s, v7.4s
 	FMOVQ F6, 48(R9)
 	ADD $512, R9
 	SUBS $1, R7, R7
@@ -3625,15 +3844,16 @@ end264:
 end260:
 	ADD $1, R7
 	ADD $64, R0
-	ADD R6<<4, R2, R2
+	ADD R6<<2, R2, R2
+	ADD $128, R2
 	SUBS $1, R4, R4
 	BGE loop245
 end246:
 	ADD $1, R4
 	RET
 
-// func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
-TEXT ·weighNEON(SB), NOSPLIT, $0-56
+// func weighQ8NEON(sums, p, values, factors *float32, counts *int, rows, stride int)
+TEXT ·weighQ8NEON(SB), NOSPLIT, $0-56
 	MOVD sums+0(FP), R0
 	MOVD p+8(FP), R1
 	MOVD values+16(FP), R2
@@ -3642,7 +3862,7 @@ TEXT ·weighNEON(SB), NOSPLIT, $0-56
 	MOVD rows+40(FP), R5
 	MOVD stride+48(FP), R6
 	LSL $2, R6, R7
-	LSL $2, R6, R13
+	LSL $0, R6, R13
 	CMP $1, R5
 	BGT end265
 	SUBS $64, R6, R6
@@ -3704,26 +3924,66 @@ begin269:
 	ADD R12, R11, R11
 tokens271:
 	FMOVS 2560(R9), F16
-	FLDPQ (R10), (F18, F19)
-	FLDPQ 32(R10), (F20, F21)
-	FLDPQ 64(R10), (F22, F23)
+	FMOVD (R10), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	FMOVD 8(R10), F20
+	WORD $0x0f08a694 // sxtl v20.8h, v20.8b
+	WORD $0x4f10a695 // sxtl2 v21.4s, v20.8h
+	WORD $0x0f10a694 // sxtl v20.4s, v20.4h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	FMOVD 16(R10), F22
+	WORD $0x0f08a6d6 // sxtl v22.8h, v22.8b
+	WORD $0x4f10a6d7 // sxtl2 v23.4s, v22.8h
+	WORD $0x0f10a6d6 // sxtl v22.4s, v22.4h
+	WORD $0x4e21dad6 // scvtf v22.4s, v22.4s
+	WORD $0x4e21daf7 // scvtf v23.4s, v23.4s
 	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
 	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
 	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
 	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
 	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
-	FLDPQ 96(R10), (F18, F19)
-	FLDPQ 128(R10), (F20, F21)
-	FLDPQ 160(R10), (F22, F23)
+	FMOVD 24(R10), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	FMOVD 32(R10), F20
+	WORD $0x0f08a694 // sxtl v20.8h, v20.8b
+	WORD $0x4f10a695 // sxtl2 v21.4s, v20.8h
+	WORD $0x0f10a694 // sxtl v20.4s, v20.4h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
+	FMOVD 40(R10), F22
+	WORD $0x0f08a6d6 // sxtl v22.8h, v22.8b
+	WORD $0x4f10a6d7 // sxtl2 v23.4s, v22.8h
+	WORD $0x0f10a6d6 // sxtl v22.4s, v22.4h
+	WORD $0x4e21dad6 // scvtf v22.4s, v22.4s
+	WORD $0x4e21daf7 // scvtf v23.4s, v23.4s
 	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
 	WORD $0x4f901267 // fmla v7.4s, v19.4s, v16.s[0]
 	WORD $0x4f901288 // fmla v8.4s, v20.4s, v16.s[0]
 	WORD $0x4f9012a9 // fmla v9.4s, v21.4s, v16.s[0]
 	WORD $0x4f9012ca // fmla v10.4s, v22.4s, v16.s[0]
 	WORD $0x4f9012eb // fmla v11.4s, v23.4s, v16.s[0]
-	FLDPQ 192(R10), (F18, F19)
-	FLDPQ 224(R10), (F20, F21)
+	FMOVD 48(R10), F18
+	WORD $0x0f08a652 // sxtl v18.8h, v18.8b
+	WORD $0x4f10a653 // sxtl2 v19.4s, v18.8h
+	WORD $0x0f10a652 // sxtl v18.4s, v18.4h
+	WORD $0x4e21da52 // scvtf v18.4s, v18.4s
+	WORD $0x4e21da73 // scvtf v19.4s, v19.4s
+	FMOVD 56(R10), F20
+	WORD $0x0f08a694 // sxtl v20.8h, v20.8b
+	WORD $0x4f10a695 // sxtl2 v21.4s, v20.8h
+	WORD $0x0f10a694 // sxtl v20.4s, v20.4h
+	WORD $0x4e21da94 // scvtf v20.4s, v20.4s
+	WORD $0x4e21dab5 // scvtf v21.4s, v21.4s
 	WORD $0x4f90124c // fmla v12.4s, v18.4s, v16.s[0]
 	WORD $0x4f90126d // fmla v13.4s, v19.4s, v16.s[0]
 	WORD $0x4f90128e // fmla v14.4s, v20.4s, v16.s[0]
@@ -3744,7 +4004,7 @@ done272:
 	FSTPQ (F14, F15), 224(R8)
 end270:
 	ADD $256, R0
-	ADD $256, R2
+	ADD $64, R2
 	SUBS $64, R6, R6
 	BGE loop266
 end267:
@@ -3855,8 +4115,18 @@ begin277:
 	BLE done280
 	ADD R12, R11, R11
 tokens279:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
+	FMOVD (R10), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
+	FMOVD 8(R10), F28
+	WORD $0x0f08a79c // sxtl v28.8h, v28.8b
+	WORD $0x4f10a79d // sxtl2 v29.4s, v28.8h
+	WORD $0x0f10a79c // sxtl v28.4s, v28.4h
+	WORD $0x4e21db9c // scvtf v28.4s, v28.4s
+	WORD $0x4e21dbbd // scvtf v29.4s, v29.4s
 	FMOVS 2560(R9), F24
 	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
 	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
@@ -3899,8 +4169,18 @@ done280:
 	BLE done282
 	ADD R12, R11, R11
 tokens281:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
+	FMOVD (R10), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
+	FMOVD 8(R10), F28
+	WORD $0x0f08a79c // sxtl v28.8h, v28.8b
+	WORD $0x4f10a79d // sxtl2 v29.4s, v28.8h
+	WORD $0x0f10a79c // sxtl v28.4s, v28.4h
+	WORD $0x4e21db9c // scvtf v28.4s, v28.4s
+	WORD $0x4e21dbbd // scvtf v29.4s, v29.4s
 	FMOVS 2560(R9), F24
 	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
 	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
@@ -3938,8 +4218,18 @@ done282:
 	BLE done284
 	ADD R12, R11, R11
 tokens283:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
+	FMOVD (R10), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
+	FMOVD 8(R10), F28
+	WORD $0x0f08a79c // sxtl v28.8h, v28.8b
+	WORD $0x4f10a79d // sxtl2 v29.4s, v28.8h
+	WORD $0x0f10a79c // sxtl v28.4s, v28.4h
+	WORD $0x4e21db9c // scvtf v28.4s, v28.4s
+	WORD $0x4e21dbbd // scvtf v29.4s, v29.4s
 	FMOVS 2560(R9), F24
 	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
 	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
@@ -3972,8 +4262,18 @@ done284:
 	BLE done286
 	ADD R12, R11, R11
 tokens285:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
+	FMOVD (R10), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
+	FMOVD 8(R10), F28
+	WORD $0x0f08a79c // sxtl v28.8h, v28.8b
+	WORD $0x4f10a79d // sxtl2 v29.4s, v28.8h
+	WORD $0x0f10a79c // sxtl v28.4s, v28.4h
+	WORD $0x4e21db9c // scvtf v28.4s, v28.4s
+	WORD $0x4e21dbbd // scvtf v29.4s, v29.4s
 	FMOVS 2560(R9), F24
 	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
 	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
@@ -4001,8 +4301,18 @@ done286:
 	BLE done288
 	ADD R12, R11, R11
 tokens287:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
+	FMOVD (R10), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
+	FMOVD 8(R10), F28
+	WORD $0x0f08a79c // sxtl v28.8h, v28.8b
+	WORD $0x4f10a79d // sxtl2 v29.4s, v28.8h
+	WORD $0x0f10a79c // sxtl v28.4s, v28.4h
+	WORD $0x4e21db9c // scvtf v28.4s, v28.4s
+	WORD $0x4e21dbbd // scvtf v29.4s, v29.4s
 	FMOVS 2560(R9), F24
 	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
 	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
@@ -4023,8 +4333,18 @@ done288:
 	BLE done290
 	ADD R12, R11, R11
 tokens289:
-	FLDPQ (R10), (F26, F27)
-	FLDPQ 32(R10), (F28, F29)
+	FMOVD (R10), F26
+	WORD $0x0f08a75a // sxtl v26.8h, v26.8b
+	WORD $0x4f10a75b // sxtl2 v27.4s, v26.8h
+	WORD $0x0f10a75a // sxtl v26.4s, v26.4h
+	WORD $0x4e21db5a // scvtf v26.4s, v26.4s
+	WORD $0x4e21db7b // scvtf v27.4s, v27.4s
+	FMOVD 8(R10), F28
+	WORD $0x0f08a79c // sxtl v28.8h, v28.8b
+	WORD $0x4f10a79d // sxtl2 v29.4s, v28.8h
+	WORD $0x0f10a79c // sxtl v28.4s, v28.4h
+	WORD $0x4e21db9c // scvtf v28.4s, v28.4s
+	WORD $0x4e21dbbd // scvtf v29.4s, v29.4s
 	FMOVS 2560(R9), F24
 	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
 	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
@@ -4065,12 +4385,874 @@ done290:
 	FSTPQ (F22, F23), 32(R8)
 end278:
 	ADD $64, R0
-	ADD $64, R2
+	ADD $16, R2
 	SUBS $16, R6, R6
 	BGE loop274
 end275:
 	ADD $16, R6
 end273:
+	RET
+
+// func scoreNEON(dst, q, keys *float32, dim, panels, rows int)
+TEXT ·scoreNEON(SB), NOSPLIT, $0-48
+	MOVD dst+0(FP), R0
+	MOVD q+8(FP), R1
+	MOVD keys+16(FP), R2
+	MOVD dim+24(FP), R3
+	MOVD panels+32(FP), R4
+	MOVD rows+40(FP), R5
+	LSL $2, R3, R6
+	CMP $1, R5
+	BGT many291
+	SUBS $2, R4, R4
+	BLT end293
+loop292:
+	MOVD R1, R10
+	MOVD R0, R9
+	MOVD R5, R7
+	SUBS $1, R7, R7
+	BLT end295
+loop294:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end297
+loop296:
+	FMOVD.P 8(R10), F31
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	FLDPQ (R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
+	FLDPQ 64(R13), (F16, F17)
+	FLDPQ 96(R13), (F18, F19)
+	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf1267 // fmla v7.4s, v19.4s, v31.s[1]
+	FLDPQ 64(R14), (F16, F17)
+	FLDPQ 96(R14), (F18, F19)
+	WORD $0x4fbf1209 // fmla v9.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf122b // fmla v11.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf124d // fmla v13.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf126f // fmla v15.4s, v19.4s, v31.s[1]
+	ADD $128, R13
+	ADD $128, R14
+	SUBS $2, R8, R8
+	BGE loop296
+end297:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end299
+loop298:
+	FMOVS.P 4(R10), F31
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	FLDPQ (R14), (F16, F17)
+	FLDPQ 32(R14), (F18, F19)
+	WORD $0x4f9f1208 // fmla v8.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f122a // fmla v10.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f124c // fmla v12.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f126e // fmla v14.4s, v19.4s, v31.s[0]
+	ADD $64, R13
+	ADD $64, R14
+	SUBS $1, R8, R8
+	BGE loop298
+end299:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 64(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 80(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 96(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 112(R9)
+	ADD $512, R9
+	SUBS $1, R7, R7
+	BGE loop294
+end295:
+	ADD $1, R7
+	ADD $128, R0
+	ADD R6<<5, R2, R2
+	SUBS $2, R4, R4
+	BGE loop292
+end293:
+	ADD $2, R4
+many291:
+	SUBS $1, R4, R4
+	BLT end301
+loop300:
+	MOVD R1, R10
+	MOVD R0, R9
+	MOVD R5, R7
+	SUBS $3, R7, R7
+	BLT end303
+loop302:
+	ADD R6, R10, R11
+	ADD R6, R11, R12
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V22.B16
+	VMOVI $0, V23.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end305
+loop304:
+	FMOVD.P 8(R10), F31
+	FMOVD.P 8(R11), F30
+	FMOVD.P 8(R12), F29
+	FLDPQ (R13), (F24, F25)
+	FLDPQ 32(R13), (F26, F27)
+	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
+	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
+	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
+	WORD $0x4f9f1366 // fmla v6.4s, v27.4s, v31.s[0]
+	WORD $0x4f9e1308 // fmla v8.4s, v24.4s, v30.s[0]
+	WORD $0x4f9e132a // fmla v10.4s, v25.4s, v30.s[0]
+	WORD $0x4f9e134c // fmla v12.4s, v26.4s, v30.s[0]
+	WORD $0x4f9e136e // fmla v14.4s, v27.4s, v30.s[0]
+	WORD $0x4f9d1310 // fmla v16.4s, v24.4s, v29.s[0]
+	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
+	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
+	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
+	FLDPQ 64(R13), (F24, F25)
+	FLDPQ 96(R13), (F26, F27)
+	WORD $0x4fbf1301 // fmla v1.4s, v24.4s, v31.s[1]
+	WORD $0x4fbf1323 // fmla v3.4s, v25.4s, v31.s[1]
+	WORD $0x4fbf1345 // fmla v5.4s, v26.4s, v31.s[1]
+	WORD $0x4fbf1367 // fmla v7.4s, v27.4s, v31.s[1]
+	WORD $0x4fbe1309 // fmla v9.4s, v24.4s, v30.s[1]
+	WORD $0x4fbe132b // fmla v11.4s, v25.4s, v30.s[1]
+	WORD $0x4fbe134d // fmla v13.4s, v26.4s, v30.s[1]
+	WORD $0x4fbe136f // fmla v15.4s, v27.4s, v30.s[1]
+	WORD $0x4fbd1311 // fmla v17.4s, v24.4s, v29.s[1]
+	WORD $0x4fbd1333 // fmla v19.4s, v25.4s, v29.s[1]
+	WORD $0x4fbd1355 // fmla v21.4s, v26.4s, v29.s[1]
+	WORD $0x4fbd1377 // fmla v23.4s, v27.4s, v29.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop304
+end305:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end307
+loop306:
+	FMOVS.P 4(R10), F31
+	FMOVS.P 4(R11), F30
+	FMOVS.P 4(R12), F29
+	FLDPQ (R13), (F24, F25)
+	FLDPQ 32(R13), (F26, F27)
+	WORD $0x4f9f1300 // fmla v0.4s, v24.4s, v31.s[0]
+	WORD $0x4f9f1322 // fmla v2.4s, v25.4s, v31.s[0]
+	WORD $0x4f9f1344 // fmla v4.4s, v26.4s, v31.s[0]
+	WORD $0x4f9f1366 // fmla v6.4s, v27.4s, v31.s[0]
+	WORD $0x4f9e1308 // fmla v8.4s, v24.4s, v30.s[0]
+	WORD $0x4f9e132a // fmla v10.4s, v25.4s, v30.s[0]
+	WORD $0x4f9e134c // fmla v12.4s, v26.4s, v30.s[0]
+	WORD $0x4f9e136e // fmla v14.4s, v27.4s, v30.s[0]
+	WORD $0x4f9d1310 // fmla v16.4s, v24.4s, v29.s[0]
+	WORD $0x4f9d1332 // fmla v18.4s, v25.4s, v29.s[0]
+	WORD $0x4f9d1354 // fmla v20.4s, v26.4s, v29.s[0]
+	WORD $0x4f9d1376 // fmla v22.4s, v27.4s, v29.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop306
+end307:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 512(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 528(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 544(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 560(R9)
+	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
+	FMOVQ F16, 1024(R9)
+	WORD $0x4e33d652 // fadd v18.4s, v18.4s, v19.4s
+	FMOVQ F18, 1040(R9)
+	WORD $0x4e35d694 // fadd v20.4s, v20.4s, v21.4s
+	FMOVQ F20, 1056(R9)
+	WORD $0x4e37d6d6 // fadd v22.4s, v22.4s, v23.4s
+	FMOVQ F22, 1072(R9)
+	MOVD R12, R10
+	ADD $1536, R9
+	SUBS $3, R7, R7
+	BGE loop302
+end303:
+	ADD $3, R7
+	SUBS $2, R7, R7
+	BLT end309
+loop308:
+	ADD R6, R10, R11
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end311
+loop310:
+	FMOVD.P 8(R10), F31
+	FMOVD.P 8(R11), F30
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	WORD $0x4f9e1208 // fmla v8.4s, v16.4s, v30.s[0]
+	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
+	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
+	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
+	FLDPQ 64(R13), (F16, F17)
+	FLDPQ 96(R13), (F18, F19)
+	WORD $0x4fbf1201 // fmla v1.4s, v16.4s, v31.s[1]
+	WORD $0x4fbf1223 // fmla v3.4s, v17.4s, v31.s[1]
+	WORD $0x4fbf1245 // fmla v5.4s, v18.4s, v31.s[1]
+	WORD $0x4fbf1267 // fmla v7.4s, v19.4s, v31.s[1]
+	WORD $0x4fbe1209 // fmla v9.4s, v16.4s, v30.s[1]
+	WORD $0x4fbe122b // fmla v11.4s, v17.4s, v30.s[1]
+	WORD $0x4fbe124d // fmla v13.4s, v18.4s, v30.s[1]
+	WORD $0x4fbe126f // fmla v15.4s, v19.4s, v30.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop310
+end311:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end313
+loop312:
+	FMOVS.P 4(R10), F31
+	FMOVS.P 4(R11), F30
+	FLDPQ (R13), (F16, F17)
+	FLDPQ 32(R13), (F18, F19)
+	WORD $0x4f9f1200 // fmla v0.4s, v16.4s, v31.s[0]
+	WORD $0x4f9f1222 // fmla v2.4s, v17.4s, v31.s[0]
+	WORD $0x4f9f1244 // fmla v4.4s, v18.4s, v31.s[0]
+	WORD $0x4f9f1266 // fmla v6.4s, v19.4s, v31.s[0]
+	WORD $0x4f9e1208 // fmla v8.4s, v16.4s, v30.s[0]
+	WORD $0x4f9e122a // fmla v10.4s, v17.4s, v30.s[0]
+	WORD $0x4f9e124c // fmla v12.4s, v18.4s, v30.s[0]
+	WORD $0x4f9e126e // fmla v14.4s, v19.4s, v30.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop312
+end313:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	WORD $0x4e29d508 // fadd v8.4s, v8.4s, v9.4s
+	FMOVQ F8, 512(R9)
+	WORD $0x4e2bd54a // fadd v10.4s, v10.4s, v11.4s
+	FMOVQ F10, 528(R9)
+	WORD $0x4e2dd58c // fadd v12.4s, v12.4s, v13.4s
+	FMOVQ F12, 544(R9)
+	WORD $0x4e2fd5ce // fadd v14.4s, v14.4s, v15.4s
+	FMOVQ F14, 560(R9)
+	MOVD R11, R10
+	ADD $1024, R9
+	SUBS $2, R7, R7
+	BGE loop308
+end309:
+	ADD $2, R7
+	SUBS $1, R7, R7
+	BLT end315
+loop314:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	MOVD R2, R13
+	ADD R6<<4, R2, R14
+	MOVD R3, R8
+	SUBS $2, R8, R8
+	BLT end317
+loop316:
+	FMOVD.P 8(R10), F31
+	FLDPQ (R13), (F8, F9)
+	FLDPQ 32(R13), (F10, F11)
+	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
+	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
+	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
+	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
+	FLDPQ 64(R13), (F8, F9)
+	FLDPQ 96(R13), (F10, F11)
+	WORD $0x4fbf1101 // fmla v1.4s, v8.4s, v31.s[1]
+	WORD $0x4fbf1123 // fmla v3.4s, v9.4s, v31.s[1]
+	WORD $0x4fbf1145 // fmla v5.4s, v10.4s, v31.s[1]
+	WORD $0x4fbf1167 // fmla v7.4s, v11.4s, v31.s[1]
+	ADD $128, R13
+	SUBS $2, R8, R8
+	BGE loop316
+end317:
+	ADD $2, R8
+	SUBS $1, R8, R8
+	BLT end319
+loop318:
+	FMOVS.P 4(R10), F31
+	FLDPQ (R13), (F8, F9)
+	FLDPQ 32(R13), (F10, F11)
+	WORD $0x4f9f1100 // fmla v0.4s, v8.4s, v31.s[0]
+	WORD $0x4f9f1122 // fmla v2.4s, v9.4s, v31.s[0]
+	WORD $0x4f9f1144 // fmla v4.4s, v10.4s, v31.s[0]
+	WORD $0x4f9f1166 // fmla v6.4s, v11.4s, v31.s[0]
+	ADD $64, R13
+	SUBS $1, R8, R8
+	BGE loop318
+end319:
+	ADD $1, R8
+	WORD $0x4e21d400 // fadd v0.4s, v0.4s, v1.4s
+	FMOVQ F0, (R9)
+	WORD $0x4e23d442 // fadd v2.4s, v2.4s, v3.4s
+	FMOVQ F2, 16(R9)
+	WORD $0x4e25d484 // fadd v4.4s, v4.4s, v5.4s
+	FMOVQ F4, 32(R9)
+	WORD $0x4e27d4c6 // fadd v6.4s, v6.4s, v7.4s
+	FMOVQ F6, 48(R9)
+	ADD $512, R9
+	SUBS $1, R7, R7
+	BGE loop314
+end315:
+	ADD $1, R7
+	ADD $64, R0
+	ADD R6<<4, R2, R2
+	SUBS $1, R4, R4
+	BGE loop300
+end301:
+	ADD $1, R4
+	RET
+
+// func weighNEON(sums, p, values, factors *float32, counts *int, rows, stride int)
+TEXT ·weighNEON(SB), NOSPLIT, $0-56
+	MOVD sums+0(FP), R0
+	MOVD p+8(FP), R1
+	MOVD values+16(FP), R2
+	MOVD factors+24(FP), R3
+	MOVD counts+32(FP), R4
+	MOVD rows+40(FP), R5
+	MOVD stride+48(FP), R6
+	LSL $2, R6, R7
+	LSL $2, R6, R13
+	CMP $1, R5
+	BGT end320
+	SUBS $64, R6, R6
+	BLT end322
+loop321:
+	CBZ R3, fresh323
+	MOVD R0, R8
+	FMOVS (R3), F16
+	FLDPQ (R8), (F0, F1)
+	FLDPQ 32(R8), (F2, F3)
+	FLDPQ 64(R8), (F4, F5)
+	FLDPQ 96(R8), (F6, F7)
+	FLDPQ 128(R8), (F8, F9)
+	FLDPQ 160(R8), (F10, F11)
+	FLDPQ 192(R8), (F12, F13)
+	FLDPQ 224(R8), (F14, F15)
+	VDUP V16.S[0], V16.S4
+	WORD $0x6e30dc00 // fmul v0.4s, v0.4s, v16.4s
+	WORD $0x6e30dc21 // fmul v1.4s, v1.4s, v16.4s
+	WORD $0x6e30dc42 // fmul v2.4s, v2.4s, v16.4s
+	WORD $0x6e30dc63 // fmul v3.4s, v3.4s, v16.4s
+	WORD $0x6e30dc84 // fmul v4.4s, v4.4s, v16.4s
+	WORD $0x6e30dca5 // fmul v5.4s, v5.4s, v16.4s
+	WORD $0x6e30dcc6 // fmul v6.4s, v6.4s, v16.4s
+	WORD $0x6e30dce7 // fmul v7.4s, v7.4s, v16.4s
+	WORD $0x6e30dd08 // fmul v8.4s, v8.4s, v16.4s
+	WORD $0x6e30dd29 // fmul v9.4s, v9.4s, v16.4s
+	WORD $0x6e30dd4a // fmul v10.4s, v10.4s, v16.4s
+	WORD $0x6e30dd6b // fmul v11.4s, v11.4s, v16.4s
+	WORD $0x6e30dd8c // fmul v12.4s, v12.4s, v16.4s
+	WORD $0x6e30ddad // fmul v13.4s, v13.4s, v16.4s
+	WORD $0x6e30ddce // fmul v14.4s, v14.4s, v16.4s
+	WORD $0x6e30ddef // fmul v15.4s, v15.4s, v16.4s
+	B begin324
+fresh323:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+begin324:
+	SUB $2560, R1, R9
+	MOVD R2, R10
+	MOVD ZR, R11
+	MOVD (R4), R12
+	SUBS R11, R12, R12
+	BLE done327
+	ADD R12, R11, R11
+tokens326:
+	FMOVS 2560(R9), F16
+	FLDPQ (R10), (F18, F19)
+	FLDPQ 32(R10), (F20, F21)
+	FLDPQ 64(R10), (F22, F23)
+	WORD $0x4f901240 // fmla v0.4s, v18.4s, v16.s[0]
+	WORD $0x4f901261 // fmla v1.4s, v19.4s, v16.s[0]
+	WORD $0x4f901282 // fmla v2.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a3 // fmla v3.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012c4 // fmla v4.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012e5 // fmla v5.4s, v23.4s, v16.s[0]
+	FLDPQ 96(R10), (F18, F19)
+	FLDPQ 128(R10), (F20, F21)
+	FLDPQ 160(R10), (F22, F23)
+	WORD $0x4f901246 // fmla v6.4s, v18.4s, v16.s[0]
+	WORD $0x4f901267 // fmla v7.4s, v19.4s, v16.s[0]
+	WORD $0x4f901288 // fmla v8.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012a9 // fmla v9.4s, v21.4s, v16.s[0]
+	WORD $0x4f9012ca // fmla v10.4s, v22.4s, v16.s[0]
+	WORD $0x4f9012eb // fmla v11.4s, v23.4s, v16.s[0]
+	FLDPQ 192(R10), (F18, F19)
+	FLDPQ 224(R10), (F20, F21)
+	WORD $0x4f90124c // fmla v12.4s, v18.4s, v16.s[0]
+	WORD $0x4f90126d // fmla v13.4s, v19.4s, v16.s[0]
+	WORD $0x4f90128e // fmla v14.4s, v20.4s, v16.s[0]
+	WORD $0x4f9012af // fmla v15.4s, v21.4s, v16.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens326
+done327:
+	MOVD R0, R8
+	FSTPQ (F0, F1), (R8)
+	FSTPQ (F2, F3), 32(R8)
+	FSTPQ (F4, F5), 64(R8)
+	FSTPQ (F6, F7), 96(R8)
+	FSTPQ (F8, F9), 128(R8)
+	FSTPQ (F10, F11), 160(R8)
+	FSTPQ (F12, F13), 192(R8)
+	FSTPQ (F14, F15), 224(R8)
+end325:
+	ADD $256, R0
+	ADD $256, R2
+	SUBS $64, R6, R6
+	BGE loop321
+end322:
+	ADD $64, R6
+end320:
+	SUBS $16, R6, R6
+	BLT end330
+loop329:
+	CBZ R3, fresh331
+	MOVD R0, R8
+	FMOVS (R3), F24
+	FLDPQ (R8), (F0, F1)
+	FLDPQ 32(R8), (F2, F3)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
+	WORD $0x6e38dc21 // fmul v1.4s, v1.4s, v24.4s
+	WORD $0x6e38dc42 // fmul v2.4s, v2.4s, v24.4s
+	WORD $0x6e38dc63 // fmul v3.4s, v3.4s, v24.4s
+	CMP $1, R5
+	BLE begin332
+	SUB R7, R8, R8
+	FMOVS -4(R3), F24
+	FLDPQ (R8), (F4, F5)
+	FLDPQ 32(R8), (F6, F7)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dc84 // fmul v4.4s, v4.4s, v24.4s
+	WORD $0x6e38dca5 // fmul v5.4s, v5.4s, v24.4s
+	WORD $0x6e38dcc6 // fmul v6.4s, v6.4s, v24.4s
+	WORD $0x6e38dce7 // fmul v7.4s, v7.4s, v24.4s
+	CMP $2, R5
+	BLE begin332
+	SUB R7, R8, R8
+	FMOVS -8(R3), F24
+	FLDPQ (R8), (F8, F9)
+	FLDPQ 32(R8), (F10, F11)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dd08 // fmul v8.4s, v8.4s, v24.4s
+	WORD $0x6e38dd29 // fmul v9.4s, v9.4s, v24.4s
+	WORD $0x6e38dd4a // fmul v10.4s, v10.4s, v24.4s
+	WORD $0x6e38dd6b // fmul v11.4s, v11.4s, v24.4s
+	CMP $3, R5
+	BLE begin332
+	SUB R7, R8, R8
+	FMOVS -12(R3), F24
+	FLDPQ (R8), (F12, F13)
+	FLDPQ 32(R8), (F14, F15)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38dd8c // fmul v12.4s, v12.4s, v24.4s
+	WORD $0x6e38ddad // fmul v13.4s, v13.4s, v24.4s
+	WORD $0x6e38ddce // fmul v14.4s, v14.4s, v24.4s
+	WORD $0x6e38ddef // fmul v15.4s, v15.4s, v24.4s
+	CMP $4, R5
+	BLE begin332
+	SUB R7, R8, R8
+	FMOVS -16(R3), F24
+	FLDPQ (R8), (F16, F17)
+	FLDPQ 32(R8), (F18, F19)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38de10 // fmul v16.4s, v16.4s, v24.4s
+	WORD $0x6e38de31 // fmul v17.4s, v17.4s, v24.4s
+	WORD $0x6e38de52 // fmul v18.4s, v18.4s, v24.4s
+	WORD $0x6e38de73 // fmul v19.4s, v19.4s, v24.4s
+	CMP $5, R5
+	BLE begin332
+	SUB R7, R8, R8
+	FMOVS -20(R3), F24
+	FLDPQ (R8), (F20, F21)
+	FLDPQ 32(R8), (F22, F23)
+	VDUP V24.S[0], V24.S4
+	WORD $0x6e38de94 // fmul v20.4s, v20.4s, v24.4s
+	WORD $0x6e38deb5 // fmul v21.4s, v21.4s, v24.4s
+	WORD $0x6e38ded6 // fmul v22.4s, v22.4s, v24.4s
+	WORD $0x6e38def7 // fmul v23.4s, v23.4s, v24.4s
+	B begin332
+fresh331:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+	VMOVI $0, V16.B16
+	VMOVI $0, V17.B16
+	VMOVI $0, V18.B16
+	VMOVI $0, V19.B16
+	VMOVI $0, V20.B16
+	VMOVI $0, V21.B16
+	VMOVI $0, V22.B16
+	VMOVI $0, V23.B16
+begin332:
+	SUB $2560, R1, R9
+	MOVD R2, R10
+	MOVD ZR, R11
+	CMP $5, R5
+	BLE done335
+	MOVD -40(R4), R12
+	SUBS R11, R12, R12
+	BLE done335
+	ADD R12, R11, R11
+tokens334:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	FMOVS 512(R9), F24
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
+	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
+	FMOVS (R9), F25
+	WORD $0x4f991354 // fmla v20.4s, v26.4s, v25.s[0]
+	WORD $0x4f991375 // fmla v21.4s, v27.4s, v25.s[0]
+	WORD $0x4f991396 // fmla v22.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913b7 // fmla v23.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens334
+done335:
+	CMP $4, R5
+	BLE done337
+	MOVD -32(R4), R12
+	SUBS R11, R12, R12
+	BLE done337
+	ADD R12, R11, R11
+tokens336:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	FMOVS 512(R9), F24
+	WORD $0x4f981350 // fmla v16.4s, v26.4s, v24.s[0]
+	WORD $0x4f981371 // fmla v17.4s, v27.4s, v24.s[0]
+	WORD $0x4f981392 // fmla v18.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813b3 // fmla v19.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens336
+done337:
+	CMP $3, R5
+	BLE done339
+	MOVD -24(R4), R12
+	SUBS R11, R12, R12
+	BLE done339
+	ADD R12, R11, R11
+tokens338:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	FMOVS 1024(R9), F25
+	WORD $0x4f99134c // fmla v12.4s, v26.4s, v25.s[0]
+	WORD $0x4f99136d // fmla v13.4s, v27.4s, v25.s[0]
+	WORD $0x4f99138e // fmla v14.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913af // fmla v15.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens338
+done339:
+	CMP $2, R5
+	BLE done341
+	MOVD -16(R4), R12
+	SUBS R11, R12, R12
+	BLE done341
+	ADD R12, R11, R11
+tokens340:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	FMOVS 1536(R9), F24
+	WORD $0x4f981348 // fmla v8.4s, v26.4s, v24.s[0]
+	WORD $0x4f981369 // fmla v9.4s, v27.4s, v24.s[0]
+	WORD $0x4f98138a // fmla v10.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813ab // fmla v11.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens340
+done341:
+	CMP $1, R5
+	BLE done343
+	MOVD -8(R4), R12
+	SUBS R11, R12, R12
+	BLE done343
+	ADD R12, R11, R11
+tokens342:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	FMOVS 2048(R9), F25
+	WORD $0x4f991344 // fmla v4.4s, v26.4s, v25.s[0]
+	WORD $0x4f991365 // fmla v5.4s, v27.4s, v25.s[0]
+	WORD $0x4f991386 // fmla v6.4s, v28.4s, v25.s[0]
+	WORD $0x4f9913a7 // fmla v7.4s, v29.4s, v25.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens342
+done343:
+	MOVD (R4), R12
+	SUBS R11, R12, R12
+	BLE done345
+	ADD R12, R11, R11
+tokens344:
+	FLDPQ (R10), (F26, F27)
+	FLDPQ 32(R10), (F28, F29)
+	FMOVS 2560(R9), F24
+	WORD $0x4f981340 // fmla v0.4s, v26.4s, v24.s[0]
+	WORD $0x4f981361 // fmla v1.4s, v27.4s, v24.s[0]
+	WORD $0x4f981382 // fmla v2.4s, v28.4s, v24.s[0]
+	WORD $0x4f9813a3 // fmla v3.4s, v29.4s, v24.s[0]
+	ADD $4, R9
+	ADD R13, R10
+	SUBS $1, R12, R12
+	BNE tokens344
+done345:
+	MOVD R0, R8
+	FSTPQ (F0, F1), (R8)
+	FSTPQ (F2, F3), 32(R8)
+	CMP $1, R5
+	BLE end333
+	SUB R7, R8, R8
+	FSTPQ (F4, F5), (R8)
+	FSTPQ (F6, F7), 32(R8)
+	CMP $2, R5
+	BLE end333
+	SUB R7, R8, R8
+	FSTPQ (F8, F9), (R8)
+	FSTPQ (F10, F11), 32(R8)
+	CMP $3, R5
+	BLE end333
+	SUB R7, R8, R8
+	FSTPQ (F12, F13), (R8)
+	FSTPQ (F14, F15), 32(R8)
+	CMP $4, R5
+	BLE end333
+	SUB R7, R8, R8
+	FSTPQ (F16, F17), (R8)
+	FSTPQ (F18, F19), 32(R8)
+	CMP $5, R5
+	BLE end333
+	SUB R7, R8, R8
+	FSTPQ (F20, F21), (R8)
+	FSTPQ (F22, F23), 32(R8)
+end333:
+	ADD $64, R0
+	ADD $64, R2
+	SUBS $16, R6, R6
+	BGE loop329
+end330:
+	ADD $16, R6
+end328:
 	RET
 
 // func softenNEON(scores *float32, counts *int, top, total, factors *float32, rows int)
@@ -4090,24 +5272,24 @@ TEXT ·softenNEON(SB), NOSPLIT, $0-48
 	FMOVQ 80(R26), F29
 	FMOVQ 512(R26), F24
 	SUBS $1, R5, R5
-	BLT end292
-loop291:
+	BLT end347
+loop346:
 	FMOVS (R2), F23
 	VDUP V23.S[0], V23.S4
 	VMOV V23.B16, V16.B16
 	MOVD R0, R8
 	MOVD (R1), R6
 	SUBS $4, R6, R6
-	BLT end294
-loop293:
+	BLT end349
+loop348:
 	FMOVQ (R8), F0
 	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
 	ADD $16, R8
 	SUBS $4, R6, R6
-	BGE loop293
-end294:
+	BGE loop348
+end349:
 	ADD $4, R6
-	CBZ R6, done295
+	CBZ R6, done350
 	FMOVQ (R8), F0
 	VMOV V16.B16, V1.B16
 	MOVD $tailNEON<>+16(SB), R15
@@ -4116,7 +5298,7 @@ end294:
 	VBIT V31.B16, V0.B16, V1.B16
 	VMOV V1.B16, V0.B16
 	WORD $0x4e20f610 // fmax v16.4s, v16.4s, v0.4s
-done295:
+done350:
 	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30f610 // fmaxp v16.4s, v16.4s, v16.4s
 	FMOVS.P F16, 4(R2)
@@ -4161,8 +5343,8 @@ done295:
 	MOVD R0, R8
 	MOVD (R1), R6
 	SUBS $8, R6, R6
-	BLT end297
-loop296:
+	BLT end352
+loop351:
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
@@ -4235,12 +5417,12 @@ loop296:
 	WORD $0x4e28d631 // fadd v17.4s, v17.4s, v8.4s
 	ADD $32, R8
 	SUBS $8, R6, R6
-	BGE loop296
-end297:
+	BGE loop351
+end352:
 	ADD $8, R6
 	SUBS $4, R6, R6
-	BLT end299
-loop298:
+	BLT end354
+loop353:
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	WORD $0x6ea0e704 // fcmgt v4.4s, v24.4s, v0.4s
@@ -4278,10 +5460,10 @@ loop298:
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
 	ADD $16, R8
 	SUBS $4, R6, R6
-	BGE loop298
-end299:
+	BGE loop353
+end354:
 	ADD $4, R6
-	CBZ R6, done300
+	CBZ R6, done355
 	FMOVQ (R8), F0
 	WORD $0x4ebed400 // fsub v0.4s, v0.4s, v30.4s
 	MOVD $tailNEON<>+16(SB), R15
@@ -4325,7 +5507,7 @@ end299:
 	VAND V31.B16, V0.B16, V0.B16
 	FMOVQ F0, (R8)
 	WORD $0x4e20d610 // fadd v16.4s, v16.4s, v0.4s
-done300:
+done355:
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
@@ -4336,8 +5518,8 @@ done300:
 	ADD $8, R1
 	ADD $512, R0
 	SUBS $1, R5, R5
-	BGE loop291
-end292:
+	BGE loop346
+end347:
 	ADD $1, R5
 	RET
 
@@ -4351,8 +5533,8 @@ TEXT ·narrowNEON(SB), NOSPLIT, $0-24
 	FMOVQ 560(R26), F17
 	FMOVQ 576(R26), F18
 	SUBS $16, R2, R2
-	BLT end302
-loop301:
+	BLT end357
+loop356:
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	WORD $0x6e20e40c // fcmge v12.4s, v0.4s, v0.4s
@@ -4393,9 +5575,92 @@ loop301:
 	ADD $32, R0
 	ADD $64, R1
 	SUBS $16, R2, R2
-	BGE loop301
-end302:
+	BGE loop356
+end357:
 	ADD $16, R2
+	RET
+
+// func shrinkNEON(dst *int8, x *float32, n int, scale *float32)
+TEXT ·shrinkNEON(SB), NOSPLIT, $0-32
+	MOVD dst+0(FP), R0
+	MOVD x+8(FP), R1
+	MOVD n+16(FP), R2
+	MOVD scale+24(FP), R3
+	MOVD $127, R4
+	SCVTFS R4, F31
+	MOVD R1, R5
+	MOVD R2, R6
+	VMOVI $0, V8.B16
+	SUBS $16, R6, R6
+	BLT end359
+loop358:
+	FLDPQ (R5), (F0, F1)
+	FLDPQ 32(R5), (F2, F3)
+	WORD $0x4ea0f800 // fabs v0.4s, v0.4s
+	VUMAX V0.S4, V8.S4, V8.S4
+	WORD $0x4ea0f821 // fabs v1.4s, v1.4s
+	VUMAX V1.S4, V8.S4, V8.S4
+	WORD $0x4ea0f842 // fabs v2.4s, v2.4s
+	VUMAX V2.S4, V8.S4, V8.S4
+	WORD $0x4ea0f863 // fabs v3.4s, v3.4s
+	VUMAX V3.S4, V8.S4, V8.S4
+	ADD $64, R5
+	SUBS $16, R6, R6
+	BGE loop358
+end359:
+	ADD $16, R6
+	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
+	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
+	VMOV V8.S[0], R4
+	CMP $0x7f800000, R4
+	BHS strange360
+	CMP $0x0d800000, R4
+	BLO zero361
+	FDIVS F31, F8, F9
+	FMOVS F9, (R3)
+	FDIVS F8, F31, F9
+	SUBS $16, R2, R2
+	BLT end365
+loop364:
+	FLDPQ (R1), (F0, F1)
+	FLDPQ 32(R1), (F2, F3)
+	WORD $0x4f899000 // fmul v0.4s, v0.4s, v9.s[0]
+	WORD $0x4e21a800 // fcvtns v0.4s, v0.4s
+	WORD $0x4f899021 // fmul v1.4s, v1.4s, v9.s[0]
+	WORD $0x4e21a821 // fcvtns v1.4s, v1.4s
+	WORD $0x4f899042 // fmul v2.4s, v2.4s, v9.s[0]
+	WORD $0x4e21a842 // fcvtns v2.4s, v2.4s
+	WORD $0x4f899063 // fmul v3.4s, v3.4s, v9.s[0]
+	WORD $0x4e21a863 // fcvtns v3.4s, v3.4s
+	VUZP1 V1.H8, V0.H8, V0.H8
+	VUZP1 V3.H8, V2.H8, V2.H8
+	VUZP1 V2.B16, V0.B16, V0.B16
+	FMOVQ F0, (R0)
+	ADD $64, R1
+	ADD $16, R0
+	SUBS $16, R2, R2
+	BGE loop364
+end365:
+	ADD $16, R2
+	B done363
+strange360:
+	MOVD $0x7fc00000, R4
+	B clear362
+zero361:
+	MOVD $0, R4
+clear362:
+	MOVW R4, (R3)
+	VMOVI $0, V0.B16
+	SUBS $16, R2, R2
+	BLT end367
+loop366:
+	FMOVQ F0, (R0)
+	ADD $16, R0
+	SUBS $16, R2, R2
+	BGE loop366
+end367:
+	ADD $16, R2
+done363:
 	RET
 
 // func rotateHalvesNEON(a, b, cos, sin *float32, n int)
@@ -4406,8 +5671,8 @@ TEXT ·rotateHalvesNEON(SB), NOSPLIT, $0-40
 	MOVD sin+24(FP), R3
 	MOVD n+32(FP), R4
 	SUBS $8, R4, R4
-	BLT end304
-loop303:
+	BLT end369
+loop368:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	FMOVQ (R2), F2
@@ -4433,12 +5698,12 @@ loop303:
 	ADD $32, R2
 	ADD $32, R3
 	SUBS $8, R4, R4
-	BGE loop303
-end304:
+	BGE loop368
+end369:
 	ADD $8, R4
 	SUBS $4, R4, R4
-	BLT end306
-loop305:
+	BLT end371
+loop370:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	FMOVQ (R2), F2
@@ -4454,69 +5719,69 @@ loop305:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop305
-end306:
+	BGE loop370
+end371:
 	ADD $4, R4
-	CBZ R4, done307
-	TBNZ $1, R4, two308
+	CBZ R4, done372
+	TBNZ $1, R4, two373
 	FMOVS (R0), F0
-	B done309
-two308:
+	B done374
+two373:
 	FMOVD (R0), F0
-	TBZ $0, R4, done309
+	TBZ $0, R4, done374
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done309:
-	TBNZ $1, R4, two310
+done374:
+	TBNZ $1, R4, two375
 	FMOVS (R1), F1
-	B done311
-two310:
+	B done376
+two375:
 	FMOVD (R1), F1
-	TBZ $0, R4, done311
+	TBZ $0, R4, done376
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done311:
-	TBNZ $1, R4, two312
+done376:
+	TBNZ $1, R4, two377
 	FMOVS (R2), F2
-	B done313
-two312:
+	B done378
+two377:
 	FMOVD (R2), F2
-	TBZ $0, R4, done313
+	TBZ $0, R4, done378
 	ADD $8, R2, R15
 	VLD1 (R15), V2.S[2]
-done313:
-	TBNZ $1, R4, two314
+done378:
+	TBNZ $1, R4, two379
 	FMOVS (R3), F3
-	B done315
-two314:
+	B done380
+two379:
 	FMOVD (R3), F3
-	TBZ $0, R4, done315
+	TBZ $0, R4, done380
 	ADD $8, R3, R15
 	VLD1 (R15), V3.S[2]
-done315:
+done380:
 	WORD $0x6e22dc04 // fmul v4.4s, v0.4s, v2.4s
 	VFMLS V3.S4, V1.S4, V4.S4
 	WORD $0x6e22dc25 // fmul v5.4s, v1.4s, v2.4s
 	VFMLA V3.S4, V0.S4, V5.S4
-	TBNZ $1, R4, two316
+	TBNZ $1, R4, two381
 	FMOVS F4, (R0)
-	B done317
-two316:
+	B done382
+two381:
 	FMOVD F4, (R0)
-	TBZ $0, R4, done317
+	TBZ $0, R4, done382
 	ADD $8, R0, R15
 	VST1 V4.S[2], (R15)
-done317:
-	TBNZ $1, R4, two318
+done382:
+	TBNZ $1, R4, two383
 	FMOVS F5, (R1)
-	B done319
-two318:
+	B done384
+two383:
 	FMOVD F5, (R1)
-	TBZ $0, R4, done319
+	TBZ $0, R4, done384
 	ADD $8, R1, R15
 	VST1 V5.S[2], (R15)
-done319:
-done307:
+done384:
+done372:
 	RET
 
 // func rotatePairsNEON(x, cos, sin *float32, n int)
@@ -4526,8 +5791,8 @@ TEXT ·rotatePairsNEON(SB), NOSPLIT, $0-32
 	MOVD sin+16(FP), R2
 	MOVD n+24(FP), R3
 	SUBS $4, R3, R3
-	BLT end321
-loop320:
+	BLT end386
+loop385:
 	VLD2 (R0), [V0.S4, V1.S4]
 	FMOVQ.P 16(R1), F2
 	FMOVQ.P 16(R2), F3
@@ -4537,12 +5802,12 @@ loop320:
 	VFMLA V3.S4, V0.S4, V5.S4
 	VST2.P [V4.S4, V5.S4], 32(R0)
 	SUBS $4, R3, R3
-	BGE loop320
-end321:
+	BGE loop385
+end386:
 	ADD $4, R3
 	SUBS $1, R3, R3
-	BLT end323
-loop322:
+	BLT end388
+loop387:
 	FMOVS (R0), F0
 	FMOVS 4(R0), F1
 	FMOVS.P 4(R1), F2
@@ -4555,8 +5820,8 @@ loop322:
 	FMOVS F5, 4(R0)
 	ADD $8, R0
 	SUBS $1, R3, R3
-	BGE loop322
-end323:
+	BGE loop387
+end388:
 	ADD $1, R3
 	RET
 
@@ -4575,8 +5840,8 @@ TEXT ·geluBackwardNEON(SB), NOSPLIT, $0-24
 	FMOVQ 192(R26), F22
 	FMOVQ 208(R26), F23
 	SUBS $8, R2, R2
-	BLT end325
-loop324:
+	BLT end390
+loop389:
 	FMOVQ (R1), F0
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
@@ -4678,12 +5943,12 @@ loop324:
 	ADD $32, R0
 	ADD $32, R1
 	SUBS $8, R2, R2
-	BGE loop324
-end325:
+	BGE loop389
+end390:
 	ADD $8, R2
 	SUBS $4, R2, R2
-	BLT end327
-loop326:
+	BLT end392
+loop391:
 	FMOVQ (R1), F0
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
@@ -4736,19 +6001,19 @@ loop326:
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop326
-end327:
+	BGE loop391
+end392:
 	ADD $4, R2
-	CBZ R2, done328
-	TBNZ $1, R2, two329
+	CBZ R2, done393
+	TBNZ $1, R2, two394
 	FMOVS (R1), F0
-	B done330
-two329:
+	B done395
+two394:
 	FMOVD (R1), F0
-	TBZ $0, R2, done330
+	TBZ $0, R2, done395
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done330:
+done395:
 	WORD $0x6e20dc02 // fmul v2.4s, v0.4s, v0.4s
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
 	VMOV V0.B16, V3.B16
@@ -4794,26 +6059,26 @@ done330:
 	VMOV V29.B16, V5.B16
 	VFMLA V4.S4, V3.S4, V5.S4
 	WORD $0x6e22dca5 // fmul v5.4s, v5.4s, v2.4s
-	TBNZ $1, R2, two331
+	TBNZ $1, R2, two396
 	FMOVS (R0), F1
-	B done332
-two331:
+	B done397
+two396:
 	FMOVD (R0), F1
-	TBZ $0, R2, done332
+	TBZ $0, R2, done397
 	ADD $8, R0, R15
 	VLD1 (R15), V1.S[2]
-done332:
+done397:
 	WORD $0x6e25dc21 // fmul v1.4s, v1.4s, v5.4s
-	TBNZ $1, R2, two333
+	TBNZ $1, R2, two398
 	FMOVS F1, (R0)
-	B done334
-two333:
+	B done399
+two398:
 	FMOVD F1, (R0)
-	TBZ $0, R2, done334
+	TBZ $0, R2, done399
 	ADD $8, R0, R15
 	VST1 V1.S[2], (R15)
-done334:
-done328:
+done399:
+done393:
 	RET
 
 // func softmaxBackwardNEON(dp, p *float32, n int, inner, scale float32)
@@ -4826,8 +6091,8 @@ TEXT ·softmaxBackwardNEON(SB), NOSPLIT, $0-32
 	FMOVS scale+28(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R2, R2
-	BLT end336
-loop335:
+	BLT end401
+loop400:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -4855,12 +6120,12 @@ loop335:
 	ADD $64, R0
 	ADD $64, R1
 	SUBS $16, R2, R2
-	BGE loop335
-end336:
+	BGE loop400
+end401:
 	ADD $16, R2
 	SUBS $4, R2, R2
-	BLT end338
-loop337:
+	BLT end403
+loop402:
 	FMOVQ (R0), F0
 	FMOVQ (R1), F1
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
@@ -4870,41 +6135,41 @@ loop337:
 	ADD $16, R0
 	ADD $16, R1
 	SUBS $4, R2, R2
-	BGE loop337
-end338:
+	BGE loop402
+end403:
 	ADD $4, R2
-	CBZ R2, done339
-	TBNZ $1, R2, two340
+	CBZ R2, done404
+	TBNZ $1, R2, two405
 	FMOVS (R0), F0
-	B done341
-two340:
+	B done406
+two405:
 	FMOVD (R0), F0
-	TBZ $0, R2, done341
+	TBZ $0, R2, done406
 	ADD $8, R0, R15
 	VLD1 (R15), V0.S[2]
-done341:
-	TBNZ $1, R2, two342
+done406:
+	TBNZ $1, R2, two407
 	FMOVS (R1), F1
-	B done343
-two342:
+	B done408
+two407:
 	FMOVD (R1), F1
-	TBZ $0, R2, done343
+	TBZ $0, R2, done408
 	ADD $8, R1, R15
 	VLD1 (R15), V1.S[2]
-done343:
+done408:
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
 	WORD $0x6e21dc00 // fmul v0.4s, v0.4s, v1.4s
-	TBNZ $1, R2, two344
+	TBNZ $1, R2, two409
 	FMOVS F0, (R0)
-	B done345
-two344:
+	B done410
+two409:
 	FMOVD F0, (R0)
-	TBZ $0, R2, done345
+	TBZ $0, R2, done410
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done345:
-done339:
+done410:
+done404:
 	RET
 
 // func normSumsNEON(dweight, dbias, dy, x, weight *float32, n int, mean, scale float32) (a, b float32)
@@ -4924,8 +6189,8 @@ TEXT ·normSumsNEON(SB), NOSPLIT, $0-64
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R5, R5
-	BLT end347
-loop346:
+	BLT end412
+loop411:
 	FMOVQ (R2), F0
 	FMOVQ (R3), F1
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
@@ -4960,12 +6225,12 @@ loop346:
 	ADD $32, R3
 	ADD $32, R4
 	SUBS $8, R5, R5
-	BGE loop346
-end347:
+	BGE loop411
+end412:
 	ADD $8, R5
 	SUBS $4, R5, R5
-	BLT end349
-loop348:
+	BLT end414
+loop413:
 	FMOVQ (R2), F0
 	FMOVQ (R3), F1
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
@@ -4986,81 +6251,81 @@ loop348:
 	ADD $16, R3
 	ADD $16, R4
 	SUBS $4, R5, R5
-	BGE loop348
-end349:
+	BGE loop413
+end414:
 	ADD $4, R5
-	CBZ R5, done350
-	TBNZ $1, R5, two351
+	CBZ R5, done415
+	TBNZ $1, R5, two416
 	FMOVS (R2), F0
-	B done352
-two351:
+	B done417
+two416:
 	FMOVD (R2), F0
-	TBZ $0, R5, done352
+	TBZ $0, R5, done417
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done352:
-	TBNZ $1, R5, two353
+done417:
+	TBNZ $1, R5, two418
 	FMOVS (R3), F1
-	B done354
-two353:
+	B done419
+two418:
 	FMOVD (R3), F1
-	TBZ $0, R5, done354
+	TBZ $0, R5, done419
 	ADD $8, R3, R15
 	VLD1 (R15), V1.S[2]
-done354:
+done419:
 	WORD $0x4ebdd421 // fsub v1.4s, v1.4s, v29.4s
 	WORD $0x6e3edc21 // fmul v1.4s, v1.4s, v30.4s
-	TBNZ $1, R5, two355
+	TBNZ $1, R5, two420
 	FMOVS (R0), F2
-	B done356
-two355:
+	B done421
+two420:
 	FMOVD (R0), F2
-	TBZ $0, R5, done356
+	TBZ $0, R5, done421
 	ADD $8, R0, R15
 	VLD1 (R15), V2.S[2]
-done356:
+done421:
 	VFMLA V1.S4, V0.S4, V2.S4
-	TBNZ $1, R5, two357
+	TBNZ $1, R5, two422
 	FMOVS F2, (R0)
-	B done358
-two357:
+	B done423
+two422:
 	FMOVD F2, (R0)
-	TBZ $0, R5, done358
+	TBZ $0, R5, done423
 	ADD $8, R0, R15
 	VST1 V2.S[2], (R15)
-done358:
-	TBNZ $1, R5, two359
+done423:
+	TBNZ $1, R5, two424
 	FMOVS (R1), F2
-	B done360
-two359:
+	B done425
+two424:
 	FMOVD (R1), F2
-	TBZ $0, R5, done360
+	TBZ $0, R5, done425
 	ADD $8, R1, R15
 	VLD1 (R15), V2.S[2]
-done360:
+done425:
 	WORD $0x4e20d442 // fadd v2.4s, v2.4s, v0.4s
-	TBNZ $1, R5, two361
+	TBNZ $1, R5, two426
 	FMOVS F2, (R1)
-	B done362
-two361:
+	B done427
+two426:
 	FMOVD F2, (R1)
-	TBZ $0, R5, done362
+	TBZ $0, R5, done427
 	ADD $8, R1, R15
 	VST1 V2.S[2], (R15)
-done362:
-	TBNZ $1, R5, two363
+done427:
+	TBNZ $1, R5, two428
 	FMOVS (R4), F2
-	B done364
-two363:
+	B done429
+two428:
 	FMOVD (R4), F2
-	TBZ $0, R5, done364
+	TBZ $0, R5, done429
 	ADD $8, R4, R15
 	VLD1 (R15), V2.S[2]
-done364:
+done429:
 	WORD $0x6e20dc42 // fmul v2.4s, v2.4s, v0.4s
 	WORD $0x4e22d610 // fadd v16.4s, v16.4s, v2.4s
 	VFMLA V1.S4, V2.S4, V18.S4
-done350:
+done415:
 	WORD $0x4e31d610 // fadd v16.4s, v16.4s, v17.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
 	WORD $0x6e30d610 // faddp v16.4s, v16.4s, v16.4s
@@ -5087,8 +6352,8 @@ TEXT ·normBackwardNEON(SB), NOSPLIT, $0-56
 	FMOVS b+52(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $16, R4, R4
-	BLT end366
-loop365:
+	BLT end431
+loop430:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
@@ -5138,12 +6403,12 @@ loop365:
 	ADD $64, R2
 	ADD $64, R3
 	SUBS $16, R4, R4
-	BGE loop365
-end366:
+	BGE loop430
+end431:
 	ADD $16, R4
 	SUBS $4, R4, R4
-	BLT end368
-loop367:
+	BLT end433
+loop432:
 	FMOVQ (R1), F0
 	FMOVQ (R2), F1
 	FMOVQ (R3), F2
@@ -5160,62 +6425,62 @@ loop367:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop367
-end368:
+	BGE loop432
+end433:
 	ADD $4, R4
-	CBZ R4, done369
-	TBNZ $1, R4, two370
+	CBZ R4, done434
+	TBNZ $1, R4, two435
 	FMOVS (R1), F0
-	B done371
-two370:
+	B done436
+two435:
 	FMOVD (R1), F0
-	TBZ $0, R4, done371
+	TBZ $0, R4, done436
 	ADD $8, R1, R15
 	VLD1 (R15), V0.S[2]
-done371:
-	TBNZ $1, R4, two372
+done436:
+	TBNZ $1, R4, two437
 	FMOVS (R2), F1
-	B done373
-two372:
+	B done438
+two437:
 	FMOVD (R2), F1
-	TBZ $0, R4, done373
+	TBZ $0, R4, done438
 	ADD $8, R2, R15
 	VLD1 (R15), V1.S[2]
-done373:
-	TBNZ $1, R4, two374
+done438:
+	TBNZ $1, R4, two439
 	FMOVS (R3), F2
-	B done375
-two374:
+	B done440
+two439:
 	FMOVD (R3), F2
-	TBZ $0, R4, done375
+	TBZ $0, R4, done440
 	ADD $8, R3, R15
 	VLD1 (R15), V2.S[2]
-done375:
-	TBNZ $1, R4, two376
+done440:
+	TBNZ $1, R4, two441
 	FMOVS (R0), F3
-	B done377
-two376:
+	B done442
+two441:
 	FMOVD (R0), F3
-	TBZ $0, R4, done377
+	TBZ $0, R4, done442
 	ADD $8, R0, R15
 	VLD1 (R15), V3.S[2]
-done377:
+done442:
 	WORD $0x6e22dc00 // fmul v0.4s, v0.4s, v2.4s
 	WORD $0x4ebdd400 // fsub v0.4s, v0.4s, v29.4s
 	WORD $0x4ebbd421 // fsub v1.4s, v1.4s, v27.4s
 	WORD $0x6e3cdc21 // fmul v1.4s, v1.4s, v28.4s
 	VFMLS V30.S4, V1.S4, V0.S4
 	VFMLA V28.S4, V0.S4, V3.S4
-	TBNZ $1, R4, two378
+	TBNZ $1, R4, two443
 	FMOVS F3, (R0)
-	B done379
-two378:
+	B done444
+two443:
 	FMOVD F3, (R0)
-	TBZ $0, R4, done379
+	TBZ $0, R4, done444
 	ADD $8, R0, R15
 	VST1 V3.S[2], (R15)
-done379:
-done369:
+done444:
+done434:
 	RET
 
 // func adamNEON(p, m, v, grad *float32, n int, gradScale, beta1, beta2, step, eps, root, decay float32)
@@ -5240,8 +6505,8 @@ TEXT ·adamNEON(SB), NOSPLIT, $0-68
 	FMOVS decay+64(FP), F30
 	VDUP V30.S[0], V30.S4
 	SUBS $8, R4, R4
-	BLT end381
-loop380:
+	BLT end446
+loop445:
 	FMOVQ (R3), F0
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	FMOVQ (R1), F3
@@ -5289,12 +6554,12 @@ loop380:
 	ADD $32, R2
 	ADD $32, R3
 	SUBS $8, R4, R4
-	BGE loop380
-end381:
+	BGE loop445
+end446:
 	ADD $8, R4
 	SUBS $4, R4, R4
-	BLT end383
-loop382:
+	BLT end448
+loop447:
 	FMOVQ (R3), F0
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
 	FMOVQ (R1), F3
@@ -5321,88 +6586,88 @@ loop382:
 	ADD $16, R2
 	ADD $16, R3
 	SUBS $4, R4, R4
-	BGE loop382
-end383:
+	BGE loop447
+end448:
 	ADD $4, R4
-	CBZ R4, done384
-	TBNZ $1, R4, two385
+	CBZ R4, done449
+	TBNZ $1, R4, two450
 	FMOVS (R3), F0
-	B done386
-two385:
+	B done451
+two450:
 	FMOVD (R3), F0
-	TBZ $0, R4, done386
+	TBZ $0, R4, done451
 	ADD $8, R3, R15
 	VLD1 (R15), V0.S[2]
-done386:
+done451:
 	WORD $0x6e38dc00 // fmul v0.4s, v0.4s, v24.4s
-	TBNZ $1, R4, two387
+	TBNZ $1, R4, two452
 	FMOVS (R1), F3
-	B done388
-two387:
+	B done453
+two452:
 	FMOVD (R1), F3
-	TBZ $0, R4, done388
+	TBZ $0, R4, done453
 	ADD $8, R1, R15
 	VLD1 (R15), V3.S[2]
-done388:
+done453:
 	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
 	VMOV V0.B16, V1.B16
 	VFMLA V25.S4, V3.S4, V1.S4
-	TBNZ $1, R4, two389
+	TBNZ $1, R4, two454
 	FMOVS F1, (R1)
-	B done390
-two389:
+	B done455
+two454:
 	FMOVD F1, (R1)
-	TBZ $0, R4, done390
+	TBZ $0, R4, done455
 	ADD $8, R1, R15
 	VST1 V1.S[2], (R15)
-done390:
+done455:
 	WORD $0x6e20dc00 // fmul v0.4s, v0.4s, v0.4s
-	TBNZ $1, R4, two391
+	TBNZ $1, R4, two456
 	FMOVS (R2), F3
-	B done392
-two391:
+	B done457
+two456:
 	FMOVD (R2), F3
-	TBZ $0, R4, done392
+	TBZ $0, R4, done457
 	ADD $8, R2, R15
 	VLD1 (R15), V3.S[2]
-done392:
+done457:
 	WORD $0x4ea0d463 // fsub v3.4s, v3.4s, v0.4s
 	VMOV V0.B16, V2.B16
 	VFMLA V26.S4, V3.S4, V2.S4
-	TBNZ $1, R4, two393
+	TBNZ $1, R4, two458
 	FMOVS F2, (R2)
-	B done394
-two393:
+	B done459
+two458:
 	FMOVD F2, (R2)
-	TBZ $0, R4, done394
+	TBZ $0, R4, done459
 	ADD $8, R2, R15
 	VST1 V2.S[2], (R15)
-done394:
+done459:
 	WORD $0x6ea1f842 // fsqrt v2.4s, v2.4s
 	VMOV V28.B16, V3.B16
 	VFMLA V29.S4, V2.S4, V3.S4
 	WORD $0x6e23fc21 // fdiv v1.4s, v1.4s, v3.4s
-	TBNZ $1, R4, two395
+	TBNZ $1, R4, two460
 	FMOVS (R0), F3
-	B done396
-two395:
+	B done461
+two460:
 	FMOVD (R0), F3
-	TBZ $0, R4, done396
+	TBZ $0, R4, done461
 	ADD $8, R0, R15
 	VLD1 (R15), V3.S[2]
-done396:
+done461:
 	VFMLS V30.S4, V3.S4, V3.S4
 	VFMLS V27.S4, V1.S4, V3.S4
-	TBNZ $1, R4, two397
+	TBNZ $1, R4, two462
 	FMOVS F3, (R0)
-	B done398
-two397:
+	B done463
+two462:
 	FMOVD F3, (R0)
-	TBZ $0, R4, done398
+	TBZ $0, R4, done463
 	ADD $8, R0, R15
 	VST1 V3.S[2], (R15)
-done398:
-done384:
+done463:
+done449:
 	RET
 
 // func gemmNEON(c *float32, ldc int, a, w *float32, k, rows, accumulate int)
@@ -5438,18 +6703,18 @@ TEXT ·gemmNEON(SB), NOSPLIT, $0-56
 	CMP $2, R5
 	BEQ rows2
 	MOVD $1, R7
-pass399:
+pass464:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh402
+	CBZ R6, fresh467
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
 	FLDPQ 64(R8), (F4, F5)
 	FLDPQ 96(R8), (F6, F7)
-	B start401
-fresh402:
+	B start466
+fresh467:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5458,9 +6723,9 @@ fresh402:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start401:
-	CBZ R11, end403
-loop400:
+start466:
+	CBZ R11, end468
+loop465:
 	FMOVS (R9), F8
 	FLDPQ (R10), (F9, F10)
 	FLDPQ 32(R10), (F11, F12)
@@ -5477,8 +6742,8 @@ loop400:
 	ADD $4, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop400
-end403:
+	BNE loop465
+end468:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -5487,15 +6752,15 @@ end403:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass399
+	BNE pass464
 	RET
 rows2:
 	MOVD $1, R7
-pass404:
+pass469:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh407
+	CBZ R6, fresh472
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -5506,8 +6771,8 @@ pass404:
 	FLDPQ 32(R8), (F10, F11)
 	FLDPQ 64(R8), (F12, F13)
 	FLDPQ 96(R8), (F14, F15)
-	B start406
-fresh407:
+	B start471
+fresh472:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5524,9 +6789,9 @@ fresh407:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start406:
-	CBZ R11, end408
-loop405:
+start471:
+	CBZ R11, end473
+loop470:
 	FMOVD (R9), F16
 	FLDPQ (R10), (F17, F18)
 	FLDPQ 32(R10), (F19, F20)
@@ -5551,8 +6816,8 @@ loop405:
 	ADD $8, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop405
-end408:
+	BNE loop470
+end473:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -5566,15 +6831,15 @@ end408:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass404
+	BNE pass469
 	RET
 rows3:
 	MOVD $1, R7
-pass409:
+pass474:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh412
+	CBZ R6, fresh477
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -5590,8 +6855,8 @@ pass409:
 	FLDPQ 32(R8), (F18, F19)
 	FLDPQ 64(R8), (F20, F21)
 	FLDPQ 96(R8), (F22, F23)
-	B start411
-fresh412:
+	B start476
+fresh477:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5616,9 +6881,9 @@ fresh412:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start411:
-	CBZ R11, end413
-loop410:
+start476:
+	CBZ R11, end478
+loop475:
 	FMOVD (R9), F24
 	FMOVS 8(R9), F25
 	FLDPQ (R10), (F26, F27)
@@ -5652,8 +6917,8 @@ loop410:
 	ADD $12, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop410
-end413:
+	BNE loop475
+end478:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -5672,15 +6937,15 @@ end413:
 	ADD $128, R0
 	ADD $128, R3
 	SUBS $1, R7, R7
-	BNE pass409
+	BNE pass474
 	RET
 rows4:
 	MOVD $2, R7
-pass414:
+pass479:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh417
+	CBZ R6, fresh482
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -5693,8 +6958,8 @@ pass414:
 	ADD R1, R8
 	FLDPQ (R8), (F12, F13)
 	FLDPQ 32(R8), (F14, F15)
-	B start416
-fresh417:
+	B start481
+fresh482:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5711,9 +6976,9 @@ fresh417:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start416:
-	CBZ R11, end418
-loop415:
+start481:
+	CBZ R11, end483
+loop480:
 	FMOVQ (R9), F16
 	FLDPQ (R10), (F17, F18)
 	FLDPQ 32(R10), (F19, F20)
@@ -5736,8 +7001,8 @@ loop415:
 	ADD $16, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop415
-end418:
+	BNE loop480
+end483:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -5753,15 +7018,15 @@ end418:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass414
+	BNE pass479
 	RET
 rows5:
 	MOVD $2, R7
-pass419:
+pass484:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh422
+	CBZ R6, fresh487
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -5777,8 +7042,8 @@ pass419:
 	ADD R1, R8
 	FLDPQ (R8), (F16, F17)
 	FLDPQ 32(R8), (F18, F19)
-	B start421
-fresh422:
+	B start486
+fresh487:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5799,9 +7064,9 @@ fresh422:
 	VMOVI $0, V17.B16
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
-start421:
-	CBZ R11, end423
-loop420:
+start486:
+	CBZ R11, end488
+loop485:
 	FMOVQ (R9), F20
 	FMOVQ 4(R9), F21
 	FLDPQ (R10), (F22, F23)
@@ -5829,8 +7094,8 @@ loop420:
 	ADD $20, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop420
-end423:
+	BNE loop485
+end488:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -5849,15 +7114,15 @@ end423:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass419
+	BNE pass484
 	RET
 rows6:
 	MOVD $2, R7
-pass424:
+pass489:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh427
+	CBZ R6, fresh492
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -5876,8 +7141,8 @@ pass424:
 	ADD R1, R8
 	FLDPQ (R8), (F20, F21)
 	FLDPQ 32(R8), (F22, F23)
-	B start426
-fresh427:
+	B start491
+fresh492:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -5902,9 +7167,9 @@ fresh427:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start426:
-	CBZ R11, end428
-loop425:
+start491:
+	CBZ R11, end493
+loop490:
 	FMOVQ (R9), F24
 	FMOVQ 8(R9), F25
 	FLDPQ (R10), (F26, F27)
@@ -5936,8 +7201,8 @@ loop425:
 	ADD $24, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop425
-end428:
+	BNE loop490
+end493:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -5959,15 +7224,15 @@ end428:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass424
+	BNE pass489
 	RET
 rows7:
 	MOVD $2, R7
-pass429:
+pass494:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh432
+	CBZ R6, fresh497
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	FLDPQ 32(R8), (F2, F3)
@@ -5989,8 +7254,8 @@ pass429:
 	ADD R1, R8
 	FLDPQ (R8), (F24, F25)
 	FLDPQ 32(R8), (F26, F27)
-	B start431
-fresh432:
+	B start496
+fresh497:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6019,9 +7284,9 @@ fresh432:
 	VMOVI $0, V25.B16
 	VMOVI $0, V26.B16
 	VMOVI $0, V27.B16
-start431:
-	CBZ R11, end433
-loop430:
+start496:
+	CBZ R11, end498
+loop495:
 	FMOVQ (R9), F28
 	FMOVQ 12(R9), F29
 	FLDPQ (R10), (F30, F31)
@@ -6057,8 +7322,8 @@ loop430:
 	ADD $28, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop430
-end433:
+	BNE loop495
+end498:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	FSTPQ (F2, F3), 32(R8)
@@ -6083,15 +7348,15 @@ end433:
 	ADD $64, R0
 	ADD $64, R3
 	SUBS $1, R7, R7
-	BNE pass429
+	BNE pass494
 	RET
 rows8:
 	MOVD $4, R7
-pass434:
+pass499:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh437
+	CBZ R6, fresh502
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -6108,8 +7373,8 @@ pass434:
 	FLDPQ (R8), (F12, F13)
 	ADD R1, R8
 	FLDPQ (R8), (F14, F15)
-	B start436
-fresh437:
+	B start501
+fresh502:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6126,9 +7391,9 @@ fresh437:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start436:
-	CBZ R11, end438
-loop435:
+start501:
+	CBZ R11, end503
+loop500:
 	FMOVQ (R9), F16
 	FMOVQ 16(R9), F17
 	FLDPQ (R10), (F18, F19)
@@ -6151,8 +7416,8 @@ loop435:
 	ADD $32, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop435
-end438:
+	BNE loop500
+end503:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -6172,15 +7437,15 @@ end438:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass434
+	BNE pass499
 	RET
 rows9:
 	MOVD $4, R7
-pass439:
+pass504:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh442
+	CBZ R6, fresh507
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -6199,8 +7464,8 @@ pass439:
 	FLDPQ (R8), (F14, F15)
 	ADD R1, R8
 	FLDPQ (R8), (F16, F17)
-	B start441
-fresh442:
+	B start506
+fresh507:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6219,9 +7484,9 @@ fresh442:
 	VMOVI $0, V15.B16
 	VMOVI $0, V16.B16
 	VMOVI $0, V17.B16
-start441:
-	CBZ R11, end443
-loop440:
+start506:
+	CBZ R11, end508
+loop505:
 	FMOVQ (R9), F18
 	FMOVQ 16(R9), F19
 	FMOVQ 20(R9), F20
@@ -6247,8 +7512,8 @@ loop440:
 	ADD $36, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop440
-end443:
+	BNE loop505
+end508:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -6270,15 +7535,15 @@ end443:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass439
+	BNE pass504
 	RET
 rows10:
 	MOVD $4, R7
-pass444:
+pass509:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh447
+	CBZ R6, fresh512
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -6299,8 +7564,8 @@ pass444:
 	FLDPQ (R8), (F16, F17)
 	ADD R1, R8
 	FLDPQ (R8), (F18, F19)
-	B start446
-fresh447:
+	B start511
+fresh512:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6321,9 +7586,9 @@ fresh447:
 	VMOVI $0, V17.B16
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
-start446:
-	CBZ R11, end448
-loop445:
+start511:
+	CBZ R11, end513
+loop510:
 	FMOVQ (R9), F20
 	FMOVQ 16(R9), F21
 	FMOVQ 24(R9), F22
@@ -6351,8 +7616,8 @@ loop445:
 	ADD $40, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop445
-end448:
+	BNE loop510
+end513:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -6376,15 +7641,15 @@ end448:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass444
+	BNE pass509
 	RET
 rows11:
 	MOVD $4, R7
-pass449:
+pass514:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh452
+	CBZ R6, fresh517
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -6407,8 +7672,8 @@ pass449:
 	FLDPQ (R8), (F18, F19)
 	ADD R1, R8
 	FLDPQ (R8), (F20, F21)
-	B start451
-fresh452:
+	B start516
+fresh517:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6431,9 +7696,9 @@ fresh452:
 	VMOVI $0, V19.B16
 	VMOVI $0, V20.B16
 	VMOVI $0, V21.B16
-start451:
-	CBZ R11, end453
-loop450:
+start516:
+	CBZ R11, end518
+loop515:
 	FMOVQ (R9), F22
 	FMOVQ 16(R9), F23
 	FMOVQ 28(R9), F24
@@ -6463,8 +7728,8 @@ loop450:
 	ADD $44, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop450
-end453:
+	BNE loop515
+end518:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -6490,15 +7755,15 @@ end453:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass449
+	BNE pass514
 	RET
 rows12:
 	MOVD $4, R7
-pass454:
+pass519:
 	MOVD R2, R9
 	MOVD R3, R10
 	MOVD R4, R11
-	CBZ R6, fresh457
+	CBZ R6, fresh522
 	MOVD R0, R8
 	FLDPQ (R8), (F0, F1)
 	ADD R1, R8
@@ -6523,8 +7788,8 @@ pass454:
 	FLDPQ (R8), (F20, F21)
 	ADD R1, R8
 	FLDPQ (R8), (F22, F23)
-	B start456
-fresh457:
+	B start521
+fresh522:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6549,9 +7814,9 @@ fresh457:
 	VMOVI $0, V21.B16
 	VMOVI $0, V22.B16
 	VMOVI $0, V23.B16
-start456:
-	CBZ R11, end458
-loop455:
+start521:
+	CBZ R11, end523
+loop520:
 	FMOVQ (R9), F24
 	FMOVQ 16(R9), F25
 	FMOVQ 32(R9), F26
@@ -6583,8 +7848,8 @@ loop455:
 	ADD $48, R9
 	ADD $128, R10
 	SUBS $1, R11, R11
-	BNE loop455
-end458:
+	BNE loop520
+end523:
 	MOVD R0, R8
 	FSTPQ (F0, F1), (R8)
 	ADD R1, R8
@@ -6612,7 +7877,7 @@ end458:
 	ADD $32, R0
 	ADD $32, R3
 	SUBS $1, R7, R7
-	BNE pass454
+	BNE pass519
 	RET
 
 // func gemvNEON(dst, x, w *float32, k, panels int)
@@ -6624,8 +7889,8 @@ TEXT ·gemvNEON(SB), NOSPLIT, $0-40
 	MOVD panels+32(FP), R4
 	LSL $7, R3, R5
 	SUBS $2, R4, R4
-	BLT end460
-loop459:
+	BLT end525
+loop524:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6646,8 +7911,8 @@ loop459:
 	MOVD R3, R7
 	ADD R5, R2, R8
 	SUBS $4, R7, R7
-	BLT end462
-loop461:
+	BLT end527
+loop526:
 	FMOVQ.P 16(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -6748,12 +8013,12 @@ loop461:
 	ADD $512, R2
 	ADD $512, R8
 	SUBS $4, R7, R7
-	BGE loop461
-end462:
+	BGE loop526
+end527:
 	ADD $4, R7
 	SUBS $1, R7, R7
-	BLT end464
-loop463:
+	BLT end529
+loop528:
 	FMOVS.P 4(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -6782,8 +8047,8 @@ loop463:
 	ADD $128, R2
 	ADD $128, R8
 	SUBS $1, R7, R7
-	BGE loop463
-end464:
+	BGE loop528
+end529:
 	ADD $1, R7
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
@@ -6796,12 +8061,12 @@ end464:
 	ADD $256, R0
 	MOVD R8, R2
 	SUBS $2, R4, R4
-	BGE loop459
-end460:
+	BGE loop524
+end525:
 	ADD $2, R4
 	SUBS $1, R4, R4
-	BLT end466
-loop465:
+	BLT end531
+loop530:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -6813,8 +8078,8 @@ loop465:
 	MOVD R1, R6
 	MOVD R3, R7
 	SUBS $4, R7, R7
-	BLT end468
-loop467:
+	BLT end533
+loop532:
 	FMOVQ.P 16(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -6866,12 +8131,12 @@ loop467:
 	WORD $0x4fb01b67 // fmla v7.4s, v27.4s, v16.s[3]
 	ADD $512, R2
 	SUBS $4, R7, R7
-	BGE loop467
-end468:
+	BGE loop532
+end533:
 	ADD $4, R7
 	SUBS $1, R7, R7
-	BLT end470
-loop469:
+	BLT end535
+loop534:
 	FMOVS.P 4(R6), F16
 	FLDPQ (R2), (F24, F25)
 	FLDPQ 32(R2), (F26, F27)
@@ -6887,8 +8152,8 @@ loop469:
 	WORD $0x4f901367 // fmla v7.4s, v27.4s, v16.s[0]
 	ADD $128, R2
 	SUBS $1, R7, R7
-	BGE loop469
-end470:
+	BGE loop534
+end535:
 	ADD $1, R7
 	FSTPQ (F0, F1), (R0)
 	FSTPQ (F2, F3), 32(R0)
@@ -6896,8 +8161,8 @@ end470:
 	FSTPQ (F6, F7), 96(R0)
 	ADD $128, R0
 	SUBS $1, R4, R4
-	BGE loop465
-end466:
+	BGE loop530
+end531:
 	ADD $1, R4
 	RET
 
@@ -6913,14 +8178,14 @@ TEXT ·transposeNEON(SB), NOSPLIT, $0-48
 	LSL $2, R3
 	LSL $2, R4
 	CMP $12, R5
-	BGT groups471
+	BGT groups536
 	CMP $8, R5
-	BGT groups472
+	BGT groups537
 	CMP $4, R5
-	BGT groups473
+	BGT groups538
 	SUBS $1, R4, R4
-	BLT end475
-loop474:
+	BLT end540
+loop539:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -6954,14 +8219,14 @@ loop474:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop474
-end475:
+	BGE loop539
+end540:
 	ADD $1, R4
 	RET
-groups473:
+groups538:
 	SUBS $1, R4, R4
-	BLT end477
-loop476:
+	BLT end542
+loop541:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -7015,14 +8280,14 @@ loop476:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop476
-end477:
+	BGE loop541
+end542:
 	ADD $1, R4
 	RET
-groups472:
+groups537:
 	SUBS $1, R4, R4
-	BLT end479
-loop478:
+	BLT end544
+loop543:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -7096,14 +8361,14 @@ loop478:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop478
-end479:
+	BGE loop543
+end544:
 	ADD $1, R4
 	RET
-groups471:
+groups536:
 	SUBS $1, R4, R4
-	BLT end481
-loop480:
+	BLT end546
+loop545:
 	MOVD R2, R6
 	MOVD R3, R7
 	FMOVQ (R6), F0
@@ -7197,8 +8462,8 @@ loop480:
 	ADD R1, R0
 	ADD $16, R2
 	SUBS $1, R4, R4
-	BGE loop480
-end481:
+	BGE loop545
+end546:
 	ADD $1, R4
 	RET
 
@@ -7213,19 +8478,19 @@ TEXT ·copyBlockNEON(SB), NOSPLIT, $0-48
 	LSL $2, R1
 	LSL $2, R3
 	CMP $4, R5
-	BLT small482
+	BLT small547
 	SUB $4, R5, R8
 	ADD R8<<2, R0, R6
 	ADD R8<<2, R2, R7
 	CMP $12, R5
-	BGT groups483
+	BGT groups548
 	CMP $8, R5
-	BGT groups484
+	BGT groups549
 	CMP $4, R5
-	BGT groups485
+	BGT groups550
 	SUBS $1, R4, R4
-	BLT end487
-loop486:
+	BLT end552
+loop551:
 	FMOVQ (R7), F1
 	FMOVQ F1, (R6)
 	ADD R1, R0
@@ -7233,14 +8498,14 @@ loop486:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop486
-end487:
+	BGE loop551
+end552:
 	ADD $1, R4
 	RET
-groups485:
+groups550:
 	SUBS $1, R4, R4
-	BLT end489
-loop488:
+	BLT end554
+loop553:
 	FMOVQ (R2), F0
 	FMOVQ (R7), F2
 	FMOVQ F0, (R0)
@@ -7250,14 +8515,14 @@ loop488:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop488
-end489:
+	BGE loop553
+end554:
 	ADD $1, R4
 	RET
-groups484:
+groups549:
 	SUBS $1, R4, R4
-	BLT end491
-loop490:
+	BLT end556
+loop555:
 	FLDPQ (R2), (F0, F1)
 	FMOVQ (R7), F3
 	FSTPQ (F0, F1), (R0)
@@ -7267,14 +8532,14 @@ loop490:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop490
-end491:
+	BGE loop555
+end556:
 	ADD $1, R4
 	RET
-groups483:
+groups548:
 	SUBS $1, R4, R4
-	BLT end493
-loop492:
+	BLT end558
+loop557:
 	FLDPQ (R2), (F0, F1)
 	FMOVQ 32(R2), F2
 	FMOVQ (R7), F4
@@ -7286,37 +8551,37 @@ loop492:
 	ADD R3, R2
 	ADD R3, R7
 	SUBS $1, R4, R4
-	BGE loop492
-end493:
+	BGE loop557
+end558:
 	ADD $1, R4
 	RET
-small482:
+small547:
 	SUBS $1, R4, R4
-	BLT end495
-loop494:
-	TBNZ $1, R5, two496
+	BLT end560
+loop559:
+	TBNZ $1, R5, two561
 	FMOVS (R2), F0
-	B done497
-two496:
+	B done562
+two561:
 	FMOVD (R2), F0
-	TBZ $0, R5, done497
+	TBZ $0, R5, done562
 	ADD $8, R2, R15
 	VLD1 (R15), V0.S[2]
-done497:
-	TBNZ $1, R5, two498
+done562:
+	TBNZ $1, R5, two563
 	FMOVS F0, (R0)
-	B done499
-two498:
+	B done564
+two563:
 	FMOVD F0, (R0)
-	TBZ $0, R5, done499
+	TBZ $0, R5, done564
 	ADD $8, R0, R15
 	VST1 V0.S[2], (R15)
-done499:
+done564:
 	ADD R1, R0
 	ADD R3, R2
 	SUBS $1, R4, R4
-	BGE loop494
-end495:
+	BGE loop559
+end560:
 	ADD $1, R4
 	RET
 
@@ -7328,8 +8593,8 @@ TEXT ·quantizeNEON(SB), NOSPLIT, $0-24
 	MOVD $127, R3
 	SCVTFS R3, F31
 	SUBS $1, R2, R2
-	BLT end501
-loop500:
+	BLT end566
+loop565:
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	FLDPQ 64(R1), (F4, F5)
@@ -7354,9 +8619,9 @@ loop500:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange503
+	BHS strange568
 	CMP $0x0d800000, R3
-	BLO zero502
+	BLO zero567
 	FDIVS F31, F8, F9
 	FMOVS F9, 64(R0)
 	FDIVS F8, F31, F9
@@ -7398,8 +8663,8 @@ loop500:
 	MOVW R3, 80(R0)
 	LSL $4, R3
 	MOVW R3, 72(R0)
-	B done504
-strange503:
+	B done569
+strange568:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -7407,8 +8672,8 @@ strange503:
 	MOVW R3, 64(R0)
 	MOVW ZR, 72(R0)
 	MOVW ZR, 80(R0)
-	B done504
-zero502:
+	B done569
+zero567:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -7416,7 +8681,7 @@ zero502:
 	MOVW R3, 64(R0)
 	MOVW ZR, 72(R0)
 	MOVW ZR, 80(R0)
-done504:
+done569:
 	FLDPQ 128(R1), (F0, F1)
 	FLDPQ 160(R1), (F2, F3)
 	FLDPQ 192(R1), (F4, F5)
@@ -7441,9 +8706,9 @@ done504:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange506
+	BHS strange571
 	CMP $0x0d800000, R3
-	BLO zero505
+	BLO zero570
 	FDIVS F31, F8, F9
 	FMOVS F9, 68(R0)
 	FDIVS F8, F31, F9
@@ -7485,8 +8750,8 @@ done504:
 	MOVW R3, 84(R0)
 	LSL $4, R3
 	MOVW R3, 76(R0)
-	B done507
-strange506:
+	B done572
+strange571:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), 32(R0)
@@ -7494,8 +8759,8 @@ strange506:
 	MOVW R3, 68(R0)
 	MOVW ZR, 76(R0)
 	MOVW ZR, 84(R0)
-	B done507
-zero505:
+	B done572
+zero570:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), 32(R0)
@@ -7503,12 +8768,12 @@ zero505:
 	MOVW R3, 68(R0)
 	MOVW ZR, 76(R0)
 	MOVW ZR, 84(R0)
-done507:
+done572:
 	ADD $256, R1
 	ADD $88, R0
 	SUBS $1, R2, R2
-	BGE loop500
-end501:
+	BGE loop565
+end566:
 	ADD $1, R2
 	RET
 
@@ -7520,8 +8785,8 @@ TEXT ·quantizeWideNEON(SB), NOSPLIT, $0-24
 	MOVD $127, R3
 	SCVTFS R3, F31
 	SUBS $1, R2, R2
-	BLT end509
-loop508:
+	BLT end574
+loop573:
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
 	FLDPQ 64(R1), (F4, F5)
@@ -7606,9 +8871,9 @@ loop508:
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	VMOV V8.S[0], R3
 	CMP $0x7f800000, R3
-	BHS strange511
+	BHS strange576
 	CMP $0x0d800000, R3
-	BLO zero510
+	BLO zero575
 	FDIVS F31, F8, F9
 	FMOVS F9, 128(R0)
 	FDIVS F8, F31, F9
@@ -7758,8 +9023,8 @@ loop508:
 	NEG R3<<3, R3
 	LSL $4, R3
 	MOVW R3, 132(R0)
-	B done512
-strange511:
+	B done577
+strange576:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -7769,8 +9034,8 @@ strange511:
 	MOVD $0x7fc00000, R3
 	MOVW R3, 128(R0)
 	MOVW ZR, 132(R0)
-	B done512
-zero510:
+	B done577
+zero575:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	FSTPQ (F0, F1), (R0)
@@ -7780,12 +9045,12 @@ zero510:
 	MOVD $0, R3
 	MOVW R3, 128(R0)
 	MOVW ZR, 132(R0)
-done512:
+done577:
 	ADD $512, R1
 	ADD $136, R0
 	SUBS $1, R2, R2
-	BGE loop508
-end509:
+	BGE loop573
+end574:
 	ADD $1, R2
 	RET
 
@@ -7800,21 +9065,21 @@ TEXT ·tileQ8NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows513
+	BEQ rows578
 	CMP $3, R6
-	BEQ rows514
+	BEQ rows579
 	CMP $2, R6
-	BEQ rows515
+	BEQ rows580
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end517
-loop516:
+	BLT end582
+loop581:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk518:
+chunk583:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -7825,21 +9090,21 @@ chunk518:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh521
+	CBZ R23, fresh586
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start522
-fresh521:
+	B start587
+fresh586:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start522:
-superblock520:
+start587:
+superblock585:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block523:
+block588:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -8053,12 +9318,12 @@ block523:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block523
+	BNE block588
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock520
+	BNE superblock585
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8066,24 +9331,24 @@ block523:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk518
+	BNE chunk583
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop516
-end517:
+	BGE loop581
+end582:
 	ADD $1, R5
 	RET
-rows515:
+rows580:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end525
-loop524:
+	BLT end590
+loop589:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk526:
+chunk591:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8094,15 +9359,15 @@ chunk526:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh529
+	CBZ R23, fresh594
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start530
-fresh529:
+	B start595
+fresh594:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -8111,11 +9376,11 @@ fresh529:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start530:
-superblock528:
+start595:
+superblock593:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block531:
+block596:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -8483,12 +9748,12 @@ block531:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block531
+	BNE block596
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock528
+	BNE superblock593
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -8499,24 +9764,24 @@ block531:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk526
+	BNE chunk591
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop524
-end525:
+	BGE loop589
+end590:
 	ADD $1, R5
 	RET
-rows514:
+rows579:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end533
-loop532:
+	BLT end598
+loop597:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk534:
+chunk599:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8524,31 +9789,31 @@ chunk534:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass535:
+pass600:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh537
+	CBZ R23, fresh602
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start538
-fresh537:
+	B start603
+fresh602:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start538:
-superblock536:
+start603:
+superblock601:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block539:
+block604:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -8828,12 +10093,12 @@ block539:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block539
+	BNE block604
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock536
+	BNE superblock601
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -8844,29 +10109,29 @@ block539:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass535
+	BNE pass600
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk534
+	BNE chunk599
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop532
-end533:
+	BGE loop597
+end598:
 	ADD $1, R5
 	RET
-rows513:
+rows578:
 	VMOVI $0x80, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end541
-loop540:
+	BLT end606
+loop605:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk542:
+chunk607:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -8874,12 +10139,12 @@ chunk542:
 	ADD $1024, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass543:
+pass608:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh545
+	CBZ R23, fresh610
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -8888,8 +10153,8 @@ pass543:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start546
-fresh545:
+	B start611
+fresh610:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -8898,11 +10163,11 @@ fresh545:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start546:
-superblock544:
+start611:
+superblock609:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block547:
+block612:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -9264,12 +10529,12 @@ block547:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block547
+	BNE block612
 	ADD $64, R10
 	ADD $1024, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock544
+	BNE superblock609
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -9282,16 +10547,16 @@ block547:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass543
+	BNE pass608
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk542
+	BNE chunk607
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop540
-end541:
+	BGE loop605
+end606:
 	ADD $1, R5
 	RET
 
@@ -9306,21 +10571,21 @@ TEXT ·tileQ4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows548
+	BEQ rows613
 	CMP $3, R6
-	BEQ rows549
+	BEQ rows614
 	CMP $2, R6
-	BEQ rows550
+	BEQ rows615
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end552
-loop551:
+	BLT end617
+loop616:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk553:
+chunk618:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9331,21 +10596,21 @@ chunk553:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh556
+	CBZ R23, fresh621
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start557
-fresh556:
+	B start622
+fresh621:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start557:
-superblock555:
+start622:
+superblock620:
 	ADD $64, R12, R13
 	MOVD $2, R19
-block558:
+block623:
 	FMOVQ 16(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -9553,12 +10818,12 @@ block558:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block558
+	BNE block623
 	ADD $64, R10
 	ADD $512, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock555
+	BNE superblock620
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9566,24 +10831,24 @@ block558:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk553
+	BNE chunk618
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop551
-end552:
+	BGE loop616
+end617:
 	ADD $1, R5
 	RET
-rows550:
+rows615:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end560
-loop559:
+	BLT end625
+loop624:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk561:
+chunk626:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -9594,15 +10859,15 @@ chunk561:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh564
+	CBZ R23, fresh629
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start565
-fresh564:
+	B start630
+fresh629:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -9611,11 +10876,11 @@ fresh564:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start565:
-superblock563:
+start630:
+superblock628:
 	ADD $128, R12, R13
 	MOVD $2, R19
-block566:
+block631:
 	FMOVQ 32(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -9977,12 +11242,12 @@ block566:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block566
+	BNE block631
 	ADD $64, R10
 	ADD $512, R11
 	ADD $48, R12
 	SUBS $1, R14, R14
-	BNE superblock563
+	BNE superblock628
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -9993,24 +11258,24 @@ block566:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk561
+	BNE chunk626
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop559
-end560:
+	BGE loop624
+end625:
 	ADD $1, R5
 	RET
-rows549:
+rows614:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end568
-loop567:
+	BLT end633
+loop632:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk569:
+chunk634:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10018,31 +11283,31 @@ chunk569:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass570:
+pass635:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh572
+	CBZ R23, fresh637
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start573
-fresh572:
+	B start638
+fresh637:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start573:
-superblock571:
+start638:
+superblock636:
 	ADD $192, R12, R13
 	MOVD $2, R19
-block574:
+block639:
 	FMOVQ 48(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -10320,12 +11585,12 @@ block574:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block574
+	BNE block639
 	ADD $64, R10
 	ADD $512, R11
 	ADD $72, R12
 	SUBS $1, R14, R14
-	BNE superblock571
+	BNE superblock636
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -10336,29 +11601,29 @@ block574:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass570
+	BNE pass635
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk569
+	BNE chunk634
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop567
-end568:
+	BGE loop632
+end633:
 	ADD $1, R5
 	RET
-rows548:
+rows613:
 	VMOVI $0x0f, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end576
-loop575:
+	BLT end641
+loop640:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk577:
+chunk642:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10366,12 +11631,12 @@ chunk577:
 	ADD $512, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass578:
+pass643:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh580
+	CBZ R23, fresh645
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -10380,8 +11645,8 @@ pass578:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start581
-fresh580:
+	B start646
+fresh645:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -10390,11 +11655,11 @@ fresh580:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start581:
-superblock579:
+start646:
+superblock644:
 	ADD $256, R12, R13
 	MOVD $2, R19
-block582:
+block647:
 	FMOVQ 64(R13), F16
 	VADD V30.S4, V16.S4, V16.S4
 	VDUP V16.S[0], V8.S4
@@ -10754,12 +12019,12 @@ block582:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block582
+	BNE block647
 	ADD $64, R10
 	ADD $512, R11
 	ADD $96, R12
 	SUBS $1, R14, R14
-	BNE superblock579
+	BNE superblock644
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -10772,16 +12037,16 @@ block582:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass578
+	BNE pass643
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk577
+	BNE chunk642
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop575
-end576:
+	BGE loop640
+end641:
 	ADD $1, R5
 	RET
 
@@ -10796,20 +12061,20 @@ TEXT ·tileQ8WNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows583
+	BEQ rows648
 	CMP $3, R6
-	BEQ rows584
+	BEQ rows649
 	CMP $2, R6
-	BEQ rows585
+	BEQ rows650
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end587
-loop586:
+	BLT end652
+loop651:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk588:
+chunk653:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -10820,27 +12085,27 @@ chunk588:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh591
+	CBZ R23, fresh656
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start592
-fresh591:
+	B start657
+fresh656:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start592:
-superblock590:
+start657:
+superblock655:
 	ADD $128, R12, R13
 	MOVD $1, R19
-block593:
+block658:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
 	VMOV V30.B16, V11.B16
 	MOVD $4, R25
-part594:
+part659:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	FMOVQ (R12), F24
@@ -10998,7 +12263,7 @@ part594:
 	ADD $512, R10
 	ADD $32, R12
 	SUBS $1, R25, R25
-	BNE part594
+	BNE part659
 	FLDPQ (R11), (F26, F27)
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -11020,12 +12285,12 @@ part594:
 	ADD $32, R11
 	ADD $4, R13
 	SUBS $1, R19, R19
-	BNE block593
+	BNE block658
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $8, R12
 	SUBS $1, R14, R14
-	BNE superblock590
+	BNE superblock655
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11033,23 +12298,23 @@ part594:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk588
+	BNE chunk653
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop586
-end587:
+	BGE loop651
+end652:
 	ADD $1, R5
 	RET
-rows585:
+rows650:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end596
-loop595:
+	BLT end661
+loop660:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk597:
+chunk662:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11060,15 +12325,15 @@ chunk597:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh600
+	CBZ R23, fresh665
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start601
-fresh600:
+	B start666
+fresh665:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11077,11 +12342,11 @@ fresh600:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start601:
-superblock599:
+start666:
+superblock664:
 	ADD $256, R12, R13
 	MOVD $1, R19
-block602:
+block667:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -11091,7 +12356,7 @@ block602:
 	VMOV V30.B16, V14.B16
 	VMOV V30.B16, V15.B16
 	MOVD $4, R25
-part603:
+part668:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	FMOVQ (R12), F24
@@ -11387,7 +12652,7 @@ part603:
 	ADD $512, R10
 	ADD $64, R12
 	SUBS $1, R25, R25
-	BNE part603
+	BNE part668
 	FLDPQ (R11), (F26, F27)
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -11421,12 +12686,12 @@ part603:
 	ADD $32, R11
 	ADD $8, R13
 	SUBS $1, R19, R19
-	BNE block602
+	BNE block667
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $16, R12
 	SUBS $1, R14, R14
-	BNE superblock599
+	BNE superblock664
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -11437,23 +12702,23 @@ part603:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk597
+	BNE chunk662
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop595
-end596:
+	BGE loop660
+end661:
 	ADD $1, R5
 	RET
-rows584:
+rows649:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end605
-loop604:
+	BLT end670
+loop669:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk606:
+chunk671:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11461,31 +12726,31 @@ chunk606:
 	ADD $2048, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass607:
+pass672:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh609
+	CBZ R23, fresh674
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start610
-fresh609:
+	B start675
+fresh674:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start610:
-superblock608:
+start675:
+superblock673:
 	ADD $384, R12, R13
 	MOVD $1, R19
-block611:
+block676:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -11493,7 +12758,7 @@ block611:
 	VMOV V30.B16, V12.B16
 	VMOV V30.B16, V13.B16
 	MOVD $4, R25
-part612:
+part677:
 	FLDPQ (R10), (F16, F17)
 	FMOVQ (R12), F24
 	VDUP V24.S[0], V26.S4
@@ -11727,7 +12992,7 @@ part612:
 	ADD $512, R10
 	ADD $96, R12
 	SUBS $1, R25, R25
-	BNE part612
+	BNE part677
 	FMOVQ (R11), F26
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -11753,12 +13018,12 @@ part612:
 	ADD $32, R11
 	ADD $12, R13
 	SUBS $1, R19, R19
-	BNE block611
+	BNE block676
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $24, R12
 	SUBS $1, R14, R14
-	BNE superblock608
+	BNE superblock673
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -11769,28 +13034,28 @@ part612:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass607
+	BNE pass672
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk606
+	BNE chunk671
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop604
-end605:
+	BGE loop669
+end670:
 	ADD $1, R5
 	RET
-rows583:
+rows648:
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end614
-loop613:
+	BLT end679
+loop678:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk615:
+chunk680:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -11798,12 +13063,12 @@ chunk615:
 	ADD $2048, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass616:
+pass681:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh618
+	CBZ R23, fresh683
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -11812,8 +13077,8 @@ pass616:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start619
-fresh618:
+	B start684
+fresh683:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -11822,11 +13087,11 @@ fresh618:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start619:
-superblock617:
+start684:
+superblock682:
 	ADD $512, R12, R13
 	MOVD $1, R19
-block620:
+block685:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -11836,7 +13101,7 @@ block620:
 	VMOV V30.B16, V14.B16
 	VMOV V30.B16, V15.B16
 	MOVD $4, R25
-part621:
+part686:
 	FLDPQ (R10), (F16, F17)
 	FMOVQ (R12), F24
 	VDUP V24.S[0], V26.S4
@@ -12144,7 +13409,7 @@ part621:
 	ADD $512, R10
 	ADD $128, R12
 	SUBS $1, R25, R25
-	BNE part621
+	BNE part686
 	FMOVQ (R11), F26
 	WORD $0x0e217b50 // fcvtl v16.4s, v26.4h
 	WORD $0x4e217b51 // fcvtl2 v17.4s, v26.8h
@@ -12176,12 +13441,12 @@ part621:
 	ADD $32, R11
 	ADD $16, R13
 	SUBS $1, R19, R19
-	BNE block620
+	BNE block685
 	ADD $64, R10
 	ADD $2080, R11
 	ADD $32, R12
 	SUBS $1, R14, R14
-	BNE superblock617
+	BNE superblock682
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -12194,16 +13459,16 @@ part621:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass616
+	BNE pass681
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk615
+	BNE chunk680
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop613
-end614:
+	BGE loop678
+end679:
 	ADD $1, R5
 	RET
 
@@ -12218,27 +13483,27 @@ TEXT ·tileBF16NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $8, R6
-	BEQ rows622
+	BEQ rows687
 	CMP $7, R6
-	BEQ rows623
+	BEQ rows688
 	CMP $6, R6
-	BEQ rows624
+	BEQ rows689
 	CMP $5, R6
-	BEQ rows625
+	BEQ rows690
 	CMP $4, R6
-	BEQ rows626
+	BEQ rows691
 	CMP $3, R6
-	BEQ rows627
+	BEQ rows692
 	CMP $2, R6
-	BEQ rows628
+	BEQ rows693
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end630
-loop629:
+	BLT end695
+loop694:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk631:
+chunk696:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12249,20 +13514,20 @@ chunk631:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh634
+	CBZ R23, fresh699
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start635
-fresh634:
+	B start700
+fresh699:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start635:
-superblock633:
+start700:
+superblock698:
 	MOVD $16, R19
-inputs636:
+inputs701:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -12303,9 +13568,9 @@ inputs636:
 	ADD $128, R10
 	ADD $16, R12
 	SUBS $1, R19, R19
-	BNE inputs636
+	BNE inputs701
 	SUBS $1, R14, R14
-	BNE superblock633
+	BNE superblock698
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -12313,22 +13578,22 @@ inputs636:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk631
+	BNE chunk696
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop629
-end630:
+	BGE loop694
+end695:
 	ADD $1, R5
 	RET
-rows628:
+rows693:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end638
-loop637:
+	BLT end703
+loop702:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk639:
+chunk704:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12339,15 +13604,15 @@ chunk639:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh642
+	CBZ R23, fresh707
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start643
-fresh642:
+	B start708
+fresh707:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -12356,10 +13621,10 @@ fresh642:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start643:
-superblock641:
+start708:
+superblock706:
 	MOVD $16, R19
-inputs644:
+inputs709:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -12417,9 +13682,9 @@ inputs644:
 	ADD $128, R10
 	ADD $32, R12
 	SUBS $1, R19, R19
-	BNE inputs644
+	BNE inputs709
 	SUBS $1, R14, R14
-	BNE superblock641
+	BNE superblock706
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -12430,22 +13695,22 @@ inputs644:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk639
+	BNE chunk704
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop637
-end638:
+	BGE loop702
+end703:
 	ADD $1, R5
 	RET
-rows627:
+rows692:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end646
-loop645:
+	BLT end711
+loop710:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk647:
+chunk712:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12456,7 +13721,7 @@ chunk647:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh650
+	CBZ R23, fresh715
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -12466,8 +13731,8 @@ chunk647:
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
 	FLDPQ 32(R15), (F10, F11)
-	B start651
-fresh650:
+	B start716
+fresh715:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -12480,10 +13745,10 @@ fresh650:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start651:
-superblock649:
+start716:
+superblock714:
 	MOVD $16, R19
-inputs652:
+inputs717:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -12558,9 +13823,9 @@ inputs652:
 	ADD $128, R10
 	ADD $48, R12
 	SUBS $1, R19, R19
-	BNE inputs652
+	BNE inputs717
 	SUBS $1, R14, R14
-	BNE superblock649
+	BNE superblock714
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -12574,22 +13839,22 @@ inputs652:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk647
+	BNE chunk712
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop645
-end646:
+	BGE loop710
+end711:
 	ADD $1, R5
 	RET
-rows626:
+rows691:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end654
-loop653:
+	BLT end719
+loop718:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk655:
+chunk720:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12600,7 +13865,7 @@ chunk655:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh658
+	CBZ R23, fresh723
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
@@ -12613,8 +13878,8 @@ chunk655:
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
 	FLDPQ 32(R15), (F14, F15)
-	B start659
-fresh658:
+	B start724
+fresh723:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -12631,10 +13896,10 @@ fresh658:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start659:
-superblock657:
+start724:
+superblock722:
 	MOVD $16, R19
-inputs660:
+inputs725:
 	FLDPQ (R10), (F16, F17)
 	FLDPQ 32(R10), (F18, F19)
 	VTRN1 V16.H8, V31.H8, V20.H8
@@ -12726,9 +13991,9 @@ inputs660:
 	ADD $128, R10
 	ADD $64, R12
 	SUBS $1, R19, R19
-	BNE inputs660
+	BNE inputs725
 	SUBS $1, R14, R14
-	BNE superblock657
+	BNE superblock722
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -12745,22 +14010,22 @@ inputs660:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk655
+	BNE chunk720
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop653
-end654:
+	BGE loop718
+end719:
 	ADD $1, R5
 	RET
-rows625:
+rows690:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end662
-loop661:
+	BLT end727
+loop726:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk663:
+chunk728:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12768,12 +14033,12 @@ chunk663:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass664:
+pass729:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh666
+	CBZ R23, fresh731
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -12784,8 +14049,8 @@ pass664:
 	FLDPQ (R15), (F6, F7)
 	ADD R1, R15
 	FLDPQ (R15), (F8, F9)
-	B start667
-fresh666:
+	B start732
+fresh731:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -12796,10 +14061,10 @@ fresh666:
 	VMOVI $0, V7.B16
 	VMOVI $0, V8.B16
 	VMOVI $0, V9.B16
-start667:
-superblock665:
+start732:
+superblock730:
 	MOVD $16, R19
-inputs668:
+inputs733:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -12858,9 +14123,9 @@ inputs668:
 	ADD $128, R10
 	ADD $80, R12
 	SUBS $1, R19, R19
-	BNE inputs668
+	BNE inputs733
 	SUBS $1, R14, R14
-	BNE superblock665
+	BNE superblock730
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -12875,27 +14140,27 @@ inputs668:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass664
+	BNE pass729
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk663
+	BNE chunk728
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop661
-end662:
+	BGE loop726
+end727:
 	ADD $1, R5
 	RET
-rows624:
+rows689:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end670
-loop669:
+	BLT end735
+loop734:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk671:
+chunk736:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -12903,12 +14168,12 @@ chunk671:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass672:
+pass737:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh674
+	CBZ R23, fresh739
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -12921,8 +14186,8 @@ pass672:
 	FLDPQ (R15), (F8, F9)
 	ADD R1, R15
 	FLDPQ (R15), (F10, F11)
-	B start675
-fresh674:
+	B start740
+fresh739:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -12935,10 +14200,10 @@ fresh674:
 	VMOVI $0, V9.B16
 	VMOVI $0, V10.B16
 	VMOVI $0, V11.B16
-start675:
-superblock673:
+start740:
+superblock738:
 	MOVD $16, R19
-inputs676:
+inputs741:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -13006,9 +14271,9 @@ inputs676:
 	ADD $128, R10
 	ADD $96, R12
 	SUBS $1, R19, R19
-	BNE inputs676
+	BNE inputs741
 	SUBS $1, R14, R14
-	BNE superblock673
+	BNE superblock738
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -13025,27 +14290,27 @@ inputs676:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass672
+	BNE pass737
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk671
+	BNE chunk736
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop669
-end670:
+	BGE loop734
+end735:
 	ADD $1, R5
 	RET
-rows623:
+rows688:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end678
-loop677:
+	BLT end743
+loop742:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk679:
+chunk744:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -13053,12 +14318,12 @@ chunk679:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass680:
+pass745:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh682
+	CBZ R23, fresh747
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -13073,8 +14338,8 @@ pass680:
 	FLDPQ (R15), (F10, F11)
 	ADD R1, R15
 	FLDPQ (R15), (F12, F13)
-	B start683
-fresh682:
+	B start748
+fresh747:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -13089,10 +14354,10 @@ fresh682:
 	VMOVI $0, V11.B16
 	VMOVI $0, V12.B16
 	VMOVI $0, V13.B16
-start683:
-superblock681:
+start748:
+superblock746:
 	MOVD $16, R19
-inputs684:
+inputs749:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -13169,9 +14434,9 @@ inputs684:
 	ADD $128, R10
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE inputs684
+	BNE inputs749
 	SUBS $1, R14, R14
-	BNE superblock681
+	BNE superblock746
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -13190,27 +14455,27 @@ inputs684:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass680
+	BNE pass745
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk679
+	BNE chunk744
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop677
-end678:
+	BGE loop742
+end743:
 	ADD $1, R5
 	RET
-rows622:
+rows687:
 	VMOVI $0, V31.B16
 	SUBS $1, R5, R5
-	BLT end686
-loop685:
+	BLT end751
+loop750:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk687:
+chunk752:
 	MOVD $8, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -13218,12 +14483,12 @@ chunk687:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass688:
+pass753:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh690
+	CBZ R23, fresh755
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -13240,8 +14505,8 @@ pass688:
 	FLDPQ (R15), (F12, F13)
 	ADD R1, R15
 	FLDPQ (R15), (F14, F15)
-	B start691
-fresh690:
+	B start756
+fresh755:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -13258,10 +14523,10 @@ fresh690:
 	VMOVI $0, V13.B16
 	VMOVI $0, V14.B16
 	VMOVI $0, V15.B16
-start691:
-superblock689:
+start756:
+superblock754:
 	MOVD $16, R19
-inputs692:
+inputs757:
 	FLDPQ (R10), (F16, F17)
 	VTRN1 V16.H8, V31.H8, V20.H8
 	VTRN2 V16.H8, V31.H8, V16.H8
@@ -13347,9 +14612,9 @@ inputs692:
 	ADD $128, R10
 	ADD $128, R12
 	SUBS $1, R19, R19
-	BNE inputs692
+	BNE inputs757
 	SUBS $1, R14, R14
-	BNE superblock689
+	BNE superblock754
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -13370,16 +14635,16 @@ inputs692:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass688
+	BNE pass753
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk687
+	BNE chunk752
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop685
-end686:
+	BGE loop750
+end751:
 	ADD $1, R5
 	RET
 
@@ -13394,21 +14659,21 @@ TEXT ·tileQ2KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows693
+	BEQ rows758
 	CMP $3, R6
-	BEQ rows694
+	BEQ rows759
 	CMP $2, R6
-	BEQ rows695
+	BEQ rows760
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end697
-loop696:
+	BLT end762
+loop761:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk698:
+chunk763:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -13421,22 +14686,22 @@ chunk698:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh701
+	CBZ R23, fresh766
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start702
-fresh701:
+	B start767
+fresh766:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start702:
-superblock700:
+start767:
+superblock765:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice703:
+slice768:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -14153,10 +15418,10 @@ slice703:
 	ADD $320, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice703
+	BNE slice768
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock700
+	BNE superblock765
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -14164,24 +15429,24 @@ slice703:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk698
+	BNE chunk763
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop696
-end697:
+	BGE loop761
+end762:
 	ADD $1, R5
 	RET
-rows695:
+rows760:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end705
-loop704:
+	BLT end770
+loop769:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk706:
+chunk771:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -14194,15 +15459,15 @@ chunk706:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh709
+	CBZ R23, fresh774
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start710
-fresh709:
+	B start775
+fresh774:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -14211,12 +15476,12 @@ fresh709:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start710:
-superblock708:
+start775:
+superblock773:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice711:
+slice776:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -15305,10 +16570,10 @@ slice711:
 	ADD $320, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice711
+	BNE slice776
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock708
+	BNE superblock773
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -15319,24 +16584,24 @@ slice711:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk706
+	BNE chunk771
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop704
-end705:
+	BGE loop769
+end770:
 	ADD $1, R5
 	RET
-rows694:
+rows759:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end713
-loop712:
+	BLT end778
+loop777:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk714:
+chunk779:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -15345,33 +16610,33 @@ chunk714:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass715:
+pass780:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh717
+	CBZ R23, fresh782
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start718
-fresh717:
+	B start783
+fresh782:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start718:
-superblock716:
+start783:
+superblock781:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice719:
+slice784:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -16148,10 +17413,10 @@ slice719:
 	ADD $320, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice719
+	BNE slice784
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock716
+	BNE superblock781
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -16163,29 +17428,29 @@ slice719:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass715
+	BNE pass780
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk714
+	BNE chunk779
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop712
-end713:
+	BGE loop777
+end778:
 	ADD $1, R5
 	RET
-rows693:
+rows758:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end721
-loop720:
+	BLT end786
+loop785:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk722:
+chunk787:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -16194,13 +17459,13 @@ chunk722:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass723:
+pass788:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh725
+	CBZ R23, fresh790
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -16209,8 +17474,8 @@ pass723:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start726
-fresh725:
+	B start791
+fresh790:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -16219,12 +17484,12 @@ fresh725:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start726:
-superblock724:
+start791:
+superblock789:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice727:
+slice792:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -17197,10 +18462,10 @@ slice727:
 	ADD $320, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice727
+	BNE slice792
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock724
+	BNE superblock789
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -17214,16 +18479,16 @@ slice727:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass723
+	BNE pass788
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk722
+	BNE chunk787
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop720
-end721:
+	BGE loop785
+end786:
 	ADD $1, R5
 	RET
 
@@ -17238,22 +18503,22 @@ TEXT ·tileQ3KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows728
+	BEQ rows793
 	CMP $3, R6
-	BEQ rows729
+	BEQ rows794
 	CMP $2, R6
-	BEQ rows730
+	BEQ rows795
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end732
-loop731:
+	BLT end797
+loop796:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk733:
+chunk798:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -17266,22 +18531,22 @@ chunk733:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh736
+	CBZ R23, fresh801
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start737
-fresh736:
+	B start802
+fresh801:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start737:
-superblock735:
+start802:
+superblock800:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice738:
+slice803:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -18086,10 +19351,10 @@ slice738:
 	ADD $448, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice738
+	BNE slice803
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock735
+	BNE superblock800
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -18097,25 +19362,25 @@ slice738:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk733
+	BNE chunk798
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop731
-end732:
+	BGE loop796
+end797:
 	ADD $1, R5
 	RET
-rows730:
+rows795:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end740
-loop739:
+	BLT end805
+loop804:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk741:
+chunk806:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -18128,15 +19393,15 @@ chunk741:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh744
+	CBZ R23, fresh809
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start745
-fresh744:
+	B start810
+fresh809:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -18145,12 +19410,12 @@ fresh744:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start745:
-superblock743:
+start810:
+superblock808:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice746:
+slice811:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -19295,10 +20560,10 @@ slice746:
 	ADD $448, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice746
+	BNE slice811
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock743
+	BNE superblock808
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -19309,25 +20574,25 @@ slice746:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk741
+	BNE chunk806
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop739
-end740:
+	BGE loop804
+end805:
 	ADD $1, R5
 	RET
-rows729:
+rows794:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end748
-loop747:
+	BLT end813
+loop812:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk749:
+chunk814:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -19336,33 +20601,33 @@ chunk749:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass750:
+pass815:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh752
+	CBZ R23, fresh817
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start753
-fresh752:
+	B start818
+fresh817:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start753:
-superblock751:
+start818:
+superblock816:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice754:
+slice819:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -20151,10 +21416,10 @@ slice754:
 	ADD $448, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice754
+	BNE slice819
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock751
+	BNE superblock816
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -20166,30 +21431,30 @@ slice754:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass750
+	BNE pass815
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk749
+	BNE chunk814
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop747
-end748:
+	BGE loop812
+end813:
 	ADD $1, R5
 	RET
-rows728:
+rows793:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end756
-loop755:
+	BLT end821
+loop820:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk757:
+chunk822:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -20198,13 +21463,13 @@ chunk757:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass758:
+pass823:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh760
+	CBZ R23, fresh825
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -20213,8 +21478,8 @@ pass758:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start761
-fresh760:
+	B start826
+fresh825:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -20223,12 +21488,12 @@ fresh760:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start761:
-superblock759:
+start826:
+superblock824:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice762:
+slice827:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -21197,10 +22462,10 @@ slice762:
 	ADD $448, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice762
+	BNE slice827
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock759
+	BNE superblock824
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -21214,16 +22479,16 @@ slice762:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass758
+	BNE pass823
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk757
+	BNE chunk822
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop755
-end756:
+	BGE loop820
+end821:
 	ADD $1, R5
 	RET
 
@@ -21238,21 +22503,21 @@ TEXT ·tileQ4KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows763
+	BEQ rows828
 	CMP $3, R6
-	BEQ rows764
+	BEQ rows829
 	CMP $2, R6
-	BEQ rows765
+	BEQ rows830
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end767
-loop766:
+	BLT end832
+loop831:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk768:
+chunk833:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -21265,22 +22530,22 @@ chunk768:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh771
+	CBZ R23, fresh836
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start772
-fresh771:
+	B start837
+fresh836:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start772:
-superblock770:
+start837:
+superblock835:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice773:
+slice838:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -21797,10 +23062,10 @@ slice773:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice773
+	BNE slice838
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock770
+	BNE superblock835
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -21808,24 +23073,24 @@ slice773:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk768
+	BNE chunk833
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop766
-end767:
+	BGE loop831
+end832:
 	ADD $1, R5
 	RET
-rows765:
+rows830:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end775
-loop774:
+	BLT end840
+loop839:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk776:
+chunk841:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -21838,15 +23103,15 @@ chunk776:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh779
+	CBZ R23, fresh844
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start780
-fresh779:
+	B start845
+fresh844:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -21855,12 +23120,12 @@ fresh779:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start780:
-superblock778:
+start845:
+superblock843:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice781:
+slice846:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -22693,10 +23958,10 @@ slice781:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice781
+	BNE slice846
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock778
+	BNE superblock843
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -22707,24 +23972,24 @@ slice781:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk776
+	BNE chunk841
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop774
-end775:
+	BGE loop839
+end840:
 	ADD $1, R5
 	RET
-rows764:
+rows829:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end783
-loop782:
+	BLT end848
+loop847:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk784:
+chunk849:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -22733,33 +23998,33 @@ chunk784:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass785:
+pass850:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh787
+	CBZ R23, fresh852
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start788
-fresh787:
+	B start853
+fresh852:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start788:
-superblock786:
+start853:
+superblock851:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice789:
+slice854:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -23372,10 +24637,10 @@ slice789:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice789
+	BNE slice854
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock786
+	BNE superblock851
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -23387,29 +24652,29 @@ slice789:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass785
+	BNE pass850
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk784
+	BNE chunk849
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop782
-end783:
+	BGE loop847
+end848:
 	ADD $1, R5
 	RET
-rows763:
+rows828:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end791
-loop790:
+	BLT end856
+loop855:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk792:
+chunk857:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -23418,13 +24683,13 @@ chunk792:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass793:
+pass858:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh795
+	CBZ R23, fresh860
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -23433,8 +24698,8 @@ pass793:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start796
-fresh795:
+	B start861
+fresh860:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -23443,12 +24708,12 @@ fresh795:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start796:
-superblock794:
+start861:
+superblock859:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice797:
+slice862:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -24229,10 +25494,10 @@ slice797:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice797
+	BNE slice862
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock794
+	BNE superblock859
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -24246,16 +25511,16 @@ slice797:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass793
+	BNE pass858
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk792
+	BNE chunk857
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop790
-end791:
+	BGE loop855
+end856:
 	ADD $1, R5
 	RET
 
@@ -24270,22 +25535,22 @@ TEXT ·tileQ5KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows798
+	BEQ rows863
 	CMP $3, R6
-	BEQ rows799
+	BEQ rows864
 	CMP $2, R6
-	BEQ rows800
+	BEQ rows865
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end802
-loop801:
+	BLT end867
+loop866:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk803:
+chunk868:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -24298,22 +25563,22 @@ chunk803:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh806
+	CBZ R23, fresh871
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start807
-fresh806:
+	B start872
+fresh871:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start807:
-superblock805:
+start872:
+superblock870:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice808:
+slice873:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -25046,10 +26311,10 @@ slice808:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice808
+	BNE slice873
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock805
+	BNE superblock870
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -25057,25 +26322,25 @@ slice808:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk803
+	BNE chunk868
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop801
-end802:
+	BGE loop866
+end867:
 	ADD $1, R5
 	RET
-rows800:
+rows865:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end810
-loop809:
+	BLT end875
+loop874:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk811:
+chunk876:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -25088,15 +26353,15 @@ chunk811:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh814
+	CBZ R23, fresh879
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start815
-fresh814:
+	B start880
+fresh879:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -25105,12 +26370,12 @@ fresh814:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start815:
-superblock813:
+start880:
+superblock878:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice816:
+slice881:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -26159,10 +27424,10 @@ slice816:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice816
+	BNE slice881
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock813
+	BNE superblock878
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -26173,25 +27438,25 @@ slice816:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk811
+	BNE chunk876
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop809
-end810:
+	BGE loop874
+end875:
 	ADD $1, R5
 	RET
-rows799:
+rows864:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end818
-loop817:
+	BLT end883
+loop882:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk819:
+chunk884:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -26200,33 +27465,33 @@ chunk819:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass820:
+pass885:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh822
+	CBZ R23, fresh887
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start823
-fresh822:
+	B start888
+fresh887:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start823:
-superblock821:
+start888:
+superblock886:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice824:
+slice889:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -26947,10 +28212,10 @@ slice824:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice824
+	BNE slice889
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock821
+	BNE superblock886
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -26962,30 +28227,30 @@ slice824:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass820
+	BNE pass885
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk819
+	BNE chunk884
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop817
-end818:
+	BGE loop882
+end883:
 	ADD $1, R5
 	RET
-rows798:
+rows863:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end826
-loop825:
+	BLT end891
+loop890:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk827:
+chunk892:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -26994,13 +28259,13 @@ chunk827:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass828:
+pass893:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh830
+	CBZ R23, fresh895
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -27009,8 +28274,8 @@ pass828:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start831
-fresh830:
+	B start896
+fresh895:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -27019,12 +28284,12 @@ fresh830:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start831:
-superblock829:
+start896:
+superblock894:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice832:
+slice897:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -27913,10 +29178,10 @@ slice832:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice832
+	BNE slice897
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock829
+	BNE superblock894
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -27930,16 +29195,16 @@ slice832:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass828
+	BNE pass893
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk827
+	BNE chunk892
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop825
-end826:
+	BGE loop890
+end891:
 	ADD $1, R5
 	RET
 
@@ -27954,22 +29219,22 @@ TEXT ·tileQ6KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows833
+	BEQ rows898
 	CMP $3, R6
-	BEQ rows834
+	BEQ rows899
 	CMP $2, R6
-	BEQ rows835
+	BEQ rows900
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end837
-loop836:
+	BLT end902
+loop901:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk838:
+chunk903:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -27982,22 +29247,22 @@ chunk838:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh841
+	CBZ R23, fresh906
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start842
-fresh841:
+	B start907
+fresh906:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start842:
-superblock840:
+start907:
+superblock905:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice843:
+slice908:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -28762,10 +30027,10 @@ slice843:
 	ADD $832, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice843
+	BNE slice908
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock840
+	BNE superblock905
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -28773,25 +30038,25 @@ slice843:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk838
+	BNE chunk903
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop836
-end837:
+	BGE loop901
+end902:
 	ADD $1, R5
 	RET
-rows835:
+rows900:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end845
-loop844:
+	BLT end910
+loop909:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk846:
+chunk911:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -28804,15 +30069,15 @@ chunk846:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh849
+	CBZ R23, fresh914
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start850
-fresh849:
+	B start915
+fresh914:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -28821,12 +30086,12 @@ fresh849:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start850:
-superblock848:
+start915:
+superblock913:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice851:
+slice916:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -29931,10 +31196,10 @@ slice851:
 	ADD $832, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice851
+	BNE slice916
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock848
+	BNE superblock913
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -29945,25 +31210,25 @@ slice851:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk846
+	BNE chunk911
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop844
-end845:
+	BGE loop909
+end910:
 	ADD $1, R5
 	RET
-rows834:
+rows899:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end853
-loop852:
+	BLT end918
+loop917:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk854:
+chunk919:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -29972,33 +31237,33 @@ chunk854:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass855:
+pass920:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh857
+	CBZ R23, fresh922
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start858
-fresh857:
+	B start923
+fresh922:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start858:
-superblock856:
+start923:
+superblock921:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice859:
+slice924:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -30767,10 +32032,10 @@ slice859:
 	ADD $832, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice859
+	BNE slice924
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock856
+	BNE superblock921
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -30782,30 +32047,30 @@ slice859:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass855
+	BNE pass920
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk854
+	BNE chunk919
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop852
-end853:
+	BGE loop917
+end918:
 	ADD $1, R5
 	RET
-rows833:
+rows898:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end861
-loop860:
+	BLT end926
+loop925:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk862:
+chunk927:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -30814,13 +32079,13 @@ chunk862:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass863:
+pass928:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh865
+	CBZ R23, fresh930
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -30829,8 +32094,8 @@ pass863:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start866
-fresh865:
+	B start931
+fresh930:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -30839,12 +32104,12 @@ fresh865:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start866:
-superblock864:
+start931:
+superblock929:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice867:
+slice932:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -31793,10 +33058,10 @@ slice867:
 	ADD $832, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice867
+	BNE slice932
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock864
+	BNE superblock929
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -31810,16 +33075,16 @@ slice867:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass863
+	BNE pass928
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk862
+	BNE chunk927
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop860
-end861:
+	BGE loop925
+end926:
 	ADD $1, R5
 	RET
 
@@ -31834,21 +33099,21 @@ TEXT ·tileQ4x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows868
+	BEQ rows933
 	CMP $3, R6
-	BEQ rows869
+	BEQ rows934
 	CMP $2, R6
-	BEQ rows870
+	BEQ rows935
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end872
-loop871:
+	BLT end937
+loop936:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk873:
+chunk938:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -31859,18 +33124,18 @@ chunk873:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh876
+	CBZ R23, fresh941
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start877
-fresh876:
+	B start942
+fresh941:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start877:
-superblock875:
+start942:
+superblock940:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -32327,7 +33592,7 @@ superblock875:
 	ADD $640, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock875
+	BNE superblock940
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -32335,24 +33600,24 @@ superblock875:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk873
+	BNE chunk938
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop871
-end872:
+	BGE loop936
+end937:
 	ADD $1, R5
 	RET
-rows870:
+rows935:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end880
-loop879:
+	BLT end945
+loop944:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk881:
+chunk946:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -32363,15 +33628,15 @@ chunk881:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh884
+	CBZ R23, fresh949
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start885
-fresh884:
+	B start950
+fresh949:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -32380,8 +33645,8 @@ fresh884:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start885:
-superblock883:
+start950:
+superblock948:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -33154,7 +34419,7 @@ superblock883:
 	ADD $640, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock883
+	BNE superblock948
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -33165,24 +34430,24 @@ superblock883:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk881
+	BNE chunk946
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop879
-end880:
+	BGE loop944
+end945:
 	ADD $1, R5
 	RET
-rows869:
+rows934:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end888
-loop887:
+	BLT end953
+loop952:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk889:
+chunk954:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -33190,28 +34455,28 @@ chunk889:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass890:
+pass955:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh892
+	CBZ R23, fresh957
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start893
-fresh892:
+	B start958
+fresh957:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start893:
-superblock891:
+start958:
+superblock956:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -33792,7 +35057,7 @@ superblock891:
 	ADD $640, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock891
+	BNE superblock956
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -33803,29 +35068,29 @@ superblock891:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass890
+	BNE pass955
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk889
+	BNE chunk954
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop887
-end888:
+	BGE loop952
+end953:
 	ADD $1, R5
 	RET
-rows868:
+rows933:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end896
-loop895:
+	BLT end961
+loop960:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk897:
+chunk962:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -33833,12 +35098,12 @@ chunk897:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass898:
+pass963:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh900
+	CBZ R23, fresh965
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -33847,8 +35112,8 @@ pass898:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start901
-fresh900:
+	B start966
+fresh965:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -33857,8 +35122,8 @@ fresh900:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start901:
-superblock899:
+start966:
+superblock964:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -34607,7 +35872,7 @@ superblock899:
 	ADD $640, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock899
+	BNE superblock964
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -34620,16 +35885,16 @@ superblock899:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass898
+	BNE pass963
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk897
+	BNE chunk962
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop895
-end896:
+	BGE loop960
+end961:
 	ADD $1, R5
 	RET
 
@@ -34644,22 +35909,22 @@ TEXT ·tileQ5x0NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows903
+	BEQ rows968
 	CMP $3, R6
-	BEQ rows904
+	BEQ rows969
 	CMP $2, R6
-	BEQ rows905
+	BEQ rows970
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end907
-loop906:
+	BLT end972
+loop971:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk908:
+chunk973:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -34670,18 +35935,18 @@ chunk908:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh911
+	CBZ R23, fresh976
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start912
-fresh911:
+	B start977
+fresh976:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start912:
-superblock910:
+start977:
+superblock975:
 	ADD $80, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -35334,7 +36599,7 @@ superblock910:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock910
+	BNE superblock975
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -35342,25 +36607,25 @@ superblock910:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk908
+	BNE chunk973
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop906
-end907:
+	BGE loop971
+end972:
 	ADD $1, R5
 	RET
-rows905:
+rows970:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end915
-loop914:
+	BLT end980
+loop979:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk916:
+chunk981:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -35371,15 +36636,15 @@ chunk916:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh919
+	CBZ R23, fresh984
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start920
-fresh919:
+	B start985
+fresh984:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -35388,8 +36653,8 @@ fresh919:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start920:
-superblock918:
+start985:
+superblock983:
 	ADD $160, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -36350,7 +37615,7 @@ superblock918:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock918
+	BNE superblock983
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -36361,25 +37626,25 @@ superblock918:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk916
+	BNE chunk981
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop914
-end915:
+	BGE loop979
+end980:
 	ADD $1, R5
 	RET
-rows904:
+rows969:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end923
-loop922:
+	BLT end988
+loop987:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk924:
+chunk989:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -36387,28 +37652,28 @@ chunk924:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass925:
+pass990:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh927
+	CBZ R23, fresh992
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start928
-fresh927:
+	B start993
+fresh992:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start928:
-superblock926:
+start993:
+superblock991:
 	ADD $240, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -37081,7 +38346,7 @@ superblock926:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock926
+	BNE superblock991
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -37092,30 +38357,30 @@ superblock926:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass925
+	BNE pass990
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk924
+	BNE chunk989
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop922
-end923:
+	BGE loop987
+end988:
 	ADD $1, R5
 	RET
-rows903:
+rows968:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end931
-loop930:
+	BLT end996
+loop995:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk932:
+chunk997:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -37123,12 +38388,12 @@ chunk932:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass933:
+pass998:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh935
+	CBZ R23, fresh1000
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -37137,8 +38402,8 @@ pass933:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start936
-fresh935:
+	B start1001
+fresh1000:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -37147,8 +38412,8 @@ fresh935:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start936:
-superblock934:
+start1001:
+superblock999:
 	ADD $320, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -37985,7 +39250,7 @@ superblock934:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock934
+	BNE superblock999
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -37998,16 +39263,16 @@ superblock934:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass933
+	BNE pass998
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk932
+	BNE chunk997
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop930
-end931:
+	BGE loop995
+end996:
 	ADD $1, R5
 	RET
 
@@ -38022,22 +39287,22 @@ TEXT ·tileQ5x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows938
+	BEQ rows1003
 	CMP $3, R6
-	BEQ rows939
+	BEQ rows1004
 	CMP $2, R6
-	BEQ rows940
+	BEQ rows1005
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end942
-loop941:
+	BLT end1007
+loop1006:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk943:
+chunk1008:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -38048,18 +39313,18 @@ chunk943:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh946
+	CBZ R23, fresh1011
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start947
-fresh946:
+	B start1012
+fresh1011:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start947:
-superblock945:
+start1012:
+superblock1010:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -38732,7 +39997,7 @@ superblock945:
 	ADD $768, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock945
+	BNE superblock1010
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -38740,25 +40005,25 @@ superblock945:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk943
+	BNE chunk1008
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop941
-end942:
+	BGE loop1006
+end1007:
 	ADD $1, R5
 	RET
-rows940:
+rows1005:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end950
-loop949:
+	BLT end1015
+loop1014:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk951:
+chunk1016:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -38769,15 +40034,15 @@ chunk951:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh954
+	CBZ R23, fresh1019
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start955
-fresh954:
+	B start1020
+fresh1019:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -38786,8 +40051,8 @@ fresh954:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start955:
-superblock953:
+start1020:
+superblock1018:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -39776,7 +41041,7 @@ superblock953:
 	ADD $768, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock953
+	BNE superblock1018
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -39787,25 +41052,25 @@ superblock953:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk951
+	BNE chunk1016
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop949
-end950:
+	BGE loop1014
+end1015:
 	ADD $1, R5
 	RET
-rows939:
+rows1004:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end958
-loop957:
+	BLT end1023
+loop1022:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk959:
+chunk1024:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -39813,28 +41078,28 @@ chunk959:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass960:
+pass1025:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh962
+	CBZ R23, fresh1027
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start963
-fresh962:
+	B start1028
+fresh1027:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start963:
-superblock961:
+start1028:
+superblock1026:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -40523,7 +41788,7 @@ superblock961:
 	ADD $768, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock961
+	BNE superblock1026
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -40534,30 +41799,30 @@ superblock961:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass960
+	BNE pass1025
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk959
+	BNE chunk1024
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop957
-end958:
+	BGE loop1022
+end1023:
 	ADD $1, R5
 	RET
-rows938:
+rows1003:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end966
-loop965:
+	BLT end1031
+loop1030:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk967:
+chunk1032:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -40565,12 +41830,12 @@ chunk967:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass968:
+pass1033:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh970
+	CBZ R23, fresh1035
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -40579,8 +41844,8 @@ pass968:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start971
-fresh970:
+	B start1036
+fresh1035:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -40589,8 +41854,8 @@ fresh970:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start971:
-superblock969:
+start1036:
+superblock1034:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -41447,7 +42712,7 @@ superblock969:
 	ADD $768, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock969
+	BNE superblock1034
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -41460,16 +42725,16 @@ superblock969:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass968
+	BNE pass1033
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk967
+	BNE chunk1032
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop965
-end966:
+	BGE loop1030
+end1031:
 	ADD $1, R5
 	RET
 
@@ -41484,23 +42749,23 @@ TEXT ·tileIQ4NLNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows973
+	BEQ rows1038
 	CMP $3, R6
-	BEQ rows974
+	BEQ rows1039
 	CMP $2, R6
-	BEQ rows975
+	BEQ rows1040
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end977
-loop976:
+	BLT end1042
+loop1041:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk978:
+chunk1043:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -41511,18 +42776,18 @@ chunk978:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh981
+	CBZ R23, fresh1046
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start982
-fresh981:
+	B start1047
+fresh1046:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start982:
-superblock980:
+start1047:
+superblock1045:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -42015,7 +43280,7 @@ superblock980:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock980
+	BNE superblock1045
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -42023,26 +43288,26 @@ superblock980:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk978
+	BNE chunk1043
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop976
-end977:
+	BGE loop1041
+end1042:
 	ADD $1, R5
 	RET
-rows975:
+rows1040:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end985
-loop984:
+	BLT end1050
+loop1049:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk986:
+chunk1051:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -42053,15 +43318,15 @@ chunk986:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh989
+	CBZ R23, fresh1054
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start990
-fresh989:
+	B start1055
+fresh1054:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -42070,8 +43335,8 @@ fresh989:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start990:
-superblock988:
+start1055:
+superblock1053:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -42872,7 +44137,7 @@ superblock988:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock988
+	BNE superblock1053
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -42883,26 +44148,26 @@ superblock988:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk986
+	BNE chunk1051
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop984
-end985:
+	BGE loop1049
+end1050:
 	ADD $1, R5
 	RET
-rows974:
+rows1039:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end993
-loop992:
+	BLT end1058
+loop1057:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk994:
+chunk1059:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -42910,28 +44175,28 @@ chunk994:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass995:
+pass1060:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh997
+	CBZ R23, fresh1062
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start998
-fresh997:
+	B start1063
+fresh1062:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start998:
-superblock996:
+start1063:
+superblock1061:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -43520,7 +44785,7 @@ superblock996:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock996
+	BNE superblock1061
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -43531,31 +44796,31 @@ superblock996:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass995
+	BNE pass1060
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk994
+	BNE chunk1059
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop992
-end993:
+	BGE loop1057
+end1058:
 	ADD $1, R5
 	RET
-rows973:
+rows1038:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1001
-loop1000:
+	BLT end1066
+loop1065:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1002:
+chunk1067:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -43563,12 +44828,12 @@ chunk1002:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1003:
+pass1068:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1005
+	CBZ R23, fresh1070
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -43577,8 +44842,8 @@ pass1003:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1006
-fresh1005:
+	B start1071
+fresh1070:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -43587,8 +44852,8 @@ fresh1005:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1006:
-superblock1004:
+start1071:
+superblock1069:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -44341,7 +45606,7 @@ superblock1004:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock1004
+	BNE superblock1069
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -44354,16 +45619,16 @@ superblock1004:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1003
+	BNE pass1068
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1002
+	BNE chunk1067
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1000
-end1001:
+	BGE loop1065
+end1066:
 	ADD $1, R5
 	RET
 
@@ -44378,23 +45643,23 @@ TEXT ·tileIQ4XSNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows1008
+	BEQ rows1073
 	CMP $3, R6
-	BEQ rows1009
+	BEQ rows1074
 	CMP $2, R6
-	BEQ rows1010
+	BEQ rows1075
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1012
-loop1011:
+	BLT end1077
+loop1076:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1013:
+chunk1078:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -44407,22 +45672,22 @@ chunk1013:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh1016
+	CBZ R23, fresh1081
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start1017
-fresh1016:
+	B start1082
+fresh1081:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start1017:
-superblock1015:
+start1082:
+superblock1080:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice1018:
+slice1083:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -44945,10 +46210,10 @@ slice1018:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice1018
+	BNE slice1083
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock1015
+	BNE superblock1080
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -44956,26 +46221,26 @@ slice1018:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1013
+	BNE chunk1078
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1011
-end1012:
+	BGE loop1076
+end1077:
 	ADD $1, R5
 	RET
-rows1010:
+rows1075:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1020
-loop1019:
+	BLT end1085
+loop1084:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1021:
+chunk1086:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -44988,15 +46253,15 @@ chunk1021:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh1024
+	CBZ R23, fresh1089
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start1025
-fresh1024:
+	B start1090
+fresh1089:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -45005,12 +46270,12 @@ fresh1024:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1025:
-superblock1023:
+start1090:
+superblock1088:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice1026:
+slice1091:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -45841,10 +47106,10 @@ slice1026:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice1026
+	BNE slice1091
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock1023
+	BNE superblock1088
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -45855,26 +47120,26 @@ slice1026:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1021
+	BNE chunk1086
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1019
-end1020:
+	BGE loop1084
+end1085:
 	ADD $1, R5
 	RET
-rows1009:
+rows1074:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1028
-loop1027:
+	BLT end1093
+loop1092:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1029:
+chunk1094:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -45883,33 +47148,33 @@ chunk1029:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass1030:
+pass1095:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh1032
+	CBZ R23, fresh1097
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start1033
-fresh1032:
+	B start1098
+fresh1097:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start1033:
-superblock1031:
+start1098:
+superblock1096:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice1034:
+slice1099:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -46514,10 +47779,10 @@ slice1034:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice1034
+	BNE slice1099
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock1031
+	BNE superblock1096
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -46529,31 +47794,31 @@ slice1034:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass1030
+	BNE pass1095
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1029
+	BNE chunk1094
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1027
-end1028:
+	BGE loop1092
+end1093:
 	ADD $1, R5
 	RET
-rows1008:
+rows1073:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1036
-loop1035:
+	BLT end1101
+loop1100:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1037:
+chunk1102:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -46562,13 +47827,13 @@ chunk1037:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass1038:
+pass1103:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh1040
+	CBZ R23, fresh1105
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -46577,8 +47842,8 @@ pass1038:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1041
-fresh1040:
+	B start1106
+fresh1105:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -46587,12 +47852,12 @@ fresh1040:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1041:
-superblock1039:
+start1106:
+superblock1104:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice1042:
+slice1107:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -47361,10 +48626,10 @@ slice1042:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice1042
+	BNE slice1107
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock1039
+	BNE superblock1104
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -47378,16 +48643,16 @@ slice1042:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass1038
+	BNE pass1103
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1037
+	BNE chunk1102
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1035
-end1036:
+	BGE loop1100
+end1101:
 	ADD $1, R5
 	RET
 
@@ -47402,23 +48667,23 @@ TEXT ·tileMXFP4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows1043
+	BEQ rows1108
 	CMP $3, R6
-	BEQ rows1044
+	BEQ rows1109
 	CMP $2, R6
-	BEQ rows1045
+	BEQ rows1110
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1047
-loop1046:
+	BLT end1112
+loop1111:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1048:
+chunk1113:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -47429,18 +48694,18 @@ chunk1048:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1051
+	CBZ R23, fresh1116
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start1052
-fresh1051:
+	B start1117
+fresh1116:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start1052:
-superblock1050:
+start1117:
+superblock1115:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -47941,7 +49206,7 @@ superblock1050:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock1050
+	BNE superblock1115
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -47949,26 +49214,26 @@ superblock1050:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1048
+	BNE chunk1113
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1046
-end1047:
+	BGE loop1111
+end1112:
 	ADD $1, R5
 	RET
-rows1045:
+rows1110:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1055
-loop1054:
+	BLT end1120
+loop1119:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1056:
+chunk1121:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -47979,15 +49244,15 @@ chunk1056:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1059
+	CBZ R23, fresh1124
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start1060
-fresh1059:
+	B start1125
+fresh1124:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -47996,8 +49261,8 @@ fresh1059:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1060:
-superblock1058:
+start1125:
+superblock1123:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -48806,7 +50071,7 @@ superblock1058:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock1058
+	BNE superblock1123
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -48817,26 +50082,26 @@ superblock1058:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1056
+	BNE chunk1121
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1054
-end1055:
+	BGE loop1119
+end1120:
 	ADD $1, R5
 	RET
-rows1044:
+rows1109:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1063
-loop1062:
+	BLT end1128
+loop1127:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1064:
+chunk1129:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -48844,28 +50109,28 @@ chunk1064:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1065:
+pass1130:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1067
+	CBZ R23, fresh1132
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start1068
-fresh1067:
+	B start1133
+fresh1132:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start1068:
-superblock1066:
+start1133:
+superblock1131:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -49458,7 +50723,7 @@ superblock1066:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock1066
+	BNE superblock1131
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -49469,31 +50734,31 @@ superblock1066:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1065
+	BNE pass1130
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1064
+	BNE chunk1129
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1062
-end1063:
+	BGE loop1127
+end1128:
 	ADD $1, R5
 	RET
-rows1043:
+rows1108:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1071
-loop1070:
+	BLT end1136
+loop1135:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1072:
+chunk1137:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -49501,12 +50766,12 @@ chunk1072:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1073:
+pass1138:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1075
+	CBZ R23, fresh1140
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -49515,8 +50780,8 @@ pass1073:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1076
-fresh1075:
+	B start1141
+fresh1140:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -49525,8 +50790,8 @@ fresh1075:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1076:
-superblock1074:
+start1141:
+superblock1139:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -50283,7 +51548,7 @@ superblock1074:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock1074
+	BNE superblock1139
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -50296,16 +51561,16 @@ superblock1074:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1073
+	BNE pass1138
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1072
+	BNE chunk1137
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1070
-end1071:
+	BGE loop1135
+end1136:
 	ADD $1, R5
 	RET
 
@@ -50338,7 +51603,7 @@ TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	VMOVI $0, V23.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V25.B16
-loop1078:
+loop1143:
 	VFMLA V25.S4, V24.S4, V0.S4
 	VFMLA V25.S4, V24.S4, V1.S4
 	VFMLA V25.S4, V24.S4, V2.S4
@@ -50364,7 +51629,7 @@ loop1078:
 	VFMLA V25.S4, V24.S4, V22.S4
 	VFMLA V25.S4, V24.S4, V23.S4
 	SUBS $1, R0, R0
-	BNE loop1078
+	BNE loop1143
 	RET
 
 // func largestNEON(x *float32, n int) (top float32)
@@ -50377,8 +51642,8 @@ TEXT ·largestNEON(SB), NOSPLIT, $0-20
 	FMOVQ 528(R26), F18
 	FMOVQ 528(R26), F19
 	SUBS $16, R1, R1
-	BLT end1080
-loop1079:
+	BLT end1145
+loop1144:
 	FLDPQ (R0), (F0, F1)
 	FLDPQ 32(R0), (F2, F3)
 	WORD $0x6eb0e404 // fcmgt v4.4s, v0.4s, v16.4s
@@ -50391,8 +51656,8 @@ loop1079:
 	VBIT V7.B16, V3.B16, V19.B16
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop1079
-end1080:
+	BGE loop1144
+end1145:
 	ADD $16, R1
 	WORD $0x4e31f610 // fmax v16.4s, v16.4s, v17.4s
 	WORD $0x4e33f652 // fmax v18.4s, v18.4s, v19.4s
@@ -50416,8 +51681,8 @@ TEXT ·atLeastNEON(SB), NOSPLIT, $0-36
 	FLDPQ (R2), (F16, F17)
 	FLDPQ 32(R2), (F18, F19)
 	SUBS $64, R3, R3
-	BLT end1082
-loop1081:
+	BLT end1147
+loop1146:
 	MOVD $0, R4
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
@@ -50553,8 +51818,8 @@ loop1081:
 	MOVD.P R4, 8(R0)
 	ADD $256, R1
 	SUBS $64, R3, R3
-	BGE loop1081
-end1082:
+	BGE loop1146
+end1147:
 	ADD $64, R3
 	RET
 
@@ -50585,8 +51850,8 @@ TEXT ·weightsNEON(SB), NOSPLIT, $0-56
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R2, R2
-	BLT end1084
-loop1083:
+	BLT end1149
+loop1148:
 	FMOVQ (R1), F10
 	WORD $0x6ebde54c // fcmgt v12.4s, v10.4s, v29.4s
 	VMOV V29.B16, V11.B16
@@ -50760,8 +52025,8 @@ loop1083:
 	ADD $32, R0
 	ADD $16, R1
 	SUBS $8, R2, R2
-	BGE loop1083
-end1084:
+	BGE loop1148
+end1149:
 	ADD $8, R2
 	WORD $0x4e72d610 // fadd v16.2d, v16.2d, v18.2d
 	WORD $0x4e73d631 // fadd v17.2d, v17.2d, v19.2d

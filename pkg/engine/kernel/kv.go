@@ -9,10 +9,21 @@ type KVFormat uint8
 const (
 	KVF32  KVFormat = iota
 	KVBF16          // bfloat16, rounded to nearest, half to even, when stored; widened when read, which is exact
+	KVQ8            // bytes times a scale of the key, or of the value, of a head: the largest number / 127
 )
 
-// perWord returns how many numbers a float32 of memory holds.
-func (f KVFormat) perWord() int { return 1 + int(f) }
+// words returns the length of the memory of n numbers.
+func (f KVFormat) words(n int) int { return n >> f }
+
+// panel returns the length of a panel of keys. With KVQ8 the scales of its keys come after them,
+// and then those of the values of the same tokens.
+func (f KVFormat) panel(dim int) int {
+	n := f.words(keyPanel * dim)
+	if f == KVQ8 {
+		n += 2 * keyPanel
+	}
+	return n
+}
 
 // A KV is the keys and values of one head, in the layout that Attend reads. It does not
 // depend on the instruction set.
@@ -20,7 +31,7 @@ type KV struct {
 	Keys   []float32 // (slot/16, Dim, 16): a score is a lane, without horizontal sums. Empty: there are only values
 	Values []float32 // (slot, Dim padded to a multiple of 16)
 	Dim    int
-	Format KVFormat // with KVBF16, each float32 of Keys and Values is the memory of two numbers
+	Format KVFormat // each float32 of Keys and Values is the memory of two numbers with KVBF16, of four with KVQ8
 
 	// Ring, a multiple of RingStep, is the number of slots of a ring: token t is in slot
 	// t%Ring, and only the last Ring tokens are kept. 0: token t is in slot t.
@@ -59,8 +70,7 @@ func valueStride(dim int) int { return (dim + valueAlign - 1) / valueAlign * val
 
 // KVLen returns the lengths of the keys and the values of one head.
 func KVLen(f KVFormat, tokens, dim int) (keys, values int) {
-	keys, values = (tokens+keyPanel-1)/keyPanel*keyPanel*dim, tokens*valueStride(dim)
-	return keys / f.perWord(), values / f.perWord()
+	return (tokens + keyPanel - 1) / keyPanel * f.panel(dim), f.words(tokens * valueStride(dim))
 }
 
 // narrowed returns the memory of x as twice as many numbers of 16 bits.
@@ -90,7 +100,13 @@ func (k *Kernels) Store(kv KV, at int, keys, values []float32, n, stride int) {
 // storeRun writes n keys and values to slot at and those after it.
 func (k *Kernels) storeRun(kv KV, at int, keys, values []float32, n, stride int) {
 	out := valueStride(kv.Dim)
-	if kv.Format == KVBF16 {
+	switch kv.Format {
+	case KVQ8:
+		for i := range n {
+			k.storeBytes(kv, at+i, keys[i*stride:][:kv.Dim], values[i*stride:][:kv.Dim])
+		}
+		return
+	case KVBF16:
 		dst := narrowed(kv.Values)[at*out:]
 		for i := range n {
 			k.narrow(dst[i*out:], values[i*stride:i*stride+kv.Dim])
@@ -191,9 +207,12 @@ func (kv KV) Copy(from KV, first, n int) {
 
 // copyRun copies n tokens in slots that follow one another. The first begin panels.
 func (kv KV) copyRun(from KV, to, at, n int) {
-	if kv.Format == KVBF16 {
+	switch kv.Format {
+	case KVQ8:
+		kv.copyBytes(from, to, at, n)
+	case KVBF16:
 		copyTokens(narrowed(kv.Keys), narrowed(kv.Values), narrowed(from.Keys), narrowed(from.Values), kv.Dim, to, at, n)
-	} else {
+	default:
 		copyTokens(kv.Keys, kv.Values, from.Keys, from.Values, kv.Dim, to, at, n)
 	}
 }

@@ -9,23 +9,44 @@ import (
 )
 
 // formatsKV are the formats of keys and values.
-var formatsKV = []KVFormat{KVF32, KVBF16}
+var formatsKV = []KVFormat{KVF32, KVBF16, KVQ8}
 
-// rounded returns x as the format stores it.
-func (f KVFormat) rounded(x []float32) []float32 {
+// rounded returns x, rows of dim numbers a stride apart, as the format stores it.
+func (f KVFormat) rounded(x []float32, dim, stride int) []float32 {
 	out := slices.Clone(x)
-	if f == KVBF16 {
-		for i, v := range out {
-			out[i] = dtype.FromBFloat16(dtype.ToBFloat16(v))
-		}
+	for at := 0; at < len(out); at += stride {
+		f.round(out[at : at+dim])
 	}
 	return out
 }
 
-// number returns a number of a KV's keys or values.
-func (kv KV) number(x []float32, at int) float32 {
-	if kv.Format == KVBF16 {
+func (f KVFormat) round(x []float32) {
+	var most float64
+	for _, v := range x {
+		most = max(most, math.Abs(float64(v)))
+	}
+	scale, inverse := float32(most)/127, 127/float32(most)
+	for i, v := range x {
+		switch f {
+		case KVBF16:
+			x[i] = dtype.FromBFloat16(dtype.ToBFloat16(v))
+		case KVQ8:
+			x[i] = float32(math.RoundToEven(float64(float32(v*inverse)))) * scale
+		}
+	}
+}
+
+// number returns a number of a token's keys or values.
+func (kv KV) number(x []float32, token, at int) float32 {
+	switch kv.Format {
+	case KVBF16:
 		return dtype.FromBFloat16(narrowed(x)[at])
+	case KVQ8:
+		panel := kv.Keys[token/keyPanel*(4*kv.Dim+32):][4*kv.Dim:]
+		if &x[0] == &kv.Keys[0] {
+			return float32(bytesOf(x)[at+token/keyPanel*128]) * panel[token%keyPanel]
+		}
+		return float32(bytesOf(x)[at]) * panel[16+token%keyPanel]
 	}
 	return x[at]
 }
@@ -93,7 +114,7 @@ func TestAttendBF16(t *testing.T) {
 			c.format = KVBF16
 			c.run(k)
 			got := slices.Clone(c.q.Out)
-			c.format, c.keys, c.values = KVF32, KVBF16.rounded(c.keys), KVBF16.rounded(c.values)
+			c.format, c.keys, c.values = KVF32, KVBF16.rounded(c.keys, c.dim, c.dim), KVBF16.rounded(c.values, c.dim, c.dim)
 			c.run(k)
 			if !slices.Equal(got, c.q.Out) {
 				t.Fatalf("%v: %g, in float32 %g", c, got, c.q.Out)
@@ -109,6 +130,67 @@ func TestAttendBF16(t *testing.T) {
 		}
 		for _, c := range windowCases(r, 21) {
 			check(c)
+		}
+	})
+}
+
+// TestAttendQ8: attention to keys and values in bytes is that to the same numbers in float32, but
+// for the order of a product's factors, and does not depend, to the bit, on what is computed with it.
+func TestAttendQ8(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		r := source()
+		check := func(c *attendCase) {
+			t.Helper()
+			before := slices.Clone(c.q.Out)
+			c.format = KVQ8
+			c.run(k)
+			for i := range c.q.Tokens * c.q.Heads {
+				if got := c.alone(k, i); !slices.Equal(got, c.out(i)) {
+					t.Fatalf("%v: row %d is %g, beside others %g", c, i, got, c.out(i))
+				}
+			}
+			c.keys, c.values = KVQ8.rounded(c.keys, c.dim, c.dim), KVQ8.rounded(c.values, c.dim, c.dim)
+			c.check(t, before, 2e-6)
+		}
+		for _, dim := range []int{1, 4, 16, 21, 32, 64, 80, 128, 200, 256} {
+			for _, s := range [][3]int{ // tokens, heads, seen
+				{1, 1, 1}, {1, 1, 31}, {1, 1, 64}, {1, 1, 128}, {1, 1, 129}, {1, 3, 300}, {1, 8, 127}, {2, 7, 130}, {4, 1, 77}, {5, 1, 125}, {17, 3, 120}, {140, 1, 1},
+			} {
+				check(newAttendCase(r, s[0], s[1], s[2], dim, true, Cap{}))
+				check(newAttendCase(r, s[0], s[1], s[2], dim, false, Cap{CapTanh, 0.5}))
+			}
+		}
+		for _, c := range windowCases(r, 21) {
+			check(c)
+		}
+	})
+}
+
+// TestAttendQ8Extremes: heads of tiny numbers are zero, and one that is not finite makes what sees
+// it NaN, as it does in other formats.
+func TestAttendQ8Extremes(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for n, x := range []float64{0, 0x1p-101, math.Inf(1), math.Inf(-1), math.NaN(), 0, 0x1p-101, math.Inf(1), math.Inf(-1), math.NaN()} {
+			c := newAttendCase(source(), 2, 1, 20, 24+8*(n/5), true, Cap{})
+			for i := range c.dim {
+				c.keys[20*c.dim+i], c.values[20*c.dim+i] = float32(x), float32(x) // of the token that the second row sees
+			}
+			c.format = KVQ8
+			c.run(k)
+			finite := !math.IsNaN(x) && !math.IsInf(x, 0)
+			for i, v := range c.out(0) {
+				if w := c.out(1)[i]; v != v || (w == w) != finite {
+					t.Fatalf("%g: %g, %g", x, v, w)
+				}
+			}
+			if finite {
+				clear(c.keys[20*c.dim:])
+				clear(c.values[20*c.dim:])
+				got := slices.Clone(c.q.Out)
+				if c.run(k); !slices.Equal(got, c.q.Out) {
+					t.Fatalf("%g is not zero", x)
+				}
+			}
 		}
 	})
 }
@@ -136,9 +218,9 @@ func testStore(t *testing.T, k *Kernels, f KVFormat, dim int) {
 		k.Store(kv, at, keys[at*stride:(at+m)*stride-pad], values[at*stride:(at+m)*stride-pad], m, stride)
 		at += m
 	}
-	keys, values = f.rounded(keys), f.rounded(values)
+	keys, values = f.rounded(keys, dim, stride), f.rounded(values, dim, stride)
 	for _, m := range []int{0, 1, 15, 16, 17, 32, 33, 64, n} {
-		short := KV{Keys: make([]float32, a+keyPanel*dim), Values: make([]float32, b), Dim: dim, Format: f}
+		short := KV{Keys: make([]float32, a+f.panel(dim)), Values: make([]float32, b), Dim: dim, Format: f}
 		short.Copy(kv, 0, m)
 		for i := range n {
 			want := make([]float32, 2*dim)

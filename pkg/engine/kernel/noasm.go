@@ -55,9 +55,9 @@ func soften(_ isa, scores []float32, counts []int, top, total, factors []float32
 	softenGeneric(scores, counts, top, total, factors)
 }
 
-func fetch(isa, []float32) {}
-
 func narrowAll(_ isa, dst []uint16, x []float32) { narrowGeneric(dst, x) }
+
+func shrinkAll(_ isa, dst []int8, x []float32) float32 { return shrinkGeneric(dst, x, 1) }
 
 func weigh(_ isa, f KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
 	weighGeneric(f, sums, p, values, factors, counts, stride, fresh)

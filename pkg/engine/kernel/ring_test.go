@@ -31,10 +31,10 @@ func (kv KV) token(t int) (out []float32) {
 		t %= kv.Ring
 	}
 	for j := range kv.Dim {
-		out = append(out, kv.number(kv.Keys, t/keyPanel*keyPanel*kv.Dim+j*keyPanel+t%keyPanel))
+		out = append(out, kv.number(kv.Keys, t, t/keyPanel*keyPanel*kv.Dim+j*keyPanel+t%keyPanel))
 	}
 	for j := range kv.Dim {
-		out = append(out, kv.number(kv.Values, t*valueStride(kv.Dim)+j))
+		out = append(out, kv.number(kv.Values, t, t*valueStride(kv.Dim)+j))
 	}
 	return out
 }
@@ -62,7 +62,7 @@ func TestAttendRing(t *testing.T) {
 								c.keys[key*c.dim], c.values[(key+1)*c.dim-1] = nan, nan
 							}
 						}
-						c.format = KVFormat(r.IntN(2))
+						c.format = formatsKV[r.IntN(len(formatsKV))]
 						c.run(k)
 						want := slices.Clone(c.q.Out)
 						clear(c.q.Out)
@@ -112,8 +112,8 @@ func TestRings(t *testing.T) {
 		r := source()
 		for range 300 {
 			dim, n := 1+r.IntN(20), 1+r.IntN(1000)
-			f := KVFormat(r.IntN(2))
-			keys, values := f.rounded(random(r, n*dim)), f.rounded(random(r, n*dim))
+			f := formatsKV[r.IntN(len(formatsKV))]
+			keys, values := f.rounded(random(r, n*dim), dim, dim), f.rounded(random(r, n*dim), dim, dim)
 			check := func(what string, kv KV, first, n int) {
 				t.Helper()
 				for at := first; at < n; at++ {

@@ -27,7 +27,7 @@ func blocksAt(m *transformer.Model, c *transformer.Cache, mark *transformer.Mark
 func TestBlocks(t *testing.T) {
 	for i, made := range []*transformertest.Model{ringed(), ringed(7), ringed(1, 66, -40), ringed(ringBounds...), convolved(), convolved(66), stateful()} {
 		m := load(t, made, kernel.Best(), transformer.F32)
-		m.StoreKV(kvFormats[i%2])
+		m.StoreKV(kvFormats[i%len(kvFormats)])
 		if m.HasRings() != (i > 0) {
 			t.Fatalf("model %d: rings %t", i, m.HasRings())
 		}

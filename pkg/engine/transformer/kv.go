@@ -16,19 +16,24 @@ const (
 	KVAuto KVFormat = iota // KVF32 if the matrices that tokens multiply are float32 too, else KVBF16
 	KVF32
 	KVBF16 // half the memory, and the time that a token takes to read it
+	KVQ8   // bytes with a scale for each key and each value of a head: a quarter and a bit
 )
 
 // KVFormats returns the formats that can be chosen, by name, as records spell them.
 func KVFormats() map[string]KVFormat {
-	return map[string]KVFormat{dtype.F32.Option(): KVF32, dtype.BF16.Option(): KVBF16}
+	return map[string]KVFormat{dtype.F32.Option(): KVF32, dtype.BF16.Option(): KVBF16, "q8": KVQ8}
 }
 
 // StoreKV sets the format of caches and of encoded texts, which is KVF32 without it. Call it before
 // the first is made.
 func (m *Model) StoreKV(f KVFormat) {
-	m.kvFormat = kernel.KVF32
-	if f == KVBF16 || f == KVAuto && m.packed {
+	switch {
+	case f == KVQ8:
+		m.kvFormat = kernel.KVQ8
+	case f == KVBF16, f == KVAuto && m.packed:
 		m.kvFormat = kernel.KVBF16
+	default:
+		m.kvFormat = kernel.KVF32
 	}
 }
 

@@ -12,33 +12,29 @@ import (
 )
 
 // kvFormats are the formats of keys and values.
-var kvFormats = []transformer.KVFormat{transformer.KVF32, transformer.KVBF16}
+var kvFormats = []transformer.KVFormat{transformer.KVF32, transformer.KVBF16, transformer.KVQ8}
 
 // The format of keys and values is that which was asked for, or else follows from the format of the
-// weights. In bfloat16 they take half the memory.
+// weights. In bfloat16 they take half the memory, in bytes a quarter and their scales.
 func TestStoreKV(t *testing.T) {
 	made := ringed(7)
 	plain := load(t, made, kernel.Best(), transformer.F32)
 	for _, test := range []struct {
 		weights transformer.Format
 		kv      transformer.KVFormat
-		half    bool
+		part    int64
 	}{
-		{transformer.F32, transformer.KVAuto, false}, {transformer.F32, transformer.KVBF16, true}, {transformer.Stored, transformer.KVAuto, false},
-		{transformer.Q8_0, transformer.KVAuto, true}, {transformer.BF16, transformer.KVAuto, true}, {transformer.Q8_0, transformer.KVF32, false},
+		{transformer.F32, transformer.KVAuto, 1}, {transformer.F32, transformer.KVBF16, 2}, {transformer.Stored, transformer.KVAuto, 1},
+		{transformer.Q8_0, transformer.KVAuto, 2}, {transformer.BF16, transformer.KVAuto, 2}, {transformer.Q8_0, transformer.KVF32, 1},
 	} {
 		m := load(t, made, kernel.Best(), test.weights)
 		m.StoreKV(test.kv)
-		part := int64(1)
-		if test.half {
-			part = 2
-		}
 		for what, bytes := range map[string][2]int64{
 			"a cache": {m.CacheBytes(300), plain.CacheBytes(300)}, "a block": {m.BlockBytes(false, 64), plain.BlockBytes(false, 64)},
 			"a block of rings": {m.BlockBytes(true, 10), plain.BlockBytes(true, 10)}, "a text": {m.MemoryBytes(20), plain.MemoryBytes(20)},
 			"allocated": {m.NewCache(300).Bytes(), plain.NewCache(300).Bytes()},
 		} {
-			if bytes[0]*part != bytes[1] || bytes[1] == 0 {
+			if bytes[0]*test.part != bytes[1] || bytes[1] == 0 {
 				t.Errorf("%+v: %s of %d bytes, in float32 %d", test, what, bytes[0], bytes[1])
 			}
 		}
@@ -48,14 +44,36 @@ func TestStoreKV(t *testing.T) {
 	}
 }
 
-// Logits with keys and values in bfloat16 are near to those in float32, and the same to the bit however
+// Keys and values in bytes take a quarter of the memory of float32, and a float32 for each of a head.
+func TestStoreQ8(t *testing.T) {
+	r := transformertest.Random(1)
+	m, plain := load(t, r, kernel.Best(), transformer.F32), load(t, r, kernel.Best(), transformer.F32)
+	m.StoreKV(transformer.KVQ8)
+	scales := int64(0)
+	for i := range r.Spec.Decoder {
+		scales += 2 * 4 * int64(r.Spec.Kinds[r.Spec.Decoder[i]].Attention.KVHeads)
+	}
+	const tokens = 16 // a panel of keys
+	if got, want := m.CacheBytes(tokens), plain.CacheBytes(tokens)/4+tokens*scales; got != want || scales == 0 {
+		t.Errorf("a cache of %d bytes, want %d", got, want)
+	}
+}
+
+// Logits with keys and values in fewer bits are near to those in float32, and the same to the bit however
 // a text is divided into passes, alone or in a batch, and continued from a copy.
-func TestBF16Divided(t *testing.T) {
+func TestKVDivided(t *testing.T) {
+	for _, f := range kvFormats[1:] {
+		testKVDivided(t, f)
+	}
+}
+
+func testKVDivided(t *testing.T, f transformer.KVFormat) {
+	t.Helper()
 	for seed := range architectures {
 		r := transformertest.Random(uint64(seed))
 		source, ids := texts(seed)
 		m, exact := load(t, r, kernel.Best(), transformer.F32), load(t, r, kernel.Best(), transformer.F32)
-		m.StoreKV(transformer.KVBF16)
+		m.StoreKV(f)
 		team := transformer.NewTeam(3)
 		pass := m.NewPass(team)
 		forward := func(m *transformer.Model, pass *transformer.Pass, steps ...int) (all []float32) {
@@ -74,7 +92,7 @@ func TestBF16Divided(t *testing.T) {
 			}
 			return all
 		}
-		name := fmt.Sprintf("seed %d", seed)
+		name := fmt.Sprintf("seed %d, format %d", seed, f)
 		want := forward(m, pass, len(ids))
 		for _, steps := range [][]int{{1}, {7}, {33, 1, 2}} {
 			if got := forward(m, pass, steps...); !slices.Equal(got, want) {

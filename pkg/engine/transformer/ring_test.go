@@ -152,7 +152,7 @@ func TestRandomArchitecturesRings(t *testing.T) {
 	for seed := range architectures {
 		r := transformertest.Random(uint64(seed))
 		m := load(t, r, kernel.Best(), transformer.F32)
-		m.StoreKV(kvFormats[seed%2])
+		m.StoreKV(kvFormats[seed%len(kvFormats)])
 		source, ids := tokens(290, 31), tokens(300, 29)
 		full := m.NewFullCache(len(ids))
 		if ringless := m.CacheBytes(len(ids)) == m.FullBytes(len(ids)); ringless {

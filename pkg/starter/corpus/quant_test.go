@@ -30,7 +30,7 @@ func TestQuantisedPerplexity(t *testing.T) {
 		kv     transformer.KVFormat
 		limit  float64
 	}{
-		{transformer.F32, transformer.KVBF16, 0.0002}, {transformer.BF16, transformer.KVAuto, 0.001},
+		{transformer.F32, transformer.KVBF16, 0.0002}, {transformer.F32, transformer.KVQ8, 0.001}, {transformer.BF16, transformer.KVAuto, 0.001},
 		{transformer.Q8_0, transformer.KVAuto, 0.001}, {transformer.Q4_0, transformer.KVAuto, 0.02},
 	} {
 		ck, err := checkpoint.ReadAlphaFile(starters.Runs(), newest(t, "novels").Checkpoint, checkpoint.Options{})

@@ -4,26 +4,43 @@ import "fmt"
 
 // attention emits the three steps of a block of keys, as those of amd64.
 func (t *neon) attention() {
-	for _, t.narrow = range []bool{true, false} {
+	for _, t.stored = range storedFormats {
 		t.score()
 		t.weigh()
 	}
 	t.soften()
 	t.narrowAll()
+	t.shrink()
 }
 
 // loadKV loads vectors of keys or values that lie off bytes past a pointer as float32. Zeros below
 // a bfloat16 make it one: zero is a register of them, and regs are a multiple of two.
 func (t *neon) loadKV(pointer string, off int, zero vec, regs ...vec) {
-	if !t.narrow {
+	switch t.stored {
+	case floats:
 		t.loadQ(pointer, off, regs...)
-		return
+	case halves:
+		t.loadHalves(pointer, off/2, zero, regs)
+	case quarters:
+		for i := 0; i < len(regs); i += 2 {
+			low, high := regs[i], regs[i+1]
+			t.op("FMOVD", mem(off/4+8*(i/2), pointer), low.f())
+			t.word("sxtl v%d.8h, v%d.8b", low, low)
+			t.word("sxtl2 v%d.4s, v%d.8h", high, low)
+			t.word("sxtl v%d.4s, v%d.4h", low, low)
+			t.do2("scvtf", low, low)
+			t.do2("scvtf", high, high)
+		}
 	}
+}
+
+// loadHalves is loadKV for bfloat16.
+func (t *neon) loadHalves(pointer string, off int, zero vec, regs []vec) {
 	var narrow, high []vec
 	for i := 0; i < len(regs); i += 2 {
 		narrow, high = append(narrow, regs[i]), append(high, regs[i+1])
 	}
-	t.loadQ(pointer, off/2, narrow...)
+	t.loadQ(pointer, off, narrow...)
 	for i, r := range narrow {
 		t.op("VZIP2", r.h8(), zero.h8(), high[i].h8())
 		t.op("VZIP1", r.h8(), zero.h8(), r.h8())
@@ -62,6 +79,64 @@ func (t *neon) narrowAll() {
 	t.ret()
 }
 
+// shrink is as that of amd64.
+func (t *neon) shrink() {
+	t.fn("shrink", shrinkDoc, shrinkParams)
+	t.args(shrinkParams, "R0 R1 R2 R3")
+	t.op("MOVD", "$127", "R4")
+	t.op("SCVTFS", "R4", "F31")
+	t.op("MOVD", "R1", "R5")
+	t.op("MOVD", "R2", "R6")
+	t.zero(8)
+	t.whole("R6", 16, func() {
+		t.loadQ("R5", 0, seq(0, 4)...)
+		for _, r := range seq(0, 4) {
+			t.do2("fabs", r, r)
+			t.op("VUMAX", r.s4(), vec(8).s4(), vec(8).s4())
+		}
+		t.advance(64, "R5")
+	})
+	t.word("umaxp v8.4s, v8.4s, v8.4s")
+	t.word("umaxp v8.4s, v8.4s, v8.4s")
+	strange, zero, clear, done := t.next("strange"), t.next("zero"), t.next("clear"), t.next("done")
+	t.op("VMOV", vec(8).s(0), "R4")
+	t.op("CMP", "$0x7f800000", "R4")
+	t.op("BHS", strange)
+	t.op("CMP", "$0x0d800000", "R4") // 2**-100
+	t.op("BLO", zero)
+	t.op("FDIVS", "F31", "F8", "F9")
+	t.op("FMOVS", "F9", "(R3)")
+	t.op("FDIVS", "F8", "F31", "F9")
+	t.whole("R2", 16, func() {
+		t.loadQ("R1", 0, seq(0, 4)...)
+		for _, r := range seq(0, 4) {
+			t.word("fmul v%d.4s, v%d.4s, v9.s[0]", r, r)
+			t.do2("fcvtns", r, r)
+		}
+		t.op("VUZP1", "V1.H8", "V0.H8", "V0.H8")
+		t.op("VUZP1", "V3.H8", "V2.H8", "V2.H8")
+		t.op("VUZP1", "V2.B16", "V0.B16", "V0.B16")
+		t.op("FMOVQ", "F0", "(R0)")
+		t.advance(64, "R1")
+		t.advance(16, "R0")
+	})
+	t.op("B", done)
+	t.label(strange)
+	t.op("MOVD", "$0x7fc00000", "R4")
+	t.op("B", clear)
+	t.label(zero)
+	t.op("MOVD", "$0", "R4")
+	t.label(clear)
+	t.op("MOVW", "R4", "(R3)")
+	t.zero(0)
+	t.whole("R2", 16, func() {
+		t.op("FMOVQ", "F0", "(R0)")
+		t.advance(16, "R0")
+	})
+	t.label(done)
+	t.ret()
+}
+
 // Registers that are zero while bfloat16 is widened.
 const (
 	weighZero = vec(31)
@@ -71,11 +146,11 @@ const (
 // weigh emits the sums of values.
 func (t *neon) weigh() {
 	p := "sums, p, values, factors *float32, counts *int, rows, stride int"
-	t.fn(t.kv("weigh"), fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric.", weighRows), p)
+	t.fn(t.stored.name("weigh"), fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric.", weighRows), p)
 	t.args(p, "R0 R1 R2 R3 R4 R5 R6")
 	t.op("LSL", "$2", "R6", "R7")
-	t.op("LSL", imm(t.kvShift(2)), "R6", "R13")
-	if t.narrow {
+	t.op("LSL", imm(t.stored.shift(2)), "R6", "R13")
+	if t.stored == halves {
 		t.zero(weighZero)
 	}
 	for _, s := range []weighShape{{1, 16}, {weighRows, 4}} {
@@ -87,7 +162,7 @@ func (t *neon) weigh() {
 		t.whole("R6", s.vectors*lane4, func() {
 			t.weighTile(s)
 			t.advance(s.vectors*vecBytes, "R0")
-			t.advance(t.kvBytes(s.vectors*vecBytes), "R2")
+			t.advance(t.stored.bytes(s.vectors*vecBytes), "R2")
 		})
 		t.label(end)
 	}
@@ -175,7 +250,7 @@ func (t *neon) weighTokens(r int, s weighShape, acc func(r int) []vec, p vec, th
 
 // streamKV is stream for values.
 func (t *neon) streamKV(pointer string, through, acc []vec, factor vec) {
-	if !t.narrow {
+	if t.stored == floats {
 		t.stream(pointer, 0, through, acc, factor, 0)
 		return
 	}

@@ -11,10 +11,10 @@ import (
 func (t *neon) score() {
 	const panel = keyBytes / vecBytes // vectors
 	p := "dst, q, keys *float32, dim, panels, rows int"
-	t.fn(t.kv("score"), scoreDoc, p)
+	t.fn(t.stored.name("score"), scoreDoc, p)
 	t.args(p, "R0 R1 R2 R3 R4 R5")
 	t.op("LSL", "$2", "R3", "R6")
-	if t.narrow {
+	if t.stored == halves {
 		t.zero(scoreZero)
 	}
 	many := t.next("many")
@@ -40,7 +40,10 @@ func (t *neon) scorePanels(shapes ...scoreShape) {
 			})
 		}
 		t.advance(panels*keyBytes, "R0")
-		t.op("ADD", fmt.Sprintf("R6<<%d", t.kvShift(3+panels)), "R2", "R2")
+		t.op("ADD", fmt.Sprintf("R6<<%d", t.stored.shift(3+panels)), "R2", "R2")
+		if s := t.stored.scales(); s > 0 {
+			t.advance(panels*s, "R2")
+		}
 	})
 }
 
@@ -54,7 +57,10 @@ func (t *neon) scoreTile(s scoreShape) {
 		t.zero(r)
 	}
 	t.op("MOVD", "R2", "R13")
-	t.op("ADD", fmt.Sprintf("R6<<%d", t.kvShift(4)), "R2", "R14")
+	t.op("ADD", fmt.Sprintf("R6<<%d", t.stored.shift(4)), "R2", "R14")
+	if s := t.stored.scales(); s > 0 {
+		t.advance(s, "R14")
+	}
 	t.op("MOVD", "R3", "R8")
 	for _, n := range []int{chains, 1} {
 		t.whole("R8", n, func() { t.scoreDims(s, q, n) })
@@ -84,17 +90,22 @@ func (t *neon) scoreDims(s scoreShape, q []string, n int) {
 			}
 		}
 	}
-	t.advance(t.kvBytes(n*keyBytes), panels...)
+	t.advance(t.stored.bytes(n*keyBytes), panels...)
 }
 
 // sum is the register of sum c of row r, vector i.
 func (s scoreShape) sum(r, i, c int) vec { return vec((r*s.vectors+i)*chains + c) }
 
-// scoreStore adds up the sums and stores them.
+// scoreStore adds up the sums and stores them. The pointers of the panels are behind their keys.
 func (t *neon) scoreStore(s scoreShape) {
 	for r := range s.rows {
 		for i := range s.vectors {
 			t.do3("fadd", s.sum(r, i, 0), s.sum(r, i, 0), s.sum(r, i, 1))
+			if at := i * vecBytes; t.stored == quarters {
+				scale := s.sum(r, i, 1)
+				t.op("FMOVQ", mem(at%keyBytes, []string{"R13", "R14"}[at/keyBytes]), scale.f())
+				t.do3("fmul", s.sum(r, i, 0), s.sum(r, i, 0), scale)
+			}
 			t.op("FMOVQ", s.sum(r, i, 0).f(), mem(r*blockBytes+i*vecBytes, "R9"))
 		}
 	}

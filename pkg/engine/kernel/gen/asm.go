@@ -19,7 +19,7 @@ type asm struct {
 	consts [][4]uint32       // one 64-byte row each, repeated
 	held   map[uint32]string // constants that registers hold
 	labels int
-	narrow bool // keys and values are bfloat16
+	stored stored // format of keys and values
 }
 
 func (t *asm) wide() bool { return t.lanes == 16 }

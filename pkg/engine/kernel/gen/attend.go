@@ -23,56 +23,66 @@ func (t *asm) weighShapes() []weighShape {
 
 // attention emits the steps of a block of keys.
 func (t *asm) attention() {
-	for _, t.narrow = range []bool{true, false} {
+	for _, t.stored = range storedFormats {
 		t.score()
 		t.weigh()
-		t.scoreRow()
-		t.weighRow()
+		if t.stored != quarters {
+			t.scoreRow()
+			t.weighRow()
+		}
 	}
 	t.soften()
 	if !t.wide() { // the other tier takes the same
-		t.fetch()
 		t.narrowAll()
+		t.shrink()
 	}
 }
 
-// kv adds the format of keys and values to the name of a routine.
-func (t *asm) kv(name string) string {
-	if t.narrow {
-		return name + "BF16"
-	}
-	return name
-}
+// A stored is the format of keys and values: package kernel's KVFormat, in its order.
+type stored int
 
-// kvBytes returns the bytes of keys or values that take n as float32.
-func (t *asm) kvBytes(n int) int {
-	if t.narrow {
-		return n / 2
-	}
-	return n
-}
+const (
+	floats   stored = iota
+	halves          // bfloat16
+	quarters        // bytes; after a panel of keys are the 16 scales of them, and those of their values
+)
 
-// kvShift returns the shift for bytes of keys or values, given that of float32.
-func (t *asm) kvShift(n int) int {
-	if t.narrow {
-		return n - 1
+var storedFormats = []stored{halves, quarters, floats}
+
+// name adds the format to the name of a routine.
+func (f stored) name(routine string) string { return routine + []string{"", "BF16", "Q8"}[f] }
+
+// bytes returns the bytes of keys or values that take n as float32.
+func (f stored) bytes(n int) int { return n >> f }
+
+// shift returns the shift for bytes of keys or values, given that of float32.
+func (f stored) shift(n int) int { return n - int(f) }
+
+// scales is the size of the scales after a panel of keys.
+func (f stored) scales() int {
+	if f == quarters {
+		return 2 * keyBytes
 	}
-	return n
+	return 0
 }
 
 // loadKV loads a vector of keys or values.
 func (t *asm) loadKV(addr, to string) {
-	if !t.narrow {
+	switch t.stored {
+	case floats:
 		t.op("VMOVUPS", addr, to)
-		return
+	case halves:
+		t.op("VPMOVZXWD", addr, to)
+		t.shift("$16", to, to)
+	case quarters:
+		t.op("VPMOVSXBD", addr, to)
+		t.op("VCVTDQ2PS", to, to)
 	}
-	t.op("VPMOVZXWD", addr, to)
-	t.shift("$16", to, to)
 }
 
 // multiplyKV adds a vector of keys or values, times a factor, to a sum. A register is spare.
 func (t *asm) multiplyKV(addr, factor, sum, spare string) {
-	if t.narrow {
+	if t.stored != floats {
 		t.loadKV(addr, spare)
 		addr = spare
 	}
@@ -112,18 +122,75 @@ func (t *asm) narrowAll() {
 	t.ret()
 }
 
-// fetch emits the prefetch of memory that is read soon.
-func (t *asm) fetch() {
-	p := "x *float32, lines int"
-	t.fn("fetch", "asks for lines > 0 cache lines.", p)
-	t.args(p, "SI", "CX")
+const (
+	shrinkParams = "dst *int8, x *float32, n int, scale *float32"
+	shrinkDoc    = "writes x, n > 0 numbers, a multiple of 16, divided by a scale as bytes; see shrinkGeneric."
+)
+
+// shrink emits the rounding to bytes. Magnitudes compare as their bits do.
+func (t *asm) shrink() {
+	t.fn("shrink", shrinkDoc, shrinkParams)
+	t.args(shrinkParams, "DI", "SI", "CX", "DX")
+	t.op("VMOVUPS", t.bits(0x7fffffff), "Y15")
+	t.zero("Y4")
+	t.zero("Y5")
+	t.op("MOVQ", "SI", "R8")
+	t.op("MOVQ", "CX", "R9")
+	t.each16("R9", func() {
+		for i := range 2 {
+			t.op("VPAND", mem(32*i, "R8"), "Y15", t.v(i))
+			t.op("VPMAXUD", t.v(i), t.v(4+i), t.v(4+i))
+		}
+		t.op("ADDQ", "$64", "R8")
+	})
+	t.op("VPMAXUD", "Y5", "Y4", "Y4")
+	t.foldWords("VPMAXUD", 4, 5)
+	strange, small, zero := t.next("strange"), t.next("small"), t.next("zero")
+	t.op("VMOVD", "X4", "AX")
+	t.op("CMPL", "AX", "$0x7f800000")
+	t.op("JCC", strange)
+	t.op("CMPL", "AX", "$0x0d800000") // 2**-100
+	t.op("JCS", small)
+	t.op("VMOVSS", t.c(127), "X6")
+	t.op("VDIVSS", "X6", "X4", "X5")
+	t.op("VMOVSS", "X5", "(DX)")
+	t.op("VDIVSS", "X4", "X6", "X6")
+	t.op("VBROADCASTSS", "X6", "Y6")
+	t.each16("CX", func() {
+		for i := range 2 {
+			t.op("VMULPS", mem(32*i, "SI"), "Y6", t.v(i))
+			t.op("VCVTPS2DQ", t.v(i), t.v(i))
+		}
+		t.op("VPACKSSDW", "Y1", "Y0", "Y0")
+		t.op("VPERMQ", "$0xd8", "Y0", "Y0")
+		t.op("VEXTRACTI128", "$1", "Y0", "X1")
+		t.op("VPACKSSWB", "X1", "X0", "X0")
+		t.op("VMOVDQU", "X0", "(DI)")
+		t.op("ADDQ", "$64", "SI")
+		t.op("ADDQ", "$16", "DI")
+	})
+	t.ret()
+	t.label(strange)
+	t.op("MOVL", "$0x7fc00000", "(DX)")
+	t.op("JMP", zero)
+	t.label(small)
+	t.op("MOVL", "$0", "(DX)")
+	t.label(zero)
+	t.op("VPXOR", "X0", "X0", "X0")
+	t.each16("CX", func() {
+		t.op("VMOVDQU", "X0", "(DI)")
+		t.op("ADDQ", "$16", "DI")
+	})
+	t.ret()
+}
+
+// each16 repeats body for every 16 of count, which is a multiple of it and not zero.
+func (t *asm) each16(count string, body func()) {
 	loop := t.next("loop")
 	t.label(loop)
-	t.op("PREFETCHT0", "(SI)")
-	t.op("ADDQ", "$64", "SI")
-	t.op("DECQ", "CX")
+	body()
+	t.op("SUBQ", "$16", count)
 	t.op("JNZ", loop)
-	t.op("RET")
 }
 
 // weigh emits the sums of values. Row 0 here is the last one, which sees the most
@@ -131,11 +198,11 @@ func (t *asm) fetch() {
 // those that the second sees, and so on.
 func (t *asm) weigh() {
 	p := "sums, p, values, factors *float32, counts *int, rows, stride int"
-	t.fn(t.kv("weigh"), fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric.", weighRows), p)
+	t.fn(t.stored.name("weigh"), fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric.", weighRows), p)
 	t.args(p, "DI", "SI", "R8", "R9", "R10", "R11", "R13")
 	t.op("LEAQ", "(R13*4)", "R12")
-	if t.narrow {
-		t.op("LEAQ", "(R13*2)", "R15")
+	if t.stored != floats {
+		t.op("LEAQ", fmt.Sprintf("(R13*%d)", t.stored.bytes(4)), "R15")
 	}
 	for _, s := range t.weighShapes() {
 		start, end := t.next("shape"), t.next("end")
@@ -148,7 +215,7 @@ func (t *asm) weigh() {
 		t.op("JLT", end)
 		t.weighTile(s)
 		t.op("ADDQ", imm(s.vectors*t.bytes()), "DI")
-		t.op("ADDQ", imm(t.kvBytes(s.vectors*t.bytes())), "R8")
+		t.op("ADDQ", imm(t.stored.bytes(s.vectors*t.bytes())), "R8")
 		t.op("SUBQ", imm(s.vectors*t.lanes), "R13")
 		t.op("JMP", start)
 		t.label(end)
@@ -220,23 +287,26 @@ func (t *asm) weighTokens(r int, s weighShape, acc func(r, i int) string, value 
 	t.op("JLE", done)
 	t.op("ADDQ", "CX", "R14")
 	t.label(loop)
+	for at := 0; at < t.stored.bytes(s.vectors*t.bytes()); at += 64 {
+		t.op("PREFETCHT0", mem(ahead+at, "BX"))
+	}
 	if s.rows > 1 {
 		for i := range s.vectors {
-			t.loadKV(mem(t.kvBytes(i*t.bytes()), "BX"), value(i))
+			t.loadKV(mem(t.stored.bytes(i*t.bytes()), "BX"), value(i))
 		}
 	}
 	for row := range r + 1 {
 		t.op("VBROADCASTSS", mem(-blockBytes*row, "AX"), factor)
 		for i := range s.vectors {
 			if s.rows == 1 {
-				t.multiplyKV(mem(t.kvBytes(i*t.bytes()), "BX"), factor, acc(row, i), value(1+i%2))
+				t.multiplyKV(mem(t.stored.bytes(i*t.bytes()), "BX"), factor, acc(row, i), value(1+i%2))
 			} else {
 				t.op("VFMADD231PS", value(i), factor, acc(row, i))
 			}
 		}
 	}
 	t.op("ADDQ", "$4", "AX")
-	if t.narrow {
+	if t.stored != floats {
 		t.op("ADDQ", "R15", "BX")
 	} else {
 		t.op("ADDQ", "R12", "BX")

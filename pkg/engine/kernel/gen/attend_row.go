@@ -9,7 +9,7 @@ import "math"
 // by side, to hide the latency of the multiply-adds.
 func (t *asm) scoreRow() {
 	p := "dst, scaled, keys, q *float32, dim, panels int, scale float32"
-	t.fn(t.kv("scoreRow"), "computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).", p)
+	t.fn(t.stored.name("scoreRow"), "computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).", p)
 	t.args(p, "DI", "SI", "R8", "DX", "R9", "R10", t.v(1))
 	t.op("LEAQ", "(R9*4)", "R12")
 	t.op("MOVQ", "R9", "CX")
@@ -46,11 +46,11 @@ func (t *asm) scoreRow() {
 // R13 counts the dimensions that are left.
 func (t *asm) weighRow() {
 	p := "out, scores, values *float32, dim, n int"
-	t.fn(t.kv("weighRow"), "computes out (dim) = softmax(scores) · values (n, dim padded to 16) over n > 0 scores, which become exponentials.", p)
+	t.fn(t.stored.name("weighRow"), "computes out (dim) = softmax(scores) · values (n, dim padded to 16) over n > 0 scores, which become exponentials.", p)
 	t.args(p, "DI", "SI", "R8", "R13", "R10")
 	t.op("LEAQ", "15(R13)", "R12")
 	t.op("ANDQ", "$-16", "R12")
-	t.op("SHLQ", imm(t.kvShift(2)), "R12")
+	t.op("SHLQ", imm(t.stored.shift(2)), "R12")
 	t.hold(16, softConstants, func() {
 		t.op("VMOVUPS", t.c(math.Inf(-1)), t.v(0))
 		t.eachScore("R10", t.maxMasked)
@@ -67,7 +67,7 @@ func (t *asm) weighRow() {
 		t.op("JLT", end)
 		t.weighRowTile(vectors, false)
 		t.op("ADDQ", imm(vectors*t.bytes()), "DI")
-		t.op("ADDQ", imm(t.kvBytes(vectors*t.bytes())), "R8")
+		t.op("ADDQ", imm(t.stored.bytes(vectors*t.bytes())), "R8")
 		t.op("JMP", start)
 		t.label(end)
 		t.op("ADDQ", imm(vectors*t.lanes), "R13")
@@ -92,7 +92,7 @@ func (t *asm) weighRowTile(vectors int, masked bool) {
 	t.label(loop)
 	t.op("VBROADCASTSS", "(AX)", t.v(vectors))
 	for i := range vectors {
-		t.multiplyKV(mem(t.kvBytes(i*t.bytes()), "BX"), t.v(vectors), t.v(i), t.v(vectors+1+i%2))
+		t.multiplyKV(mem(t.stored.bytes(i*t.bytes()), "BX"), t.v(vectors), t.v(i), t.v(vectors+1+i%2))
 	}
 	t.op("ADDQ", "$4", "AX")
 	t.op("ADDQ", "R12", "BX")
