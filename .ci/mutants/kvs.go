@@ -1,6 +1,6 @@
 package main
 
-// kvs: keys and values in bfloat16, whose mistakes compute other numbers, keep the memory of float32,
+// kvs: keys and values in bfloat16 and in bytes, whose mistakes compute other numbers, keep the memory of float32,
 // or use what was stored in another format.
 func kvs() []mutant {
 	return []mutant{
@@ -11,11 +11,24 @@ func kvs() []mutant {
 		{"keys and values: a panel's keys are transposed", kernel, "Kernels.storeNarrowKeys", "wide[r:]", "wide[0:]", kernel, "^TestStore$"},
 		{"keys and values: panels begin at a multiple of 16 tokens", kernel, "Kernels.storeNarrowKeys", "slot%keyPanel > 0 || n-i < keyPanel", "n-i < keyPanel", kernel, "^TestStore$"},
 		{"keys and values: all dimensions of a panel are stored", kernel, "Kernels.storeNarrowKeys", "j += dims", "j += dim", kernel, "^TestStore$"},
-		{"keys and values: copies have their format", kernel, "KV.copyRun", "kv.Format == KVBF16", "false", kernel, "^TestStore$"},
-		{"keys and values: a window begins within a block", kernel, "Kernels.attendStep", "values[begin*stride/word:]", "values[begin*stride:]", kernel, "^TestAttendBF16$"},
+		{"keys and values: copies have their format", kernel, "KV.copyRun", "copyTokens(narrowed(kv.Keys), narrowed(kv.Values), narrowed(from.Keys), narrowed(from.Values), kv.Dim, to, at, n)", "copyTokens(kv.Keys, kv.Values, from.Keys, from.Values, kv.Dim, to, at, n)", kernel, "^TestStore$"},
+		{"keys and values: a window begins within a block", kernel, "Kernels.attendStep", "values[kv.Format.words(begin*stride):]", "values[begin*stride:]", kernel, "^TestAttendBF16$"},
+		{"keys and values in bytes: a panel of keys has room for scales", kernel, "KVFormat.panel", "f == KVQ8", "false", kernel, "^TestStore$"},
+		{"keys and values in bytes: keys and values have scales of their own", kernel, "Kernels.storeBytes", "scales[keyPanel+lane]", "scales[lane]", kernel, "^TestStore$"},
+		{"keys and values in bytes: heads may be large", kernel, "Kernels.storeBytes", "kv.Dim > shrunk", "false", kernel, "^TestStore$"},
+		{"keys and values in bytes: heads need not be whole vectors", kernel, "Kernels.shrink", "len(x) == 0 || len(x)%keyPanel > 0", "len(x) == 0", kernel, "^TestStore$"},
+		{"keys and values in bytes: a number that is not finite makes NaN", kernel, "shrinkGeneric", "return float32(math.NaN())", "return 0", kernel, "^TestAttendQ8Extremes$"},
+		{"keys and values in bytes: tiny heads are zero", kernel, "shrinkGeneric", "most >= infinite || most < small", "most >= infinite", kernel, "^TestAttendQ8Extremes$"},
+		{"keys and values in bytes: magnitudes have no sign", kernel, "shrinkGeneric", "math.Float32bits(v)&positive", "math.Float32bits(v)", kernel, "^TestStore$"},
+		{"keys and values in bytes: exponentials are times the values' scales", kernel, "Kernels.attendStep", "kv.Format == KVQ8", "false", kernel, "^TestAttendQ8$"},
+		{"keys and values in bytes: each panel has its scales", kernel, "Kernels.scaleValues", "panels[(i+1)*size-keyPanel:]", "panels[size-keyPanel:]", kernel, "^TestAttendQ8$"},
+		{"keys and values in bytes: a key's scale is its product's", kernel, "scoreGeneric", "f == KVQ8", "false", kernel, "^TestAttendQ8$"},
+		{"keys and values in bytes: one row has no routines", kernel, "Kernels.attendRow", "kv.Format == KVQ8", "false", kernel, "^TestAttendQ8$"},
+		{"keys and values in bytes: part of a panel is copied with its scales", kernel, "KV.copyBytes", "j < len(dst)", "j < first", kernel, "^TestStore$"},
+		{"keys and values in bytes: a model may have them", transformer, "Model.StoreKV", "f == KVQ8", "false", transformer, "^TestStoreQ8$"},
 		{"keys and values: caches have the format", transformer, "Model.newKV", "c.heads, c.dim, c.format = a.KVHeads, a.HeadDim, m.kvFormat", "c.heads, c.dim = a.KVHeads, a.HeadDim", transformer, "^TestStoreKV$"},
 		{"keys and values: encoded texts have the format", transformer, "Model.memoryKV", "m.kvFormat", "0", transformer, "^TestStoreKV$"},
-		{"keys and values: they are read in their format", transformer, "kv.head", "c.format", "0", transformer, "^TestBF16Divided$"},
+		{"keys and values: they are read in their format", transformer, "kv.head", "c.format", "0", transformer, "^TestKVDivided$"},
 		{"keys and values: those of packed weights are bfloat16", transformer, "Model.StoreKV", "f == KVAuto && m.packed", "false", transformer, "^TestStoreKV$"},
 		{"keys and values: those of float32 weights are float32", transformer, "anyPacked", "p.format(f) != F32", "true", transformer, "^TestStoreKV$"},
 		{"keys and values: estimates know the format", transformer, "Weights.CacheBytes", "m.StoreKV(KVAuto)", "_ = m", transformer, "^TestStoreKV$"},

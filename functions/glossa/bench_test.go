@@ -112,7 +112,7 @@ func TestBenchSpeculate(t *testing.T) {
 }
 
 func TestBenchContext(t *testing.T) {
-	args := []string{"--context", "16,200", "--shape", "alpha-1.8m", "--threads", "1,2", "--repeat", "1", "--decode", "5"}
+	args := []string{"--context", "16,200", "--shape", "alpha-1.8m", "--threads", "1,2", "--repeat", "1", "--decode", "5", "--kv", "q8"}
 	table, err := runBench(t, args...)
 	if lines := strings.Split(strings.TrimSpace(table), "\n"); err != nil || len(lines) != 5 || !strings.HasPrefix(lines[0], "MODEL ") ||
 		!strings.HasPrefix(lines[1], "alpha-1.8m           q8_0         1      16  ") || !strings.HasPrefix(lines[4], "alpha-1.8m           q8_0         2     200  ") {
@@ -129,6 +129,7 @@ func TestBenchRefuses(t *testing.T) {
 		`--shape: "gpt5" must be alpha-1.8m`:  {"--shape", "alpha-1.8m,gpt5"},
 		`--quant: "q2" must be`:               {"--quant", "q2"},
 		`--quant: "stored" must be`:           {"--quant", "stored"},
+		`--kv: "q8_0" must be f32, bf16, q8`:  {"--kv", "q8_0"},
 		`--threads: "0" must be an integer`:   {"--threads", "1,0"},
 		`--batch: "x" must be an integer`:     {"--batch", "x"},
 		"--repeat must be positive":           {"--repeat", "0"},

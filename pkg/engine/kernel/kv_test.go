@@ -200,7 +200,7 @@ func TestAttendQ8Extremes(t *testing.T) {
 func TestStore(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, f := range formatsKV {
-			for _, dim := range []int{1, 7, 16, 40, 64, 70, 130} {
+			for _, dim := range []int{1, 7, 16, 40, 64, 70, 130, 528} {
 				testStore(t, k, f, dim)
 			}
 		}
