@@ -230,12 +230,20 @@ func (g *generation) drop() {
 
 // cacheRow caches the tokens of a row that has ended, since a later prompt may begin with
 // its prompt and completion. A client continues at most one of several completions, so of
-// those only the first row's prompt is cached.
+// those only the first row's prompt is cached. The row's cache, which must be in no pass, is gone.
 func (g *generation) cacheRow(r *row) {
-	if r.index%g.bestOf == 0 && r.cache != nil {
-		g.prefixCache().keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
+	if r.cache == nil {
+		return
+	}
+	unused := true
+	if r.index%g.bestOf == 0 {
+		unused = g.prefixCache().keep(r.ids[:min(len(r.ids), r.cache.Len)], r.cache)
 		g.keepFollower(r)
 	}
+	if unused {
+		g.engine.model.Recycle(r.cache)
+	}
+	r.cache = nil
 }
 
 // abandon ends the open rows because the context ended, or all because a pass failed.

@@ -210,7 +210,7 @@ func TestTokenizeWaits(t *testing.T) {
 func TestLeaving(t *testing.T) {
 	g := prepare(t, larger(t, nil), request("abc"))
 	g.run(t.Context(), func(llm.Chunk, error) bool { return false })
-	if n := g.rows[0].cache.Len; n != 3 {
+	if n := g.engine.lanes.computed(); n != 3 {
 		t.Errorf("%d tokens were computed, 3 are the prompt", n)
 	}
 }

@@ -44,6 +44,8 @@ type liveText struct {
 	ids   []int
 	cache *transformer.Cache // begins with ids
 	marks []*transformer.Mark
+
+	readers int // copies of it are being made; under memory.mu
 }
 
 // newPrefixTexts returns nil if limit, in bytes, is negative. The memory is shared, or the
@@ -134,10 +136,17 @@ func (p *prefixCache) fork(ids []int, least, capacity int) (c *transformer.Cache
 		t.use(&best)
 		t.archiveMatch(&best, ids)
 	}
+	if live != nil {
+		live.readers++
+	}
 	p.memory.mu.Unlock()
 	switch {
 	case live != nil:
-		return p.model.PrefixAt(live.cache, mark, n, capacity), known
+		c = p.model.PrefixAt(live.cache, mark, n, capacity)
+		p.memory.mu.Lock()
+		live.readers--
+		p.memory.mu.Unlock()
+		return c, known
 	case best.n > least:
 		return p.model.Join(best.blocks(), ringBlocks(best.rings), best.n, capacity), known
 	}
@@ -232,10 +241,11 @@ func (p *prefixTexts) removeLive(cache *transformer.Cache) {
 }
 
 // keep keeps a copy of ids, with which a cache begins that its owner gives up. Copying may take
-// a while: until then the shared cache stays available, and no caller waits.
-func (p *prefixCache) keep(ids []int, cache *transformer.Cache) {
+// a while: until then the shared cache stays available, and no caller waits. unused reports
+// whether nobody reads the cache any more.
+func (p *prefixCache) keep(ids []int, cache *transformer.Cache) (unused bool) {
 	if p == nil {
-		return
+		return true
 	}
 	ids = ids[:min(len(ids), cache.Len)]
 	limit := p.memory.limit()
@@ -252,8 +262,10 @@ func (p *prefixCache) keep(ids []int, cache *transformer.Cache) {
 	if len(plan.blocks) > 0 && !p.closed {
 		p.insert(ids, &plan)
 	}
+	live := p.liveOf(cache)
 	p.removeLive(cache)
 	p.memory.evict(limit)
+	return !p.closed && (live == nil || live.readers == 0)
 }
 
 // A prefixPlan lists the blocks that a tree lacks of a text.

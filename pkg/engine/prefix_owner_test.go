@@ -216,3 +216,52 @@ func TestLentMemory(t *testing.T) {
 		t.Errorf("%d bytes of %d texts in progress remain", p.memory.bytes, len(p.live))
 	}
 }
+
+// The memory of a cache is given away only when nobody copies it any more.
+func TestUnusedCaches(t *testing.T) {
+	m := random(t, 256, Config{}).model
+	limit := int64(1 << 30)
+	p := cacheOf(m, &limit)
+	ids := slices.Repeat([]int{1, 2, 3, 4}, 25)
+	lend := func() *transformer.Cache {
+		c := m.NewCache(200)
+		c.Len = len(ids)
+		p.share(ids, c)
+		return c
+	}
+	c := lend()
+	if got, _ := p.fork(ids, 0, 150); got == nil {
+		t.Fatal("the text is not lent")
+	}
+	if !p.keep(ids, c) {
+		t.Error("a cache that was copied is still in use")
+	}
+	ids = slices.Repeat([]int{4, 3, 2, 1}, 25)
+	c = lend()
+	p.live[0].readers++ // as while another prompt copies it
+	if p.keep(ids, c) {
+		t.Error("a cache that is being copied is not in use")
+	}
+	ids = slices.Repeat([]int{2, 2, 1}, 25)
+	c = lend()
+	p.close()
+	if p.keep(ids, c) {
+		t.Error("a cache that may be copied, of texts that are closed, is not in use")
+	}
+	if !(*prefixCache)(nil).keep(ids, c) {
+		t.Error("a cache is in use although texts are not kept")
+	}
+}
+
+// A row that has ended has no cache.
+func TestRowsGiveCaches(t *testing.T) {
+	g := prepare(t, larger(t, nil), request("abc"))
+	var c *transformer.Cache
+	g.run(t.Context(), func(llm.Chunk, error) bool {
+		c = g.rows[0].cache
+		return true
+	})
+	if c == nil || c.Capacity() != 0 {
+		t.Errorf("the cache of a row that has ended is still there: %+v", c)
+	}
+}

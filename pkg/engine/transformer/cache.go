@@ -7,7 +7,8 @@ type Cache struct {
 
 	capacity int
 	layers   []kv
-	long     bool // rotary tables are those of long sequences
+	slab     []float32 // the memory of the layers; nil: it is not recycled
+	long     bool      // rotary tables are those of long sequences
 }
 
 // Long reports whether c was computed with the rotary tables of long sequences.
@@ -24,8 +25,17 @@ func (m *Model) NewCache(capacity int) *Cache {
 	for i := range layers {
 		layers[i] = m.newKV(i, capacity)
 	}
-	allocate(layers)
-	return &Cache{capacity: capacity, layers: layers, long: m.Long(capacity)}
+	c := &Cache{capacity: capacity, layers: layers, long: m.Long(capacity)}
+	if !recyclable(layers) {
+		allocate(layers)
+		return c
+	}
+	if c.slab = m.slabs.take(floatsOf(layers)); c.slab == nil {
+		c.slab = allocate(layers)
+	} else {
+		divide(layers, c.slab)
+	}
+	return c
 }
 
 // CacheBytes returns the memory of a cache with a capacity in tokens. A layer keeps

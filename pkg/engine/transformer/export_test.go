@@ -1,5 +1,7 @@
 package transformer
 
+import "math"
+
 // NewFullCache is NewCache without rings.
 func (m *Model) NewFullCache(capacity int) *Cache {
 	c := m.NewCache(capacity)
@@ -29,6 +31,17 @@ func (c *Cache) Bytes() (total int64) {
 	}
 	return total
 }
+
+// Spoil makes the memory of c, if it is recycled, NaN in every format, and returns its length.
+func (c *Cache) Spoil() int {
+	for i := range c.slab {
+		c.slab[i] = math.Float32frombits(0x7fc07fc0)
+	}
+	return len(c.slab)
+}
+
+// Spoiled reports whether the memory of a new cache was spoiled.
+func (c *Cache) Spoiled() bool { return len(c.slab) > 0 && c.slab[0] != c.slab[0] }
 
 // Choose returns the experts that a token with these logits uses, and their shares.
 func (e *Experts) Choose(logits []float32) (chosen []int, shares []float32) {

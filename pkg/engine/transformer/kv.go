@@ -135,19 +135,27 @@ func (c *kv) floats() (keys, values int) {
 // allocate gives layers their memory, in one piece, and returns that. A layer without heads
 // gets none.
 func allocate(layers []kv) []float32 {
-	size := 0
+	all := make([]float32, floatsOf(layers))
+	divide(layers, all)
+	return all
+}
+
+// floatsOf returns the length of the memory of layers.
+func floatsOf(layers []kv) (size int) {
 	for i := range layers {
 		keys, values := layers[i].floats()
 		size += keys + values
 	}
-	all := make([]float32, size)
-	slab := all
+	return size
+}
+
+// divide gives layers their parts of a slab.
+func divide(layers []kv, slab []float32) {
 	for i := range layers {
 		c := &layers[i]
 		keys, values := c.floats()
 		c.keys, c.values, slab = slab[:keys:keys], slab[keys:keys+values:keys+values], slab[keys+values:]
 	}
-	return all
 }
 
 // head returns the keys and values of a head.

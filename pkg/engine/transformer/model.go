@@ -45,6 +45,7 @@ type Model struct {
 	elements, bytes          int64
 	active                   int64 // elements that one token uses
 
+	slabs slabs // memory for caches
 	await *awaiter
 	pager *pager // nil: all experts are in memory
 	pace  pace
