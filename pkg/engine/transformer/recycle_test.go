@@ -64,7 +64,7 @@ func TestRecycleSizes(t *testing.T) {
 	for _, test := range []struct {
 		had, wants int
 		may        bool
-	}{{200, 200, true}, {200, 195, true}, {195, 200, false}, {300, 90, false}} {
+	}{{200, 200, true}, {200, 195, true}, {195, 200, false}, {199, 200, false}, {300, 90, false}} {
 		found := false
 		for range 100 {
 			c := m.NewCache(test.had)
