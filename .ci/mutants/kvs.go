@@ -39,7 +39,6 @@ func kvs() []mutant {
 		{"keys and values: weights with another format are others", local, "Loader.weights", "run.Source, cfg.Format, cfg.KV, version", "run.Source, cfg.Format, 0, version", local, "^TestKVOfBase$"},
 		{"keys and values: weights with another format are counted", catalog, "Entry.memory", "e.rec.KV", `""`, local, "^TestKVOfBase$"},
 		{"keys and values: records name known formats", catalog, "item.readLocal", `l.kv != "" && !slices.Contains(KVs(), l.kv)`, "false", catalog, "^TestBadRecordsHideNoOther$"},
-		{"recycled caches: rings and states begin with zero", transformer, "recyclable", "layers[i].ring || layers[i].keyless || layers[i].single", "layers[i].heads < 0", transformer, "^TestRecycle$"},
 		{"recycled caches: memory is long enough", transformer, "slabs.take", "len(*slab) >= length", "true", transformer, "^TestRecycleSizes$"},
 		{"recycled caches: memory is of about the size", transformer, "slabs.take", "c <= sizeClass(length)+1", "c <= sizeClass(length)+99", transformer, "^TestRecycleSizes$"},
 		{"recycled caches: their memory is given", transformer, "Model.Recycle", "slab != nil", "false", transformer, "^TestRecycle$"},

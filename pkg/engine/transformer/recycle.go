@@ -58,9 +58,9 @@ func (m *Model) Recycle(c *Cache) {
 	}
 }
 
-// recyclable reports whether the content of the memory of layers does not matter: attention reads
-// only keys and values that were stored. A ring is copied with some tokens before the first that it
-// has, and states begin with zero.
+// recyclable reports whether layers have keys and values of all tokens: attention reads only what was
+// stored, and so do copies. A copy of a ring has some tokens before the first that the ring keeps,
+// which would be another text's. States are small.
 func recyclable(layers []kv) bool {
 	for i := range layers {
 		if layers[i].ring || layers[i].keyless || layers[i].single {
