@@ -27,6 +27,7 @@ import (
 type benchOptions struct {
 	model          string // a file; "": shapes
 	shapes, quants []string
+	kv             string // "": that of a record without one
 	config         bench.Config
 	speculate      bool
 	draft          string // a draft model for that of the file
@@ -74,7 +75,7 @@ share of the speed with the first length.`,
 	f := c.Flags()
 	shapes := f.String("shape", "", "`names` of built-in shapes, with random weights: "+strings.Join(bench.Shapes(), ", ")+" (default all)")
 	quants := f.String("quant", "", "`names` of weight formats: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
-	kv := f.String("kv", "", "`format` of keys and values: "+strings.Join(catalog.KVs(), ", ")+" (default that of a record without \"kv\")")
+	f.StringVar(&b.kv, "kv", "", "`format` of keys and values: "+strings.Join(catalog.KVs(), ", ")+" (default that of a record without \"kv\")")
 	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads")
 	batches := f.String("batch", "1", "`numbers` of rows that are computed in one pass")
 	f.IntVar(&b.config.Prefill, "prefill", 128, "tokens of the prompt; 0: do not measure prompts")
@@ -94,10 +95,6 @@ share of the speed with the first length.`,
 			*quants = cmp.Or(*quants, "stored")
 		}
 		b.shapes, b.quants = strings.Split(cmp.Or(*shapes, strings.Join(b.known(), ",")), ","), strings.Split(cmp.Or(*quants, dtype.Q8_0.Option()), ",")
-		if !slices.Contains(append(catalog.KVs(), ""), *kv) {
-			return usagef("--kv: %q must be %s", *kv, strings.Join(catalog.KVs(), ", "))
-		}
-		b.config.KV = transformer.KVFormats()[*kv]
 		if b.config.Threads, err = numbers("threads", *threads); err != nil {
 			return err
 		}
@@ -107,6 +104,7 @@ share of the speed with the first length.`,
 		if err := b.check(); err != nil {
 			return err
 		}
+		b.config.KV = transformer.KVFormats()[b.kv]
 		if b.config.Kernels, err = p.kernels(); err != nil {
 			return err
 		}
@@ -192,6 +190,8 @@ func (b *benchOptions) check() error {
 		}
 	}
 	switch {
+	case b.kv != "" && !slices.Contains(catalog.KVs(), b.kv):
+		return usagef("--kv: %q must be %s", b.kv, strings.Join(catalog.KVs(), ", "))
 	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
 		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
 	case len(b.contexts) > 0 && (slices.Min(b.contexts) < 1 || b.config.Decode < 1 || b.prefix > 0 || b.speculate || b.save != "" || !slices.Equal(b.config.Batches, []int{1})):

@@ -5585,9 +5585,9 @@ TEXT ·shrinkNEON(SB), NOSPLIT, $0-32
 	MOVD dst+0(FP), R0
 	MOVD x+8(FP), R1
 	MOVD n+16(FP), R2
-	MOVD scale+24(FP), R3
-	MOVD $127, R4
-	SCVTFS R4, F31
+	MOVD scale+24(FP), R4
+	MOVD $127, R3
+	SCVTFS R3, F31
 	MOVD R1, R5
 	MOVD R2, R6
 	VMOVI $0, V8.B16
@@ -5611,13 +5611,13 @@ end359:
 	ADD $16, R6
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
 	WORD $0x6ea8a508 // umaxp v8.4s, v8.4s, v8.4s
-	VMOV V8.S[0], R4
-	CMP $0x7f800000, R4
+	VMOV V8.S[0], R3
+	CMP $0x7f800000, R3
 	BHS strange360
-	CMP $0x0d800000, R4
+	CMP $0x0d800000, R3
 	BLO zero361
 	FDIVS F31, F8, F9
-	FMOVS F9, (R3)
+	FMOVS F9, (R4)
 	FDIVS F8, F31, F9
 	SUBS $16, R2, R2
 	BLT end365
@@ -5644,12 +5644,12 @@ end365:
 	ADD $16, R2
 	B done363
 strange360:
-	MOVD $0x7fc00000, R4
+	MOVD $0x7fc00000, R3
 	B clear362
 zero361:
-	MOVD $0, R4
+	MOVD $0, R3
 clear362:
-	MOVW R4, (R3)
+	MOVW R3, (R4)
 	VMOVI $0, V0.B16
 	SUBS $16, R2, R2
 	BLT end367

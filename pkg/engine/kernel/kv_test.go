@@ -104,13 +104,24 @@ func isNearest(x, y float32) bool {
 	return false
 }
 
+// storedCases returns queries of keys and values that are stored in fewer bits.
+func storedCases() (list []*attendCase) {
+	r := source()
+	for _, dim := range []int{1, 4, 16, 21, 32, 64, 80, 128, 200, 256} {
+		for _, s := range [][3]int{ // tokens, heads, seen
+			{1, 1, 1}, {1, 1, 31}, {1, 1, 64}, {1, 1, 128}, {1, 1, 129}, {1, 3, 300}, {1, 8, 127}, {2, 7, 130}, {4, 1, 77}, {5, 1, 125}, {17, 3, 120}, {140, 1, 1},
+		} {
+			list = append(list, newAttendCase(r, s[0], s[1], s[2], dim, true, Cap{}), newAttendCase(r, s[0], s[1], s[2], dim, false, Cap{CapTanh, 0.5}))
+		}
+	}
+	return append(list, windowCases(r, 21)...)
+}
+
 // TestAttendBF16: attention to keys and values in bfloat16 equals to the bit attention to the same
 // numbers in float32.
 func TestAttendBF16(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
-		r := source()
-		check := func(c *attendCase) {
-			t.Helper()
+		for _, c := range storedCases() {
 			c.format = KVBF16
 			c.run(k)
 			got := slices.Clone(c.q.Out)
@@ -120,17 +131,6 @@ func TestAttendBF16(t *testing.T) {
 				t.Fatalf("%v: %g, in float32 %g", c, got, c.q.Out)
 			}
 		}
-		for _, dim := range []int{1, 4, 16, 21, 32, 64, 80, 128, 200, 256} {
-			for _, s := range [][3]int{ // tokens, heads, seen
-				{1, 1, 1}, {1, 1, 31}, {1, 1, 64}, {1, 1, 128}, {1, 1, 129}, {1, 3, 300}, {1, 8, 127}, {2, 7, 130}, {4, 1, 77}, {5, 1, 125}, {17, 3, 120}, {140, 1, 1},
-			} {
-				check(newAttendCase(r, s[0], s[1], s[2], dim, true, Cap{}))
-				check(newAttendCase(r, s[0], s[1], s[2], dim, false, Cap{CapTanh, 0.5}))
-			}
-		}
-		for _, c := range windowCases(r, 21) {
-			check(c)
-		}
 	})
 }
 
@@ -138,9 +138,7 @@ func TestAttendBF16(t *testing.T) {
 // for the order of a product's factors, and does not depend, to the bit, on what is computed with it.
 func TestAttendQ8(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
-		r := source()
-		check := func(c *attendCase) {
-			t.Helper()
+		for _, c := range storedCases() {
 			before := slices.Clone(c.q.Out)
 			c.format = KVQ8
 			c.run(k)
@@ -151,17 +149,6 @@ func TestAttendQ8(t *testing.T) {
 			}
 			c.keys, c.values = KVQ8.rounded(c.keys, c.dim, c.dim), KVQ8.rounded(c.values, c.dim, c.dim)
 			c.check(t, before, 2e-6)
-		}
-		for _, dim := range []int{1, 4, 16, 21, 32, 64, 80, 128, 200, 256} {
-			for _, s := range [][3]int{ // tokens, heads, seen
-				{1, 1, 1}, {1, 1, 31}, {1, 1, 64}, {1, 1, 128}, {1, 1, 129}, {1, 3, 300}, {1, 8, 127}, {2, 7, 130}, {4, 1, 77}, {5, 1, 125}, {17, 3, 120}, {140, 1, 1},
-			} {
-				check(newAttendCase(r, s[0], s[1], s[2], dim, true, Cap{}))
-				check(newAttendCase(r, s[0], s[1], s[2], dim, false, Cap{CapTanh, 0.5}))
-			}
-		}
-		for _, c := range windowCases(r, 21) {
-			check(c)
 		}
 	})
 }

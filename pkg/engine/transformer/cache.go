@@ -26,14 +26,11 @@ func (m *Model) NewCache(capacity int) *Cache {
 		layers[i] = m.newKV(i, capacity)
 	}
 	c := &Cache{capacity: capacity, layers: layers, long: m.Long(capacity)}
-	if !recyclable(layers) {
-		allocate(layers)
-		return c
-	}
-	if c.slab = m.slabs.take(floatsOf(layers)); c.slab == nil {
-		c.slab = allocate(layers)
-	} else {
+	if recyclable(layers) {
+		c.slab = m.slabs.take(floatsOf(layers))
 		divide(layers, c.slab)
+	} else {
+		allocate(layers)
 	}
 	return c
 }

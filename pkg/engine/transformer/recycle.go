@@ -2,6 +2,7 @@ package transformer
 
 import (
 	"math"
+	"slices"
 	"sync"
 )
 
@@ -16,14 +17,12 @@ type slabs struct {
 }
 
 // sizeClass returns the size class of a length: there are eight between a number and its double.
-func sizeClass(length int) int { return int(8 * math.Log2(float64(length))) }
+func sizeClass(length int) int { return int(8 * math.Log2(float64(max(1, length)))) }
 
-// take returns memory of a length with any content, nil if there is none.
+// take returns memory of a length, with any content.
 func (s *slabs) take(length int) []float32 {
-	if length < leastRecycled {
-		return nil
-	}
-	for c := sizeClass(length); c <= sizeClass(length)+1; c++ {
+	least := sizeClass(length)
+	for c := least; c <= least+1; c++ {
 		p, ok := s.sizes.Load(c)
 		if !ok {
 			continue
@@ -38,7 +37,7 @@ func (s *slabs) take(length int) []float32 {
 			pool.Put(slab)
 		}
 	}
-	return nil
+	return make([]float32, length)
 }
 
 // give keeps memory that nobody uses any more.
@@ -51,21 +50,13 @@ func (s *slabs) give(slab []float32) {
 
 // Recycle gives the memory of c to caches that are made later. Nobody may use c any more.
 func (m *Model) Recycle(c *Cache) {
-	slab := c.slab
+	m.slabs.give(c.slab)
 	*c = Cache{}
-	if slab != nil {
-		m.slabs.give(slab)
-	}
 }
 
 // recyclable reports whether layers have keys and values of all tokens: attention reads only what was
 // stored, and so do copies. A copy of a ring has some tokens before the first that the ring keeps,
 // which would be another text's. States are small.
 func recyclable(layers []kv) bool {
-	for i := range layers {
-		if layers[i].ring || layers[i].keyless || layers[i].single {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(layers, func(l kv) bool { return l.ring || l.keyless })
 }

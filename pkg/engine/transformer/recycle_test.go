@@ -75,7 +75,7 @@ func TestRecycleSizes(t *testing.T) {
 			m.NewCache(test.had) // takes it, if it is still there
 		}
 		if found != test.may {
-			t.Errorf("memory for %d tokens is taken for %d: %v", test.had, test.wants, found)
+			t.Errorf("a cache of %d tokens uses the memory of one of %d: %v, want %v", test.wants, test.had, found, test.may)
 		}
 	}
 }

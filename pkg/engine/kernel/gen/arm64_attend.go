@@ -82,9 +82,8 @@ func (t *neon) narrowAll() {
 // shrink is as that of amd64.
 func (t *neon) shrink() {
 	t.fn("shrink", shrinkDoc, shrinkParams)
-	t.args(shrinkParams, "R0 R1 R2 R3")
-	t.op("MOVD", "$127", "R4")
-	t.op("SCVTFS", "R4", "F31")
+	t.args(shrinkParams, "R0 R1 R2 R4")
+	t.load127()
 	t.op("MOVD", "R1", "R5")
 	t.op("MOVD", "R2", "R6")
 	t.zero(8)
@@ -96,17 +95,8 @@ func (t *neon) shrink() {
 		}
 		t.advance(64, "R5")
 	})
-	t.word("umaxp v8.4s, v8.4s, v8.4s")
-	t.word("umaxp v8.4s, v8.4s, v8.4s")
 	strange, zero, clear, done := t.next("strange"), t.next("zero"), t.next("clear"), t.next("done")
-	t.op("VMOV", vec(8).s(0), "R4")
-	t.op("CMP", "$0x7f800000", "R4")
-	t.op("BHS", strange)
-	t.op("CMP", "$0x0d800000", "R4") // 2**-100
-	t.op("BLO", zero)
-	t.op("FDIVS", "F31", "F8", "F9")
-	t.op("FMOVS", "F9", "(R3)")
-	t.op("FDIVS", "F8", "F31", "F9")
+	t.divisor("(R4)", strange, zero)
 	t.whole("R2", 16, func() {
 		t.loadQ("R1", 0, seq(0, 4)...)
 		for _, r := range seq(0, 4) {
@@ -122,12 +112,12 @@ func (t *neon) shrink() {
 	})
 	t.op("B", done)
 	t.label(strange)
-	t.op("MOVD", "$0x7fc00000", "R4")
+	t.op("MOVD", "$0x7fc00000", "R3")
 	t.op("B", clear)
 	t.label(zero)
-	t.op("MOVD", "$0", "R4")
+	t.op("MOVD", "$0", "R3")
 	t.label(clear)
-	t.op("MOVW", "R4", "(R3)")
+	t.op("MOVW", "R3", "(R4)")
 	t.zero(0)
 	t.whole("R2", 16, func() {
 		t.op("FMOVQ", "F0", "(R0)")

@@ -5,8 +5,7 @@ func (t *neon) quantize() {
 	p := "dst, x *float32, blocks int"
 	t.fn("quantize", "writes dst (blocks, 22) from x (blocks, 64); see Activations.", p)
 	t.args(p, "R0 R1 R2")
-	t.op("MOVD", "$127", "R3")
-	t.op("SCVTFS", "R3", "F31")
+	t.load127()
 	t.whole("R2", 1, func() {
 		for half := range 2 {
 			t.quantizeBlock(quantized{inputs: 32, x: 128 * half, q: 32 * half, d: 64 + 4*half, sum8: 72 + 4*half, sum4: 80 + 4*half})
@@ -22,8 +21,7 @@ func (t *neon) quantizeWide() {
 	p := "dst, x *float32, blocks int"
 	t.fn("quantizeWide", "writes dst (blocks, 34) from x (blocks, 128); see Activations.", p)
 	t.args(p, "R0 R1 R2")
-	t.op("MOVD", "$127", "R3")
-	t.op("SCVTFS", "R3", "F31")
+	t.load127()
 	t.whole("R2", 1, func() {
 		t.quantizeBlock(quantized{inputs: 128, d: 128, sum8: 132})
 		t.advance(512, "R1")
@@ -50,16 +48,7 @@ func (t *neon) quantizeBlock(b quantized) {
 			t.op("VUMAX", vec(16).s4(), vec(8).s4(), vec(8).s4())
 		}
 	}
-	t.word("umaxp v8.4s, v8.4s, v8.4s")
-	t.word("umaxp v8.4s, v8.4s, v8.4s")
-	t.op("VMOV", vec(8).s(0), "R3")
-	t.op("CMP", "$0x7f800000", "R3")
-	t.op("BHS", strange)
-	t.op("CMP", "$0x0d800000", "R3") // 2**-100
-	t.op("BLO", zero)
-	t.op("FDIVS", "F31", "F8", "F9")
-	t.op("FMOVS", "F9", mem(b.d, "R0"))
-	t.op("FDIVS", "F8", "F31", "F9")
+	t.divisor(mem(b.d, "R0"), strange, zero)
 	t.zero(10)
 	for part := range b.inputs / 32 {
 		if b.inputs > 32 {
@@ -82,6 +71,27 @@ func (t *neon) quantizeBlock(b quantized) {
 	t.label(zero)
 	t.quantizeNone(b, "$0")
 	t.label(done)
+}
+
+// load127 sets V31 to 127; R3 is changed.
+func (t *neon) load127() {
+	t.op("MOVD", "$127", "R3")
+	t.op("SCVTFS", "R3", "F31")
+}
+
+// divisor stores d, a 127th of the largest of the magnitudes in V8, and sets V9 to 1/d. If the
+// magnitude is not finite, or too small, it jumps instead. V31 holds 127; R3 is changed.
+func (t *neon) divisor(d, strange, zero string) {
+	t.word("umaxp v8.4s, v8.4s, v8.4s")
+	t.word("umaxp v8.4s, v8.4s, v8.4s")
+	t.op("VMOV", vec(8).s(0), "R3")
+	t.op("CMP", "$0x7f800000", "R3")
+	t.op("BHS", strange)
+	t.op("CMP", "$0x0d800000", "R3") // 2**-100
+	t.op("BLO", zero)
+	t.op("FDIVS", "F31", "F8", "F9")
+	t.op("FMOVS", "F9", d)
+	t.op("FDIVS", "F8", "F31", "F9")
 }
 
 // quantize32 writes 32 inputs as bytes, and adds them to V10.

@@ -98,27 +98,25 @@ func (t *asm) narrowAll() {
 	t.op("VMOVUPS", t.bits(1), t.v(8))
 	t.op("VMOVUPS", t.bits(0x7fff), t.v(9))
 	t.op("VMOVUPS", t.bits(0x40), t.v(10))
-	loop := t.next("loop")
-	t.label(loop)
-	for i := range 2 {
-		x, high, nan := t.v(i), t.v(2+i), t.v(4+i)
-		t.op("VMOVUPS", mem(32*i, "SI"), x)
-		t.op("VCMPPS", "$3", x, x, nan) // unordered
-		t.op("VPSRLD", "$16", x, high)
-		t.op("VPAND", high, t.v(8), t.v(6))
-		t.op("VPADDD", t.v(9), x, x)
-		t.op("VPADDD", t.v(6), x, x)
-		t.op("VPSRLD", "$16", x, x)
-		t.op("VPOR", t.v(10), high, high)
-		t.op("VBLENDVPS", nan, high, x, x)
-	}
-	t.op("VPACKUSDW", t.v(1), t.v(0), t.v(0))
-	t.op("VPERMQ", "$0xd8", t.v(0), t.v(0))
-	t.op("VMOVDQU", t.v(0), "(DI)")
-	t.op("ADDQ", "$64", "SI")
-	t.op("ADDQ", "$32", "DI")
-	t.op("SUBQ", "$16", "CX")
-	t.op("JNZ", loop)
+	t.each16("CX", func() {
+		for i := range 2 {
+			x, high, nan := t.v(i), t.v(2+i), t.v(4+i)
+			t.op("VMOVUPS", mem(32*i, "SI"), x)
+			t.op("VCMPPS", "$3", x, x, nan) // unordered
+			t.op("VPSRLD", "$16", x, high)
+			t.op("VPAND", high, t.v(8), t.v(6))
+			t.op("VPADDD", t.v(9), x, x)
+			t.op("VPADDD", t.v(6), x, x)
+			t.op("VPSRLD", "$16", x, x)
+			t.op("VPOR", t.v(10), high, high)
+			t.op("VBLENDVPS", nan, high, x, x)
+		}
+		t.op("VPACKUSDW", t.v(1), t.v(0), t.v(0))
+		t.op("VPERMQ", "$0xd8", t.v(0), t.v(0))
+		t.op("VMOVDQU", t.v(0), "(DI)")
+		t.op("ADDQ", "$64", "SI")
+		t.op("ADDQ", "$32", "DI")
+	})
 	t.ret()
 }
 
@@ -144,18 +142,8 @@ func (t *asm) shrink() {
 		t.op("ADDQ", "$64", "R8")
 	})
 	t.op("VPMAXUD", "Y5", "Y4", "Y4")
-	t.foldWords("VPMAXUD", 4, 5)
 	strange, small, zero := t.next("strange"), t.next("small"), t.next("zero")
-	t.op("VMOVD", "X4", "AX")
-	t.op("CMPL", "AX", "$0x7f800000")
-	t.op("JCC", strange)
-	t.op("CMPL", "AX", "$0x0d800000") // 2**-100
-	t.op("JCS", small)
-	t.op("VMOVSS", t.c(127), "X6")
-	t.op("VDIVSS", "X6", "X4", "X5")
-	t.op("VMOVSS", "X5", "(DX)")
-	t.op("VDIVSS", "X4", "X6", "X6")
-	t.op("VBROADCASTSS", "X6", "Y6")
+	t.divisor("(DX)", strange, small)
 	t.each16("CX", func() {
 		for i := range 2 {
 			t.op("VMULPS", mem(32*i, "SI"), "Y6", t.v(i))

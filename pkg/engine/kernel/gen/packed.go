@@ -288,10 +288,9 @@ func (t *asm) prefetch(k packed, n, line int) {
 	}
 	short, long := 128, k.ahead
 	if !t.wide() {
-		long *= 2
-	}
-	if long == 0 && !t.wide() {
-		short = 512
+		if long *= 2; long == 0 {
+			short = 512
+		}
 	}
 	t.op("PREFETCHT0", mem(short+64*line, rW))
 	if long > 0 {

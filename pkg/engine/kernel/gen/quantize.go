@@ -65,17 +65,7 @@ func (t *asm) quantizeBlock(b quantized) {
 	t.op("VPMAXUD", "Y5", "Y4", "Y4")
 	t.op("VPMAXUD", "Y7", "Y6", "Y6")
 	t.op("VPMAXUD", "Y6", "Y4", "Y4")
-	t.foldWords("VPMAXUD", 4, 5)
-	t.op("VMOVD", "X4", "AX")
-	t.op("CMPL", "AX", "$0x7f800000")
-	t.op("JCC", strange)
-	t.op("CMPL", "AX", "$0x0d800000") // 2**-100
-	t.op("JCS", small)
-	t.op("VMOVSS", t.c(127), "X6")
-	t.op("VDIVSS", "X6", "X4", "X5")
-	t.op("VMOVSS", "X5", d)
-	t.op("VDIVSS", "X4", "X6", "X6")
-	t.op("VBROADCASTSS", "X6", "Y6")
+	t.divisor(d, strange, small)
 	t.zero("Y7")
 	for i := range b.inputs / 32 {
 		t.quantize32(b.x+128*i, b.q+32*i)
@@ -107,6 +97,22 @@ func (t *asm) quantizeBlock(b quantized) {
 		t.op("VMOVDQU", "Y0", mem(b.q+32*i, "DI"))
 	}
 	t.label(end)
+}
+
+// divisor stores d, a 127th of the largest of the magnitudes in register 4, and sets register 6 to
+// 1/d. If the magnitude is not finite, or too small, it jumps instead.
+func (t *asm) divisor(d, strange, small string) {
+	t.foldWords("VPMAXUD", 4, 5)
+	t.op("VMOVD", "X4", "AX")
+	t.op("CMPL", "AX", "$0x7f800000")
+	t.op("JCC", strange)
+	t.op("CMPL", "AX", "$0x0d800000") // 2**-100
+	t.op("JCS", small)
+	t.op("VMOVSS", t.c(127), "X6")
+	t.op("VDIVSS", "X6", "X4", "X5")
+	t.op("VMOVSS", "X5", d)
+	t.op("VDIVSS", "X4", "X6", "X6")
+	t.op("VBROADCASTSS", "X6", "Y6")
 }
 
 // quantize32 writes 32 inputs as bytes, and adds them to register 7.
