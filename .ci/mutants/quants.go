@@ -8,6 +8,19 @@ func quants() []mutant {
 		pieces, memory = "^TestStoredPieces$", "^TestStoredMemory$"
 	)
 	return []mutant{
+		{"q4_k: minima are not negative", dtype, "line", "offset > 0 || s <= 0", "s <= 0", dtype, "^TestEncodeCoded"},
+		{"q4_k: the best candidate", dtype, "fitAffine", "e < best", "c == 0", dtype, "^TestEncodeCoded"},
+		{"q4_k: a scale that half precision lacks", dtype, "QuantizeQ4K", "!finite(d) || !finite(dmin)", "!finite(dmin)", dtype, "^TestEncodeCoded"},
+		{"q4_k: six bits of minima", dtype, "setSubScale", "minimum >> 4 << 6", "minimum >> 4 << 4", dtype, "^TestSubScales$"},
+		{"q4_k: codes are nearest to what scales became", dtype, "QuantizeQ4K", "reciprocal(step)", "reciprocal(scale[j])", dtype, "^TestEncodeCoded"},
+		{"q6_k: the best candidate", dtype, "fitSymmetric", "gain > best", "c == 0", dtype, "^TestEncodeCoded"},
+		{"q6_k: scales have a sign", dtype, "QuantizeQ6K", "-128", "-127", dtype, "^TestEncodeCoded"},
+		{"q6_k: a half has 32 bytes of high bits", dtype, "QuantizeQ6K", "128+32*(j/8)", "128+16*(j/8)", dtype, "^TestEncodeCoded"},
+		{"rounding to K-quants: every block of a row", kernel, "Packed.roundCoded", "row[j*dtype.Coarse:]", "row[0*j:]", kernel, "^TestQuantizesAsStored$"},
+		{"rounding to K-quants: the row of a panel", kernel, "Packed.roundCoded", "from+i", "i", kernel, "^TestQuantizeRows$"},
+		{"formats: a head of its own", transformer, "Format.head", "own > 0", "false", transformer, "^TestFormatsOfMatrices$"},
+		{"formats: the head of q4_k", transformer, "Format.Head", "Q6K", "Q4K", transformer, "^TestFormatsOfMatrices$"},
+		{"formats: narrow matrices are not filled up", transformer, "part.format", "f.fit(p.rows, p.cols)", "f", transformer, "^TestFormatsOfMatrices$"},
 		{"pieces: the embedding is divided", transformer, "part.runs", "p.name == embeddingPart", "false", transformer, "^TestStoredPieces"},
 		{"vectors of a damaged model", engine, "core.embed", "slices.ContainsFunc(l.Vectors, hasNaN)", "false", engine, "^TestDamagedModel$"},
 		{"Q4_K: low nibbles are a sub-block, high nibbles the next", dtype, "splitNibbles", "codes[64*j:][:32], codes[64*j+32:][:32]", "codes[64*j+32:][:32], codes[64*j:][:32]", kernel, blocks},
@@ -46,6 +59,6 @@ func quants() []mutant {
 		{"mixed matrices: kinds need their own inputs", transformer, "linear.sharesInputs", "l.packed.Kind.SharesActivations(other.packed.Kind)", "true", transformer, pieces},
 		{"mixed matrices: a piece begins with a panel", transformer, "part.runs", "at%t.panel() != 0", "false", transformer, "^TestStoredPiecesWithinPanels$"},
 		{"K-quants are not expanded", transformer, "FormatOf", "k.Type() == t", "k.Rounds() && k.Type() == t", transformer, memory},
-		{"mixed matrices are not expanded", transformer, "partList.add", "l.format == Stored", "false", transformer, memory},
+		{"mixed matrices are not expanded", transformer, "partList.add", "l.format.body() == Stored", "false", transformer, memory},
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -238,7 +239,7 @@ func (m *shownModel) print(w io.Writer) error {
 		if a == "stored" || b == "stored" {
 			return strings.Compare(b, a) // it comes first
 		}
-		return int(min(max(m.Memory[b]-m.Memory[a], -1), 1))
+		return cmp.Or(cmp.Compare(m.Memory[b], m.Memory[a]), strings.Compare(b, a))
 	})
 	for _, format := range formats {
 		about := ""

@@ -23,21 +23,29 @@ import (
 )
 
 // packFormats are the formats that models are packed in, the default first.
-var packFormats = []string{publish.DefaultQuant, dtype.Q8W.Option(), dtype.Q4_0.Option(), dtype.BF16.Option(), dtype.F32.Option(), publish.StoredQuant}
+var packFormats = []string{publish.DefaultQuant, dtype.Q8W.Option(), dtype.Q6K.Option(), dtype.Q4K.Option(), dtype.Q4_0.Option(), dtype.BF16.Option(), dtype.F32.Option(), publish.StoredQuant}
 
 // precision describes the default of --quant of glossa pack and glossa publish.
 const precision = `Quantised weights of a GGUF file stay as they are. Others are stored in q8_0,
 8 bits each with a scale for every 32. It halves the memory of bf16, and texts
-hardly differ. q8_128 has a scale for every 128, which embeds texts faster. f32
-keeps every bit of the source.`
+hardly differ. q8_128 has a scale for every 128, which embeds texts faster. q6_k
+and q4_k, which take longer to find their scales, have 6.6 and 4.6 bits, and
+lose less than q4_0. f32 keeps every bit of the source.`
+
+// heads is about --head.
+const heads = `
+
+The head, which multiplies every token with the whole vocabulary, is in q8_0
+where the weights are in q4_0, and in q6_k where they are in q4_k, as rounding
+costs it more. A small model reads most of its bytes for it: --head q4_k.`
 
 // packDefault is the default of --quant.
 const packDefault = publish.StoredQuant + " if they are quantised, else " + publish.DefaultQuant
 
 // packOptions holds the command line of pack.
 type packOptions struct {
-	source, file, quant string
-	name                string // of the source, without a suffix
+	source, file, quant, head string
+	name                      string // of the source, without a suffix
 }
 
 // packCommand returns glossa pack.
@@ -48,13 +56,15 @@ func (p *program) packCommand() *cobra.Command {
 		Long: `Write a training run, a directory of the hub or a GGUF file as one safetensors
 file that loads without conversion.
 
-` + precision,
+` + precision + heads,
 		Example: `  glossa pack checkpoints/pythia-160m
   glossa pack runs/mine -o models/mine.safetensors --quant f32`,
 	}
 	c.Flags().StringVarP(&o.file, "output", "o", "", "`file` to write; an existing packed model is replaced (default SOURCE's name and the format)")
 	c.Flags().StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default "+packDefault+")")
+	c.Flags().StringVar(&o.head, "head", "", "`format` of the embedding and the head, likewise (default that of the weights, but for q4_0 and q4_k)")
 	completeWords(c, "quant", packFormats...)
+	completeWords(c, "head", packFormats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
 		o.source = args[0]
 		if err := o.complete(); err != nil {
@@ -85,8 +95,10 @@ func (p *program) checkSource(source string) error {
 
 // complete checks the arguments before anything is read.
 func (o *packOptions) complete() error {
-	if o.quant != "" && !slices.Contains(packFormats, o.quant) {
-		return usagef("--quant: %q must be %s", o.quant, strings.Join(packFormats, ", "))
+	for _, f := range []struct{ flag, format string }{{"--quant", o.quant}, {"--head", o.head}} {
+		if f.format != "" && !slices.Contains(packFormats, f.format) {
+			return usagef("%s: %q must be %s", f.flag, f.format, strings.Join(packFormats, ", "))
+		}
 	}
 	full, err := filepath.Abs(o.source)
 	if err != nil {
@@ -107,6 +119,9 @@ func (o *packOptions) choose(m *arch.Model) error {
 	if o.quant != publish.StoredQuant || !strings.HasSuffix(o.source, ".gguf") { // whose name has its format
 		o.name += "-" + o.quant
 	}
+	if o.head != "" {
+		o.name += "-head-" + o.head
+	}
 	o.file = cmp.Or(o.file, o.name+checkpoint.PackSuffix)
 	dir, base := filepath.Split(o.file)
 	packed, _ := checkpoint.IsPack(os.DirFS(filepath.Clean(dir+".")), base) // an unreadable file is not a pack
@@ -114,6 +129,15 @@ func (o *packOptions) choose(m *arch.Model) error {
 		return fmt.Errorf("%s exists and is not a packed model: it is not replaced", o.file)
 	}
 	return nil
+}
+
+// format returns the chosen format, after choose.
+func (o *packOptions) format() transformer.Format {
+	format := transformer.Formats()[o.quant]
+	if o.head != "" {
+		format = format.WithHead(transformer.Formats()[o.head])
+	}
+	return format
 }
 
 // run writes the file under a temporary name first, so that no partial model appears.
@@ -136,7 +160,7 @@ func (o *packOptions) run(ctx context.Context, p *program) (err error) {
 	}
 	defer os.Remove(file.Name()) // already renamed on success
 	bar, size := newBar(p.stderr), int64(0)
-	err = arch.Pack(file, m, k, transformer.Formats()[o.quant], func(done, total int64) error {
+	err = arch.Pack(file, m, k, o.format(), func(done, total int64) error {
 		bar.show(packProgress{done, total}, time.Now())
 		size = total
 		return context.Cause(ctx)
@@ -148,8 +172,8 @@ func (o *packOptions) run(ctx context.Context, p *program) (err error) {
 	if err := os.Rename(file.Name(), o.file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.stdout, "%s: %s, %d weights in %s of %s: glossa serve --checkpoints %s\n",
-		o.file, m.Name(), m.Weights.Elements(), o.quant, fit.Bytes(size), filepath.Dir(o.file))
+	_, err = fmt.Fprintf(p.stdout, "%s: %s, %d weights in %v of %s: glossa serve --checkpoints %s\n",
+		o.file, m.Name(), m.Weights.Elements(), o.format(), fit.Bytes(size), filepath.Dir(o.file))
 	return err
 }
 

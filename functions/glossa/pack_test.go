@@ -113,6 +113,34 @@ func TestPackNames(t *testing.T) {
 	}
 }
 
+// The head can have a format of its own.
+func TestPackHead(t *testing.T) {
+	source, err := filepath.Abs("../../pkg/engine/arch/testdata/llama-q4_k-gguf/model.gguf")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	out, _, err := runPack(t.Context(), source, "--quant", "f32", "--head", "q4_k")
+	if err != nil || !strings.Contains(out, "model-f32-head-q4_k.safetensors: Llama, ") || !strings.Contains(out, " weights in f32 with q4_k head of ") {
+		t.Errorf("%q, %v", out, err)
+	}
+	if _, _, err := runPack(t.Context(), source, "--quant", "f32"); err != nil {
+		t.Fatal(err)
+	}
+	if with, without := stat(t, "model-f32-head-q4_k.safetensors"), stat(t, "model-f32.safetensors"); with >= without {
+		t.Errorf("%d bytes with a head in q4_k, %d without", with, without)
+	}
+	t.Setenv("GLOSSA_CHECKPOINTS", ".")
+	for _, name := range []string{"model-f32-head-q4_k", "model-f32"} {
+		if status, _, notes := say(t, "", "chat", name, "--temperature", "0", "--max-tokens", "3", "hello"); status != 0 {
+			t.Errorf("%s: status %d, %s", name, status, notes)
+		}
+	}
+	if status, _, notes := say(t, "", "pack", source, "--head", "q5"); status != 2 || !strings.Contains(notes, `--head: "q5" must be q8_0, `) {
+		t.Errorf("status %d, %s", status, notes)
+	}
+}
+
 // stat returns the size of a file.
 func stat(t *testing.T, file string) int64 {
 	t.Helper()

@@ -259,7 +259,7 @@ func TestNewErrors(t *testing.T) {
 	for want, cfg := range map[string]Config{
 		"GLOSSA_KEYS":   {Auth: true},
 		"GLOSSA_KERNEL": {Kernel: "abacus"},
-		`GLOSSA_QUANT must be one of stored, f32, bf16, q8_0, q8_128, q4_0, not "q3_k"`: {Quant: "q3_k"},
+		`GLOSSA_QUANT must be one of stored, f32, bf16, q8_0, q8_128, q6_k, q4_k, q4_0, not "q3_k"`: {Quant: "q3_k"},
 		"does not exist: create it": {Checkpoints: filepath.Join(t.TempDir(), "no-such-dir")},
 		"it is a file":              {Checkpoints: file},
 	} {

@@ -255,6 +255,10 @@ func save(t *testing.T, m *Model, path string, format transformer.Format) {
 func TestSave(t *testing.T) {
 	for _, s := range tiny() {
 		for name, format := range transformer.Formats() {
+			s := s
+			if values, _ := format.Type().Block(); values > s.width {
+				s.width, s.ffn, s.headDim = values, 2*values, max(s.headDim, 64)
+			}
 			if _, ok := format.Type().GGUF(); !ok || format == transformer.Stored {
 				continue // see below
 			}
@@ -281,6 +285,9 @@ func TestSave(t *testing.T) {
 				}
 			})
 		}
+	}
+	if err := tiny()[0].model().Save(io.Discard, transformer.Q4K); err == nil || !strings.Contains(err.Error(), "whole blocks") {
+		t.Errorf("rows of 64 values in q4_k: %v", err)
 	}
 	for _, format := range []transformer.Format{transformer.Stored, transformer.Q8W} {
 		if err := tiny()[0].model().Save(io.Discard, format); err == nil || !strings.Contains(err.Error(), "cannot be saved as "+format.String()) {

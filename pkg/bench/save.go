@@ -16,15 +16,11 @@ var stored = map[transformer.Format]struct {
 }{
 	transformer.F32: {dtype.F32, 0}, transformer.Q4_0: {dtype.Q4_0, 2},
 	transformer.Q8_0: {dtype.Q8_0, 7}, transformer.BF16: {dtype.BF16, 32},
+	transformer.Q4K: {dtype.Q4K, 14}, transformer.Q6K: {dtype.Q6K, 18}, // for rows of whole blocks of 256 values
 }
 
-// storedHead returns the type of the saved head: that of [transformer.Q4_0].
-func storedHead(as dtype.Type) dtype.Type {
-	if as == dtype.Q4_0 {
-		return dtype.Q8_0
-	}
-	return as
-}
+// storedHead returns the type of the saved head.
+func storedHead(as dtype.Type) dtype.Type { return transformer.FormatOf(as).Head().Type() }
 
 // Save writes the weights as a GGUF file for other engines: multiplied matrices in a
 // format, lookup tables and vectors in float32, as in the transformer. It adds a

@@ -90,7 +90,8 @@ func (e *TooLargeError) Error() string {
 
 // Format chooses the format of weights in memory: as they are stored if that fits, else the
 // largest of the other formats that fits. sizes are the bytes of the weights by format,
-// "stored" among them.
+// "stored" among them. Formats of one size hold the same weights, as narrow matrices are in q8_0
+// where q6_k would be larger: the last name says it.
 func Format(sizes map[string]int64, room int64) (name, reason string, err error) {
 	stored := sizes["stored"]
 	if room == 0 || stored <= room {
@@ -98,10 +99,10 @@ func Format(sizes map[string]int64, room int64) (name, reason string, err error)
 	}
 	smallest := "stored"
 	for format, size := range sizes {
-		if size > 0 && (size < sizes[smallest] || size == sizes[smallest] && format < smallest) {
+		if size > 0 && (size < sizes[smallest] || size == sizes[smallest] && format > smallest) {
 			smallest = format
 		}
-		if size > 0 && size <= room && (name == "" || size > sizes[name] || size == sizes[name] && format < name) {
+		if size > 0 && size <= room && (name == "" || size > sizes[name] || size == sizes[name] && format > name) {
 			name = format
 		}
 	}

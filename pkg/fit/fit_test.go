@@ -69,6 +69,14 @@ func TestFormat(t *testing.T) {
 	if large, ok := errors.AsType[*fit.TooLargeError](err); !ok || large.Name != "q4_0" || large.Room != gb {
 		t.Errorf("%v", err)
 	}
+	same := map[string]int64{"stored": 8 * gb, "q4_k": 2 * gb, "q6_k": 2 * gb, "q8_0": 2 * gb}
+	for range 20 {
+		name, _, _ := fit.Format(same, 3*gb)
+		_, _, err := fit.Format(same, gb)
+		if large, ok := errors.AsType[*fit.TooLargeError](err); name != "q8_0" || !ok || large.Name != "q8_0" {
+			t.Fatalf("of formats of one size %q, %v", name, err)
+		}
+	}
 	if name, _, err := fit.Format(map[string]int64{"stored": 4 * gb, "f32": 0}, gb); err == nil {
 		t.Errorf("a format without weights was chosen: %q", name)
 	}

@@ -82,7 +82,7 @@ var beginTable = wire.For[beginRequest](
 	wire.Parameter{Name: "size", Note: "bytes of the file"},
 	wire.Parameter{Name: "partSize", Bounds: wire.AtLeast(0), Absent: "one part", Note: "bytes of every part except the last; at most 200 parts of 5 GiB"},
 	wire.Parameter{Name: "sha256", Note: "SHA-256 of the file in hexadecimal, which the file must match"},
-	wire.Parameter{Name: "quant", Absent: "f32 for checkpoints, stored for quantised GGUF, q8_0 for other GGUF", Note: "f32, bf16, q8_0, q8_128, q4_0 or stored; a packed model has its own format"},
+	wire.Parameter{Name: "quant", Absent: "f32 for checkpoints, stored for quantised GGUF, q8_0 for other GGUF", Note: "f32, bf16, q8_0, q8_128, q6_k, q4_k, q4_0 or stored; a packed model has its own format"},
 	wire.Parameter{Name: "step", Note: "for checkpoints: the training step"},
 	wire.Parameter{Name: "config", Schema: wire.AnyObject(), Note: "for checkpoints: config.json"},
 	wire.Parameter{Name: "metrics", Note: "for checkpoints: metrics.jsonl"},

@@ -105,7 +105,7 @@ func TestWriteGGUFRefuses(t *testing.T) {
 		"aligned":            {Meta{ggufAlignmentKey: uint32(64)}, nil},
 		"element 0":          {Meta{"k": []string{strings.Repeat("x", maxGGUFString+1)}}, nil},
 		"at most 65535":      {Meta{strings.Repeat("k", 65536): "v"}, nil},
-		`"Q6_K" cannot`:      {nil, []GGUFTensor{tensorOf("a", dtype.Q6K, fine, 256)}},
+		`"Q5_K" cannot`:      {nil, []GGUFTensor{tensorOf("a", dtype.Q5K, fine, 256)}},
 		"whole blocks":       {nil, []GGUFTensor{tensorOf("a", dtype.Q8_0, fine, 2, 33)}},
 		"0 dimensions":       {nil, []GGUFTensor{tensorOf("a", dtype.F32, fine)}},
 		"5 dimensions":       {nil, []GGUFTensor{tensorOf("a", dtype.F32, fine, 1, 1, 1, 1, 1)}},

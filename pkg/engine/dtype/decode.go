@@ -77,6 +77,18 @@ func subScale(s []byte, j int) (scale, minimum byte) {
 	return s[j+4]&15 | s[j-4]>>6<<4, s[j+4]>>4 | s[j]>>6<<4
 }
 
+// setSubScale writes what [subScale] reads, to bytes that are zero.
+func setSubScale(s []byte, j int, scale, minimum byte) {
+	if j < 4 {
+		s[j] |= scale
+		s[j+4] |= minimum
+		return
+	}
+	s[j+4] |= scale&15 | minimum<<4
+	s[j-4] |= scale >> 4 << 6
+	s[j] |= minimum >> 4 << 6
+}
+
 // decodeQ4K reads blocks of 256, eight sub-blocks of 32: d, dmin, s uint8[12],
 // q uint8[128]. The low nibbles of 32 bytes are one sub-block, the high ones the
 // next. y = d·scale·nibble - dmin·minimum.

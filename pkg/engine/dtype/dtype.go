@@ -80,9 +80,9 @@ var rows = [...]row{
 	{Q8W, -1, false, WideValues, WideBytes, decodeQ8W, encodeQ8W, nil},
 	{Q2K, 10, false, 256, 84, decodeQ2K, nil, splitQ2K},
 	{Q3K, 11, false, 256, 110, decodeQ3K, nil, splitQ3K},
-	{Q4K, 12, false, 256, 144, decodeQ4K, nil, splitQ4K},
+	{Q4K, 12, false, Coarse, Q4KBytes, decodeQ4K, encodeQ4K, splitQ4K},
 	{Q5K, 13, false, 256, 176, decodeQ5K, nil, splitQ5K},
-	{Q6K, 14, false, 256, 210, decodeQ6K, nil, splitQ6K},
+	{Q6K, 14, false, Coarse, Q6KBytes, decodeQ6K, encodeQ6K, splitQ6K},
 	{Q8K, 15, false, 256, 292, nil, nil, nil},
 	{IQ4NL, 20, false, 32, 18, decodeIQ4NL, nil, splitIQ4NL},
 	{IQ4XS, 23, false, 256, 136, decodeIQ4XS, nil, splitIQ4XS},
@@ -173,7 +173,7 @@ func (t Type) Option() string { return strings.ToLower(string(t)) }
 
 // Weights lists the types in which models can keep their weights in memory and in packed
 // files.
-func Weights() []Type { return []Type{F32, BF16, Q8_0, Q8W, Q4_0} }
+func Weights() []Type { return []Type{F32, BF16, Q8_0, Q8W, Q6K, Q4K, Q4_0} }
 
 // Options lists the names of [Weights].
 func Options() []string {

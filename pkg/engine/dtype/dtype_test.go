@@ -67,7 +67,7 @@ func TestBlocks(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if got := Options(); !slices.Equal(got, []string{"f32", "bf16", "q8_0", "q8_128", "q4_0"}) {
+	if got := Options(); !slices.Equal(got, []string{"f32", "bf16", "q8_0", "q8_128", "q6_k", "q4_k", "q4_0"}) {
 		t.Errorf("%q", got)
 	}
 	for _, w := range Weights() {

@@ -159,7 +159,7 @@ func (c *coding) set(b []byte, row int, codes []uint8, s *dtype.Split, first, ha
 // setCoded replaces one row by that of a file.
 func (p *Packed) setCoded(r int, raw []byte, split dtype.Splitter, s *dtype.Split) {
 	f, c, row := formats[p.Kind], &codings[p.Kind], r%packedRows
-	for i := range p.Cols / f.run {
+	for i := range len(raw) / f.raw {
 		split(s, raw[i*f.raw:][:f.raw])
 		if c.header() == 0 { // half a slice
 			var codes [superCols]uint8

@@ -17,7 +17,7 @@ type Kind uint8
 // and a weight is d*q with q in -128..127, or d*(q-8) with q in 0..15. Q8W is Q8_0 with
 // 128 inputs to a scale, of weights and of activations: four times as many products of
 // bytes between two conversions. The kinds after BF16 are other types of GGUF, exactly as
-// files hold them; weights cannot be rounded to them.
+// files hold them; weights can be rounded to Q4K and Q6K only.
 const (
 	Q8_0 Kind = iota + 1
 	Q4_0
@@ -87,7 +87,7 @@ func Kinds() (list []Kind) {
 func (k Kind) Type() dtype.Type { return formats[k].stored }
 
 // Rounds reports whether weights can be rounded to the kind, as [Packed.LoadRows] does.
-func (k Kind) Rounds() bool { return k == Q8_0 || k == Q8W || k == Q4_0 || k == BF16 }
+func (k Kind) Rounds() bool { return k <= BF16 && k.valid() || k == Q4K || k == Q6K }
 
 // SharesActivations reports whether products with both kinds can read the same
 // [Activations].

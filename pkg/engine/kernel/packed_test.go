@@ -128,21 +128,35 @@ func TestQuantizeRows(t *testing.T) {
 	}
 }
 
-// tolerance returns the maximum rounding error of weight i of a row: half a step, but for
-// Q4_0 a step at the end of the range that lacks one, and the rounding of d.
+// shared returns the number of inputs whose scales depend on each other.
+func shared(kind Kind) int {
+	if kind.coded() {
+		return dtype.Coarse
+	}
+	return kind.shared()
+}
+
+// tolerance returns the maximum rounding error of weight i of a row: half a step and the rounding
+// of d; for Q4_0 a step at the end of the range that lacks one; for Q4_K, with steps of 2/15, and
+// Q6_K, with 1/32, the 1.2 that the best fit may cut off, and the rounding of scales.
 func tolerance(kind Kind, row []float32, i int) float64 {
 	if kind == BF16 {
 		return math.Abs(float64(row[i])) / 256
 	}
 	top := 0.0
-	block := kind.shared()
+	block := shared(kind)
 	for _, v := range row[i/block*block : min(i/block*block+block, len(row))] {
 		top = max(top, math.Abs(float64(v)))
 	}
-	if kind != Q4_0 {
-		return top * (0.5/127 + 1.0/2048)
+	switch kind {
+	case Q4_0:
+		return top * (1.0/8 + 1.0/2048)
+	case Q4K:
+		return top * 1.4 * 2 / 15
+	case Q6K:
+		return top * 1.4 / 32
 	}
-	return top * (1.0/8 + 1.0/2048)
+	return top * (0.5/127 + 1.0/2048)
 }
 
 func TestPackedSizes(t *testing.T) {

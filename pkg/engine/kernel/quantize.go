@@ -8,13 +8,18 @@ import (
 )
 
 // LoadRows replaces rows of p, beginning with row from, by w: whole rows, row-major (n,
-// p.Cols), quantised as ggml's reference does. A block with a NaN or an infinity has
-// scale one and zeros otherwise: products with it are NaN. It panics unless p.Kind.Rounds.
+// p.Cols), quantised as ggml's reference does, or as [dtype.QuantizeQ4K]. Products with a block
+// that has a NaN or an infinity are NaN. It panics unless p.Kind.Rounds.
 func (p *Packed) LoadRows(from int, w []float32) {
 	if !p.Kind.Rounds() {
 		panic(fmt.Sprintf("kernel: weights cannot be rounded to %v", p.Kind))
 	}
-	for i := range whole(w, p.Cols, from, p.Rows) {
+	rows := whole(w, p.Cols, from, p.Rows)
+	if p.Kind.coded() {
+		p.roundCoded(from, rows, w)
+		return
+	}
+	for i := range rows {
 		row := w[i*p.Cols : (i+1)*p.Cols]
 		block, inputs := p.Kind.shared(), p.Kind.inputs()
 		for c := 0; c < p.Cols; c += block {
@@ -44,6 +49,26 @@ func packBlock(kind Kind, b []byte, x *[wideCols]float32, half, row int) {
 		return
 	}
 	setBlock(kind, b, raw[:formats[kind].raw], half, row)
+}
+
+// roundCoded is LoadRows for kinds with blocks of 256 inputs, the last of which ends with zeros.
+func (p *Packed) roundCoded(from, rows int, w []float32) {
+	f, s := &formats[p.Kind], new(dtype.Split)
+	blocks, split := p.superblocks(), f.stored.Splitter()
+	raw := make([]byte, blocks*f.raw)
+	for i := range rows {
+		row := w[i*p.Cols:][:p.Cols]
+		for j := range blocks {
+			var x [dtype.Coarse]float32
+			copy(x[:], row[j*dtype.Coarse:])
+			if to := raw[j*f.raw:]; p.Kind == Q4K {
+				dtype.QuantizeQ4K((*[dtype.Q4KBytes]byte)(to), &x)
+			} else {
+				dtype.QuantizeQ6K((*[dtype.Q6KBytes]byte)(to), &x)
+			}
+		}
+		p.setCoded(from+i, raw, split, s)
+	}
 }
 
 // LoadBlocks replaces rows of p, beginning with row from, by those of GGUF and

@@ -127,7 +127,7 @@ func (l *partList) tables(w *Weights, m *Model) {
 
 func (l *partList) add(p part) {
 	p.stage = l.stage
-	if runs := p.runs(); l.format == Stored && len(runs) > 1 {
+	if runs := p.runs(); l.format.body() == Stored && len(runs) > 1 {
 		p.matrix.rows, p.matrix.cols = p.rows, p.cols
 		p.matrix.pieces = make([]linear, len(runs))
 		for i := range runs {
@@ -330,10 +330,11 @@ func (p *part) format(f Format) Format {
 	case p.usage == plain || p.exact:
 		return F32
 	case p.head:
-		f = f.Head()
+		f = f.head()
 	}
+	f = f.body()
 	if f != Stored {
-		return f
+		return f.fit(p.rows, p.cols)
 	}
 	for i := range *p.from { // pieces may have different formats
 		if t := &(*p.from)[i]; t.Transposed || t.Stored != (*p.from)[0].Stored {

@@ -131,8 +131,9 @@ type Tensor struct {
 
 // A Format is the encoding of a model's matrices in memory. BF16 gives the same results as
 // the same weights in F32. The others are types of GGUF, but for Q8W, and round the inputs of products
-// to 8 bits; Q8_0, Q8W and Q4_0 can also round weights.
-type Format uint8
+// to 8 bits; Q8_0, Q8W, Q4_0, Q4K and Q6K can also round weights. The format of a model may
+// have another one for its embedding and its head, see [Format.WithHead].
+type Format uint16
 
 // The formats.
 const (
@@ -142,9 +143,9 @@ const (
 	Q8_0
 	Q4_0 // except the embedding and the head, which have Q8_0
 	Q8W  // q8_128: Q8_0 with a scale for 128 inputs instead of 32
-	Q2K  // this and the following: only of files that have them
+	Q2K  // this and the following, but for Q4K and Q6K: only of files that have them
 	Q3K
-	Q4K
+	Q4K // except the embedding and the head, which have Q6K
 	Q5K
 	Q6K
 	Q4_1
@@ -167,7 +168,7 @@ var kinds = [...]kernel.Kind{
 func Formats() map[string]Format {
 	return map[string]Format{
 		"stored": Stored, dtype.F32.Option(): F32, dtype.BF16.Option(): BF16, dtype.Q8_0.Option(): Q8_0, dtype.Q8W.Option(): Q8W,
-		dtype.Q4_0.Option(): Q4_0,
+		dtype.Q4_0.Option(): Q4_0, dtype.Q4K.Option(): Q4K, dtype.Q6K.Option(): Q6K,
 	}
 }
 
@@ -190,26 +191,61 @@ func (f Format) Type() dtype.Type {
 	return dtype.F32
 }
 
-// String returns the name of the format: "stored", "f32" or "q4_k".
+// String returns the name of the format: "stored", "f32", "q4_k" or "q4_k with q4_k head".
 func (f Format) String() string {
-	if f == Stored {
-		return "stored"
+	name := f.Type().Option()
+	if f.body() == Stored {
+		name = "stored"
 	}
-	return f.Type().Option()
+	if f != f.body() {
+		name += " with " + f.head().String() + " head"
+	}
+	return name
 }
 
 // kind returns the kernel's kind of a format; ok is false for F32 and Stored.
 func (f Format) kind() (k kernel.Kind, ok bool) {
-	if int(f) < len(kinds) {
+	if f = f.body(); int(f) < len(kinds) {
 		k = kinds[f]
 	}
 	return k, k != 0
 }
 
-// Head returns the format of the embedding and the head of a model in format f. Four bits
-// cost the head twice as much as all other matrices together.
+// headShift is the place of the format of the head, plus one, in a Format.
+const headShift = 8
+
+// WithHead returns f, which has no head of its own, with another format of the embedding and
+// the head.
+func (f Format) WithHead(head Format) Format { return f | (head+1)<<headShift }
+
+// body returns the format of all matrices but the embedding and the head.
+func (f Format) body() Format { return f & (1<<headShift - 1) }
+
+// head returns the format of the embedding and the head.
+func (f Format) head() Format {
+	if own := f >> headShift; own > 0 {
+		return own - 1
+	}
+	return f.Head()
+}
+
+// Head returns the format of the embedding, the head and the image encoder of a model in format f,
+// unless it has another one of its own for the first two. That of Q4_0 and Q4K is finer, as rounding
+// costs the head more than other matrices: see the table in ../README.md.
 func (f Format) Head() Format {
-	if f == Q4_0 {
+	switch f = f.body(); f {
+	case Q4_0:
+		return Q8_0
+	case Q4K:
+		return Q6K
+	}
+	return f
+}
+
+// fit returns the format of a matrix in a model of format f: Q8_0 where that is smaller than f,
+// whose blocks of 256 inputs are filled up with zeros.
+func (f Format) fit(rows, cols int) Format {
+	if kind, ok := f.kind(); ok && kind.Bytes(rows, cols) > kernel.Q8_0.Bytes(rows, cols) && (f == Q4K || f == Q6K) {
 		return Q8_0
 	}
 	return f

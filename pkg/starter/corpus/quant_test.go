@@ -2,11 +2,13 @@ package corpus_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/transformer"
 	starters "glossa/pkg/starter"
 )
@@ -33,15 +35,7 @@ func TestQuantisedPerplexity(t *testing.T) {
 		{transformer.F32, transformer.KVBF16, 0.0002}, {transformer.F32, transformer.KVQ8, 0.001}, {transformer.BF16, transformer.KVAuto, 0.001},
 		{transformer.Q8_0, transformer.KVAuto, 0.001}, {transformer.Q4_0, transformer.KVAuto, 0.02},
 	} {
-		ck, err := checkpoint.ReadAlphaFile(starters.Runs(), newest(t, "novels").Checkpoint, checkpoint.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := arch.FromAlpha(ck, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		e, err := engine.New(m, engine.Config{Name: "novels", Format: c.format, KV: c.kv})
+		e, err := engine.New(trained(t, "novels"), engine.Config{Name: "novels", Format: c.format, KV: c.kv})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -49,6 +43,82 @@ func TestQuantisedPerplexity(t *testing.T) {
 		t.Logf("format %v, keys and values %d: perplexity %.4f, float32 %.4f: %+.4f %%", c.format, c.kv, got, exact, 100*(got/exact-1))
 		if got == exact || math.Abs(got/exact-1) > c.limit {
 			t.Errorf("format %v, keys and values %d: perplexity %.4f, float32 has %.4f: %+.4f %%", c.format, c.kv, got, exact, 100*(got/exact-1))
+		}
+	}
+}
+
+// trained returns the model of a starter's newest checkpoint.
+func trained(t *testing.T, name string) *arch.Model {
+	ck, err := checkpoint.ReadAlphaFile(starters.Runs(), newest(t, name).Checkpoint, checkpoint.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := arch.FromAlpha(ck, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// What rounding costs the embedding and the head, and what it costs all other matrices. The table in
+// ../../engine/README.md has these numbers. Rows of the starter are shorter than blocks of 256, which
+// hold two of them here.
+func TestHeadPerplexity(t *testing.T) {
+	if testing.Short() {
+		t.Skip("scores 180,000 tokens")
+	}
+	s := open(t, "novels")
+	ids := s.tok.Encode(s.heldOut(t, 10*quantisedTokens))[:quantisedTokens]
+	exact := perplexity(t, s.engine, ids)
+	for _, c := range []struct {
+		kind        dtype.Type
+		head, other float64 // most percent that the perplexity grows
+	}{{dtype.Q8_0, 0.01, 0.01}, {dtype.Q6K, 0.1, 0.1}, {dtype.Q4K, 0.75, 1.2}, {dtype.Q4_0, 1.3, 1.8}} {
+		for _, head := range []bool{true, false} {
+			m, most := trained(t, "novels"), c.other
+			w := m.Weights
+			if head {
+				most = c.head
+				round(c.kind, &w.Embed)
+				round(c.kind, &w.Head)
+			}
+			for i := range w.Decoder {
+				if l := &w.Decoder[i]; !head {
+					round(c.kind, &l.QKV, &l.Out, &l.Up, &l.Gate, &l.Down)
+				}
+			}
+			e, err := engine.New(m, engine.Config{Name: "novels"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := 100 * (perplexity(t, e, ids)/exact - 1)
+			t.Logf("%s, head %v: %+.3f %%", c.kind, head, got)
+			if got == 0 || got > most {
+				t.Errorf("%s, head %v: perplexity grows by %.3f %%, want at most %g", c.kind, head, got, most)
+			}
+		}
+	}
+}
+
+// round makes the values of matrices those that they have as a type.
+func round(kind dtype.Type, list ...*transformer.Linear) {
+	for _, l := range list {
+		for i := range l.Weight {
+			read := l.Weight[i].Read
+			l.Weight[i].Read = func(dst []float32, from int) error {
+				if err := read(dst, from); err != nil {
+					return err
+				}
+				values, _ := kind.Block()
+				padded := append(slices.Clip(dst), make([]float32, (values-len(dst)%values)%values)...)
+				raw, err := kind.Encoder()(nil, padded)
+				if err != nil {
+					return err
+				}
+				kind.Decoder()(padded, raw)
+				copy(dst, padded)
+				return nil
+			}
 		}
 	}
 }

@@ -11,7 +11,8 @@ const (
 	wideDMin   = "Z22"
 	wideTable  = "Z23" // the levels, or the mask of high bits
 	wideScale  = "Z24"
-	wideTemp   = 25 // to 28
+	wideTemp   = 25    // to 27
+	wideOther  = "Z28" // another line of high bits
 	wideMin    = "Z29"
 	wideD      = "Z30"
 	wideMask   = "Z31"
@@ -21,10 +22,24 @@ const (
 
 type wideSlice struct {
 	wideBlock
-	c         *coding
-	low, high int // the lines that registers hold
-	next      int // of the code registers
+	c    *coding
+	low  int    // the line that wideLow holds
+	high [2]int // the lines that wideHigh and wideOther hold
+	next int    // of the code registers
+	base int    // of the products, those of the first of a group of sub-blocks
 }
+
+// group is the number of sub-blocks that are multiplied together: those of 16 inputs share the
+// lines of their codes, which are then loaded once.
+func (b *wideSlice) group() int {
+	if b.c.sub == 16 {
+		return max(1, min(4, 8/b.n))
+	}
+	return 1
+}
+
+// dot is the register with the products of row r and a sub-block.
+func (b *wideSlice) dot(r int) string { return b.v(8 + b.base + r) }
 
 // wideConstants loads what all slices use.
 func (t *asm) wideConstants(c *coding) {
@@ -38,27 +53,41 @@ func (t *asm) wideConstants(c *coding) {
 }
 
 func (b *wideSlice) emit() {
-	b.low, b.high = -1, -1
-	for sub := range 64 / b.c.sub {
-		b.begin(sub)
-		for i, q := range b.c.quarters(sub) {
-			weights := b.codes(q)
-			if b.n == 1 {
-				b.op("VPDPBUSD.BCST", b.word(q.word(), 0), weights, b.dot(i%2))
-			} else {
-				b.multiply(q, weights)
+	b.forget()
+	group := b.group()
+	for first := 0; first < 64/b.c.sub; first += group {
+		each := func(do func(sub int)) {
+			for i := range group {
+				b.base = i * b.n
+				do(first + i)
 			}
 		}
-		b.multipliers(sub)
-		if b.n == 1 {
-			b.op("VPADDD", b.dot(1), b.dot(0), b.dot(0))
+		each(b.begin)
+		for i := range b.c.sub / 4 {
+			each(func(sub int) {
+				q := b.c.quarters(sub)[i]
+				weights := b.codes(q)
+				if b.halved() {
+					b.base = i % 2
+				}
+				b.multiply(q, weights)
+			})
 		}
-		b.add(sub)
+		each(func(sub int) {
+			b.multipliers(sub)
+			if b.halved() {
+				b.op("VPADDD", b.dot(1), b.dot(0), b.dot(0))
+			}
+			b.add(sub)
+		})
 	}
 	for b.fetched < b.c.slice()/64 {
 		b.fetch()
 	}
 }
+
+// halved reports whether the row has two products, which halves the wait for each other.
+func (b *wideSlice) halved() bool { return b.n == 1 && b.group() == 1 }
 
 // multiply adds four inputs.
 func (b *wideSlice) multiply(q quarter, weights string) {
@@ -66,6 +95,9 @@ func (b *wideSlice) multiply(q quarter, weights string) {
 		b.op("VPDPBUSD.BCST", b.word(q.word(), r), weights, b.dot(r))
 	}
 }
+
+// forget makes the registers hold no line.
+func (b *wideSlice) forget() { b.low, b.high = -1, [2]int{-1, -1} }
 
 // begin sets the products to what undoes the offset of the codes, which are unsigned.
 func (b *wideSlice) begin(sub int) {
@@ -82,8 +114,16 @@ func (b *wideSlice) begin(sub int) {
 			b.op("VPSLLD.BCST", imm(b.c.shiftOf(1)), b.word(sumWord+sub, r), b.dot(r))
 		}
 	}
-	if b.n == 1 { // a second product halves the wait for the first
+	if b.halved() {
 		b.zero(b.dot(1))
+	}
+}
+
+// fetch prefetches the next line of later slices. Lines that are loaded more than once are fetched
+// once.
+func (b *wideSlice) fetch() {
+	if b.fetched < b.c.slice()/64 {
+		b.wideBlock.fetch()
 	}
 }
 
@@ -109,18 +149,19 @@ func (b *wideSlice) codes(q quarter) string {
 	if b.c.high == 0 {
 		return dst
 	}
-	if line, bit = q.at(b.c.high); line != b.high {
-		b.high = line
-		b.op("VMOVDQU32", mem(planeBytes*b.c.low+64*line, rW), wideHigh)
+	line, bit = q.at(b.c.high)
+	from := [2]string{wideHigh, wideOther}[line%2]
+	if line != b.high[line%2] {
+		b.high[line%2] = line
+		b.op("VMOVDQU32", mem(planeBytes*b.c.low+64*line, rW), from)
 		b.fetch()
 	}
-	from := wideHigh
 	switch {
 	case bit > b.c.low:
-		b.op("VPSRLD", imm(bit-b.c.low), wideHigh, wideBits)
+		b.op("VPSRLD", imm(bit-b.c.low), from, wideBits)
 		from = wideBits
 	case bit < b.c.low:
-		b.op("VPSLLD", imm(b.c.low-bit), wideHigh, wideBits)
+		b.op("VPSLLD", imm(b.c.low-bit), from, wideBits)
 		from = wideBits
 	}
 	const orAnd = "$0xf8" // dst | from & mask
@@ -166,7 +207,7 @@ func (b *wideSlice) multipliers(sub int) {
 func (b *wideSlice) add(sub int) {
 	half := sub * b.c.sub / 32
 	for r := range b.n {
-		by, sums := b.v(wideTemp+r%4), b.v(wideCodes+r%3)
+		by, sums := b.v(wideTemp+r%3), b.v(wideCodes+r%3)
 		b.op("VCVTDQ2PS", b.dot(r), b.dot(r))
 		b.op("VMULPS.BCST", b.word(scaleWord+half, r), wideScale, by)
 		b.op("VFMADD231PS", by, b.dot(r), b.v(r))

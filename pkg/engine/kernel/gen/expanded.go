@@ -112,7 +112,8 @@ func (e *expanded) expand() {
 }
 
 func (e *expanded) expandWide() {
-	b := &wideSlice{wideBlock: wideBlock{asm: e.asm, k: e.k}, c: e.k.coding, low: -1, high: -1}
+	b := &wideSlice{wideBlock: wideBlock{asm: e.asm, k: e.k}, c: e.k.coding}
+	b.forget()
 	line := 0
 	for sub := range 64 / e.c.sub {
 		for _, q := range e.k.coding.quarters(sub) {
