@@ -89,6 +89,14 @@ const (
 	weighRows   = 6 // queries whose sums stay in registers
 )
 
+// AttendTokens returns the number of tokens whose queries pass over the keys together, if so many
+// heads share a head of keys.
+func AttendTokens(heads int) int { return max(1, attendRows/heads) }
+
+// MostTogether is the number of heads that can share a head of keys so that the queries of a token
+// pass over the keys together.
+const MostTogether = attendRows
+
 // An Attention is the working memory of Attend, independent of the context. It holds the
 // queries that pass over the keys together. One call at a time may use it.
 type Attention struct {
@@ -105,24 +113,52 @@ type Attention struct {
 	factors [attendTile]float32   // exp(top before - top)
 	counts  [attendTile]int       // tokens of the block that a query sees
 	scales  [attendBlock]float32  // of the values of a block, with KVQ8
+	earlier struct {              // sums, top and total of segments before the current one
+		sums       []float32
+		top, total [attendRows]float32
+	}
 }
 
 // NewAttention returns working memory for heads of at most dim dimensions.
 func NewAttention(dim int) *Attention {
-	return &Attention{
+	a := &Attention{
 		dim:     dim,
 		queries: aligned(attendRows * dim),
 		scores:  aligned(attendTile * attendBlock),
 		sums:    aligned(attendRows * valueStride(dim)),
 	}
+	a.earlier.sums = aligned(attendRows * valueStride(dim))
+	return a
 }
 
 // Attend computes out = softmax(cap(q·keysᵀ*scale)) · values for every query, block of
 // keys by block with a running maximum and sum (Milakov and Gimelshein 2018, algorithm 3;
 // Dao et al. 2022, algorithm 1). A row's result does not depend, to the bit, on other
 // rows or on keys and values that it does not see, nor on the size of a ring, which must
-// have kept all that some row sees.
+// have kept all that some row sees. Maximum and sum begin again with each segment of keys.
 func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
+	q.check(a, kv)
+	rows := q.Tokens * q.Heads
+	if rows == 1 && 0 < q.Seen && q.Seen <= attendBlock && q.seesAll() && k.attendRow(a, q, kv) {
+		return
+	}
+	for first := 0; first < rows; first += attendRows {
+		n := min(attendRows, rows-first)
+		k.loadQueries(a, q, first, n, kv.Dim)
+		from, stride := a.first[0]/attendSegment, valueStride(kv.Dim)
+		for s := from; s*attendSegment < a.seen[n-1]; s++ {
+			if s > from {
+				k.suspend(a, n, s, stride)
+			}
+			k.attendKeys(a, q, kv, n, s)
+		}
+		k.resume(a, n, stride)
+		k.divideSums(a, q, first, n, kv.Dim)
+	}
+}
+
+// check panics if the queries see keys that are not there.
+func (q *Queries) check(a *Attention, kv KV) {
 	if kv.Dim > a.dim || q.Seen < 0 {
 		panic("kernel: attention beyond its scratch, or to less than nothing")
 	}
@@ -131,20 +167,6 @@ func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	}
 	if !q.Causal && q.Window > 0 && q.Tokens-q.Window >= q.Seen {
 		panic("kernel: attention in a window around a key that is not there")
-	}
-	rows := q.Tokens * q.Heads
-	if rows == 1 && 0 < q.Seen && q.Seen <= attendBlock && q.seesAll() && k.attendRow(a, q, kv) {
-		return
-	}
-	for first := 0; first < rows; first += attendRows {
-		n := min(attendRows, rows-first)
-		k.loadQueries(a, q, first, n, kv.Dim)
-		for at := a.first[0] / attendBlock * attendBlock; at < a.seen[n-1]; at += attendBlock {
-			for r := 0; r < n; r += attendTile {
-				k.attendStep(a, kv, q, r, min(r+attendTile, n), at)
-			}
-		}
-		k.divideSums(a, q, first, n, kv.Dim)
 	}
 }
 

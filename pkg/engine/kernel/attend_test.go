@@ -178,6 +178,12 @@ func windowCases(r *rand.Rand, dim int) (list []*attendCase) {
 			add(min(s[0], s[2]), s[1], s[2], false, size, 0, Cap{CapClamp, 0.5})
 		}
 	}
+	for _, s := range [][3]int{{90, 1, 1000}, {1, 3, 2049}, {2, 1, 3072}} { // several segments
+		add(s[0], s[1], s[2], true, 0, 0, Cap{})
+		add(s[0], s[1], s[2], true, 1500, 0, Cap{CapTanh, 0.5})
+		add(s[0], s[1], s[2], true, 0, 1500, Cap{})
+		add(s[0], s[1], s[2], false, 0, 0, Cap{})
+	}
 	return list
 }
 

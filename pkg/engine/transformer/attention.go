@@ -47,6 +47,16 @@ func (w *worker) selfAttention(index int) {
 	w.eachHead(a, func(sp span, head int) { // all first: loads that follow stores at once are slow
 		w.storeSpan(index, sp.part(0, sp.fits(index, 0)), head)
 	})
+	switch w.divided(index) {
+	case byTokens:
+		w.barrier.wait() // for the keys that other workers have stored
+		w.attendTokens(index)
+		return
+	case byKeys:
+		w.barrier.wait()
+		w.attendKeys(index)
+		return
+	}
 	w.eachHead(a, func(sp span, head int) {
 		at := sp.fits(index, 0)
 		w.attendSpan(index, sp.part(0, at), head)
@@ -76,12 +86,17 @@ func (w *worker) attendSpan(index int, sp span, head int) {
 		w.attendMutual(index, sp, head)
 		return
 	}
+	w.m.kernels.Attend(w.attention, w.causal(index, sp, head), sp.cache.layers[index].head(head))
+}
+
+// causal returns the queries of a span for a head of its cache.
+func (w *worker) causal(index int, sp span, head int) *kernel.Queries {
 	l := &w.m.decoder[index]
 	q := w.queries(l, l.qkv.rows, sp, head)
 	q.Seen, q.Causal = sp.start+1, true
 	q.Window, q.Chunk, q.Sinks, q.Slopes = l.Attention.Window, l.Attention.Chunk, l.headSinks(head), l.headSlopes(head)
 	q.Biases = w.headBiases(l, sp.start+sp.n, head, w.m.causalRelative, w.m.causalBiases)
-	w.m.kernels.Attend(w.attention, q, sp.cache.layers[index].head(head))
+	return q
 }
 
 // fullAttention computes a layer's attention of the encoder into heads: each token

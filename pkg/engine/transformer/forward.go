@@ -50,17 +50,18 @@ type Pass struct {
 	team    *Team
 	workers []*worker
 
-	masked []float32 // (outputs, Width), what MaskedLogits reads; nil: of another pass
-	x, out []float32 // (tokens, Width)
-	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed, or what other mixers read
-	heads  []float32 // (tokens, Heads*HeadDim), or what other mixers write
-	h, g   []float32 // (tokens, FeedForward.Width), of what computes all tokens
-	eh, eg []float32 // (tokens*Used, FeedForward.Width), of the experts
-	mixed  []float32 // (tokens, Width), the results of an expert
-	cross  []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
-	narrow []float32 // (tokens, EmbedWidth), what projections read or write
-	angles []angles  // of each table of Rotaries
-	logits []float32 // (outputs, Vocab)
+	masked []float32   // (outputs, Width), what MaskedLogits reads; nil: of another pass
+	x, out []float32   // (tokens, Width)
+	qkv    []float32   // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed, or what other mixers read
+	heads  []float32   // (tokens, Heads*HeadDim), or what other mixers write
+	h, g   []float32   // (tokens, FeedForward.Width), of what computes all tokens
+	eh, eg []float32   // (tokens*Used, FeedForward.Width), of the experts
+	mixed  []float32   // (tokens, Width), the results of an expert
+	cross  []float32   // (tokens, 2*KVHeads*HeadDim), of an encoder
+	narrow []float32   // (tokens, EmbedWidth), what projections read or write
+	angles []angles    // of each table of Rotaries
+	logits []float32   // (outputs, Vocab)
+	parts  [][]float32 // of a layer's attention, if workers share its keys
 }
 
 // ErrStopped is the error of a pass that [Pass.Stop] ends.
@@ -375,6 +376,9 @@ func (p *Pass) grow(layers []layer) {
 			cross = max(cross, 2*a.KVHeads*a.HeadDim)
 		}
 		fit(&p.cross, n*cross)
+	}
+	if p.team.Size() > 1 {
+		p.growParts(layers)
 	}
 	for i := range m.Rotaries {
 		p.computeAngles(&m.Rotaries[i], &p.angles[i])

@@ -24,10 +24,11 @@ type worker struct {
 	bias      []float32 // relative biases of some heads
 	biases    [][]float32
 	routes    routes
-	gathered  []float32 // (rows, Width), the inputs of an expert
-	filtered  []float32 // (Taps, channels), of a layer with states
-	stepped   []float32 // (HeadDim), of a layer with states
-	low       []float32 // (rows, rank), of an adapter
+	gathered  []float32   // (rows, Width), the inputs of an expert
+	filtered  []float32   // (Taps, channels), of a layer with states
+	stepped   []float32   // (HeadDim), of a layer with states
+	low       []float32   // (rows, rank), of an adapter
+	ownParts  [][]float32 // of attention, those of Pass.parts that the worker computes
 }
 
 // share returns the worker's part of n.

@@ -1,0 +1,112 @@
+package transformer
+
+import "glossa/pkg/engine/kernel"
+
+// A division is a way to share the attention of a layer among the workers.
+type division uint8
+
+const (
+	byHeads  division = iota // spans and heads of keys
+	byTokens                 // and the tokens of long spans
+	byKeys                   // and the keys that few tokens see
+)
+
+// divided returns how workers share a layer's attention: by heads, unless these are too few for
+// like shares. The smaller models of Gemma 3 have one head of keys.
+func (w *worker) divided(index int) division {
+	a := &w.m.decoder[index].Attention
+	units := len(w.spans) * a.KVHeads
+	if units%w.count == 0 || units >= 4*w.count || w.m.RelativeBuckets > 0 {
+		return byHeads
+	}
+	long, far, step := false, false, kernel.AttendTokens(a.Heads/a.KVHeads)
+	for _, sp := range w.spans {
+		if sp.mutual != nil || sp.fits(index, 0) < sp.n {
+			return byHeads
+		}
+		long = long || sp.n > step
+		seen := sp.start + sp.n
+		if a.Window > 0 {
+			seen = min(seen, a.Window)
+		}
+		far = far || kernel.MostSegments(seen) > 1
+	}
+	switch {
+	case long:
+		return byTokens
+	case far && a.Heads/a.KVHeads <= kernel.MostTogether:
+		return byKeys
+	}
+	return byHeads
+}
+
+// growParts makes room for the parts of each layer's attention.
+func (p *Pass) growParts(layers []layer) {
+	heads, segments := 0, 0
+	for i := range layers {
+		heads = max(heads, layers[i].Attention.KVHeads)
+	}
+	for _, sp := range p.spans {
+		segments += kernel.MostSegments(sp.start + sp.n)
+	}
+	fit(&p.parts, heads*segments)
+}
+
+// attendTokens computes the attention of the worker's share of all spans' heads, each divided into
+// as many tokens as pass over the keys together. Workers take turns, as later tokens see more keys.
+func (w *worker) attendTokens(index int) {
+	a, turn := &w.m.decoder[index].Attention, 0
+	step := kernel.AttendTokens(a.Heads / a.KVHeads)
+	for _, sp := range w.spans {
+		for head := range a.KVHeads {
+			for at := 0; at < sp.n; at += step {
+				if turn%w.count == w.index {
+					w.attendSpan(index, sp.part(at, min(step, sp.n-at)), head)
+				}
+				turn++
+			}
+		}
+	}
+}
+
+// attendKeys computes the attention of spans whose tokens pass over the keys together: each worker
+// that of its share of their segments, then the results of its share of heads from those of all.
+func (w *worker) attendKeys(index int) {
+	dim, own := w.m.decoder[index].Attention.HeadDim, 0
+	w.eachPart(index, func(sp span, head, first, from, to int) {
+		for s := from; s < to; s++ {
+			if turn := first + s - from; turn%w.count == w.index {
+				q := w.causal(index, sp, head)
+				n := q.PartLen(dim)
+				if own++; own > len(w.ownParts) {
+					w.ownParts = append(w.ownParts, nil)
+				}
+				part := &w.ownParts[own-1]
+				fit(part, n)
+				w.m.kernels.AttendSegment(w.attention, q, sp.cache.layers[index].head(head), s, *part)
+				w.parts[turn] = *part
+			}
+		}
+	})
+	w.barrier.wait()
+	unit := 0
+	w.eachPart(index, func(sp span, head, first, from, to int) {
+		if unit%w.count == w.index {
+			w.m.kernels.AttendParts(w.attention, w.causal(index, sp, head), dim, w.parts[first:first+to-from])
+		}
+		unit++
+	})
+}
+
+// eachPart calls do for each span and head of keys, with the number of its first part and the segments
+// of its keys.
+func (w *worker) eachPart(index int, do func(sp span, head, first, from, to int)) {
+	a, first := &w.m.decoder[index].Attention, 0
+	for _, sp := range w.spans {
+		for head := range a.KVHeads {
+			from, to := w.causal(index, sp, head).Segments()
+			do(sp, head, first, from, to)
+			first += to - from
+		}
+	}
+}
