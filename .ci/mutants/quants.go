@@ -8,7 +8,7 @@ func quants() []mutant {
 		pieces, memory = "^TestStoredPieces$", "^TestStoredMemory$"
 	)
 	return []mutant{
-		{"q4_k: minima are not negative", dtype, "line", "offset > 0 || s <= 0", "s <= 0", dtype, "^TestEncodeCoded"},
+		{"q4_k: minima are not negative", dtype, "fitLine", "offset > 0 || s <= 0", "s <= 0", dtype, "^TestEncodeCoded"},
 		{"q4_k: the best candidate", dtype, "fitAffine", "e < best", "e > -best", dtype, "^TestEncodeCoded"},
 		{"q4_k: a scale that half precision lacks", dtype, "QuantizeQ4K", "!finite(d) || !finite(dmin)", "!finite(dmin)", dtype, "^TestEncodeCoded"},
 		{"q4_k: six bits of minima", dtype, "setSubScale", "minimum >> 4 << 6", "minimum >> 4 << 4", dtype, "^TestSubScales$"},

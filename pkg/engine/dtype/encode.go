@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Lengths of the quantised blocks that can be written: of 32 values, but for Q8W.
@@ -96,34 +97,31 @@ func encodeBF16(dst []byte, src []float32) ([]byte, error) {
 }
 
 func encodeQ8_0(dst []byte, src []float32) ([]byte, error) {
-	var block [Q8Bytes]byte
-	for ; len(src) > 0; src = src[32:] {
-		if err := checkScale(block[:], QuantizeQ8(&block, (*[32]float32)(src))); err != nil {
-			return nil, err
-		}
-		dst = append(dst, block[:]...)
-	}
-	return dst, nil
+	return encodeBlocks(dst, src, 32, Q8Bytes, func(block []byte, x []float32) error {
+		return checkScale(block, QuantizeQ8((*[Q8Bytes]byte)(block), (*[32]float32)(x)))
+	})
 }
 
 func encodeQ8W(dst []byte, src []float32) ([]byte, error) {
-	var block [WideBytes]byte
-	for ; len(src) > 0; src = src[WideValues:] {
-		if err := checkScale(block[:], QuantizeQ8W(&block, (*[WideValues]float32)(src))); err != nil {
-			return nil, err
-		}
-		dst = append(dst, block[:]...)
-	}
-	return dst, nil
+	return encodeBlocks(dst, src, WideValues, WideBytes, func(block []byte, x []float32) error {
+		return checkScale(block, QuantizeQ8W((*[WideBytes]byte)(block), (*[WideValues]float32)(x)))
+	})
 }
 
 func encodeQ4_0(dst []byte, src []float32) ([]byte, error) {
-	var block [Q4Bytes]byte
-	for ; len(src) > 0; src = src[32:] {
-		if err := checkScale(block[:], QuantizeQ4(&block, (*[32]float32)(src))); err != nil {
+	return encodeBlocks(dst, src, 32, Q4Bytes, func(block []byte, x []float32) error {
+		return checkScale(block, QuantizeQ4((*[Q4Bytes]byte)(block), (*[32]float32)(x)))
+	})
+}
+
+// encodeBlocks appends blocks of size bytes, which quantize writes.
+func encodeBlocks(dst []byte, src []float32, values, size int, quantize func(block []byte, x []float32) error) ([]byte, error) {
+	at := len(dst)
+	dst = slices.Grow(dst, len(src)/values*size)[:at+len(src)/values*size]
+	for ; len(src) > 0; src, at = src[values:], at+size {
+		if err := quantize(dst[at:at+size], src[:values]); err != nil {
 			return nil, err
 		}
-		dst = append(dst, block[:]...)
 	}
 	return dst, nil
 }

@@ -98,7 +98,7 @@ func fitAffine(x *[32]float32) (scale, minimum float32) {
 	inverse, best := reciprocal(span), float32(math.MaxFloat32)
 	scale, minimum = span/15, -low
 	for c := -candidates; c <= candidates; c++ {
-		factor := float32(inverse * (15 + apart*float32(c)))
+		factor := float32(inverse * (15 + float32(apart*float32(c))))
 		var q1, q2, qx float32 // sums of q, q*q and q*x
 		for _, v := range x {
 			q := float32(nearest(float32((v-low)*factor), 15))
@@ -106,7 +106,7 @@ func fitAffine(x *[32]float32) (scale, minimum float32) {
 			q2 += float32(q * q)
 			qx += float32(q * v)
 		}
-		s, offset := line(32, q1, q2, sum, qx)
+		s, offset := fitLine(32, q1, q2, sum, qx)
 		// The squared error, but for the sum of squares of the values.
 		e := float32(s*(float32(s*q2)+float32(2*float32(offset*q1))-float32(2*qx))) + float32(offset*(float32(32*offset)-float32(2*sum)))
 		if e < best {
@@ -116,9 +116,9 @@ func fitAffine(x *[32]float32) (scale, minimum float32) {
 	return scale, minimum
 }
 
-// line returns the s >= 0 and the offset <= 0 that bring s*q + offset nearest to x, for n
+// fitLine returns the s >= 0 and the offset <= 0 that bring s*q + offset nearest to x, for n
 // values and sums of q, q*q, x and q*x.
-func line(n, q1, q2, x, qx float32) (s, offset float32) {
+func fitLine(n, q1, q2, x, qx float32) (s, offset float32) {
 	if det := float32(n*q2) - float32(q1*q1); det > 0 {
 		s = (float32(n*qx) - float32(q1*x)) / det
 		offset = (x - float32(s*q1)) / n
@@ -145,7 +145,7 @@ func fitSymmetric(x *[16]float32) (scale float32) {
 	inverse := reciprocal(extreme)
 	var best float32
 	for c := -candidates; c <= candidates; c++ {
-		factor := float32(inverse * (apart*float32(c) - 32))
+		factor := float32(inverse * (float32(apart*float32(c)) - 32))
 		var q2, qx float32 // sums of q*q and q*x
 		for _, v := range x {
 			q := float32(nearest(float32(v*factor)+32, 63) - 32)
@@ -176,25 +176,20 @@ func abs(v float32) float32 { return math.Float32frombits(math.Float32bits(v) &^
 func finite(v float32) bool { return abs(v) <= math.MaxFloat32 }
 
 func encodeQ4K(dst []byte, src []float32) ([]byte, error) {
-	var block [Q4KBytes]byte
-	for ; len(src) > 0; src = src[Coarse:] {
-		if !QuantizeQ4K(&block, (*[Coarse]float32)(src)) {
-			return nil, errScales
-		}
-		dst = append(dst, block[:]...)
-	}
-	return dst, nil
+	return encodeBlocks(dst, src, Coarse, Q4KBytes, func(block []byte, x []float32) error {
+		return checkScales(QuantizeQ4K((*[Q4KBytes]byte)(block), (*[Coarse]float32)(x)))
+	})
 }
 
 func encodeQ6K(dst []byte, src []float32) ([]byte, error) {
-	var block [Q6KBytes]byte
-	for ; len(src) > 0; src = src[Coarse:] {
-		if !QuantizeQ6K(&block, (*[Coarse]float32)(src)) {
-			return nil, errScales
-		}
-		dst = append(dst, block[:]...)
-	}
-	return dst, nil
+	return encodeBlocks(dst, src, Coarse, Q6KBytes, func(block []byte, x []float32) error {
+		return checkScales(QuantizeQ6K((*[Q6KBytes]byte)(block), (*[Coarse]float32)(x)))
+	})
 }
 
-var errScales = errors.New("a block of 256 with NaN, an infinity, or values too large for scales in half precision")
+func checkScales(good bool) error {
+	if !good {
+		return errors.New("a block of 256 with NaN, an infinity, or values too large for scales in half precision")
+	}
+	return nil
+}

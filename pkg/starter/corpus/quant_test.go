@@ -21,12 +21,7 @@ const quantisedTokens = 20_000
 // weights, within 0.1 %. Keys and values in bfloat16, which all of these have, change it by less than
 // 0.02 %.
 func TestQuantisedPerplexity(t *testing.T) {
-	if testing.Short() {
-		t.Skip("scores 100,000 tokens")
-	}
-	s := open(t, "novels")
-	ids := s.tok.Encode(s.heldOut(t, 10*quantisedTokens))[:quantisedTokens]
-	exact := perplexity(t, s.engine, ids)
+	ids, exact := scored(t)
 	for _, c := range []struct {
 		format transformer.Format
 		kv     transformer.KVFormat
@@ -47,6 +42,17 @@ func TestQuantisedPerplexity(t *testing.T) {
 	}
 }
 
+// scored returns held-out tokens of the starter novels and their perplexity in float32.
+func scored(t *testing.T) (ids []int, exact float64) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("scores 100,000 tokens and more")
+	}
+	s := open(t, "novels")
+	ids = s.tok.Encode(s.heldOut(t, 10*quantisedTokens))[:quantisedTokens]
+	return ids, perplexity(t, s.engine, ids)
+}
+
 // trained returns the model of a starter's newest checkpoint.
 func trained(t *testing.T, name string) *arch.Model {
 	ck, err := checkpoint.ReadAlphaFile(starters.Runs(), newest(t, name).Checkpoint, checkpoint.Options{})
@@ -64,12 +70,7 @@ func trained(t *testing.T, name string) *arch.Model {
 // ../../engine/README.md has these numbers. Rows of the starter are shorter than blocks of 256, which
 // hold two of them here.
 func TestHeadPerplexity(t *testing.T) {
-	if testing.Short() {
-		t.Skip("scores 180,000 tokens")
-	}
-	s := open(t, "novels")
-	ids := s.tok.Encode(s.heldOut(t, 10*quantisedTokens))[:quantisedTokens]
-	exact := perplexity(t, s.engine, ids)
+	ids, exact := scored(t)
 	for _, c := range []struct {
 		kind        dtype.Type
 		head, other float64 // most percent that the perplexity grows
