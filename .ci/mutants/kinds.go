@@ -11,7 +11,7 @@ func kinds() []mutant {
 		{"patterns: what was read up to a match was not in vain", "pkg/tokenizer/hf", "farScan.match", "end, s.vain = i, s.vain[:0]", "end = i", "pkg/tokenizer/hf", "^TestFarScan$"},
 		{"patterns: texts that are cut by a far pattern have scans", "pkg/tokenizer/hf", "readSplit", "step.on = find.split", "step.on = nil", "pkg/tokenizer/hf", "^TestFarSteps$"},
 		{"Mistral: a window of W tokens includes the token itself", kernel, "Queries.keys", "max(0, to-q.Window)", "max(0, to-q.Window-1)", transformer, random},
-		{"encoders: a window reaches both ways", kernel, "Queries.keys", "token + min(to-token, q.Window)", "token + min(to-token, 1)", transformer, random},
+		{"encoders: a window reaches both ways", kernel, "Queries.keys", "own + min(to-own, q.Window)", "own + min(to-own, 1)", transformer, random},
 		{"Llama 4: chunks begin at multiples", kernel, "Queries.keys", "(to - 1) / q.Chunk * q.Chunk", "max(0, to-q.Chunk)", transformer, random},
 		{"GPT-OSS: the softmax includes the sink", kernel, "Kernels.loadQueries", "q.Sinks[head], 1", "q.Sinks[head], 0", transformer, random},
 		{"GPT-OSS: each head has its own sink", transformer, "layer.headSinks", "l.sinks[head*group : (head+1)*group]", "l.sinks[:group]", transformer, random},

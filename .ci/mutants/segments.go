@@ -2,7 +2,7 @@ package main
 
 // segments: keys whose values are summed up on their own, and workers that share them.
 func segments() []mutant {
-	const parts, windows, few = "^TestAttendSegments$", "^TestAttendWindows$", "^TestFewHeads$"
+	const parts, windows, few = "^TestAttendSegments$", "^TestAttendWindows$", "^TestFewHeads"
 	return []mutant{
 		{"segments: the first is kept", kernel, "Kernels.suspend", "first == next-1", "false", kernel, windows},
 		{"segments: rows that end before the next", kernel, "Kernels.suspend", "last < next", "last < next-9", kernel, windows},
@@ -12,6 +12,9 @@ func segments() []mutant {
 		{"segments: keys before the window", kernel, "Attention.segments", "a.first[row]/attendSegment", "0", kernel, parts},
 		{"segments: parts begin with the first that is seen", kernel, "Kernels.AttendParts", "parts[s-begin]", "parts[min(s+0*begin, len(parts)-1)]", kernel, parts},
 		{"segments: a part of a later segment has no sink", kernel, "Kernels.AttendSegment", "a.first[i]/attendSegment < segment", "false", kernel, parts},
+		{"few heads: later tokens of a text have their own keys", kernel, "Queries.keys", "q.First + token", "token", kernel, "^TestAttendFirst$"},
+		{"few heads: workers share the tokens of a text", transformer, "worker.fullTokens", "sp.part(at, min(step, sp.n-at))", "sp.part(0, min(step, sp.n-at))", transformer, few},
+		{"few heads: texts have room of their own", transformer, "worker.eachText", "room[keys+values:]", "room[0*values:]", transformer, few},
 		{"few heads: workers share the tokens", transformer, "worker.attendTokens", "sp.part(at, min(step, sp.n-at))", "sp.part(0, min(step, sp.n-at))", transformer, few},
 		{"few heads: parts of a head", transformer, "worker.attendKeys", "w.parts[first:first+to-from]", "w.parts[:to-from]", transformer, few},
 		{"few heads: rings that wrap are not divided", transformer, "worker.divided", "sp.fits(index, 0) < sp.n", "false", transformer, few},

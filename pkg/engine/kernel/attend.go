@@ -34,6 +34,7 @@ type Queries struct {
 	In, Out             []float32 // (Tokens, Heads, Dim) of the KV; tokens lie a stride apart
 	InStride, OutStride int       // floats
 	Tokens, Heads       int
+	First               int  // of tokens that are not causal: the first one's own key
 	Seen                int  // end of the keys that the first token sees; if it sees none, Out is zero
 	Causal              bool // for each later token the end is one key further
 	Window, Chunk       int  // bounds of the keys that a token sees, see keys; 0: none
@@ -43,20 +44,21 @@ type Queries struct {
 	Slopes              []float32 // (Heads), or nil: causal scores decrease by Slopes for each token of distance (ALiBi)
 
 	// Biases, if set, are added to scores. If these are not causal: (Heads, 2*Seen-1), that of
-	// key j to token i at j-i+Seen-1. Else (Heads, n), n at least the keys that the last token
+	// key j to key i, the token's own, at j-i+Seen-1. Else (Heads, n), n at least the keys that the last token
 	// sees: those of the keys that a token sees are the last ones of a row.
 	Biases [][]float32
 }
 
 // keys returns the keys from, ..., to-1 that a token sees. A causal token sees the last
 // Window keys before its end, or those from the last multiple of Chunk. If tokens are not
-// causal, token i sees the keys before Seen whose distance from key i is less than Window, at
+// causal, each sees the keys before Seen whose distance from its own key is less than Window, at
 // least one.
 func (q *Queries) keys(token int) (from, to int) {
 	to = q.Seen
 	switch {
 	case !q.Causal && q.Window > 0:
-		return max(0, token-q.Window+1), token + min(to-token, q.Window)
+		own := q.First + token
+		return max(0, own-q.Window+1), own + min(to-own, q.Window)
 	case !q.Causal:
 		return 0, to
 	}
@@ -165,7 +167,7 @@ func (q *Queries) check(a *Attention, kv KV) {
 	if kv.Ring%attendBlock != 0 || kv.Ring > 0 && q.misses(kv.Ring) {
 		panic("kernel: attention to keys that the ring has not kept")
 	}
-	if !q.Causal && q.Window > 0 && q.Tokens-q.Window >= q.Seen {
+	if !q.Causal && q.Window > 0 && q.First+q.Tokens-q.Window >= q.Seen {
 		panic("kernel: attention in a window around a key that is not there")
 	}
 }
@@ -189,7 +191,7 @@ func (q *Queries) biasesOf(head, token int) []float32 {
 	if q.Causal {
 		return all[len(all)-q.Seen-token:]
 	}
-	return all[q.Seen-1-token:][:q.Seen]
+	return all[q.Seen-1-q.First-token:][:q.Seen]
 }
 
 // loadQueries loads n rows, beginning with row first.

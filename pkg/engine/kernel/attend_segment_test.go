@@ -53,3 +53,35 @@ func TestMostSegments(t *testing.T) {
 		}
 	}
 }
+
+// Later tokens of a text that is not causal, alone, get what they get with the others.
+func TestAttendFirst(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		tried := 0
+		for _, c := range windowCases(source(), 21) {
+			if c.q.Causal || c.q.Tokens < 3 {
+				continue
+			}
+			c.run(k)
+			want := slices.Clone(c.q.Out)
+			for _, first := range []int{1, c.q.Tokens / 2, c.q.Tokens - 1} {
+				tried++
+				q := c.q
+				q.First, q.Tokens = first, c.q.Tokens-first
+				q.In, q.Out = c.q.In[first*q.InStride:], slices.Clone(want[first*q.OutStride:])
+				for i := range q.Out {
+					if i%q.OutStride < q.Heads*c.dim && i/q.OutStride < q.Tokens {
+						q.Out[i] = 42
+					}
+				}
+				k.Attend(NewAttention(c.dim), &q, newKV(k, c.format, c.keys, c.values, c.n, c.dim))
+				if !slices.Equal(q.Out, want[first*q.OutStride:]) {
+					t.Fatalf("%v: from token %d on %g, want %g", c, first, q.Out, want[first*q.OutStride:])
+				}
+			}
+		}
+		if tried < 20 {
+			t.Errorf("%d cases", tried)
+		}
+	})
+}

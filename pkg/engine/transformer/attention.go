@@ -102,6 +102,10 @@ func (w *worker) causal(index int, sp span, head int) *kernel.Queries {
 // fullAttention computes a layer's attention of the encoder into heads: each token
 // sees the text on both sides, as far as the layer's window reaches.
 func (w *worker) fullAttention(l *layer) {
+	if w.uneven(&l.Attention) && w.long(&l.Attention) {
+		w.fullTokens(l)
+		return
+	}
 	w.eachHead(&l.Attention, func(sp span, head int) {
 		size, all := kernel.KVLen(kernel.KVF32, sp.n, l.Attention.HeadDim)
 		fit(&w.store, size+all)

@@ -1,6 +1,10 @@
 package transformer
 
-import "glossa/pkg/engine/kernel"
+import (
+	"slices"
+
+	"glossa/pkg/engine/kernel"
+)
 
 // A division is a way to share the attention of a layer among the workers.
 type division uint8
@@ -14,17 +18,14 @@ const (
 // divided returns how workers share a layer's attention: by heads, unless these are too few for
 // like shares. The smaller models of Gemma 3 have one head of keys.
 func (w *worker) divided(index int) division {
-	a := &w.m.decoder[index].Attention
-	units := len(w.spans) * a.KVHeads
-	if units%w.count == 0 || units >= 4*w.count || w.m.RelativeBuckets > 0 {
+	a, far := &w.m.decoder[index].Attention, false
+	if !w.uneven(a) {
 		return byHeads
 	}
-	long, far, step := false, false, kernel.AttendTokens(a.Heads/a.KVHeads)
 	for _, sp := range w.spans {
 		if sp.mutual != nil || sp.fits(index, 0) < sp.n {
 			return byHeads
 		}
-		long = long || sp.n > step
 		seen := sp.start + sp.n
 		if a.Window > 0 {
 			seen = min(seen, a.Window)
@@ -32,7 +33,7 @@ func (w *worker) divided(index int) division {
 		far = far || kernel.MostSegments(seen) > 1
 	}
 	switch {
-	case long:
+	case w.long(a):
 		return byTokens
 	case far && a.Heads/a.KVHeads <= kernel.MostTogether:
 		return byKeys
@@ -40,16 +41,49 @@ func (w *worker) divided(index int) division {
 	return byHeads
 }
 
+// uneven reports whether the heads of keys are too few for like shares.
+func (w *worker) uneven(a *Attention) bool {
+	units := len(w.spans) * a.KVHeads
+	return units%w.count != 0 && units < 4*w.count && w.m.RelativeBuckets == 0
+}
+
+// long reports whether a span has more tokens than pass over the keys together.
+func (w *worker) long(a *Attention) bool {
+	step := kernel.AttendTokens(a.Heads / a.KVHeads)
+	return slices.ContainsFunc(w.spans, func(sp span) bool { return sp.n > step })
+}
+
 // growParts makes room for the parts of each layer's attention.
-func (p *Pass) growParts(layers []layer) {
+func (p *Pass) growParts() {
+	if p.team.Size() == 1 {
+		return
+	}
 	heads, segments := 0, 0
-	for i := range layers {
-		heads = max(heads, layers[i].Attention.KVHeads)
+	for i := range p.m.decoder {
+		heads = max(heads, p.m.decoder[i].Attention.KVHeads)
 	}
 	for _, sp := range p.spans {
 		segments += kernel.MostSegments(sp.start + sp.n)
 	}
 	fit(&p.parts, heads*segments)
+}
+
+// growTexts makes room for the keys and values of each layer of an encoder, if workers share the
+// tokens of a text.
+func (p *Pass) growTexts() {
+	most := 0
+	for i := range p.m.encoder {
+		a, size := &p.m.encoder[i].Attention, 0
+		if p.team.Size() == 1 || len(p.spans)*a.KVHeads >= 4*p.team.Size() {
+			continue
+		}
+		for _, sp := range p.spans {
+			keys, values := kernel.KVLen(kernel.KVF32, sp.n, a.HeadDim)
+			size += a.KVHeads * (keys + values)
+		}
+		most = max(most, size)
+	}
+	fit(&p.texts, most)
 }
 
 // attendTokens computes the attention of the worker's share of all spans' heads, each divided into
@@ -65,6 +99,41 @@ func (w *worker) attendTokens(index int) {
 				}
 				turn++
 			}
+		}
+	}
+}
+
+// fullTokens is attendTokens for a layer of an encoder.
+func (w *worker) fullTokens(l *layer) {
+	w.eachText(l, func(kv kernel.KV, sp span, head, unit int) {
+		if unit%w.count == w.index {
+			w.storeKV(kv, 0, l, sp, head)
+		}
+	})
+	w.barrier.wait() // for the keys that other workers have stored
+	turn, step := 0, kernel.AttendTokens(l.Attention.Heads/l.Attention.KVHeads)
+	w.eachText(l, func(kv kernel.KV, sp span, head, _ int) {
+		for at := 0; at < sp.n; at += step {
+			if turn%w.count == w.index {
+				q := w.queries(l, l.qkv.rows, sp.part(at, min(step, sp.n-at)), head)
+				q.First, q.Seen, q.Window, q.Sinks = at, sp.seen, l.Attention.Window, l.headSinks(head)
+				w.m.kernels.Attend(w.attention, q, kv)
+			}
+			turn++
+		}
+	})
+}
+
+// eachText calls do for each text and head of keys of an encoder, with room for keys and values that
+// workers share.
+func (w *worker) eachText(l *layer, do func(kv kernel.KV, sp span, head, unit int)) {
+	a, room, unit := &l.Attention, w.texts, 0
+	for _, sp := range w.spans {
+		keys, values := kernel.KVLen(kernel.KVF32, sp.n, a.HeadDim)
+		for head := range a.KVHeads {
+			do(kernel.KV{Keys: room[:keys], Values: room[keys : keys+values], Dim: a.HeadDim}, sp, head, unit)
+			room = room[keys+values:]
+			unit++
 		}
 	}
 }

@@ -73,3 +73,54 @@ func longTexts(t *testing.T, m *transformer.Model, workers int) (list [][]float3
 	forward(transformer.Sequence{Cache: short, Tokens: []int{5}, Logits: 1}, transformer.Sequence{Cache: long, Tokens: []int{6, 7}, Logits: 1})
 	return list
 }
+
+// The same for texts of an encoder, some of which see a beginning only.
+func TestFewHeadsOfTexts(t *testing.T) {
+	const width = 64
+	texts := [][]int{make([]int, 5), make([]int, 130), make([]int, 77)}
+	for i, text := range texts {
+		for j := range text {
+			text[j] = (i + j*j) % 50
+		}
+	}
+	for _, keys := range []int{1, 2} {
+		for _, window := range []int{0, 3, 60} {
+			spec, w := plain(width, 2, 50)
+			spec.Context, spec.Position, spec.Encoder, spec.Decoder = 200, transformer.NoPosition, spec.Decoder, nil
+			w.Encoder, w.Decoder, w.Head, w.EncoderNorm, w.DecoderNorm = w.Decoder, nil, transformer.Linear{}, w.DecoderNorm, transformer.Norm{}
+			spec.Kinds[0].Attention.KVHeads, spec.Kinds[0].Attention.Window = keys, window
+			for i := range w.Encoder {
+				w.Encoder[i].QKV = matrix("qkv", width+2*keys*width/4, width)
+			}
+			m, err := transformer.New(spec, w, kernel.Best(), transformer.F32)
+			if err != nil {
+				t.Fatal(err)
+			}
+			encode := func(workers int) (list [][]float32) {
+				team := transformer.NewTeam(workers)
+				defer team.Close()
+				p := m.NewPass(team)
+				p.ShareAll = true
+				for i := range texts {
+					must(p.Encode(texts[i:]))
+					list = append(list, slices.Clone(p.Last()))
+				}
+				if window == 0 {
+					if err := p.EncodePrefixes(texts, []int{2, 100, 7}); err != nil {
+						t.Fatal(err)
+					}
+					list = append(list, slices.Clone(p.Last()))
+				}
+				return list
+			}
+			want := encode(1)
+			for _, workers := range []int{2, 3, 5, 7} {
+				for i, got := range encode(workers) {
+					if !slices.Equal(got, want[i]) {
+						t.Errorf("keys %d, window %d, %d workers: pass %d computes something else than one worker", keys, window, workers, i)
+					}
+				}
+			}
+		}
+	}
+}

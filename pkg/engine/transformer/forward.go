@@ -62,6 +62,7 @@ type Pass struct {
 	angles []angles    // of each table of Rotaries
 	logits []float32   // (outputs, Vocab)
 	parts  [][]float32 // of a layer's attention, if workers share its keys
+	texts  []float32   // keys and values of a layer of an encoder, if workers share its tokens
 }
 
 // ErrStopped is the error of a pass that [Pass.Stop] ends.
@@ -92,10 +93,13 @@ func (m *Model) NewPass(team *Team) *Pass {
 // PassBytes returns the memory of a pass over a number of tokens that workers compute, without
 // caches and adapters: the activations of all, and the norms and packed inputs of products of each worker.
 func (s *Spec) PassBytes(tokens, workers int) int64 {
-	var qkv, heads, hidden, ffn, dim, routed, cross int
+	var qkv, heads, hidden, ffn, dim, routed, cross, texts int
 	for i := range s.Kinds {
 		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && len(s.Decoder) > 0 {
 			cross = max(cross, 2*a.KVHeads*a.HeadDim)
+		}
+		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && a.KVHeads < 4*workers { // see growTexts
+			texts = max(texts, 2*a.KVHeads*a.HeadDim)
 		}
 		f := &s.Kinds[i].FeedForward
 		products, result := s.Kinds[i].mixer(s.Width)
@@ -110,7 +114,7 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		}
 		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
 	}
-	shared := 2*s.Width + qkv + heads + hidden + cross + s.EmbedWidth + s.Patch
+	shared := 2*s.Width + qkv + heads + hidden + cross + texts + s.EmbedWidth + s.Patch
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
@@ -195,6 +199,7 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 		outputs += s.Logits
 	}
 	p.grow(p.m.decoder)
+	p.growParts()
 	for i, s := range seqs {
 		p.addRun(s.Adapter, p.spans[i].row, p.spans[i].n)
 		p.embed(p.spans[i], s.Tokens, len(s.Tokens), s.Vectors)
@@ -262,6 +267,7 @@ func (p *Pass) encode(spans []span, embed func(sp span)) ([]*Memory, error) {
 		p.add(sp)
 	}
 	p.grow(m.encoder)
+	p.growTexts()
 	out := make([]*Memory, len(spans))
 	for i, sp := range p.spans {
 		embed(sp)
@@ -376,9 +382,6 @@ func (p *Pass) grow(layers []layer) {
 			cross = max(cross, 2*a.KVHeads*a.HeadDim)
 		}
 		fit(&p.cross, n*cross)
-	}
-	if p.team.Size() > 1 {
-		p.growParts(layers)
 	}
 	for i := range m.Rotaries {
 		p.computeAngles(&m.Rotaries[i], &p.angles[i])
