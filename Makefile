@@ -64,10 +64,15 @@ arm64: ## run the kernels' tests for arm64, in an emulator (needs qemu-aarch64-s
 # the detector.
 CONCURRENT := \bgo (func|[a-z][A-Za-z.]*\()|\.Go\(|\b(httptest|synctest|sync|atomic)\.
 
+# The tests of kernels and pushdown automata in which goroutines run. The others compute alone, and
+# take ten minutes under the detector.
+TOGETHER := TestMatMulPackedInvariant|TestConcurrent
+
 .PHONY: race
 race: ## run the concurrent packages' tests under the race detector, except for the starters' quality (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 40m $$($(GO) list -f '{{.Dir}}' $(PACKAGES) | grep -v '/functions$$' | \
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 40m $$($(GO) list -f '{{.Dir}}' $(PACKAGES) | grep -vE '/(functions|kernel|pushdown)$$' | \
 		while read -r dir; do ! grep -qE '$(CONCURRENT)' "$$dir"/*.go || echo "$$dir"; done)
+	CGO_ENABLED=1 $(GO) test -race -short -run '^($(TOGETHER))$$' ./pkg/engine/kernel ./pkg/grammar/pushdown
 
 .PHONY: man
 man: glossa ## write the manual pages and completion scripts into dist/man1 and dist/completion
