@@ -62,7 +62,7 @@ file that loads without conversion.
 	}
 	c.Flags().StringVarP(&o.file, "output", "o", "", "`file` to write; an existing packed model is replaced (default SOURCE's name and the format)")
 	c.Flags().StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default "+packDefault+")")
-	c.Flags().StringVar(&o.head, "head", "", "`format` of the embedding and the head, likewise (default that of the weights, but for q4_0 and q4_k)")
+	c.Flags().StringVar(&o.head, "head", "", "`format` of the embedding and the head, one of those of --quant (default as above)")
 	completeWords(c, "quant", packFormats...)
 	completeWords(c, "head", packFormats...)
 	c.RunE = func(c *cobra.Command, args []string) error {
