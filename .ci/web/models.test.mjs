@@ -55,6 +55,32 @@ suite('models', () => {
     assert.deepEqual(rows[4].slice(1), ['local · M2M100', '–', '–', '256', '–', '–'])
   })
 
+  test('a list that comes again leaves the focus where it is', async (t) => {
+    const { page } = await shown(t)
+    const again = async (change) => {
+      let send
+      const held = new Promise((resolve) => { send = resolve })
+      await page.route('**/api/models', async (route) => {
+        await held
+        const runs = await (await route.fetch()).json()
+        await route.fulfill({ json: runs.map(change) })
+      })
+      await page.getByRole('button', { name: 'Refresh' }).click()
+      await page.getByTitle('Write with novels').focus()
+      send()
+      await page.waitForResponse('**/api/models')
+      await page.unrouteAll({ behavior: 'wait' })
+    }
+    const focused = () => page.evaluate(() => document.activeElement.title)
+    await page.getByTitle('Write with novels').evaluate((e) => { e.dataset.first = 'yes' })
+    await again((run) => run)
+    assert.equal(await focused(), 'Write with novels')
+    assert.equal(await page.locator('[data-first=yes]').count(), 1, 'the same list was drawn again')
+    await again((run) => ({ ...run, lastLoss: 9.876 }))
+    await page.getByText('9.876').first().waitFor()
+    assert.equal(await focused(), 'Write with novels')
+  })
+
   test('curves, zoomed and laid over each other', async (t) => {
     const { page, choose, lines } = await shown(t)
     await choose('novels')

@@ -29,6 +29,8 @@ class Models {
     this.app = app
     this.chosen = ''
     this.over = ''
+    /** What the table shows. */
+    this.listed = ''
     this.shown = false
     this.ticks = 0
     /** @type {number|undefined} */
@@ -90,8 +92,11 @@ class Models {
     clearTimeout(this.timer)
   }
 
-  /** @param {Model[]} list */
+  /** Shows the list. What has not changed stays in place, with its focus. @param {Model[]} list */
   rows(list) {
+    const rows = JSON.stringify([this.chosen, list])
+    if (rows === this.listed) return
+    this.listed = rows
     const focused = document.activeElement?.id
     clear(this.body).append(...list.map((m, i) => this.row(m, i)))
     if (focused) document.getElementById(focused)?.focus()
@@ -115,8 +120,8 @@ class Models {
     return el('tr', { class: m.name === this.chosen ? 'chosen' : undefined },
       el('th', { scope: 'row' }, choose, chip && el('span', { class: 'chip', text: chip }), m.description ? el('p', { class: 'hint', text: m.description }) : null),
       cells.map((text, j) => el('td', { class: j > 0 && j !== 4 ? 'num' : undefined, dataset: { label: columns[j + 1] } }, text)),
-      el('td', { class: 'act' }, other ? button(other.verb, () => this.app.go(`inside/${other.part}/${encodeURIComponent(m.name)}`), { kind: 'quiet', title: other.title })
-        : m.streaming ? button('Write', () => { this.app.state.model = m.name; this.app.go('write') }, { kind: 'quiet', title: `Write with ${m.name}` }) : null))
+      el('td', { class: 'act' }, other ? button(other.verb, () => this.app.go(`inside/${other.part}/${encodeURIComponent(m.name)}`), { kind: 'quiet', id: `model-use-${i}`, title: other.title })
+        : m.streaming ? button('Write', () => { this.app.state.model = m.name; this.app.go('write') }, { kind: 'quiet', id: `model-use-${i}`, title: `Write with ${m.name}` }) : null))
   }
 
   /** @param {Model} m */
