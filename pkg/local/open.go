@@ -14,7 +14,6 @@ import (
 	"glossa/pkg/chat"
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/arch"
-	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/version"
@@ -137,11 +136,7 @@ func (l *Loader) readFrom(fsys fs.FS, run *catalog.Run, o catalog.Options) (*arc
 		}
 		return m, err
 	}
-	ck, err := checkpoint.ReadAlphaFile(fsys, run.Checkpoint, checkpoint.Options{})
-	if err != nil {
-		return nil, err
-	}
-	return arch.FromAlpha(ck, o.Cap)
+	return arch.OpenAlpha(fsys, run.Checkpoint, o.Cap)
 }
 
 // openModel opens a published model.

@@ -3,6 +3,7 @@ package arch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 
 	"glossa/pkg/engine/checkpoint"
@@ -28,7 +29,20 @@ var alphaLearned = map[string][]string{
 	checkpoint.KANSpline: {"kan_c0", "kan_c1", "kan_c2", "kan_c3", "kan_c4"},
 }
 
-// FromAlpha opens a checkpoint, whose weights it keeps. limit bounds attention scores:
+// OpenAlpha opens the checkpoint in a file like [FromAlpha].
+func OpenAlpha(fsys fs.FS, file, limit string) (*Model, error) {
+	ck, err := checkpoint.OpenAlpha(fsys, file)
+	if err != nil {
+		return nil, err
+	}
+	m, err := FromAlpha(ck, limit)
+	if err != nil {
+		return nil, errors.Join(err, ck.Close())
+	}
+	return m, nil
+}
+
+// FromAlpha opens a checkpoint, which the model keeps and closes. limit bounds attention scores:
 // "none", "clamp30", "tanh30", a number for the tanh form, or "" for the checkpoint's own
 // bound: its softCap, or else 30 for files with a fused wqkv, or else none. Files of the
 // clamp generation cannot be distinguished from older ones.
@@ -48,7 +62,7 @@ func FromAlpha(ck *checkpoint.Alpha, limit string) (*Model, error) {
 	m := &Model{
 		Type: alphaType, Version: ck.ConfigHash + "-" + strconv.Itoa(ck.Step),
 		Spec: alphaSpec(&ck.ModelConfig, score), Weights: alphaWeights(ck), Tokenizer: t,
-		source: func() (*tokenizer.Source, error) { return src, nil },
+		source: func() (*tokenizer.Source, error) { return src, nil }, closer: ck,
 	}
 	if err := checkSpec(m.Spec); err != nil {
 		return nil, err
@@ -110,17 +124,12 @@ func alphaWeights(ck *checkpoint.Alpha) *transformer.Weights {
 	return w
 }
 
-// alphaParams returns the parameters of a checkpoint, which are in memory.
+// alphaParams returns the parameters of a checkpoint.
 type alphaParams struct{ ck *checkpoint.Alpha }
 
 func (a alphaParams) tensor(name string, rows, cols int) transformer.Tensor {
-	data := a.ck.Params[name].Data
 	return transformer.Tensor{Name: name, Rows: rows, Cols: cols, Read: func(dst []float32, from int) error {
-		if from < 0 || from > len(data) || len(dst) > len(data)-from {
-			return fmt.Errorf("tensor %q: values %d to %d of %d were requested", name, from, from+len(dst), len(data))
-		}
-		copy(dst, data[from:])
-		return nil
+		return a.ck.Values(name, from, dst)
 	}}
 }
 
@@ -133,7 +142,11 @@ func (a alphaParams) linear(names ...string) (l transformer.Linear) {
 }
 
 func (a alphaParams) vector(name string) transformer.Vector {
-	return transformer.Vector{a.tensor(name, len(a.ck.Params[name].Data), 1)}
+	n := 1
+	for _, d := range a.ck.Params[name].Shape {
+		n *= d
+	}
+	return transformer.Vector{a.tensor(name, n, 1)}
 }
 
 func (a alphaParams) norm(name string) transformer.Norm {

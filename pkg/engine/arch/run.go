@@ -21,11 +21,7 @@ func OpenAny(fsys fs.FS, name string) (*Model, error) {
 	if file == "" {
 		return Open(fsys, name)
 	}
-	ck, err := checkpoint.ReadAlphaFile(fsys, file, checkpoint.Options{})
-	if err != nil {
-		return nil, err
-	}
-	m, err := FromAlpha(ck, "")
+	m, err := OpenAlpha(fsys, file, "")
 	if err == nil && run != nil {
 		m.Run = &Run{Config: run.Config.Raw, Step: run.Step, LastLoss: run.LastLoss}
 	}

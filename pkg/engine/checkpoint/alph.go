@@ -5,8 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"strings"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // maxHeader bounds the header of the binary encoding, in bytes: the tokenizer's limit and
@@ -50,6 +51,9 @@ func readALPH(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
 	if err := h.checkEntries(entries, 8+n, size, opt); err != nil {
 		return nil, err
 	}
+	if opt.leave {
+		return h.Alpha, h.leave(r, entries)
+	}
 	h.Params = map[string]Tensor{}
 	if opt.Optimizer {
 		h.Optimizer = map[string]Tensor{}
@@ -59,7 +63,7 @@ func readALPH(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
 			return nil, err
 		}
 	}
-	return h.Alpha, h.arch.complete(h.Params)
+	return h.Alpha, nil
 }
 
 func readHeader(h *header, r io.Reader) (entries []entry, err error) {
@@ -151,32 +155,32 @@ func (h *header) load(r io.ReaderAt, e *entry, opt Options) error {
 		}
 		dst, name = h.Optimizer, strings.TrimPrefix(e.Name, "o.")
 	}
-	data, err := readFloats(io.NewSectionReader(r, e.offset, *e.Elements*4), int(*e.Elements))
-	if err != nil {
+	t := Tensor{Shape: e.Shape, Data: make([]float32, *e.Elements)}
+	if err := e.info().values(r, 0, t.Data); err != nil {
 		return fmt.Errorf("tensor %.80q: %w", e.label(), err)
 	}
-	dst[name] = Tensor{Shape: e.Shape, Data: data}
+	dst[name] = t
 	return nil
 }
 
-// readFloats reads n little-endian float32s and rejects those that are not finite.
-func readFloats(r io.Reader, n int) ([]float32, error) {
-	const exponent = 0x7f800000 // all ones: NaN or infinity
-	data := make([]float32, n)
-	buf := make([]byte, min(64<<10, 4*n))
-	for i := 0; i < n; {
-		b := buf[:min(len(buf), 4*(n-i))]
-		if _, err := io.ReadFull(r, b); err != nil {
-			return nil, fmt.Errorf("value %d: %w", i, err)
+// info describes the entry's values.
+func (e *entry) info() *TensorInfo {
+	return &TensorInfo{Name: e.label(), Type: dtype.F32, Shape: e.Shape, Offset: e.offset, Size: 4 * *e.Elements}
+}
+
+// leave leaves the parameters in the file.
+func (h *header) leave(r io.ReaderAt, entries []entry) error {
+	h.Params = map[string]Tensor{}
+	h.file = &File{parts: []part{{r: r}}, index: map[string]int{}}
+	for i := range entries {
+		e := &entries[i]
+		if !strings.HasPrefix(e.Name, "p.") {
+			continue
 		}
-		for ; len(b) > 0; b = b[4:] {
-			bits := binary.LittleEndian.Uint32(b)
-			if bits&exponent == exponent {
-				return nil, fmt.Errorf("value %d is %v", i, math.Float32frombits(bits))
-			}
-			data[i] = math.Float32frombits(bits)
-			i++
+		h.Params[e.label()] = Tensor{Shape: e.Shape}
+		if err := h.file.add(*e.info()); err != nil {
+			return err
 		}
 	}
-	return data, nil
+	return nil
 }

@@ -12,7 +12,10 @@
 // format's description; gguf.h and the reference dequantisation of ggml.
 package checkpoint
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // Activations of the feed-forward block, with Alpha's names.
 const (
@@ -62,7 +65,7 @@ func (c *ModelConfig) FFN() int {
 // Tensor is a dense array of float32.
 type Tensor struct {
 	Shape []int
-	Data  []float32 // row-major, the last dimension contiguous
+	Data  []float32 // row-major, the last dimension contiguous; nil if it stayed in the file
 }
 
 // Alpha is the content of an Alpha checkpoint. Params holds exactly the tensors that
@@ -77,6 +80,29 @@ type Alpha struct {
 	RNGState       float64
 	ConfigHash     string
 	Step           int
+
+	file *File // of parameters that are read when they are needed; nil: all are in memory
+}
+
+// Values copies len(dst) values of a parameter, beginning with value from.
+func (a *Alpha) Values(name string, from int, dst []float32) error {
+	if a.file != nil {
+		return a.file.Values(name, from, dst)
+	}
+	data := a.Params[name].Data
+	if from < 0 || from > len(data) || len(dst) > len(data)-from {
+		return fmt.Errorf("tensor %q: values %d to %d of %d were requested", name, from, from+len(dst), len(data))
+	}
+	copy(dst, data[from:])
+	return nil
+}
+
+// Close closes the file of a checkpoint from [OpenAlpha].
+func (a *Alpha) Close() error {
+	if a.file == nil {
+		return nil
+	}
+	return a.file.Close()
 }
 
 // Fused reports whether the attention matrices are stored as one wqkv.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math"
 	"slices"
+	"sync"
 
 	"glossa/pkg/engine/dtype"
 )
@@ -156,6 +157,10 @@ func (f *File) fail(t *TensorInfo, err error) error {
 // readBuffer is about the size of one read, in bytes.
 const readBuffer = 256 << 10
 
+// buffers holds memory for reads: beside a large heap, what every read allocates anew would
+// stay until much is lost.
+var buffers = sync.Pool{New: func() any { return new([readBuffer]byte) }}
+
 // values reads len(dst) values of the tensor, beginning with value from.
 func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
 	decode := t.Type.Decoder()
@@ -167,7 +172,8 @@ func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
 		return fmt.Errorf("%d values from %d are not whole blocks of %d, as %s has", len(dst), from, perBlock, t.Type)
 	}
 	blocks := min(len(dst)/perBlock, readBuffer/blockBytes)
-	buf := make([]byte, blocks*blockBytes)
+	buf := buffers.Get().(*[readBuffer]byte)
+	defer buffers.Put(buf)
 	offset := t.Offset + int64(from/perBlock)*int64(blockBytes)
 	for done := 0; done < len(dst); {
 		out := dst[done:min(len(dst), done+blocks*perBlock)]

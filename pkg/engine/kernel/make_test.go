@@ -12,7 +12,10 @@ func NewPacked(kind Kind, rows, cols int) *Packed {
 		panic(fmt.Sprintf("kernel: %v weights of shape (%d, %d)", kind, rows, cols))
 	}
 	p := &Packed{Kind: kind, Rows: rows, Cols: cols, data: Allocate(int(size))}
-	p.Clear()
+	p.Pad()
+	if kind.Rounds() {
+		p.LoadRows(0, make([]float32, rows*cols))
+	}
 	return p
 }
 

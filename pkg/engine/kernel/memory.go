@@ -14,14 +14,14 @@ const hugePage = 2 << 20
 // row read 30.6 GB/s without and 42.7 GB/s with huge pages on a Zen 4 core; 14.2 and 14.5
 // on a Sapphire Rapids one).
 func Allocate(n int) []byte {
-	s := make([]byte, n+line)
-	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) % line)
-	s = s[skip : skip+n : skip+n]
+	var s []byte
 	if n >= 2*hugePage {
-		first := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) % hugePage)
-		adviseHuge(s[first : first+(n-first)/hugePage*hugePage])
+		s = large(n + line)
+	} else {
+		s = make([]byte, n+line)
 	}
-	return s
+	skip := int(-uintptr(unsafe.Pointer(unsafe.SliceData(s))) % line)
+	return s[skip : skip+n : skip+n]
 }
 
 // Floats returns the float32 values in data, little-endian, in the same memory. Its

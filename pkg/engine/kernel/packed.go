@@ -240,14 +240,24 @@ func unpack(kind Kind, dst *[superCols]float32, b []byte, row int) {
 	}
 }
 
-// Clear sets memory that holds zero bytes to weights that are zero.
-func (p *Packed) Clear() {
+// Pad makes the padding of memory that holds zero bytes weights that are zero: the rows of the
+// last panel past Rows, and the inputs past Cols. What has not been loaded is not touched.
+func (p *Packed) Pad() {
 	fill := map[Kind]byte{Q8_0: 0x80, Q4_0: 0x88}[p.Kind]
-	f := formats[p.Kind]
-	for at := 0; fill != 0 && at < len(p.data); at += f.bytes {
-		block := p.data[at:][:f.scales]
-		for i := range block {
-			block[i] = fill
+	if fill == 0 {
+		return
+	}
+	f, each := &formats[p.Kind], p.superblocks()
+	for panel := range p.Panels() {
+		from := p.Cols / f.cols // the superblock that ends with padding
+		if (panel+1)*packedRows > p.Rows {
+			from = 0
+		}
+		for s := from; s < each; s++ {
+			block := p.superblock(panel*packedRows, s)[:f.scales]
+			for i := range block {
+				block[i] = fill
+			}
 		}
 	}
 }

@@ -268,7 +268,7 @@ func (ld *loader) load(p *part) error {
 	}
 	full := l.full
 	if l.packed != nil {
-		l.packed.Clear()
+		l.packed.Pad()
 		if (*p.from)[0].Transposed {
 			full = kernel.NewMatrix(p.rows, p.cols)
 		}
