@@ -13,41 +13,32 @@ import (
 	"glossa/pkg/bucket/buckettest"
 )
 
-// peakVar configures the measured process of TestS3Peak: the address of the store, and
-// whether the models are listed before one is opened.
+// peakVar configures the measured process of the tests here: whether the models are listed
+// before one is opened, and the directory of the models or the address of their store.
 const peakVar = "GLOSSA_TEST_PEAK"
 
-// Loading a model of 100 MB in S3 takes at most 1.3 times its size, including all other
-// memory of the process, with prefetching or without.
-func TestS3Peak(t *testing.T) {
+// skipPeak skips a test that measures the peak memory of a process where that is not known.
+func skipPeak(t *testing.T) {
+	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("the highest memory of a process is read from Linux's /proc")
 	}
 	if raced {
 		t.Skip("the race detector takes several times the memory of the program")
 	}
-	if how := os.Getenv(peakVar); how != "" {
-		loadAlone(t, how)
-		return
-	}
+}
+
+// Loading a model of 100 MB in S3 takes at most 1.3 times its size, including all other
+// memory of the process, with prefetching or without.
+func TestS3Peak(t *testing.T) {
+	skipPeak(t)
 	s := &buckettest.Store{}
-	s.Put("root/m.safetensors", packOf(t, wide(t, 64, 8), "m"))
-	size := len(packOf(t, wide(t, 64, 8), "m"))
+	data := packOf(t, wide(t, 64, 8), "m")
+	s.Put("root/m.safetensors", data)
 	server := httptest.NewServer(s)
 	defer server.Close()
 	for _, first := range []string{"open", "list"} {
-		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestS3Peak$")
-		cmd.Env = append(os.Environ(), peakVar+"="+first+" "+server.URL)
-		out, err := cmd.CombinedOutput()
-		if err != nil {
-			t.Fatalf("%v\n%s", err, out)
-		}
-		var before, after int
-		if _, err := fmt.Sscanf(string(out), "peak %d %d", &before, &after); err != nil {
-			t.Fatalf("%v in %s", err, out)
-		}
-		ratio := float64(after-before) / float64(size)
-		t.Logf("%s first: from %.1f MB to %.1f MB, %.2f times the model's %.1f MB", first, float64(before)/1e6, float64(after)/1e6, ratio, float64(size)/1e6)
+		ratio := peakAlone(t, first+" "+server.URL, len(data))
 		if ratio > 1.3 || ratio < 0.9 {
 			t.Errorf("%s first: loading takes %.2f times the weights", first, ratio)
 		}
@@ -63,10 +54,38 @@ func TestS3Peak(t *testing.T) {
 	}
 }
 
-// loadAlone loads the model and returns the highest memory before and after.
-func loadAlone(t *testing.T, how string) {
-	first, url, _ := strings.Cut(how, " ")
-	p := startAt(t, url)
+// peakAlone loads the model in a process of its own, and returns by how much its peak memory
+// grows as a share of the size of the weights.
+func peakAlone(t *testing.T, how string, size int) float64 {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestPeakAlone$")
+	cmd.Env = append(os.Environ(), peakVar+"="+how)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var before, after int
+	if _, err := fmt.Sscanf(string(out), "peak %d %d", &before, &after); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	ratio := float64(after-before) / float64(size)
+	t.Logf("%s: from %.1f MB to %.1f MB, %.2f times the model's %.1f MB", how, float64(before)/1e6, float64(after)/1e6, ratio, float64(size)/1e6)
+	return ratio
+}
+
+// TestPeakAlone is the process of [peakAlone].
+func TestPeakAlone(t *testing.T) {
+	how := os.Getenv(peakVar)
+	if how == "" {
+		t.Skip("only part of other tests")
+	}
+	first, place, _ := strings.Cut(how, " ")
+	var p *process
+	if strings.HasPrefix(place, "http") {
+		p = startAt(t, place)
+	} else {
+		p = start(t, settings{checkpoints: place})
+	}
 	before := highest(t)
 	if first == "list" {
 		if list, err := p.List(context.Background()); err != nil || len(list) != 1 {

@@ -182,7 +182,7 @@ func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
 			return fmt.Errorf("offset %d: %w", offset+int64(k), noEOF(err))
 		}
 		decode(out, b)
-		if i := slices.IndexFunc(out, notFinite); i >= 0 {
+		if i := indexNotFinite(out); i >= 0 {
 			return fmt.Errorf("value %d is %v", from+done+i, out[i])
 		}
 		done += len(out)
@@ -191,7 +191,18 @@ func (t *TensorInfo) values(r io.ReaderAt, from int, dst []float32) error {
 	return nil
 }
 
-func notFinite(v float32) bool { return math.Float32bits(v)&0x7f800000 == 0x7f800000 }
+// indexNotFinite returns the index of the first value that is not finite, or -1.
+func indexNotFinite(x []float32) int {
+	const exponent, one = 0x7f800000, 0x00800000
+	var carry uint32 // an exponent of ones carries into the sign
+	for _, v := range x {
+		carry |= math.Float32bits(v)&exponent + one
+	}
+	if carry < 1<<31 {
+		return -1
+	}
+	return slices.IndexFunc(x, func(v float32) bool { return math.Float32bits(v)&exponent == exponent })
+}
 
 // Name returns the name of the opened file.
 func (f *File) Name() string { return f.name }

@@ -240,7 +240,7 @@ func TestFloat32Memory(t *testing.T) {
 
 func TestNotFinite(t *testing.T) {
 	for _, x := range []tensor{
-		{"nan", "F32", []int{2}, []byte{0, 0, 0, 0, 1, 0, 0x80, 0x7f}},
+		{"nan", "F32", []int{3}, []byte{0, 0, 0, 0, 1, 0, 0x80, 0x7f, 0, 0, 0, 0}},
 		{"inf", "F16", []int{2}, []byte{0, 0, 0, 0xfc}},
 		{"inf", "BF16", []int{2}, []byte{0, 0, 0x80, 0xff}},
 		{"big", "F64", []int{2}, binary.LittleEndian.AppendUint64(make([]byte, 8), math.Float64bits(1e39))},

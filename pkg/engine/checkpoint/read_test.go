@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -363,6 +366,64 @@ func TestReadAlphaFile(t *testing.T) {
 		if _, err := checkpoint.ReadAlphaFile(fsys, name, checkpoint.Options{}); err == nil || !strings.HasPrefix(err.Error(), "checkpoint "+name+": ") {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// Parameters that stay in the file have the values that are read at once.
+func TestOpenAlpha(t *testing.T) {
+	dir, a := t.TempDir(), small("kan_spline", true)
+	for i, e := range encodings {
+		if err := os.WriteFile(filepath.Join(dir, e.file), encoded(t, a, i), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := checkpoint.OpenAlpha(os.DirFS(dir), e.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Optimizer != nil || len(got.Params) != len(a.Params) {
+			t.Errorf("%s: %d parameters of %d", e.file, len(got.Params), len(a.Params))
+		}
+		for name, want := range a.Params {
+			for from := range want.Data {
+				values := make([]float32, min(2, len(want.Data)-from))
+				if err := got.Values(name, from, values); err != nil || !slices.Equal(values, want.Data[from:][:len(values)]) {
+					t.Fatalf("%s: %s from %d: %v, %v", e.file, name, from, values, err)
+				}
+			}
+			inFile := i == 0
+			if p := got.Params[name]; !slices.Equal(p.Shape, want.Shape) || inFile != (p.Data == nil) {
+				t.Errorf("%s: %s has shape %v and %d values in memory", e.file, name, p.Shape, len(p.Data))
+			}
+			for _, from := range []int{-1, len(want.Data)} {
+				if err := got.Values(name, from, make([]float32, 1)); err == nil || !strings.Contains(err.Error(), "were requested") {
+					t.Errorf("%s: %s from %d: %v", e.file, name, from, err)
+				}
+			}
+		}
+		if err := got.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := got.Values("wte", 0, make([]float32, 1)); i == 0 && err == nil {
+			t.Error("a closed file was read")
+		}
+	}
+	damaged := encoded(t, a, 0)
+	copy(damaged[len(damaged)-4:], "\xff\xff\xff\xff") // the last value of a buffer of the optimizer
+	fsys := fstest.MapFS{"m.json": {Data: damaged}}
+	if _, err := checkpoint.OpenAlpha(fsys, "m.json"); err != nil {
+		t.Error(err)
+	}
+	a.Optimizer = nil
+	damaged = encoded(t, a, 0)
+	copy(damaged[len(damaged)-4:], "\xff\xff\xff\xff")
+	fsys["m.json"] = &fstest.MapFile{Data: damaged}
+	last := "layer.1.mlp.kan_c4"
+	got, err := checkpoint.OpenAlpha(fsys, "m.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := got.Values(last, 0, make([]float32, 16)); err == nil || err.Error() != `checkpoint m.json: tensor "`+last+`": value 15 is NaN` {
+		t.Error(err)
 	}
 }
 

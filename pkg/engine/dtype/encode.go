@@ -40,8 +40,8 @@ func quantize8(block []byte, x []float32) (d float32) {
 		return d
 	}
 	for i, v := range x {
-		f := float64(v * inverse)
-		block[2+i] = byte(int32(f + math.Copysign(0.5, f)))
+		twice := int32(v * inverse * 2)
+		block[2+i] = byte((twice + 1 + twice>>31) >> 1) // to nearest, halves away from zero
 	}
 	return d
 }

@@ -70,6 +70,12 @@ func decodeF16(dst []float32, src []byte) {
 }
 
 func decodeBF16(dst []float32, src []byte) {
+	for ; len(dst) >= 4; dst, src = dst[4:], src[8:] {
+		four := binary.LittleEndian.Uint64(src)
+		d := (*[4]float32)(dst)
+		d[0], d[1] = FromBFloat16(uint16(four)), FromBFloat16(uint16(four>>16))
+		d[2], d[3] = FromBFloat16(uint16(four>>32)), FromBFloat16(uint16(four>>48))
+	}
 	for i := range dst {
 		dst[i] = FromBFloat16(binary.LittleEndian.Uint16(src[2*i:]))
 	}

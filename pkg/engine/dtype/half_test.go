@@ -1,6 +1,8 @@
 package dtype
 
 import (
+	"bytes"
+	"encoding/binary"
 	"math"
 	"testing"
 )
@@ -68,5 +70,27 @@ func TestHalfNaN(t *testing.T) {
 	}
 	if got := math.Float32bits(FromBFloat16(0x7f81)); got != 0x7f810000 {
 		t.Errorf("bfloat16 0x7f81 widens to %#08x", got)
+	}
+}
+
+// A number that is not finite is found wherever it is.
+func TestNotFinite(t *testing.T) {
+	for n := range 11 {
+		raw := make([]byte, 2*n)
+		for i := range n {
+			binary.LittleEndian.PutUint16(raw[2*i:], 0xff7f) // the largest magnitude
+		}
+		if at, _ := BF16.NotFinite(raw); at != -1 {
+			t.Errorf("%d finite numbers: %d", n, at)
+		}
+		for i := range n {
+			for _, bad := range []uint16{0x7f80, 0xff80, 0x7fff, 0xff81} {
+				changed := bytes.Clone(raw)
+				binary.LittleEndian.PutUint16(changed[2*i:], bad)
+				if at, v := BF16.NotFinite(changed); at != i || math.Float32bits(v) != uint32(bad)<<16 {
+					t.Errorf("%04x at %d of %d: %d, %v", bad, i, n, at, v)
+				}
+			}
+		}
 	}
 }

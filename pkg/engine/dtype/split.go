@@ -216,7 +216,14 @@ const maxExponent = 252
 // is none. The type is BF16 or quantised.
 func (t Type) NotFinite(raw []byte) (block int, v float32) {
 	if t == BF16 {
-		for i := 0; i < len(raw); i += 2 {
+		i := 0
+		for ; i+8 <= len(raw); i += 8 { // an exponent of ones carries into the sign
+			const exponents, one, signs = 0x7f80_7f80_7f80_7f80, 0x0080_0080_0080_0080, 0x8000_8000_8000_8000
+			if (binary.LittleEndian.Uint64(raw[i:])&exponents+one)&signs != 0 {
+				break
+			}
+		}
+		for ; i < len(raw); i += 2 {
 			if bits := binary.LittleEndian.Uint16(raw[i:]); bits&0x7f80 == 0x7f80 {
 				return i / 2, FromBFloat16(bits)
 			}

@@ -185,10 +185,17 @@ func (p *Packed) Panels() int { return int(up(p.Rows, packedRows)) }
 // superblocks returns the number of superblocks in a panel.
 func (p *Packed) superblocks() int { return int(up(p.Cols, formats[p.Kind].cols)) }
 
+// panel returns the panel that holds row r, and the size of its superblocks.
+func (p *Packed) panel(r int) (panel []byte, size int) {
+	size = formats[p.Kind].bytes
+	n := p.superblocks() * size
+	return p.data[r/packedRows*n:][:n:n], size
+}
+
 // superblock returns superblock s of the panel that holds row r.
 func (p *Packed) superblock(r, s int) []byte {
-	size := formats[p.Kind].bytes
-	return p.data[(r/packedRows*p.superblocks()+s)*size:][:size:size]
+	panel, size := p.panel(r)
+	return panel[s*size:][:size:size]
 }
 
 // Row writes row r, Cols values, to dst.

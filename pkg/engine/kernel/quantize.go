@@ -19,13 +19,17 @@ func (p *Packed) LoadRows(from int, w []float32) {
 		p.roundCoded(from, rows, w)
 		return
 	}
+	block, each := p.Kind.shared(), p.Kind.inputs()/p.Kind.shared() // of a superblock
 	for i := range rows {
 		row := w[i*p.Cols : (i+1)*p.Cols]
-		block, inputs := p.Kind.shared(), p.Kind.inputs()
-		for c := 0; c < p.Cols; c += block {
+		panel, size := p.panel(from + i)
+		for c, half := 0, 0; c < p.Cols; c += block {
 			var x [wideCols]float32
 			copy(x[:block], row[c:])
-			packBlock(p.Kind, p.superblock(from+i, c/inputs), &x, c%inputs/block, (from+i)%packedRows)
+			packBlock(p.Kind, panel[:size], &x, half, (from+i)%packedRows)
+			if half++; half == each {
+				panel, half = panel[size:], 0
+			}
 		}
 	}
 }
@@ -104,19 +108,25 @@ func (p *Packed) setRow(r int, raw []byte) {
 		return
 	}
 	f := &formats[p.Kind]
-	for i := range p.Cols / f.run {
-		setBlock(p.Kind, p.superblock(r, i*f.run/f.cols), raw[i*f.raw:][:f.raw], i*f.run%f.cols/f.run, row)
+	panel, size := p.panel(r)
+	each, half := f.cols/f.run, 0 // blocks of a superblock
+	for ; len(raw) > 0; raw = raw[f.raw:] {
+		setBlock(p.Kind, panel[:size], raw[:f.raw], half, row)
+		if half++; half == each {
+			panel, half = panel[size:], 0
+		}
 	}
 }
 
 // setPairs replaces one row of bfloat16 numbers.
 func (p *Packed) setPairs(r int, raw []byte) {
-	for s := range p.superblocks() {
-		b := p.superblock(r, s)[4*(r%packedRows):]
+	panel, size := p.panel(r)
+	for ; len(panel) > 0; panel = panel[size:] {
 		var in [2 * superCols]byte
 		raw = raw[copy(in[:], raw):]
-		for i := range superCols / 2 {
-			copy(b[line*i:][:4], in[4*i:])
+		b := panel[4*(r%packedRows):]
+		for i := 0; i < len(in); i += 16 {
+			setWords(b[line/4*i:], in[i:], 0)
 		}
 	}
 }

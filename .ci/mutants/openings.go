@@ -1,0 +1,20 @@
+package main
+
+// openings: weights on their way from files into memory.
+func openings() []mutant {
+	const allocate, pad, peak = "^TestAllocate$", "^TestPad$", "^TestFilesPeak$"
+	return []mutant{
+		{"opening: memory that was used is zero again", kernel, "large", "unix.MADV_DONTNEED", "unix.MADV_WILLNEED", kernel, allocate},
+		{"opening: so is its end, a part of a page", kernel, "large", "clear(s[n-page:])", "", kernel, allocate},
+		{"opening: inputs past the last are padding", kernel, "Packed.Pad", "p.Cols / f.cols", "each", kernel, pad},
+		{"opening: rows past the last are padding", kernel, "Packed.Pad", "(panel+1)*packedRows > p.Rows", "false", kernel, pad},
+		{"opening: what is loaded is not touched before", kernel, "Packed.Pad", "from := p.Cols / f.cols", "from := 0 * f.cols", kernel, pad},
+		{"opening: halves of Q8_0 are rounded away from zero", dtype, "quantize8", "twice + 1 + twice>>31", "twice + 1", dtype, "^TestEncode"},
+		{"opening: four bfloat16 numbers are finite if each is", dtype, "Type.NotFinite", "0x0080_0080_0080_0080", "0x0080_0080_0080_0000", dtype, "^TestNotFinite$"},
+		{"opening: values are finite if each is", checkpoint, "indexNotFinite", "carry |= math.Float32bits(v)&exponent + one", "carry = math.Float32bits(v)&exponent + one", checkpoint, "^TestNotFinite$"},
+		{"opening: Alpha's parameters stay in their file", checkpoint, "OpenAlpha", "Options{leave: true}", "Options{}", local, peak},
+		{"opening: memory of reads is used again", checkpoint, "TensorInfo.values", "buffers.Get().(*[readBuffer]byte)", "new([readBuffer]byte)", local, peak},
+		{"opening: a checkpoint's file is closed", checkpoint, "Alpha.Close", "a.file.Close()", "nil", checkpoint, "^TestOpenAlpha$"},
+		{"opening: parameters of other files are in memory", checkpoint, "Alpha.Values", "dst, data[from:]", "dst, data", checkpoint, "^TestOpenAlpha$"},
+	}
+}
