@@ -51,8 +51,8 @@ func readALPH(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
 	if err := h.checkEntries(entries, 8+n, size, opt); err != nil {
 		return nil, err
 	}
-	if opt.leave {
-		return h.Alpha, h.leave(r, entries)
+	if opt.leave != nil {
+		return h.Alpha, h.leave(entries)
 	}
 	h.Params = map[string]Tensor{}
 	if opt.Optimizer {
@@ -169,16 +169,17 @@ func (e *entry) info() *TensorInfo {
 }
 
 // leave leaves the parameters in the file.
-func (h *header) leave(r io.ReaderAt, entries []entry) error {
-	h.Params = map[string]Tensor{}
-	h.file = &File{parts: []part{{r: r}}, index: map[string]int{}}
+func (h *header) leave(entries []entry) error {
+	from := h.opt.leave
+	f := &File{name: from.name, parts: []part{{from.name, from.r}}, index: map[string]int{}, closers: []io.Closer{from}}
+	h.Params, h.file = map[string]Tensor{}, f
 	for i := range entries {
 		e := &entries[i]
 		if !strings.HasPrefix(e.Name, "p.") {
 			continue
 		}
 		h.Params[e.label()] = Tensor{Shape: e.Shape}
-		if err := h.file.add(*e.info()); err != nil {
+		if err := f.add(*e.info()); err != nil {
 			return err
 		}
 	}

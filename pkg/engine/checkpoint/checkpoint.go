@@ -81,7 +81,13 @@ type Alpha struct {
 	ConfigHash     string
 	Step           int
 
-	file *File // of parameters that are read when they are needed; nil: all are in memory
+	file parameters // that are read when they are needed; nil: all are in memory
+}
+
+// parameters are those of an open file.
+type parameters interface {
+	Values(name string, from int, dst []float32) error
+	Close() error
 }
 
 // Values copies len(dst) values of a parameter, beginning with value from.

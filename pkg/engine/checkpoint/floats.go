@@ -17,9 +17,12 @@ func (s *stream) floats(dst []float32, limit int) ([]float32, error) {
 		return dst, s.take(1)
 	}
 	for {
+		if len(dst) == limit {
+			return nil, errTooMany
+		}
 		var err error
 		if dst, err = s.floatRun(dst, limit); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("value %d: %w", len(dst), err)
 		}
 		c, err := s.peek()
 		if err != nil {
@@ -37,26 +40,23 @@ func (s *stream) floats(dst []float32, limit int) ([]float32, error) {
 	}
 }
 
-// floatRun reads numbers separated only by commas. It stops after the last one, or when
-// the buffer needs filling.
+// floatRun appends numbers separated only by commas to dst, which has fewer than limit. It
+// stops after the last one, at the limit, or when the buffer needs filling.
 func (s *stream) floatRun(dst []float32, limit int) ([]float32, error) {
 	if err := s.fill(numberSlack); err != nil {
-		return nil, err
+		return dst, err
 	}
 	for {
 		v, i, err := parseFloat(s.buf, s.pos)
 		if err != nil {
-			return nil, fmt.Errorf("value %d: %w", len(dst), s.badNumber(err))
+			return dst, s.badNumber(err)
 		}
 		if v-v != 0 {
-			return nil, fmt.Errorf("value %d: %.40q is beyond float32", len(dst), s.buf[s.pos:i])
-		}
-		if len(dst) == limit {
-			return nil, errTooMany
+			return dst, fmt.Errorf("%.40q is beyond float32", s.buf[s.pos:i])
 		}
 		dst = append(dst, v)
 		s.pos = i
-		if s.buf[i] != ',' || i+1+numberSlack > s.end {
+		if len(dst) == limit || s.buf[i] != ',' || i+1+numberSlack > s.end {
 			return dst, nil
 		}
 		if c := s.buf[i+1]; c != '-' && c-'0' > 9 {

@@ -10,12 +10,17 @@ import (
 type legacy struct {
 	header
 	s      *stream
-	size   int64 // of the file, bytes
-	budget int64 // left for tensors, in bytes
+	size   int64   // of the file, bytes
+	budget int64   // left for tensors, in bytes
+	arrays *arrays // of the values of parameters, which stay in the file; nil: they are read
 }
 
 func readJSON(s *stream, size int64, opt Options) (*Alpha, error) {
 	l := &legacy{header: header{Alpha: &Alpha{}, opt: opt}, s: s, size: size, budget: opt.MaxBytes}
+	if opt.leave != nil {
+		l.arrays = &arrays{source: opt.leave, list: map[string]*array{}}
+		l.file = l.arrays
+	}
 	if err := s.object(l.member); err != nil {
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			err = fmt.Errorf("truncated after %d bytes: %w", s.offset(), err)
@@ -86,6 +91,7 @@ func (l *legacy) tensor(dst map[string]Tensor, name, label string, arch *archite
 		}
 	}
 	hasShape, hasData := false, false
+	var at [2]int64 // where the values are in the file, if they stay there
 	err := l.s.object(func(key string) (err error) {
 		switch key {
 		case "shape":
@@ -98,6 +104,10 @@ func (l *legacy) tensor(dst map[string]Tensor, name, label string, arch *archite
 			shape := expected
 			if hasShape {
 				shape = t.Shape
+			}
+			if l.arrays != nil {
+				at, err = l.offset()
+				break
 			}
 			t.Data, err = l.data(shape, hasShape || expected != nil)
 		default:
@@ -114,11 +124,41 @@ func (l *legacy) tensor(dst map[string]Tensor, name, label string, arch *archite
 	if !hasShape || !hasData {
 		return fmt.Errorf("tensor %q: shape or data is missing", label)
 	}
-	if n, err := product(t.Shape); err != nil || n != len(t.Data) {
-		return fmt.Errorf("tensor %q: %d values for shape %v", label, len(t.Data), t.Shape)
+	n, err := product(t.Shape)
+	switch {
+	case err == nil && l.arrays != nil:
+		err = l.leave(name, at, n)
+	case err != nil || n != len(t.Data):
+		err = fmt.Errorf("%d values for shape %v", len(t.Data), t.Shape)
 	}
-	l.budget -= int64(len(t.Data)) * 4
+	if err != nil {
+		return fmt.Errorf("tensor %q: %w", label, err)
+	}
+	l.budget -= int64(n) * 4
 	dst[name] = t
+	return nil
+}
+
+// offset skips an array, and returns where it begins and ends.
+func (l *legacy) offset() (at [2]int64, err error) {
+	if c, err := l.s.peek(); err != nil || c != '[' {
+		return at, errors.Join(err, l.s.expect('['))
+	}
+	at[0] = l.s.offset()
+	err = l.s.skip()
+	at[1] = l.s.offset()
+	return at, err
+}
+
+// leave leaves the values of a tensor in the file, if there may be as many.
+func (l *legacy) leave(name string, at [2]int64, n int) error {
+	switch {
+	case int64(n) > l.budget/4:
+		return fmt.Errorf("%d values are over the budget of %d bytes", n, l.opt.MaxBytes)
+	case at[1]-at[0] < 2*int64(n): // a digit and what separates it from the next, at least
+		return fmt.Errorf("data: %d bytes are not %d values", at[1]-at[0], n)
+	}
+	l.arrays.list[name] = &array{from: l.opt.leave, at: at, n: n}
 	return nil
 }
 

@@ -21,7 +21,15 @@ type Options struct {
 	// returned unchanged.
 	Config func(*ModelConfig) error
 
-	leave bool // parameters of the binary encoding stay in the file
+	leave *source // parameters stay there; nil: they are read
+}
+
+// A source is an open file.
+type source struct {
+	io.Closer
+	name string
+	r    io.ReaderAt
+	size int64
 }
 
 // DefaultMaxBytes is the budget for the tensors of one file: 4 GiB.
@@ -52,53 +60,50 @@ func ReadAlpha(r io.ReaderAt, size int64, name string, opt Options) (*Alpha, err
 
 // ReadAlphaFile is [ReadAlpha] on a file of fsys.
 func ReadAlphaFile(fsys fs.FS, name string, opt Options) (*Alpha, error) {
-	r, size, closer, err := openAlpha(fsys, name)
+	f, err := openAlpha(fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	defer closer.Close()
-	return ReadAlpha(r, size, name, opt)
+	defer f.Close()
+	return ReadAlpha(f.r, f.size, name, opt)
 }
 
-// OpenAlpha is [ReadAlphaFile] without the optimizer's buffers, and leaves the parameters of
-// the binary encoding in the file: they have no Data, and [Alpha.Values] reads and checks them
-// until [Alpha.Close].
+// OpenAlpha is [ReadAlphaFile] without the optimizer's buffers, and leaves the parameters in the
+// file: they have no Data, and [Alpha.Values] reads and checks them until [Alpha.Close].
 func OpenAlpha(fsys fs.FS, name string) (*Alpha, error) {
-	r, size, closer, err := openAlpha(fsys, name)
+	f, err := openAlpha(fsys, name)
 	if err != nil {
 		return nil, err
 	}
-	a, err := ReadAlpha(r, size, name, Options{leave: true})
-	if err != nil || a.file == nil {
-		return a, errors.Join(err, closer.Close())
+	a, err := ReadAlpha(f.r, f.size, name, Options{leave: f})
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	a.file.name, a.file.closers = name, []io.Closer{closer}
-	a.file.parts[0].name = name
 	return a, nil
 }
 
 // openAlpha opens a regular file with random access. Archives have none: such a file is read
 // into memory.
-func openAlpha(fsys fs.FS, name string) (_ io.ReaderAt, size int64, _ io.Closer, err error) {
+func openAlpha(fsys fs.FS, name string) (*source, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
-		return nil, 0, nil, fmt.Errorf("checkpoint %s: %w", name, err)
+		return nil, fmt.Errorf("checkpoint %s: %w", name, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("not a regular file")
 	}
 	if err != nil {
-		return nil, 0, nil, errors.Join(fmt.Errorf("checkpoint %s: %w", name, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", name, err), f.Close())
 	}
 	if r, ok := f.(io.ReaderAt); ok {
-		return r, info.Size(), f, nil
+		return &source{f, name, r, info.Size()}, nil
 	}
 	data, err := io.ReadAll(io.LimitReader(f, info.Size()))
 	if err != nil {
-		return nil, 0, nil, errors.Join(fmt.Errorf("checkpoint %s: %w", name, err), f.Close())
+		return nil, errors.Join(fmt.Errorf("checkpoint %s: %w", name, err), f.Close())
 	}
-	return bytes.NewReader(data), int64(len(data)), f, nil
+	return &source{f, name, bytes.NewReader(data), int64(len(data))}, nil
 }
 
 func readAlpha(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -390,8 +391,7 @@ func TestOpenAlpha(t *testing.T) {
 					t.Fatalf("%s: %s from %d: %v, %v", e.file, name, from, values, err)
 				}
 			}
-			inFile := i == 0
-			if p := got.Params[name]; !slices.Equal(p.Shape, want.Shape) || inFile != (p.Data == nil) {
+			if p := got.Params[name]; !slices.Equal(p.Shape, want.Shape) || p.Data != nil {
 				t.Errorf("%s: %s has shape %v and %d values in memory", e.file, name, p.Shape, len(p.Data))
 			}
 			for _, from := range []int{-1, len(want.Data)} {
@@ -403,26 +403,82 @@ func TestOpenAlpha(t *testing.T) {
 		if err := got.Close(); err != nil {
 			t.Error(err)
 		}
-		if err := got.Values("wte", 0, make([]float32, 1)); i == 0 && err == nil {
+		if err := got.Values("wte", 0, make([]float32, 1)); err == nil {
 			t.Error("a closed file was read")
 		}
 	}
-	damaged := encoded(t, a, 0)
+}
+
+// values opens a checkpoint and reads all parameters, a few values at a time.
+func values(data []byte) (map[string][]float32, error) {
+	a, err := checkpoint.OpenAlpha(fstest.MapFS{"x.json": {Data: data}}, "x.json")
+	if err != nil {
+		return nil, err
+	}
+	defer a.Close()
+	all := map[string][]float32{}
+	for _, name := range slices.Sorted(maps.Keys(a.Params)) { // fuzzing needs an order
+		n := 1
+		for _, d := range a.Params[name].Shape {
+			n *= d
+		}
+		all[name] = make([]float32, n)
+		for from := 0; from < n; from += 5 {
+			if err := a.Values(name, from, all[name][from:min(n, from+5)]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return all, nil
+}
+
+// Mistakes in values that stay in the file are found when they are read.
+func TestOpenAlphaMistakes(t *testing.T) {
+	a := checkpointtest.Golden() // lnF.bias: 0.3, -0.4, 0, 0.4
+	a.Params["lnF.bias"].Data[3] = 0.25
+	text := string(encoded(t, a, 1))
+	for old, change := range map[string]struct{ to, want string }{
+		"0.25]": {`0.25,1]`, `checkpoint x.json: tensor "lnF.bias": data: value 4: offset `},
+		",0.25": {``, `checkpoint x.json: tensor "lnF.bias": data: value 3: offset `},
+	} {
+		if strings.Count(text, old) != 1 {
+			t.Fatalf("%q is not once in %s", old, text)
+		}
+		for to, want := range map[string]string{
+			change.to:                               change.want,
+			strings.Replace(old, "0.25", "null", 1): `checkpoint x.json: tensor "lnF.bias": data: value 3: null, which is how`,
+			strings.Replace(old, "0.25", "1e99", 1): `checkpoint x.json: tensor "lnF.bias": data: value 3: "1e99" is beyond float32`,
+			strings.Replace(old, "0.25", "+", 1):    `checkpoint x.json: tensor "lnF.bias": data: value 3: "+": `,
+		} {
+			if _, err := values([]byte(strings.Replace(text, old, to, 1))); err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("%s instead of %s: %v", to, old, err)
+			}
+		}
+	}
+	for old, want := range map[string]string{
+		`"lnF.bias":{`:                    `checkpoint x.json: tensor "lnF.bias": shape or data is missing`,
+		`"lnF.bias":{"data":7,`:           `checkpoint x.json: tensor "lnF.bias": data: offset `,
+		`"lnF.bias":{"data":[1,2,3],`:     `checkpoint x.json: tensor "lnF.bias": data: 7 bytes are not 4 values`,
+		`"lnF.bias":{"data":[1,2,3,4`:     `checkpoint x.json: `,
+		`"lnF.bias":{"data":[1,2,[3,4]],`: `checkpoint x.json: tensor "lnF.bias": data: value 2: "[`,
+	} {
+		begin := strings.Index(text, `"lnF.bias":{`)
+		end := begin + strings.Index(text[begin:], "}")
+		changed := text[:begin] + old + `"shape":[4]` + text[end:]
+		if _, err := values([]byte(changed)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: %v", old, err)
+		}
+	}
+	damaged := encoded(t, small("kan_spline", true), 0)
 	copy(damaged[len(damaged)-4:], "\xff\xff\xff\xff") // the last value of a buffer of the optimizer
-	fsys := fstest.MapFS{"m.json": {Data: damaged}}
-	if _, err := checkpoint.OpenAlpha(fsys, "m.json"); err != nil {
+	if _, err := values(damaged); err != nil {
 		t.Error(err)
 	}
-	a.Optimizer = nil
-	damaged = encoded(t, a, 0)
+	plain := small("kan_spline", true)
+	plain.Optimizer = nil
+	damaged = encoded(t, plain, 0)
 	copy(damaged[len(damaged)-4:], "\xff\xff\xff\xff")
-	fsys["m.json"] = &fstest.MapFile{Data: damaged}
-	last := "layer.1.mlp.kan_c4"
-	got, err := checkpoint.OpenAlpha(fsys, "m.json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := got.Values(last, 0, make([]float32, 16)); err == nil || err.Error() != `checkpoint m.json: tensor "`+last+`": value 15 is NaN` {
+	if _, err := values(damaged); err == nil || err.Error() != `checkpoint x.json: tensor "layer.1.mlp.kan_c4": value 15 is NaN` {
 		t.Error(err)
 	}
 }
@@ -438,6 +494,16 @@ func FuzzReadAlpha(f *testing.F) {
 		f.Add(encoded(f, a, 0))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		whole, err := read(data, checkpoint.Options{})
+		later, problem := values(data)
+		if (err == nil) != (problem == nil) {
+			t.Fatalf("read at once: %v; read later: %v", err, problem)
+		}
+		for name, values := range later {
+			if !slices.Equal(values, whole.Params[name].Data) {
+				t.Fatalf("%s: %v at once, %v later", name, whole.Params[name].Data, values)
+			}
+		}
 		a, err := read(data, checkpoint.Options{Optimizer: true, MaxBytes: 1 << 20})
 		if err != nil {
 			return
