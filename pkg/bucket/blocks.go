@@ -9,6 +9,7 @@ import (
 // repeatedly. These reads use cached blocks; a sequential reader gets read-ahead.
 const (
 	blockSize = 256 << 10 // bytes
+	mostSmall = 1 << 20   // bytes of such a read
 	readAhead = 8         // blocks
 	maxKept   = 16 << 20  // bytes
 )

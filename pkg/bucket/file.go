@@ -27,7 +27,7 @@ func (f *file) ReadAt(p []byte, at int64) (int, error) {
 	}
 	n := max(0, min(int64(len(p)), f.Size()-at))
 	var err error
-	if n > blockSize {
+	if n > mostSmall {
 		n, err = f.read(context.Background(), p[:n], at)
 	} else {
 		n, err = f.fs.blocks.read(&f.object, p[:n], at)
