@@ -12,7 +12,7 @@ func openings() []mutant {
 		{"opening: halves of Q8_0 are rounded away from zero", dtype, "quantize8", "twice + 1 + twice>>31", "twice + 1", dtype, "^TestEncode"},
 		{"opening: four bfloat16 numbers are finite if each is", dtype, "Type.NotFinite", "0x0080_0080_0080_0080", "0x0080_0080_0080_0000", dtype, "^TestNotFinite$"},
 		{"opening: values are finite if each is", checkpoint, "indexNotFinite", "carry |= math.Float32bits(v)&exponent + one", "carry = math.Float32bits(v)&exponent + one", checkpoint, "^TestNotFinite$"},
-		{"opening: Alpha's parameters stay in their file", checkpoint, "OpenAlpha", "Options{leave: true}", "Options{}", local, peak},
+		{"opening: Alpha's parameters stay in their file", checkpoint, "OpenAlpha", "Options{leave: f}", "Options{}", local, peak},
 		{"opening: memory of reads is used again", checkpoint, "TensorInfo.values", "buffers.Get().(*[readBuffer]byte)", "new([readBuffer]byte)", local, peak},
 		{"opening: a checkpoint's file is closed", checkpoint, "Alpha.Close", "a.file.Close()", "nil", checkpoint, "^TestOpenAlpha$"},
 		{"opening: parameters of other files are in memory", checkpoint, "Alpha.Values", "dst, data[from:]", "dst, data", checkpoint, "^TestOpenAlpha$"},
