@@ -386,9 +386,11 @@ func TestOpenAlpha(t *testing.T) {
 		}
 		for name, want := range a.Params {
 			for from := range want.Data {
-				values := make([]float32, min(2, len(want.Data)-from))
-				if err := got.Values(name, from, values); err != nil || !slices.Equal(values, want.Data[from:][:len(values)]) {
-					t.Fatalf("%s: %s from %d: %v, %v", e.file, name, from, values, err)
+				for _, of := range []*checkpoint.Alpha{got, a} { // in the file, in memory
+					values := make([]float32, min(2, len(want.Data)-from))
+					if err := of.Values(name, from, values); err != nil || !slices.Equal(values, want.Data[from:][:len(values)]) {
+						t.Fatalf("%s: %s from %d: %v, %v", e.file, name, from, values, err)
+					}
 				}
 			}
 			if p := got.Params[name]; !slices.Equal(p.Shape, want.Shape) || p.Data != nil {
