@@ -142,11 +142,8 @@ func (a alphaParams) linear(names ...string) (l transformer.Linear) {
 }
 
 func (a alphaParams) vector(name string) transformer.Vector {
-	n := 1
-	for _, d := range a.ck.Params[name].Shape {
-		n *= d
-	}
-	return transformer.Vector{a.tensor(name, n, 1)}
+	p := a.ck.Params[name]
+	return transformer.Vector{a.tensor(name, p.Elements(), 1)}
 }
 
 func (a alphaParams) norm(name string) transformer.Norm {

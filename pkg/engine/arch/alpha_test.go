@@ -23,11 +23,7 @@ func alpha(t *testing.T, activation string, fused bool) *checkpoint.Alpha {
 	}
 	ck.Params = map[string]checkpoint.Tensor{}
 	for i, p := range checkpoint.Params(&ck.ModelConfig, fused) {
-		n := 1
-		for _, d := range p.Shape {
-			n *= d
-		}
-		data := make([]float32, n)
+		data := make([]float32, p.Elements())
 		for j := range data {
 			data[j] = float32(1000*i + j)
 		}

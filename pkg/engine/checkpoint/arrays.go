@@ -18,10 +18,10 @@ func (a *arrays) Values(name string, from int, dst []float32) error {
 	if !ok {
 		return fmt.Errorf("checkpoint %s: tensor %.80q: missing", a.name, name)
 	}
-	if from < 0 || from > t.n || len(dst) > t.n-from {
-		return fmt.Errorf("checkpoint %s: tensor %q: values %d to %d of %d were requested", a.name, name, from, from+len(dst), t.n)
+	if err := within(t.n, from, len(dst)); err != nil {
+		return fmt.Errorf("checkpoint %s: tensor %q: %w", a.name, name, err)
 	}
-	if err := t.read(dst, from); err != nil {
+	if err := t.read(a.r, dst, from); err != nil {
 		return fmt.Errorf("checkpoint %s: tensor %q: data: %w", a.name, name, err)
 	}
 	return nil
@@ -30,24 +30,23 @@ func (a *arrays) Values(name string, from int, dst []float32) error {
 // An array holds the place of numbers in a file. Those that are read one after another are parsed
 // once. It is safe for concurrent use.
 type array struct {
-	from *source
-	at   [2]int64 // where it begins and ends
-	n    int      // values that it must have
+	at [2]int64 // where it begins and ends
+	n  int      // values that it must have
 
 	mu   sync.Mutex
 	s    *stream // nil: reading begins at the first value
 	next int     // the value that s is at
 }
 
-// read reads len(dst) values, beginning with value from.
-func (a *array) read(dst []float32, from int) (err error) {
+// read reads len(dst) values from the file, beginning with value from.
+func (a *array) read(file io.ReaderAt, dst []float32, from int) (err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.s == nil || from < a.next {
 		if a.s == nil {
 			a.s = streams.Get().(*stream)
 		}
-		*a.s = stream{r: io.NewSectionReader(a.from.r, a.at[0], a.at[1]-a.at[0]), buf: a.s.buf}
+		*a.s = stream{r: io.NewSectionReader(file, a.at[0], a.at[1]-a.at[0]), buf: a.s.buf}
 		a.next = 0
 		err = a.s.expect('[')
 	}

@@ -68,6 +68,9 @@ type Tensor struct {
 	Data  []float32 // row-major, the last dimension contiguous; nil if it stayed in the file
 }
 
+// Elements returns the number of values.
+func (t *Tensor) Elements() int { return elements(t.Shape) }
+
 // Alpha is the content of an Alpha checkpoint. Params holds exactly the tensors that
 // [Params] lists for its configuration, each of the right shape and finite.
 type Alpha struct {
@@ -96,8 +99,8 @@ func (a *Alpha) Values(name string, from int, dst []float32) error {
 		return a.file.Values(name, from, dst)
 	}
 	data := a.Params[name].Data
-	if from < 0 || from > len(data) || len(dst) > len(data)-from {
-		return fmt.Errorf("tensor %q: values %d to %d of %d were requested", name, from, from+len(dst), len(data))
+	if err := within(len(data), from, len(dst)); err != nil {
+		return fmt.Errorf("tensor %q: %w", name, err)
 	}
 	copy(dst, data[from:])
 	return nil

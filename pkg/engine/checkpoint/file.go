@@ -23,10 +23,7 @@ type TensorInfo struct {
 }
 
 // Elements returns the number of values.
-func (t *TensorInfo) Elements() int {
-	n, _ := product(t.Shape) // checked when the file was opened
-	return n
-}
+func (t *TensorInfo) Elements() int { return elements(t.Shape) }
 
 // part is one of the files of the tensors.
 type part struct {
@@ -107,11 +104,20 @@ func (f *File) Values(name string, from int, dst []float32) error {
 	if err != nil {
 		return err
 	}
-	if n := t.Elements(); from < 0 || from > n || len(dst) > n-from {
-		return f.fail(t, fmt.Errorf("values %d to %d of %d were requested", from, from+len(dst), n))
+	err = within(t.Elements(), from, len(dst))
+	if err == nil {
+		err = t.values(f.parts[t.part].r, from, dst)
 	}
-	if err := t.values(f.parts[t.part].r, from, dst); err != nil {
+	if err != nil {
 		return f.fail(t, err)
+	}
+	return nil
+}
+
+// within returns an error unless count values from a place on are among all.
+func within(all, from, count int) error {
+	if from < 0 || from > all || count > all-from {
+		return fmt.Errorf("values %d to %d of %d were requested", from, from+count, all)
 	}
 	return nil
 }

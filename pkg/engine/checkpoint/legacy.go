@@ -101,13 +101,13 @@ func (l *legacy) tensor(dst map[string]Tensor, name, label string, arch *archite
 			}
 		case "data":
 			hasData = true
-			shape := expected
-			if hasShape {
-				shape = t.Shape
-			}
 			if l.arrays != nil {
 				at, err = l.offset()
 				break
+			}
+			shape := expected
+			if hasShape {
+				shape = t.Shape
 			}
 			t.Data, err = l.data(shape, hasShape || expected != nil)
 		default:
@@ -127,7 +127,7 @@ func (l *legacy) tensor(dst map[string]Tensor, name, label string, arch *archite
 	n, err := product(t.Shape)
 	switch {
 	case err == nil && l.arrays != nil:
-		err = l.leave(name, at, n)
+		err = l.place(name, at, n)
 	case err != nil || n != len(t.Data):
 		err = fmt.Errorf("%d values for shape %v", len(t.Data), t.Shape)
 	}
@@ -150,15 +150,15 @@ func (l *legacy) offset() (at [2]int64, err error) {
 	return at, err
 }
 
-// leave leaves the values of a tensor in the file, if there may be as many.
-func (l *legacy) leave(name string, at [2]int64, n int) error {
+// place keeps where the values of a tensor are in the file, if there may be as many.
+func (l *legacy) place(name string, at [2]int64, n int) error {
 	switch {
 	case int64(n) > l.budget/4:
 		return fmt.Errorf("%d values are over the budget of %d bytes", n, l.opt.MaxBytes)
 	case at[1]-at[0] < 2*int64(n): // a digit and what separates it from the next, at least
 		return fmt.Errorf("data: %d bytes are not %d values", at[1]-at[0], n)
 	}
-	l.arrays.list[name] = &array{from: l.opt.leave, at: at, n: n}
+	l.arrays.list[name] = &array{at: at, n: n}
 	return nil
 }
 

@@ -15,6 +15,9 @@ type Param struct {
 	Shape []int
 }
 
+// Elements returns the number of values.
+func (p *Param) Elements() int { return elements(p.Shape) }
+
 // Params lists the parameters of the architecture in the order of upstream's files. fused
 // selects one wqkv instead of wq, wk and wv. All matrices are (out, in): y = x Wᵀ.
 func Params(c *ModelConfig, fused bool) []Param {
@@ -69,6 +72,12 @@ func layerParams(c *ModelConfig, fused bool) []Param {
 		}
 	}
 	return ps
+}
+
+// elements is product of a shape that has been checked.
+func elements(shape []int) int {
+	n, _ := product(shape)
+	return n
 }
 
 // product returns the number of values of a shape. It rejects negative dimensions, more

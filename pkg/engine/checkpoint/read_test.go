@@ -32,11 +32,7 @@ func small(activation string, fused bool) *checkpoint.Alpha {
 		OptimizerStep: 5, Tokenizer: json.RawMessage(`{"type":"char","vocabSize":3,"vocab":["<","\"]}","é"]}`), RNGState: -1.5e9, ConfigHash: "89abcdef", Step: 12}
 	v := float32(-1)
 	for _, p := range checkpoint.Params(&c, fused) {
-		n := 1
-		for _, d := range p.Shape {
-			n *= d
-		}
-		data := make([]float32, n)
+		data := make([]float32, p.Elements())
 		for i := range data {
 			data[i] = v
 			v += 0.001
@@ -420,10 +416,8 @@ func values(data []byte) (map[string][]float32, error) {
 	defer a.Close()
 	all := map[string][]float32{}
 	for _, name := range slices.Sorted(maps.Keys(a.Params)) { // fuzzing needs an order
-		n := 1
-		for _, d := range a.Params[name].Shape {
-			n *= d
-		}
+		p := a.Params[name]
+		n := p.Elements()
 		all[name] = make([]float32, n)
 		for from := 0; from < n; from += 5 {
 			if err := a.Values(name, from, all[name][from:min(n, from+5)]); err != nil {

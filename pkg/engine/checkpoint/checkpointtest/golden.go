@@ -27,11 +27,7 @@ func Golden() *checkpoint.Alpha {
 		Step:           7,
 	}
 	for t, p := range checkpoint.Params(&c, false) {
-		n := 1
-		for _, d := range p.Shape {
-			n *= d
-		}
-		data := make([]float32, n)
+		data := make([]float32, p.Elements())
 		for i := range data {
 			g := float64((7*i+3*t)%11-5) / 10
 			if strings.HasSuffix(p.Name, "weight") {
