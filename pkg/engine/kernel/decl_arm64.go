@@ -442,3 +442,193 @@ func tileDotprod(kind Kind, t *span) {
 		tileMXFP4Dotprod(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	}
 }
+
+// expandQ8I8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ8I8MM(dst *float32, w *byte, blocks int)
+
+// pairNarrowI8MM makes pairs of the rows of a tile; it may read two words past the last row's.
+//
+//go:noescape
+func pairNarrowI8MM(dst, act *float32, blocks, rows int)
+
+// tileNarrowI8MM computes dst (tiles * rows, 16) from an expanded panel and tiles of 5 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileNarrowI8MM(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ4I8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ4I8MM(dst *float32, w *byte, blocks int)
+
+// expandQ8WI8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ8WI8MM(dst *float32, w *byte, blocks int)
+
+// pairWideI8MM makes pairs of the rows of a tile; it may read two words past the last row's.
+//
+//go:noescape
+func pairWideI8MM(dst, act *float32, blocks, rows int)
+
+// tileWideI8MM computes dst (tiles * rows, 16) from an expanded panel and tiles of 5 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileWideI8MM(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ2KI8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ2KI8MM(dst *float32, w *byte, blocks int)
+
+// pairCodedI8MM makes pairs of the rows of a tile; it may read two words past the last row's.
+//
+//go:noescape
+func pairCodedI8MM(dst, act *float32, blocks, rows int)
+
+// tileMinima16I8MM computes dst (tiles * rows, 16) from an expanded panel and tiles of 5 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileMinima16I8MM(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ3KI8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ3KI8MM(dst *float32, w *byte, blocks int)
+
+// tileCoded16I8MM computes dst (tiles * rows, 16) from an expanded panel and tiles of 5 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileCoded16I8MM(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ4KI8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ4KI8MM(dst *float32, w *byte, blocks int)
+
+// tileMinima32I8MM computes dst (tiles * rows, 16) from an expanded panel and tiles of 5 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileMinima32I8MM(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ5KI8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ5KI8MM(dst *float32, w *byte, blocks int)
+
+// expandQ6KI8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ6KI8MM(dst *float32, w *byte, blocks int)
+
+// expandQ4x1I8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ4x1I8MM(dst *float32, w *byte, blocks int)
+
+// expandQ5x0I8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ5x0I8MM(dst *float32, w *byte, blocks int)
+
+// tileCoded32I8MM computes dst (tiles * rows, 16) from an expanded panel and tiles of 5 to 8 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileCoded32I8MM(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandQ5x1I8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandQ5x1I8MM(dst *float32, w *byte, blocks int)
+
+// expandIQ4NLI8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandIQ4NLI8MM(dst *float32, w *byte, blocks int)
+
+// expandIQ4XSI8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandIQ4XSI8MM(dst *float32, w *byte, blocks int)
+
+// expandMXFP4I8MM expands superblocks of a panel.
+//
+//go:noescape
+func expandMXFP4I8MM(dst *float32, w *byte, blocks int)
+
+// peakBytesI8MM runs n rounds of 24 independent multiply-adds of 32 bytes; benchmarks relate to it.
+//
+//go:noescape
+func peakBytesI8MM(n int)
+
+// expandI8MM expands superblocks of a panel.
+func expandI8MM(kind Kind, dst []float32, w []byte, blocks int) {
+	to, from := sd(dst), unsafe.SliceData(w)
+	switch kind {
+	case Q8_0:
+		expandQ8I8MM(to, from, blocks)
+	case Q4_0:
+		expandQ4I8MM(to, from, blocks)
+	case Q8W:
+		expandQ8WI8MM(to, from, blocks)
+	case Q2K:
+		expandQ2KI8MM(to, from, blocks)
+	case Q3K:
+		expandQ3KI8MM(to, from, blocks)
+	case Q4K:
+		expandQ4KI8MM(to, from, blocks)
+	case Q5K:
+		expandQ5KI8MM(to, from, blocks)
+	case Q6K:
+		expandQ6KI8MM(to, from, blocks)
+	case Q4_1:
+		expandQ4x1I8MM(to, from, blocks)
+	case Q5_0:
+		expandQ5x0I8MM(to, from, blocks)
+	case Q5_1:
+		expandQ5x1I8MM(to, from, blocks)
+	case IQ4NL:
+		expandIQ4NLI8MM(to, from, blocks)
+	case IQ4XS:
+		expandIQ4XSI8MM(to, from, blocks)
+	case MXFP4:
+		expandMXFP4I8MM(to, from, blocks)
+	}
+}
+
+// tileI8MM computes tiles from an expanded panel.
+func tileI8MM(t *partSpan, more int) {
+	dst, w, act := sd(t.dst), sd(t.w), sd(t.act)
+	switch t.kind {
+	case Q8_0:
+		tileNarrowI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q4_0:
+		tileNarrowI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q8W:
+		tileWideI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q2K:
+		tileMinima16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q3K:
+		tileCoded16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q4K:
+		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5K:
+		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q6K:
+		tileCoded16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q4_1:
+		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5_0:
+		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5_1:
+		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case IQ4NL:
+		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case IQ4XS:
+		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case MXFP4:
+		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	}
+}

@@ -14,6 +14,9 @@ func supported() []isa {
 	list := []isa{isaGeneric, isaNEON}
 	if cpu.ARM64.HasASIMDDP {
 		list = append(list, isaDotprod)
+		if cpu.ARM64.HasI8MM {
+			list = append(list, isaI8MM)
+		}
 	}
 	return list
 }
@@ -305,7 +308,7 @@ func gemv(i isa, dst, x, w []float32, k, panels int) {
 }
 
 // lanes returns the block size of transpose: assembly handles multiples of it.
-func lanes(i isa) int { return [...]int{isaGeneric: 1, isaNEON: 16, isaDotprod: 16}[i] }
+func lanes(i isa) int { return [...]int{isaGeneric: 1, isaNEON: 16, isaDotprod: 16, isaI8MM: 16}[i] }
 
 // transpose writes dst (blocks*lanes, lanes) with stride ldd from rows rows of x with
 // stride ldx.

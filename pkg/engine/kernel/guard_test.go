@@ -135,29 +135,36 @@ func TestPairsStayInside(t *testing.T) {
 		if pairsFrom(k.isa) == 0 {
 			return
 		}
-		for _, kind := range []Kind{Q8_0, Q8W} {
-			(&fence{t: t}).pairs(kind, k.NewActivations(kind, 1, 1).pairShape())
+		for _, kind := range Kinds() {
+			if widens(kind) {
+				(&fence{t: t}).pairs(k, kind)
+			}
 		}
 	})
 }
 
-func (f *fence) pairs(kind Kind, shape pairShape) {
-	inputs := kind.inputs()
-	for blocks := 1; blocks <= shape.blocks; blocks++ {
-		weights := Quantize(kind, random(source(), packedRows*blocks*inputs), packedRows, blocks*inputs).data
-		f.run("widenPanel", blocks, func() {
-			widenPanel(kind, f.random(blocks*shape.panel), f.bytes(weights), blocks)
+func (f *fence) pairs(k *Kernels, kind Kind) {
+	const tiles, ldd = 3, 50
+	form, inputs := &formats[kind], kind.inputs()
+	shape, each := pairsOf(form.words), form.cols/inputs // slices of a superblock
+	for blocks := each; blocks <= shape.blocks; blocks += each {
+		f.run("widenPanel "+kind.String(), blocks, func() {
+			widenPanel(kind, f.random(blocks*shape.panel), f.bytes(make([]byte, blocks/each*form.bytes)), blocks/each)
 		})
-		for rows := 3; rows <= 4; rows++ {
-			stride := blocks * shape.words * rows
+		for rows := packedTile(k.isa)/2 + 1; rows <= packedTile(k.isa); rows++ {
+			words, act := blocks*shape.words*rows, blocks*form.words*rows
+			room := words + 2*superCols/inputs*(packedTile(k.isa)-rows) // AVX2 widens three rows as four
+			if k.isa == isaI8MM {
+				words = blocks * shape.words * (rows + rows%2)
+				room, act = words, act+2
+			}
 			f.run("widenActivations", blocks, func() {
-				widenActivations(inputs, f.random(stride+2*superCols/inputs*(4-rows)), f.random(blocks*formats[kind].words*rows), blocks, rows)
+				widenActivations(form.words, f.random(room), f.random(act), blocks, rows)
 			})
-			const tiles, ldd = 3, 50
-			f.run("tilePairs", blocks, func() {
+			f.run("tilePairs "+kind.String(), rows, func() {
 				tilePairs(&partSpan{
 					dst: f.random((tiles*rows-1)*ldd + packedRows), ldd: ldd, kind: kind, w: f.random(blocks * shape.panel),
-					act: f.random(tiles * stride), stride: stride, blocks: blocks, tiles: tiles, rows: rows,
+					act: f.random(tiles * words), stride: words, blocks: blocks, tiles: tiles, rows: rows, more: rows%2 == 0,
 				})
 			})
 		}

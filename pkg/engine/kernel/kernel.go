@@ -29,9 +29,10 @@ const (
 	isaAVX512      // F and BW with VNNI; CPUs without VNNI use AVX2
 	isaNEON
 	isaDotprod // NEON with SDOT, for quantised weights
+	isaI8MM    // with SMMLA too, for many rows
 )
 
-var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "avx512", isaNEON: "neon", isaDotprod: "dotprod"}
+var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "avx512", isaNEON: "neon", isaDotprod: "dotprod", isaI8MM: "i8mm"}
 
 // Kernels is one implementation, that is one instruction set, of every operation.
 // It is immutable and safe for concurrent use. No operation allocates. Slices that
@@ -45,7 +46,7 @@ type Kernels struct {
 }
 
 // Name returns the name of the instruction set: "generic", "avx2", "avx512", "amx" (which is
-// AVX-512 and AMX), "neon" or "dotprod".
+// AVX-512 and AMX), "neon", "dotprod" or "i8mm".
 func (k *Kernels) Name() string {
 	if k.amx {
 		return "amx"

@@ -64,6 +64,9 @@ func TestEveryTierListed(t *testing.T) {
 			want = append(want, "neon") // every arm64 has it
 			if cpu.ARM64.HasASIMDDP {
 				want = append(want, "dotprod")
+				if cpu.ARM64.HasI8MM {
+					want = append(want, "i8mm")
+				}
 			}
 		}
 	}

@@ -17,11 +17,15 @@ func floatRounds(i isa, n int) int64 {
 // byteRounds runs n rounds and returns the operations of one. Without SDOT it has no
 // measure.
 func byteRounds(i isa, n int) int64 {
-	if i != isaDotprod {
-		return 0
+	switch i {
+	case isaI8MM:
+		peakBytesI8MM(n)
+		return 24 * 32 * 2
+	case isaDotprod:
+		peakBytesDotprod(n)
+		return 24 * 16 * 2
 	}
-	peakBytesDotprod(n)
-	return 24 * 16 * 2
+	return 0
 }
 
 // nibbleRounds is byteRounds: the products are the same.

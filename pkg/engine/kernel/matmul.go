@@ -25,7 +25,7 @@ func weightGroup(i isa) int {
 
 // tileRows returns the number of rows of the widest tile.
 func tileRows(i isa) int {
-	return [...]int{isaGeneric: 8, isaAVX2: 6, isaAVX512: maxTile, isaNEON: maxTile, isaDotprod: maxTile}[i]
+	return [...]int{isaGeneric: 8, isaAVX2: 6, isaAVX512: maxTile, isaNEON: maxTile, isaDotprod: maxTile, isaI8MM: maxTile}[i]
 }
 
 // MatMul computes dst (n, w.Rows) = x (n, w.Cols) · wᵀ, all row-major. Each output sums

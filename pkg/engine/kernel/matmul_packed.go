@@ -7,7 +7,7 @@ const maxPackedTile = 8
 
 // packedTile returns the number of rows of a tile.
 func packedTile(i isa) int {
-	return [...]int{isaGeneric: maxPackedTile, isaAVX2: 4, isaAVX512: maxPackedTile, isaNEON: 4, isaDotprod: maxPackedTile}[i]
+	return [...]int{isaGeneric: maxPackedTile, isaAVX2: 4, isaAVX512: maxPackedTile, isaNEON: 4, isaDotprod: maxPackedTile, isaI8MM: maxPackedTile}[i]
 }
 
 // groupBytes bounds the weights that stay in the second-level cache while all tiles of
@@ -61,7 +61,7 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 	case n < 1 || from >= full:
 	case k.hasParts(w.Kind, n):
 		k.matMulParts(dst, ldd, a, n, w, from, full)
-	case (w.Kind == Q8_0 || w.Kind == Q8W) && a.hasPairs(k, n):
+	case widens(w.Kind) && a.hasPairs(k, n):
 		k.matMulPairs(dst, ldd, a, n, w, from, full)
 	default:
 		k.matMulPanels(dst, ldd, a, n, w, from, full)

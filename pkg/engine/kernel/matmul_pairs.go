@@ -2,51 +2,41 @@ package kernel
 
 import "unsafe"
 
-// Products of many rows on instruction sets that multiply int16 faster than signed bytes:
-// activations are kept as int16 too, and a part of a panel of weights is widened for all
-// rows. The products are the same integers.
+// Products of many rows whose activations are kept in a second form too, for which a part of a
+// panel of weights is widened for all rows: AVX2 multiplies int16 faster than signed bytes, and
+// I8MM multiplies pairs of rows. The products are the same integers.
 
 // A pairShape has the words of widened activations, of one row, and of a widened panel, for a
-// superblock. A part of a panel has that many superblocks at most (17 KiB), which stay in the
-// first-level cache; their activations of partTiles tiles (140 KiB) stay in the second-level
-// cache while all panels pass over them.
+// slice of 64 inputs, or 128. A part of a panel has that many slices at most (17 KiB), which
+// stay in the first-level cache; their activations of partTiles tiles (140 KiB, or 256 of coded
+// kinds) stay in the second-level cache while all panels pass over them.
 type pairShape struct{ words, panel, blocks int }
-
-var (
-	narrowPairs = pairShape{words: 34, panel: 544, blocks: 8}  // 64 inputs
-	widePairs   = pairShape{words: 65, panel: 1040, blocks: 4} // 128 inputs
-)
 
 const pairRoom = 8 * 544 // words of the longest part of a panel
 
-// pairShape returns the shape of the superblocks of a.
-func (a *Activations) pairShape() pairShape {
-	if a.inputs == wideCols {
-		return widePairs
-	}
-	return narrowPairs
-}
+// pairShape returns the shape of the slices of a.
+func (a *Activations) pairShape() pairShape { return pairsOf(a.words) }
 
-// hasPairs reports whether n rows are kept as int16 too.
+// hasPairs reports whether n rows are kept in a second form.
 func (a *Activations) hasPairs(k *Kernels, n int) bool {
 	from := pairsFrom(k.isa)
-	return from > 0 && n >= from && (a.words == quantWords || a.words == wideWords)
+	return from > 0 && n >= from && a.pairShape().blocks > 0
 }
 
-// pairsAt returns the part of widened tile t that begins with superblock s. The tiles of a
+// pairsAt returns the part of widened tile t that begins with slice s. The tiles of a
 // part lie next to each other, for the processor to read ahead.
 func (a *Activations) pairsAt(t, s int) []float32 {
 	per := a.pairShape().words * a.tile
 	return a.pairs[s*per*a.Tiles(a.Rows)+t*a.part(s)*per:][:a.part(s)*per]
 }
 
-// part returns the number of superblocks of the part that begins with superblock s.
+// part returns the number of slices of the part that begins with slice s.
 func (a *Activations) part(s int) int { return min(a.pairShape().blocks, a.slices-s) }
 
 // widen sets widened tile t of that many rows.
 func (a *Activations) widen(t, rows int) {
 	for s := 0; s < a.slices; s += a.pairShape().blocks {
-		widenActivations(a.inputs, a.pairsAt(t, s), a.at(t)[s*a.words*rows:], a.part(s), rows)
+		widenActivations(a.words, a.pairsAt(t, s), a.at(t)[s*a.words*rows:], a.part(s), rows)
 	}
 }
 
@@ -55,13 +45,16 @@ func (k *Kernels) matMulPairs(dst []float32, ldd int, a *Activations, n int, w *
 	var room [pairRoom + line/4]float32
 	skip := -uintptr(unsafe.Pointer(&room)) % line / 4
 	part := room[skip:][:pairRoom]
-	tiles, size := a.Tiles(n), formats[w.Kind].bytes
+	f, tiles, shape := &formats[w.Kind], a.Tiles(n), a.pairShape()
+	panel, each := w.superblocks()*f.bytes, f.cols/a.inputs // slices of a superblock
+	slices := w.superblocks() * each
 	for t := 0; t < tiles; t += partTiles {
-		for s := 0; s < w.superblocks(); s += a.pairShape().blocks {
+		for s := 0; s < slices; s += shape.blocks {
+			blocks := min(shape.blocks, slices-s)
 			for p := from; p < to; p++ {
-				widenPanel(w.Kind, part, w.data[(p*w.superblocks()+s)*size:], a.part(s))
+				widenPanel(w.Kind, part, w.data[p*panel+s/each*f.bytes:], blocks/each)
 				k.multiplyPart(partSpan{
-					kind: w.Kind, dst: dst[p*packedRows:], ldd: ldd, w: part, stride: a.part(s) * a.pairShape().words * a.tile, blocks: a.part(s), more: s > 0,
+					kind: w.Kind, dst: dst[p*packedRows:], ldd: ldd, w: part, stride: a.part(s) * shape.words * a.tile, blocks: blocks, more: s > 0, paired: true,
 				}, a, n, s, t, min(t+partTiles, tiles))
 			}
 		}

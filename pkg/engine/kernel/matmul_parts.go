@@ -28,6 +28,7 @@ type partSpan struct {
 	tiles  int
 	rows   int  // of a tile
 	more   bool // adds to dst
+	paired bool // the part and its activations are widened, not expanded
 }
 
 // hasParts reports whether products of n rows with this kind expand it.
@@ -72,12 +73,12 @@ func (k *Kernels) multiplyPart(span partSpan, a *Activations, n, s, from, to int
 		}
 		first, _ := a.bounds(n, t)
 		span.dst = dst[first*span.ldd:]
-		if span.kind.coded() {
-			span.act = a.at(t)[s*a.words*span.rows:]
-			tileExpanded(k.isa, &span)
-		} else {
+		if span.paired {
 			span.act = a.pairsAt(t, s)
 			tilePairs(&span)
+		} else {
+			span.act = a.at(t)[s*a.words*span.rows:]
+			tileExpanded(k.isa, &span)
 		}
 	}
 }

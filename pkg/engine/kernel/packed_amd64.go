@@ -91,6 +91,25 @@ func tileExpanded(i isa, t *partSpan) {
 	}
 }
 
+// widens reports whether such products of a kind exist.
+func widens(kind Kind) bool { return kind == Q8_0 || kind == Q8W }
+
+// pairsOf returns the shape of widened activations that had so many words.
+func pairsOf(words int) pairShape {
+	switch words {
+	case quantWords:
+		return narrowPairs
+	case wideWords:
+		return widePairs
+	}
+	return pairShape{}
+}
+
+var (
+	narrowPairs = pairShape{words: 34, panel: 544, blocks: 8}  // 64 inputs
+	widePairs   = pairShape{words: 65, panel: 1040, blocks: 4} // 128 inputs
+)
+
 // widenPanel widens superblocks of a panel of Q8_0 or Q8W weights.
 func widenPanel(kind Kind, dst []float32, w []byte, blocks int) {
 	if kind == Q8W {
@@ -101,8 +120,8 @@ func widenPanel(kind Kind, dst []float32, w []byte, blocks int) {
 }
 
 // widenActivations widens superblocks of a tile of 3 or 4 rows.
-func widenActivations(inputs int, dst, act []float32, blocks, rows int) {
-	if inputs == wideCols {
+func widenActivations(words int, dst, act []float32, blocks, rows int) {
+	if words == wideWords {
 		activationsWidePairsAVX2(sd(dst), sd(act), blocks, rows)
 		return
 	}

@@ -25,9 +25,59 @@ func tilePacked(i isa, kind Kind, t *span) {
 	switch {
 	case i == isaGeneric:
 		tilePackedGeneric(i, kind, t)
-	case i == isaDotprod && kind != BF16:
+	case i >= isaDotprod && kind != BF16:
 		tileDotprod(kind, t)
 	default:
 		tileNEON(kind, t)
 	}
+}
+
+// pairsFrom returns the number of rows from which on products pair rows, or 0 for never. By
+// the instructions that gen counts, products of 8 rows would not be slower.
+func pairsFrom(i isa) int {
+	if i == isaI8MM {
+		return 16
+	}
+	return 0
+}
+
+// widens reports whether such products of a kind exist.
+func widens(kind Kind) bool { return kind != BF16 }
+
+// pairsOf returns the shape of activations with so many words. Those of coded kinds are of the
+// largest of their panels.
+func pairsOf(words int) pairShape {
+	switch words {
+	case quantWords:
+		return pairShape{words: 20, panel: 320, blocks: 8}
+	case wideWords:
+		return pairShape{words: 34, panel: 544, blocks: 4}
+	case codedWords:
+		return pairShape{words: 32, panel: 512, blocks: 8}
+	}
+	return pairShape{}
+}
+
+// widenPanel expands superblocks of a panel.
+func widenPanel(kind Kind, dst []float32, w []byte, blocks int) { expandI8MM(kind, dst, w, blocks) }
+
+// widenActivations makes pairs of the rows of a tile. It may read two words past the last.
+func widenActivations(words int, dst, act []float32, blocks, rows int) {
+	switch words {
+	case quantWords:
+		pairNarrowI8MM(sd(dst), sd(act), blocks, rows)
+	case wideWords:
+		pairWideI8MM(sd(dst), sd(act), blocks, rows)
+	default:
+		pairCodedI8MM(sd(dst), sd(act), blocks, rows)
+	}
+}
+
+// tilePairs computes dst (t.tiles * t.rows, 16) from an expanded panel and pairs, or adds to it.
+func tilePairs(t *partSpan) {
+	more := 0
+	if t.more {
+		more = 1
+	}
+	tileI8MM(t, more)
 }

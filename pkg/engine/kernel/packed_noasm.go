@@ -7,3 +7,16 @@ func quantize(_ isa, dst, x []float32, blocks int) { quantizeGeneric(dst, x, blo
 func quantizeWide(_ isa, dst, x []float32, blocks int) { quantizeWideGeneric(dst, x, blocks) }
 
 func tilePacked(i isa, kind Kind, t *span) { tilePackedGeneric(i, kind, t) }
+
+// pairsFrom returns 0: no products widen weights.
+func pairsFrom(isa) int { return 0 }
+
+func widens(Kind) bool { return false }
+
+func pairsOf(int) pairShape { return pairShape{} }
+
+func widenPanel(Kind, []float32, []byte, int) {}
+
+func widenActivations(int, []float32, []float32, int, int) {}
+
+func tilePairs(*partSpan) {}

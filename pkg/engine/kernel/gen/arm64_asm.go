@@ -47,13 +47,15 @@ func filesARM64() (map[string][]byte, error) {
 	d.packedProducts(byteKinds, packedDotprod)
 	d.packedProducts(codedKinds, packedDotprod)
 	d.peakBytes()
+	m := &neon{asm: asm{name: "I8MM"}}
+	m.matrixProducts(slices.Concat(byteKinds, codedKinds))
 	t.dispatch(slices.Concat(kinds, codedKinds), "")
 	d.dispatch(slices.Concat(byteKinds, codedKinds), "")
-	if err := cmp.Or(t.err, d.err); err != nil {
+	if err := cmp.Or(t.err, d.err, m.err); err != nil {
 		return nil, err
 	}
-	decl, err := format.Source([]byte(headerARM64 + "package kernel\n\nimport \"unsafe\"\n" + t.decl.String() + d.decl.String()))
-	return map[string][]byte{"kernel_neon_arm64.s": t.file(), "kernel_dotprod_arm64.s": d.file(), "decl_arm64.go": decl}, err
+	decl, err := format.Source([]byte(headerARM64 + "package kernel\n\nimport \"unsafe\"\n" + t.decl.String() + d.decl.String() + m.decl.String()))
+	return map[string][]byte{"kernel_neon_arm64.s": t.file(), "kernel_dotprod_arm64.s": d.file(), "kernel_i8mm_arm64.s": m.file(), "decl_arm64.go": decl}, err
 }
 
 // all emits every routine that any CPU can run.

@@ -18,6 +18,7 @@ var (
 	three2D = shape{[]string{"2d", "2d", "2d"}, bitQ | bitSZ}
 	two4S   = shape{[]string{"4s", "4s"}, bitQ}
 	element = shape{[]string{"4s", "4s", "s[]"}, bitQ}
+	all16B  = shape{[]string{"4s", "16b", "16b"}, bitQ}
 	fourB   = shape{[]string{"4s", "16b", "4b[]"}, bitQ}
 	shift4S = shape{[]string{"4s", "4s", "#"}, bitQ}
 	low2D   = shape{[]string{"2d", "2s"}, bitSZ}
@@ -45,6 +46,9 @@ const (
 func same(fields, opcode uint32) uint32 {
 	return 0b01110<<24 | 1<<21 | 1<<10 | fields | opcode<<11
 }
+
+// extra is the class "three registers, extension": 0 Q U 01110 size 0 Rm 1 opcode 1 Rn Rd.
+func extra(fields, opcode uint32) uint32 { return 0b01110<<24 | 1<<15 | 1<<10 | fields | opcode<<11 }
 
 // different is the class "three registers, different types": 0 Q U 01110 size 1 Rm opcode 00 Rn Rd.
 func different(fields, opcode uint32) uint32 { return 0b01110<<24 | 1<<21 | fields | opcode<<12 }
@@ -87,6 +91,7 @@ var instructions = map[string][]instruction{
 	"fmla":   {{byElement(bitO, 0b0001), []shape{element}}},
 	"umaxp":  {{same(bitU|bitO, 0b10100), []shape{three4S}}},
 	"sdot":   {{byElement(bitO, 0b1110), []shape{fourB}}},
+	"smmla":  {{extra(bitO, 0b0100), []shape{all16B}}},
 	"smull":  {{different(0, 0b1100), []shape{low8H}}},
 	"smull2": {{different(0, 0b1100), []shape{high8H}}},
 	"sadalp": {{misc(0, 0b00110), []shape{pairs8H}}},

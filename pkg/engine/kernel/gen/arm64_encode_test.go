@@ -42,6 +42,8 @@ var known = []struct {
 	{"sdot v30.4s, v13.16b, v31.4b[1]", 0x4fbfe1be},
 	{"sdot v7.4s, v24.16b, v16.4b[2]", 0x4f90eb07},
 	{"sdot v18.4s, v31.16b, v9.4b[3]", 0x4fa9ebf2},
+	{"smmla v0.4s, v1.16b, v2.16b", 0x4e82a420},
+	{"smmla v31.4s, v16.16b, v23.16b", 0x4e97a61f},
 	{"smull v27.8h, v16.8b, v26.8b", 0x0e3ac21b},
 	{"smull2 v6.8h, v21.16b, v11.16b", 0x4e2bc2a6},
 	{"sadalp v5.4s, v26.8h", 0x4e606b45},
@@ -94,6 +96,7 @@ func TestEncodeRefuses(t *testing.T) {
 		"fcvtl v0.2d, v1.4s", "fcvtl2 v0.2d, v1.2s",
 		"sdot v0.4s, v1.16b, v2.4b[4]", "sdot v0.4s, v1.16b, v2.s[0]", "sdot v0.4s, v1.4s, v2.4b[0]", "sdot v0.4s, v1.16b, v2.4b",
 		"fmul v0.4s, v1.4s, v2.4b[0]", "fmul v0.2d, v1.2d, v2.s[0]", "fcvtl v0.4s, v1.8h", "fcvtl2 v0.4s, v1.4h",
+		"smmla v0.4s, v1.4s, v2.4s", "smmla v0.4s, v1.16b, v2.4b[0]",
 		"smull v0.8h, v1.16b, v2.16b", "smull2 v0.8h, v1.8b, v2.8b", "sadalp v0.4s, v1.4s",
 		"fmla v0.4s, v1.4s, v2.s[4]", "fmla v0.4s, v1.4s, v32.s[0]", "fmla v0.4s, v1.4s, v2.s[-1]", "fmla v0.4s, v1.4s, v2.s[1", "fmla v0.4s, v1.4s, v2.4s",
 		"sshr v0.4s, v1.4s, #0", "sshr v0.4s, v1.4s, #33", "sshr v0.4s, v1.4s, 1", "sshr v0.4s, v1.4s, #",
@@ -110,7 +113,7 @@ func TestWords(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"kernel_neon_arm64.s", "kernel_dotprod_arm64.s"} {
+	for _, name := range []string{"kernel_neon_arm64.s", "kernel_dotprod_arm64.s", "kernel_i8mm_arm64.s"} {
 		text := string(list[name])
 		words := wordLine.FindAllStringSubmatch(text, -1)
 		if n := strings.Count(text, "WORD"); n == 0 || n != len(words) {

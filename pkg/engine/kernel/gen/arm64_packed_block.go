@@ -33,6 +33,11 @@ func (t *packedTile) masks() {
 		t.zero(maskReg)
 		return
 	}
+	t.bias()
+}
+
+// bias loads what products of a block start from.
+func (t *neon) bias() {
 	t.op("MOVD", imm(biasBits), "R15")
 	t.op("VDUP", "R15", packedBias.s4())
 }

@@ -23,7 +23,7 @@ func TestWordsOfGNU(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, march := range map[string]string{"kernel_neon_arm64.s": "armv8-a", "kernel_dotprod_arm64.s": "armv8.2-a+dotprod"} {
+	for name, march := range map[string]string{"kernel_neon_arm64.s": "armv8-a", "kernel_dotprod_arm64.s": "armv8.2-a+dotprod", "kernel_i8mm_arm64.s": "armv8.2-a+i8mm"} {
 		var source strings.Builder
 		var want []byte
 		for _, w := range wordLine.FindAllStringSubmatch(string(list[name]), -1) {
@@ -61,22 +61,23 @@ func TestInstructions(t *testing.T) {
 	}
 	for _, c := range []struct {
 		file, routine string
-		rows, want    int
+		version, want int // versions are of 1, 2, ... rows, or of 3 and 4 pairs of rows
 	}{
 		{"dotprod", "tileQ8Dotprod", 8, 137}, {"dotprod", "tileQ8Dotprod", 1, 110},
 		{"dotprod", "tileQ4Dotprod", 8, 136}, {"dotprod", "tileQ4Dotprod", 1, 104},
 		{"neon", "tileBF16NEON", 8, 86}, {"neon", "tileBF16NEON", 1, 41},
+		{"i8mm", "tileNarrowI8MM", 2, 163}, {"i8mm", "tileMinima32I8MM", 2, 185},
 	} {
 		_, text, _ := strings.Cut(string(list["kernel_"+c.file+"_arm64.s"]), "TEXT ·"+c.routine)
 		versions := strings.Split(text, "\tRET\n")
-		loop := regexp.MustCompile(`(?m)^((?:block|inputs)\d+):$`).FindStringSubmatch(versions[c.rows-1])
+		loop := regexp.MustCompile(`(?m)^((?:block|inputs|slice)\d+):$`).FindStringSubmatch(versions[c.version-1])
 		if loop == nil {
-			t.Fatalf("%s: no loop for %d rows", c.routine, c.rows)
+			t.Fatalf("%s: no loop in version %d", c.routine, c.version)
 		}
-		_, body, _ := strings.Cut(versions[c.rows-1], loop[0])
+		_, body, _ := strings.Cut(versions[c.version-1], loop[0])
 		body, _, _ = strings.Cut(body, "\tBNE "+loop[1])
 		if got := strings.Count(body, "\n\t") + 1; got != c.want {
-			t.Errorf("%s, %d rows: %d instructions, want %d", c.routine, c.rows, got, c.want)
+			t.Errorf("%s, version %d: %d instructions, want %d", c.routine, c.version, got, c.want)
 		}
 	}
 }
