@@ -949,6 +949,164 @@ func atLeastAVX512(mask *uint64, x *float32, n int, bound float32)
 //go:noescape
 func weightsAVX512(w *float64, x *float32, n int, top, scale float64, constants, sum *float64)
 
+// tileQ8VNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8VNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ4VNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4VNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ8WVNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ8WVNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ2KVNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ2KVNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ3KVNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ3KVNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ4KVNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4KVNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ5KVNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5KVNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ6KVNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ6KVNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ4x1VNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ4x1VNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ5x0VNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x0VNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileQ5x1VNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileQ5x1VNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileIQ4NLVNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4NLVNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileIQ4XSVNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileIQ4XSVNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileMXFP4VNNI computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileMXFP4VNNI(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
+// tileExpanded16MinimaVNNI computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded16MinimaVNNI(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// tileExpanded16Offset4VNNI computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded16Offset4VNNI(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// tileExpanded32MinimaVNNI computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded32MinimaVNNI(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// tileExpanded16Offset32VNNI computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded16Offset32VNNI(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// tileExpanded32Offset16VNNI computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded32Offset16VNNI(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// tileExpandedVNNI computes tiles from an expanded panel.
+func tileExpandedVNNI(kind Kind, t *partSpan, more int) {
+	dst, w, act := sd(t.dst), sd(t.w), sd(t.act)
+	switch kind {
+	case Q2K:
+		tileExpanded16MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q3K:
+		tileExpanded16Offset4VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q4K:
+		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5K:
+		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q6K:
+		tileExpanded16Offset32VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q4_1:
+		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5_0:
+		tileExpanded32Offset16VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	case Q5_1:
+		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	}
+}
+
+// tileVNNI computes a span.
+func tileVNNI(kind Kind, t *span) {
+	dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)
+	switch kind {
+	case Q8_0:
+		tileQ8VNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q4_0:
+		tileQ4VNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q8W:
+		tileQ8WVNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q2K:
+		tileQ2KVNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q3K:
+		tileQ3KVNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q4K:
+		tileQ4KVNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q5K:
+		tileQ5KVNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q6K:
+		tileQ6KVNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q4_1:
+		tileQ4x1VNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q5_0:
+		tileQ5x0VNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case Q5_1:
+		tileQ5x1VNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case IQ4NL:
+		tileIQ4NLVNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case IQ4XS:
+		tileIQ4XSVNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case MXFP4:
+		tileMXFP4VNNI(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	}
+}
+
+// peakBytesVNNI runs n rounds of 12 independent byte multiply-adds.
+//
+//go:noescape
+func peakBytesVNNI(n int)
+
 // tileSquaresAMX computes dst (16 * tiles, 16 * panels) from Q8W weights and one tile or two of activations, stride bytes apart. It needs 12 KiB of room, the last four of which are zero. For each product of two tiles of 64 inputs, it brings step bytes to the second-level cache, from w + ahead on.
 //
 //go:noescape

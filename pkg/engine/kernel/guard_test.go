@@ -122,7 +122,7 @@ func TestPackedStaysInside(t *testing.T) {
 			})
 			for _, kind := range kinds {
 				for rows := 1; rows <= packedTile(k.isa); rows++ {
-					f.run(kind.String(), rows, func() { tilePacked(k.isa, kind, f.span(kind, blocks, rows)) })
+					f.run(kind.String(), rows, func() { tilePacked(k, kind, f.span(kind, blocks, rows)) })
 				}
 			}
 		}
@@ -197,7 +197,7 @@ func (f *fence) parts(k *Kernels, kind Kind) {
 		for rows := packedTile(k.isa) * 3 / 4; rows <= packedTile(k.isa); rows++ {
 			stride := slices * codedWords * rows
 			f.run("tileExpanded "+kind.String(), superblocks, func() {
-				tileExpanded(k.isa, &partSpan{
+				tileExpanded(k, &partSpan{
 					kind: kind, dst: f.random((tiles*rows-1)*ldd + packedRows), ldd: ldd, w: f.random(slices * words),
 					act: f.random(tiles * stride), stride: stride, blocks: slices, tiles: tiles, rows: rows, more: rows%2 == 0,
 				})

@@ -17,6 +17,8 @@ package kernel
 import (
 	"fmt"
 	"strings"
+
+	"golang.org/x/sys/cpu"
 )
 
 // An isa is an instruction set.
@@ -41,15 +43,19 @@ var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "a
 // NaN and infinity follow IEEE 754 through the stated formula: a NaN operand of an
 // output's formula makes that output NaN.
 type Kernels struct {
-	isa isa
-	amx bool // products with Q8W weights use AMX
+	isa  isa
+	vnni bool // AVX2's products with quantised weights use AVX-VNNI
+	amx  bool // products with Q8W weights use AMX
 }
 
-// Name returns the name of the instruction set: "generic", "avx2", "avx512", "amx" (which is
-// AVX-512 and AMX), "neon", "dotprod" or "i8mm".
+// Name returns the name of the instruction set: "generic", "avx2", "avxvnni" (which is AVX2 and
+// AVX-VNNI), "avx512", "amx" (AVX-512 and AMX), "neon", "dotprod" or "i8mm".
 func (k *Kernels) Name() string {
-	if k.amx {
+	switch {
+	case k.amx:
 		return "amx"
+	case k.vnni:
+		return "avxvnni"
 	}
 	return isaNames[k.isa]
 }
@@ -60,6 +66,9 @@ func Implementations() []*Kernels {
 	var list []*Kernels
 	for _, i := range supported() {
 		list = append(list, &Kernels{isa: i})
+		if i == isaAVX2 && cpu.X86.HasAVXVNNI {
+			list = append(list, &Kernels{isa: i, vnni: true})
+		}
 	}
 	if best := list[len(list)-1].isa; best == isaAVX512 && hasAMX() {
 		list = append(list, &Kernels{isa: best, amx: true})

@@ -53,6 +53,9 @@ func TestEveryTierListed(t *testing.T) {
 	if assembly {
 		if cpu.X86.HasAVX2 && cpu.X86.HasFMA && cpu.X86.HasF16C {
 			want = append(want, "avx2")
+			if cpu.X86.HasAVXVNNI {
+				want = append(want, "avxvnni")
+			}
 		}
 		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VNNI {
 			want = append(want, "avx512")

@@ -34,7 +34,7 @@ func (k *Kernels) ByteRounds(rounds int) int64 {
 	if rounds < 1 {
 		return 0
 	}
-	return int64(rounds) * byteRounds(k.isa, rounds)
+	return int64(rounds) * byteRounds(k, rounds)
 }
 
 // NibbleRounds is ByteRounds for products of bytes and numbers of 4 bits, which AVX2 adds
@@ -43,5 +43,5 @@ func (k *Kernels) NibbleRounds(rounds int) int64 {
 	if rounds < 1 {
 		return 0
 	}
-	return int64(rounds) * nibbleRounds(k.isa, rounds)
+	return int64(rounds) * nibbleRounds(k, rounds)
 }

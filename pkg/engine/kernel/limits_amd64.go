@@ -31,12 +31,15 @@ func floatRounds(i isa, n int) int64 {
 }
 
 // byteRounds runs n rounds and returns the operations of one.
-func byteRounds(i isa, n int) int64 {
-	switch i {
-	case isaAVX512:
+func byteRounds(k *Kernels, n int) int64 {
+	switch {
+	case k.vnni:
+		peakBytesVNNI(n)
+		return 12 * 32 * 2
+	case k.isa == isaAVX512:
 		peakBytesAVX512(n)
 		return 12 * 64 * 2
-	case isaAVX2:
+	case k.isa == isaAVX2:
 		peakBytesAVX2(n)
 		return 12 * 32 * 2
 	}
@@ -44,9 +47,9 @@ func byteRounds(i isa, n int) int64 {
 }
 
 // nibbleRounds runs n rounds and returns the operations of one.
-func nibbleRounds(i isa, n int) int64 {
-	if i != isaAVX2 {
-		return byteRounds(i, n)
+func nibbleRounds(k *Kernels, n int) int64 {
+	if k.vnni || k.isa != isaAVX2 {
+		return byteRounds(k, n)
 	}
 	peakNibblesAVX2(n)
 	return 12 * 32 * 2

@@ -16,8 +16,8 @@ func floatRounds(i isa, n int) int64 {
 
 // byteRounds runs n rounds and returns the operations of one. Without SDOT it has no
 // measure.
-func byteRounds(i isa, n int) int64 {
-	switch i {
+func byteRounds(k *Kernels, n int) int64 {
+	switch k.isa {
 	case isaI8MM:
 		peakBytesI8MM(n)
 		return 24 * 32 * 2
@@ -29,4 +29,4 @@ func byteRounds(i isa, n int) int64 {
 }
 
 // nibbleRounds is byteRounds: the products are the same.
-func nibbleRounds(i isa, n int) int64 { return byteRounds(i, n) }
+func nibbleRounds(k *Kernels, n int) int64 { return byteRounds(k, n) }

@@ -9,7 +9,7 @@ func readMemory(isa, []byte, int) bool { return false }
 func floatRounds(isa, int) int64 { return 0 }
 
 // byteRounds has no measure for portable code.
-func byteRounds(isa, int) int64 { return 0 }
+func byteRounds(*Kernels, int) int64 { return 0 }
 
 // nibbleRounds has no measure for portable code.
-func nibbleRounds(isa, int) int64 { return 0 }
+func nibbleRounds(*Kernels, int) int64 { return 0 }

@@ -95,7 +95,7 @@ func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w 
 			case t == 0:
 				work.readahead = readahead{ahead: near, step: each}
 			}
-			tilePacked(k.isa, w.Kind, &work)
+			tilePacked(k, w.Kind, &work)
 		}
 	}
 }
@@ -107,7 +107,7 @@ func (k *Kernels) lastPanel(dst []float32, ldd int, a *Activations, n int, w *Pa
 	for t := range a.Tiles(n) {
 		var out [maxPackedTile * packedRows]float32
 		first, end := a.bounds(n, t)
-		tilePacked(k.isa, w.Kind, &span{
+		tilePacked(k, w.Kind, &span{
 			dst: out[:], ldd: packedRows, w: w.data[p*size : (p+1)*size],
 			act: a.at(t), blocks: w.superblocks(), panels: 1, rows: end - first,
 		})

@@ -78,7 +78,7 @@ func (k *Kernels) multiplyPart(span partSpan, a *Activations, n, s, from, to int
 			tilePairs(&span)
 		} else {
 			span.act = a.at(t)[s*a.words*span.rows:]
-			tileExpanded(k.isa, &span)
+			tileExpanded(k, &span)
 		}
 	}
 }

@@ -23,11 +23,13 @@ func quantizeWide(i isa, dst, x []float32, blocks int) {
 }
 
 // tilePacked computes a span of at least one superblock, panel and row.
-func tilePacked(i isa, kind Kind, t *span) {
-	switch i {
-	case isaGeneric:
-		tilePackedGeneric(i, kind, t)
-	case isaAVX512:
+func tilePacked(k *Kernels, kind Kind, t *span) {
+	switch {
+	case k.isa == isaGeneric:
+		tilePackedGeneric(k.isa, kind, t)
+	case k.vnni && kind != BF16:
+		tileVNNI(kind, t)
+	case k.isa == isaAVX512:
 		tileAVX512(kind, t)
 	default:
 		tileAVX2(kind, t)
@@ -79,14 +81,17 @@ func expandPart(i isa, kind Kind, dst []float32, w []byte, blocks, ahead int) {
 }
 
 // tileExpanded computes dst (t.tiles * t.rows, 16) from expanded weights, or adds to it.
-func tileExpanded(i isa, t *partSpan) {
+func tileExpanded(k *Kernels, t *partSpan) {
 	more := 0
 	if t.more {
 		more = 1
 	}
-	if i == isaAVX512 {
+	switch {
+	case k.vnni:
+		tileExpandedVNNI(t.kind, t, more)
+	case k.isa == isaAVX512:
 		tileExpandedAVX512(t.kind, t, more)
-	} else {
+	default:
 		tileExpandedAVX2(t.kind, t, more)
 	}
 }

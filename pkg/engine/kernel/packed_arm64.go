@@ -21,11 +21,11 @@ func quantizeWide(i isa, dst, x []float32, blocks int) {
 }
 
 // tilePacked computes a span of at least one superblock, panel and row.
-func tilePacked(i isa, kind Kind, t *span) {
+func tilePacked(k *Kernels, kind Kind, t *span) {
 	switch {
-	case i == isaGeneric:
-		tilePackedGeneric(i, kind, t)
-	case i >= isaDotprod && kind != BF16:
+	case k.isa == isaGeneric:
+		tilePackedGeneric(k.isa, kind, t)
+	case k.isa >= isaDotprod && kind != BF16:
 		tileDotprod(kind, t)
 	default:
 		tileNEON(kind, t)

@@ -6,7 +6,7 @@ func quantize(_ isa, dst, x []float32, blocks int) { quantizeGeneric(dst, x, blo
 
 func quantizeWide(_ isa, dst, x []float32, blocks int) { quantizeWideGeneric(dst, x, blocks) }
 
-func tilePacked(i isa, kind Kind, t *span) { tilePackedGeneric(i, kind, t) }
+func tilePacked(k *Kernels, kind Kind, t *span) { tilePackedGeneric(k.isa, kind, t) }
 
 // pairsFrom returns 0: no products widen weights.
 func pairsFrom(isa) int { return 0 }

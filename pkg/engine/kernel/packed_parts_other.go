@@ -11,4 +11,4 @@ func partsFrom(isa, Kind) int { return 0 }
 
 func expandPart(isa, Kind, []float32, []byte, int, int) {}
 
-func tileExpanded(isa, *partSpan) {}
+func tileExpanded(*Kernels, *partSpan) {}

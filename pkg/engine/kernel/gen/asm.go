@@ -12,6 +12,7 @@ import (
 type asm struct {
 	name   string // suffix of the routines
 	lanes  int    // float32 values in a register
+	vnni   bool   // AVX-VNNI beside AVX2
 	reg    string // register letter
 	tile   int    // rows of x in the widest matrix tile
 	decl   bytes.Buffer

@@ -19,7 +19,11 @@ func (t *asm) narrowConstants(c *coding) {
 	t.op("VMOVDQU", t.bits(every(c.low, 0)), narrowMask)
 	t.op("VMOVDQU", t.bits(0x00010001), narrowOnes)
 	if c.levels != nil {
-		t.op("VMOVDQU", t.table(c.levels, 0), narrowTable)
+		add := 0
+		if t.vnni {
+			add = 128
+		}
+		t.op("VMOVDQU", t.table(c.levels, add), narrowTable)
 	}
 }
 
@@ -52,7 +56,7 @@ func (b *narrowSlice) emit() {
 
 // short reports whether the products of a sub-block fit 16 bits.
 func (b *narrowSlice) short() bool {
-	return b.c.levels == nil && b.c.sub*127*(1<<(b.c.low+b.c.high)-1) < 2<<15
+	return !b.vnni && b.c.levels == nil && b.c.sub*127*(1<<(b.c.low+b.c.high)-1) < 2<<15
 }
 
 // begin sets the products to what undoes the offset of the codes, or to zero if they are
@@ -60,9 +64,12 @@ func (b *narrowSlice) short() bool {
 func (b *narrowSlice) begin(sub int) {
 	for r := range b.n {
 		for p := range b.parts {
-			if b.c.offset == 0 || b.short() {
+			switch {
+			case b.vnni && b.c.levels != nil:
+				b.op("VPBROADCASTD", b.word(wholeWord+sub, r), b.dot(r, p))
+			case b.c.offset == 0 || b.short():
 				b.zero(b.dot(r, p))
-			} else {
+			default:
 				b.offset(sub, r, b.dot(r, p))
 			}
 		}
@@ -111,6 +118,11 @@ func (b *narrowSlice) load(q quarter, p int, dst string) {
 
 // multiplyCodes adds the products of two times four inputs with narrowWeights and narrowMore.
 func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
+	if b.vnni {
+		b.addProducts(q1, p, narrowWeights)
+		b.addProducts(q2, p, narrowMore)
+		return
+	}
 	for r := range b.n {
 		b.op("VPBROADCASTD", b.word(q1.word(), r), narrowAct)
 		b.op("VPMADDUBSW", narrowAct, narrowWeights, narrowAct)
@@ -129,6 +141,10 @@ func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
 
 // multiplyLevels adds the products of four inputs with the signed weights in narrowWeights.
 func (b *narrowSlice) multiplyLevels(q quarter, p int) {
+	if b.vnni {
+		b.addProducts(q, p, narrowWeights)
+		return
+	}
 	b.op("VPABSB", narrowWeights, narrowMore)
 	for r := range b.n {
 		b.op("VPBROADCASTD", b.word(q.word(), r), narrowAct)
@@ -136,6 +152,15 @@ func (b *narrowSlice) multiplyLevels(q quarter, p int) {
 		b.op("VPMADDUBSW", narrowAct, narrowMore, narrowAct)
 		b.op("VPMADDWD", narrowOnes, narrowAct, narrowAct)
 		b.op("VPADDD", narrowAct, b.dot(r, p), b.dot(r, p))
+	}
+}
+
+// addProducts adds the products of four inputs with unsigned weights.
+func (b *narrowSlice) addProducts(q quarter, p int, weights string) {
+	for r := range b.n {
+		act := b.v(10 + r%2)
+		b.op("VPBROADCASTD", b.word(q.word(), r), act)
+		b.dpbusd(act, weights, b.dot(r, p))
 	}
 }
 

@@ -27,7 +27,7 @@ func (t *asm) expanded(k packed) *expanded {
 		c.offset = 128
 	case !t.wide():
 		c.offset, c.low = k.coding.offset, 6
-		if (&narrowSlice{c: k.coding}).short() {
+		if (&narrowSlice{narrowBlock: narrowBlock{asm: t}, c: k.coding}).short() {
 			c.low = 4
 		}
 	}
@@ -72,18 +72,24 @@ func (t *asm) expandedKinds() (list []packed) {
 	return list
 }
 
-// expandedProducts emits the products with expanded panels and what expands each kind.
+// expandedProducts emits the products with expanded panels and what expands each kind, unless
+// that is another instruction set's: AVX-VNNI's panels are those of AVX2.
 func (t *asm) expandedProducts() {
 	var done []string
 	for _, k := range t.expandedKinds() {
 		e := t.expanded(k)
-		e.expand()
+		if !t.vnni {
+			e.expand()
+		}
 		if name := e.name(); !slices.Contains(done, name) {
 			done = append(done, name)
 			e.tiles()
 		}
 	}
-	t.dispatchExpanded()
+	if !t.vnni {
+		t.dispatchExpand()
+	}
+	t.dispatchTiles()
 }
 
 // expand emits the routine that expands superblocks of a panel.
@@ -164,7 +170,7 @@ func (e *expanded) tiles() {
 	e.fn("tile"+e.name(), fmt.Sprintf("computes dst (tiles * rows, 16) from an expanded panel and tiles of %d to %d rows, stride bytes apart, or adds to it.", least, e.packedTile()), p)
 	e.args(p, rDst, rStep, rWeights, rActs, rExpandedStride, rBlocks, rExpandedTiles, rRows, rCount)
 	e.op("SHLQ", "$2", rStep)
-	if !e.wide() {
+	if !e.wide() && !e.vnni {
 		e.op("VMOVDQU", e.bits(0x00010001), narrowOnes)
 	}
 	labels := make([]string, e.packedTile()+1)
@@ -177,7 +183,11 @@ func (e *expanded) tiles() {
 		if n > least {
 			e.label(labels[n])
 		}
-		e.tilesOf(n)
+		if e.vnni {
+			e.vnniTilesOf(n)
+		} else {
+			e.tilesOf(n)
+		}
 		e.ret()
 	}
 }
@@ -288,14 +298,19 @@ func (e *expanded) narrowProducts(n, part int) {
 	}
 }
 
-// dispatchExpanded writes the Go functions that select the routines of a kind.
-func (t *asm) dispatchExpanded() {
+// dispatchExpand writes the Go function that selects what expands a kind.
+func (t *asm) dispatchExpand() {
 	fmt.Fprintf(&t.decl, "\n// expand%s expands superblocks of a panel.\nfunc expand%[1]s(kind Kind, dst []float32, w []byte, blocks, ahead int) {\n", t.name)
 	t.decl.WriteString("to, from := sd(dst), unsafe.SliceData(w)\nswitch kind {\n")
 	for _, k := range t.expandedKinds() {
 		fmt.Fprintf(&t.decl, "case %s:\nexpand%s%s(to, from, blocks, ahead)\n", cmp.Or(kindNames[k.kind], k.kind), k.kind, t.name)
 	}
-	fmt.Fprintf(&t.decl, "}\n}\n\n// tileExpanded%s computes tiles from an expanded panel.\nfunc tileExpanded%[1]s(kind Kind, t *partSpan, more int) {\n", t.name)
+	t.decl.WriteString("}\n}\n")
+}
+
+// dispatchTiles writes the Go function that selects the routine of a kind's tiles.
+func (t *asm) dispatchTiles() {
+	fmt.Fprintf(&t.decl, "\n// tileExpanded%s computes tiles from an expanded panel.\nfunc tileExpanded%[1]s(kind Kind, t *partSpan, more int) {\n", t.name)
 	t.decl.WriteString("dst, w, act := sd(t.dst), sd(t.w), sd(t.act)\nswitch kind {\n")
 	for _, k := range t.expandedKinds() {
 		fmt.Fprintf(&t.decl, "case %s:\ntile%s%s(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)\n", cmp.Or(kindNames[k.kind], k.kind), t.expanded(k).name(), t.name)

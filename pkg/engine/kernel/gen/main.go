@@ -37,6 +37,13 @@ func files() (map[string][]byte, error) {
 		list["kernel_"+strings.ToLower(t.name)+"_amd64.s"] = t.file()
 		decl.Write(t.decl.Bytes())
 	}
+	vnni := &asm{name: "VNNI", lanes: 8, reg: "Y", vnni: true}
+	vnni.packedProducts(slices.Concat(byteKinds, codedKinds))
+	vnni.expandedProducts()
+	vnni.dispatch(slices.Concat(byteKinds, codedKinds), ", t.ahead, t.step")
+	vnni.peak("peakBytes", "runs n rounds of 12 independent byte multiply-adds.", func(i int) { vnni.dpbusd(vnni.v(12), vnni.v(13), vnni.v(i)) })
+	list["kernel_vnni_amd64.s"] = vnni.file()
+	decl.Write(vnni.decl.Bytes())
 	amx := &asm{name: "AMX", lanes: 16, reg: "Z"}
 	amx.tileConfig()
 	amx.squares()
@@ -67,7 +74,7 @@ func (t *asm) all() {
 	t.copyBlock()
 	t.quantize()
 	t.quantizeWide()
-	t.packedProducts()
+	t.packedProducts(slices.Concat(kinds, codedKinds))
 	t.pairProducts()
 	t.expandedProducts()
 	t.dispatch(slices.Concat(kinds, codedKinds), ", t.ahead, t.step")

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // A packed describes one kind of packed weights.
 type packed struct {
@@ -64,9 +61,9 @@ const (
 	rFar                                                  = rRows // weights to bring to the second level
 )
 
-// packedProducts emits the products with packed weights.
-func (t *asm) packedProducts() {
-	for _, k := range slices.Concat(kinds, codedKinds) {
+// packedProducts emits the products with packed weights of these kinds.
+func (t *asm) packedProducts(kinds []packed) {
+	for _, k := range kinds {
 		p := "dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int"
 		t.fn("tile"+k.kind, fmt.Sprintf("computes dst (rows <= %d, 16*panels) = act · w; see span.", t.packedTile()), p)
 		t.args(p, rDst, rStep, rWeights, rActs, rBlocks, rPanels, rRows, rW, rW)
@@ -141,7 +138,9 @@ func (t *asm) packedConstants(k packed) {
 		load, last = "VMOVDQU32", t.v(31)
 	}
 	switch {
-	case k.kind == "Q8W" && t.wide():
+	case t.vnni && k.kind == "Q8":
+		return
+	case k.kind == "Q8W" && (t.wide() || t.vnni):
 		t.op(load, t.bits(0x80808080), last)
 	case k.kind == "Q8W":
 	case k.kind == "Q4":
@@ -170,6 +169,8 @@ func (t *asm) packedRows(k packed, n int) {
 	t.op("TESTQ", rPanels, rPanels)
 	t.op("JZ", done)
 	switch {
+	case t.vnni && k.coding == nil:
+		t.vnniPanel(k, n)
 	case t.wide() || n <= 2 || k.kind == "BF16":
 		t.packedPanel(k, n, 0, packedVectors(t))
 	case k.kind == "Q4":
@@ -241,15 +242,18 @@ func (t *asm) inParts(k packed, n, part int, body func()) {
 		body()
 		return
 	}
-	loop := t.next("part")
+	loop, left := t.next("part"), rSlices
+	if t.vnni { // a row of dst
+		left = rSliceHead
+	}
 	weights, acts := k.walked(n)
-	t.op("MOVQ", imm(k.parts()), rSlices)
+	t.op("MOVQ", imm(k.parts()), left)
 	t.label(loop)
 	body()
 	t.op("ADDQ", imm(weights/k.parts()), rW)
 	t.op("ADDQ", imm(acts/k.parts()), rA)
 	t.bring(k, n, part)
-	t.op("DECQ", rSlices)
+	t.op("DECQ", left)
 	t.op("JNZ", loop)
 }
 

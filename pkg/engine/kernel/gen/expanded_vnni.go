@@ -1,0 +1,106 @@
+package main
+
+// vnniTilesOf emits the loop over tiles of n rows with AVX-VNNI, which a load for each product
+// would hold up: 16 rows of weights lie in two registers, and registers 0 to 7 hold the
+// whole-number products of a sub-block, (row, vector). The sums stay in dst, as those of
+// tilePairs.
+func (e *expanded) vnniTilesOf(n int) {
+	tile, loop := e.next("tile"), e.next("slice")
+	e.label(tile)
+	e.op("MOVQ", rActs, rA)
+	e.op("MOVQ", rBlocks, rCount)
+	e.pointRows(n)
+	e.op("MOVQ", rowPointers[n-1], rW)
+	for range n { // rows of the next tile
+		e.op("ADDQ", rStep, rW)
+		e.op("PREFETCHT0", "("+rW+")")
+	}
+	e.op("MOVQ", rWeights, rW)
+	e.op("CMPQ", "more+64(FP)", "$0")
+	e.op("JNE", loop)
+	e.clearSums(n)
+	e.label(loop)
+	line := 0
+	for sub := range 64 / e.c.sub {
+		e.vnniBegin(n, sub)
+		for _, q := range e.c.quarters(sub) {
+			for p := range 2 {
+				e.op("VMOVDQU", mem(64*line+32*p, rW), e.v(8+p))
+			}
+			for r := range n {
+				act := e.v(10 + r%2)
+				e.op("VPBROADCASTD", e.actWord(n, q.word(), r), act)
+				for p := range 2 {
+					e.dpbusd(act, e.v(8+p), e.v(2*r+p))
+				}
+			}
+			line++
+		}
+		e.vnniAdd(n, sub)
+	}
+	e.op("ADDQ", imm(e.bytes()), rW)
+	e.op("ADDQ", imm(4*codedWords*n), rA)
+	e.op("DECQ", rCount)
+	e.op("JNZ", loop)
+	e.op("LEAQ", "("+rowPointers[n-1]+")("+rStep+"*1)", rDst)
+	e.op("ADDQ", rExpandedStride, rActs)
+	e.op("DECQ", rExpandedTiles)
+	e.op("JNZ", tile)
+}
+
+// actWord is the address of word i of row r of n.
+func (e *expanded) actWord(n, i, r int) string { return mem(4*(i*n+r), rA) }
+
+// vnniBegin sets the products to what undoes the offset of the codes.
+func (e *expanded) vnniBegin(n, sub int) {
+	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n}, c: &e.c}
+	for r := range n {
+		first, second := e.v(2*r), e.v(2*r+1)
+		if e.c.offset == 0 {
+			e.zero(first)
+			e.zero(second)
+			continue
+		}
+		b.offset(sub, r, first)
+		e.op("VMOVDQA", first, second)
+	}
+}
+
+// vnniAdd adds the products of a sub-block to the sums and subtracts the minima, as
+// narrowSlice does.
+func (e *expanded) vnniAdd(n, sub int) {
+	const act, by, more = "Y10", "Y11", "Y14"
+	half := sub * e.c.sub / 32
+	for p := range 2 {
+		e.op("VMOVUPS", mem(e.scalesAt(sub)+32*p, rW), e.v(8+p))
+		if e.c.minima {
+			e.op("VMOVUPS", mem(e.minimaAt(sub)+32*p, rW), e.v(12+p))
+		}
+	}
+	for r := range n {
+		e.op("VBROADCASTSS", e.actWord(n, scaleWord+half, r), act)
+		switch {
+		case !e.c.minima:
+		case e.c.sub == 32:
+			e.op("VBROADCASTSS", e.actWord(n, shiftWord+half, r), more)
+		default:
+			e.op("VPBROADCASTD", e.actWord(n, sumWord+sub, r), more)
+			e.op("VCVTDQ2PS", more, more)
+		}
+		for p := range 2 {
+			dot, sum := e.v(2*r+p), mem(32*p, rowPointers[r])
+			e.op("VCVTDQ2PS", dot, dot)
+			e.op("VMULPS", e.v(8+p), act, by)
+			e.op("VFMADD213PS", sum, by, dot)
+			switch {
+			case !e.c.minima:
+			case e.c.sub == 32:
+				e.op("VFMADD231PS", more, e.v(12+p), dot)
+			default:
+				e.op("VMULPS", e.v(12+p), act, by)
+				e.op("VFMADD231PS", by, more, dot)
+			}
+			e.op("VMOVUPS", dot, sum)
+		}
+	}
+}
