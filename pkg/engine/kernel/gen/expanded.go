@@ -184,7 +184,7 @@ func (e *expanded) tiles() {
 			e.label(labels[n])
 		}
 		if e.vnni {
-			e.vnniTilesOf(n)
+			e.tilesInDst(n, rWeights, rActs, rExpandedStride, rExpandedTiles, func() { e.vnniSlice(n) })
 		} else {
 			e.tilesOf(n)
 		}

@@ -1,25 +1,9 @@
 package main
 
-// vnniTilesOf emits the loop over tiles of n rows with AVX-VNNI, which a load for each product
-// would hold up: 16 rows of weights lie in two registers, and registers 0 to 7 hold the
-// whole-number products of a sub-block, (row, vector). The sums stay in dst, as those of
-// tilePairs.
-func (e *expanded) vnniTilesOf(n int) {
-	tile, loop := e.next("tile"), e.next("slice")
-	e.label(tile)
-	e.op("MOVQ", rActs, rA)
-	e.op("MOVQ", rBlocks, rCount)
-	e.pointRows(n)
-	e.op("MOVQ", rowPointers[n-1], rW)
-	for range n { // rows of the next tile
-		e.op("ADDQ", rStep, rW)
-		e.op("PREFETCHT0", "("+rW+")")
-	}
-	e.op("MOVQ", rWeights, rW)
-	e.op("CMPQ", "more+64(FP)", "$0")
-	e.op("JNE", loop)
-	e.clearSums(n)
-	e.label(loop)
+// vnniSlice multiplies a slice with AVX-VNNI, which a load for each product would hold up: 16 rows
+// of weights lie in two registers, and registers 0 to 7 hold the whole-number products of a
+// sub-block, (row, vector).
+func (e *expanded) vnniSlice(n int) {
 	line := 0
 	for sub := range 64 / e.c.sub {
 		e.vnniBegin(n, sub)
@@ -40,12 +24,6 @@ func (e *expanded) vnniTilesOf(n int) {
 	}
 	e.op("ADDQ", imm(e.bytes()), rW)
 	e.op("ADDQ", imm(4*codedWords*n), rA)
-	e.op("DECQ", rCount)
-	e.op("JNZ", loop)
-	e.op("LEAQ", "("+rowPointers[n-1]+")("+rStep+"*1)", rDst)
-	e.op("ADDQ", rExpandedStride, rActs)
-	e.op("DECQ", rExpandedTiles)
-	e.op("JNZ", tile)
 }
 
 // actWord is the address of word i of row r of n.

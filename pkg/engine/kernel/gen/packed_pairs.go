@@ -140,9 +140,17 @@ const (
 
 // tilesOf emits the loop over tiles of n rows.
 func (t *pairs) tilesOf(n int) {
+	t.tilesInDst(n, rPairPanel, rPairActs, rPairStride, rPairTiles, func() { t.superblockOf(n) })
+	t.ret()
+}
+
+// tilesInDst emits a loop over tiles of n rows, whose sums stay in dst. Registers hold the panel,
+// the activations and the distance of tiles, and how many are left; body multiplies a superblock
+// or a slice and advances.
+func (t *asm) tilesInDst(n int, panel, acts, stride, tiles string, body func()) {
 	tile, loop := t.next("tile"), t.next("superblock")
 	t.label(tile)
-	t.op("MOVQ", rPairActs, rA)
+	t.op("MOVQ", acts, rA)
 	t.op("MOVQ", rBlocks, rCount)
 	t.pointRows(n)
 	t.op("MOVQ", rowPointers[n-1], rW)
@@ -150,11 +158,22 @@ func (t *pairs) tilesOf(n int) {
 		t.op("ADDQ", rStep, rW)
 		t.op("PREFETCHT0", "("+rW+")")
 	}
-	t.op("MOVQ", rPairPanel, rW)
+	t.op("MOVQ", panel, rW)
 	t.op("CMPQ", "more+64(FP)", "$0")
 	t.op("JNE", loop)
 	t.clearSums(n)
 	t.label(loop)
+	body()
+	t.op("DECQ", rCount)
+	t.op("JNZ", loop)
+	t.op("LEAQ", "("+rowPointers[n-1]+")("+rStep+"*1)", rDst)
+	t.op("ADDQ", stride, acts)
+	t.op("DECQ", tiles)
+	t.op("JNZ", tile)
+}
+
+// superblockOf emits a superblock of n rows.
+func (t *pairs) superblockOf(n int) {
 	weights, acts := t.k.walked(n)
 	weights, acts = 2*weights, 2*acts // they are twice as wide
 	for half := range t.k.blocks {
@@ -169,13 +188,6 @@ func (t *pairs) tilesOf(n int) {
 	}
 	t.op("ADDQ", imm(t.panelBytes()-weights), rW)
 	t.op("ADDQ", imm(4*t.actWords()*n-acts), rA)
-	t.op("DECQ", rCount)
-	t.op("JNZ", loop)
-	t.op("LEAQ", "("+rowPointers[n-1]+")("+rStep+"*1)", rDst)
-	t.op("ADDQ", rPairStride, rPairActs)
-	t.op("DECQ", rPairTiles)
-	t.op("JNZ", tile)
-	t.ret()
 }
 
 // products multiplies a block, in a loop over its parts if it has several.
