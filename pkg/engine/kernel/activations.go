@@ -24,7 +24,7 @@ type Activations struct {
 	slices     int
 	tile       int // rows of a tile
 	data       []float32
-	pairs      []float32 // as int16; see matMulPairs. Empty if that is not used
+	pairs      []float32 // in a second form; see matMulPairs. Empty if that is not used
 	squares    []float32 // in squares; see matMulSquares. Empty if that is not used
 }
 

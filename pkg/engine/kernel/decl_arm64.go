@@ -448,7 +448,7 @@ func tileDotprod(kind Kind, t *span) {
 //go:noescape
 func expandQ8I8MM(dst *float32, w *byte, blocks int)
 
-// pairNarrowI8MM makes pairs of the rows of a tile; it may read two words past the last row's.
+// pairNarrowI8MM makes pairs of the rows of a tile; if their number is odd, it may read a word past the last row's.
 //
 //go:noescape
 func pairNarrowI8MM(dst, act *float32, blocks, rows int)
@@ -468,7 +468,7 @@ func expandQ4I8MM(dst *float32, w *byte, blocks int)
 //go:noescape
 func expandQ8WI8MM(dst *float32, w *byte, blocks int)
 
-// pairWideI8MM makes pairs of the rows of a tile; it may read two words past the last row's.
+// pairWideI8MM makes pairs of the rows of a tile; if their number is odd, it may read a word past the last row's.
 //
 //go:noescape
 func pairWideI8MM(dst, act *float32, blocks, rows int)
@@ -483,7 +483,7 @@ func tileWideI8MM(dst *float32, ldd int, w, act *float32, stride, blocks, tiles,
 //go:noescape
 func expandQ2KI8MM(dst *float32, w *byte, blocks int)
 
-// pairCodedI8MM makes pairs of the rows of a tile; it may read two words past the last row's.
+// pairCodedI8MM makes pairs of the rows of a tile; if their number is odd, it may read a word past the last row's.
 //
 //go:noescape
 func pairCodedI8MM(dst, act *float32, blocks, rows int)

@@ -20,6 +20,9 @@ func supported() []isa {
 	return list
 }
 
+// hasVNNI reports whether AVX2 can have AVX-VNNI's products.
+func hasVNNI() bool { return cpu.X86.HasAVXVNNI }
+
 // The functions below select the routine of an instruction set. The caller has checked
 // the lengths; they are not zero where the routine requires it.
 

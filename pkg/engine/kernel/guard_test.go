@@ -156,7 +156,7 @@ func (f *fence) pairs(k *Kernels, kind Kind) {
 			room := words + 2*superCols/inputs*(packedTile(k.isa)-rows) // AVX2 widens three rows as four
 			if k.isa == isaI8MM {
 				words = blocks * shape.words * (rows + rows%2)
-				room, act = words, act+2
+				room, act = words, act+1
 			}
 			f.run("widenActivations", blocks, func() {
 				widenActivations(form.words, f.random(room), f.random(act), blocks, rows)

@@ -17,8 +17,6 @@ package kernel
 import (
 	"fmt"
 	"strings"
-
-	"golang.org/x/sys/cpu"
 )
 
 // An isa is an instruction set.
@@ -66,7 +64,7 @@ func Implementations() []*Kernels {
 	var list []*Kernels
 	for _, i := range supported() {
 		list = append(list, &Kernels{isa: i})
-		if i == isaAVX2 && cpu.X86.HasAVXVNNI {
+		if i == isaAVX2 && hasVNNI() {
 			list = append(list, &Kernels{isa: i, vnni: true})
 		}
 	}

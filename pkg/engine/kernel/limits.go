@@ -29,7 +29,8 @@ func (k *Kernels) FloatRounds(rounds int) int64 {
 // of operations, two for each multiply-add. With AVX2 these are VPMADDUBSW, VPMADDWD and
 // VPADDD, which are exact for int8 and unsigned numbers of 7 bits. Products of two int8
 // need a fourth instruction, so they cannot reach this rate; no product exceeds it but
-// those that NibbleRounds measures.
+// those that NibbleRounds measures. AVX-512 and AVX-VNNI have VPDPBUSD, and I8MM has SMMLA,
+// whose rate fewer than 16 rows cannot reach, as they use SDOT.
 func (k *Kernels) ByteRounds(rounds int) int64 {
 	if rounds < 1 {
 		return 0

@@ -10,7 +10,7 @@ import (
 // packedShapes are (n, rows, cols) that end within tiles, panels and superblocks.
 var packedShapes = [][3]int{
 	{1, 1, 1}, {1, 16, 64}, {1, 100, 200}, {2, 31, 33}, {3, 64, 96}, {4, 17, 65}, {5, 48, 320}, {6, 15, 31},
-	{7, 33, 1100}, {8, 80, 128}, {9, 40, 2100}, {13, 65, 70}, {33, 130, 300}, {40, 47, 65}, {6, 20, 2048},
+	{7, 33, 1100}, {8, 80, 128}, {9, 40, 2100}, {13, 65, 70}, {17, 33, 1100}, {33, 130, 300}, {40, 47, 65}, {6, 20, 2048},
 	{27, 34, 1100}, {133, 40, 600}, {261, 17, 600}, // in several parts of panels, and groups of tiles
 }
 
@@ -129,7 +129,7 @@ func TestMatMulPackedInvariant(t *testing.T) {
 					t.Fatalf("%v: %d rows differ from one at a time", kind, n)
 				}
 			}
-			for _, n := range []int{1, 3, 11} {
+			for _, n := range []int{1, 3, 11, 33} {
 				testRanges(t, k, x, n, w, alone)
 			}
 		}
@@ -242,7 +242,7 @@ func squared(square []float32, row int) []float32 {
 // TestMatMulPackedNotFinite: a NaN or an infinity makes only its row NaN.
 func TestMatMulPackedNotFinite(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
-		const n, rows, cols = 11, 40, 150
+		const n, rows, cols = 33, 40, 150
 		for _, kind := range kinds {
 			for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 				x, w := random(source(), n*cols), some(source(), kind, rows, cols)
@@ -259,7 +259,7 @@ func TestMatMulPackedNotFinite(t *testing.T) {
 
 func TestMatMulPackedExtremes(t *testing.T) {
 	for _, kind := range kinds {
-		const rows, cols = 16, 256
+		const n, rows, cols = 33, 16, 256
 		if kind == BF16 {
 			continue
 		}
@@ -275,13 +275,13 @@ func TestMatMulPackedExtremes(t *testing.T) {
 		}
 		w := NewPacked(kind, rows, cols)
 		w.LoadBlocks(0, raw)
-		x := make([]float32, 5*cols)
+		x := make([]float32, n*cols)
 		for i := range x {
 			x[i] = float32(1 - i/cols%2*2)
 		}
-		want, size := matMulReference(x, fromBlocks(kind, raw), 5, rows, cols)
+		want, size := matMulReference(x, fromBlocks(kind, raw), n, rows, cols)
 		each(t, func(t *testing.T, k *Kernels) {
-			for i, got := range multiply(k, x, 5, w) {
+			for i, got := range multiply(k, x, n, w) {
 				if !closeTo(got, want[i], 1e-6*size[i]) {
 					t.Fatalf("%v: element %d is %g, want %g", kind, i, got, want[i])
 				}
@@ -311,6 +311,7 @@ func FuzzMatMulPacked(f *testing.F) {
 	f.Add(uint8(1), uint8(1), uint8(1), []byte{1})
 	f.Add(uint8(13), uint8(33), uint8(37), []byte("any bytes make blocks of weights and inputs"))
 	f.Add(uint8(4), uint8(20), uint8(2), []byte{0, 0x7c, 0x80, 0xff, 0, 0x7e, 1, 0})
+	f.Add(uint8(17), uint8(33), uint8(8), []byte{0, 0x7c, 0x80, 0xff})
 	f.Fuzz(func(t *testing.T, n, rows, blocks uint8, data []byte) {
 		high, wide := max(int(rows)%40, 1), max(int(blocks)%12, 1)*quantCols
 		count := max(int(n)%20, 1)

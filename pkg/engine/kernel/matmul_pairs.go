@@ -8,8 +8,8 @@ import "unsafe"
 
 // A pairShape has the words of widened activations, of one row, and of a widened panel, for a
 // slice of 64 inputs, or 128. A part of a panel has that many slices at most (17 KiB), which
-// stay in the first-level cache; their activations of partTiles tiles (140 KiB, or 256 of coded
-// kinds) stay in the second-level cache while all panels pass over them.
+// stay in the first-level cache; their activations of partTiles tiles (136 to 256 KiB) stay in
+// the second-level cache while all panels pass over them.
 type pairShape struct{ words, panel, blocks int }
 
 const pairRoom = 8 * 544 // words of the longest part of a panel

@@ -2,7 +2,7 @@ package kernel
 
 import "unsafe"
 
-// Products of many rows with coded kinds: a part of a panel is taken apart once for all rows
+// Products of many rows with coded kinds on x86 (I8MM widens them, see matMulPairs): a part of a panel is taken apart once for all rows
 // instead of once for each tile. The products are the same integers, and the sums the same
 // sums.
 
@@ -24,7 +24,7 @@ type partSpan struct {
 	w      []float32 // the part
 	act    []float32 // the part of the first tile
 	stride int       // distance of tiles, in words
-	blocks int       // superblocks of a widened part, slices of an expanded one
+	blocks int       // slices of the part
 	tiles  int
 	rows   int  // of a tile
 	more   bool // adds to dst

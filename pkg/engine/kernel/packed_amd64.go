@@ -96,10 +96,10 @@ func tileExpanded(k *Kernels, t *partSpan) {
 	}
 }
 
-// widens reports whether such products of a kind exist.
+// widens reports whether products of many rows widen weights of a kind.
 func widens(kind Kind) bool { return kind == Q8_0 || kind == Q8W }
 
-// pairsOf returns the shape of widened activations that had so many words.
+// pairsOf returns the shape of widened activations whose slices have that many words.
 func pairsOf(words int) pairShape {
 	switch words {
 	case quantWords:

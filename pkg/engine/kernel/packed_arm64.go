@@ -32,8 +32,8 @@ func tilePacked(k *Kernels, kind Kind, t *span) {
 	}
 }
 
-// pairsFrom returns the number of rows from which on products pair rows, or 0 for never. By
-// the instructions that gen counts, products of 8 rows would not be slower.
+// pairsFrom returns the number of rows from which on products pair rows, or 0 for never. 8 rows
+// would save 3 to 18 % of the instructions, less what pairing the activations takes.
 func pairsFrom(i isa) int {
 	if i == isaI8MM {
 		return 16
@@ -41,11 +41,11 @@ func pairsFrom(i isa) int {
 	return 0
 }
 
-// widens reports whether such products of a kind exist.
+// widens reports whether products of many rows widen weights of a kind.
 func widens(kind Kind) bool { return kind != BF16 }
 
-// pairsOf returns the shape of activations with so many words. Those of coded kinds are of the
-// largest of their panels.
+// pairsOf returns the shape of widened activations whose slices have that many words. For coded
+// kinds the panel has the size of the largest.
 func pairsOf(words int) pairShape {
 	switch words {
 	case quantWords:
@@ -61,7 +61,8 @@ func pairsOf(words int) pairShape {
 // widenPanel expands superblocks of a panel.
 func widenPanel(kind Kind, dst []float32, w []byte, blocks int) { expandI8MM(kind, dst, w, blocks) }
 
-// widenActivations makes pairs of the rows of a tile. It may read two words past the last.
+// widenActivations makes pairs of the rows of a tile. If their number is odd, it may read a word
+// past the last.
 func widenActivations(words int, dst, act []float32, blocks, rows int) {
 	switch words {
 	case quantWords:

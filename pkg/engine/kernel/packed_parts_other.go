@@ -2,6 +2,8 @@
 
 package kernel
 
+func hasVNNI() bool { return false }
+
 func quantizeSquare([]float32, int, []float32, int) {}
 
 func tileSquares(*squareSpan) {}

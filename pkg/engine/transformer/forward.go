@@ -118,7 +118,7 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
-	const packed = 4 // bytes of an input, in bf16
+	const packed = 8 // bytes of an input: 4 in bf16, up to 7.6 in two quantised forms, each twice
 	own := 4*(s.Width+2*dim+routed) + packed*(s.Width+heads+ffn+s.Patch)
 	return int64(tokens) * int64(4*shared+max(1, workers)*own)
 }

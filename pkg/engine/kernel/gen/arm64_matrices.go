@@ -18,7 +18,7 @@ import (
 //
 // Instructions for 8 rows of activations and 4 rows of weights, with SDOT and with SMMLA: 274
 // and 163 for 64 inputs of Q8_0, 313 and 185 of Q4_K, 408 and 233 for 128 of Q8W. Expanding 64
-// inputs of 16 rows of Q8_0 takes 250, so at 16 rows of activations 71 % are left, at 64 62 %.
+// inputs of 16 rows of Q8_0 takes 249, so at 16 rows of activations 71 % are left, at 64 62 %.
 type matrices struct {
 	*neon
 	k packed
@@ -39,7 +39,7 @@ const (
 	matrixCoded = 8
 )
 
-// steps is the number of times eight inputs of a slice.
+// steps is the number of steps of eight inputs in a slice.
 func (m *matrices) steps() int {
 	if m.k.kind == "Q8W" {
 		return 128 / stepInputs

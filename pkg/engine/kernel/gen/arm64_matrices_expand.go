@@ -123,14 +123,9 @@ func (m *matrices) expandCoded(tile *packedTile) {
 	}
 	for step := range m.steps() {
 		q := quarter{step / 2, step % 2 * 2}
-		for i, r := range tile.codes(q) {
-			m.op("VSUB", expandOffset.b16(), r.b16(), (expandFirst + vec(i)).b16())
-		}
-		second := tile.codes(quarter{q.sixteen, q.four + 1})
-		for _, r := range second {
-			m.op("VSUB", expandOffset.b16(), r.b16(), r.b16())
-		}
-		m.storeStep(step, expandFirst, second[0])
+		m.signed(tile.codes(q), expandFirst)
+		m.signed(tile.codes(quarter{q.sixteen, q.four + 1}), expandSecond)
+		m.storeStep(step, expandFirst, expandSecond)
 	}
 	m.advance(m.scalesAt(), "R0")
 	for sub := range m.subs() {
@@ -150,5 +145,17 @@ func (m *matrices) expandCoded(tile *packedTile) {
 	if c.headed() {
 		m.op("SUBS", "$1", "R19", "R19")
 		m.op("BNE", slice)
+	}
+}
+
+// signed subtracts the offset of codes, and moves them to registers from dst on.
+func (m *matrices) signed(codes []vec, dst vec) {
+	for i, r := range codes {
+		switch to := dst + vec(i); {
+		case m.k.coding.offset > 0:
+			m.op("VSUB", expandOffset.b16(), r.b16(), to.b16())
+		case to != r:
+			m.move(to, r)
+		}
 	}
 }

@@ -3,12 +3,12 @@ package main
 // Registers of tiles: V0 to V7 the sums, (pair of activations, pair of weights), and V8 to
 // V15 the whole-number products of a sub-block.
 const (
-	matrixWeights = vec(16) // and V17, two pairs of rows
-	matrixScale   = vec(18) // and V19
-	matrixActs    = vec(20) // to V23, four pairs of rows
-	matrixMin     = vec(24) // and V25
-	matrixSums    = vec(26) // to V29
-	matrixBoth    = vec(16)
+	matrixWeights = vec(16)       // and V17, two pairs of rows
+	matrixScale   = vec(18)       // and V19
+	matrixActs    = vec(20)       // to V23, four pairs of rows
+	matrixMin     = vec(24)       // and V25
+	matrixSums    = vec(26)       // to V29
+	matrixBoth    = matrixWeights // and V17, after the products of the sub-block
 )
 
 // pairActivations emits the routine that makes pairs of the rows of a tile.
@@ -21,7 +21,7 @@ const (
 //	R9      the size of a line
 func (m *matrices) pairActivations(name string) {
 	p := "dst, act *float32, blocks, rows int"
-	m.fn(name, "makes pairs of the rows of a tile; it may read two words past the last row's.", p)
+	m.fn(name, "makes pairs of the rows of a tile; if their number is odd, it may read a word past the last row's.", p)
 	m.args(p, "R0 R1 R2 R3")
 	m.op("ADD", "$1", "R3", "R4")
 	m.op("LSR", "$1", "R4")
@@ -46,21 +46,21 @@ func (m *matrices) pairActivations(name string) {
 			})
 		})
 	}
-	doubled(m.k.blocksOfScales(), false)
-	rest := m.k.words - m.k.quantWords() - m.k.blocksOfScales()
+	doubled(m.k.scaleWords(), false)
 	if m.k.coding != nil {
-		m.skipLines(shiftWord - scaleWord - 2)
+		m.skipLines(shiftWord - scaleWord - m.k.scaleWords())
 		doubled(2, false)
 		doubled(4, true)
-		rest = 0
+	} else {
+		m.skipLines(m.k.words - m.k.scale - m.k.blocks)
 	}
-	m.skipLines(rest)
 	m.op("SUBS", "$1", "R2", "R2")
 	m.op("BNE", slice)
 	m.ret()
 }
 
-// lines runs body for that many lines, which it leaves R1 at the last of.
+// lines runs body count times and advances R1 by a line each time: body leaves it at the last line
+// that it reads.
 func (m *matrices) lines(count int, body func()) {
 	loop := m.next("line")
 	m.op("MOVD", imm(count), "R5")
@@ -90,16 +90,8 @@ func (m *matrices) pairsOf(body func()) {
 	m.op("BNE", loop)
 }
 
-// quantWords is the number of words of the bytes of one row's slice, blocksOfScales that of
-// its scales.
-func (k packed) quantWords() int {
-	if k.coding != nil {
-		return scaleWord
-	}
-	return k.scale
-}
-
-func (k packed) blocksOfScales() int {
+// scaleWords is the number of scales of a row's slice of activations.
+func (k packed) scaleWords() int {
 	if k.coding != nil {
 		return 2
 	}
@@ -269,7 +261,7 @@ func (m *matrices) extra(pairs, word int, first vec) []vec {
 // scaleSub adds the products of a sub-block to the sums and subtracts the minima, in the order
 // of scaleBlock and scaleCoded.
 func (m *matrices) scaleSub(pairs, sub int) {
-	half := sub * m.k.blocksOfScales() / m.subs()
+	half := sub * m.k.scaleWords() / m.subs()
 	m.loadQ("R11", pairStep*sub, matrixScale, matrixScale+1)
 	acts := m.extra(pairs, half, matrixActs)
 	var sums []vec

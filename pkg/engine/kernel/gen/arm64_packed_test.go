@@ -60,17 +60,18 @@ func TestInstructions(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		file, routine string
-		version, want int // versions are of 1, 2, ... rows, or of 3 and 4 pairs of rows
+		file, routine, label string
+		version, want        int // versions are of 1, 2, ... rows, or of 3 and 4 pairs of rows
 	}{
-		{"dotprod", "tileQ8Dotprod", 8, 137}, {"dotprod", "tileQ8Dotprod", 1, 110},
-		{"dotprod", "tileQ4Dotprod", 8, 136}, {"dotprod", "tileQ4Dotprod", 1, 104},
-		{"neon", "tileBF16NEON", 8, 86}, {"neon", "tileBF16NEON", 1, 41},
-		{"i8mm", "tileNarrowI8MM", 2, 163}, {"i8mm", "tileMinima32I8MM", 2, 185},
+		{"dotprod", "tileQ8Dotprod", "block", 8, 137}, {"dotprod", "tileQ8Dotprod", "block", 1, 110},
+		{"dotprod", "tileQ4Dotprod", "block", 8, 136}, {"dotprod", "tileQ4Dotprod", "block", 1, 104},
+		{"neon", "tileBF16NEON", "inputs", 8, 86}, {"neon", "tileBF16NEON", "inputs", 1, 41},
+		{"i8mm", "tileNarrowI8MM", "slice", 2, 163}, {"i8mm", "tileMinima32I8MM", "slice", 2, 185},
+		{"i8mm", "expandQ8I8MM", "superblock", 1, 249},
 	} {
 		_, text, _ := strings.Cut(string(list["kernel_"+c.file+"_arm64.s"]), "TEXT ·"+c.routine)
 		versions := strings.Split(text, "\tRET\n")
-		loop := regexp.MustCompile(`(?m)^((?:block|inputs|slice)\d+):$`).FindStringSubmatch(versions[c.version-1])
+		loop := regexp.MustCompile(`(?m)^(` + c.label + `\d+):$`).FindStringSubmatch(versions[c.version-1])
 		if loop == nil {
 			t.Fatalf("%s: no loop in version %d", c.routine, c.version)
 		}

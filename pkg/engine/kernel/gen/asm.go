@@ -12,7 +12,7 @@ import (
 type asm struct {
 	name   string // suffix of the routines
 	lanes  int    // float32 values in a register
-	vnni   bool   // AVX-VNNI beside AVX2
+	vnni   bool   // uses AVX-VNNI, in addition to AVX2
 	reg    string // register letter
 	tile   int    // rows of x in the widest matrix tile
 	decl   bytes.Buffer
@@ -180,7 +180,7 @@ func (t *asm) file() []byte {
 	if len(t.consts) > 0 {
 		fmt.Fprintf(&out, "GLOBL %s(SB), RODATA|NOPTR, $%d\n", sym, 64*len(t.consts))
 	}
-	if !t.wide() {
+	if bytes.Contains(t.text.Bytes(), []byte("tailAVX2<>")) {
 		for j := range 8 {
 			v := "-1"
 			if j >= 4 {

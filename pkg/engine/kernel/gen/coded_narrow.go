@@ -1,9 +1,11 @@
 package main
 
-// A narrowSlice emits a slice of a coded kind with AVX2, in the registers of narrowBlock.
+// A narrowSlice emits a slice of a coded kind with AVX2 or AVX-VNNI, in the registers of
+// narrowBlock.
 //
 // Products of bytes are added in 16 bits, which hold 4·63·127, or those of a whole
-// sub-block of codes of 4 bits, 32·15·127; those with levels are added in pairs.
+// sub-block of codes of 4 bits, 32·15·127; those with levels are added in pairs. AVX-VNNI adds in
+// 32 bits, and levels have 128 more, as its weights are unsigned.
 type narrowSlice struct {
 	narrowBlock
 	c *coding
@@ -17,7 +19,9 @@ const (
 // narrowConstants loads what all slices use.
 func (t *asm) narrowConstants(c *coding) {
 	t.op("VMOVDQU", t.bits(every(c.low, 0)), narrowMask)
-	t.op("VMOVDQU", t.bits(0x00010001), narrowOnes)
+	if !t.vnni {
+		t.op("VMOVDQU", t.bits(0x00010001), narrowOnes)
+	}
 	if c.levels != nil {
 		add := 0
 		if t.vnni {
@@ -139,7 +143,8 @@ func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
 	}
 }
 
-// multiplyLevels adds the products of four inputs with the signed weights in narrowWeights.
+// multiplyLevels adds the products of four inputs with the weights in narrowWeights, which AVX2
+// takes with their signs.
 func (b *narrowSlice) multiplyLevels(q quarter, p int) {
 	if b.vnni {
 		b.addProducts(q, p, narrowWeights)

@@ -1,38 +1,35 @@
 package main
 
-// vnniSlice multiplies a slice with AVX-VNNI, which a load for each product would hold up: 16 rows
-// of weights lie in two registers, and registers 0 to 7 hold the whole-number products of a
-// sub-block, (row, vector).
+// vnniSlice multiplies a slice with AVX-VNNI. Two registers hold 16 rows of weights, so that there
+// are more products than loads, and registers 0 to 7 the whole-number products of a sub-block,
+// (row, vector).
 func (e *expanded) vnniSlice(n int) {
+	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n}, c: &e.c}
 	line := 0
 	for sub := range 64 / e.c.sub {
-		e.vnniBegin(n, sub)
+		e.vnniBegin(b, sub)
 		for _, q := range e.c.quarters(sub) {
 			for p := range 2 {
 				e.op("VMOVDQU", mem(64*line+32*p, rW), e.v(8+p))
 			}
 			for r := range n {
 				act := e.v(10 + r%2)
-				e.op("VPBROADCASTD", e.actWord(n, q.word(), r), act)
+				e.op("VPBROADCASTD", b.word(q.word(), r), act)
 				for p := range 2 {
 					e.dpbusd(act, e.v(8+p), e.v(2*r+p))
 				}
 			}
 			line++
 		}
-		e.vnniAdd(n, sub)
+		e.vnniAdd(b, sub)
 	}
 	e.op("ADDQ", imm(e.bytes()), rW)
 	e.op("ADDQ", imm(4*codedWords*n), rA)
 }
 
-// actWord is the address of word i of row r of n.
-func (e *expanded) actWord(n, i, r int) string { return mem(4*(i*n+r), rA) }
-
 // vnniBegin sets the products to what undoes the offset of the codes.
-func (e *expanded) vnniBegin(n, sub int) {
-	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n}, c: &e.c}
-	for r := range n {
+func (e *expanded) vnniBegin(b *narrowSlice, sub int) {
+	for r := range b.n {
 		first, second := e.v(2*r), e.v(2*r+1)
 		if e.c.offset == 0 {
 			e.zero(first)
@@ -46,7 +43,7 @@ func (e *expanded) vnniBegin(n, sub int) {
 
 // vnniAdd adds the products of a sub-block to the sums and subtracts the minima, as
 // narrowSlice does.
-func (e *expanded) vnniAdd(n, sub int) {
+func (e *expanded) vnniAdd(b *narrowSlice, sub int) {
 	const act, by, more = "Y10", "Y11", "Y14"
 	half := sub * e.c.sub / 32
 	for p := range 2 {
@@ -55,14 +52,14 @@ func (e *expanded) vnniAdd(n, sub int) {
 			e.op("VMOVUPS", mem(e.minimaAt(sub)+32*p, rW), e.v(12+p))
 		}
 	}
-	for r := range n {
-		e.op("VBROADCASTSS", e.actWord(n, scaleWord+half, r), act)
+	for r := range b.n {
+		e.op("VBROADCASTSS", b.word(scaleWord+half, r), act)
 		switch {
 		case !e.c.minima:
 		case e.c.sub == 32:
-			e.op("VBROADCASTSS", e.actWord(n, shiftWord+half, r), more)
+			e.op("VBROADCASTSS", b.word(shiftWord+half, r), more)
 		default:
-			e.op("VPBROADCASTD", e.actWord(n, sumWord+sub, r), more)
+			e.op("VPBROADCASTD", b.word(sumWord+sub, r), more)
 			e.op("VCVTDQ2PS", more, more)
 		}
 		for p := range 2 {

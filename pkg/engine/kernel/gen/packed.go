@@ -122,8 +122,8 @@ func (t *asm) packedTile() int {
 	return 4
 }
 
-// packedConstants loads a mask into the last register and, for AVX2, sixteen ones into
-// the last but one.
+// packedConstants loads a mask into the last register and, for AVX2 without VNNI, sixteen ones
+// into the last but one.
 func (t *asm) packedConstants(k packed) {
 	switch {
 	case k.coding != nil && t.wide():
@@ -138,8 +138,7 @@ func (t *asm) packedConstants(k packed) {
 		load, last = "VMOVDQU32", t.v(31)
 	}
 	switch {
-	case t.vnni && k.kind == "Q8":
-		return
+	case t.vnni && k.kind == "Q8": // none
 	case k.kind == "Q8W" && (t.wide() || t.vnni):
 		t.op(load, t.bits(0x80808080), last)
 	case k.kind == "Q8W":
@@ -150,7 +149,7 @@ func (t *asm) packedConstants(k packed) {
 	case !t.wide():
 		t.op(load, t.bits(0x80808080), last)
 	}
-	if k.kind != "BF16" && !t.wide() {
+	if k.kind != "BF16" && !t.wide() && !t.vnni {
 		t.op(load, t.bits(0x00010001), t.v(14))
 	}
 }
@@ -243,7 +242,7 @@ func (t *asm) inParts(k packed, n, part int, body func()) {
 		return
 	}
 	loop, left := t.next("part"), rSlices
-	if t.vnni { // a row of dst
+	if t.vnni { // rSlices points to a row of dst
 		left = rSliceHead
 	}
 	weights, acts := k.walked(n)

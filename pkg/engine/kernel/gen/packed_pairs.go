@@ -144,9 +144,9 @@ func (t *pairs) tilesOf(n int) {
 	t.ret()
 }
 
-// tilesInDst emits a loop over tiles of n rows, whose sums stay in dst. Registers hold the panel,
-// the activations and the distance of tiles, and how many are left; body multiplies a superblock
-// or a slice and advances.
+// tilesInDst emits a loop over tiles of n rows, whose sums stay in dst. panel, acts, stride and tiles
+// name the registers of the panel, the activations, the distance of tiles and the number of tiles
+// left; body multiplies a superblock or a slice and advances.
 func (t *asm) tilesInDst(n int, panel, acts, stride, tiles string, body func()) {
 	tile, loop := t.next("tile"), t.next("superblock")
 	t.label(tile)

@@ -21,12 +21,7 @@ func (t *asm) dpbusd(signed, unsigned, sums string) {
 // A vnniBlock emits one superblock of Q8_0, Q4_0 or Q8W with AVX-VNNI: 16 rows of weights in
 // two registers, n rows of activations. Registers 0 to 7 hold the whole-number products of a
 // block, (row, vector). The sums stay in dst, as those of tilePairs.
-type vnniBlock struct {
-	*asm
-	k       packed
-	n       int
-	fetched int // lines that have been prefetched
-}
+type vnniBlock struct{ narrowBlock }
 
 // vnniPanel emits one panel.
 func (t *asm) vnniPanel(k packed, n int) {
@@ -37,7 +32,7 @@ func (t *asm) vnniPanel(k packed, n int) {
 	t.pointRows(n)
 	t.clearSums(n)
 	t.label(loop)
-	(&vnniBlock{asm: t, k: k, n: n}).emit()
+	(&vnniBlock{narrowBlock{asm: t, k: k, n: n}}).emit()
 	weights, acts := k.walked(n)
 	t.op("ADDQ", imm(k.bytes-weights), rW)
 	t.op("ADDQ", imm(4*k.words*n-acts), rA)
@@ -49,13 +44,6 @@ func (t *asm) vnniPanel(k packed, n int) {
 }
 
 func (b *vnniBlock) dot(r, p int) string { return b.v(2*r + p) }
-
-func (b *vnniBlock) word(i, r int) string { return mem(4*(i*b.n+r), rA) }
-
-func (b *vnniBlock) fetch() {
-	b.prefetch(b.k, b.n, b.fetched)
-	b.fetched++
-}
 
 func (b *vnniBlock) emit() {
 	for half := range b.k.blocks {
