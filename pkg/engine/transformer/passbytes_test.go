@@ -10,7 +10,7 @@ import (
 	"glossa/pkg/engine/transformer/transformertest"
 )
 
-// A first pass allocates at most what [transformer.Spec.PassBytes] says, and not much less.
+// A first pass allocates at most what [transformer.Spec.PassBytes] says, and a quarter at least.
 func TestPassBytes(t *testing.T) {
 	const tokens = 500
 	for _, gated := range []bool{false, true} {
@@ -34,7 +34,7 @@ func TestPassBytes(t *testing.T) {
 				must(pass.Encode([][]int{slices.Repeat([]int{1}, tokens)}))
 				runtime.ReadMemStats(&after)
 				got, most := int64(after.TotalAlloc-before.TotalAlloc), m.Spec.PassBytes(tokens, workers)
-				if got > most || got < most/3 {
+				if got > most || got < most/4 {
 					t.Errorf("gated %v, %v, %d workers: %d bytes, at most %d expected", gated, format, workers, got, most)
 				}
 				team.Close()
