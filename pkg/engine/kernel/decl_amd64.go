@@ -425,25 +425,25 @@ func expandAVX2(kind Kind, dst []float32, w []byte, blocks, ahead int) {
 }
 
 // tileExpandedAVX2 computes tiles from an expanded panel.
-func tileExpandedAVX2(kind Kind, t *partSpan, more int) {
+func tileExpandedAVX2(kind Kind, t *partSpan) {
 	dst, w, act := sd(t.dst), sd(t.w), sd(t.act)
 	switch kind {
 	case Q2K:
-		tileExpanded16MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q3K:
-		tileExpanded16Offset4ShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16Offset4ShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q4K:
-		tileExpanded32MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5K:
-		tileExpanded32MinimaAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q6K:
-		tileExpanded16Offset32AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16Offset32AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q4_1:
-		tileExpanded32MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaShortAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_0:
-		tileExpanded32Offset16AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32Offset16AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_1:
-		tileExpanded32MinimaAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	}
 }
 
@@ -864,21 +864,21 @@ func expandAVX512(kind Kind, dst []float32, w []byte, blocks, ahead int) {
 }
 
 // tileExpandedAVX512 computes tiles from an expanded panel.
-func tileExpandedAVX512(kind Kind, t *partSpan, more int) {
+func tileExpandedAVX512(kind Kind, t *partSpan) {
 	dst, w, act := sd(t.dst), sd(t.w), sd(t.act)
 	switch kind {
 	case Q2K:
-		tileExpanded16MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q3K:
-		tileExpanded16AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5K:
-		tileExpanded32MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q6K:
-		tileExpanded16AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_0:
-		tileExpanded32AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32AVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_1:
-		tileExpanded32MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaAVX512(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	}
 }
 
@@ -1045,25 +1045,25 @@ func tileExpanded16Offset32VNNI(dst *float32, ldd int, w, act *float32, stride, 
 func tileExpanded32Offset16VNNI(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
 
 // tileExpandedVNNI computes tiles from an expanded panel.
-func tileExpandedVNNI(kind Kind, t *partSpan, more int) {
+func tileExpandedVNNI(kind Kind, t *partSpan) {
 	dst, w, act := sd(t.dst), sd(t.w), sd(t.act)
 	switch kind {
 	case Q2K:
-		tileExpanded16MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q3K:
-		tileExpanded16Offset4VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16Offset4VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q4K:
-		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5K:
-		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q6K:
-		tileExpanded16Offset32VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded16Offset32VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q4_1:
-		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_0:
-		tileExpanded32Offset16VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32Offset16VNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_1:
-		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileExpanded32MinimaVNNI(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	}
 }
 

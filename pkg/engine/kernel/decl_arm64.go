@@ -599,36 +599,36 @@ func expandI8MM(kind Kind, dst []float32, w []byte, blocks int) {
 }
 
 // tileI8MM computes tiles from an expanded panel.
-func tileI8MM(t *partSpan, more int) {
+func tileI8MM(kind Kind, t *partSpan) {
 	dst, w, act := sd(t.dst), sd(t.w), sd(t.act)
-	switch t.kind {
+	switch kind {
 	case Q8_0:
-		tileNarrowI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileNarrowI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q4_0:
-		tileNarrowI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileNarrowI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q8W:
-		tileWideI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileWideI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q2K:
-		tileMinima16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileMinima16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q3K:
-		tileCoded16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileCoded16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q4K:
-		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5K:
-		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q6K:
-		tileCoded16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileCoded16I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q4_1:
-		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_0:
-		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_1:
-		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileMinima32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case IQ4NL:
-		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case IQ4XS:
-		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case MXFP4:
-		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileCoded32I8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	}
 }

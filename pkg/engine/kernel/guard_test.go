@@ -132,7 +132,7 @@ func TestPackedStaysInside(t *testing.T) {
 // TestPairsStayInside: the same of products with widened weights.
 func TestPairsStayInside(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
-		if pairsFrom(k.isa) == 0 {
+		if pairsFrom(k) == 0 {
 			return
 		}
 		for _, kind := range Kinds() {

@@ -19,8 +19,8 @@ func (a *Activations) pairShape() pairShape { return pairsOf(a.words) }
 
 // hasPairs reports whether n rows are kept in a second form.
 func (a *Activations) hasPairs(k *Kernels, n int) bool {
-	from := pairsFrom(k.isa)
-	return from > 0 && !k.vnni && n >= from && a.pairShape().blocks > 0
+	from := pairsFrom(k)
+	return from > 0 && n >= from && a.pairShape().blocks > 0
 }
 
 // pairsAt returns the part of widened tile t that begins with slice s. The tiles of a

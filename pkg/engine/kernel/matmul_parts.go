@@ -31,6 +31,14 @@ type partSpan struct {
 	paired bool // the part and its activations are widened, not expanded
 }
 
+// adds is more as assembly takes it.
+func (t *partSpan) adds() int {
+	if t.more {
+		return 1
+	}
+	return 0
+}
+
 // hasParts reports whether products of n rows with this kind expand it.
 func (k *Kernels) hasParts(kind Kind, n int) bool {
 	if !kind.coded() {

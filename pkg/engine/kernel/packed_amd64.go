@@ -50,8 +50,8 @@ func tileSquares(t *squareSpan) {
 
 // pairsFrom returns the number of rows from which on products with Q8_0 and Q8W weights
 // widen weights and activations to int16, or 0 for never.
-func pairsFrom(i isa) int {
-	if i == isaAVX2 {
+func pairsFrom(k *Kernels) int {
+	if k.isa == isaAVX2 && !k.vnni {
 		return 24
 	}
 	return 0
@@ -82,17 +82,13 @@ func expandPart(i isa, kind Kind, dst []float32, w []byte, blocks, ahead int) {
 
 // tileExpanded computes dst (t.tiles * t.rows, 16) from expanded weights, or adds to it.
 func tileExpanded(k *Kernels, t *partSpan) {
-	more := 0
-	if t.more {
-		more = 1
-	}
 	switch {
 	case k.vnni:
-		tileExpandedVNNI(t.kind, t, more)
+		tileExpandedVNNI(t.kind, t)
 	case k.isa == isaAVX512:
-		tileExpandedAVX512(t.kind, t, more)
+		tileExpandedAVX512(t.kind, t)
 	default:
-		tileExpandedAVX2(t.kind, t, more)
+		tileExpandedAVX2(t.kind, t)
 	}
 }
 
@@ -136,13 +132,9 @@ func widenActivations(words int, dst, act []float32, blocks, rows int) {
 // tilePairs computes dst (t.tiles * t.rows, 16) from widened weights and activations, or
 // adds to it.
 func tilePairs(t *partSpan) {
-	more := 0
-	if t.more {
-		more = 1
-	}
 	if t.kind == Q8W {
-		tileWidePairsAVX2(sd(t.dst), t.ldd, sd(t.w), sd(t.act), 4*t.stride, t.blocks, t.tiles, t.rows, more)
+		tileWidePairsAVX2(sd(t.dst), t.ldd, sd(t.w), sd(t.act), 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 		return
 	}
-	tilePairsAVX2(sd(t.dst), t.ldd, sd(t.w), sd(t.act), 4*t.stride, t.blocks, t.tiles, t.rows, more)
+	tilePairsAVX2(sd(t.dst), t.ldd, sd(t.w), sd(t.act), 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 }

@@ -34,8 +34,8 @@ func tilePacked(k *Kernels, kind Kind, t *span) {
 
 // pairsFrom returns the number of rows from which on products pair rows, or 0 for never. 8 rows
 // would save 3 to 18 % of the instructions, less what pairing the activations takes.
-func pairsFrom(i isa) int {
-	if i == isaI8MM {
+func pairsFrom(k *Kernels) int {
+	if k.isa == isaI8MM {
 		return 16
 	}
 	return 0
@@ -75,10 +75,4 @@ func widenActivations(words int, dst, act []float32, blocks, rows int) {
 }
 
 // tilePairs computes dst (t.tiles * t.rows, 16) from an expanded panel and pairs, or adds to it.
-func tilePairs(t *partSpan) {
-	more := 0
-	if t.more {
-		more = 1
-	}
-	tileI8MM(t, more)
-}
+func tilePairs(t *partSpan) { tileI8MM(t.kind, t) }

@@ -9,7 +9,7 @@ func quantizeWide(_ isa, dst, x []float32, blocks int) { quantizeWideGeneric(dst
 func tilePacked(k *Kernels, kind Kind, t *span) { tilePackedGeneric(k.isa, kind, t) }
 
 // pairsFrom returns 0: no products widen weights.
-func pairsFrom(isa) int { return 0 }
+func pairsFrom(*Kernels) int { return 0 }
 
 func widens(Kind) bool { return false }
 

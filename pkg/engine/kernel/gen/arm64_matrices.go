@@ -1,9 +1,6 @@
 package main
 
-import (
-	"cmp"
-	"fmt"
-)
+import "fmt"
 
 // Products of many rows with SMMLA, which multiplies two rows of activations by two rows of
 // weights, eight inputs of each.
@@ -18,7 +15,7 @@ import (
 //
 // Instructions for 8 rows of activations and 4 rows of weights, with SDOT and with SMMLA: 274
 // and 163 for 64 inputs of Q8_0, 313 and 185 of Q4_K, 408 and 233 for 128 of Q8W. Expanding 64
-// inputs of 16 rows of Q8_0 takes 249, so at 16 rows of activations 71 % are left, at 64 62 %.
+// inputs of 16 rows of Q8_0 takes 246, so at 16 rows of activations 71 % are left, at 64 62 %.
 type matrices struct {
 	*neon
 	k packed
@@ -108,7 +105,10 @@ func (t *neon) matrixProducts(kinds []packed) {
 		done[acts], done[m.name()] = true, true
 	}
 	t.peakMatrices()
-	t.dispatchMatrices(kinds)
+	t.byKind(kinds, "expands superblocks of a panel.", "expandI8MM(kind Kind, dst []float32, w []byte, blocks int)", "to, from := sd(dst), unsafe.SliceData(w)", func(k packed) string {
+		return fmt.Sprintf("expand%sI8MM(to, from, blocks)", k.kind)
+	})
+	t.dispatchTiles("tile", kinds, func(k packed) string { return (&matrices{t, k}).name() })
 }
 
 // activationsName is that of the routine which pairs rows of activations.
@@ -132,16 +132,3 @@ func (t *neon) peakMatrices() {
 
 // smmla adds the products of the pairs of rows a and b.
 func (t *neon) smmla(dst, a, b vec) { t.word("smmla v%d.4s, v%d.16b, v%d.16b", dst, a, b) }
-
-// dispatchMatrices writes the Go functions that select the routines of a kind.
-func (t *neon) dispatchMatrices(kinds []packed) {
-	t.decl.WriteString("\n// expandI8MM expands superblocks of a panel.\nfunc expandI8MM(kind Kind, dst []float32, w []byte, blocks int) {\nto, from := sd(dst), unsafe.SliceData(w)\nswitch kind {\n")
-	for _, k := range kinds {
-		fmt.Fprintf(&t.decl, "case %s:\nexpand%sI8MM(to, from, blocks)\n", cmp.Or(kindNames[k.kind], k.kind), k.kind)
-	}
-	t.decl.WriteString("}\n}\n\n// tileI8MM computes tiles from an expanded panel.\nfunc tileI8MM(t *partSpan, more int) {\ndst, w, act := sd(t.dst), sd(t.w), sd(t.act)\nswitch t.kind {\n")
-	for _, k := range kinds {
-		fmt.Fprintf(&t.decl, "case %s:\ntile%sI8MM(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)\n", cmp.Or(kindNames[k.kind], k.kind), (&matrices{t, k}).name())
-	}
-	t.decl.WriteString("}\n}\n")
-}

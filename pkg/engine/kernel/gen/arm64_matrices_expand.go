@@ -15,16 +15,8 @@ func (m *matrices) expand() {
 	m.fn("expand"+m.k.kind, "expands superblocks of a panel.", p)
 	m.args(p, "R0 R10 R14")
 	tile := &packedTile{neon: m.neon, k: m.k, parts: 4}
-	switch {
-	case m.k.coding != nil:
-		tile.codedMasks()
-		m.op("VMOVI", imm(m.k.coding.offset), expandOffset.b16())
-	case m.k.kind == "Q8":
-		m.op("VMOVI", "$0x80", maskReg.b16())
-	case m.k.kind == "Q4":
-		m.op("VMOVI", "$0x0f", maskReg.b16())
-		m.op("VMOVI", "$8", expandOffset.b16())
-	}
+	tile.masks()
+	m.op("VMOVI", imm(m.offset()), expandOffset.b16())
 	block := m.next("superblock")
 	m.label(block)
 	if m.k.coding != nil {
@@ -52,14 +44,13 @@ func (m *matrices) storeStep(step int, first, second vec) {
 	}
 }
 
-// storeFactors stores a float32 of each of 16 rows, and advances by them.
-func (m *matrices) storeFactors(list []vec) {
+// storeFactors stores a float32 of each of 16 rows.
+func (m *matrices) storeFactors(off int, list []vec) {
 	for p, r := range list {
 		m.zip1(expandPair.d2(), r.d2(), r.d2())
 		m.zip2((expandPair + 1).d2(), r.d2(), r.d2())
-		m.storeQ("R0", 2*pairBytes*p, expandPair, expandPair+1)
+		m.storeQ("R0", off+2*pairBytes*p, expandPair, expandPair+1)
 	}
-	m.advance(pairStep, "R0")
 }
 
 // expandBytes expands a superblock of Q8_0, Q4_0 or Q8W, in which a line has four inputs.
@@ -86,14 +77,14 @@ func (m *matrices) expandBytes(tile *packedTile) {
 		}
 	}
 	scales, halves := seq(int(packedWeights), 4), vec(26)
-	for range m.k.blocks {
-		m.loadQ("R10", 0, halves, halves+1)
+	for half := range m.k.blocks {
+		m.loadQ("R10", panelRowBytes/2*half, halves, halves+1)
 		tile.widenHalves(scales[0], halves)
 		tile.widenHalves(scales[2], halves+1)
-		m.storeFactors(scales)
-		m.advance(panelRowBytes/2, "R10")
+		m.storeFactors(pairStep*half, scales)
 	}
-	m.advance(m.k.bytes-m.k.scales-m.k.blocks*panelRowBytes/2, "R10")
+	m.advance(m.sliceBytes()-m.scalesAt(), "R0")
+	m.advance(m.k.bytes-m.k.scales, "R10")
 }
 
 // expandNibbles stores the low nibbles of eight registers, and the high ones 16 inputs further
@@ -103,9 +94,10 @@ func (m *matrices) expandNibbles(raw []vec) {
 	for i, r := range raw {
 		m.op("VUSHR", "$4", r.b16(), high[i].b16())
 		m.op("VAND", maskReg.b16(), r.b16(), r.b16())
-		m.op("VSUB", expandOffset.b16(), r.b16(), r.b16())
-		m.op("VSUB", expandOffset.b16(), high[i].b16(), high[i].b16())
 	}
+	m.signed(raw[:4], raw[0])
+	m.signed(raw[4:], raw[4])
+	m.signed(high, high[0])
 	m.storeStep(0, raw[0], raw[4])
 	m.storeStep(m.k.lines()/2, high[0], high[4])
 }
@@ -130,17 +122,10 @@ func (m *matrices) expandCoded(tile *packedTile) {
 	m.advance(m.scalesAt(), "R0")
 	for sub := range m.subs() {
 		scales, minima := tile.multipliers(sub)
-		m.storeFactors(scales)
-		if minima == nil {
-			continue
-		}
-		m.op("ADD", imm(pairStep*(m.subs()-1)), "R0")
-		m.storeFactors(minima)
-		m.op("SUB", imm(pairStep*m.subs()), "R0")
+		m.storeFactors(pairStep*sub, scales)
+		m.storeFactors(pairStep*(m.subs()+sub), minima)
 	}
-	if m.minima() {
-		m.advance(pairStep*m.subs(), "R0")
-	}
+	m.advance(m.sliceBytes()-m.scalesAt(), "R0")
 	m.advance(m.k.bytes, "R10", "R11")
 	if c.headed() {
 		m.op("SUBS", "$1", "R19", "R19")
@@ -148,11 +133,22 @@ func (m *matrices) expandCoded(tile *packedTile) {
 	}
 }
 
+// offset is what is subtracted from codes and nibbles.
+func (m *matrices) offset() int {
+	switch {
+	case m.k.coding != nil:
+		return m.k.coding.offset
+	case m.k.kind == "Q4":
+		return 8
+	}
+	return 0
+}
+
 // signed subtracts the offset of codes, and moves them to registers from dst on.
 func (m *matrices) signed(codes []vec, dst vec) {
 	for i, r := range codes {
 		switch to := dst + vec(i); {
-		case m.k.coding.offset > 0:
+		case m.offset() > 0:
 			m.op("VSUB", expandOffset.b16(), r.b16(), to.b16())
 		case to != r:
 			m.move(to, r)

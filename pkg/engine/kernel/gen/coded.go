@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"math/bits"
+	"strings"
 )
 
 // A coding describes a kind of weights that are codes of 2 to 6 bits: package kernel's
@@ -135,10 +136,25 @@ var kindNames = map[string]string{"Q8": "Q8_0", "Q4": "Q4_0", "Q4x1": "Q4_1", "Q
 // dispatch writes the Go function that selects the routine of one of these kinds, which takes
 // more arguments.
 func (t *asm) dispatch(kinds []packed, more string) {
-	t.decl.WriteString("\n// tile" + t.name + " computes a span.\nfunc tile" + t.name + "(kind Kind, t *span) {\n")
-	t.decl.WriteString("dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)\nswitch kind {\n")
+	t.byKind(kinds, "computes a span.", "tile"+t.name+"(kind Kind, t *span)", "dst, w, act := sd(t.dst), unsafe.SliceData(t.w), sd(t.act)", func(k packed) string {
+		return fmt.Sprintf("tile%s%s(dst, t.ldd, w, act, t.blocks, t.panels, t.rows%s)", k.kind, t.name, more)
+	})
+}
+
+// dispatchTiles writes the Go function that selects the routine for tiles and an expanded panel of
+// one of these kinds.
+func (t *asm) dispatchTiles(name string, kinds []packed, routine func(k packed) string) {
+	t.byKind(kinds, "computes tiles from an expanded panel.", name+t.name+"(kind Kind, t *partSpan)", "dst, w, act := sd(t.dst), sd(t.w), sd(t.act)", func(k packed) string {
+		return fmt.Sprintf("tile%s%s(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())", routine(k), t.name)
+	})
+}
+
+// byKind writes a Go function that begins with a line and makes a call for each kind.
+func (t *asm) byKind(kinds []packed, doc, signature, begin string, call func(k packed) string) {
+	name, _, _ := strings.Cut(signature, "(")
+	fmt.Fprintf(&t.decl, "\n// %s %s\nfunc %s {\n%s\nswitch kind {\n", name, doc, signature, begin)
 	for _, k := range kinds {
-		fmt.Fprintf(&t.decl, "case %s:\ntile%s%s(dst, t.ldd, w, act, t.blocks, t.panels, t.rows%s)\n", cmp.Or(kindNames[k.kind], k.kind), k.kind, t.name, more)
+		fmt.Fprintf(&t.decl, "case %s:\n%s\n", cmp.Or(kindNames[k.kind], k.kind), call(k))
 	}
 	t.decl.WriteString("}\n}\n")
 }

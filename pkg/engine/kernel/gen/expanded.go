@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 )
@@ -87,9 +86,11 @@ func (t *asm) expandedProducts() {
 		}
 	}
 	if !t.vnni {
-		t.dispatchExpand()
+		t.byKind(t.expandedKinds(), "expands superblocks of a panel.", "expand"+t.name+"(kind Kind, dst []float32, w []byte, blocks, ahead int)", "to, from := sd(dst), unsafe.SliceData(w)", func(k packed) string {
+			return fmt.Sprintf("expand%s%s(to, from, blocks, ahead)", k.kind, t.name)
+		})
 	}
-	t.dispatchTiles()
+	t.dispatchTiles("tileExpanded", t.expandedKinds(), func(k packed) string { return t.expanded(k).name() })
 }
 
 // expand emits the routine that expands superblocks of a panel.
@@ -296,24 +297,4 @@ func (e *expanded) narrowProducts(n, part int) {
 		}
 		b.add(sub, 0)
 	}
-}
-
-// dispatchExpand writes the Go function that selects what expands a kind.
-func (t *asm) dispatchExpand() {
-	fmt.Fprintf(&t.decl, "\n// expand%s expands superblocks of a panel.\nfunc expand%[1]s(kind Kind, dst []float32, w []byte, blocks, ahead int) {\n", t.name)
-	t.decl.WriteString("to, from := sd(dst), unsafe.SliceData(w)\nswitch kind {\n")
-	for _, k := range t.expandedKinds() {
-		fmt.Fprintf(&t.decl, "case %s:\nexpand%s%s(to, from, blocks, ahead)\n", cmp.Or(kindNames[k.kind], k.kind), k.kind, t.name)
-	}
-	t.decl.WriteString("}\n}\n")
-}
-
-// dispatchTiles writes the Go function that selects the routine of a kind's tiles.
-func (t *asm) dispatchTiles() {
-	fmt.Fprintf(&t.decl, "\n// tileExpanded%s computes tiles from an expanded panel.\nfunc tileExpanded%[1]s(kind Kind, t *partSpan, more int) {\n", t.name)
-	t.decl.WriteString("dst, w, act := sd(t.dst), sd(t.w), sd(t.act)\nswitch kind {\n")
-	for _, k := range t.expandedKinds() {
-		fmt.Fprintf(&t.decl, "case %s:\ntile%s%s(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, more)\n", cmp.Or(kindNames[k.kind], k.kind), t.expanded(k).name(), t.name)
-	}
-	t.decl.WriteString("}\n}\n")
 }

@@ -169,7 +169,7 @@ func (t *asm) packedRows(k packed, n int) {
 	t.op("JZ", done)
 	switch {
 	case t.vnni && k.coding == nil:
-		t.vnniPanel(k, n)
+		t.panelInDst(k, n, func() { (&vnniBlock{narrowBlock{asm: t, k: k, n: n}}).emit() })
 	case t.wide() || n <= 2 || k.kind == "BF16":
 		t.packedPanel(k, n, 0, packedVectors(t))
 	case k.kind == "Q4":

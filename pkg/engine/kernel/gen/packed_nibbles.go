@@ -4,6 +4,21 @@ package main
 // Registers 0 to 7 hold the products of a block, (row, vector), in 16 bits: at most
 // 16·15·127. The sums stay in dst, as those of pairTiles.
 func (t *asm) nibblePanel(k packed, n int) {
+	t.panelInDst(k, n, func() {
+		for half := range 2 {
+			for g := range 4 {
+				t.prefetch(k, n, 4*half+g)
+				t.multiplyNibblePairs(n, half, g)
+			}
+			t.scaleNibbles(k, n, half)
+		}
+		t.prefetch(k, n, 8)
+	})
+}
+
+// panelInDst emits the loop over a panel's superblocks, which body multiplies, with the sums of n
+// rows in dst.
+func (t *asm) panelInDst(k packed, n int, body func()) {
 	loop := t.next("block")
 	t.op("MOVQ", rWeights, rW)
 	t.op("MOVQ", rActs, rA)
@@ -11,17 +26,13 @@ func (t *asm) nibblePanel(k packed, n int) {
 	t.pointRows(n)
 	t.clearSums(n)
 	t.label(loop)
-	for half := range 2 {
-		for g := range 4 {
-			t.prefetch(k, n, 4*half+g)
-			t.multiplyNibblePairs(n, half, g)
-		}
-		t.scaleNibbles(k, n, half)
+	body()
+	weights, acts := k.walked(n)
+	t.op("ADDQ", imm(k.bytes-weights), rW)
+	t.op("ADDQ", imm(4*k.words*n-acts), rA)
+	if k.parts() == 1 {
+		t.bring(k, n, 0)
 	}
-	t.prefetch(k, n, 8)
-	t.op("ADDQ", imm(k.bytes), rW)
-	t.op("ADDQ", imm(4*k.words*n), rA)
-	t.bring(k, n, 0)
 	t.op("DECQ", rCount)
 	t.op("JNZ", loop)
 }

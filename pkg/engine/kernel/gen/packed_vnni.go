@@ -23,26 +23,6 @@ func (t *asm) dpbusd(signed, unsigned, sums string) {
 // block, (row, vector). The sums stay in dst, as those of tilePairs.
 type vnniBlock struct{ narrowBlock }
 
-// vnniPanel emits one panel.
-func (t *asm) vnniPanel(k packed, n int) {
-	loop := t.next("block")
-	t.op("MOVQ", rWeights, rW)
-	t.op("MOVQ", rActs, rA)
-	t.op("MOVQ", rBlocks, rCount)
-	t.pointRows(n)
-	t.clearSums(n)
-	t.label(loop)
-	(&vnniBlock{narrowBlock{asm: t, k: k, n: n}}).emit()
-	weights, acts := k.walked(n)
-	t.op("ADDQ", imm(k.bytes-weights), rW)
-	t.op("ADDQ", imm(4*k.words*n-acts), rA)
-	if k.parts() == 1 {
-		t.bring(k, n, 0)
-	}
-	t.op("DECQ", rCount)
-	t.op("JNZ", loop)
-}
-
 func (b *vnniBlock) dot(r, p int) string { return b.v(2*r + p) }
 
 func (b *vnniBlock) emit() {
