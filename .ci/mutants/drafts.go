@@ -28,9 +28,10 @@ func drafts() []mutant {
 		{"drafts: a prediction longer than the context is cut", engine, "Engine.encodePrediction", "min(len(ids), e.context)", "len(ids)", engine, "^TestPrediction$"},
 		{"drafts: what has come of a prediction is counted for each row", engine, "generation.countPrediction", "g.usage.Predicted += came", "g.usage.Predicted = came", engine, "^TestPrediction$"},
 		{"drafts: another token ends a source", engine, "lookup.add", "l.match = 0", "l.match--", engine, lookup},
-		{"teams: the first pass says nothing", transformer, "pace.note", "c.passes <= 1", "false", transformer, "^TestPace"},
-		{"teams: the slower way costs a hundredth", transformer, "class.interval", "100*(slower-1)", "10*(slower-1)", transformer, "^TestPace$"},
-		{"teams: both ways are tried early", transformer, "pace.useTeam", "!tried && c.team.mean*float64(tokens) < brief", "!tried && false", transformer, "^TestPace"},
+		{"ways: the first call says nothing", faster, "Choice.Note", "c.calls <= 1", "false", faster, "^TestFirstCall$"},
+		{"ways: the slower one costs a hundredth", faster, "Choice.interval", "100*(slower-1)", "10*(slower-1)", faster, "^TestChoice$"},
+		{"ways: both are tried early", faster, "Choice.First", "!tried && c.first.mean*float64(amount) < brief", "!tried && false", faster, "^TestChoice$"},
+		{"ways: a unit of work counts", faster, "Choice.Note", "float64(amount)", "1", faster, "^TestAmounts$"},
 		{"rings: rejected tokens have overwritten others", transformer, "Cache.Truncate", "l.first = l.kept(c.Len)", "_ = l", transformer, "^TestTruncate$"},
 	}
 }

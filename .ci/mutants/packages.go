@@ -25,6 +25,7 @@ const (
 	kernel        = "pkg/engine/kernel"
 	sealed        = "pkg/engine/sealed"
 	transformer   = "pkg/engine/transformer"
+	faster        = "pkg/engine/faster"
 	estimate      = "pkg/estimate"
 	traffic       = "pkg/estimate/traffic"
 	fair          = "pkg/fair"

@@ -484,6 +484,25 @@ func tileAVX2(kind Kind, t *span) {
 	}
 }
 
+// busyAVX2 has the number of rows from which on products with a kind compute longer than they read.
+var busyAVX2 = [...]int{
+	Q8_0:  3,
+	Q4_0:  3,
+	Q8W:   3,
+	BF16:  3,
+	Q2K:   3,
+	Q3K:   3,
+	Q4K:   3,
+	Q5K:   3,
+	Q6K:   3,
+	Q4_1:  3,
+	Q5_0:  3,
+	Q5_1:  3,
+	IQ4NL: 3,
+	IQ4XS: 3,
+	MXFP4: 3,
+}
+
 // peakAVX2 runs n rounds of 12 independent multiply-adds.
 //
 //go:noescape
@@ -917,6 +936,25 @@ func tileAVX512(kind Kind, t *span) {
 	case MXFP4:
 		tileMXFP4AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	}
+}
+
+// busyAVX512 has the number of rows from which on products with a kind compute longer than they read.
+var busyAVX512 = [...]int{
+	Q8_0:  5,
+	Q4_0:  3,
+	Q8W:   5,
+	BF16:  4,
+	Q2K:   3,
+	Q3K:   3,
+	Q4K:   3,
+	Q5K:   3,
+	Q6K:   3,
+	Q4_1:  3,
+	Q5_0:  3,
+	Q5_1:  3,
+	IQ4NL: 3,
+	IQ4XS: 3,
+	MXFP4: 3,
 }
 
 // peakAVX512 runs n rounds of 12 independent multiply-adds.

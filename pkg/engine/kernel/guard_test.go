@@ -122,7 +122,13 @@ func TestPackedStaysInside(t *testing.T) {
 			})
 			for _, kind := range kinds {
 				for rows := 1; rows <= packedTile(k.isa); rows++ {
-					f.run(kind.String(), rows, func() { tilePacked(k, kind, f.span(kind, blocks, rows)) })
+					for ahead := range 2 {
+						f.run(kind.String(), rows, func() {
+							t := f.span(kind, blocks, rows)
+							t.ahead = ahead
+							tilePacked(k, kind, t)
+						})
+					}
 				}
 			}
 		}

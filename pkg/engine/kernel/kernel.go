@@ -44,6 +44,7 @@ type Kernels struct {
 	isa  isa
 	vnni bool // AVX2's products with quantised weights use AVX-VNNI
 	amx  bool // products with Q8W weights use AMX
+	near nearness
 }
 
 // Name returns the name of the instruction set: "generic", "avx2", "avxvnni" (which is AVX2 and

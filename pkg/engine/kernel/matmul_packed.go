@@ -74,7 +74,7 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 // matMulPanels loops over groups of panels, then tiles. A tile covers all inputs: even
 // 14336 of them leave it in the second-level cache together with the weights.
 func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
-	const near = 12288                              // ahead of the only call, or the first
+	const far = 12288                               // ahead of the only call, or the first
 	size := w.superblocks() * formats[w.Kind].bytes // of a panel
 	group, tiles, each := to-from, a.Tiles(n), formats[w.Kind].bytes/w.Kind.pieces()
 	if tiles > 1 {
@@ -90,10 +90,13 @@ func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w 
 				act: a.at(t), blocks: w.superblocks(), panels: end - p, rows: last - first,
 			}
 			switch {
+			case n < busyRows(k.isa, w.Kind):
+				k.tileFew(w.Kind, &work)
+				continue
 			case tiles > 1 && w.follows(end, from, to):
 				work.readahead = spread(t, tiles, bytes, bytes, each)
 			case t == 0:
-				work.readahead = readahead{ahead: near, step: each}
+				work.readahead = readahead{ahead: far, step: each}
 			}
 			tilePacked(k, w.Kind, &work)
 		}

@@ -36,6 +36,18 @@ func tilePacked(k *Kernels, kind Kind, t *span) {
 	}
 }
 
+// busyRows returns the number of rows from which on a product computes longer than it reads, so
+// that its routine fetches what it is told to, or 0 for any.
+func busyRows(i isa, kind Kind) int {
+	switch i {
+	case isaAVX2:
+		return busyAVX2[kind]
+	case isaAVX512:
+		return busyAVX512[kind]
+	}
+	return 0
+}
+
 // quantizeSquare quantises slices into a row of a square.
 func quantizeSquare(dst []float32, row int, x []float32, slices int) {
 	const words = 16 // of a row of a tile

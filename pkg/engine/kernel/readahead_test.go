@@ -30,3 +30,38 @@ func TestSpread(t *testing.T) {
 		}
 	}
 }
+
+// Weights that few rows fetch from near or from afar give the same results.
+func TestFetching(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, kind := range kinds {
+			r := source()
+			const blocks, panels = 4, 3
+			cols := blocks * formats[kind].cols
+			w := some(r, kind, panels*packedRows, cols)
+			for rows := 1; rows < busyRows(k.isa, kind); rows++ {
+				x := random(r, rows*cols)
+				want := multiply(k, x, rows, w)
+				a := k.NewActivations(kind, rows, cols)
+				k.QuantizeActivations(a, x, rows, 0, 1)
+				for ahead := range 2 {
+					got := make([]float32, rows*w.Rows)
+					tilePacked(k, kind, &span{dst: got, ldd: w.Rows, w: w.data, act: a.at(0), blocks: blocks, panels: panels, rows: rows, readahead: readahead{ahead: ahead}})
+					if !same(got, want) {
+						t.Fatalf("%v, %d rows, ahead %d: differs from the whole product", kind, rows, ahead)
+					}
+				}
+			}
+		}
+	})
+}
+
+func TestFewRows(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, kind := range kinds {
+			if busy := busyRows(k.isa, kind); busy > fewRows+1 || busy > packedTile(k.isa)+1 {
+				t.Errorf("%v: %d rows wait for weights", kind, busy-1)
+			}
+		}
+	})
+}

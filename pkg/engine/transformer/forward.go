@@ -137,8 +137,9 @@ func (p *Pass) run(layers int) {
 		p.team.do(true, p)
 	default:
 		begin := time.Now()
-		shared := p.team.do(p.m.pace.useTeam(p.tokens), p)
-		p.m.pace.note(p.tokens, shared, time.Since(begin))
+		pace := p.m.pace.of(p.tokens)
+		shared := p.team.do(pace.First(p.tokens), p)
+		pace.Note(shared, p.tokens, time.Since(begin))
 	}
 }
 

@@ -3,7 +3,6 @@ package transformer
 import (
 	"sync/atomic"
 	"testing"
-	"time"
 )
 
 type jobFunc func(worker, workers int, b *barrier)
@@ -52,51 +51,4 @@ func TestTeamOfOne(t *testing.T) {
 			t.Error("a team works for two")
 		}
 	}))
-}
-
-// Both ways are tried, then the faster one is used, and the slower one so often that this costs
-// a hundredth.
-func TestPace(t *testing.T) {
-	const passes = 640
-	var p pace
-	count := func(team, alone time.Duration) (shared int) {
-		for range passes {
-			took, use := alone, p.useTeam(1)
-			if use {
-				took = team
-				shared++
-			}
-			p.note(1, use, took)
-		}
-		return shared
-	}
-	if n := count(100, 200); n != passes-trials-passes/100 {
-		t.Errorf("a faster team computes %d of %d", n, passes)
-	}
-	if n := count(400, 200); n > passes/10 {
-		t.Errorf("a team that has become slower computes %d of %d", n, passes)
-	}
-	if n := count(100, 200); n < passes/2 {
-		t.Errorf("a team that is faster again computes %d of %d", n, passes)
-	}
-	p = pace{}
-	if n := count(400, 200); n > 20 {
-		t.Errorf("a slower team computes %d of the first %d", n, passes)
-	}
-	p = pace{}
-	if n := count(time.Second, 2*time.Second); n < passes-passes/explore {
-		t.Errorf("a faster team computes %d of %d that take a second", n, passes)
-	}
-}
-
-// The first pass says nothing: it takes longer whoever computes it.
-func TestPaceOfTheFirst(t *testing.T) {
-	var p pace
-	for i, took := range []time.Duration{1e6, 100, 200} {
-		use := p.useTeam(1)
-		if want := i < 2; use != want {
-			t.Errorf("the team computes pass %d: %v, want %v", i, use, want)
-		}
-		p.note(1, use, took)
-	}
 }

@@ -19,8 +19,8 @@ func Glossa() *Table {
 			"pkg/version": {Floor: 0}, "pkg/canary": {Floor: 0},
 			"pkg/spelling":     {Floor: 0},
 			"pkg/llm/llmtest":  {Floor: 0, May: []string{"pkg/llm"}},
-			"pkg/engine/dtype": {Floor: 0}, "pkg/engine/sealed": {Floor: 0}, "pkg/engine/picture": {Floor: 0},
-			"pkg/engine/kernel":                    {Floor: 0, May: []string{"pkg/engine/dtype"}},
+			"pkg/engine/dtype": {Floor: 0}, "pkg/engine/faster": {Floor: 0}, "pkg/engine/sealed": {Floor: 0}, "pkg/engine/picture": {Floor: 0},
+			"pkg/engine/kernel":                    {Floor: 0, May: []string{"pkg/engine/dtype", "pkg/engine/faster"}},
 			"pkg/engine/kernel/gen":                {Floor: 0, May: []string{"pkg/engine/kernel"}},
 			"pkg/engine/checkpoint":                {Floor: 0, May: []string{"pkg/engine/dtype"}},
 			"pkg/engine/checkpoint/checkpointtest": {Floor: 0, May: []string{"pkg/engine/checkpoint"}},
@@ -44,7 +44,7 @@ func Glossa() *Table {
 			"schemas":      {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
+			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype", "pkg/engine/faster"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/picture", "pkg/grammar",
 				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf", "pkg/tokenizer/hf", "pkg/chat", "pkg/language",

@@ -141,6 +141,16 @@ func (t *asm) dispatch(kinds []packed, more string) {
 	})
 }
 
+// countBusy writes the Go table of the numbers of rows that keep the arithmetic busier than the
+// memory.
+func (t *asm) countBusy(kinds []packed) {
+	fmt.Fprintf(&t.decl, "\n// busy%s has the number of rows from which on products with a kind compute longer than they read.\nvar busy%s = [...]int{\n", t.name, t.name)
+	for _, k := range kinds {
+		fmt.Fprintf(&t.decl, "%s: %d,\n", k.constant(), t.busy(k))
+	}
+	t.decl.WriteString("}\n")
+}
+
 // dispatchTiles writes the Go function that selects the routine for tiles and an expanded panel of
 // one of these kinds.
 func (t *asm) dispatchTiles(name string, kinds []packed, routine func(k packed) string) {
@@ -149,12 +159,15 @@ func (t *asm) dispatchTiles(name string, kinds []packed, routine func(k packed) 
 	})
 }
 
+// constant returns the name of the kind in Go.
+func (k packed) constant() string { return cmp.Or(kindNames[k.kind], k.kind) }
+
 // byKind writes a Go function that begins with a line and makes a call for each kind.
 func (t *asm) byKind(kinds []packed, doc, signature, begin string, call func(k packed) string) {
 	name, _, _ := strings.Cut(signature, "(")
 	fmt.Fprintf(&t.decl, "\n// %s %s\nfunc %s {\n%s\nswitch kind {\n", name, doc, signature, begin)
 	for _, k := range kinds {
-		fmt.Fprintf(&t.decl, "case %s:\n%s\n", cmp.Or(kindNames[k.kind], k.kind), call(k))
+		fmt.Fprintf(&t.decl, "case %s:\n%s\n", k.constant(), call(k))
 	}
 	t.decl.WriteString("}\n}\n")
 }

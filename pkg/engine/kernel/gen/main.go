@@ -78,6 +78,7 @@ func (t *asm) all() {
 	t.pairProducts()
 	t.expandedProducts()
 	t.dispatch(slices.Concat(kinds, codedKinds), ", t.ahead, t.step")
+	t.countBusy(slices.Concat(kinds, codedKinds))
 	t.limits()
 	t.selection()
 }

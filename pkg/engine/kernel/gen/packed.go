@@ -79,7 +79,7 @@ func (t *asm) packedProducts(kinds []packed) {
 				t.label(label(n))
 			}
 			if !t.computes(k, n) {
-				t.resident(k, n)
+				t.near(k, n)
 			}
 			t.packedRows(k, n)
 			t.ret()
@@ -87,19 +87,12 @@ func (t *asm) packedProducts(kinds []packed) {
 	}
 }
 
-// nearby is the maximum size of weights, in bytes, that are assumed to be in the
-// second-level cache: those of models that fit it are smaller, and matrices of larger
-// models, or the halves of two workers, are not.
-const nearby = 288 << 10
-
-// resident emits n rows of activations for weights in the second-level cache: prefetching them
-// far ahead costs one row of a model of 1.8 million parameters 15 %, and four of Q8_0 12 %.
-func (t *asm) resident(k packed, n int) {
+// near emits n rows of activations that fetch weights at a short distance only. The caller
+// chooses them with ahead = 0.
+func (t *asm) near(k packed, n int) {
 	far := t.next("far")
-	t.op("MOVQ", rBlocks, rW)
-	t.op("IMULQ", rPanels, rW)
-	t.op("CMPQ", rW, imm(nearby/k.superblockBytes()))
-	t.op("JGT", far)
+	t.op("CMPQ", "ahead+56(FP)", "$0")
+	t.op("JNE", far)
 	k.ahead = 0
 	t.packedRows(k, n)
 	t.ret()
@@ -281,19 +274,18 @@ func (t *asm) superblock(k packed, body func()) {
 // prefetch prefetches a later cache line. If n rows of activations keep the arithmetic
 // busier than the memory, it reaches far ahead, into the second-level cache; what comes from
 // there, the caller says. Otherwise it supports the hardware's prefetching at a short distance,
-// and at a long one, which AVX2 needs more: on Zen 5 it reads one row's Q4_0 from DRAM at 46 GB/s
-// instead of 31, and Q6_K at 32 instead of 15. Distances are measured on Zen 4, Zen 5 and Emerald
-// Rapids.
+// and at a long one if k.ahead is not 0. Distances are measured on Zen 4, Zen 5 and Emerald Rapids.
 func (t *asm) prefetch(k packed, n, line int) {
 	if t.computes(k, n) {
 		t.op("PREFETCHT1", mem(64*line, rFar))
 		return
 	}
 	short, long := 128, k.ahead
-	if !t.wide() {
-		if long *= 2; long == 0 {
-			short = 512
-		}
+	switch {
+	case t.wide() && long == 0:
+		short = 320
+	case !t.wide():
+		long *= 2
 	}
 	t.op("PREFETCHT0", mem(short+64*line, rW))
 	if long > 0 {
@@ -301,14 +293,17 @@ func (t *asm) prefetch(k packed, n, line int) {
 	}
 }
 
-// computes reports whether n rows of activations take longer than reading their weights does.
-func (t *asm) computes(k packed, n int) bool {
-	busy := k.busy
-	if !t.wide() {
-		busy = min(busy, 3)
+// busy is the number of rows of activations from which on a product takes longer than reading its
+// weights does.
+func (t *asm) busy(k packed) int {
+	if t.wide() {
+		return k.busy
 	}
-	return n >= busy
+	return min(k.busy, 3)
 }
+
+// computes reports whether n rows of activations take longer than reading their weights does.
+func (t *asm) computes(k packed, n int) bool { return n >= t.busy(k) }
 
 // bring advances what is brought to the second level, on the first pass over the panel.
 func (t *asm) bring(k packed, n, part int) {
