@@ -4,14 +4,14 @@ import "math/bits"
 
 // A lookup proposes the tokens that followed the newest tokens of a text where these occurred
 // before (prompt lookup: Saxena 2023). It takes a token in constant time. Its memory is four
-// bytes a token and two tables of bounded size.
+// bytes a token and tables of bounded size.
 type lookup struct {
 	tokens []int32 // the text
 	shift  int     // of hashes
 
-	// tables hold, by the hash of longGram or shortGram tokens, the index after their last
+	// tables hold, for each of grams, by the hash of the newest tokens, the index after their last
 	// occurrence, 0 for none. Hashes collide, so what they find is compared.
-	tables [2][]int32
+	tables [len(grams)][]int32
 
 	at    int // the index of the token that follows the earlier occurrence
 	match int // number of tokens before it that equal the newest, 0: there is no occurrence
@@ -20,8 +20,12 @@ type lookup struct {
 	came      int // tokens of the prediction that the text after it has repeated
 }
 
+// grams are the numbers of tokens that are looked up. What follows a single token is a guess, and
+// a good one if the text has it once: a quotation whose first word is known goes on.
+var grams = [...]int{4, 2, 1}
+
 const (
-	longGram, shortGram = 4, 2
+	many = -1 // in the table of single tokens: it has occurred more than once
 
 	maxMatch     = 32 // tokens that are compared
 	maxTableBits = 16
@@ -53,15 +57,20 @@ func (l *lookup) add(id int) {
 	} else {
 		l.match = 0
 	}
-	for i, gram := range [...]int{longGram, shortGram} {
+	for i, gram := range grams {
 		if len(l.tokens) < gram {
 			continue
 		}
 		slot := &l.tables[i][l.hash(gram)]
-		if n := l.compare(int(*slot)); !goesOn && n >= shortGram && n > l.match {
+		n := l.compare(int(*slot))
+		if n > l.match {
 			l.at, l.match = int(*slot), n
 		}
-		*slot = int32(len(l.tokens))
+		if known := n > 0 || *slot == many; known && gram == 1 {
+			*slot = many
+		} else {
+			*slot = int32(len(l.tokens))
+		}
 	}
 }
 
@@ -77,7 +86,7 @@ func (l *lookup) predict(prediction, prompt []int) {
 	}
 	l.came = 0
 	if len(prediction) > 0 {
-		l.at, l.match = 0, longGram
+		l.at, l.match = 0, grams[0]
 	}
 }
 

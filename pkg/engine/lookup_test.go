@@ -15,7 +15,10 @@ func TestLookup(t *testing.T) {
 		match int
 	}{
 		{"abcd", "", 0},
-		{"abcdXb", "", 0}, // one token is too few
+		{"abcdXb", "cdXb", 1},      // one token
+		{"abcbdXb", "", 0},         // but not if the text has it more than once
+		{"abcdXbYb", "", 0},        // as it does now
+		{"abXcdefYbcd", "efYb", 2}, // a longer match takes over
 		{"abcdQbc", "dQbc", 2},
 		{"abcdefghXbcd", "efgh", 3},
 		{"abcdefghXbcdef", "ghXb", 5},
@@ -58,7 +61,7 @@ func TestLookupPredicts(t *testing.T) {
 		text, draft string
 		came        int
 	}{
-		{"", "abcd", 0}, {"ab", "cdef", 2}, {"cX", "", 3}, {"fg", "hxyz", 3}, {"h", "xyz,", 4}, {"x", "yz, ", 4},
+		{"", "abcd", 0}, {"ab", "cdef", 2}, {"cX", "", 3}, {"fg", "hxyz", 4}, {"h", "xyz,", 5}, {"x", "yz, ", 5},
 	} {
 		for _, id := range ids(step.text) {
 			l.add(id)
@@ -84,7 +87,7 @@ func TestLookupCollides(t *testing.T) {
 			continue
 		}
 		n := len(l.tokens)
-		if agree := min(l.match, 4); agree < shortGram || !slices.Equal(l.tokens[l.at-agree:l.at], l.tokens[n-agree:]) || l.at >= n {
+		if agree := min(l.match, 4); agree < 1 || !slices.Equal(l.tokens[l.at-agree:l.at], l.tokens[n-agree:]) || l.at >= n {
 			t.Fatalf("%v does not end like %v", l.tokens[:l.at], l.tokens)
 		}
 		matches++

@@ -107,7 +107,7 @@ func (g *generation) draftFromText(r *row, tokens int) {
 	}
 	if h := r.constrained; h != nil && len(h.likely) > 0 {
 		r.ahead, r.agreed = append(r.ahead, h.likely[:min(n, len(h.likely))]...), 0
-	} else {
+	} else if r.follower == nil || r.lookup.match > 1 { // a draft model guesses better than a single token
 		r.ahead, r.agreed = r.lookup.draft(r.ahead, n), r.lookup.match
 	}
 	r.from = &r.odds
@@ -143,7 +143,7 @@ func (g *generation) verify(r *row) {
 type odds [7]float64
 
 // startingOdds returns what is assumed of a model that has had no drafts.
-func startingOdds() odds { return odds{0.7, 0.3, 0.4, 0.6, 0.8, 0.9, 0.95} }
+func startingOdds() odds { return odds{0.7, 0.2, 0.4, 0.6, 0.8, 0.9, 0.95} }
 
 // class returns the class of a number of tokens that agree: 0, 1, 2-3, 4-7, ...
 func (o *odds) class(agreed int) *float64 { return &o[min(bits.Len(uint(agreed)), len(o)-1)] }
