@@ -34,7 +34,7 @@ const (
 
 // code returns the description of a kind with a coding.
 func code(name string, c coding) packed {
-	k := packed{kind: name, words: codedWords, busy: 3, ahead: 8192, coding: &c}
+	k := packed{kind: name, words: codedWords, busy: 5, ahead: 8192, coding: &c}
 	k.bytes = c.slice()
 	return k
 }
