@@ -172,7 +172,7 @@ func Variables() [][2]string {
 		{"GLOSSA_QUANT", "format of weights in memory: stored (as in the file, the default),  " + strings.Join(dtype.Options(), ", ")},
 		{"GLOSSA_DRAFTS", "draft models of local models whose records name none, MODEL=DRAFT, separated by commas: Qwen3-4B=Qwen3-0.6B"},
 		{"GLOSSA_THREADS", "threads that compute a model; default one per processor"},
-		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avxvnni, avx512, amx, neon, dotprod, i8mm"},
+		{"GLOSSA_KERNEL", "instruction set: generic, avx2, avxvnni, avx512, avx512bf16, amx, neon, dotprod, i8mm"},
 		{"GLOSSA_KEYS", "keys with their roles: role:key,role:key"},
 		{"GLOSSA_ISSUERS", "OpenID Connect providers whose tokens are accepted: a JSON list, or the name of its file"},
 		{"GLOSSA_ACCOUNTS", "file of users and API keys, which glossa user and glossa key change"},

@@ -103,6 +103,7 @@ const MostTogether = attendRows
 // queries that pass over the keys together. One call at a time may use it.
 type Attention struct {
 	dim     int                   // the largest
+	dots    bool                  // queries and exponentials are pairs of bfloat16
 	queries []float32             // (attendRows, Dim), scaled
 	scores  []float32             // (attendTile, attendBlock), then their exponentials
 	sums    []float32             // (attendRows, Dim padded) Σ exp(score-top)*value
@@ -126,7 +127,7 @@ func NewAttention(dim int) *Attention {
 	a := &Attention{
 		dim:     dim,
 		queries: aligned(attendRows * dim),
-		scores:  aligned(attendTile * attendBlock),
+		scores:  aligned(attendTile*attendBlock + keyPanel),
 		sums:    aligned(attendRows * valueStride(dim)),
 	}
 	a.earlier.sums = aligned(attendRows * valueStride(dim))
@@ -140,8 +141,9 @@ func NewAttention(dim int) *Attention {
 // have kept all that some row sees. Maximum and sum begin again with each segment of keys.
 func (k *Kernels) Attend(a *Attention, q *Queries, kv KV) {
 	q.check(a, kv)
+	a.dots = k.usesDots(kv)
 	rows := q.Tokens * q.Heads
-	if rows == 1 && 0 < q.Seen && q.Seen <= attendBlock && q.seesAll() && k.attendRow(a, q, kv) {
+	if rows == 1 && !a.dots && 0 < q.Seen && q.Seen <= attendBlock && q.seesAll() && k.attendRow(a, q, kv) {
 		return
 	}
 	for first := 0; first < rows; first += attendRows {
@@ -217,6 +219,18 @@ func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 		}
 	}
 	scale(k.isa, a.queries[:n*dim], q.Scale)
+	if a.dots {
+		for i := range n {
+			pairUp(a.queries[i*dim : (i+1)*dim])
+		}
+	}
+}
+
+// usesDots reports whether queries and exponentials are rounded to bfloat16, as keys and values are, so
+// that products of pairs can be added. A row's result is then the same to the bit as alone, as ever,
+// but not that of other implementations.
+func (k *Kernels) usesDots(kv KV) bool {
+	return k.dots && kv.Format == KVBF16 && kv.Dim%keyPanel == 0
 }
 
 // divideSums writes the results of n rows, beginning with row first.
@@ -253,7 +267,7 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 	dim, panels, rows := kv.Dim, (most+keyPanel-1)/keyPanel, to-from
 	stride, slot := valueStride(dim), kv.slot(at)
 	values := kv.Values[kv.Format.words(slot*stride):][:kv.Format.words(most*stride)]
-	score(k.isa, kv.Format, a.scores[:rows*attendBlock], a.queries[from*dim:to*dim], kv.panels(slot, panels), dim, panels, rows)
+	k.score(a, kv, a.queries[from*dim:to*dim], kv.panels(slot, panels), panels, rows)
 	for r := range rows {
 		a.counts[r] = min(attendBlock, a.seen[from+r]-at)
 		scores := a.scores[r*attendBlock:][:a.counts[r]]
@@ -278,15 +292,41 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 		whole--
 		r, begin := whole, a.first[from+whole]-at
 		a.counts[r] -= begin
-		weigh(k.isa, kv.Format, a.sums[(from+r)*stride:(from+r+1)*stride], a.scores[r*attendBlock+begin:(r+1)*attendBlock], values[kv.Format.words(begin*stride):],
-			a.factors[r:r+1], a.counts[r:r+1], stride, at == 0)
+		k.weigh(a, kv, from, r, r+1, begin, values[kv.Format.words(begin*stride):], at == 0)
 	}
 	parts := (whole + weighRows - 1) / weighRows
 	for p := range parts {
 		r, end := whole*p/parts, whole*(p+1)/parts
-		weigh(k.isa, kv.Format, a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock:end*attendBlock], values,
-			a.factors[r:end], a.counts[r:end], stride, at == 0)
+		k.weigh(a, kv, from, r, end, 0, values, at == 0)
 	}
+}
+
+// score computes the scores of rows of queries.
+func (k *Kernels) score(a *Attention, kv KV, queries, keys []float32, panels, rows int) {
+	if dst := a.scores[:rows*attendBlock]; a.dots {
+		scoreDots(dst, queries, keys, kv.Dim, panels, rows)
+	} else {
+		score(k.isa, kv.Format, dst, queries, keys, kv.Dim, panels, rows)
+	}
+}
+
+// weigh adds values to the sums of the rows r, ..., end-1 of a tile that begins with row from. Their
+// exponentials begin at a token of the block, as values do.
+func (k *Kernels) weigh(a *Attention, kv KV, from, r, end, begin int, values []float32, fresh bool) {
+	stride := valueStride(kv.Dim)
+	sums, p := a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock+begin:]
+	factors, counts := a.factors[r:end], a.counts[r:end]
+	if !a.dots {
+		weigh(k.isa, kv.Format, sums, p[:(end-r)*attendBlock-begin], values, factors, counts, stride, fresh)
+		return
+	}
+	for i, n := range counts {
+		if n%2 == 1 {
+			p[i*attendBlock+n] = 0 // of the last pair
+		}
+		pairUp(p[i*attendBlock:][:int(up(n, keyPanel))*keyPanel])
+	}
+	weighDots(sums, p, values, factors, counts, stride, fresh)
 }
 
 // slope adds slope*(distance+i) to score i (Press et al. 2022, ALiBi). The first score's

@@ -2,6 +2,29 @@
 
 package kernel
 
+import "golang.org/x/sys/cpu"
+
+// hasDots reports whether the processor has AVX512_BF16, which not all with AVX-512 have.
+func hasDots() bool { return cpu.X86.HasAVX512BF16 }
+
+// pairUp rounds numbers, a multiple of 16, to bfloat16, in the first half of their room.
+func pairUp(x []float32) { pairUpAVX512(sd(x), len(x)) }
+
+// scoreDots is score of bfloat16 with queries that pairUp has rounded.
+func scoreDots(dst, q, keys []float32, dim, panels, rows int) {
+	scoreDotsAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
+}
+
+// weighDots is weigh of bfloat16 with exponentials that pairUp has rounded.
+func weighDots(sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+	last := len(counts) - 1
+	var f *float32
+	if !fresh {
+		f = &factors[last]
+	}
+	weighDotsAVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
+}
+
 // attendRow computes Attend of one row over 1 to attendBlock keys, to the bit, in two
 // calls and without running sums. It returns false for instruction sets and formats without
 // routines.

@@ -28,6 +28,7 @@ func (q *Queries) PartLen(dim int) int { return q.Tokens * q.Heads * (valueStrid
 // sums (rows, Dim padded), then the maxima of the scores, then the totals.
 func (k *Kernels) AttendSegment(a *Attention, q *Queries, kv KV, segment int, part []float32) {
 	q.check(a, kv)
+	a.dots = k.usesDots(kv)
 	rows, stride := q.Tokens*q.Heads, valueStride(kv.Dim)
 	k.loadQueries(a, q, 0, rows, kv.Dim)
 	for i := range rows {

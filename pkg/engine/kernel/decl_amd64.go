@@ -678,6 +678,21 @@ func scoreRowAVX512(dst, scaled, keys, q *float32, dim, panels int, scale float3
 //go:noescape
 func weighRowAVX512(out, scores, values *float32, dim, n int)
 
+// scoreDotsAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+//
+//go:noescape
+func scoreDotsAVX512(dst, q, keys *float32, dim, panels, rows int)
+
+// weighDotsAVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+//
+//go:noescape
+func weighDotsAVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
+
+// pairUpAVX512 rounds n numbers, n > 0 and a multiple of 16, to bfloat16, in half the room.
+//
+//go:noescape
+func pairUpAVX512(x *float32, n int)
+
 // softenAVX512 turns scores (rows, 128) into exponentials; see softenGeneric.
 //
 //go:noescape

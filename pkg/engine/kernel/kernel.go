@@ -44,15 +44,18 @@ type Kernels struct {
 	isa  isa
 	vnni bool // AVX2's products with quantised weights use AVX-VNNI
 	amx  bool // products with Q8W weights use AMX
+	dots bool // attention to bfloat16 uses AVX512_BF16
 	near nearness
 }
 
 // Name returns the name of the instruction set: "generic", "avx2", "avxvnni" (which is AVX2 and
-// AVX-VNNI), "avx512", "amx" (AVX-512 and AMX), "neon", "dotprod" or "i8mm".
+// AVX-VNNI), "avx512", "avx512bf16" (AVX-512 with its products of bfloat16), "amx" (all of these), "neon", "dotprod" or "i8mm".
 func (k *Kernels) Name() string {
 	switch {
 	case k.amx:
 		return "amx"
+	case k.dots:
+		return "avx512bf16"
 	case k.vnni:
 		return "avxvnni"
 	}
@@ -69,8 +72,14 @@ func Implementations() []*Kernels {
 			list = append(list, &Kernels{isa: i, vnni: true})
 		}
 	}
-	if best := list[len(list)-1].isa; best == isaAVX512 && hasAMX() {
-		list = append(list, &Kernels{isa: best, amx: true})
+	if best := list[len(list)-1].isa; best == isaAVX512 {
+		dots := hasDots()
+		if dots {
+			list = append(list, &Kernels{isa: best, dots: true})
+		}
+		if hasAMX() {
+			list = append(list, &Kernels{isa: best, amx: true, dots: dots})
+		}
 	}
 	return list
 }

@@ -59,6 +59,9 @@ func TestEveryTierListed(t *testing.T) {
 		}
 		if cpu.X86.HasAVX512F && cpu.X86.HasAVX512VNNI {
 			want = append(want, "avx512")
+			if cpu.X86.HasAVX512BF16 {
+				want = append(want, "avx512bf16")
+			}
 			if hasAMX() {
 				want = append(want, "amx")
 			}

@@ -118,11 +118,13 @@ func storedCases() (list []*attendCase) {
 }
 
 // TestAttendBF16: attention to keys and values in bfloat16 equals to the bit attention to the same
-// numbers in float32.
+// numbers in float32, unless queries and exponentials are bfloat16 too.
 func TestAttendBF16(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
 		for _, c := range storedCases() {
-			c.format = KVBF16
+			if c.format = KVBF16; k.usesDots(KV{Dim: c.dim, Format: c.format}) {
+				continue
+			}
 			c.run(k)
 			got := slices.Clone(c.q.Out)
 			c.format, c.keys, c.values = KVF32, KVBF16.rounded(c.keys, c.dim, c.dim), KVBF16.rounded(c.values, c.dim, c.dim)

@@ -27,7 +27,7 @@ func TestBytesOfGNU(t *testing.T) {
 	}
 	source, want := strings.Builder{}, []byte(nil)
 	source.WriteString(".intel_syntax noprefix\n")
-	for _, line := range regexp.MustCompile(`(?m)^\t(BYTE .*) // (.*)$`).FindAllStringSubmatch(string(list["kernel_amx_amd64.s"])+string(list["kernel_vnni_amd64.s"]), -1) {
+	for _, line := range regexp.MustCompile(`(?m)^\t(BYTE .*) // (.*)$`).FindAllStringSubmatch(string(list["kernel_amx_amd64.s"])+string(list["kernel_vnni_amd64.s"])+string(list["kernel_avx512_amd64.s"]), -1) {
 		for code := range strings.SplitSeq(line[1], "; ") {
 			b, err := strconv.ParseUint(strings.TrimPrefix(code, "BYTE $"), 0, 8)
 			if err != nil {

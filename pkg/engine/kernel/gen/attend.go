@@ -31,6 +31,12 @@ func (t *asm) attention() {
 			t.weighRow()
 		}
 	}
+	if t.wide() {
+		t.stored = dots
+		t.score()
+		t.weigh()
+		t.pairUp()
+	}
 	t.soften()
 	if !t.wide() { // the other tier takes the same
 		t.narrowAll()
@@ -45,18 +51,22 @@ const (
 	floats   stored = iota
 	halves          // bfloat16
 	quarters        // bytes; after a panel of keys are the 16 scales of them, and those of their values
+	dots            // bfloat16, multiplied in pairs; not a KVFormat
 )
 
 var storedFormats = []stored{halves, quarters, floats}
 
 // name adds the format to the name of a routine.
-func (f stored) name(routine string) string { return routine + []string{"", "BF16", "Q8"}[f] }
+func (f stored) name(routine string) string { return routine + []string{"", "BF16", "Q8", "Dots"}[f] }
 
 // bytes returns the bytes of keys or values that take n as float32.
-func (f stored) bytes(n int) int { return n >> f }
+func (f stored) bytes(n int) int { return n >> f.halvings() }
 
 // shift returns the shift for bytes of keys or values, given that of float32.
-func (f stored) shift(n int) int { return n - int(f) }
+func (f stored) shift(n int) int { return n - f.halvings() }
+
+// halvings returns the logarithm of the share of float32's size.
+func (f stored) halvings() int { return []int{0, 1, 2, 1}[f] }
 
 // scales is the size of the scales after a panel of keys.
 func (f stored) scales() int {
@@ -238,7 +248,11 @@ func (t *asm) weighTile(s weighShape) {
 	t.op("MOVQ", "R8", "BX")
 	t.op("XORL", "R14", "R14")
 	for r := s.rows - 1; r >= 0; r-- {
-		t.weighTokens(r, s, acc, value, factor)
+		if t.stored == dots {
+			t.weighPairs(r, s, acc, value, factor)
+		} else {
+			t.weighTokens(r, s, acc, value, factor)
+		}
 	}
 	t.eachRow(s.rows, end, func(r int) {
 		for i := range s.vectors {
@@ -275,9 +289,7 @@ func (t *asm) weighTokens(r int, s weighShape, acc func(r, i int) string, value 
 	t.op("JLE", done)
 	t.op("ADDQ", "CX", "R14")
 	t.label(loop)
-	for at := 0; at < t.stored.bytes(s.vectors*t.bytes()); at += 64 {
-		t.op("PREFETCHT0", mem(ahead+at, "BX"))
-	}
+	t.bringTokens(s, 1)
 	if s.rows > 1 {
 		for i := range s.vectors {
 			t.loadKV(mem(t.stored.bytes(i*t.bytes()), "BX"), value(i))
@@ -302,4 +314,14 @@ func (t *asm) weighTokens(r int, s weighShape, acc func(r, i int) string, value 
 	t.op("DECQ", "CX")
 	t.op("JNZ", loop)
 	t.label(done)
+}
+
+// bringTokens brings the values of later tokens, of which n are next to each other in rows of R15
+// bytes, if they are not float32.
+func (t *asm) bringTokens(s weighShape, n int) {
+	for token := range n {
+		for at := 0; at < t.stored.bytes(s.vectors*t.bytes()); at += 64 {
+			t.op("PREFETCHT0", mem(ahead+at, "BX")+[]string{"", "(R15*1)"}[token])
+		}
+	}
 }

@@ -97,6 +97,19 @@ func (t *asm) scoreTile(s scoreShape) {
 		t.op("LEAQ", mem(t.stored.scales(), keyPointers[i])+"("+keyPointers[i-1]+"*1)", keyPointers[i])
 	}
 	t.op("MOVQ", "R9", "CX")
+	if t.stored == dots {
+		t.dotDims(s)
+	} else {
+		t.eachDim(s)
+	}
+	t.scoreStore(s)
+	for range s.rows - 1 {
+		t.op("ADDQ", "R12", "DX")
+	}
+}
+
+// eachDim emits the dimensions of a tile.
+func (t *asm) eachDim(s scoreShape) {
 	loop, rest, end := t.next("dims"), t.next("rest"), t.next("sum")
 	t.label(loop)
 	t.op("SUBQ", imm(chains), "CX")
@@ -108,10 +121,6 @@ func (t *asm) scoreTile(s scoreShape) {
 	t.op("JZ", end)
 	t.scoreDims(s, 1)
 	t.label(end)
-	t.scoreStore(s)
-	for range s.rows - 1 {
-		t.op("ADDQ", "R12", "DX")
-	}
 }
 
 // keyPointers are the registers of the panels of a tile. More than two are for one row,
@@ -156,7 +165,12 @@ func (t *asm) scoreDims(s scoreShape, n int) {
 			}
 		}
 	}
-	if n == chains {
+	t.nextDims(s, n)
+}
+
+// nextDims advances by n dimensions.
+func (t *asm) nextDims(s scoreShape, n int) {
+	if n >= chains {
 		for _, r := range keyPointers[:s.panels(t)] {
 			t.op("PREFETCHT0", mem(ahead, r))
 		}
@@ -164,9 +178,13 @@ func (t *asm) scoreDims(s scoreShape, n int) {
 	for _, r := range keyPointers[:s.panels(t)] {
 		t.op("ADDQ", imm(t.stored.bytes(n*keyBytes)), r)
 	}
-	t.op("ADDQ", imm(4*n), "DX")
+	words := n
+	if t.stored == dots {
+		words /= 2
+	}
+	t.op("ADDQ", imm(4*words), "DX")
 	if s.rows > 3 {
-		t.op("ADDQ", imm(4*n), "AX")
+		t.op("ADDQ", imm(4*words), "AX")
 	}
 }
 

@@ -1,0 +1,130 @@
+package kernel
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// dotsOf returns the implementation that attends to bfloat16 with products of pairs, or skips the test.
+func dotsOf(t *testing.T) *Kernels {
+	for _, k := range Implementations() {
+		if k.dots {
+			return k
+		}
+	}
+	t.Skip("no implementation has products of bfloat16")
+	return nil
+}
+
+// paired returns numbers rounded to bfloat16, and as pairUp leaves them, in as many words.
+func paired(x []float32) (rounded, pairs []float32) {
+	rounded = KVBF16.rounded(x, len(x), len(x))
+	pairs = append(slices.Clone(x), make([]float32, -len(x)&(keyPanel-1))...)
+	pairUp(pairs)
+	return rounded, pairs[:len(x)]
+}
+
+// plusPair is the specification of VDPBF16PS.
+func plusPair(sum, a0, b0, a1, b1 float32) float32 { return fma32(a0, b0, fma32(a1, b1, sum)) }
+
+// TestScoreDots: a score is the sum of two chains of pairs of dimensions, to the bit.
+func TestScoreDots(t *testing.T) {
+	k, r := dotsOf(t), source()
+	for _, dim := range []int{16, 32, 80, 128, 256} {
+		for rows := 1; rows <= 13; rows++ {
+			for panels := 1; panels <= 4; panels++ {
+				keys := random(r, panels*keyPanel*dim)
+				kv := newKV(k, KVBF16, keys, keys, panels*keyPanel, dim)
+				keys = KVBF16.rounded(keys, dim, dim)
+				var queries, q []float32
+				for range rows {
+					rounded, pairs := paired(random(r, dim))
+					queries, q = append(queries, rounded...), append(q, pairs...)
+				}
+				dst := make([]float32, rows*attendBlock)
+				scoreDots(dst, q, kv.panels(0, panels), dim, panels, rows)
+				for i := range rows * panels * keyPanel {
+					row, token := i/(panels*keyPanel), i%(panels*keyPanel)
+					a, b, sum := queries[row*dim:], keys[token*dim:], [chains]float32{}
+					for j := 0; j < dim; j += 2 {
+						c := &sum[j/2%chains]
+						*c = plusPair(*c, a[j], b[j], a[j+1], b[j+1])
+					}
+					if got := dst[row*attendBlock+token]; got != sum[0]+sum[1] {
+						t.Fatalf("dim %d, %d rows, %d panels: row %d, token %d is %g, want %g", dim, rows, panels, row, token, got, sum[0]+sum[1])
+					}
+				}
+			}
+		}
+	}
+}
+
+const chains = 2 // as in gen
+
+// TestWeighDots: values are added in pairs of tokens, to the bit, and the last of an odd number alone:
+// the next value may be anything.
+func TestWeighDots(t *testing.T) {
+	k, r := dotsOf(t), source()
+	for _, counts := range [][]int{{1}, {2}, {7}, {1, 2}, {3, 3}, {4, 5}, {5, 5, 6}, {1, 2, 3, 4, 5, 6}, {2, 2, 9, 9, 9, 30}, {127, 128}} {
+		for _, dim := range []int{16, 48, 64, 80, 128, 144} {
+			for _, fresh := range []bool{false, true} {
+				most := counts[len(counts)-1]
+				all := random(r, (most+1)*dim)
+				for i := range dim {
+					all[most*dim+i] = float32(math.NaN())
+				}
+				kv := newKV(k, KVBF16, all, all, most+1, dim)
+				values := KVBF16.rounded(all, dim, dim)
+				sums, factors := random(r, len(counts)*dim), random(r, len(counts))
+				var p, want []float32
+				for i, n := range counts {
+					weights, pairs := paired(append(random(r, n), 0))
+					p = append(p, append(pairs, make([]float32, attendBlock-len(pairs)+keyPanel)...)[:attendBlock]...)
+					for d := range dim {
+						sum := sums[i*dim+d] * factors[i]
+						if fresh {
+							sum = 0
+						}
+						for j := 0; j < n; j += 2 {
+							second := float32(0)
+							if j+1 < n {
+								second = values[(j+1)*dim+d]
+							}
+							sum = plusPair(sum, weights[j], values[j*dim+d], weights[j+1], second)
+						}
+						want = append(want, sum)
+					}
+				}
+				weighDots(sums, p, kv.Values, factors, counts, dim, fresh)
+				if !slices.Equal(sums, want) {
+					t.Fatalf("counts %v, dim %d, fresh %v: %g, want %g", counts, dim, fresh, sums, want)
+				}
+			}
+		}
+	}
+}
+
+// TestAttendDots: rounding queries and exponentials to bfloat16 changes results as little as it does
+// keys and values, and a row does not depend, to the bit, on what is computed with it.
+func TestAttendDots(t *testing.T) {
+	k, n := dotsOf(t), 0
+	for _, c := range append(storedCases(), windowCases(source(), 64)...) {
+		if c.format = KVBF16; !k.usesDots(KV{Dim: c.dim, Format: c.format}) {
+			continue
+		}
+		n++
+		before := slices.Clone(c.q.Out)
+		c.run(k)
+		for i := range c.q.Tokens * c.q.Heads {
+			if got := c.alone(k, i); !slices.Equal(got, c.out(i)) {
+				t.Fatalf("%v: row %d is %g, beside others %g", c, i, got, c.out(i))
+			}
+		}
+		c.keys, c.values = KVBF16.rounded(c.keys, c.dim, c.dim), KVBF16.rounded(c.values, c.dim, c.dim)
+		c.check(t, before, 8e-3)
+	}
+	if n < 100 {
+		t.Errorf("%d cases", n)
+	}
+}
