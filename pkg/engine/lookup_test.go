@@ -15,10 +15,11 @@ func TestLookup(t *testing.T) {
 		match int
 	}{
 		{"abcd", "", 0},
-		{"abcdXb", "cdXb", 1},      // one token
-		{"abcbdXb", "", 0},         // but not if the text has it more than once
-		{"abcdXbYb", "", 0},        // as it does now
-		{"abXcdefYbcd", "efYb", 2}, // a longer match takes over
+		{"abcdXb", "cdXb", 1}, // one token
+		{"abcbdXb", "", 0},    // but not if the text has it more than once
+		{"abcdXbYb", "", 0},   // as it does now
+		{"abXcdefYbcd", "efYb", 2},
+		{"zabcE1abcDza92zabc", "E1ab", 4}, // a longer match takes over
 		{"abcdQbc", "dQbc", 2},
 		{"abcdefghXbcd", "efgh", 3},
 		{"abcdefghXbcdef", "ghXb", 5},

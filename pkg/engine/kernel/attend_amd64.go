@@ -8,7 +8,11 @@ import "golang.org/x/sys/cpu"
 func hasDots() bool { return cpu.X86.HasAVX512BF16 }
 
 // pairUp rounds numbers, a multiple of 16, to bfloat16, in the first half of their room.
-func pairUp(x []float32) { pairUpAVX512(sd(x), len(x)) }
+func pairUp(x []float32) {
+	if len(x) > 0 {
+		pairUpAVX512(sd(x), len(x))
+	}
+}
 
 // scoreDots is score of bfloat16 with queries that pairUp has rounded.
 func scoreDots(dst, q, keys []float32, dim, panels, rows int) {
