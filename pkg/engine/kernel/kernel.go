@@ -49,7 +49,8 @@ type Kernels struct {
 }
 
 // Name returns the name of the instruction set: "generic", "avx2", "avxvnni" (which is AVX2 and
-// AVX-VNNI), "avx512", "avx512bf16" (AVX-512 with its products of bfloat16), "amx" (all of these), "neon", "dotprod" or "i8mm".
+// AVX-VNNI), "avx512", "avx512bf16" (AVX-512 with its products of bfloat16), "amx" (AVX-512 and AMX,
+// with these products if there are any), "neon", "dotprod" or "i8mm".
 func (k *Kernels) Name() string {
 	switch {
 	case k.amx:

@@ -144,15 +144,21 @@ func TestAttendQ8(t *testing.T) {
 			before := slices.Clone(c.q.Out)
 			c.format = KVQ8
 			c.run(k)
-			for i := range c.q.Tokens * c.q.Heads {
-				if got := c.alone(k, i); !slices.Equal(got, c.out(i)) {
-					t.Fatalf("%v: row %d is %g, beside others %g", c, i, got, c.out(i))
-				}
-			}
+			c.checkAlone(t, k)
 			c.keys, c.values = KVQ8.rounded(c.keys, c.dim, c.dim), KVQ8.rounded(c.values, c.dim, c.dim)
 			c.check(t, before, 2e-6)
 		}
 	})
+}
+
+// checkAlone compares each row with itself alone.
+func (c *attendCase) checkAlone(t *testing.T, k *Kernels) {
+	t.Helper()
+	for i := range c.q.Tokens * c.q.Heads {
+		if got := c.alone(k, i); !slices.Equal(got, c.out(i)) {
+			t.Fatalf("%v: row %d is %g, beside others %g", c, i, got, c.out(i))
+		}
+	}
 }
 
 // TestAttendQ8Extremes: heads of tiny numbers are zero, and one that is not finite makes what sees

@@ -36,8 +36,8 @@ func tilePacked(k *Kernels, kind Kind, t *span) {
 	}
 }
 
-// busyRows returns the number of rows from which on a product computes longer than it reads, so
-// that its routine fetches what it is told to, or 0 for any.
+// busyRows returns the number of rows from which on computing a product takes longer than reading its
+// weights. The caller then says which bytes to fetch.
 func busyRows(i isa, kind Kind) int {
 	switch i {
 	case isaAVX2:

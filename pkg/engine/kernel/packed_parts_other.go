@@ -8,7 +8,7 @@ func quantizeSquare([]float32, int, []float32, int) {}
 
 func tileSquares(*squareSpan) {}
 
-// busyRows returns 0: routines fetch nothing, or what they are told to.
+// busyRows returns 0: no product has two ways to fetch its weights.
 func busyRows(isa, Kind) int { return 0 }
 
 // partsFrom returns 0: no products expand weights.

@@ -280,13 +280,7 @@ func (t *asm) eachRow(rows int, end string, body func(r int)) {
 // R14 counts the tokens that are done.
 func (t *asm) weighTokens(r int, s weighShape, acc func(r, i int) string, value func(i int) string, factor string) {
 	loop, done := t.next("tokens"), t.next("done")
-	if r > 0 {
-		t.op("CMPQ", "R11", imm(r))
-		t.op("JLE", done)
-	}
-	t.op("MOVQ", mem(-8*r, "R10"), "CX")
-	t.op("SUBQ", "R14", "CX")
-	t.op("JLE", done)
+	t.tokensLeft(r, done)
 	t.op("ADDQ", "CX", "R14")
 	t.label(loop)
 	t.bringTokens(s, 1)
@@ -314,6 +308,18 @@ func (t *asm) weighTokens(r int, s weighShape, acc func(r, i int) string, value 
 	t.op("DECQ", "CX")
 	t.op("JNZ", loop)
 	t.label(done)
+}
+
+// tokensLeft sets CX to the number of tokens that row r sees and that are not done, or jumps to done if
+// there is no such row or token.
+func (t *asm) tokensLeft(r int, done string) {
+	if r > 0 {
+		t.op("CMPQ", "R11", imm(r))
+		t.op("JLE", done)
+	}
+	t.op("MOVQ", mem(-8*r, "R10"), "CX")
+	t.op("SUBQ", "R14", "CX")
+	t.op("JLE", done)
 }
 
 // bringTokens brings the values of later tokens, of which n are next to each other in rows of R15

@@ -88,13 +88,7 @@ func (t *asm) dotDims(s scoreShape) {
 func (t *asm) weighPairs(r int, s weighShape, acc func(r, i int) string, value func(i int) string, factor string) {
 	loop, half, done := t.next("pairs"), t.next("half"), t.next("done")
 	spare := value(s.vectors + 1)
-	if r > 0 {
-		t.op("CMPQ", "R11", imm(r))
-		t.op("JLE", done)
-	}
-	t.op("MOVQ", mem(-8*r, "R10"), "CX")
-	t.op("SUBQ", "R14", "CX")
-	t.op("JLE", done)
+	t.tokensLeft(r, done)
 	t.op("SHRQ", "$1", "CX")
 	t.op("JZ", half)
 	t.op("LEAQ", "(R14)(CX*2)", "R14")
