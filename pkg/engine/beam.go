@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/sampler"
 )
 
@@ -34,6 +35,8 @@ type target struct {
 	ends   []int // tokens that end it; the first is the one that is forced
 	source []int // tokens of which [arch.Search.NoCopy] bans sequences
 	tokens int   // ids from here on are not written; they have probabilities
+
+	kernels *kernel.Kernels // which find the likeliest tokens
 }
 
 // A hypothesis is a continuation.
@@ -139,7 +142,7 @@ func (b *beamSearch) likeliest(h hypothesis, logits []float32) []sampler.Logprob
 		return []sampler.Logprob{{ID: b.ends[0]}}
 	}
 	treated := b.treated(h)
-	_, top := sampler.Logprobs(logits, b.tokens, 0, b.width()+len(treated))
+	_, top := sampler.Logprobs(b.kernels, logits, b.tokens, 0, b.width()+len(treated))
 	norm := float64(logits[top[0].ID]) - top[0].Logprob
 	top = slices.DeleteFunc(top, func(t sampler.Logprob) bool { return treated[t.ID] != untouched })
 	for id, what := range treated {

@@ -58,7 +58,7 @@ func translator(t *testing.T, name string) *Translator {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &Translator{core: &core{model: model, lanes: &lanes{batches: newBatches(model, nil)}, memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
+	return &Translator{core: &core{model: model, kernels: kernel.Best(), lanes: &lanes{batches: newBatches(model, nil)}, memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
 }
 
 // Searches with one to five beams find the same tokens as the original implementation,
@@ -122,7 +122,7 @@ func TestSuppressed(t *testing.T) {
 	for _, v := range logits {
 		sum += math.Exp(float64(v))
 	}
-	b := newBeamSearch(rules, target{ends: []int{4}, tokens: 5}, 1, 3)
+	b := newBeamSearch(rules, target{kernels: kernel.Best(), ends: []int{4}, tokens: 5}, 1, 3)
 	for !b.done {
 		b.step([][]float32{logits})
 	}

@@ -235,7 +235,7 @@ func (g *generation) token(id, prev int, bytes string, logits []float32) llm.Tok
 	if g.logprobs < 0 {
 		return tok
 	}
-	chosen, top := sampler.Logprobs(logits, g.engine.tokens, id, g.logprobs)
+	chosen, top := sampler.Logprobs(g.engine.kernels, logits, g.engine.tokens, id, g.logprobs)
 	tok.Logprob = chosen
 	for _, t := range top {
 		alt := llm.Token{ID: t.ID, Text: bytes, Piece: g.engine.tokenizer.Piece(t.ID), Logprob: t.Logprob}

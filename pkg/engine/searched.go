@@ -149,7 +149,7 @@ func (g *generation) admit(ctx context.Context) error {
 // beginSearch begins the search for the answer of a row to p, which is encoded.
 func (g *generation) beginSearch(ctx context.Context, p *prompt, r *row) error {
 	e := g.engine
-	around := target{start: p.ids[0], ends: e.answerEnds(), source: p.source, tokens: e.tokens}
+	around := target{kernels: e.kernels, start: p.ids[0], ends: e.answerEnds(), source: p.source, tokens: e.tokens}
 	search := newBeamSearch(g.search, around, g.search.Beams, g.searchLimit(p), p.ids[1:]...)
 	d := newDecoding(e.model, p.memory, search, prefillChunk)
 	r.decoding, p.memory = &d, nil

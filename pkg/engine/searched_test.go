@@ -13,6 +13,7 @@ import (
 	"testing/fstest"
 
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
 )
@@ -399,7 +400,7 @@ func TestSearchEnds(t *testing.T) {
 // With n ends there are enough extensions that do not end, and the first end is the one that is
 // forced.
 func TestSearchOfSeveralEnds(t *testing.T) {
-	ends := target{ends: []int{4, 3, 5}, tokens: 6}
+	ends := target{kernels: kernel.Best(), ends: []int{4, 3, 5}, tokens: 6}
 	b := newBeamSearch(&arch.Search{LengthPenalty: 1}, ends, 2, 9)
 	b.step([][]float32{{9, 8, 0, 0, 0, 0}})
 	b.step([][]float32{{0, 0, 0, 9, 9, 9}, {0, 0, 0, 9, 9, 9}})
@@ -415,7 +416,7 @@ func TestSearchOfSeveralEnds(t *testing.T) {
 
 // A search ends if its rules leave no token.
 func TestSearchWithoutTokens(t *testing.T) {
-	b := newBeamSearch(&arch.Search{NoRepeat: 1, MinLength: 9, LengthPenalty: 1}, target{start: 0, ends: []int{2}, tokens: 3}, 2, 8)
+	b := newBeamSearch(&arch.Search{NoRepeat: 1, MinLength: 9, LengthPenalty: 1}, target{kernels: kernel.Best(), start: 0, ends: []int{2}, tokens: 3}, 2, 8)
 	b.step([][]float32{{0, 1, 0}})
 	b.step([][]float32{{0, 1, 0}})
 	if tokens, ended := b.best(); !b.done || !slices.Equal(tokens, []int{1}) || ended {
@@ -425,7 +426,7 @@ func TestSearchWithoutTokens(t *testing.T) {
 
 // The padding of a vocabulary has a probability, but is not written, whatever the rules say of it.
 func TestSearchOfPadding(t *testing.T) {
-	b := newBeamSearch(&arch.Search{Suppressed: []int{4}, RepetitionPenalty: 0.5, LengthPenalty: 1}, target{start: 3, ends: []int{2}, tokens: 3}, 2, 4)
+	b := newBeamSearch(&arch.Search{Suppressed: []int{4}, RepetitionPenalty: 0.5, LengthPenalty: 1}, target{kernels: kernel.Best(), start: 3, ends: []int{2}, tokens: 3}, 2, 4)
 	for !b.done {
 		b.step(slices.Repeat([][]float32{{1, 0, 0, 9, 9}}, len(b.running)))
 	}

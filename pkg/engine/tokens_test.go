@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer/hf"
 )
@@ -67,7 +68,7 @@ func TestRender(t *testing.T) {
 // of its tokens, whatever the length penalty.
 func TestLikelihood(t *testing.T) {
 	for _, penalty := range []float64{0, 1, 1.5} {
-		b := newBeamSearch(&arch.Search{LengthPenalty: penalty}, target{ends: []int{2}, tokens: 3}, 1, 10, 9)
+		b := newBeamSearch(&arch.Search{LengthPenalty: penalty}, target{kernels: kernel.Best(), ends: []int{2}, tokens: 3}, 1, 10, 9)
 		b.step([][]float32{{0, 3, 0}})
 		b.step([][]float32{{1, 0, 0}})
 		b.step([][]float32{{0, 0, 2}})

@@ -371,7 +371,7 @@ func (w *translation) admit(ctx context.Context) (bool, error) {
 	begin := tokensOf(w.target.Target)
 	for i, memory := range memories {
 		s := fresh[i]
-		around := target{start: w.rules.DecoderStart, ends: []int{w.rules.End}, source: s.ids, tokens: w.tokens}
+		around := target{kernels: w.kernels, start: w.rules.DecoderStart, ends: []int{w.rules.End}, source: s.ids, tokens: w.tokens}
 		s.decoding = newDecoding(w.model, memory, newBeamSearch(&w.rules.Search, around, w.beams, s.limit, begin...), len(s.ids)+16)
 		w.usage.Output += len(begin)
 		seqs = s.beginning(seqs)

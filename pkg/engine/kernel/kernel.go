@@ -16,7 +16,9 @@ package kernel
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 )
 
 // An isa is an instruction set.
@@ -35,7 +37,8 @@ const (
 var isaNames = [...]string{isaGeneric: "generic", isaAVX2: "avx2", isaAVX512: "avx512", isaNEON: "neon", isaDotprod: "dotprod", isaI8MM: "i8mm"}
 
 // Kernels is one implementation, that is one instruction set, of every operation.
-// It is immutable and safe for concurrent use. No operation allocates. Slices that
+// It is safe for concurrent use; nothing about it changes but what it learns about the speed of
+// this CPU, which changes no result. No operation allocates. Slices that
 // are too short for the stated shapes panic, as indexing does.
 //
 // NaN and infinity follow IEEE 754 through the stated formula: a NaN operand of an
@@ -64,9 +67,10 @@ func (k *Kernels) Name() string {
 }
 
 // Implementations returns the implementations that this CPU can run, generic first,
-// fastest last.
-func Implementations() []*Kernels {
-	var list []*Kernels
+// fastest last. There is one of each in a process.
+func Implementations() []*Kernels { return slices.Clone(implementations()) }
+
+var implementations = sync.OnceValue(func() (list []*Kernels) {
 	for _, i := range supported() {
 		list = append(list, &Kernels{isa: i})
 		if i == isaAVX2 && hasVNNI() {
@@ -83,18 +87,18 @@ func Implementations() []*Kernels {
 		}
 	}
 	return list
-}
+})
 
 // Best returns the fastest implementation that this CPU can run.
 func Best() *Kernels {
-	list := Implementations()
+	list := implementations()
 	return list[len(list)-1]
 }
 
 // ByName returns the implementation with the given name, if this CPU can run it.
 func ByName(name string) (*Kernels, error) {
 	var names []string
-	for _, k := range Implementations() {
+	for _, k := range implementations() {
 		if k.Name() == name {
 			return k, nil
 		}

@@ -87,6 +87,23 @@ func TestEveryTierListed(t *testing.T) {
 	}
 }
 
+// Asking for an implementation costs nothing, and what one has learnt is not lost.
+func TestOneOfEach(t *testing.T) {
+	if allocated := testing.AllocsPerRun(9, func() { Best() }); allocated > 0 {
+		t.Errorf("Best allocates %v times", allocated)
+	}
+	list := Implementations()
+	list[0] = nil // the caller's own list
+	for i, k := range Implementations() {
+		if i > 0 && k != list[i] || k == nil {
+			t.Errorf("implementation %d is another one than before", i)
+		}
+	}
+	if best, err := ByName(Best().Name()); best != Best() || err != nil {
+		t.Errorf("ByName returns another implementation than Best, %v", err)
+	}
+}
+
 func TestByName(t *testing.T) {
 	for _, k := range Implementations() {
 		got, err := ByName(k.Name())

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/sampler"
 )
 
@@ -66,7 +67,7 @@ func BenchmarkSample(b *testing.B) {
 			b.Run(fmt.Sprintf("%d/%s/logprobs", vocab, shape), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
-					sampler.Logprobs(logits, vocab, 7, 5)
+					sampler.Logprobs(kernel.Best(), logits, vocab, 7, 5)
 				}
 			})
 		}

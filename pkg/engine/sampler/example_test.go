@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log"
 
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/sampler"
 	"glossa/pkg/grammar"
 )
@@ -64,7 +65,7 @@ func ExampleNew() {
 
 // Logprobs returns the log-probability of a token and those of the likeliest.
 func ExampleLogprobs() {
-	logprob, top := sampler.Logprobs([]float32{0, 1, 0, 0}, 4, 0, 2)
+	logprob, top := sampler.Logprobs(kernel.Best(), []float32{0, 1, 0, 0}, 4, 0, 2)
 	fmt.Printf("%.3f\n", logprob)
 	for _, t := range top {
 		fmt.Printf("%d %.3f\n", t.ID, t.Logprob)

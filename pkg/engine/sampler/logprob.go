@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"math"
 	"slices"
+	"sync"
 
 	"glossa/pkg/engine/kernel"
 )
@@ -16,11 +17,7 @@ type Logprob struct {
 
 // Logprobs returns the log-probability of token id under the raw logits and the k
 // likeliest of the first tokens ids, best first. Sums are in float64.
-func Logprobs(logits []float32, tokens, id, k int) (chosen float64, top []Logprob) {
-	return logprobs(kernel.Best(), logits, tokens, id, k)
-}
-
-func logprobs(kernels *kernel.Kernels, logits []float32, tokens, id, k int) (chosen float64, top []Logprob) {
+func Logprobs(kernels *kernel.Kernels, logits []float32, tokens, id, k int) (chosen float64, top []Logprob) {
 	var weights [block]float64
 	peak, sum := kernels.Largest(logits), 0.0
 	for at := 0; at < len(logits); at += block {
@@ -33,13 +30,18 @@ func logprobs(kernels *kernel.Kernels, logits []float32, tokens, id, k int) (cho
 	return float64(kernel.Finite(logits[id])) - norm, top
 }
 
+// spare has the memory of earlier rankings: each token needs one.
+var spare = sync.Pool{New: func() any { return new(candidates) }}
+
 // ranking returns the k likeliest tokens, best first.
 func ranking(kernels *kernel.Kernels, logits []float32, k int) []ranked {
 	k = min(k, len(logits))
 	if k == 0 {
 		return nil
 	}
-	c := candidates{kernels: kernels}
+	c := spare.Get().(*candidates)
+	defer spare.Put(c)
+	c.kernels = kernels
 	c.best(logits, k)
 	list := make([]ranked, k)
 	for i, id := range c.ids {

@@ -33,14 +33,14 @@ func TestLogprobsToTheBit(t *testing.T) {
 				return cmp.Compare(kernel.Finite(logits[b]), kernel.Finite(logits[a]))
 			})
 			for _, k := range []int{0, 1, 3, 100, 2 * n} {
-				want, _ := logprobs(&kernel.Kernels{}, logits, n, n/2, k)
+				want, _ := Logprobs(&kernel.Kernels{}, logits, n, n/2, k)
 				for _, kernels := range kernel.Implementations() {
-					got, top := logprobs(kernels, logits, n, n/2, k)
+					got, top := Logprobs(kernels, logits, n, n/2, k)
 					if math.Float64bits(got) != math.Float64bits(want) || len(top) != min(k, n) {
 						t.Errorf("%s: %v and %d alternatives, want %v and %d", kernels.Name(), got, len(top), want, min(k, n))
 					}
 					for i, a := range top {
-						if b, _ := logprobs(&kernel.Kernels{}, logits, n, a.ID, 0); a.ID != sorted[i] || a.Logprob != b {
+						if b, _ := Logprobs(&kernel.Kernels{}, logits, n, a.ID, 0); a.ID != sorted[i] || a.Logprob != b {
 							t.Fatalf("%s: alternative %d of %d is %+v, want %d with %v", kernels.Name(), i, n, a, sorted[i], b)
 						}
 					}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/sampler"
 )
 
@@ -84,7 +85,7 @@ func TestNotFinite(t *testing.T) {
 				t.Errorf("%v: got %d", logits, got)
 			}
 		}
-		if p, _ := sampler.Logprobs(logits, len(logits), 0, 2); math.IsNaN(p) || math.IsInf(p, 0) {
+		if p, _ := sampler.Logprobs(kernel.Best(), logits, len(logits), 0, 2); math.IsNaN(p) || math.IsInf(p, 0) {
 			t.Errorf("%v: log-probability %v", logits, p)
 		}
 	}
@@ -180,7 +181,7 @@ func TestUniform(t *testing.T) {
 
 func TestLogprobs(t *testing.T) {
 	logits := []float32{1, 4, 2, 4}
-	chosen, top := sampler.Logprobs(logits, len(logits), 2, 3)
+	chosen, top := sampler.Logprobs(kernel.Best(), logits, len(logits), 2, 3)
 	sum := math.Exp(1) + 2*math.Exp(4) + math.Exp(2)
 	if want := 2 - math.Log(sum); math.Abs(chosen-want) > 1e-12 {
 		t.Errorf("chosen %v, want %v", chosen, want)
@@ -188,13 +189,13 @@ func TestLogprobs(t *testing.T) {
 	if len(top) != 3 || top[0].ID != 1 || top[1].ID != 3 || top[2].ID != 2 || top[2].Logprob != chosen {
 		t.Errorf("top %+v", top)
 	}
-	if other, top := sampler.Logprobs(logits, 1, 2, 3); other != chosen || len(top) != 1 || top[0].ID != 0 {
+	if other, top := sampler.Logprobs(kernel.Best(), logits, 1, 2, 3); other != chosen || len(top) != 1 || top[0].ID != 0 {
 		t.Errorf("of the first token: %v, %+v", other, top)
 	}
-	if _, top := sampler.Logprobs(logits, len(logits), 0, 99); len(top) != 4 {
+	if _, top := sampler.Logprobs(kernel.Best(), logits, len(logits), 0, 99); len(top) != 4 {
 		t.Errorf("%d of 4 tokens", len(top))
 	}
-	if _, top := sampler.Logprobs(logits, len(logits), 0, 0); top != nil {
+	if _, top := sampler.Logprobs(kernel.Best(), logits, len(logits), 0, 0); top != nil {
 		t.Errorf("top %+v", top)
 	}
 }
