@@ -268,21 +268,13 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 	stride, slot := valueStride(dim), kv.slot(at)
 	values := kv.Values[kv.Format.words(slot*stride):][:kv.Format.words(most*stride)]
 	k.score(a, kv, a.queries[from*dim:to*dim], kv.panels(slot, panels), panels, rows)
-	for r := range rows {
-		a.counts[r] = min(attendBlock, a.seen[from+r]-at)
-		scores := a.scores[r*attendBlock:][:a.counts[r]]
-		k.Bound(scores, q.Cap)
-		if q.Slopes != nil {
-			slope(scores, a.slopes[from+r], at-(a.seen[from+r]-1))
-		}
-		if q.Biases != nil {
-			add(k.isa, scores, a.biases[from+r][at:at+len(scores)])
-		}
-		for i := range max(0, a.first[from+r]-at) { // not seen
-			scores[i] = float32(math.Inf(-1))
-		}
+	for r, seen := range a.seen[from:to] {
+		a.counts[r] = min(attendBlock, seen-at)
 	}
-	soften(k.isa, a.scores[:rows*attendBlock], a.counts[:rows], a.top[from:to], a.total[from:to], a.factors[:rows])
+	if q.treats() || a.first[to-1] > at {
+		k.treat(a, q, from, rows, at)
+	}
+	k.soften(a, from, to)
 	if kv.Format == KVQ8 {
 		k.scaleValues(a, kv.panels(slot, panels), dim, rows)
 	}
@@ -301,6 +293,38 @@ func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) 
 	}
 }
 
+// treats reports whether scores are more than products.
+func (q *Queries) treats() bool { return q.Cap.Kind != CapNone || q.Slopes != nil || q.Biases != nil }
+
+// treat bounds the scores of rows, beginning with row from, of the block of keys at a token, adds what
+// depends on the distance, and hides keys that a row does not see.
+func (k *Kernels) treat(a *Attention, q *Queries, from, rows, at int) {
+	for r := range rows {
+		scores := a.scores[r*attendBlock:][:a.counts[r]]
+		k.Bound(scores, q.Cap)
+		if q.Slopes != nil {
+			slope(scores, a.slopes[from+r], at-(a.seen[from+r]-1))
+		}
+		if q.Biases != nil {
+			add(k.isa, scores, a.biases[from+r][at:at+len(scores)])
+		}
+		for i := range max(0, a.first[from+r]-at) {
+			scores[i] = float32(math.Inf(-1))
+		}
+	}
+}
+
+// soften turns the scores of the rows from, ..., to-1 into exponentials.
+func (k *Kernels) soften(a *Attention, from, to int) {
+	rows := to - from
+	scores, counts, factors := a.scores[:rows*attendBlock], a.counts[:rows], a.factors[:rows]
+	if a.dots {
+		softenDots(scores, counts, a.top[from:to], a.total[from:to], factors)
+	} else {
+		soften(k.isa, scores, counts, a.top[from:to], a.total[from:to], factors)
+	}
+}
+
 // score computes the scores of rows of queries.
 func (k *Kernels) score(a *Attention, kv KV, queries, keys []float32, panels, rows int) {
 	if dst := a.scores[:rows*attendBlock]; a.dots {
@@ -314,19 +338,19 @@ func (k *Kernels) score(a *Attention, kv KV, queries, keys []float32, panels, ro
 // exponentials begin at a token of the block, as values do.
 func (k *Kernels) weigh(a *Attention, kv KV, from, r, end, begin int, values []float32, fresh bool) {
 	stride := valueStride(kv.Dim)
-	sums, p := a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock+begin:]
+	sums, p := a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock:]
 	factors, counts := a.factors[r:end], a.counts[r:end]
 	if !a.dots {
-		weigh(k.isa, kv.Format, sums, p[:(end-r)*attendBlock-begin], values, factors, counts, stride, fresh)
+		weigh(k.isa, kv.Format, sums, p[begin:(end-r)*attendBlock], values, factors, counts, stride, fresh)
 		return
 	}
+	pairs := narrowed(p)[begin:]
 	for i, n := range counts {
 		if n%2 == 1 {
-			p[i*attendBlock+n] = 0 // of the last pair
+			pairs[i*2*attendBlock+n] = 0 // of the last pair
 		}
-		pairUp(p[i*attendBlock:][:int(up(n, keyPanel))*keyPanel])
 	}
-	weighDots(sums, p, values, factors, counts, stride, fresh)
+	weighDots(sums, pairs, values, factors, counts, stride, fresh)
 }
 
 // slope adds slope*(distance+i) to score i (Press et al. 2022, ALiBi). The first score's

@@ -2,7 +2,11 @@
 
 package kernel
 
-import "golang.org/x/sys/cpu"
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
 
 // hasDots reports whether the processor has AVX512_BF16, which not all with AVX-512 have.
 func hasDots() bool { return cpu.X86.HasAVX512BF16 }
@@ -19,14 +23,30 @@ func scoreDots(dst, q, keys []float32, dim, panels, rows int) {
 	scoreDotsAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
 }
 
-// weighDots is weigh of bfloat16 with exponentials that pairUp has rounded.
-func weighDots(sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+// softenDots is soften whose exponentials become bfloat16, in the first half of a row.
+func softenDots(scores []float32, counts []int, top, total, factors []float32) {
+	part := 0 // rows that see a part of the block come first
+	for ; part < len(counts) && counts[part] < attendBlock; part++ {
+	}
+	if part > 0 {
+		soften(isaAVX512, scores[:part*attendBlock], counts[:part], top[:part], total[:part], factors[:part])
+		for i, n := range counts[:part] {
+			pairUp(scores[i*attendBlock:][:int(up(n, keyPanel))*keyPanel])
+		}
+	}
+	if rows := len(counts) - part; rows > 0 {
+		softenFullAVX512(&scores[part*attendBlock], &top[part], &total[part], &factors[part], rows)
+	}
+}
+
+// weighDots is weigh of bfloat16 with exponentials of softenDots.
+func weighDots(sums []float32, p []uint16, values, factors []float32, counts []int, stride int, fresh bool) {
 	last := len(counts) - 1
 	var f *float32
 	if !fresh {
 		f = &factors[last]
 	}
-	weighDotsAVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], len(counts), stride)
+	weighDotsAVX512(&sums[last*stride], (*float32)(unsafe.Pointer(&p[last*2*attendBlock])), sd(values), f, &counts[last], len(counts), stride)
 }
 
 // attendRow computes Attend of one row over 1 to attendBlock keys, to the bit, in two

@@ -11,4 +11,6 @@ func pairUp([]float32) {}
 
 func scoreDots(_, _, _ []float32, _, _, _ int) {}
 
-func weighDots(_, _, _, _ []float32, _ []int, _ int, _ bool) {}
+func softenDots(_ []float32, _ []int, _, _, _ []float32) {}
+
+func weighDots(_ []float32, _ []uint16, _, _ []float32, _ []int, _ int, _ bool) {}

@@ -693,6 +693,11 @@ func weighDotsAVX512(sums, p, values, factors *float32, counts *int, rows, strid
 //go:noescape
 func pairUpAVX512(x *float32, n int)
 
+// softenFullAVX512 is soften of 1 to 16 rows of 128 scores, whose exponentials become bfloat16 in the first half of a row.
+//
+//go:noescape
+func softenFullAVX512(scores, top, total, factors *float32, rows int)
+
 // softenAVX512 turns scores (rows, 128) into exponentials; see softenGeneric.
 //
 //go:noescape

@@ -96,11 +96,78 @@ func TestWeighDots(t *testing.T) {
 						want = append(want, sum)
 					}
 				}
-				weighDots(sums, p, kv.Values, factors, counts, dim, fresh)
+				weighDots(sums, narrowed(p), kv.Values, factors, counts, dim, fresh)
 				if !slices.Equal(sums, want) {
 					t.Fatalf("counts %v, dim %d, fresh %v: %g, want %g", counts, dim, fresh, sums, want)
 				}
 			}
+		}
+	}
+}
+
+// TestSoftenDots: exponentials are those of float32, rounded to bfloat16, with an error of 1e-5 before, and
+// sums have that of float32's. A row does not depend on the others.
+func TestSoftenDots(t *testing.T) {
+	dotsOf(t)
+	r := source()
+	for range 200 {
+		rows := 1 + r.IntN(attendTile)
+		scores, counts := make([]float32, rows*attendBlock+keyPanel), make([]int, rows)
+		top, total, factors := random(r, rows), random(r, rows), make([]float32, rows)
+		for i := range counts {
+			if counts[i] = attendBlock; i < rows/2 {
+				counts[i] = 1 + i*attendBlock/rows
+			}
+			total[i] = max(total[i], -total[i])
+			copy(scores[i*attendBlock:], random(r, counts[i]))
+			scale(isaGeneric, scores[i*attendBlock:][:counts[i]], float32(math.Exp(5*r.Float64())))
+		}
+		want, wantTop, wantTotal, wantFactors := slices.Clone(scores), slices.Clone(top), slices.Clone(total), slices.Clone(factors)
+		alone, aloneTop, aloneTotal, aloneFactors := slices.Clone(scores), slices.Clone(top), slices.Clone(total), slices.Clone(factors)
+		softenDots(scores, counts, top, total, factors)
+		softenGeneric(want, counts, wantTop, wantTotal, wantFactors)
+		for i, n := range counts {
+			if top[i] != wantTop[i] || !closeTo(total[i], float64(wantTotal[i]), 1e-5*float64(wantTotal[i])) || !closeTo(factors[i], float64(wantFactors[i]), 1e-5) {
+				t.Fatalf("row %d of %v: %g, %g, %g; want %g, %g, %g", i, counts, top[i], total[i], factors[i], wantTop[i], wantTotal[i], wantFactors[i])
+			}
+			got := narrowed(scores[i*attendBlock:])[:n]
+			for j, bits := range got {
+				if e := float64(want[i*attendBlock+j]); !closeTo(math.Float32frombits(uint32(bits)<<16), e, e/256+1e-5*e+2e-38) {
+					t.Fatalf("row %d, token %d is %g, want %g", i, j, math.Float32frombits(uint32(bits)<<16), e)
+				}
+			}
+			softenDots(alone[i*attendBlock:], counts[i:i+1], aloneTop[i:], aloneTotal[i:], aloneFactors[i:])
+			if !slices.Equal(got, narrowed(alone[i*attendBlock:])[:n]) || aloneTotal[i] != total[i] || aloneFactors[i] != factors[i] {
+				t.Fatalf("row %d of %v is another one alone", i, counts)
+			}
+		}
+	}
+}
+
+// TestSoftenDotsExtremes: no score is as if there were none, and what is not a number stays so.
+func TestSoftenDotsExtremes(t *testing.T) {
+	dotsOf(t)
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, c := range []struct {
+		name         string
+		fill, one    float32
+		total        float64 // of exponentials
+		first, other float64
+	}{
+		{"equal", 3, 3, attendBlock, 1, 1},
+		{"one of them", -inf, 2, 1, 1, 0},
+		{"one far above", -1e30, 1e30, 1, 1, 0},
+		{"none", -inf, -inf, 0, 0, 0},
+		{"infinite", 1, inf, math.NaN(), math.NaN(), 0},
+		{"not a number", 1, nan, math.NaN(), math.NaN(), 1},
+	} {
+		scores := slices.Repeat([]float32{c.fill}, attendBlock)
+		scores[0] = c.one
+		top, total, factors := []float32{-inf}, []float32{0}, []float32{0}
+		softenDots(scores, []int{attendBlock}, top, total, factors)
+		value := func(i int) float32 { return math.Float32frombits(uint32(narrowed(scores)[i]) << 16) }
+		if !closeTo(total[0], c.total, 1e-3) || !closeTo(value(0), c.first, 0) || !closeTo(value(1), c.other, 0) {
+			t.Errorf("%s: total %g, exponentials %g and %g; want %g, %g, %g", c.name, total[0], value(0), value(1), c.total, c.first, c.other)
 		}
 	}
 }

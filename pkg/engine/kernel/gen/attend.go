@@ -36,6 +36,7 @@ func (t *asm) attention() {
 		t.score()
 		t.weigh()
 		t.pairUp()
+		t.softenFull()
 	}
 	t.soften()
 	if !t.wide() { // the other tier takes the same
@@ -201,6 +202,9 @@ func (t *asm) weigh() {
 	t.op("LEAQ", "(R13*4)", "R12")
 	if t.stored != floats {
 		t.op("LEAQ", fmt.Sprintf("(R13*%d)", t.stored.bytes(4)), "R15")
+	}
+	if t.stored == dots {
+		t.holdPairing()
 	}
 	for _, s := range t.weighShapes() {
 		start, end := t.next("shape"), t.next("end")

@@ -35,12 +35,20 @@ func low(name string) string {
 // dotPairs adds the products of the pairs in two registers to a sum.
 func (t *asm) dotPairs(a, b, sum string) { t.evex("vdpbf16ps", 0x52, sum, a, b) }
 
-// pairKV loads two vectors of bfloat16, the first into the lower halves of the lanes.
-func (t *asm) pairKV(first, second, to, spare string) {
-	t.op("VPMOVZXWD", first, to)
-	t.op("VPMOVZXWD", second, spare)
-	t.op("VPSLLD", "$16", spare, spare)
-	t.op("VPORD", spare, to, to)
+// pairing holds the order in which VPERMW takes two vectors of 16 bfloat16: the first one's are the
+// lower halves of the lanes.
+const pairing = "Z31"
+
+// holdPairing sets that register. Another is spare.
+func (t *asm) holdPairing() {
+	bytes := make([]int8, 16)
+	for i := range bytes {
+		bytes[i] = int8(i)
+	}
+	t.op("VPMOVZXBD", t.table(bytes, 0), pairing)
+	t.op("VPSLLD", "$16", pairing, "Z30")
+	t.op("VPORD", "Z30", pairing, pairing)
+	t.op("VPADDD", t.bits(16<<16), pairing, pairing)
 }
 
 // pairUp emits the rounding of queries and exponentials, which stay at their place.
@@ -62,13 +70,13 @@ func (t *asm) pairUp() {
 // dotDims emits the dimensions of a tile of score, four in a round: pair c goes to sum c.
 func (t *asm) dotDims(s scoreShape) {
 	key := func(i int) string { return t.v(s.rows*s.vectors*chains + i) }
-	factor, spare := key(s.vectors), key(s.vectors+1)
+	factor := key(s.vectors)
 	loop := t.next("pairs")
 	t.op("SHRQ", "$2", "CX")
 	t.label(loop)
 	for c := range chains {
 		for i := range s.vectors {
-			t.pairKV(t.keyVector(i, 2*c), t.keyVector(i, 2*c+1), key(i), spare)
+			t.op("VPERMW", t.keyVector(i, 2*c), pairing, key(i))
 		}
 		for r := range s.rows {
 			t.op("VPBROADCASTD", query(r, c), factor)
@@ -87,7 +95,6 @@ func (t *asm) dotDims(s scoreShape) {
 // alone; the rows before it see the whole pair later.
 func (t *asm) weighPairs(r int, s weighShape, acc func(r, i int) string, value func(i int) string, factor string) {
 	loop, half, done := t.next("pairs"), t.next("half"), t.next("done")
-	spare := value(s.vectors + 1)
 	t.tokensLeft(r, done)
 	t.op("SHRQ", "$1", "CX")
 	t.op("JZ", half)
@@ -96,7 +103,9 @@ func (t *asm) weighPairs(r int, s weighShape, acc func(r, i int) string, value f
 	t.bringTokens(s, 2)
 	for i := range s.vectors {
 		at := mem(t.stored.bytes(i*t.bytes()), "BX")
-		t.pairKV(at, at+"(R15*1)", value(i), spare)
+		t.op("VMOVDQU32", at, "Y"+value(i)[1:])
+		t.op("VINSERTI64X4", "$1", at+"(R15*1)", value(i), value(i))
+		t.op("VPERMW", value(i), pairing, value(i))
 	}
 	multiply := func(row int) {
 		t.op("VPBROADCASTD", mem(-blockBytes*row, "AX"), factor)

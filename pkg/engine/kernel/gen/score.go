@@ -33,6 +33,9 @@ func (t *asm) score() {
 	t.fn(t.stored.name("score"), scoreDoc, p)
 	t.args(p, "DI", "SI", "R8", "R9", "R10", "R11")
 	t.op("LEAQ", "(R9*4)", "R12")
+	if t.stored == dots {
+		t.holdPairing()
+	}
 	shapes := t.scoreShapes()
 	for len(shapes) > 0 {
 		n := 1
