@@ -57,7 +57,7 @@ func (m *machine) read(thread int) (total int64) {
 
 func (m *machine) multiply(int) int64 {
 	switch m.format {
-	case transformer.F32, transformer.BF16:
+	case transformer.F32, transformer.BF16, transformer.F16:
 		return m.kernels.FloatRounds(enoughRounds)
 	case transformer.Q4_0:
 		return m.kernels.NibbleRounds(enoughRounds)

@@ -123,7 +123,7 @@ func within(all, from, count int) error {
 }
 
 // Stored reads values of a tensor as stored, beginning with value from, as many as dst
-// has room for: bfloat16, or whole blocks of a quantised type. Values that are not finite
+// has room for: numbers of 16 bits, or whole blocks of a quantised type. Values that are not finite
 // are rejected.
 func (f *File) Stored(name string, from int, dst []byte) error {
 	t, err := f.find(name)
@@ -133,7 +133,7 @@ func (f *File) Stored(name string, from int, dst []byte) error {
 	values, bytes := t.Type.Block()
 	at := int64(from / values * bytes)
 	switch {
-	case t.Type != dtype.BF16 && (values == 1 || !t.Type.Convertible()):
+	case t.Type != dtype.BF16 && t.Type != dtype.F16 && (values == 1 || !t.Type.Convertible()):
 		return f.fail(t, fmt.Errorf("type %s cannot be read as blocks", t.Type))
 	case from < 0 || from%values != 0 || len(dst)%bytes != 0 || at > t.Size || int64(len(dst)) > t.Size-at:
 		return f.fail(t, fmt.Errorf("%d bytes from value %d were requested", len(dst), from))

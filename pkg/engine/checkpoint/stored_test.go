@@ -29,7 +29,7 @@ func TestStored(t *testing.T) {
 			}
 			whole := make([]byte, len(raw))
 			err = f.Stored(info.Name, 0, whole)
-			if kept := info.Type == dtype.Q8_0 || info.Type == dtype.Q4_0 || info.Type == dtype.Q5_0 || info.Type == dtype.BF16; !kept {
+			if kept := info.Type == dtype.Q8_0 || info.Type == dtype.Q4_0 || info.Type == dtype.Q5_0 || info.Type == dtype.BF16 || info.Type == dtype.F16; !kept {
 				if err == nil || !strings.Contains(err.Error(), "read as blocks") {
 					t.Errorf("%s of %s: %v", info.Name, info.Type, err)
 				}
@@ -52,7 +52,7 @@ func TestStored(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4 {
+	if len(seen) != 5 {
 		t.Errorf("only %v were there", seen)
 	}
 	if err := open(t, "q8_0.gguf").Stored("nowhere", 0, nil); err == nil || !strings.Contains(err.Error(), "missing") {
@@ -86,12 +86,14 @@ func TestStoredNotFinite(t *testing.T) {
 			t.Errorf("type %s: %v", kind, err)
 		}
 	}
-	entry := fmt.Sprintf(`{"x":%s}`, entryOf("BF16", "[2]", "[0,4]"))
-	f, err := openBytes(append(safetensors(entry, 0), 0x80, 0x3f, 0xc0, 0x7f))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := f.Stored("x", 0, make([]byte, 4)); err == nil || !strings.Contains(err.Error(), "value 1 is NaN") {
-		t.Errorf("bfloat16: %v", err)
+	for kind, data := range map[string][]byte{"BF16": {0x80, 0x3f, 0xc0, 0x7f}, "F16": {0xff, 0x7b, 0x00, 0x7e}} {
+		entry := fmt.Sprintf(`{"x":%s}`, entryOf(kind, "[2]", "[0,4]"))
+		f, err := openBytes(append(safetensors(entry, 0), data...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Stored("x", 0, make([]byte, 4)); err == nil || !strings.Contains(err.Error(), "value 1 is NaN") {
+			t.Errorf("%s: %v", kind, err)
+		}
 	}
 }

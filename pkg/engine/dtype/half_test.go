@@ -75,20 +75,30 @@ func TestHalfNaN(t *testing.T) {
 
 // A number that is not finite is found wherever it is.
 func TestNotFinite(t *testing.T) {
-	for n := range 11 {
-		raw := make([]byte, 2*n)
-		for i := range n {
-			binary.LittleEndian.PutUint16(raw[2*i:], 0xff7f) // the largest magnitude
-		}
-		if at, _ := BF16.NotFinite(raw); at != -1 {
-			t.Errorf("%d finite numbers: %d", n, at)
-		}
-		for i := range n {
-			for _, bad := range []uint16{0x7f80, 0xff80, 0x7fff, 0xff81} {
-				changed := bytes.Clone(raw)
-				binary.LittleEndian.PutUint16(changed[2*i:], bad)
-				if at, v := BF16.NotFinite(changed); at != i || math.Float32bits(v) != uint32(bad)<<16 {
-					t.Errorf("%04x at %d of %d: %d, %v", bad, i, n, at, v)
+	for _, c := range []struct {
+		Type
+		largest uint16 // magnitude
+		bad     []uint16
+		value   func(uint16) float32
+	}{
+		{BF16, 0xff7f, []uint16{0x7f80, 0xff80, 0x7fff, 0xff81}, FromBFloat16},
+		{F16, 0xfbff, []uint16{0x7c00, 0xfc00, 0x7fff, 0xfe01}, FromFloat16},
+	} {
+		for n := range 11 {
+			raw := make([]byte, 2*n)
+			for i := range n {
+				binary.LittleEndian.PutUint16(raw[2*i:], c.largest)
+			}
+			if at, _ := c.NotFinite(raw); at != -1 {
+				t.Errorf("%s: %d finite numbers: %d", c.Type, n, at)
+			}
+			for i := range n {
+				for _, bad := range c.bad {
+					changed := bytes.Clone(raw)
+					binary.LittleEndian.PutUint16(changed[2*i:], bad)
+					if at, v := c.NotFinite(changed); at != i || math.Float32bits(v) != math.Float32bits(c.value(bad)) {
+						t.Errorf("%s: %04x at %d of %d: %d, %v", c.Type, bad, i, n, at, v)
+					}
 				}
 			}
 		}

@@ -213,20 +213,17 @@ const maxExponent = 252
 
 // NotFinite returns the index of the first block of raw, whole blocks, that has a value
 // which is not finite, or a scale that allows one, and what it is; the index is -1 if there
-// is none. The type is BF16 or quantised.
+// is none. The type is BF16, F16 or quantised.
 func (t Type) NotFinite(raw []byte) (block int, v float32) {
-	if t == BF16 {
-		i := 0
-		for ; i+8 <= len(raw); i += 8 { // an exponent of ones carries into the sign
-			const exponents, one, signs = 0x7f80_7f80_7f80_7f80, 0x0080_0080_0080_0080, 0x8000_8000_8000_8000
-			if (binary.LittleEndian.Uint64(raw[i:])&exponents+one)&signs != 0 {
-				break
-			}
+	switch t {
+	case BF16:
+		if i := onesIn(raw, 0x7f80); i >= 0 {
+			return i, FromBFloat16(binary.LittleEndian.Uint16(raw[2*i:]))
 		}
-		for ; i < len(raw); i += 2 {
-			if bits := binary.LittleEndian.Uint16(raw[i:]); bits&0x7f80 == 0x7f80 {
-				return i / 2, FromBFloat16(bits)
-			}
+		return -1, 0
+	case F16:
+		if i := onesIn(raw, 0x7c00); i >= 0 {
+			return i, FromFloat16(binary.LittleEndian.Uint16(raw[2*i:]))
 		}
 		return -1, 0
 	}
@@ -243,4 +240,22 @@ func (t Type) NotFinite(raw []byte) (block int, v float32) {
 		}
 	}
 	return -1, 0
+}
+
+// onesIn returns the index of the first number of 16 bits whose exponent, below the sign, is all ones,
+// or -1.
+func onesIn(raw []byte, exponent uint16) int {
+	const each = 0x0001_0001_0001_0001
+	exponents, one, i := uint64(exponent)*each, uint64(exponent&-exponent)*each, 0
+	for ; i+8 <= len(raw); i += 8 { // an exponent of ones carries into the sign
+		if (binary.LittleEndian.Uint64(raw[i:])&exponents+one)&(0x8000*each) != 0 {
+			break
+		}
+	}
+	for ; i < len(raw); i += 2 {
+		if binary.LittleEndian.Uint16(raw[i:])&exponent == exponent {
+			return i / 2
+		}
+	}
+	return -1
 }

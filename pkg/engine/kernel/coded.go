@@ -52,7 +52,7 @@ var codings = [...]coding{
 }
 
 // coded reports whether a kind has a coding.
-func (k Kind) coded() bool { return k > BF16 && k.valid() }
+func (k Kind) coded() bool { return k > F16 && k.valid() }
 
 // plane is the size of a bit of every code of a slice.
 const plane = packedRows * superCols / 8

@@ -246,6 +246,11 @@ func tileQ8WAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, r
 //go:noescape
 func tileBF16AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
+// tileF16AVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileF16AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
 // tileQ2KAVX2 computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
@@ -459,6 +464,8 @@ func tileAVX2(kind Kind, t *span) {
 		tileQ8WAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case BF16:
 		tileBF16AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case F16:
+		tileF16AVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q2K:
 		tileQ2KAVX2(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q3K:
@@ -490,6 +497,7 @@ var busyAVX2 = [...]int{
 	Q4_0:  3,
 	Q8W:   3,
 	BF16:  3,
+	F16:   3,
 	Q2K:   3,
 	Q3K:   3,
 	Q4K:   3,
@@ -778,6 +786,11 @@ func tileQ8WAVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels,
 //go:noescape
 func tileBF16AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
+// tileF16AVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileF16AVX512(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
+
 // tileQ2KAVX512 computes dst (rows <= 8, 16*panels) = act · w; see span.
 //
 //go:noescape
@@ -933,6 +946,8 @@ func tileAVX512(kind Kind, t *span) {
 		tileQ8WAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case BF16:
 		tileBF16AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
+	case F16:
+		tileF16AVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q2K:
 		tileQ2KAVX512(dst, t.ldd, w, act, t.blocks, t.panels, t.rows, t.ahead, t.step)
 	case Q3K:
@@ -964,6 +979,7 @@ var busyAVX512 = [...]int{
 	Q4_0:  3,
 	Q8W:   5,
 	BF16:  4,
+	F16:   4,
 	Q2K:   5,
 	Q3K:   5,
 	Q4K:   5,

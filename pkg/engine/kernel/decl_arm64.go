@@ -221,6 +221,11 @@ func tileQ8WNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, r
 //go:noescape
 func tileBF16NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 
+// tileF16NEON computes dst (rows <= 8, 16*panels) = act · w; see span.
+//
+//go:noescape
+func tileF16NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+
 // tileQ2KNEON computes dst (rows <= 4, 16*panels) = act · w; see span.
 //
 //go:noescape
@@ -308,6 +313,8 @@ func tileNEON(kind Kind, t *span) {
 		tileQ8WNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case BF16:
 		tileBF16NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
+	case F16:
+		tileF16NEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q2K:
 		tileQ2KNEON(dst, t.ldd, w, act, t.blocks, t.panels, t.rows)
 	case Q3K:

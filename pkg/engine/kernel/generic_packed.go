@@ -27,8 +27,8 @@ func tilePackedGeneric(i isa, kind Kind, t *span) {
 					addQ4(&sum, w, act, t.rows)
 				case Q8W:
 					addWide(&sum, w, act, t.rows)
-				case BF16:
-					addBF16(&sum, w, act, t.rows, i != isaGeneric)
+				default:
+					addFloats(kind, &sum, w, act, t.rows, i != isaGeneric)
 				}
 			}
 			*out = sum
@@ -90,14 +90,18 @@ func addBlock(sum *[packedRows]float32, dots *[packedRows]int32, scales []byte, 
 	}
 }
 
-// addBF16 adds a superblock of BF16 weights, input by input, in the same way as products
+// addFloats adds a superblock of BF16 or F16 weights, input by input, in the same way as products
 // with float32 weights: fused if those are, in assembly.
-func addBF16(sum *[packedRows]float32, w []byte, act []float32, rows int, fused bool) {
+func addFloats(kind Kind, sum *[packedRows]float32, w []byte, act []float32, rows int, fused bool) {
 	for c := range superCols {
 		v := act[c*rows]
-		b := w[c/2*64+c%2*2:]
 		for i := range sum {
-			x := dtype.FromBFloat16(binary.LittleEndian.Uint16(b[4*i:]))
+			var x float32
+			if kind == F16 {
+				x = dtype.FromFloat16(binary.LittleEndian.Uint16(w[32*c+2*i:]))
+			} else {
+				x = dtype.FromBFloat16(binary.LittleEndian.Uint16(w[c/2*64+c%2*2+4*i:]))
+			}
 			if fused {
 				sum[i] = fma32(v, x, sum[i])
 			} else {

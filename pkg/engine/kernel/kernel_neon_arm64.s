@@ -14648,6 +14648,1206 @@ end751:
 	ADD $1, R5
 	RET
 
+// func tileF16NEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
+TEXT ·tileF16NEON(SB), NOSPLIT, $0-56
+	MOVD dst+0(FP), R0
+	MOVD ldd+8(FP), R1
+	MOVD w+16(FP), R2
+	MOVD act+24(FP), R3
+	MOVD blocks+32(FP), R4
+	MOVD panels+40(FP), R5
+	MOVD rows+48(FP), R6
+	LSL $2, R1
+	CMP $8, R6
+	BEQ rows758
+	CMP $7, R6
+	BEQ rows759
+	CMP $6, R6
+	BEQ rows760
+	CMP $5, R6
+	BEQ rows761
+	CMP $4, R6
+	BEQ rows762
+	CMP $3, R6
+	BEQ rows763
+	CMP $2, R6
+	BEQ rows764
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end766
+loop765:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk767:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh770
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	B start771
+fresh770:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+start771:
+superblock769:
+	MOVD $16, R19
+inputs772:
+	FMOVQ (R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 16(R10), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	FMOVQ 32(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 48(R10), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x4fb81200 // fmla v0.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81221 // fmla v1.4s, v17.4s, v24.s[1]
+	WORD $0x4fb81242 // fmla v2.4s, v18.4s, v24.s[1]
+	WORD $0x4fb81263 // fmla v3.4s, v19.4s, v24.s[1]
+	FMOVQ 64(R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 80(R10), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4f981a80 // fmla v0.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa1 // fmla v1.4s, v21.4s, v24.s[2]
+	WORD $0x4f981ac2 // fmla v2.4s, v22.4s, v24.s[2]
+	WORD $0x4f981ae3 // fmla v3.4s, v23.4s, v24.s[2]
+	FMOVQ 96(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 112(R10), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x4fb81a00 // fmla v0.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a21 // fmla v1.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a42 // fmla v2.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a63 // fmla v3.4s, v19.4s, v24.s[3]
+	ADD $128, R10
+	ADD $16, R12
+	SUBS $1, R19, R19
+	BNE inputs772
+	SUBS $1, R14, R14
+	BNE superblock769
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk767
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop765
+end766:
+	ADD $1, R5
+	RET
+rows764:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end774
+loop773:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk775:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh778
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	B start779
+fresh778:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+start779:
+superblock777:
+	MOVD $16, R19
+inputs780:
+	FMOVQ (R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 16(R10), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	FMOVQ 32(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 48(R10), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x4f981a00 // fmla v0.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a21 // fmla v1.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a42 // fmla v2.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a63 // fmla v3.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a04 // fmla v4.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a25 // fmla v5.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a46 // fmla v6.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a67 // fmla v7.4s, v19.4s, v24.s[3]
+	FMOVQ 64(R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 80(R10), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	FMOVQ 16(R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	FMOVQ 96(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 112(R10), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x4f981a00 // fmla v0.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a21 // fmla v1.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a42 // fmla v2.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a63 // fmla v3.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a04 // fmla v4.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a25 // fmla v5.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a46 // fmla v6.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a67 // fmla v7.4s, v19.4s, v24.s[3]
+	ADD $128, R10
+	ADD $32, R12
+	SUBS $1, R19, R19
+	BNE inputs780
+	SUBS $1, R14, R14
+	BNE superblock777
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk775
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop773
+end774:
+	ADD $1, R5
+	RET
+rows763:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end782
+loop781:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk783:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh786
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	FLDPQ 32(R15), (F10, F11)
+	B start787
+fresh786:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+start787:
+superblock785:
+	MOVD $16, R19
+inputs788:
+	FMOVQ (R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 16(R10), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4f981aca // fmla v10.4s, v22.4s, v24.s[2]
+	WORD $0x4f981aeb // fmla v11.4s, v23.4s, v24.s[2]
+	FMOVQ 32(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 48(R10), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x4fb81a00 // fmla v0.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a21 // fmla v1.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a42 // fmla v2.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a63 // fmla v3.4s, v19.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981204 // fmla v4.4s, v16.4s, v24.s[0]
+	WORD $0x4f981225 // fmla v5.4s, v17.4s, v24.s[0]
+	WORD $0x4f981246 // fmla v6.4s, v18.4s, v24.s[0]
+	WORD $0x4f981267 // fmla v7.4s, v19.4s, v24.s[0]
+	WORD $0x4fb81208 // fmla v8.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81229 // fmla v9.4s, v17.4s, v24.s[1]
+	WORD $0x4fb8124a // fmla v10.4s, v18.4s, v24.s[1]
+	WORD $0x4fb8126b // fmla v11.4s, v19.4s, v24.s[1]
+	FMOVQ 64(R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 80(R10), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	WORD $0x4f981a80 // fmla v0.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa1 // fmla v1.4s, v21.4s, v24.s[2]
+	WORD $0x4f981ac2 // fmla v2.4s, v22.4s, v24.s[2]
+	WORD $0x4f981ae3 // fmla v3.4s, v23.4s, v24.s[2]
+	WORD $0x4fb81a84 // fmla v4.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa5 // fmla v5.4s, v21.4s, v24.s[3]
+	WORD $0x4fb81ac6 // fmla v6.4s, v22.4s, v24.s[3]
+	WORD $0x4fb81ae7 // fmla v7.4s, v23.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812ca // fmla v10.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812eb // fmla v11.4s, v23.4s, v24.s[0]
+	FMOVQ 96(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 112(R10), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	WORD $0x4fb81200 // fmla v0.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81221 // fmla v1.4s, v17.4s, v24.s[1]
+	WORD $0x4fb81242 // fmla v2.4s, v18.4s, v24.s[1]
+	WORD $0x4fb81263 // fmla v3.4s, v19.4s, v24.s[1]
+	WORD $0x4f981a04 // fmla v4.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a25 // fmla v5.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a46 // fmla v6.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a67 // fmla v7.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a08 // fmla v8.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a29 // fmla v9.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a4a // fmla v10.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a6b // fmla v11.4s, v19.4s, v24.s[3]
+	ADD $128, R10
+	ADD $48, R12
+	SUBS $1, R19, R19
+	BNE inputs788
+	SUBS $1, R14, R14
+	BNE superblock785
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	FSTPQ (F10, F11), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk783
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop781
+end782:
+	ADD $1, R5
+	RET
+rows762:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end790
+loop789:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk791:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh794
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	FLDPQ 32(R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	FLDPQ 32(R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	FLDPQ 32(R15), (F10, F11)
+	ADD R1, R15
+	FLDPQ (R15), (F12, F13)
+	FLDPQ 32(R15), (F14, F15)
+	B start795
+fresh794:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+start795:
+superblock793:
+	MOVD $16, R19
+inputs796:
+	FMOVQ (R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 16(R10), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4f981aca // fmla v10.4s, v22.4s, v24.s[2]
+	WORD $0x4f981aeb // fmla v11.4s, v23.4s, v24.s[2]
+	WORD $0x4fb81a8c // fmla v12.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aad // fmla v13.4s, v21.4s, v24.s[3]
+	WORD $0x4fb81ace // fmla v14.4s, v22.4s, v24.s[3]
+	WORD $0x4fb81aef // fmla v15.4s, v23.4s, v24.s[3]
+	FMOVQ 32(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 48(R10), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 16(R12), F24
+	WORD $0x4f981200 // fmla v0.4s, v16.4s, v24.s[0]
+	WORD $0x4f981221 // fmla v1.4s, v17.4s, v24.s[0]
+	WORD $0x4f981242 // fmla v2.4s, v18.4s, v24.s[0]
+	WORD $0x4f981263 // fmla v3.4s, v19.4s, v24.s[0]
+	WORD $0x4fb81204 // fmla v4.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81225 // fmla v5.4s, v17.4s, v24.s[1]
+	WORD $0x4fb81246 // fmla v6.4s, v18.4s, v24.s[1]
+	WORD $0x4fb81267 // fmla v7.4s, v19.4s, v24.s[1]
+	WORD $0x4f981a08 // fmla v8.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a29 // fmla v9.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a4a // fmla v10.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a6b // fmla v11.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a0c // fmla v12.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2d // fmla v13.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a4e // fmla v14.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a6f // fmla v15.4s, v19.4s, v24.s[3]
+	FMOVQ 64(R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 80(R10), F23
+	WORD $0x0e217af6 // fcvtl v22.4s, v23.4h
+	WORD $0x4e217af7 // fcvtl2 v23.4s, v23.8h
+	FMOVQ 32(R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4f9812c2 // fmla v2.4s, v22.4s, v24.s[0]
+	WORD $0x4f9812e3 // fmla v3.4s, v23.4s, v24.s[0]
+	WORD $0x4fb81284 // fmla v4.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a5 // fmla v5.4s, v21.4s, v24.s[1]
+	WORD $0x4fb812c6 // fmla v6.4s, v22.4s, v24.s[1]
+	WORD $0x4fb812e7 // fmla v7.4s, v23.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4f981aca // fmla v10.4s, v22.4s, v24.s[2]
+	WORD $0x4f981aeb // fmla v11.4s, v23.4s, v24.s[2]
+	WORD $0x4fb81a8c // fmla v12.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aad // fmla v13.4s, v21.4s, v24.s[3]
+	WORD $0x4fb81ace // fmla v14.4s, v22.4s, v24.s[3]
+	WORD $0x4fb81aef // fmla v15.4s, v23.4s, v24.s[3]
+	FMOVQ 96(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 112(R10), F19
+	WORD $0x0e217a72 // fcvtl v18.4s, v19.4h
+	WORD $0x4e217a73 // fcvtl2 v19.4s, v19.8h
+	FMOVQ 48(R12), F24
+	WORD $0x4f981200 // fmla v0.4s, v16.4s, v24.s[0]
+	WORD $0x4f981221 // fmla v1.4s, v17.4s, v24.s[0]
+	WORD $0x4f981242 // fmla v2.4s, v18.4s, v24.s[0]
+	WORD $0x4f981263 // fmla v3.4s, v19.4s, v24.s[0]
+	WORD $0x4fb81204 // fmla v4.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81225 // fmla v5.4s, v17.4s, v24.s[1]
+	WORD $0x4fb81246 // fmla v6.4s, v18.4s, v24.s[1]
+	WORD $0x4fb81267 // fmla v7.4s, v19.4s, v24.s[1]
+	WORD $0x4f981a08 // fmla v8.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a29 // fmla v9.4s, v17.4s, v24.s[2]
+	WORD $0x4f981a4a // fmla v10.4s, v18.4s, v24.s[2]
+	WORD $0x4f981a6b // fmla v11.4s, v19.4s, v24.s[2]
+	WORD $0x4fb81a0c // fmla v12.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2d // fmla v13.4s, v17.4s, v24.s[3]
+	WORD $0x4fb81a4e // fmla v14.4s, v18.4s, v24.s[3]
+	WORD $0x4fb81a6f // fmla v15.4s, v19.4s, v24.s[3]
+	ADD $128, R10
+	ADD $64, R12
+	SUBS $1, R19, R19
+	BNE inputs796
+	SUBS $1, R14, R14
+	BNE superblock793
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	FSTPQ (F2, F3), 32(R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	FSTPQ (F6, F7), 32(R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	FSTPQ (F10, F11), 32(R15)
+	ADD R1, R15
+	FSTPQ (F12, F13), (R15)
+	FSTPQ (F14, F15), 32(R15)
+	SUB $0, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk791
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop789
+end790:
+	ADD $1, R5
+	RET
+rows761:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end798
+loop797:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk799:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass800:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh802
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	B start803
+fresh802:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+start803:
+superblock801:
+	MOVD $16, R19
+inputs804:
+	FMOVQ (R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	FMOVQ 32(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0x4fb81200 // fmla v0.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81221 // fmla v1.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a02 // fmla v2.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a23 // fmla v3.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a04 // fmla v4.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a25 // fmla v5.4s, v17.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981206 // fmla v6.4s, v16.4s, v24.s[0]
+	WORD $0x4f981227 // fmla v7.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81208 // fmla v8.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81229 // fmla v9.4s, v17.4s, v24.s[1]
+	FMOVQ 64(R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4f981a80 // fmla v0.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa1 // fmla v1.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a82 // fmla v2.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa3 // fmla v3.4s, v21.4s, v24.s[3]
+	FMOVQ 48(R12), F24
+	WORD $0x4f981284 // fmla v4.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a5 // fmla v5.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81286 // fmla v6.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a7 // fmla v7.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	FMOVQ 96(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0x4fb81a00 // fmla v0.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a21 // fmla v1.4s, v17.4s, v24.s[3]
+	FMOVQ 64(R12), F24
+	WORD $0x4f981202 // fmla v2.4s, v16.4s, v24.s[0]
+	WORD $0x4f981223 // fmla v3.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81204 // fmla v4.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81225 // fmla v5.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a06 // fmla v6.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a27 // fmla v7.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a08 // fmla v8.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a29 // fmla v9.4s, v17.4s, v24.s[3]
+	ADD $128, R10
+	ADD $80, R12
+	SUBS $1, R19, R19
+	BNE inputs804
+	SUBS $1, R14, R14
+	BNE superblock801
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	ADD $32, R21
+	ADD $16, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass800
+	SUB $16, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk799
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop797
+end798:
+	ADD $1, R5
+	RET
+rows760:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end806
+loop805:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk807:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass808:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh810
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	ADD R1, R15
+	FLDPQ (R15), (F10, F11)
+	B start811
+fresh810:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+start811:
+superblock809:
+	MOVD $16, R19
+inputs812:
+	FMOVQ (R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	FMOVQ 32(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0x4f981a00 // fmla v0.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a21 // fmla v1.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a02 // fmla v2.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a23 // fmla v3.4s, v17.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981204 // fmla v4.4s, v16.4s, v24.s[0]
+	WORD $0x4f981225 // fmla v5.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81206 // fmla v6.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81227 // fmla v7.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a08 // fmla v8.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a29 // fmla v9.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0a // fmla v10.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2b // fmla v11.4s, v17.4s, v24.s[3]
+	FMOVQ 64(R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 48(R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 64(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	FMOVQ 96(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0x4f981a00 // fmla v0.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a21 // fmla v1.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a02 // fmla v2.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a23 // fmla v3.4s, v17.4s, v24.s[3]
+	FMOVQ 80(R12), F24
+	WORD $0x4f981204 // fmla v4.4s, v16.4s, v24.s[0]
+	WORD $0x4f981225 // fmla v5.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81206 // fmla v6.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81227 // fmla v7.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a08 // fmla v8.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a29 // fmla v9.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0a // fmla v10.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2b // fmla v11.4s, v17.4s, v24.s[3]
+	ADD $128, R10
+	ADD $96, R12
+	SUBS $1, R19, R19
+	BNE inputs812
+	SUBS $1, R14, R14
+	BNE superblock809
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	ADD R1, R15
+	FSTPQ (F10, F11), (R15)
+	ADD $32, R21
+	ADD $16, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass808
+	SUB $16, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk807
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop805
+end806:
+	ADD $1, R5
+	RET
+rows759:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end814
+loop813:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk815:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass816:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh818
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	ADD R1, R15
+	FLDPQ (R15), (F10, F11)
+	ADD R1, R15
+	FLDPQ (R15), (F12, F13)
+	B start819
+fresh818:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+start819:
+superblock817:
+	MOVD $16, R19
+inputs820:
+	FMOVQ (R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a8c // fmla v12.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aad // fmla v13.4s, v21.4s, v24.s[2]
+	FMOVQ 32(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0x4fb81a00 // fmla v0.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a21 // fmla v1.4s, v17.4s, v24.s[3]
+	FMOVQ 32(R12), F24
+	WORD $0x4f981202 // fmla v2.4s, v16.4s, v24.s[0]
+	WORD $0x4f981223 // fmla v3.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81204 // fmla v4.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81225 // fmla v5.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a06 // fmla v6.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a27 // fmla v7.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a08 // fmla v8.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a29 // fmla v9.4s, v17.4s, v24.s[3]
+	FMOVQ 48(R12), F24
+	WORD $0x4f98120a // fmla v10.4s, v16.4s, v24.s[0]
+	WORD $0x4f98122b // fmla v11.4s, v17.4s, v24.s[0]
+	WORD $0x4fb8120c // fmla v12.4s, v16.4s, v24.s[1]
+	WORD $0x4fb8122d // fmla v13.4s, v17.4s, v24.s[1]
+	FMOVQ 64(R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	WORD $0x4f981a80 // fmla v0.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa1 // fmla v1.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a82 // fmla v2.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa3 // fmla v3.4s, v21.4s, v24.s[3]
+	FMOVQ 64(R12), F24
+	WORD $0x4f981284 // fmla v4.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a5 // fmla v5.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81286 // fmla v6.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a7 // fmla v7.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a88 // fmla v8.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa9 // fmla v9.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a8a // fmla v10.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aab // fmla v11.4s, v21.4s, v24.s[3]
+	FMOVQ 80(R12), F24
+	WORD $0x4f98128c // fmla v12.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812ad // fmla v13.4s, v21.4s, v24.s[0]
+	FMOVQ 96(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	WORD $0x4fb81200 // fmla v0.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81221 // fmla v1.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a02 // fmla v2.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a23 // fmla v3.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a04 // fmla v4.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a25 // fmla v5.4s, v17.4s, v24.s[3]
+	FMOVQ 96(R12), F24
+	WORD $0x4f981206 // fmla v6.4s, v16.4s, v24.s[0]
+	WORD $0x4f981227 // fmla v7.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81208 // fmla v8.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81229 // fmla v9.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a0a // fmla v10.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a2b // fmla v11.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0c // fmla v12.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2d // fmla v13.4s, v17.4s, v24.s[3]
+	ADD $128, R10
+	ADD $112, R12
+	SUBS $1, R19, R19
+	BNE inputs820
+	SUBS $1, R14, R14
+	BNE superblock817
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	ADD R1, R15
+	FSTPQ (F10, F11), (R15)
+	ADD R1, R15
+	FSTPQ (F12, F13), (R15)
+	ADD $32, R21
+	ADD $16, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass816
+	SUB $16, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk815
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop813
+end814:
+	ADD $1, R5
+	RET
+rows758:
+	VMOVI $0, V31.B16
+	SUBS $1, R5, R5
+	BLT end822
+loop821:
+	MOVD R4, R7
+	MOVD R3, R20
+	MOVD $0, R23
+chunk823:
+	MOVD $8, R8
+	CMP R8, R7
+	CSEL LT, R7, R8, R8
+	MOVD R2, R22
+	ADD $0, R2, R24
+	MOVD R0, R21
+	MOVD $2, R9
+pass824:
+	MOVD R22, R10
+	MOVD R24, R11
+	MOVD R20, R12
+	MOVD R8, R14
+	CBZ R23, fresh826
+	MOVD R21, R15
+	FLDPQ (R15), (F0, F1)
+	ADD R1, R15
+	FLDPQ (R15), (F2, F3)
+	ADD R1, R15
+	FLDPQ (R15), (F4, F5)
+	ADD R1, R15
+	FLDPQ (R15), (F6, F7)
+	ADD R1, R15
+	FLDPQ (R15), (F8, F9)
+	ADD R1, R15
+	FLDPQ (R15), (F10, F11)
+	ADD R1, R15
+	FLDPQ (R15), (F12, F13)
+	ADD R1, R15
+	FLDPQ (R15), (F14, F15)
+	B start827
+fresh826:
+	VMOVI $0, V0.B16
+	VMOVI $0, V1.B16
+	VMOVI $0, V2.B16
+	VMOVI $0, V3.B16
+	VMOVI $0, V4.B16
+	VMOVI $0, V5.B16
+	VMOVI $0, V6.B16
+	VMOVI $0, V7.B16
+	VMOVI $0, V8.B16
+	VMOVI $0, V9.B16
+	VMOVI $0, V10.B16
+	VMOVI $0, V11.B16
+	VMOVI $0, V12.B16
+	VMOVI $0, V13.B16
+	VMOVI $0, V14.B16
+	VMOVI $0, V15.B16
+start827:
+superblock825:
+	MOVD $16, R19
+inputs828:
+	FMOVQ (R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ (R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 16(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a8c // fmla v12.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aad // fmla v13.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a8e // fmla v14.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aaf // fmla v15.4s, v21.4s, v24.s[3]
+	FMOVQ 32(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 32(R12), F24
+	WORD $0x4f981200 // fmla v0.4s, v16.4s, v24.s[0]
+	WORD $0x4f981221 // fmla v1.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81202 // fmla v2.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81223 // fmla v3.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a04 // fmla v4.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a25 // fmla v5.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a06 // fmla v6.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a27 // fmla v7.4s, v17.4s, v24.s[3]
+	FMOVQ 48(R12), F24
+	WORD $0x4f981208 // fmla v8.4s, v16.4s, v24.s[0]
+	WORD $0x4f981229 // fmla v9.4s, v17.4s, v24.s[0]
+	WORD $0x4fb8120a // fmla v10.4s, v16.4s, v24.s[1]
+	WORD $0x4fb8122b // fmla v11.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a0c // fmla v12.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a2d // fmla v13.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0e // fmla v14.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2f // fmla v15.4s, v17.4s, v24.s[3]
+	FMOVQ 64(R10), F21
+	WORD $0x0e217ab4 // fcvtl v20.4s, v21.4h
+	WORD $0x4e217ab5 // fcvtl2 v21.4s, v21.8h
+	FMOVQ 64(R12), F24
+	WORD $0x4f981280 // fmla v0.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a1 // fmla v1.4s, v21.4s, v24.s[0]
+	WORD $0x4fb81282 // fmla v2.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812a3 // fmla v3.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a84 // fmla v4.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aa5 // fmla v5.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a86 // fmla v6.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aa7 // fmla v7.4s, v21.4s, v24.s[3]
+	FMOVQ 80(R12), F24
+	WORD $0x4f981288 // fmla v8.4s, v20.4s, v24.s[0]
+	WORD $0x4f9812a9 // fmla v9.4s, v21.4s, v24.s[0]
+	WORD $0x4fb8128a // fmla v10.4s, v20.4s, v24.s[1]
+	WORD $0x4fb812ab // fmla v11.4s, v21.4s, v24.s[1]
+	WORD $0x4f981a8c // fmla v12.4s, v20.4s, v24.s[2]
+	WORD $0x4f981aad // fmla v13.4s, v21.4s, v24.s[2]
+	WORD $0x4fb81a8e // fmla v14.4s, v20.4s, v24.s[3]
+	WORD $0x4fb81aaf // fmla v15.4s, v21.4s, v24.s[3]
+	FMOVQ 96(R10), F17
+	WORD $0x0e217a30 // fcvtl v16.4s, v17.4h
+	WORD $0x4e217a31 // fcvtl2 v17.4s, v17.8h
+	FMOVQ 96(R12), F24
+	WORD $0x4f981200 // fmla v0.4s, v16.4s, v24.s[0]
+	WORD $0x4f981221 // fmla v1.4s, v17.4s, v24.s[0]
+	WORD $0x4fb81202 // fmla v2.4s, v16.4s, v24.s[1]
+	WORD $0x4fb81223 // fmla v3.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a04 // fmla v4.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a25 // fmla v5.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a06 // fmla v6.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a27 // fmla v7.4s, v17.4s, v24.s[3]
+	FMOVQ 112(R12), F24
+	WORD $0x4f981208 // fmla v8.4s, v16.4s, v24.s[0]
+	WORD $0x4f981229 // fmla v9.4s, v17.4s, v24.s[0]
+	WORD $0x4fb8120a // fmla v10.4s, v16.4s, v24.s[1]
+	WORD $0x4fb8122b // fmla v11.4s, v17.4s, v24.s[1]
+	WORD $0x4f981a0c // fmla v12.4s, v16.4s, v24.s[2]
+	WORD $0x4f981a2d // fmla v13.4s, v17.4s, v24.s[2]
+	WORD $0x4fb81a0e // fmla v14.4s, v16.4s, v24.s[3]
+	WORD $0x4fb81a2f // fmla v15.4s, v17.4s, v24.s[3]
+	ADD $128, R10
+	ADD $128, R12
+	SUBS $1, R19, R19
+	BNE inputs828
+	SUBS $1, R14, R14
+	BNE superblock825
+	MOVD R21, R15
+	FSTPQ (F0, F1), (R15)
+	ADD R1, R15
+	FSTPQ (F2, F3), (R15)
+	ADD R1, R15
+	FSTPQ (F4, F5), (R15)
+	ADD R1, R15
+	FSTPQ (F6, F7), (R15)
+	ADD R1, R15
+	FSTPQ (F8, F9), (R15)
+	ADD R1, R15
+	FSTPQ (F10, F11), (R15)
+	ADD R1, R15
+	FSTPQ (F12, F13), (R15)
+	ADD R1, R15
+	FSTPQ (F14, F15), (R15)
+	ADD $32, R21
+	ADD $16, R22
+	ADD $16, R24
+	SUBS $1, R9, R9
+	BNE pass824
+	SUB $16, R10, R2
+	MOVD R12, R20
+	MOVD $1, R23
+	SUBS R8, R7, R7
+	BNE chunk823
+	ADD $64, R0
+	SUBS $1, R5, R5
+	BGE loop821
+end822:
+	ADD $1, R5
+	RET
+
 // func tileQ2KNEON(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows int)
 TEXT ·tileQ2KNEON(SB), NOSPLIT, $0-56
 	MOVD dst+0(FP), R0
@@ -14659,21 +15859,21 @@ TEXT ·tileQ2KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows758
+	BEQ rows829
 	CMP $3, R6
-	BEQ rows759
+	BEQ rows830
 	CMP $2, R6
-	BEQ rows760
+	BEQ rows831
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end762
-loop761:
+	BLT end833
+loop832:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk763:
+chunk834:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -14686,22 +15886,22 @@ chunk763:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh766
+	CBZ R23, fresh837
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start767
-fresh766:
+	B start838
+fresh837:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start767:
-superblock765:
+start838:
+superblock836:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice768:
+slice839:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -15418,10 +16618,10 @@ slice768:
 	ADD $320, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice768
+	BNE slice839
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock765
+	BNE superblock836
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -15429,24 +16629,24 @@ slice768:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk763
+	BNE chunk834
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop761
-end762:
+	BGE loop832
+end833:
 	ADD $1, R5
 	RET
-rows760:
+rows831:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end770
-loop769:
+	BLT end841
+loop840:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk771:
+chunk842:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -15459,15 +16659,15 @@ chunk771:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh774
+	CBZ R23, fresh845
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start775
-fresh774:
+	B start846
+fresh845:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -15476,12 +16676,12 @@ fresh774:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start775:
-superblock773:
+start846:
+superblock844:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice776:
+slice847:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -16570,10 +17770,10 @@ slice776:
 	ADD $320, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice776
+	BNE slice847
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock773
+	BNE superblock844
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -16584,24 +17784,24 @@ slice776:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk771
+	BNE chunk842
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop769
-end770:
+	BGE loop840
+end841:
 	ADD $1, R5
 	RET
-rows759:
+rows830:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end778
-loop777:
+	BLT end849
+loop848:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk779:
+chunk850:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -16610,33 +17810,33 @@ chunk779:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass780:
+pass851:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh782
+	CBZ R23, fresh853
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start783
-fresh782:
+	B start854
+fresh853:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start783:
-superblock781:
+start854:
+superblock852:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice784:
+slice855:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -17413,10 +18613,10 @@ slice784:
 	ADD $320, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice784
+	BNE slice855
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock781
+	BNE superblock852
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -17428,29 +18628,29 @@ slice784:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass780
+	BNE pass851
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk779
+	BNE chunk850
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop777
-end778:
+	BGE loop848
+end849:
 	ADD $1, R5
 	RET
-rows758:
+rows829:
 	VMOVI $3, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end786
-loop785:
+	BLT end857
+loop856:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk787:
+chunk858:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -17459,13 +18659,13 @@ chunk787:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass788:
+pass859:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh790
+	CBZ R23, fresh861
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -17474,8 +18674,8 @@ pass788:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start791
-fresh790:
+	B start862
+fresh861:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -17484,12 +18684,12 @@ fresh790:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start791:
-superblock789:
+start862:
+superblock860:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice792:
+slice863:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -18462,10 +19662,10 @@ slice792:
 	ADD $320, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice792
+	BNE slice863
 	ADD $1344, R16
 	SUBS $1, R14, R14
-	BNE superblock789
+	BNE superblock860
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -18479,16 +19679,16 @@ slice792:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass788
+	BNE pass859
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk787
+	BNE chunk858
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop785
-end786:
+	BGE loop856
+end857:
 	ADD $1, R5
 	RET
 
@@ -18503,22 +19703,22 @@ TEXT ·tileQ3KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows793
+	BEQ rows864
 	CMP $3, R6
-	BEQ rows794
+	BEQ rows865
 	CMP $2, R6
-	BEQ rows795
+	BEQ rows866
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end797
-loop796:
+	BLT end868
+loop867:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk798:
+chunk869:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -18531,22 +19731,22 @@ chunk798:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh801
+	CBZ R23, fresh872
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start802
-fresh801:
+	B start873
+fresh872:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start802:
-superblock800:
+start873:
+superblock871:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice803:
+slice874:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -19351,10 +20551,10 @@ slice803:
 	ADD $448, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice803
+	BNE slice874
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock800
+	BNE superblock871
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -19362,25 +20562,25 @@ slice803:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk798
+	BNE chunk869
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop796
-end797:
+	BGE loop867
+end868:
 	ADD $1, R5
 	RET
-rows795:
+rows866:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end805
-loop804:
+	BLT end876
+loop875:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk806:
+chunk877:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -19393,15 +20593,15 @@ chunk806:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh809
+	CBZ R23, fresh880
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start810
-fresh809:
+	B start881
+fresh880:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -19410,12 +20610,12 @@ fresh809:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start810:
-superblock808:
+start881:
+superblock879:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice811:
+slice882:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -20560,10 +21760,10 @@ slice811:
 	ADD $448, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice811
+	BNE slice882
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock808
+	BNE superblock879
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -20574,25 +21774,25 @@ slice811:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk806
+	BNE chunk877
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop804
-end805:
+	BGE loop875
+end876:
 	ADD $1, R5
 	RET
-rows794:
+rows865:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end813
-loop812:
+	BLT end884
+loop883:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk814:
+chunk885:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -20601,33 +21801,33 @@ chunk814:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass815:
+pass886:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh817
+	CBZ R23, fresh888
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start818
-fresh817:
+	B start889
+fresh888:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start818:
-superblock816:
+start889:
+superblock887:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice819:
+slice890:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -21416,10 +22616,10 @@ slice819:
 	ADD $448, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice819
+	BNE slice890
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock816
+	BNE superblock887
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -21431,30 +22631,30 @@ slice819:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass815
+	BNE pass886
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk814
+	BNE chunk885
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop812
-end813:
+	BGE loop883
+end884:
 	ADD $1, R5
 	RET
-rows793:
+rows864:
 	VMOVI $3, V31.B16
 	VMOVI $4, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end821
-loop820:
+	BLT end892
+loop891:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk822:
+chunk893:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -21463,13 +22663,13 @@ chunk822:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass823:
+pass894:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh825
+	CBZ R23, fresh896
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -21478,8 +22678,8 @@ pass823:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start826
-fresh825:
+	B start897
+fresh896:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -21488,12 +22688,12 @@ fresh825:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start826:
-superblock824:
+start897:
+superblock895:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice827:
+slice898:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $2, V16.S4, V16.S4
@@ -22462,10 +23662,10 @@ slice827:
 	ADD $448, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice827
+	BNE slice898
 	ADD $1856, R16
 	SUBS $1, R14, R14
-	BNE superblock824
+	BNE superblock895
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -22479,16 +23679,16 @@ slice827:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass823
+	BNE pass894
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk822
+	BNE chunk893
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop820
-end821:
+	BGE loop891
+end892:
 	ADD $1, R5
 	RET
 
@@ -22503,21 +23703,21 @@ TEXT ·tileQ4KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows828
+	BEQ rows899
 	CMP $3, R6
-	BEQ rows829
+	BEQ rows900
 	CMP $2, R6
-	BEQ rows830
+	BEQ rows901
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end832
-loop831:
+	BLT end903
+loop902:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk833:
+chunk904:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -22530,22 +23730,22 @@ chunk833:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh836
+	CBZ R23, fresh907
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start837
-fresh836:
+	B start908
+fresh907:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start837:
-superblock835:
+start908:
+superblock906:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice838:
+slice909:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -23062,10 +24262,10 @@ slice838:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice838
+	BNE slice909
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock835
+	BNE superblock906
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -23073,24 +24273,24 @@ slice838:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk833
+	BNE chunk904
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop831
-end832:
+	BGE loop902
+end903:
 	ADD $1, R5
 	RET
-rows830:
+rows901:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end840
-loop839:
+	BLT end911
+loop910:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk841:
+chunk912:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -23103,15 +24303,15 @@ chunk841:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh844
+	CBZ R23, fresh915
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start845
-fresh844:
+	B start916
+fresh915:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -23120,12 +24320,12 @@ fresh844:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start845:
-superblock843:
+start916:
+superblock914:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice846:
+slice917:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -23958,10 +25158,10 @@ slice846:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice846
+	BNE slice917
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock843
+	BNE superblock914
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -23972,24 +25172,24 @@ slice846:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk841
+	BNE chunk912
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop839
-end840:
+	BGE loop910
+end911:
 	ADD $1, R5
 	RET
-rows829:
+rows900:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end848
-loop847:
+	BLT end919
+loop918:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk849:
+chunk920:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -23998,33 +25198,33 @@ chunk849:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass850:
+pass921:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh852
+	CBZ R23, fresh923
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start853
-fresh852:
+	B start924
+fresh923:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start853:
-superblock851:
+start924:
+superblock922:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice854:
+slice925:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -24637,10 +25837,10 @@ slice854:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice854
+	BNE slice925
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock851
+	BNE superblock922
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -24652,29 +25852,29 @@ slice854:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass850
+	BNE pass921
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk849
+	BNE chunk920
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop847
-end848:
+	BGE loop918
+end919:
 	ADD $1, R5
 	RET
-rows828:
+rows899:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end856
-loop855:
+	BLT end927
+loop926:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk857:
+chunk928:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -24683,13 +25883,13 @@ chunk857:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass858:
+pass929:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh860
+	CBZ R23, fresh931
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -24698,8 +25898,8 @@ pass858:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start861
-fresh860:
+	B start932
+fresh931:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -24708,12 +25908,12 @@ fresh860:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start861:
-superblock859:
+start932:
+superblock930:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice862:
+slice933:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -25494,10 +26694,10 @@ slice862:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice862
+	BNE slice933
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock859
+	BNE superblock930
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -25511,16 +26711,16 @@ slice862:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass858
+	BNE pass929
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk857
+	BNE chunk928
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop855
-end856:
+	BGE loop926
+end927:
 	ADD $1, R5
 	RET
 
@@ -25535,22 +26735,22 @@ TEXT ·tileQ5KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows863
+	BEQ rows934
 	CMP $3, R6
-	BEQ rows864
+	BEQ rows935
 	CMP $2, R6
-	BEQ rows865
+	BEQ rows936
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end867
-loop866:
+	BLT end938
+loop937:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk868:
+chunk939:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -25563,22 +26763,22 @@ chunk868:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh871
+	CBZ R23, fresh942
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start872
-fresh871:
+	B start943
+fresh942:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start872:
-superblock870:
+start943:
+superblock941:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice873:
+slice944:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -26311,10 +27511,10 @@ slice873:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice873
+	BNE slice944
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock870
+	BNE superblock941
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -26322,25 +27522,25 @@ slice873:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk868
+	BNE chunk939
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop866
-end867:
+	BGE loop937
+end938:
 	ADD $1, R5
 	RET
-rows865:
+rows936:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end875
-loop874:
+	BLT end946
+loop945:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk876:
+chunk947:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -26353,15 +27553,15 @@ chunk876:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh879
+	CBZ R23, fresh950
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start880
-fresh879:
+	B start951
+fresh950:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -26370,12 +27570,12 @@ fresh879:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start880:
-superblock878:
+start951:
+superblock949:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice881:
+slice952:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -27424,10 +28624,10 @@ slice881:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice881
+	BNE slice952
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock878
+	BNE superblock949
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -27438,25 +28638,25 @@ slice881:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk876
+	BNE chunk947
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop874
-end875:
+	BGE loop945
+end946:
 	ADD $1, R5
 	RET
-rows864:
+rows935:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end883
-loop882:
+	BLT end954
+loop953:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk884:
+chunk955:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -27465,33 +28665,33 @@ chunk884:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass885:
+pass956:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh887
+	CBZ R23, fresh958
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start888
-fresh887:
+	B start959
+fresh958:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start888:
-superblock886:
+start959:
+superblock957:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice889:
+slice960:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -28212,10 +29412,10 @@ slice889:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice889
+	BNE slice960
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock886
+	BNE superblock957
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -28227,30 +29427,30 @@ slice889:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass885
+	BNE pass956
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk884
+	BNE chunk955
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop882
-end883:
+	BGE loop953
+end954:
 	ADD $1, R5
 	RET
-rows863:
+rows934:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end891
-loop890:
+	BLT end962
+loop961:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk892:
+chunk963:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -28259,13 +29459,13 @@ chunk892:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass893:
+pass964:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh895
+	CBZ R23, fresh966
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -28274,8 +29474,8 @@ pass893:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start896
-fresh895:
+	B start967
+fresh966:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -28284,12 +29484,12 @@ fresh895:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start896:
-superblock894:
+start967:
+superblock965:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice897:
+slice968:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -29178,10 +30378,10 @@ slice897:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice897
+	BNE slice968
 	ADD $2880, R16
 	SUBS $1, R14, R14
-	BNE superblock894
+	BNE superblock965
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -29195,16 +30395,16 @@ slice897:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass893
+	BNE pass964
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk892
+	BNE chunk963
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop890
-end891:
+	BGE loop961
+end962:
 	ADD $1, R5
 	RET
 
@@ -29219,22 +30419,22 @@ TEXT ·tileQ6KNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows898
+	BEQ rows969
 	CMP $3, R6
-	BEQ rows899
+	BEQ rows970
 	CMP $2, R6
-	BEQ rows900
+	BEQ rows971
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end902
-loop901:
+	BLT end973
+loop972:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk903:
+chunk974:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -29247,22 +30447,22 @@ chunk903:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh906
+	CBZ R23, fresh977
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start907
-fresh906:
+	B start978
+fresh977:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start907:
-superblock905:
+start978:
+superblock976:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice908:
+slice979:
 	ADD $96, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -30027,10 +31227,10 @@ slice908:
 	ADD $832, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice908
+	BNE slice979
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock905
+	BNE superblock976
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -30038,25 +31238,25 @@ slice908:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk903
+	BNE chunk974
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop901
-end902:
+	BGE loop972
+end973:
 	ADD $1, R5
 	RET
-rows900:
+rows971:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end910
-loop909:
+	BLT end981
+loop980:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk911:
+chunk982:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -30069,15 +31269,15 @@ chunk911:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh914
+	CBZ R23, fresh985
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start915
-fresh914:
+	B start986
+fresh985:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -30086,12 +31286,12 @@ fresh914:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start915:
-superblock913:
+start986:
+superblock984:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice916:
+slice987:
 	ADD $192, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -31196,10 +32396,10 @@ slice916:
 	ADD $832, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice916
+	BNE slice987
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock913
+	BNE superblock984
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -31210,25 +32410,25 @@ slice916:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk911
+	BNE chunk982
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop909
-end910:
+	BGE loop980
+end981:
 	ADD $1, R5
 	RET
-rows899:
+rows970:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end918
-loop917:
+	BLT end989
+loop988:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk919:
+chunk990:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -31237,33 +32437,33 @@ chunk919:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass920:
+pass991:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh922
+	CBZ R23, fresh993
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start923
-fresh922:
+	B start994
+fresh993:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start923:
-superblock921:
+start994:
+superblock992:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice924:
+slice995:
 	ADD $288, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -32032,10 +33232,10 @@ slice924:
 	ADD $832, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice924
+	BNE slice995
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock921
+	BNE superblock992
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -32047,30 +33247,30 @@ slice924:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass920
+	BNE pass991
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk919
+	BNE chunk990
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop917
-end918:
+	BGE loop988
+end989:
 	ADD $1, R5
 	RET
-rows898:
+rows969:
 	VMOVI $15, V31.B16
 	VMOVI $48, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end926
-loop925:
+	BLT end997
+loop996:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk927:
+chunk998:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -32079,13 +33279,13 @@ chunk927:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass928:
+pass999:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh930
+	CBZ R23, fresh1001
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -32094,8 +33294,8 @@ pass928:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start931
-fresh930:
+	B start1002
+fresh1001:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -32104,12 +33304,12 @@ fresh930:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start931:
-superblock929:
+start1002:
+superblock1000:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice932:
+slice1003:
 	ADD $384, R12, R15
 	FMOVQ (R15), F16
 	VSHL $5, V16.S4, V16.S4
@@ -33058,10 +34258,10 @@ slice932:
 	ADD $832, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice932
+	BNE slice1003
 	ADD $3392, R16
 	SUBS $1, R14, R14
-	BNE superblock929
+	BNE superblock1000
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -33075,16 +34275,16 @@ slice932:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass928
+	BNE pass999
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk927
+	BNE chunk998
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop925
-end926:
+	BGE loop996
+end997:
 	ADD $1, R5
 	RET
 
@@ -33099,21 +34299,21 @@ TEXT ·tileQ4x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows933
+	BEQ rows1004
 	CMP $3, R6
-	BEQ rows934
+	BEQ rows1005
 	CMP $2, R6
-	BEQ rows935
+	BEQ rows1006
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end937
-loop936:
+	BLT end1008
+loop1007:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk938:
+chunk1009:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -33124,18 +34324,18 @@ chunk938:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh941
+	CBZ R23, fresh1012
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start942
-fresh941:
+	B start1013
+fresh1012:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start942:
-superblock940:
+start1013:
+superblock1011:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -33592,7 +34792,7 @@ superblock940:
 	ADD $640, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock940
+	BNE superblock1011
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -33600,24 +34800,24 @@ superblock940:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk938
+	BNE chunk1009
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop936
-end937:
+	BGE loop1007
+end1008:
 	ADD $1, R5
 	RET
-rows935:
+rows1006:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end945
-loop944:
+	BLT end1016
+loop1015:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk946:
+chunk1017:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -33628,15 +34828,15 @@ chunk946:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh949
+	CBZ R23, fresh1020
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start950
-fresh949:
+	B start1021
+fresh1020:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -33645,8 +34845,8 @@ fresh949:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start950:
-superblock948:
+start1021:
+superblock1019:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -34419,7 +35619,7 @@ superblock948:
 	ADD $640, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock948
+	BNE superblock1019
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -34430,24 +35630,24 @@ superblock948:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk946
+	BNE chunk1017
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop944
-end945:
+	BGE loop1015
+end1016:
 	ADD $1, R5
 	RET
-rows934:
+rows1005:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end953
-loop952:
+	BLT end1024
+loop1023:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk954:
+chunk1025:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -34455,28 +35655,28 @@ chunk954:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass955:
+pass1026:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh957
+	CBZ R23, fresh1028
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start958
-fresh957:
+	B start1029
+fresh1028:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start958:
-superblock956:
+start1029:
+superblock1027:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -35057,7 +36257,7 @@ superblock956:
 	ADD $640, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock956
+	BNE superblock1027
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -35068,29 +36268,29 @@ superblock956:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass955
+	BNE pass1026
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk954
+	BNE chunk1025
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop952
-end953:
+	BGE loop1023
+end1024:
 	ADD $1, R5
 	RET
-rows933:
+rows1004:
 	VMOVI $15, V31.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end961
-loop960:
+	BLT end1032
+loop1031:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk962:
+chunk1033:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -35098,12 +36298,12 @@ chunk962:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass963:
+pass1034:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh965
+	CBZ R23, fresh1036
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -35112,8 +36312,8 @@ pass963:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start966
-fresh965:
+	B start1037
+fresh1036:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -35122,8 +36322,8 @@ fresh965:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start966:
-superblock964:
+start1037:
+superblock1035:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -35872,7 +37072,7 @@ superblock964:
 	ADD $640, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock964
+	BNE superblock1035
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -35885,16 +37085,16 @@ superblock964:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass963
+	BNE pass1034
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk962
+	BNE chunk1033
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop960
-end961:
+	BGE loop1031
+end1032:
 	ADD $1, R5
 	RET
 
@@ -35909,22 +37109,22 @@ TEXT ·tileQ5x0NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows968
+	BEQ rows1039
 	CMP $3, R6
-	BEQ rows969
+	BEQ rows1040
 	CMP $2, R6
-	BEQ rows970
+	BEQ rows1041
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end972
-loop971:
+	BLT end1043
+loop1042:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk973:
+chunk1044:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -35935,18 +37135,18 @@ chunk973:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh976
+	CBZ R23, fresh1047
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start977
-fresh976:
+	B start1048
+fresh1047:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start977:
-superblock975:
+start1048:
+superblock1046:
 	ADD $80, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -36599,7 +37799,7 @@ superblock975:
 	ADD $704, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock975
+	BNE superblock1046
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -36607,25 +37807,25 @@ superblock975:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk973
+	BNE chunk1044
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop971
-end972:
+	BGE loop1042
+end1043:
 	ADD $1, R5
 	RET
-rows970:
+rows1041:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end980
-loop979:
+	BLT end1051
+loop1050:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk981:
+chunk1052:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -36636,15 +37836,15 @@ chunk981:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh984
+	CBZ R23, fresh1055
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start985
-fresh984:
+	B start1056
+fresh1055:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -36653,8 +37853,8 @@ fresh984:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start985:
-superblock983:
+start1056:
+superblock1054:
 	ADD $160, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -37615,7 +38815,7 @@ superblock983:
 	ADD $704, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock983
+	BNE superblock1054
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -37626,25 +38826,25 @@ superblock983:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk981
+	BNE chunk1052
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop979
-end980:
+	BGE loop1050
+end1051:
 	ADD $1, R5
 	RET
-rows969:
+rows1040:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end988
-loop987:
+	BLT end1059
+loop1058:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk989:
+chunk1060:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -37652,28 +38852,28 @@ chunk989:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass990:
+pass1061:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh992
+	CBZ R23, fresh1063
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start993
-fresh992:
+	B start1064
+fresh1063:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start993:
-superblock991:
+start1064:
+superblock1062:
 	ADD $240, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -38346,7 +39546,7 @@ superblock991:
 	ADD $704, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock991
+	BNE superblock1062
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -38357,30 +39557,30 @@ superblock991:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass990
+	BNE pass1061
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk989
+	BNE chunk1060
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop987
-end988:
+	BGE loop1058
+end1059:
 	ADD $1, R5
 	RET
-rows968:
+rows1039:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end996
-loop995:
+	BLT end1067
+loop1066:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk997:
+chunk1068:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -38388,12 +39588,12 @@ chunk997:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass998:
+pass1069:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1000
+	CBZ R23, fresh1071
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -38402,8 +39602,8 @@ pass998:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1001
-fresh1000:
+	B start1072
+fresh1071:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -38412,8 +39612,8 @@ fresh1000:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1001:
-superblock999:
+start1072:
+superblock1070:
 	ADD $320, R12, R15
 	FMOVQ (R15), F16
 	VSHL $1, V16.S4, V16.S4
@@ -39250,7 +40450,7 @@ superblock999:
 	ADD $704, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock999
+	BNE superblock1070
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -39263,16 +40463,16 @@ superblock999:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass998
+	BNE pass1069
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk997
+	BNE chunk1068
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop995
-end996:
+	BGE loop1066
+end1067:
 	ADD $1, R5
 	RET
 
@@ -39287,22 +40487,22 @@ TEXT ·tileQ5x1NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows1003
+	BEQ rows1074
 	CMP $3, R6
-	BEQ rows1004
+	BEQ rows1075
 	CMP $2, R6
-	BEQ rows1005
+	BEQ rows1076
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1007
-loop1006:
+	BLT end1078
+loop1077:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1008:
+chunk1079:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -39313,18 +40513,18 @@ chunk1008:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1011
+	CBZ R23, fresh1082
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start1012
-fresh1011:
+	B start1083
+fresh1082:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start1012:
-superblock1010:
+start1083:
+superblock1081:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -39997,7 +41197,7 @@ superblock1010:
 	ADD $768, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock1010
+	BNE superblock1081
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -40005,25 +41205,25 @@ superblock1010:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1008
+	BNE chunk1079
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1006
-end1007:
+	BGE loop1077
+end1078:
 	ADD $1, R5
 	RET
-rows1005:
+rows1076:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1015
-loop1014:
+	BLT end1086
+loop1085:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1016:
+chunk1087:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -40034,15 +41234,15 @@ chunk1016:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1019
+	CBZ R23, fresh1090
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start1020
-fresh1019:
+	B start1091
+fresh1090:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -40051,8 +41251,8 @@ fresh1019:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1020:
-superblock1018:
+start1091:
+superblock1089:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -41041,7 +42241,7 @@ superblock1018:
 	ADD $768, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock1018
+	BNE superblock1089
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -41052,25 +42252,25 @@ superblock1018:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1016
+	BNE chunk1087
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1014
-end1015:
+	BGE loop1085
+end1086:
 	ADD $1, R5
 	RET
-rows1004:
+rows1075:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1023
-loop1022:
+	BLT end1094
+loop1093:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1024:
+chunk1095:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -41078,28 +42278,28 @@ chunk1024:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1025:
+pass1096:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1027
+	CBZ R23, fresh1098
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start1028
-fresh1027:
+	B start1099
+fresh1098:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start1028:
-superblock1026:
+start1099:
+superblock1097:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -41788,7 +42988,7 @@ superblock1026:
 	ADD $768, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock1026
+	BNE superblock1097
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -41799,30 +42999,30 @@ superblock1026:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1025
+	BNE pass1096
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1024
+	BNE chunk1095
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1022
-end1023:
+	BGE loop1093
+end1094:
 	ADD $1, R5
 	RET
-rows1003:
+rows1074:
 	VMOVI $15, V31.B16
 	VMOVI $16, V29.B16
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1031
-loop1030:
+	BLT end1102
+loop1101:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1032:
+chunk1103:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -41830,12 +43030,12 @@ chunk1032:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1033:
+pass1104:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1035
+	CBZ R23, fresh1106
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -41844,8 +43044,8 @@ pass1033:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1036
-fresh1035:
+	B start1107
+fresh1106:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -41854,8 +43054,8 @@ fresh1035:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1036:
-superblock1034:
+start1107:
+superblock1105:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -42712,7 +43912,7 @@ superblock1034:
 	ADD $768, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock1034
+	BNE superblock1105
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -42725,16 +43925,16 @@ superblock1034:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1033
+	BNE pass1104
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1032
+	BNE chunk1103
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1030
-end1031:
+	BGE loop1101
+end1102:
 	ADD $1, R5
 	RET
 
@@ -42749,23 +43949,23 @@ TEXT ·tileIQ4NLNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows1038
+	BEQ rows1109
 	CMP $3, R6
-	BEQ rows1039
+	BEQ rows1110
 	CMP $2, R6
-	BEQ rows1040
+	BEQ rows1111
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1042
-loop1041:
+	BLT end1113
+loop1112:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1043:
+chunk1114:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -42776,18 +43976,18 @@ chunk1043:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1046
+	CBZ R23, fresh1117
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start1047
-fresh1046:
+	B start1118
+fresh1117:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start1047:
-superblock1045:
+start1118:
+superblock1116:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -43280,7 +44480,7 @@ superblock1045:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock1045
+	BNE superblock1116
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -43288,26 +44488,26 @@ superblock1045:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1043
+	BNE chunk1114
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1041
-end1042:
+	BGE loop1112
+end1113:
 	ADD $1, R5
 	RET
-rows1040:
+rows1111:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1050
-loop1049:
+	BLT end1121
+loop1120:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1051:
+chunk1122:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -43318,15 +44518,15 @@ chunk1051:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1054
+	CBZ R23, fresh1125
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start1055
-fresh1054:
+	B start1126
+fresh1125:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -43335,8 +44535,8 @@ fresh1054:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1055:
-superblock1053:
+start1126:
+superblock1124:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -44137,7 +45337,7 @@ superblock1053:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock1053
+	BNE superblock1124
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -44148,26 +45348,26 @@ superblock1053:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1051
+	BNE chunk1122
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1049
-end1050:
+	BGE loop1120
+end1121:
 	ADD $1, R5
 	RET
-rows1039:
+rows1110:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1058
-loop1057:
+	BLT end1129
+loop1128:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1059:
+chunk1130:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -44175,28 +45375,28 @@ chunk1059:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1060:
+pass1131:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1062
+	CBZ R23, fresh1133
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start1063
-fresh1062:
+	B start1134
+fresh1133:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start1063:
-superblock1061:
+start1134:
+superblock1132:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -44785,7 +45985,7 @@ superblock1061:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock1061
+	BNE superblock1132
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -44796,31 +45996,31 @@ superblock1061:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1060
+	BNE pass1131
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1059
+	BNE chunk1130
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1057
-end1058:
+	BGE loop1128
+end1129:
 	ADD $1, R5
 	RET
-rows1038:
+rows1109:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1066
-loop1065:
+	BLT end1137
+loop1136:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1067:
+chunk1138:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -44828,12 +46028,12 @@ chunk1067:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1068:
+pass1139:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1070
+	CBZ R23, fresh1141
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -44842,8 +46042,8 @@ pass1068:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1071
-fresh1070:
+	B start1142
+fresh1141:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -44852,8 +46052,8 @@ fresh1070:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1071:
-superblock1069:
+start1142:
+superblock1140:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -45606,7 +46806,7 @@ superblock1069:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock1069
+	BNE superblock1140
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -45619,16 +46819,16 @@ superblock1069:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1068
+	BNE pass1139
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1067
+	BNE chunk1138
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1065
-end1066:
+	BGE loop1136
+end1137:
 	ADD $1, R5
 	RET
 
@@ -45643,23 +46843,23 @@ TEXT ·tileIQ4XSNEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows1073
+	BEQ rows1144
 	CMP $3, R6
-	BEQ rows1074
+	BEQ rows1145
 	CMP $2, R6
-	BEQ rows1075
+	BEQ rows1146
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1077
-loop1076:
+	BLT end1148
+loop1147:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1078:
+chunk1149:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -45672,22 +46872,22 @@ chunk1078:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh1081
+	CBZ R23, fresh1152
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start1082
-fresh1081:
+	B start1153
+fresh1152:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start1082:
-superblock1080:
+start1153:
+superblock1151:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice1083:
+slice1154:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -46210,10 +47410,10 @@ slice1083:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R19, R19
-	BNE slice1083
+	BNE slice1154
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock1080
+	BNE superblock1151
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -46221,26 +47421,26 @@ slice1083:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1078
+	BNE chunk1149
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1076
-end1077:
+	BGE loop1147
+end1148:
 	ADD $1, R5
 	RET
-rows1075:
+rows1146:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1085
-loop1084:
+	BLT end1156
+loop1155:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1086:
+chunk1157:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -46253,15 +47453,15 @@ chunk1086:
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh1089
+	CBZ R23, fresh1160
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start1090
-fresh1089:
+	B start1161
+fresh1160:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -46270,12 +47470,12 @@ fresh1089:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1090:
-superblock1088:
+start1161:
+superblock1159:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice1091:
+slice1162:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -47106,10 +48306,10 @@ slice1091:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R19, R19
-	BNE slice1091
+	BNE slice1162
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock1088
+	BNE superblock1159
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -47120,26 +48320,26 @@ slice1091:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1086
+	BNE chunk1157
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1084
-end1085:
+	BGE loop1155
+end1156:
 	ADD $1, R5
 	RET
-rows1074:
+rows1145:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1093
-loop1092:
+	BLT end1164
+loop1163:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1094:
+chunk1165:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -47148,33 +48348,33 @@ chunk1094:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass1095:
+pass1166:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh1097
+	CBZ R23, fresh1168
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start1098
-fresh1097:
+	B start1169
+fresh1168:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start1098:
-superblock1096:
+start1169:
+superblock1167:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice1099:
+slice1170:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -47779,10 +48979,10 @@ slice1099:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R19, R19
-	BNE slice1099
+	BNE slice1170
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock1096
+	BNE superblock1167
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -47794,31 +48994,31 @@ slice1099:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass1095
+	BNE pass1166
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1094
+	BNE chunk1165
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1092
-end1093:
+	BGE loop1163
+end1164:
 	ADD $1, R5
 	RET
-rows1073:
+rows1144:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 624(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1101
-loop1100:
+	BLT end1172
+loop1171:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1102:
+chunk1173:
 	MOVD $4, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -47827,13 +49027,13 @@ chunk1102:
 	MOVD R2, R17
 	MOVD R0, R21
 	MOVD $2, R9
-pass1103:
+pass1174:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
 	MOVD R17, R16
-	CBZ R23, fresh1105
+	CBZ R23, fresh1176
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -47842,8 +49042,8 @@ pass1103:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1106
-fresh1105:
+	B start1177
+fresh1176:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -47852,12 +49052,12 @@ fresh1105:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1106:
-superblock1104:
+start1177:
+superblock1175:
 	MOVD $4, R19
 	ADD $64, R10
 	ADD $64, R11
-slice1107:
+slice1178:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -48626,10 +49826,10 @@ slice1107:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R19, R19
-	BNE slice1107
+	BNE slice1178
 	ADD $2368, R16
 	SUBS $1, R14, R14
-	BNE superblock1104
+	BNE superblock1175
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -48643,16 +49843,16 @@ slice1107:
 	ADD $8, R24
 	ADD $16, R17
 	SUBS $1, R9, R9
-	BNE pass1103
+	BNE pass1174
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1102
+	BNE chunk1173
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1100
-end1101:
+	BGE loop1171
+end1172:
 	ADD $1, R5
 	RET
 
@@ -48667,23 +49867,23 @@ TEXT ·tileMXFP4NEON(SB), NOSPLIT, $0-56
 	MOVD rows+48(FP), R6
 	LSL $2, R1
 	CMP $4, R6
-	BEQ rows1108
+	BEQ rows1179
 	CMP $3, R6
-	BEQ rows1109
+	BEQ rows1180
 	CMP $2, R6
-	BEQ rows1110
+	BEQ rows1181
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1112
-loop1111:
+	BLT end1183
+loop1182:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1113:
+chunk1184:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -48694,18 +49894,18 @@ chunk1113:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1116
+	CBZ R23, fresh1187
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
-	B start1117
-fresh1116:
+	B start1188
+fresh1187:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
-start1117:
-superblock1115:
+start1188:
+superblock1186:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -49206,7 +50406,7 @@ superblock1115:
 	ADD $576, R11
 	ADD $112, R12
 	SUBS $1, R14, R14
-	BNE superblock1115
+	BNE superblock1186
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -49214,26 +50414,26 @@ superblock1115:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1113
+	BNE chunk1184
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1111
-end1112:
+	BGE loop1182
+end1183:
 	ADD $1, R5
 	RET
-rows1110:
+rows1181:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1120
-loop1119:
+	BLT end1191
+loop1190:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1121:
+chunk1192:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -49244,15 +50444,15 @@ chunk1121:
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1124
+	CBZ R23, fresh1195
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	FLDPQ 32(R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
 	FLDPQ 32(R15), (F6, F7)
-	B start1125
-fresh1124:
+	B start1196
+fresh1195:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -49261,8 +50461,8 @@ fresh1124:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1125:
-superblock1123:
+start1196:
+superblock1194:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -50071,7 +51271,7 @@ superblock1123:
 	ADD $576, R11
 	ADD $224, R12
 	SUBS $1, R14, R14
-	BNE superblock1123
+	BNE superblock1194
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	FSTPQ (F2, F3), 32(R15)
@@ -50082,26 +51282,26 @@ superblock1123:
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1121
+	BNE chunk1192
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1119
-end1120:
+	BGE loop1190
+end1191:
 	ADD $1, R5
 	RET
-rows1109:
+rows1180:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1128
-loop1127:
+	BLT end1199
+loop1198:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1129:
+chunk1200:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -50109,28 +51309,28 @@ chunk1129:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1130:
+pass1201:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1132
+	CBZ R23, fresh1203
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
 	FLDPQ (R15), (F2, F3)
 	ADD R1, R15
 	FLDPQ (R15), (F4, F5)
-	B start1133
-fresh1132:
+	B start1204
+fresh1203:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
 	VMOVI $0, V3.B16
 	VMOVI $0, V4.B16
 	VMOVI $0, V5.B16
-start1133:
-superblock1131:
+start1204:
+superblock1202:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -50723,7 +51923,7 @@ superblock1131:
 	ADD $576, R11
 	ADD $336, R12
 	SUBS $1, R14, R14
-	BNE superblock1131
+	BNE superblock1202
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -50734,31 +51934,31 @@ superblock1131:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1130
+	BNE pass1201
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1129
+	BNE chunk1200
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1127
-end1128:
+	BGE loop1198
+end1199:
 	ADD $1, R5
 	RET
-rows1108:
+rows1179:
 	VMOVI $15, V31.B16
 	MOVD $constsNEON<>(SB), R26
 	FMOVQ 640(R26), F29
 	MOVD $1262485504, R15
 	VDUP R15, V30.S4
 	SUBS $1, R5, R5
-	BLT end1136
-loop1135:
+	BLT end1207
+loop1206:
 	MOVD R4, R7
 	MOVD R3, R20
 	MOVD $0, R23
-chunk1137:
+chunk1208:
 	MOVD $16, R8
 	CMP R8, R7
 	CSEL LT, R7, R8, R8
@@ -50766,12 +51966,12 @@ chunk1137:
 	ADD $0, R2, R24
 	MOVD R0, R21
 	MOVD $2, R9
-pass1138:
+pass1209:
 	MOVD R22, R10
 	MOVD R24, R11
 	MOVD R20, R12
 	MOVD R8, R14
-	CBZ R23, fresh1140
+	CBZ R23, fresh1211
 	MOVD R21, R15
 	FLDPQ (R15), (F0, F1)
 	ADD R1, R15
@@ -50780,8 +51980,8 @@ pass1138:
 	FLDPQ (R15), (F4, F5)
 	ADD R1, R15
 	FLDPQ (R15), (F6, F7)
-	B start1141
-fresh1140:
+	B start1212
+fresh1211:
 	VMOVI $0, V0.B16
 	VMOVI $0, V1.B16
 	VMOVI $0, V2.B16
@@ -50790,8 +51990,8 @@ fresh1140:
 	VMOVI $0, V5.B16
 	VMOVI $0, V6.B16
 	VMOVI $0, V7.B16
-start1141:
-superblock1139:
+start1212:
+superblock1210:
 	VMOV V30.B16, V8.B16
 	VMOV V30.B16, V9.B16
 	VMOV V30.B16, V10.B16
@@ -51548,7 +52748,7 @@ superblock1139:
 	ADD $576, R11
 	ADD $448, R12
 	SUBS $1, R14, R14
-	BNE superblock1139
+	BNE superblock1210
 	MOVD R21, R15
 	FSTPQ (F0, F1), (R15)
 	ADD R1, R15
@@ -51561,16 +52761,16 @@ superblock1139:
 	ADD $32, R22
 	ADD $16, R24
 	SUBS $1, R9, R9
-	BNE pass1138
+	BNE pass1209
 	SUB $32, R10, R2
 	MOVD R12, R20
 	MOVD $1, R23
 	SUBS R8, R7, R7
-	BNE chunk1137
+	BNE chunk1208
 	ADD $64, R0
 	SUBS $1, R5, R5
-	BGE loop1135
-end1136:
+	BGE loop1206
+end1207:
 	ADD $1, R5
 	RET
 
@@ -51603,7 +52803,7 @@ TEXT ·peakNEON(SB), NOSPLIT, $0-8
 	VMOVI $0, V23.B16
 	VMOVI $0, V24.B16
 	VMOVI $0, V25.B16
-loop1143:
+loop1214:
 	VFMLA V25.S4, V24.S4, V0.S4
 	VFMLA V25.S4, V24.S4, V1.S4
 	VFMLA V25.S4, V24.S4, V2.S4
@@ -51629,7 +52829,7 @@ loop1143:
 	VFMLA V25.S4, V24.S4, V22.S4
 	VFMLA V25.S4, V24.S4, V23.S4
 	SUBS $1, R0, R0
-	BNE loop1143
+	BNE loop1214
 	RET
 
 // func largestNEON(x *float32, n int) (top float32)
@@ -51642,8 +52842,8 @@ TEXT ·largestNEON(SB), NOSPLIT, $0-20
 	FMOVQ 528(R26), F18
 	FMOVQ 528(R26), F19
 	SUBS $16, R1, R1
-	BLT end1145
-loop1144:
+	BLT end1216
+loop1215:
 	FLDPQ (R0), (F0, F1)
 	FLDPQ 32(R0), (F2, F3)
 	WORD $0x6eb0e404 // fcmgt v4.4s, v0.4s, v16.4s
@@ -51656,8 +52856,8 @@ loop1144:
 	VBIT V7.B16, V3.B16, V19.B16
 	ADD $64, R0
 	SUBS $16, R1, R1
-	BGE loop1144
-end1145:
+	BGE loop1215
+end1216:
 	ADD $16, R1
 	WORD $0x4e31f610 // fmax v16.4s, v16.4s, v17.4s
 	WORD $0x4e33f652 // fmax v18.4s, v18.4s, v19.4s
@@ -51681,8 +52881,8 @@ TEXT ·atLeastNEON(SB), NOSPLIT, $0-36
 	FLDPQ (R2), (F16, F17)
 	FLDPQ 32(R2), (F18, F19)
 	SUBS $64, R3, R3
-	BLT end1147
-loop1146:
+	BLT end1218
+loop1217:
 	MOVD $0, R4
 	FLDPQ (R1), (F0, F1)
 	FLDPQ 32(R1), (F2, F3)
@@ -51818,8 +53018,8 @@ loop1146:
 	MOVD.P R4, 8(R0)
 	ADD $256, R1
 	SUBS $64, R3, R3
-	BGE loop1146
-end1147:
+	BGE loop1217
+end1218:
 	ADD $64, R3
 	RET
 
@@ -51850,8 +53050,8 @@ TEXT ·weightsNEON(SB), NOSPLIT, $0-56
 	VMOVI $0, V18.B16
 	VMOVI $0, V19.B16
 	SUBS $8, R2, R2
-	BLT end1149
-loop1148:
+	BLT end1220
+loop1219:
 	FMOVQ (R1), F10
 	WORD $0x6ebde54c // fcmgt v12.4s, v10.4s, v29.4s
 	VMOV V29.B16, V11.B16
@@ -52025,8 +53225,8 @@ loop1148:
 	ADD $32, R0
 	ADD $16, R1
 	SUBS $8, R2, R2
-	BGE loop1148
-end1149:
+	BGE loop1219
+end1220:
 	ADD $8, R2
 	WORD $0x4e72d610 // fadd v16.2d, v16.2d, v18.2d
 	WORD $0x4e73d631 // fadd v17.2d, v17.2d, v19.2d

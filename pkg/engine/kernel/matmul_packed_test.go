@@ -1,10 +1,13 @@
 package kernel
 
 import (
+	"encoding/binary"
 	"math"
 	"slices"
 	"sync"
 	"testing"
+
+	"glossa/pkg/engine/dtype"
 )
 
 // packedShapes are (n, rows, cols) that end within tiles, panels and superblocks.
@@ -56,7 +59,7 @@ func TestMatMulPacked(t *testing.T) {
 				w := some(r, kind, rows, cols)
 				x := random(r, n*cols)
 				inputs := x
-				if kind != BF16 {
+				if !kind.floating() {
 					inputs = roundedInputs(kind, x, cols)
 				}
 				want, size := matMulReference(inputs, dequantized(w), n, rows, cols)
@@ -77,7 +80,7 @@ func TestMatMulPackedAgrees(t *testing.T) {
 		for _, s := range packedShapes {
 			r, run := source(), formats[kind].run
 			n, rows, cols := s[0], s[1], (s[2]+run-1)/run*run
-			if kind == BF16 {
+			if kind.floating() {
 				continue
 			}
 			w := NewPacked(kind, rows, cols)
@@ -93,17 +96,46 @@ func TestMatMulPackedAgrees(t *testing.T) {
 	}
 }
 
-// TestMatMulBF16 compares BF16 with float32 weights of the same values, to the bit.
-func TestMatMulBF16(t *testing.T) {
+// TestMatMulFloats compares BF16 and F16 with float32 weights of the same values, to the bit.
+func TestMatMulFloats(t *testing.T) {
 	each(t, func(t *testing.T, k *Kernels) {
-		for _, s := range packedShapes {
-			r := source()
-			n, rows, cols := s[0], s[1], s[2]
-			w := Quantize(BF16, random(r, rows*cols), rows, cols)
-			x, want := random(r, n*cols), make([]float32, n*rows)
-			k.MatMul(want, x, n, Pack(dequantized(w), rows, cols))
-			if got := multiply(k, x, n, w); !same(got, want) {
-				t.Fatalf("n %d rows %d cols %d differs from the product with float32 weights", n, rows, cols)
+		for _, kind := range []Kind{BF16, F16} {
+			for _, s := range packedShapes {
+				r := source()
+				n, rows, cols := s[0], s[1], s[2]
+				w := some(r, kind, rows, cols)
+				x, want := random(r, n*cols), make([]float32, n*rows)
+				k.MatMul(want, x, n, Pack(dequantized(w), rows, cols))
+				if got := multiply(k, x, n, w); !same(got, want) {
+					t.Fatalf("%v n %d rows %d cols %d differs from the product with float32 weights", kind, n, rows, cols)
+				}
+			}
+		}
+	})
+}
+
+// TestMatMulF16Extremes: weights of all bits are what they stand for.
+func TestMatMulF16Extremes(t *testing.T) {
+	each(t, func(t *testing.T, k *Kernels) {
+		const rows, cols = 1 << 10, 64
+		raw := make([]byte, 2*rows*cols)
+		for i := range rows * cols {
+			binary.LittleEndian.PutUint16(raw[2*i:], uint16(i))
+		}
+		w := NewPacked(F16, rows, cols)
+		w.LoadBlocks(0, raw)
+		for at := range cols {
+			x := make([]float32, cols)
+			x[at] = 1
+			for r, got := range multiply(k, x, 1, w) {
+				bits := uint16(r*cols + at)
+				want := dtype.FromFloat16(bits)
+				if r*cols&0x7c00 == 0x7c00 { // the row has others that are not finite, and 0 times them is NaN
+					want = float32(math.NaN())
+				}
+				if got != want && (got == got || want == want) {
+					t.Fatalf("%#04x is %g, want %g", bits, got, want)
+				}
 			}
 		}
 	})
@@ -248,7 +280,7 @@ func TestMatMulPackedNotFinite(t *testing.T) {
 				x, w := random(source(), n*cols), some(source(), kind, rows, cols)
 				x[3*cols+100] = float32(v)
 				for i, got := range multiply(k, x, n, w) {
-					if finite := got-got == 0; finite != (i/rows != 3) || !finite && kind != BF16 && got == got {
+					if finite := got-got == 0; finite != (i/rows != 3) || !finite && !kind.floating() && got == got {
 						t.Fatalf("%v with %g: element %d is %g", kind, v, i, got)
 					}
 				}
@@ -260,7 +292,7 @@ func TestMatMulPackedNotFinite(t *testing.T) {
 func TestMatMulPackedExtremes(t *testing.T) {
 	for _, kind := range kinds {
 		const n, rows, cols = 33, 16, 256
-		if kind == BF16 {
+		if kind.floating() {
 			continue
 		}
 		raw, f := rawBlocks(source(), kind, rows, cols), formats[kind]
@@ -335,7 +367,7 @@ func agree(t *testing.T, x []float32, n int, w *Packed) {
 	want := multiply(&Kernels{}, x, n, w)
 	for _, k := range Implementations() {
 		got := multiply(k, x, n, w)
-		if w.Kind != BF16 && !same(got, want) {
+		if !w.Kind.floating() && !same(got, want) {
 			t.Fatalf("%s %v n %d (%d, %d): differs from the generic result", k.Name(), w.Kind, n, w.Rows, w.Cols)
 		}
 		alone := multiply(k, x[(n-1)*w.Cols:], 1, w)

@@ -16,13 +16,14 @@ type Kind uint8
 // The kinds. In GGUF's Q8_0 and Q4_0, 32 inputs of a row share a half-precision scale d,
 // and a weight is d*q with q in -128..127, or d*(q-8) with q in 0..15. Q8W is Q8_0 with
 // 128 inputs to a scale, of weights and of activations: four times as many products of
-// bytes between two conversions. The kinds after BF16 are other types of GGUF, exactly as
-// files hold them; weights can be rounded to Q4K and Q6K only.
+// bytes between two conversions. F16 and the kinds after it are other types of GGUF,
+// exactly as files hold them; of these, weights can be rounded to Q4K and Q6K only.
 const (
 	Q8_0 Kind = iota + 1
 	Q4_0
 	Q8W
 	BF16
+	F16
 	Q2K
 	Q3K
 	Q4K
@@ -62,6 +63,7 @@ var formats = [...]format{
 	Q4_0:  {stored: dtype.Q4_0, raw: dtype.Q4Bytes, run: 32, cols: 64, bytes: 576, scales: 512, words: 22},
 	Q8W:   {stored: dtype.Q8W, raw: dtype.WideBytes, run: wideCols, cols: wideCols, bytes: 2112, scales: 2048, words: wideWords},
 	BF16:  {stored: dtype.BF16, raw: 2, run: 1, cols: 64, bytes: 2048, words: superCols},
+	F16:   {stored: dtype.F16, raw: 2, run: 1, cols: 64, bytes: 2048, words: superCols},
 	Q2K:   {stored: dtype.Q2K, raw: 84, run: 256, cols: 256, bytes: 1344, words: codedWords},
 	Q3K:   {stored: dtype.Q3K, raw: 110, run: 256, cols: 256, bytes: 1856, words: codedWords},
 	Q4K:   {stored: dtype.Q4K, raw: 144, run: 256, cols: 256, bytes: 2368, words: codedWords},
@@ -101,6 +103,9 @@ func (k Kind) String() string {
 	return formats[k].stored.Option()
 }
 
+// floating reports whether weights are floating-point numbers without scales.
+func (k Kind) floating() bool { return k == BF16 || k == F16 }
+
 func (k Kind) valid() bool { return k >= Q8_0 && int(k) < len(formats) }
 
 // Shape returns the layout of packed weights: the numbers of panels and of superblocks in
@@ -139,6 +144,7 @@ func up(n, by int) uint64 { return (uint64(n) + uint64(by) - 1) / uint64(by) }
 //   - Q4_0, 576 bytes: (block, 4 inputs, row, input) bytes, the low nibble the first 16
 //     inputs of the block and the high one the others, then (block, row) scales.
 //   - BF16, 2048 bytes: (2 inputs, row, input) bfloat16.
+//   - F16, 2048 bytes: (input, row) half-precision numbers.
 //   - Q8W, 2112 bytes: (4 inputs, row, input) bytes q of 128 inputs, then (row) scales
 //     and 32 bytes of zeros.
 //   - The other kinds, in bytes for 256 inputs of a row, where files need those in
@@ -218,10 +224,16 @@ func (p *Packed) Row(dst []float32, r int) {
 
 // unpack dequantises one row of a superblock.
 func unpack(kind Kind, dst *[superCols]float32, b []byte, row int) {
-	if kind == BF16 {
+	switch kind {
+	case BF16:
 		for i := range superCols / 2 {
 			pair := binary.LittleEndian.Uint32(b[64*i+4*row:])
 			dst[2*i], dst[2*i+1] = dtype.FromBFloat16(uint16(pair)), dtype.FromBFloat16(uint16(pair>>16))
+		}
+		return
+	case F16:
+		for i := range dst {
+			dst[i] = dtype.FromFloat16(binary.LittleEndian.Uint16(b[32*i+2*row:]))
 		}
 		return
 	}

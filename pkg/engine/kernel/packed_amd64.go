@@ -27,7 +27,7 @@ func tilePacked(k *Kernels, kind Kind, t *span) {
 	switch {
 	case k.isa == isaGeneric:
 		tilePackedGeneric(k.isa, kind, t)
-	case k.vnni && kind != BF16:
+	case k.vnni && !kind.floating():
 		tileVNNI(kind, t)
 	case k.isa == isaAVX512:
 		tileAVX512(kind, t)

@@ -25,7 +25,7 @@ func tilePacked(k *Kernels, kind Kind, t *span) {
 	switch {
 	case k.isa == isaGeneric:
 		tilePackedGeneric(k.isa, kind, t)
-	case k.isa >= isaDotprod && kind != BF16:
+	case k.isa >= isaDotprod && !kind.floating():
 		tileDotprod(kind, t)
 	default:
 		tileNEON(kind, t)
@@ -42,7 +42,7 @@ func pairsFrom(k *Kernels) int {
 }
 
 // widens reports whether products of many rows widen weights of a kind.
-func widens(kind Kind) bool { return kind != BF16 }
+func widens(kind Kind) bool { return !kind.floating() }
 
 // pairsOf returns the shape of widened activations whose slices have that many words. For coded
 // kinds the panel has the size of the largest.

@@ -108,7 +108,7 @@ func BenchmarkTiles(b *testing.B) {
 						}
 					}, func() float64 {
 						switch kind {
-						case BF16:
+						case BF16, F16:
 							return float64(k.FloatRounds(300_000))
 						case Q4_0, Q4_1, Q4K:
 							return float64(k.NibbleRounds(300_000))

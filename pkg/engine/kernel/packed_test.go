@@ -62,6 +62,9 @@ func rawBlocks(r *rand.Rand, kind Kind, rows, cols int) []byte {
 		switch kind {
 		case BF16:
 			binary.LittleEndian.PutUint16(raw[at:], dtype.ToBFloat16(float32(r.NormFloat64())))
+		case F16:
+			small := float32(math.Exp2(-20 * float64(r.IntN(2)))) // half of them are not normal
+			binary.LittleEndian.PutUint16(raw[at:], dtype.ToFloat16(small*float32(r.NormFloat64())))
 		case MXFP4:
 			raw[at] = byte(115 + r.IntN(8))
 		}

@@ -76,7 +76,7 @@ func (p *Packed) roundCoded(from, rows int, w []float32) {
 }
 
 // LoadBlocks replaces rows of p, beginning with row from, by those of GGUF and
-// safetensors files: whole rows of blocks, or of bfloat16 numbers. p.Cols must be a
+// safetensors files: whole rows of blocks, or of numbers of 16 bits. p.Cols must be a
 // multiple of the block's values. Nothing is rounded.
 func (p *Packed) LoadBlocks(from int, raw []byte) {
 	f := formats[p.Kind]
@@ -103,8 +103,12 @@ func (k Kind) StoredBytes(values int) int { return values / formats[k].run * for
 // setRow replaces one row by that of a file.
 func (p *Packed) setRow(r int, raw []byte) {
 	row := r % packedRows
-	if p.Kind == BF16 {
+	switch p.Kind {
+	case BF16:
 		p.setPairs(r, raw)
+		return
+	case F16:
+		p.setHalves(r, raw)
 		return
 	}
 	f := &formats[p.Kind]
@@ -127,6 +131,18 @@ func (p *Packed) setPairs(r int, raw []byte) {
 		b := panel[4*(r%packedRows):]
 		for i := 0; i < len(in); i += 16 {
 			setWords(b[line/4*i:], in[i:], 0)
+		}
+	}
+}
+
+// setHalves replaces one row of half-precision numbers.
+func (p *Packed) setHalves(r int, raw []byte) {
+	panel, size := p.panel(r)
+	for ; len(panel) > 0; panel = panel[size:] {
+		var in [2 * superCols]byte
+		raw = raw[copy(in[:], raw):]
+		for i := range superCols {
+			*(*[2]byte)(panel[2*(packedRows*i+r%packedRows):]) = [2]byte(in[2*i:])
 		}
 	}
 }

@@ -67,7 +67,7 @@ func (k Kind) pieces() int {
 	switch k {
 	case Q8W:
 		return 4
-	case BF16:
+	case BF16, F16:
 		return 8
 	}
 	return formats[k].cols / superCols

@@ -129,8 +129,8 @@ type Tensor struct {
 	UpdateRow int
 }
 
-// A Format is the encoding of a model's matrices in memory. BF16 gives the same results as
-// the same weights in F32. The others are types of GGUF, but for Q8W, and round the inputs of products
+// A Format is the encoding of a model's matrices in memory. BF16 and F16 give the same results
+// as the same weights in F32. The others are types of GGUF, but for Q8W, and round the inputs of products
 // to 8 bits; Q8_0, Q8W, Q4_0, Q4K and Q6K can also round weights. The format of a model may
 // have another one for its embedding and its head, see [Format.WithHead].
 type Format uint16
@@ -154,13 +154,14 @@ const (
 	IQ4NL
 	IQ4XS
 	MXFP4
+	F16 // as float32, of half the size; only of files that have it
 )
 
 // kinds has the kernel's kinds of the formats.
 var kinds = [...]kernel.Kind{
 	BF16: kernel.BF16, Q8_0: kernel.Q8_0, Q4_0: kernel.Q4_0, Q8W: kernel.Q8W, Q2K: kernel.Q2K, Q3K: kernel.Q3K, Q4K: kernel.Q4K, Q5K: kernel.Q5K,
 	Q6K: kernel.Q6K, Q4_1: kernel.Q4_1, Q5_0: kernel.Q5_0, Q5_1: kernel.Q5_1, IQ4NL: kernel.IQ4NL, IQ4XS: kernel.IQ4XS,
-	MXFP4: kernel.MXFP4,
+	MXFP4: kernel.MXFP4, F16: kernel.F16,
 }
 
 // Formats returns the formats that a model can be loaded in, by name, as records and
@@ -263,7 +264,7 @@ func (w *Weights) Quantised() bool {
 		for i := range stack {
 			for _, m := range stack[i].matrices() {
 				for _, t := range m.Weight {
-					if t.Stored != F32 && t.Stored != BF16 && !t.Transposed {
+					if t.Stored != F32 && t.Stored != BF16 && t.Stored != F16 && !t.Transposed {
 						return true
 					}
 				}

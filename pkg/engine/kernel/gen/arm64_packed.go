@@ -10,7 +10,7 @@ const (
 
 // packedChunk is the number of superblocks of a panel that a tile passes over before
 // it takes the next: so few that both stay in a first-level cache of 64 KiB.
-var packedChunk = map[string]int{"Q8": 16, "Q4": 16, "Q8W": 8, "BF16": 8}
+var packedChunk = map[string]int{"Q8": 16, "Q4": 16, "Q8W": 8, "BF16": 8, "F16": 8}
 
 // chunk is packedChunk of a kind.
 func (t *packedTile) chunk() int {
@@ -82,11 +82,11 @@ type packedTile struct {
 	sums     []vec // (row, part)
 }
 
-// newPackedTile divides the registers: 16 for the sums of BF16, or 8 for the sums and 8
+// newPackedTile divides the registers: 16 for the sums of BF16 and F16, or 8 for the sums and 8
 // for the whole-number products of a block.
 func newPackedTile(t *neon, k packed, n int) *packedTile {
 	most := 8
-	if k.kind == "BF16" {
+	if k.floating() {
 		most = 16
 	}
 	parts := 4
@@ -118,7 +118,7 @@ func (t *packedTile) emit() {
 		}
 		t.op("MOVD", "R0", "R21")
 		t.passes()
-		t.op("SUB", imm(panelRowBytes-t.width()), "R10", "R2")
+		t.op("SUB", imm(t.stripe(4)-t.stripe(t.parts)), "R10", "R2")
 		t.op("MOVD", "R12", "R20")
 		t.op("MOVD", "$1", "R23")
 		t.op("SUBS", "R8", "R7", "R7")
@@ -133,6 +133,14 @@ const panelRowBytes = 64
 
 // width is the size of the parts of a pass.
 func (t *packedTile) width() int { return t.parts * vecBytes }
+
+// stripe is the size of what lies together of so many parts of weights.
+func (t *packedTile) stripe(parts int) int {
+	if t.k.kind == "F16" {
+		return parts * vecBytes / 2
+	}
+	return parts * vecBytes
+}
 
 // passes emits the passes over a chunk.
 func (t *packedTile) passes() {
@@ -159,7 +167,7 @@ func (t *packedTile) passes() {
 	switch {
 	case t.k.coding != nil:
 		t.coded()
-	case t.k.kind == "BF16":
+	case t.k.floating():
 		t.floats()
 	default:
 		t.quantized()
@@ -168,7 +176,8 @@ func (t *packedTile) passes() {
 	t.op("BNE", block)
 	t.rows(t.storeQ)
 	if t.parts < 4 {
-		t.advance(t.width(), "R21", "R22")
+		t.advance(t.width(), "R21")
+		t.advance(t.stripe(t.parts), "R22")
 		t.advance(t.width()/4*t.k.scaleBytes(), "R24")
 		if t.headed() {
 			t.advance(t.width()/2, codedPassHead)

@@ -207,11 +207,29 @@ func (t *packedTile) widenHalves(dst, src vec) {
 	t.word("fcvtl2 v%d.4s, v%d.8h", dst+1, src)
 }
 
-// floats emits a superblock of BF16, as a loop over four inputs. Two inputs of a row
-// share a word; zeros below an input make it a float32. Both vector units transpose,
-// one alone shifts.
+// widenInputs loads the first input of the rows of a line of BF16 into even and the second one into
+// odd.
+func (t *packedTile) widenInputs(off int, odd, even []vec) {
+	t.loadQ("R10", off, odd...)
+	for p, r := range odd {
+		t.op("VTRN1", r.h8(), maskReg.h8(), even[p].h8())
+		t.op("VTRN2", r.h8(), maskReg.h8(), r.h8())
+	}
+}
+
+// widenInput loads an input of the rows of F16, of which two parts share a register.
+func (t *packedTile) widenInput(off int, to []vec) {
+	for p := 0; p < len(to); p += 2 {
+		t.loadQ("R10", off+p/2*vecBytes, to[p+1])
+		t.widenHalves(to[p], to[p+1])
+	}
+}
+
+// floats emits a superblock of BF16 or F16, as a loop over four inputs. Two inputs of a row
+// of BF16 share a word; zeros below an input make it a float32. Both vector units transpose,
+// one alone shifts. The rows of an input of F16 lie next to each other.
 //
-// Instructions for 64 products, of which one FMLA does 4, at 8 rows of activations (256
+// Instructions for 64 products of BF16, of which one FMLA does 4, at 8 rows of activations (256
 // products a turn) and at 1 (64): 16 FMLA, 2 or 16 to widen the weights, 2.5 or 5 to
 // load, 1 or 4 for pointers and the loop; 21.5 or 41.
 func (t *packedTile) floats() {
@@ -221,12 +239,12 @@ func (t *packedTile) floats() {
 	t.label(loop)
 	words := t.words(24)
 	for line := range lines {
-		t.loadQ("R10", panelRowBytes*line, raw...)
-		for p, r := range raw {
-			t.op("VTRN1", r.h8(), maskReg.h8(), even[p].h8())
-			t.op("VTRN2", r.h8(), maskReg.h8(), r.h8())
-		}
 		for i, weights := range [][]vec{even, raw} {
+			if t.k.kind == "F16" {
+				t.widenInput(panelRowBytes*line+panelRowBytes/2*i, weights)
+			} else if i == 0 {
+				t.widenInputs(panelRowBytes*line, raw, even)
+			}
 			for r := range t.n {
 				lane := words.lane((2*line+i)*t.n + r)
 				for p, w := range weights {

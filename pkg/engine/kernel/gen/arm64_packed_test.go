@@ -66,6 +66,7 @@ func TestInstructions(t *testing.T) {
 		{"dotprod", "tileQ8Dotprod", "block", 8, 137}, {"dotprod", "tileQ8Dotprod", "block", 1, 110},
 		{"dotprod", "tileQ4Dotprod", "block", 8, 136}, {"dotprod", "tileQ4Dotprod", "block", 1, 104},
 		{"neon", "tileBF16NEON", "inputs", 8, 86}, {"neon", "tileBF16NEON", "inputs", 1, 41},
+		{"neon", "tileF16NEON", "inputs", 8, 88}, {"neon", "tileF16NEON", "inputs", 1, 45},
 		{"i8mm", "tileNarrowI8MM", "slice", 2, 163}, {"i8mm", "tileMinima32I8MM", "slice", 2, 185},
 		{"i8mm", "expandQ8I8MM", "superblock", 1, 246},
 	} {

@@ -2,9 +2,9 @@ package main
 
 import "fmt"
 
-// bf16Block adds a superblock of BF16 weights: 32 lines that hold two inputs of 16 rows
+// floatBlock adds a superblock of BF16 or F16 weights: 32 lines that hold two inputs of 16 rows
 // each, widened to float32.
-func (t *asm) bf16Block(k packed, n, parts int) {
+func (t *asm) floatBlock(k packed, n, parts int) {
 	const lines = 4
 	mask, base := t.v(15), 8
 	if t.wide() {
@@ -16,9 +16,7 @@ func (t *asm) bf16Block(k packed, n, parts int) {
 	for l := range lines {
 		t.prefetch(k, n, l)
 		for p := range parts {
-			t.op("VMOVUPS", mem(64*l+p*t.bytes(), rW), t.v(base+p))
-			t.and(mask, t.v(base+p), t.v(base+parts+p))
-			t.shift("$16", t.v(base+p), t.v(base+p))
+			t.widenPair(k, func(at int) string { return mem(64*l+at, rW) }, p, mask, t.v(base+p), t.v(base+parts+p))
 		}
 		for i := range 2 {
 			for r := range n {
@@ -35,6 +33,19 @@ func (t *asm) bf16Block(k packed, n, parts int) {
 	t.op("JNZ", loop)
 	t.op("SUBQ", imm(k.bytes), rW)
 	t.op("SUBQ", imm(4*k.words*n), rA)
+}
+
+// widenPair widens the weights of two inputs of a part of the rows of a line, whose bytes are at addr.
+// Those of an input lie next to each other in F16, and those of a row in BF16.
+func (t *asm) widenPair(k packed, addr func(at int) string, part int, mask, first, second string) {
+	if k.kind == "F16" {
+		t.op("VCVTPH2PS", addr(part*t.bytes()/2), first)
+		t.op("VCVTPH2PS", addr(32+part*t.bytes()/2), second)
+		return
+	}
+	t.op("VMOVUPS", addr(part*t.bytes()), first)
+	t.and(mask, first, second)
+	t.shift("$16", first, first)
 }
 
 // multiplyWord adds a float32 in memory times a register to a sum; AVX2 broadcasts it
@@ -60,7 +71,7 @@ func (t *asm) and(mask, src, to string) {
 
 func (t *asm) shift(by, src, to string) { t.op("VPSLLD", by, src, to) }
 
-// fewPanels emits one row of activations against several panels of BF16 weights at a
+// fewPanels emits one row of activations against several panels of BF16 or F16 weights at a
 // time, to hide the latency of the multiply-adds.
 func (t *asm) fewPanels(k packed, many int) {
 	const stride = rStep // of panels; one row needs none of dst
@@ -91,9 +102,7 @@ func (t *asm) fewPanels(k packed, many int) {
 		t.op("PREFETCHT0", "256"+addr)
 		for v := range parts {
 			low, high := t.v(base+2*(p%2)), t.v(base+1+2*(p%2))
-			t.op("VMOVUPS", fmt.Sprintf("%d%s", v*t.bytes(), addr), low)
-			t.and(mask, low, high)
-			t.shift("$16", low, low)
+			t.widenPair(k, func(at int) string { return fmt.Sprintf("%d%s", at, addr) }, v, mask, low, high)
 			t.op("VFMADD231PS", low, t.v(base+4), t.v(p*parts+v))
 			t.op("VFMADD231PS", high, t.v(base+5), t.v(p*parts+v))
 		}

@@ -21,12 +21,16 @@ var kinds = []packed{
 	{kind: "Q4", bytes: 576, scales: 512, blocks: 2, words: 22, scale: scaleWord, sums: 20, busy: 3, ahead: 8192},
 	{kind: "Q8W", bytes: 2112, scales: 2048, blocks: 1, words: 34, scale: 32, sums: 33, busy: 5, ahead: 4096},
 	{kind: "BF16", bytes: 2048, words: 64, busy: 4, ahead: 4096},
+	{kind: "F16", bytes: 2048, words: 64, busy: 4, ahead: 4096},
 }
 
 const scaleWord = 16 // the word that holds the first scale of 64 inputs
 
 // Kinds whose products are of whole numbers, and the others.
 var byteKinds, floatKinds = kinds[:3], kinds[3:]
+
+// floating reports whether weights are floating-point numbers without scales.
+func (k packed) floating() bool { return k.coding == nil && k.blocks == 0 }
 
 // lines is the number of cache lines of a block.
 func (k packed) lines() int { return k.scales / 64 / k.blocks }
@@ -137,12 +141,13 @@ func (t *asm) packedConstants(k packed) {
 	case k.kind == "Q8W":
 	case k.kind == "Q4":
 		t.op(load, t.bits(0x0f0f0f0f), last)
+	case k.kind == "F16":
 	case k.kind == "BF16":
 		t.op(load, t.bits(0xffff0000), last)
 	case !t.wide():
 		t.op(load, t.bits(0x80808080), last)
 	}
-	if k.kind != "BF16" && !t.wide() && !t.vnni {
+	if !k.floating() && !t.wide() && !t.vnni {
 		t.op(load, t.bits(0x00010001), t.v(14))
 	}
 }
@@ -153,7 +158,7 @@ func (t *asm) packedRows(k packed, n int) {
 		t.op("MOVQ", "ahead+56(FP)", rFar)
 		t.op("ADDQ", rWeights, rFar)
 	}
-	if k.kind == "BF16" && n == 1 {
+	if k.floating() && n == 1 {
 		t.fewPanels(k, 4)
 	}
 	loop, done := t.next("panel"), t.next("done")
@@ -163,7 +168,7 @@ func (t *asm) packedRows(k packed, n int) {
 	switch {
 	case t.vnni && k.coding == nil:
 		t.panelInDst(k, n, func() { (&vnniBlock{narrowBlock{asm: t, k: k, n: n}}).emit() })
-	case t.wide() || n <= 2 || k.kind == "BF16":
+	case t.wide() || n <= 2 || k.floating():
 		t.packedPanel(k, n, 0, packedVectors(t))
 	case k.kind == "Q4":
 		t.nibblePanel(k, n)
@@ -194,8 +199,8 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 	t.label(loop)
 	t.superblock(k, func() {
 		switch {
-		case k.kind == "BF16":
-			t.bf16Block(k, n, parts)
+		case k.floating():
+			t.floatBlock(k, n, parts)
 		case k.coding != nil && t.wide():
 			(&wideSlice{wideBlock: wideBlock{asm: t, k: k, n: n}, c: k.coding}).emit()
 		case k.coding != nil:
@@ -211,7 +216,7 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 		weights, acts := k.walked(n)
 		t.op("ADDQ", imm(k.bytes-weights), rW)
 		t.op("ADDQ", imm(4*k.words*n-acts), rA)
-		if k.kind != "BF16" && k.parts() == 1 {
+		if !k.floating() && k.parts() == 1 {
 			t.bring(k, n, part)
 		}
 	})
