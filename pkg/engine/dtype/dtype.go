@@ -70,7 +70,7 @@ type row struct {
 
 var rows = [...]row{
 	{F32, 0, true, 1, 4, decodeF32, encodeF32, nil},
-	{F16, 1, true, 1, 2, decodeF16, nil, nil},
+	{F16, 1, true, 1, 2, decodeF16, encodeF16, nil},
 	{Q4_0, 2, false, 32, Q4Bytes, decodeQ4_0, encodeQ4_0, nil},
 	{Q4_1, 3, false, 32, 20, decodeQ4_1, nil, splitQ4_1},
 	{Q5_0, 6, false, 32, 22, decodeQ5_0, nil, splitQ5_0},

@@ -96,6 +96,17 @@ func encodeBF16(dst []byte, src []float32) ([]byte, error) {
 	return dst, nil
 }
 
+func encodeF16(dst []byte, src []float32) ([]byte, error) {
+	for _, v := range src {
+		h := ToFloat16(v)
+		if h&0x7fff == 0x7c00 && v-v == 0 {
+			return nil, fmt.Errorf("%g is too large for F16", v)
+		}
+		dst = binary.LittleEndian.AppendUint16(dst, h)
+	}
+	return dst, nil
+}
+
 func encodeQ8_0(dst []byte, src []float32) ([]byte, error) {
 	return encodeBlocks(dst, src, 32, Q8Bytes, func(block []byte, x []float32) error {
 		return checkScale(block, QuantizeQ8((*[Q8Bytes]byte)(block), (*[32]float32)(x)))

@@ -29,3 +29,17 @@ func TestEncodeBlocks(t *testing.T) {
 		t.Errorf("Q8_0: % x, want % x", b, want)
 	}
 }
+
+// Numbers beyond those of half precision are an error.
+func TestEncodeF16(t *testing.T) {
+	for _, c := range []struct {
+		x    float32
+		want []byte // nil: an error
+	}{
+		{1, []byte{0x00, 0x3c}}, {-2.5, []byte{0x00, 0xc1}}, {0x1p-24, []byte{0x01, 0x00}}, {65519, []byte{0xff, 0x7b}}, {65520, nil}, {-3e38, nil},
+	} {
+		if got, err := F16.Encoder()(nil, []float32{c.x}); !bytes.Equal(got, c.want) || (err == nil) != (c.want != nil) {
+			t.Errorf("%g becomes % x (%v), want % x", c.x, got, err, c.want)
+		}
+	}
+}

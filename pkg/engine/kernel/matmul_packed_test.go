@@ -383,7 +383,7 @@ func TestQuantizedError(t *testing.T) {
 	r := source()
 	plain, x := random(r, rows*cols), random(r, n*cols)
 	want, _ := matMulReference(x, plain, n, rows, cols)
-	for kind, most := range map[Kind]float64{Q8_0: 0.009, Q8W: 0.012, Q4_0: 0.1, BF16: 0.0025, Q4K: 0.075, Q6K: 0.021} {
+	for kind, most := range map[Kind]float64{Q8_0: 0.009, Q8W: 0.012, Q4_0: 0.1, BF16: 0.0025, F16: 0.0003, Q4K: 0.075, Q6K: 0.021} {
 		var off, size float64
 		for i, got := range multiply(Best(), x, n, Quantize(kind, plain, rows, cols)) {
 			off += (float64(got) - want[i]) * (float64(got) - want[i])

@@ -16,8 +16,8 @@ type Kind uint8
 // The kinds. In GGUF's Q8_0 and Q4_0, 32 inputs of a row share a half-precision scale d,
 // and a weight is d*q with q in -128..127, or d*(q-8) with q in 0..15. Q8W is Q8_0 with
 // 128 inputs to a scale, of weights and of activations: four times as many products of
-// bytes between two conversions. F16 and the kinds after it are other types of GGUF,
-// exactly as files hold them; of these, weights can be rounded to Q4K and Q6K only.
+// bytes between two conversions. The kinds after F16 are other types of GGUF, exactly as
+// files hold them; weights can be rounded to Q4K and Q6K only.
 const (
 	Q8_0 Kind = iota + 1
 	Q4_0
@@ -89,7 +89,7 @@ func Kinds() (list []Kind) {
 func (k Kind) Type() dtype.Type { return formats[k].stored }
 
 // Rounds reports whether weights can be rounded to the kind, as [Packed.LoadRows] does.
-func (k Kind) Rounds() bool { return k <= BF16 && k.valid() || k == Q4K || k == Q6K }
+func (k Kind) Rounds() bool { return k <= F16 && k.valid() || k == Q4K || k == Q6K }
 
 // SharesActivations reports whether products with both kinds can read the same
 // [Activations].

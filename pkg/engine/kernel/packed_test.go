@@ -143,8 +143,11 @@ func shared(kind Kind) int {
 // of d; for Q4_0 a step at the end of the range that lacks one; for Q4_K, with steps of 2/15, and
 // Q6_K, with 1/32, the 1.2 that the best fit may cut off, and the rounding of scales.
 func tolerance(kind Kind, row []float32, i int) float64 {
-	if kind == BF16 {
+	switch kind {
+	case BF16:
 		return math.Abs(float64(row[i])) / 256
+	case F16:
+		return math.Abs(float64(row[i]))/2048 + 1.0/(1<<25)
 	}
 	top := 0.0
 	block := shared(kind)

@@ -51,6 +51,11 @@ func packBlock(kind Kind, b []byte, x *[wideCols]float32, half, row int) {
 			binary.LittleEndian.PutUint32(b[1024*half+line*i+4*row:], pair)
 		}
 		return
+	case F16:
+		for i, v := range x[:quantCols] {
+			binary.LittleEndian.PutUint16(b[2*(packedRows*(quantCols*half+i)+row):], dtype.ToFloat16(v))
+		}
+		return
 	}
 	setBlock(kind, b, raw[:formats[kind].raw], half, row)
 }

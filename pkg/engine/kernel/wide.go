@@ -24,7 +24,7 @@ func (k Kind) inputs() int {
 }
 
 // shared returns the number of inputs that share a scale, for kinds that weights can be rounded
-// to; BF16, which has no scales, is rounded as many at once.
+// to; BF16 and F16, which have no scales, are rounded as many at once.
 func (k Kind) shared() int {
 	if k == Q8W {
 		return wideCols

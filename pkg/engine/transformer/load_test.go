@@ -112,7 +112,7 @@ func TestNewRefuses(t *testing.T) {
 // largest input.
 func TestPackedForwardAllocatesNothing(t *testing.T) {
 	spec, w := plain(64, 2, 200)
-	for _, f := range []transformer.Format{transformer.BF16, transformer.Q8_0, transformer.Q8W, transformer.Q4_0} {
+	for _, f := range []transformer.Format{transformer.BF16, transformer.F16, transformer.Q8_0, transformer.Q8W, transformer.Q4_0} {
 		m, err := transformer.New(spec, w, kernel.Best(), f)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +138,7 @@ func TestBytes(t *testing.T) {
 		t.Errorf("float32: %d for values of %d bytes", got, least)
 	}
 	sizes := []int64{}
-	for _, f := range []transformer.Format{transformer.Q4_0, transformer.Q8_0, transformer.BF16, transformer.F32} {
+	for _, f := range []transformer.Format{transformer.Q4_0, transformer.Q8_0, transformer.BF16, transformer.F16, transformer.F32} {
 		m, err := transformer.New(spec, w, kernel.Best(), f)
 		if err != nil {
 			t.Fatal(err)

@@ -154,7 +154,7 @@ const (
 	IQ4NL
 	IQ4XS
 	MXFP4
-	F16 // as float32, of half the size; only of files that have it
+	F16 // as float32, of half the size; of files that have it, with or without adapters
 )
 
 // kinds has the kernel's kinds of the formats.
