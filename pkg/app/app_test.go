@@ -78,6 +78,7 @@ func golden(t testing.TB, cfg Config) *App {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(a.Close) // stores its usage before the services that it uses close
 	return a
 }
 

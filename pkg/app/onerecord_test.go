@@ -61,6 +61,7 @@ func TestOneItemIsAModelOfEveryDialect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(a.Close)
 	a.cloud.load = signer
 	h = a.Handler()
 	for path, want := range listings {

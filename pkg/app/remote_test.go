@@ -135,6 +135,7 @@ func remoteApp(t testing.TB, m *remoteModel, cfg Config, answer func(i int, r *b
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(a.Close) // stores its usage before the services that it uses close
 	a.cloud.load = signer
 	return a, service
 }
