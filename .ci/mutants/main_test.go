@@ -36,6 +36,9 @@ func TestTry(t *testing.T) {
 
 // Each mutant says all that is needed and has one place, and no two are the same.
 func TestMutants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("parses for a minute under the race detector")
+	}
 	t.Chdir("../..")
 	seen := map[mutant]bool{}
 	for _, m := range mutants() {

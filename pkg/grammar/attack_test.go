@@ -134,6 +134,9 @@ const mostAllocated = 320 << 20
 
 // Every schema is answered with bounded work, and errors name the place.
 func TestAttacks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute under the race detector, and nothing runs in parallel")
+	}
 	v := vocabularies(t)[0].ready
 	for _, a := range attacks() {
 		err := bounded(t, a.name, func(c *grammar.Compiler) error {

@@ -67,8 +67,12 @@ func outputs(t *testing.T, m *arch.Model, f transformer.Format) []float32 {
 // A packed model computes the same bits as its source in the same format, mapped or read,
 // and has the same tokenizer and description.
 func TestPack(t *testing.T) {
+	formats := []transformer.Format{transformer.Q8_0, transformer.Stored, transformer.F32, transformer.BF16, transformer.Q8W, transformer.Q4_0}
+	if testing.Short() {
+		formats = formats[:2]
+	}
 	for _, name := range models(t) {
-		for _, f := range []transformer.Format{transformer.F32, transformer.BF16, transformer.Q8_0, transformer.Q8W, transformer.Q4_0, transformer.Stored} {
+		for _, f := range formats {
 			data := packed(t, name, f)
 			dir := t.TempDir()
 			if err := os.WriteFile(filepath.Join(dir, "m.safetensors"), data, 0o644); err != nil {
@@ -326,8 +330,12 @@ func TestPackRefuses(t *testing.T) {
 			t.Errorf("%s: %v, want %q", c.new, err, c.want)
 		}
 	}
+	step := 7
+	if testing.Short() {
+		step = 200
+	}
 	for n := range data {
-		if n%7 == 0 || n < 200 {
+		if n%step == 0 || n < 200 {
 			if m, err := arch.Open(inMemory(data[:n]), "m.safetensors"); err == nil {
 				t.Fatalf("%d bytes of %d are a model: %+v", n, len(data), m)
 			}

@@ -160,6 +160,9 @@ func bounds(table string) map[string]string {
 // The table of the README lists the goldens, which TestGoldens and related tests compare. No
 // logit differs by more than its last column.
 func TestTable(t *testing.T) {
+	if testing.Short() {
+		t.Skip("measures differences, which the race detector does not change")
+	}
 	const file = "testdata/architectures.md"
 	old, err := os.ReadFile(file)
 	if err != nil {
