@@ -30,7 +30,7 @@ func (t *asm) scoreRow() {
 		t.label(start)
 		t.op("SUBQ", imm(n), "R10")
 		t.op("JLT", less)
-		t.op("MOVQ", "SI", "DX")
+		t.op("MOVQ", "scaled+8(FP)", "DX")
 		t.scoreTile(s)
 		t.op("MOVQ", keyPointers[n-1], "R8")
 		t.op("ADDQ", imm(n*keyBytes), "R15")
