@@ -17,20 +17,12 @@ import (
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
 )
 
 // tolerance is the maximum difference of a logit or a hidden state from that of the
 // original implementation. Logits have a standard deviation of 1 and more.
 const tolerance = 1e-4
-
-// tiers returns the implementations of the kernels, or only the best one where the race detector
-// makes each take minutes.
-func tiers() []*kernel.Kernels {
-	if testing.Short() {
-		return []*kernel.Kernels{kernel.Best()}
-	}
-	return kernel.Implementations()
-}
 
 // A golden holds the results of the original implementation, see testdata/README.md.
 type golden struct {
@@ -246,7 +238,7 @@ func TestGoldens(t *testing.T) {
 		t.Run(dir, func(t *testing.T) {
 			g := openGolden(t, dir, "golden.safetensors")
 			m := open(t, dir)
-			for _, k := range tiers() {
+			for _, k := range transformertest.Tiers() {
 				got := run(t, build(t, m, k), g)
 				for name, d := range got {
 					if limit := tolerance * scale(g.floats(name), name); !(d <= limit) {
@@ -270,7 +262,7 @@ func TestGoldens(t *testing.T) {
 func TestFormats(t *testing.T) {
 	for _, dir := range models(t) {
 		g, m := openGolden(t, dir, "golden.safetensors"), open(t, dir)
-		for _, k := range tiers() {
+		for _, k := range transformertest.Tiers() {
 			exact := logits(g, buildAs(t, m, k, transformer.F32))
 			for f, limit := range map[transformer.Format]float64{transformer.BF16: 0.05, transformer.F16: 0.05, transformer.Q8_0: 0.1, transformer.Q8W: 0.1, transformer.Q4_0: 0.6} {
 				limit *= float64(max(4, len(m.Spec.Decoder))) / 4

@@ -87,7 +87,7 @@ func TestRingsAfterAPanic(t *testing.T) {
 // pieces of any lengths, by any number of workers.
 func TestRings(t *testing.T) {
 	for bounds, made := range []*transformertest.Model{convolved(ringBounds...), convolved(7), stateful()} {
-		for _, k := range tiers() {
+		for _, k := range transformertest.Tiers() {
 			m := load(t, made, k, transformer.F32)
 			ids := tokens(800, m.Vocab)
 			pass := m.NewPass(nil)

@@ -17,15 +17,6 @@ import (
 // architectures is the number of random architectures.
 const architectures = 80
 
-// tiers returns the implementations of the kernels, or only the best one where the race detector
-// makes each take minutes.
-func tiers() []*kernel.Kernels {
-	if testing.Short() {
-		return []*kernel.Kernels{kernel.Best()}
-	}
-	return kernel.Implementations()
-}
-
 // load makes a model of random weights.
 func load(t testing.TB, m *transformertest.Model, k *kernel.Kernels, f transformer.Format) *transformer.Model {
 	t.Helper()
@@ -122,7 +113,7 @@ func TestRandomArchitecturesInvariant(t *testing.T) {
 	for seed := range architectures {
 		m := transformertest.Random(uint64(seed))
 		source, ids := texts(seed)
-		for i, k := range tiers() {
+		for i, k := range transformertest.Tiers() {
 			model := load(t, m, k, formats[(seed+i)%len(formats)])
 			want := run(model, nil, source, ids, []int{len(ids)}, nil)
 			for workers, pieces := range map[int][]int{1: {1}, 2: {7, 1, 1, 30, 2}, 3: {40, 16, 1, 3}} {

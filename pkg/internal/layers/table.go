@@ -44,7 +44,7 @@ func Glossa() *Table {
 			"schemas":      {Floor: 0},
 
 			"pkg/engine/sampler":     {Floor: 1, May: []string{"pkg/engine/kernel"}},
-			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype", "pkg/engine/faster"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer"}},
+			"pkg/engine/transformer": {Floor: 1, May: []string{"pkg/engine/kernel", "pkg/engine/dtype", "pkg/engine/faster"}}, "pkg/engine/transformer/transformertest": {Floor: 1, May: []string{"pkg/engine/transformer", "pkg/engine/kernel"}},
 			"pkg/engine/arch": {Floor: 1, May: []string{
 				"pkg/engine/dtype", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer", "pkg/engine/picture", "pkg/grammar",
 				"pkg/tokenizer", "pkg/tokenizer/kinds", "pkg/tokenizer/gguf", "pkg/tokenizer/hf", "pkg/chat", "pkg/language",
