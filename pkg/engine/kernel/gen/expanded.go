@@ -101,9 +101,10 @@ func (e *expanded) expand() {
 	e.packedConstants(e.k)
 	loop := e.next("superblock")
 	e.label(loop)
-	e.superblock(e.k, func() {
+	bring := func(line int) { e.op("PREFETCHT1", fmt.Sprintf("%s(%s*1)", mem(64*line, rW), rFar)) }
+	e.superblock(e.k, func() { bring(0) }, func() {
 		for line := range e.k.bytes / 64 {
-			e.op("PREFETCHT1", fmt.Sprintf("%s(%s*1)", mem(64*line, rW), rFar))
+			bring(line)
 		}
 		if e.wide() {
 			e.expandWide()

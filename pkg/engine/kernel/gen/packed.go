@@ -197,7 +197,12 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 		t.zero(t.v(i))
 	}
 	t.label(loop)
-	t.superblock(k, func() {
+	header := func() {
+		if part == 0 {
+			t.prefetchOdd(k, n)
+		}
+	}
+	t.superblock(k, header, func() {
 		switch {
 		case k.floating():
 			t.floatBlock(k, n, parts)
@@ -254,8 +259,8 @@ func (t *asm) inParts(k packed, n, part int, body func()) {
 	t.op("JNZ", loop)
 }
 
-// superblock emits body for 64 inputs, and a loop over four of them after a header.
-func (t *asm) superblock(k packed, body func()) {
+// superblock emits body for 64 inputs, or header and a loop over four of them.
+func (t *asm) superblock(k packed, header, body func()) {
 	if k.coding == nil || !k.coding.headed() {
 		body()
 		return
@@ -268,6 +273,7 @@ func (t *asm) superblock(k packed, body func()) {
 			t.op("VCVTPH2PS", mem(32, rW), wideDMin)
 		}
 	}
+	header()
 	t.op("ADDQ", imm(headerBytes), rW)
 	t.op("MOVQ", imm(sliceCount), rSlices)
 	t.label(loop)
@@ -295,6 +301,26 @@ func (t *asm) prefetch(k packed, n, line int) {
 	t.op("PREFETCHT0", mem(short+64*line, rW))
 	if long > 0 {
 		t.op("PREFETCHT1", mem(long+64*line, rW))
+	}
+}
+
+// prefetchOdd prefetches the line of a later superblock that is not one of its parts or slices: that
+// of the scales after parts, or the header before slices, to which the pointer to the weights points.
+// What is brought to the second level is beyond it.
+func (t *asm) prefetchOdd(k packed, n int) {
+	if t.computes(k, n) {
+		t.prefetch(k, n, -1)
+	} else {
+		t.prefetch(k, n, 0)
+	}
+}
+
+// prefetchScales prefetches the line of a later superblock's scales, number line.
+func (t *asm) prefetchScales(k packed, n, line int) {
+	if k.parts() > 1 {
+		t.prefetchOdd(k, n)
+	} else {
+		t.prefetch(k, n, line)
 	}
 }
 

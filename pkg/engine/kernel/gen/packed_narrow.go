@@ -41,11 +41,8 @@ func (b *narrowBlock) emit() {
 			b.zero(b.v(4 + i))
 		}
 		b.inParts(b.k, b.n, b.part, func() { b.products(half) })
-		if b.k.parts() > 1 {
-			b.fetched = 0
-		}
-		if half == b.k.blocks-1 {
-			b.fetch()
+		if b.part == 0 && half == b.k.blocks-1 {
+			b.prefetchScales(b.k, b.n, b.fetched)
 		}
 		for p := range b.parts {
 			b.scale(half, p)

@@ -32,11 +32,8 @@ func (b *vnniBlock) emit() {
 			b.op("VMOVDQA", b.dot(r, 0), b.dot(r, 1))
 		}
 		b.inParts(b.k, b.n, 0, func() { b.products(half) })
-		if b.k.parts() > 1 {
-			b.fetched = 0
-		}
 		if half == b.k.blocks-1 {
-			b.fetch()
+			b.prefetchScales(b.k, b.n, b.fetched)
 		}
 		b.scale(half)
 	}

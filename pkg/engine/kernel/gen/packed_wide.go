@@ -77,11 +77,8 @@ func (b *wideBlock) multiply(half, i int, weights string) {
 func (b *wideBlock) scale(half int) {
 	weights, acts := b.k.walked(b.n)
 	b.op("VCVTPH2PS", mem(b.k.scales+32*half-weights, rW), b.v(24))
-	if weights > 0 { // the pointer is at the last line
-		b.fetched = 0
-	}
 	if half == b.k.blocks-1 {
-		b.fetch()
+		b.prefetchScales(b.k, b.n, b.fetched)
 	}
 	if b.halved() {
 		for r := range b.n {
