@@ -10,7 +10,7 @@ func convolutions() []mutant {
 		{"convolution: its inputs are kept", transformer, "worker.convolveSpan", "j := max(0, sp.n-layer.slots)", "j := max(1, sp.n-layer.slots)", transformer, rings},
 		{"convolution: a ring reaches as far back as its weights", transformer, "Convolution.newState", "newWindow(c.Taps, SpareTokens, tokens)", "newWindow(1, SpareTokens, tokens)", transformer, "^TestBlocks$"},
 		{"convolution: the first tokens see less", transformer, "worker.convolveSpan", "continue // before the first token", "in = third(sp.row, 0)", transformer, formulas},
-		{"convolution: each worker has its channels", transformer, "worker.convolve", "w.columns(w.m.Width)", "0, w.m.Width", transformer, rings},
+		{"convolution: each worker has its channels", transformer, "worker.convolve", "w.own(w.m.Width)", "columns{0, w.m.Width, w.m.Width}", transformer, rings},
 		{"experts: corrections only choose", transformer, "experts.chooseSigmoid", "float64(logits[i]) / sum", "float64(r.ranks[i]) / sum", transformer, formulas},
 		{"experts: corrections choose", transformer, "experts.chooseSigmoid", "r.ranks[i] += e.correction[i]", "_ = e.correction", transformer, formulas},
 		{"experts: shares have a factor", transformer, "worker.route", "e.Scale != 0", "e.Scale < 0", transformer, formulas},

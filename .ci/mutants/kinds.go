@@ -25,7 +25,7 @@ func kinds() []mutant {
 		{"Gemma 2: a branch ends with a norm", transformer, "worker.finish", "PostNorm, SandwichNorm", "PostNorm", transformer, random},
 		{"BERT: the norm is that of the sum", transformer, "worker.finish", "w.normaliseRows(w.x, n.last)", "w.normaliseRows(w.out, n.last)", transformer, random},
 		{"Granite: branches are scaled", transformer, "worker.residual", "k.Scale(out, w.m.ResidualScale)", "k.Scale(out, 1)", transformer, random},
-		{"Gemma 2: logits are bounded", transformer, "worker.project", "Value: m.LogitSoftCap", "Value: 2 * m.LogitSoftCap", transformer, random},
+		{"Gemma 2: logits are bounded", transformer, "worker.boundLogits", "Value: m.LogitSoftCap", "Value: 2 * m.LogitSoftCap", transformer, random},
 		{"Marian: the decoder has no last norm", transformer, "Model.FinalNorm", "m.NoLastNorm", "false", transformer, random},
 		{"BLOOM: embeddings have their own norm", transformer, "Pass.embed", "in.norm", "m.decoderNorm", transformer, random},
 	}

@@ -27,7 +27,7 @@ func recurrences() []mutant {
 		{"states: steps have a factor", transformer, "worker.scanHead", "scaled(all[s.channels()+head], s.StepScale)", "all[s.channels()+head]", transformer, formulas},
 		{"states: gates have a factor", transformer, "worker.gate", "s.GateScale != 0", "false", transformer, formulas},
 		{"branches have factors", transformer, "worker.multiply", "l.scale != 0", "false", transformer, formulas},
-		{"branches have factors, with what adapters add", transformer, "worker.multiply", "w.adapt(l, dst, x, from, to); if l.scale != 0 { for i := range n { w.m.kernels.Scale(dst[i*l.rows+from:i*l.rows+to], l.scale) } }", "if l.scale != 0 { for i := range n { w.m.kernels.Scale(dst[i*l.rows+from:i*l.rows+to], l.scale) } }; w.adapt(l, dst, x, from, to)", transformer, "^TestAdapter$"},
+		{"branches have factors, with what adapters add", transformer, "worker.multiply", "w.adapt(l, dst, x, c.from, c.to); if l.scale != 0 { for i := range n { w.m.kernels.Scale(dst[i*l.rows+c.from:i*l.rows+c.to], l.scale) } }", "if l.scale != 0 { for i := range n { w.m.kernels.Scale(dst[i*l.rows+c.from:i*l.rows+c.to], l.scale) } }; w.adapt(l, dst, x, c.from, c.to)", transformer, "^TestAdapter$"},
 		{"Falcon-H1: inputs of attention count twice in scores", arch, "falconFactors", "in * in", "in", arch, goldens},
 		{"Falcon-H1: and in values", arch, "falconFactors", "float32(in * number(\"attention_out_multiplier\"))", "float32(number(\"attention_out_multiplier\"))", arch, goldens},
 		{"Falcon-H1: their factor is not that of biases", arch, "falconFactors", "l.decoder.qkv.scaleBias, l.decoder.out.scaleBias = float32(1/in), float32(1/in)", "", arch, goldens},

@@ -46,13 +46,13 @@ func attention() []mutant {
 // norms: their order, and the activations.
 func norms() []mutant {
 	return []mutant{
-		{"GPT-J and NeoX: both halves read the same input", transformer, "worker.decodeParallel", "w.residual(w.apply(&l.out, w.out, w.heads, w.tokens))", "w.add(&l.out, w.heads, &l.attentionNorms); w.feed(l); return", arch, goldens},
+		{"GPT-J and NeoX: both halves read the same input", transformer, "worker.decodeParallel", "w.apply(&l.out, w.out, w.heads, w.tokens, w.residual)", "w.add(&l.out, w.heads, &l.attentionNorms); w.feed(l); return", arch, goldens},
 		{"NeoX: the feed-forward block has its own norm", transformer, "worker.decodeParallel", "!l.SharedNorm", "false", arch, goldens},
-		{"NeoX: the residual is added after the norm", transformer, "worker.decodeParallel", "w.residual(w.apply(&l.ffn.lower, w.out, w.h, w.tokens))", "w.barrier.wait(); l.ffn.up(w, w.h, w.g, w.inputs(&l.ffn.norms), w.tokens, true); w.barrier.wait(); w.residual(w.apply(&l.ffn.lower, w.out, w.h, w.tokens))", arch, goldens},
+		{"NeoX: the residual is added after the norm", transformer, "worker.decodeParallel", "w.apply(&l.ffn.lower, w.out, w.h, w.tokens, w.residual)", "l.ffn.up(w, w.h, w.g, w.inputs(&l.ffn.norms), w.tokens); w.barrier.wait(); w.apply(&l.ffn.lower, w.out, w.h, w.tokens, w.residual)", arch, goldens},
 		{"NeoX-20B: gelu_fast is the tanh form", arch, "activations", `"gelu_fast": transformer.GELU`, `"gelu_fast": transformer.GELUErf`, arch, goldens},
 		{"Pythia: gelu is the exact form", arch, "activations", `"gelu": transformer.GELUErf`, `"gelu": transformer.GELU`, arch, goldens},
 		{"M2M100: relu", arch, "activations", "transformer.ReLU", "transformer.GELU", arch, goldens},
-		{"Llama: the activation is of the gate", transformer, "feedForward.up", "k, g", "k, h", arch, goldens},
+		{"Llama: the activation is of the gate", transformer, "feedForward.upColumns", "k, g", "k, h", arch, goldens},
 		{"M2M100: the encoder has a last norm", transformer, "worker.memorise", "w.m.encoderNorm", "w.m.decoderNorm", arch, goldens},
 		{"the decoder has a last norm", transformer, "Model.FinalNorm", "m.decoderNorm", "norm{m.decoderNorm.weight, nil}", arch, goldens},
 	}

@@ -81,7 +81,8 @@ def inputs(tokens, batch):
     return ids, np.ones_like(ids)
 
 
-def glossa(program, path, quant, threads):
+def glossa(program, path, quant, threads, peaks):
+    """Adds to peaks what the processor could do after each request, in operations a second."""
     p = subprocess.Popen([program, path, quant, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def seconds(tokens, batch):
@@ -90,7 +91,9 @@ def glossa(program, path, quant, threads):
         answer = p.stdout.readline()
         if not answer:
             sys.exit(f"{program} ended with {p.wait()}")
-        return int(answer) / 1e9
+        took, peak = map(int, answer.split())
+        peaks.append(peak)
+        return took / 1e9
 
     return seconds, lambda: (p.stdin.close(), p.wait())
 
@@ -160,9 +163,10 @@ def measure(a, shape, threads, points):
     torch.set_num_threads(threads)
     directory = pathlib.Path(a.scratch, shape)
     model = make(shape, directory)
-    contenders, ends = {}, []
+    products = sum(m.in_features * m.out_features for m in model.modules() if isinstance(m, torch.nn.Linear))
+    contenders, ends, peaks = {}, [], []
     for quant in QUANTS:
-        contenders[f"glossa {quant}"], end = glossa(a.glossa, str(directory), quant, threads)
+        contenders[f"glossa {quant}"], end = glossa(a.glossa, str(directory), quant, threads, peaks)
         ends.append(end)
     contenders["torch f32"] = by_torch(model)
     if a.onnx:
@@ -184,18 +188,18 @@ def measure(a, shape, threads, points):
                     break
             # The first request of several warms up.
             seen = {name: taken[1:] or taken for name, taken in seen.items()}
-            yield tokens, batch, {name: batch / statistics.median(taken) for name, taken in seen.items()}
+            yield tokens, batch, {name: batch / statistics.median(taken) for name, taken in seen.items()}, max(peaks) / (2 * products * tokens)
     finally:
         for end in ends:
             end()
 
 
-def row(shape, threads, tokens, batch, speed):
+def row(shape, threads, tokens, batch, speed, limit):
     peers = {name: s for name, s in speed.items() if not name.startswith("glossa")}
     plain = max(s for name, s in peers.items() if name.endswith("f32"))
     ratios = (speed[f"glossa {quant}"] / (plain if quant == "f32" else max(peers.values())) for quant in QUANTS)
     cells = [shape, threads, tokens, batch, *(f"{s:.1f}" if s else "wrong" for s in speed.values()), f"{tokens * speed['glossa q8_128']:.0f}",
-             *(f"{r:.2f}" for r in ratios), f"{os.getloadavg()[0]:.1f}"]
+             f"{limit:.1f}", *(f"{r:.2f}" for r in ratios), f"{limit / max(peers.values()):.2f}", f"{os.getloadavg()[0]:.1f}"]
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
@@ -217,12 +221,13 @@ def main():
         ["llama.cpp f32", "llama.cpp q8_0"] if a.libraries else [])
     print(f"{datetime.date.today().isoformat()}, {processor()}; torch {torch.__version__}, transformers {transformers.__version__}, "
           f"onnxruntime {onnxruntime.__version__}{', llama.cpp ' + a.kind if a.kind else ''}. Texts a second, medians of {a.rounds} requests in turn, or one that takes longer than {SLOW} s; the ratios are glossa's "
-          "f32 to the fastest peer in f32, and its 8 bits to the fastest peer.\n")
-    heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_128", *(f"{quant} ratio" for quant in QUANTS), "load"]
+          "f32 to the fastest peer in f32, and its 8 bits to the fastest peer. The limit is that of a program which computes nothing but "
+          "the products of weights, and these with the fastest instructions for bytes but AMX.\n")
+    heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_128", "limit", *(f"{quant} ratio" for quant in QUANTS), "limit's ratio", "load"]
     print("| " + " | ".join(heads) + " |\n|" + "---|" * len(heads), flush=True)
     for shape, threads in itertools.product(a.shapes.split(","), numbers(a.threads)):
-        for tokens, batch, speed in measure(a, shape, threads, itertools.product(numbers(a.tokens), numbers(a.batches))):
-            print(row(shape, threads, tokens, batch, speed), flush=True)
+        for tokens, batch, speed, limit in measure(a, shape, threads, itertools.product(numbers(a.tokens), numbers(a.batches))):
+            print(row(shape, threads, tokens, batch, speed, limit), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 // Command embeddings measures the encoder of a directory for compare.py: for each line
 // "TOKENS BATCH" of its input it embeds BATCH texts of TOKENS random tokens in one request,
-// and prints the nanoseconds that this took.
+// and prints the nanoseconds that this took, and how many operations on bytes the processor then did
+// in a second, two a multiply-add, without AMX.
 //
 //	embeddings MODEL FORMAT THREADS
 package main
@@ -14,10 +15,12 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 
 	"glossa/pkg/engine"
 	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 )
@@ -62,7 +65,7 @@ func run(args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Println(took.Nanoseconds())
+		fmt.Printf("%d %.0f\n", took.Nanoseconds(), peak(threads))
 	}
 	return errors.Join(lines.Err(), e.Close())
 }
@@ -83,4 +86,17 @@ func measure(e *engine.Encoder, tokens, batch int) (time.Duration, error) {
 		err = fmt.Errorf("%d vectors of %d texts", len(list), batch)
 	}
 	return time.Since(start), err
+}
+
+// peak returns how many operations of its own on bytes a number of threads do in a second.
+func peak(threads int) float64 {
+	const rounds = 1 << 20
+	k := kernel.Best()
+	var group sync.WaitGroup
+	start := time.Now()
+	for range threads {
+		group.Go(func() { k.ByteRounds(rounds) })
+	}
+	group.Wait()
+	return float64(threads) * float64(k.ByteRounds(1)) * rounds / time.Since(start).Seconds()
 }

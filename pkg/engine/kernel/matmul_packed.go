@@ -36,12 +36,13 @@ type span struct {
 // rounding per input, as [Kernels.MatMul] does with the widened weights. In either case
 // the result of a row is the same to the bit for every n and every range.
 func (k *Kernels) MatMulPacked(dst []float32, a *Activations, n int, w *Packed, from, to int) {
-	k.MatMulPackedWithin(dst, w.Rows, a, n, w, from, to)
+	k.MatMulPackedWithin(dst, w.Rows, a, n, w, from, to, to)
 }
 
 // MatMulPackedWithin is MatMulPacked for a dst whose rows are ldd >= w.Rows values apart:
-// some columns of a wider result, of which dst begins with the first.
-func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
+// some columns of a wider result, of which dst begins with the first. It brings the panels to, ...,
+// until-1 into the cache, as far as there is time: those that the caller multiplies next.
+func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to, until int) {
 	a.check(k, n)
 	if a.Cols != w.Cols || a.words != formats[w.Kind].words || ldd < w.Rows || from < 0 || to > w.Panels() {
 		panic(fmt.Sprintf("kernel: panels %d to %d of %v weights (%d, %d) with activations of %d inputs", from, to, w.Kind, w.Rows, w.Cols, a.Cols))
@@ -50,8 +51,9 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 		dst = dst[:(n-1)*ldd+w.Rows]
 	}
 	full := min(to, w.Rows/packedRows)
+	until = min(max(until, full), w.Panels())
 	if n > 0 && a.hasSquares(k, n) {
-		k.matMulSquares(dst, ldd, a, n, w, from, full)
+		k.matMulSquares(dst, ldd, a, n, w, from, full, until)
 		if from < to && to > full {
 			a.lastSquares(dst, ldd, n, w)
 		}
@@ -64,7 +66,7 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 	case widens(w.Kind) && a.hasPairs(k, n):
 		k.matMulPairs(dst, ldd, a, n, w, from, full)
 	default:
-		k.matMulPanels(dst, ldd, a, n, w, from, full)
+		k.matMulPanels(dst, ldd, a, n, w, from, full, until)
 	}
 	if n > 0 && from < to && to > full {
 		k.lastPanel(dst, ldd, a, n, w)
@@ -73,12 +75,12 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 
 // matMulPanels loops over groups of panels, then tiles. A tile covers all inputs: even
 // 14336 of them leave it in the second-level cache together with the weights.
-func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
+func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to, until int) {
 	const far = 12288                               // ahead of the only call, or the first
 	size := w.superblocks() * formats[w.Kind].bytes // of a panel
 	group, tiles, each := to-from, a.Tiles(n), formats[w.Kind].bytes/w.Kind.pieces()
 	if tiles > 1 {
-		group = max(1, groupBytes/size)
+		group = evenly(to-from, max(1, groupBytes/size))
 	}
 	for p := from; p < to; p += group {
 		end := min(p+group, to)
@@ -93,7 +95,7 @@ func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w 
 			case n < busyRows(k.isa, w.Kind):
 				k.tileFew(w.Kind, &work)
 				continue
-			case tiles > 1 && w.follows(end, from, to):
+			case tiles > 1 && w.follows(end, from, until):
 				work.readahead = spread(t, tiles, bytes, bytes, each)
 			case t == 0:
 				work.readahead = readahead{ahead: far, step: each}
@@ -101,6 +103,12 @@ func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w 
 			tilePacked(k, w.Kind, &work)
 		}
 	}
+}
+
+// evenly returns the size of like parts of n > 0, of which the largest has most.
+func evenly(n, most int) int {
+	parts := (n + most - 1) / most
+	return (n + parts - 1) / parts
 }
 
 // lastPanel computes the last panel, of which only some rows are used.

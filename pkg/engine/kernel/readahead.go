@@ -59,8 +59,11 @@ func (k *Kernels) tileFew(kind Kind, t *span) {
 }
 
 // follows reports whether panels that the same worker multiplies next follow panel end in
-// memory. In the slab of a model's weights, the next matrix follows the last panel.
-func (p *Packed) follows(end, from, to int) bool { return end < to || from == 0 && to == p.Panels() }
+// memory, if those before until are. In the slab of a model's weights, the next matrix follows the
+// last panel.
+func (p *Packed) follows(end, from, until int) bool {
+	return end < until || from == 0 && until == p.Panels()
+}
 
 // pieces returns the number of pieces of a superblock after which a readahead advances.
 func (k Kind) pieces() int {

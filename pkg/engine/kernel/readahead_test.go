@@ -65,3 +65,28 @@ func TestFewRows(t *testing.T) {
 		}
 	})
 }
+
+// What follows in memory is brought if the caller multiplies it next.
+func TestFollows(t *testing.T) {
+	w := blank(Q8_0, 10*packedRows, superCols)
+	for _, c := range []struct {
+		end, from, until int
+		want             bool
+	}{
+		{5, 0, 10, true}, {10, 0, 10, true}, // the next matrix
+		{5, 0, 5, false}, {5, 2, 5, false}, {5, 2, 8, true}, {10, 2, 10, false},
+	} {
+		if got := w.follows(c.end, c.from, c.until); got != c.want {
+			t.Errorf("panels that follow %d, from %d, until %d: %t", c.end, c.from, c.until, got)
+		}
+	}
+}
+
+// Parts are as many as a limit needs, and alike.
+func TestEvenly(t *testing.T) {
+	for _, c := range [][3]int{{16, 15, 8}, {15, 15, 15}, {1, 15, 1}, {31, 15, 11}, {72, 15, 15}, {7, 1, 1}} {
+		if got := evenly(c[0], c[1]); got != c[2] {
+			t.Errorf("parts of %d, at most %d: %d, want %d", c[0], c[1], got, c[2])
+		}
+	}
+}

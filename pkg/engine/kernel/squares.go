@@ -66,14 +66,14 @@ type squareSpan struct {
 }
 
 // matMulSquares is matMulPanels with activations in squares.
-func (k *Kernels) matMulSquares(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to int) {
+func (k *Kernels) matMulSquares(dst []float32, ldd int, a *Activations, n int, w *Packed, from, to, until int) {
 	var room squareScratch
 	size := w.superblocks() * formats[Q8W].bytes // of a panel
 	t := squareSpan{ldd: ldd, stride: a.slices * squareWords, blocks: a.slices, room: room.aligned()}
-	group := max(1, groupBytes/size)
+	group := evenly(max(1, to-from), max(1, groupBytes/size))
 	for p := from; p < to; p += group {
 		end := min(p+group, to)
-		follows := w.follows(end, from, to)
+		follows := w.follows(end, from, until)
 		t.w, t.panels = w.data[p*size:end*size], end-p
 		for r := 0; r < n; r += 2 * squareRows {
 			t.squares = min(2, (n-r)/squareRows)

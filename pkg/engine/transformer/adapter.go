@@ -162,6 +162,11 @@ func (w *worker) adapt(l *linear, dst, x []float32, from, to int) {
 	}
 }
 
+// adapted reports whether an adapter of the pass changes l.
+func (w *worker) adapted(l *linear) bool {
+	return l.number > 0 && slices.ContainsFunc(w.runs, func(r run) bool { return len(r.updates[l.number]) > 0 })
+}
+
 // reduce computes low (n, rank) = A·x of n rows of x.
 func (w *worker) reduce(f *factors, x []float32, n int) {
 	fit(&w.low, n*f.rank)

@@ -16,6 +16,18 @@ type span struct {
 // eachHead calls do for the worker's share of spans and heads of keys.
 func (w *worker) eachHead(a *Attention, do func(sp span, head int)) {
 	from, to := w.share(len(w.spans) * a.KVHeads)
+	w.someHeads(a, from, to, do)
+}
+
+// dealHeads is eachHead with pieces of the workers' shares: of those of workers that have begun
+// theirs, unless all is ready. A barrier follows it.
+func (w *worker) dealHeads(a *Attention, ready bool, do func(sp span, head int)) {
+	const pieces = 16 // of a share
+	n := len(w.spans) * a.KVHeads
+	w.deal(n, n/(w.count*pieces), ready, func(from, to, _ int) { w.someHeads(a, from, to, do) })
+}
+
+func (w *worker) someHeads(a *Attention, from, to int, do func(sp span, head int)) {
 	for i := from; i < to; i++ {
 		if sp := w.spans[i/a.KVHeads]; sp.n > 0 {
 			do(sp, i%a.KVHeads)
@@ -57,7 +69,7 @@ func (w *worker) selfAttention(index int) {
 		w.attendKeys(index)
 		return
 	}
-	w.eachHead(a, func(sp span, head int) {
+	w.dealHeads(a, false, func(sp span, head int) {
 		at := sp.fits(index, 0)
 		w.attendSpan(index, sp.part(0, at), head)
 		for at < sp.n { // a ring is full
@@ -106,7 +118,7 @@ func (w *worker) fullAttention(l *layer) {
 		w.fullTokens(l)
 		return
 	}
-	w.eachHead(&l.Attention, func(sp span, head int) {
+	w.dealHeads(&l.Attention, true, func(sp span, head int) {
 		size, all := kernel.KVLen(kernel.KVF32, sp.n, l.Attention.HeadDim)
 		fit(&w.store, size+all)
 		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
@@ -140,7 +152,7 @@ func (w *worker) headBiases(l *layer, n, head int, table []float32, write func(d
 // crossAttention computes a layer's attention to the encoded texts into heads.
 func (w *worker) crossAttention(index int) {
 	l := &w.m.decoder[index]
-	w.eachHead(&l.Attention, func(sp span, head int) {
+	w.dealHeads(&l.Attention, true, func(sp span, head int) {
 		q := w.queries(l, l.crossQ.rows, sp, head)
 		q.Seen = sp.memory.Len
 		w.m.kernels.Attend(w.attention, q, sp.memory.layers[index].head(head))

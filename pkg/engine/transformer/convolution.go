@@ -19,12 +19,12 @@ type convolution struct {
 // convolve computes the worker's channels of a layer's convolution from its product, in qkv,
 // into heads.
 func (w *worker) convolve(index int) {
-	from, to := w.columns(w.m.Width)
-	if from == to {
+	c := w.own(w.m.Width)
+	if c.from == c.to {
 		return
 	}
 	for _, sp := range w.spans {
-		w.convolveSpan(index, sp, from, to)
+		w.convolveSpan(index, sp, c.from, c.to)
 	}
 }
 

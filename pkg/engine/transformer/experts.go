@@ -39,26 +39,27 @@ func (w *worker) mix(l *layer) {
 		w.m.await.fail(w.m.pager.use(e, w.routes.starts))
 	}
 	if e.Shared > 0 {
-		l.ffn.up(w, w.h, w.g, in, w.tokens, true)
+		l.ffn.up(w, w.h, w.g, in, w.tokens)
 	}
 	w.raise(l, in)
 	w.barrier.wait()
-	from, to := w.columns(w.m.Width)
-	w.shared(l, from, to)
+	c := w.own(w.m.Width)
+	w.shared(l, c)
 	for i := range e.list {
-		w.lower(l, i, from, to)
+		w.lower(l, i, c)
 	}
-	w.finish(&l.ffn.norms, from, to)
+	w.took(&l.ffn.norms, c.from, c.to)
+	w.finish(&l.ffn.norms)
 }
 
 // route chooses the experts of all rows.
 func (w *worker) route(e *experts, in []float32) {
 	r, n := &w.routes, w.tokens
 	fit(&r.logits, n*e.Count)
-	w.multiplyColumns(&e.router, r.logits, in, n, 0, e.Count, true)
+	w.multiplyColumns(&e.router, r.logits, in, n, columns{0, e.Count, e.Count}, true)
 	if e.SharedGate {
 		fit(&r.gates, n)
-		w.multiplyColumns(&e.sharedGate, r.gates, in, n, 0, 1, true)
+		w.multiplyColumns(&e.sharedGate, r.gates, in, n, columns{0, 1, 1}, true)
 	}
 	fit(&r.chosen, n*e.Used)
 	fit(&r.shares, n*e.Used)
@@ -171,7 +172,7 @@ func (w *worker) raise(l *layer, in []float32) {
 		} else {
 			x, before = w.gather(in, r.rows[first:last]), nil
 		}
-		f.up(w, w.eh[first*ffn:last*ffn], w.eg[first*ffn:last*ffn], x, n, fresh)
+		f.upColumns(w, w.eh[first*ffn:last*ffn], w.eg[first*ffn:last*ffn], x, n, w.own(ffn), fresh)
 	}
 }
 
@@ -186,13 +187,13 @@ func (w *worker) gather(x []float32, rows []int) []float32 {
 }
 
 // shared computes the columns of the shared block's results, zeros without one.
-func (w *worker) shared(l *layer, from, to int) {
+func (w *worker) shared(l *layer, c columns) {
 	width := w.m.Width
 	if l.experts.Shared > 0 {
-		w.multiplyColumns(&l.ffn.lower, w.out, w.h, w.tokens, from, to, true)
+		w.multiplyColumns(&l.ffn.lower, w.out, w.h, w.tokens, c, true)
 	}
 	for i := range w.tokens {
-		out := w.out[i*width+from : i*width+to]
+		out := w.out[i*width+c.from : i*width+c.to]
 		switch {
 		case l.experts.Shared == 0:
 			clear(out)
@@ -203,16 +204,16 @@ func (w *worker) shared(l *layer, from, to int) {
 }
 
 // lower adds the columns of an expert's results.
-func (w *worker) lower(l *layer, expert, from, to int) {
+func (w *worker) lower(l *layer, expert int, c columns) {
 	r, width, ffn := &w.routes, w.m.Width, l.FeedForward.Width
 	first, last := r.starts[expert], r.starts[expert+1]
-	if first == last || from == to {
+	if first == last || c.from == c.to {
 		return
 	}
-	w.multiplyColumns(&l.experts.list[expert].lower, w.mixed, w.eh[first*ffn:last*ffn], last-first, from, to, true)
+	w.multiplyColumns(&l.experts.list[expert].lower, w.mixed, w.eh[first*ffn:last*ffn], last-first, c, true)
 	for k, row := range r.rows[first:last] {
-		y := w.mixed[k*width+from : k*width+to]
+		y := w.mixed[k*width+c.from : k*width+c.to]
 		w.m.kernels.Scale(y, r.parts[first+k])
-		w.m.kernels.Add(w.out[row*width+from:row*width+to], y)
+		w.m.kernels.Add(w.out[row*width+c.from:row*width+c.to], y)
 	}
 }

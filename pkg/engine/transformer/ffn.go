@@ -19,14 +19,18 @@ type feedForward struct {
 	learned     [][]float32 // (FFN) each, of Universal and KANSpline
 }
 
-// up computes the worker's columns of h = act(up in), gated act(gate in) ⊙ up in, for n rows of
-// in. g is scratch of the size of h, of gated blocks. fresh is false if in has not changed since
-// the last product.
-func (f *feedForward) up(w *worker, h, g, in []float32, n int, fresh bool) {
-	k, ffn := w.m.kernels, f.upper.rows
-	from, to := w.multiply(&f.upper, h, in, n, fresh)
+// up computes the worker's pieces of h = act(up in), gated act(gate in) ⊙ up in, for n rows of
+// in. g is scratch of the size of h, of gated blocks.
+func (f *feedForward) up(w *worker, h, g, in []float32, n int) {
+	w.pieces(&f.upper, n, func(c columns, fresh bool) { f.upColumns(w, h, g, in, n, c, fresh) })
+}
+
+// upColumns computes columns of h; fresh is false if in has not changed since the last product.
+func (f *feedForward) upColumns(w *worker, h, g, in []float32, n int, c columns, fresh bool) {
+	k, ffn, from, to := w.m.kernels, f.upper.rows, c.from, c.to
+	w.multiply(&f.upper, h, in, n, c, fresh)
 	if f.gated {
-		w.multiply(&f.gate, g, in, n, !f.gate.sharesInputs(&f.upper))
+		w.multiply(&f.gate, g, in, n, c, !f.gate.sharesInputs(&f.upper))
 	}
 	if from == to {
 		return

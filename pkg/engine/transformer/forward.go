@@ -146,9 +146,9 @@ func (p *Pass) run(layers int) {
 // work is one worker's share of the pass.
 func (p *Pass) work(index, count int, b *barrier) {
 	w := p.workers[index]
-	w.count, w.barrier = count, b
+	w.count, w.barrier, w.step = count, b, 0
 	if p.masked != nil {
-		w.apply(&p.m.head, p.logits, p.masked, p.outputs)
+		w.apply(&p.m.head, p.logits, p.masked, p.outputs, nil)
 		return
 	}
 	if p.memories != nil {
@@ -322,7 +322,7 @@ func (w *worker) memorise(out []*Memory) {
 		in = w.norm
 	}
 	for l := range w.m.decoder {
-		w.apply(&w.m.decoder[l].crossKV, w.cross, in, w.tokens)
+		w.apply(&w.m.decoder[l].crossKV, w.cross, in, w.tokens, nil)
 		w.barrier.wait()
 		a := &w.m.decoder[l].Attention
 		w.eachHead(a, func(sp span, head int) {
@@ -455,7 +455,7 @@ func (p *Pass) lookUp(sp span, tokens []int) {
 	if m.EmbedWidth > 0 {
 		w := p.workers[0]
 		w.count = 1 // the others do not work yet
-		w.apply(&m.projectIn, p.x[sp.row*m.Width:], p.narrow, len(tokens))
+		w.apply(&m.projectIn, p.x[sp.row*m.Width:], p.narrow, len(tokens), nil)
 	}
 }
 
@@ -506,10 +506,15 @@ func (w *worker) project() {
 	in := w.norm[:to]
 	if m.EmbedWidth > 0 {
 		in = w.narrow[:w.outputs*m.EmbedWidth]
-		w.apply(&m.projectOut, in, w.norm[:to], w.outputs)
+		w.apply(&m.projectOut, in, w.norm[:to], w.outputs, nil)
 		w.barrier.wait()
 	}
-	first, last := w.apply(&m.head, w.logits, in, w.outputs)
+	w.apply(&m.head, w.logits, in, w.outputs, w.boundLogits)
+}
+
+// boundLogits scales and bounds columns of the logits.
+func (w *worker) boundLogits(first, last int) {
+	m := w.m
 	if m.LogitScale == 0 && m.LogitSoftCap == 0 || first == last {
 		return
 	}

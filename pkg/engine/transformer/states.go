@@ -78,14 +78,14 @@ type states struct {
 // recur computes a layer's recurrence from its product, in qkv, into heads.
 func (w *worker) recur(index int) {
 	s := w.m.decoder[index].states
-	from, to := w.columns(s.channels())
+	c := w.own(s.channels())
 	for _, sp := range w.spans {
-		if sp.n > 0 && from < to {
-			w.filter(s, sp, sp.cache.state(s.slot), from, to)
+		if sp.n > 0 && c.from < c.to {
+			w.filter(s, sp, sp.cache.state(s.slot), c.from, c.to)
 		}
 	}
 	w.barrier.wait()
-	from, to = w.share(len(w.spans) * s.Heads)
+	from, to := w.share(len(w.spans) * s.Heads)
 	for i := from; i < to; i++ {
 		if sp := w.spans[i/s.Heads]; sp.n > 0 {
 			w.scanHead(s, sp, sp.cache.state(s.slot), i%s.Heads)

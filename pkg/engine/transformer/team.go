@@ -79,7 +79,7 @@ func (t *Team) do(wanted bool, j job) (shared bool) {
 	t.start.Do(t.hire)
 	p := &t.program // the previous program has ended: no worker reads it
 	p.job = j
-	p.barrier.team, p.barrier.workers = t, int32(t.size)
+	p.barrier.begin(t)
 	p.left.Store(int32(t.size) - 1)
 	t.round.Add(1)
 	t.rouse()
@@ -141,12 +141,24 @@ func (t *Team) rouse() {
 	}
 }
 
-// A barrier blocks workers until all have arrived.
+// A barrier blocks workers until all have arrived, and deals them the work before the next.
 type barrier struct {
 	team    *Team
 	workers int32
 	arrived atomic.Int32
 	round   atomic.Uint32
+	deals   []deal // of each worker
+}
+
+// begin prepares a program.
+func (b *barrier) begin(t *Team) {
+	b.team, b.workers = t, int32(t.size)
+	if b.deals == nil {
+		b.deals = make([]deal, t.size)
+	}
+	for i := range b.deals {
+		b.deals[i].state.Store(0)
+	}
 }
 
 // wait returns when all workers have arrived. A nil barrier has one worker.

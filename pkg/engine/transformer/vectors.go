@@ -32,7 +32,7 @@ func (p *Pass) embedPatches(sp span, picture *Patches) {
 	w.count = 1 // the others do not work yet
 	x := p.x[sp.row*width : (sp.row+sp.n)*width]
 	copy(x, p.m.class)
-	w.apply(&p.m.patches, x[first*width:], picture.Values, sp.n-first)
+	w.apply(&p.m.patches, x[first*width:], picture.Values, sp.n-first, nil)
 	for i := range sp.n {
 		at := i
 		if picture.Positions != nil {

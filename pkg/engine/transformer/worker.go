@@ -13,6 +13,7 @@ type worker struct {
 	*Pass
 	index, count int
 	barrier      *barrier
+	step         uint32 // of the program, among those that are dealt
 
 	norm      []float32   // (tokens, Width)
 	row       []float32   // scratch of the activation
@@ -36,43 +37,40 @@ func (w *worker) share(n int) (from, to int) {
 	return n * w.index / w.count, n * (w.index + 1) / w.count
 }
 
-// apply computes the worker's columns from, ..., to-1 of dst (n, out) from x (n, in).
-func (w *worker) apply(l *linear, dst, x []float32, n int) (from, to int) {
-	return w.multiply(l, dst, x, n, true)
+// apply computes the worker's pieces of dst (n, out) from x (n, in), and then calls done, if it is
+// not nil, for the columns of each.
+func (w *worker) apply(l *linear, dst, x []float32, n int, done func(from, to int)) {
+	w.pieces(l, n, func(c columns, fresh bool) {
+		w.multiply(l, dst, x, n, c, fresh)
+		if done != nil {
+			done(c.from, c.to)
+		}
+	})
 }
 
-// multiply is apply; fresh is false if x has not changed since the last call.
-func (w *worker) multiply(l *linear, dst, x []float32, n int, fresh bool) (from, to int) {
-	from, to = w.columns(l.rows)
-	w.multiplyColumns(l, dst, x, n, from, to, fresh)
-	w.adapt(l, dst, x, from, to)
+// multiply computes columns of dst (n, out) from x (n, in), as the worker's adapters change them;
+// fresh is false if x has not changed since the last call.
+func (w *worker) multiply(l *linear, dst, x []float32, n int, c columns, fresh bool) {
+	w.multiplyColumns(l, dst, x, n, c, fresh)
+	w.adapt(l, dst, x, c.from, c.to)
 	if l.scale != 0 {
 		for i := range n {
-			w.m.kernels.Scale(dst[i*l.rows+from:i*l.rows+to], l.scale)
+			w.m.kernels.Scale(dst[i*l.rows+c.from:i*l.rows+c.to], l.scale)
 		}
 	}
-	return from, to
 }
 
-// columns returns the worker's columns of a product with a number of them.
-func (w *worker) columns(rows int) (from, to int) {
-	const unit = kernel.PanelRows // of every format: matrices of a gated block are shared alike
-	first, last := w.share((rows + unit - 1) / unit)
-	return min(first*unit, rows), min(last*unit, rows)
-}
-
-// multiplyColumns computes the columns from, ..., to-1, which begin with a panel, of dst (n, out)
-// from x (n, in).
-func (w *worker) multiplyColumns(l *linear, dst, x []float32, n, from, to int, fresh bool) {
+// multiplyColumns computes columns, which begin with a panel, of dst (n, out) from x (n, in).
+func (w *worker) multiplyColumns(l *linear, dst, x []float32, n int, c columns, fresh bool) {
 	k, rows := w.m.kernels, l.rows
 	if len(l.pieces) > 0 {
-		w.multiplyPieces(l, dst, x, n, from, to)
-	} else if from < to {
-		w.product(l, dst, rows, x, n, from, to, fresh)
+		w.multiplyPieces(l, dst, x, n, c.from, c.to)
+	} else if c.from < c.to {
+		w.product(l, dst, rows, x, n, c, fresh)
 	}
-	if l.bias != nil && from < to {
+	if l.bias != nil && c.from < c.to {
 		for i := range n {
-			k.Add(dst[i*rows+from:i*rows+to], l.bias[from:to])
+			k.Add(dst[i*rows+c.from:i*rows+c.to], l.bias[c.from:c.to])
 		}
 	}
 }
@@ -85,26 +83,26 @@ func (w *worker) multiplyPieces(l *linear, dst, x []float32, n, from, to int) {
 		p := &l.pieces[i]
 		if first, last := max(from-at, 0), min(to-at, p.rows); first < last {
 			fresh := !slices.ContainsFunc(done, func(other linear) bool { return p.sharesInputs(&other) })
-			w.product(p, dst[at:], l.rows, x, n, first, last, fresh)
+			w.product(p, dst[at:], l.rows, x, n, columns{first, last, last}, fresh)
 			done = l.pieces[i-len(done) : i+1]
 		}
 		at += p.rows
 	}
 }
 
-// product computes the columns from, ..., to-1 of l, which begin with a panel, in rows of
-// dst that are ldd values apart.
-func (w *worker) product(l *linear, dst []float32, ldd int, x []float32, n, from, to int, fresh bool) {
+// product computes columns of l, which begin with a panel, in rows of dst that are ldd values apart.
+func (w *worker) product(l *linear, dst []float32, ldd int, x []float32, n int, c columns, fresh bool) {
 	k := w.m.kernels
 	if l.packed == nil {
-		k.MatMulPanelsWithin(dst, ldd, x, n, l.full, from/kernel.PanelRows, (to+kernel.PanelRows-1)/kernel.PanelRows)
+		k.MatMulPanelsWithin(dst, ldd, x, n, l.full, c.from/panel, (c.to+panel-1)/panel)
 		return
 	}
 	a := w.activations(l.packed.Kind, l.cols, n)
 	if fresh {
 		k.QuantizeActivations(a, x, n, 0, a.Tiles(n))
 	}
-	k.MatMulPackedWithin(dst, ldd, a, n, l.packed, from/kernel.PackedRows, (to+kernel.PackedRows-1)/kernel.PackedRows)
+	const rows = kernel.PackedRows
+	k.MatMulPackedWithin(dst, ldd, a, n, l.packed, c.from/rows, (c.to+rows-1)/rows, (c.until+rows-1)/rows)
 }
 
 // sharesInputs reports whether activations that were packed for a product with other can be
@@ -184,7 +182,7 @@ func (w *worker) decode(i int) {
 		w.mixTokens(l, &s.in, &s.out, in, func() { w.recur(i) })
 	}
 	if len(w.m.encoder) > 0 {
-		w.apply(&l.crossQ, w.qkv, w.inputs(&l.crossNorms), w.tokens)
+		w.apply(&l.crossQ, w.qkv, w.inputs(&l.crossNorms), w.tokens, nil)
 		w.barrier.wait()
 		w.crossAttention(i)
 		w.barrier.wait()
@@ -196,23 +194,24 @@ func (w *worker) decode(i int) {
 // decodeParallel runs layer i of the decoder, whose branches read the same x.
 func (w *worker) decodeParallel(i int, in []float32) {
 	l := &w.m.decoder[i]
-	w.apply(&l.qkv, w.qkv, in, w.tokens)
+	w.apply(&l.qkv, w.qkv, in, w.tokens, nil)
 	if !l.SharedNorm {
 		in = w.inputs(&l.ffn.norms)
 	}
-	l.ffn.up(w, w.h, w.g, in, w.tokens, true)
+	l.ffn.up(w, w.h, w.g, in, w.tokens)
 	w.barrier.wait()
 	w.selfAttention(i)
 	w.barrier.wait()
-	w.residual(w.apply(&l.out, w.out, w.heads, w.tokens))
-	w.residual(w.apply(&l.ffn.lower, w.out, w.h, w.tokens))
+	w.apply(&l.out, w.out, w.heads, w.tokens, w.residual)
+	w.barrier.wait() // for out, which the next product writes
+	w.apply(&l.ffn.lower, w.out, w.h, w.tokens, w.residual)
 	w.barrier.wait()
 }
 
 // mixTokens runs a branch whose tokens mix fills heads from the product of one matrix, in qkv, and
 // for that of another. If in is the norm of x, it remains that of x before the branch.
 func (w *worker) mixTokens(l *layer, first, last *linear, in []float32, mix func()) {
-	w.apply(first, w.qkv, in, w.tokens)
+	w.apply(first, w.qkv, in, w.tokens, nil)
 	w.barrier.wait()
 	mix()
 	w.barrier.wait()
@@ -221,7 +220,7 @@ func (w *worker) mixTokens(l *layer, first, last *linear, in []float32, mix func
 
 // encode runs a layer of the encoder.
 func (w *worker) encode(l *layer) {
-	w.apply(&l.qkv, w.qkv, w.inputs(&l.attentionNorms), w.tokens)
+	w.apply(&l.qkv, w.qkv, w.inputs(&l.attentionNorms), w.tokens, nil)
 	w.barrier.wait()
 	w.normaliseQK(l)
 	w.fullAttention(l)
@@ -239,31 +238,36 @@ func (w *worker) feed(l *layer) {
 		w.mix(l)
 		return
 	}
-	l.ffn.up(w, w.h, w.g, w.inputs(&l.ffn.norms), w.tokens, true)
+	l.ffn.up(w, w.h, w.g, w.inputs(&l.ffn.norms), w.tokens)
 	w.barrier.wait()
 	w.add(&l.ffn.lower, w.h, &l.ffn.norms)
 }
 
 // add ends a branch: it computes x += l(in), with the norm after the branch.
 func (w *worker) add(l *linear, in []float32, n *norms) {
-	from, to := w.apply(l, w.out, in, w.tokens)
-	w.finish(n, from, to)
+	w.apply(l, w.out, in, w.tokens, func(from, to int) { w.took(n, from, to) })
+	w.finish(n)
 }
 
-// finish adds the worker's columns of a branch's result to x, with the norm after the branch.
-func (w *worker) finish(n *norms, from, to int) {
+// took adds columns of a branch's result to x, unless a norm of all comes first.
+func (w *worker) took(n *norms, from, to int) {
+	if n.Placement != PostNorm && n.Placement != SandwichNorm {
+		w.residual(from, to)
+	}
+}
+
+// finish ends a branch, whose columns were taken, with the norm after it.
+func (w *worker) finish(n *norms) {
 	switch n.Placement {
 	case PostNorm, SandwichNorm:
 		w.barrier.wait() // a norm needs all columns of a row
 		w.normaliseRows(w.out, n.last)
 		w.barrier.wait()
-		w.residual(from, to)
+		c := w.own(w.m.Width)
+		w.residual(c.from, c.to)
 	case PostResidualNorm:
-		w.residual(from, to)
 		w.barrier.wait()
 		w.normaliseRows(w.x, n.last)
-	default:
-		w.residual(from, to)
 	}
 	w.barrier.wait()
 }
