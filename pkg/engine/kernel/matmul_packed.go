@@ -51,7 +51,6 @@ func (k *Kernels) MatMulPackedWithin(dst []float32, ldd int, a *Activations, n i
 		dst = dst[:(n-1)*ldd+w.Rows]
 	}
 	full := min(to, w.Rows/packedRows)
-	until = min(max(until, full), w.Panels())
 	if n > 0 && a.hasSquares(k, n) {
 		k.matMulSquares(dst, ldd, a, n, w, from, full, until)
 		if from < to && to > full {
@@ -105,9 +104,9 @@ func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w 
 	}
 }
 
-// evenly returns the size of like parts of n > 0, of which the largest has most.
+// evenly returns the size of like parts of n, of which the largest has most.
 func evenly(n, most int) int {
-	parts := (n + most - 1) / most
+	parts := max(1, (n+most-1)/most)
 	return (n + parts - 1) / parts
 }
 

@@ -84,7 +84,7 @@ func TestFollows(t *testing.T) {
 
 // Parts are as many as a limit needs, and alike.
 func TestEvenly(t *testing.T) {
-	for _, c := range [][3]int{{16, 15, 8}, {15, 15, 15}, {1, 15, 1}, {31, 15, 11}, {72, 15, 15}, {7, 1, 1}} {
+	for _, c := range [][3]int{{16, 15, 8}, {15, 15, 15}, {1, 15, 1}, {31, 15, 11}, {72, 15, 15}, {7, 1, 1}, {0, 15, 0}} {
 		if got := evenly(c[0], c[1]); got != c[2] {
 			t.Errorf("parts of %d, at most %d: %d, want %d", c[0], c[1], got, c[2])
 		}

@@ -70,7 +70,7 @@ func (k *Kernels) matMulSquares(dst []float32, ldd int, a *Activations, n int, w
 	var room squareScratch
 	size := w.superblocks() * formats[Q8W].bytes // of a panel
 	t := squareSpan{ldd: ldd, stride: a.slices * squareWords, blocks: a.slices, room: room.aligned()}
-	group := evenly(max(1, to-from), max(1, groupBytes/size))
+	group := evenly(to-from, max(1, groupBytes/size))
 	for p := from; p < to; p += group {
 		end := min(p+group, to)
 		follows := w.follows(end, from, until)

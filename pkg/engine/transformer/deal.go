@@ -66,7 +66,7 @@ func (w *worker) deal(n, grain int, ready bool, do func(from, to, end int)) {
 	w.step++
 	for i := range w.count {
 		owner := (w.index + i) % w.count
-		begin, end := n*owner/w.count, n*(owner+1)/w.count
+		begin, end := w.shareOf(owner, n)
 		each := max(1, grain, ceil(end-begin, mostPieces))
 		pieces, d, take := ceil(end-begin, each), &w.barrier.deals[owner], (*deal).first
 		if i > 0 {

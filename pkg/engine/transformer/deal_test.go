@@ -10,7 +10,7 @@ import (
 )
 
 // dealt runs some steps of as many units as steps has for a team, and returns how often each unit was
-// dealt. A worker that a step names as slow waits before it begins the step.
+// dealt. Before each step a worker yields its processor at random.
 func dealt(t *testing.T, workers, grain int, ready bool, steps []int) (counts [][]int32) {
 	t.Helper()
 	for _, n := range steps {

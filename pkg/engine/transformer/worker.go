@@ -34,7 +34,12 @@ type worker struct {
 
 // share returns the worker's part of n.
 func (w *worker) share(n int) (from, to int) {
-	return n * w.index / w.count, n * (w.index + 1) / w.count
+	return w.shareOf(w.index, n)
+}
+
+// shareOf returns the part of n of a worker.
+func (w *worker) shareOf(index, n int) (from, to int) {
+	return n * index / w.count, n * (index + 1) / w.count
 }
 
 // apply computes the worker's pieces of dst (n, out) from x (n, in), and then calls done, if it is
@@ -94,7 +99,7 @@ func (w *worker) multiplyPieces(l *linear, dst, x []float32, n, from, to int) {
 func (w *worker) product(l *linear, dst []float32, ldd int, x []float32, n int, c columns, fresh bool) {
 	k := w.m.kernels
 	if l.packed == nil {
-		k.MatMulPanelsWithin(dst, ldd, x, n, l.full, c.from/panel, (c.to+panel-1)/panel)
+		k.MatMulPanelsWithin(dst, ldd, x, n, l.full, c.from/panel, ceil(c.to, panel))
 		return
 	}
 	a := w.activations(l.packed.Kind, l.cols, n)
@@ -102,7 +107,7 @@ func (w *worker) product(l *linear, dst []float32, ldd int, x []float32, n int, 
 		k.QuantizeActivations(a, x, n, 0, a.Tiles(n))
 	}
 	const rows = kernel.PackedRows
-	k.MatMulPackedWithin(dst, ldd, a, n, l.packed, c.from/rows, (c.to+rows-1)/rows, (c.until+rows-1)/rows)
+	k.MatMulPackedWithin(dst, ldd, a, n, l.packed, c.from/rows, ceil(c.to, rows), ceil(c.until, rows))
 }
 
 // sharesInputs reports whether activations that were packed for a product with other can be
