@@ -61,6 +61,7 @@ suite('write', () => {
 
   test('controls have the defaults and the ranges of the API', async (t) => {
     const { page, write, answer } = await shown(t)
+    await page.locator('[data-param=temperature][placeholder]').waitFor({ state: 'attached' }) // the server has described them
     const { paths: { '/v1/completions': { post } } } = await (await fetch(`${(await server()).url}/openapi.json`)).json()
     const { properties } = post.requestBody.content['application/json'].schema.anyOf.find((one) => one.properties.temperature)
     for (const name of ['temperature', 'top_p', 'presence_penalty', 'frequency_penalty']) {

@@ -28,7 +28,7 @@ export function recall(form, part, first = {}) {
   for (const control of controls(form)) {
     const name = control.dataset.param ?? ''
     const kept = params && Object.hasOwn(params, name) ? params[name] : first[name]
-    if (typeof kept !== 'string' || kept === control.value) continue
+    if (typeof kept !== 'string') continue
     control.value = kept
     control.dispatchEvent(new Event('input')) // it does not bubble: nothing is stored
   }

@@ -60,7 +60,7 @@ export function bounds({ min, max, initial, fallback }) {
 const signed = (n) => String(n).replace('-', '−')
 
 /**
- * @param {{name: string, label: string, help?: string, first?: number|null}} options first: the value that the page asks for until the user changes it
+ * @param {{name: string, label: string, help?: string, first?: number|null}} options first: the value that the page asks for until the user, or what was stored, changes it
  */
 export function slider({ name, label, help = '', first = null }) {
   const number = el('input', { type: 'number', inputmode: 'decimal', class: 'number', dataset: { param: name } })
@@ -88,7 +88,10 @@ export function slider({ name, label, help = '', first = null }) {
     number.value = v === null ? '' : String(v)
     changed()
   }
-  number.addEventListener('input', changed)
+  number.addEventListener('input', () => {
+    first = null
+    changed()
+  })
   bar.addEventListener('input', () => set(Number(bar.value)))
   return {
     name, element,

@@ -10,8 +10,6 @@ import { example, written, wrong } from './tools.js'
 const part = 'chat'
 
 export class Options {
-  #settled = false // the controls hold what was stored, in the ranges of the server
-
   /** @param {{system: (text: string) => void, tools: (text: string) => void, look: () => void}} hooks */
   constructor(hooks) {
     const kept = settings(part)
@@ -28,6 +26,7 @@ export class Options {
         hooks.look()
       })
     }
+    recall(this.controls.element, part, { max_tokens: '' }) // an answer ends by itself
     remember(this.controls.element, part)
     this.element = el('aside', { class: 'chat-options panel', id: 'chat-options', 'aria-label': 'Settings' },
       el('div', { class: 'stack' }, helped('System prompt', this.system, 'Tells the model how to answer in this conversation, and in new ones.').element,
@@ -60,8 +59,6 @@ export class Options {
    */
   limit(schema, context) {
     this.controls.limit(schema, context)
-    if (!this.#settled) recall(this.controls.element, part, { max_tokens: '' }) // an answer ends by itself
-    this.#settled ||= Boolean(schema)
   }
 
   /** @returns {import('./turn.js').Look} */

@@ -46,6 +46,8 @@ class Writing {
     const adapt = () => this.adapt()
     this.app = app
     this.controls = sampling()
+    recall(this.controls.element, part)
+    remember(this.controls.element, part)
     this.first = new Column(app, list, { label: 'Model', id: 'write-model', onchange: adapt })
     this.second = new Column(app, list, { label: 'Second model', id: 'write-model-2', onchange: adapt, alone: true })
     this.both = el('input', { type: 'checkbox', id: 'write-compare', on: { change: adapt } })
@@ -90,8 +92,6 @@ class Writing {
     if (other) this.second.picker.set(other.name)
     this.described = (await this.app.openapi().catch(() => null))?.paths // else the server says what is out of range
     this.adapt()
-    recall(this.controls.element, part)
-    remember(this.controls.element, part)
   }
 
   /** Takes the model that another view chose. */
