@@ -406,6 +406,11 @@ func tileExpanded32Offset16AVX2(dst *float32, ldd int, w, act *float32, stride, 
 //go:noescape
 func expandQ5x1AVX2(dst *float32, w *byte, blocks, ahead int)
 
+// expandMXFP4AVX2 expands superblocks of a panel of MXFP4 weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandMXFP4AVX2(dst *float32, w *byte, blocks, ahead int)
+
 // expandAVX2 expands superblocks of a panel.
 func expandAVX2(kind Kind, dst []float32, w []byte, blocks, ahead int) {
 	to, from := sd(dst), unsafe.SliceData(w)
@@ -426,6 +431,8 @@ func expandAVX2(kind Kind, dst []float32, w []byte, blocks, ahead int) {
 		expandQ5x0AVX2(to, from, blocks, ahead)
 	case Q5_1:
 		expandQ5x1AVX2(to, from, blocks, ahead)
+	case MXFP4:
+		expandMXFP4AVX2(to, from, blocks, ahead)
 	}
 }
 
@@ -449,6 +456,8 @@ func tileExpandedAVX2(kind Kind, t *partSpan) {
 		tileExpanded32Offset16AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_1:
 		tileExpanded32MinimaAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
+	case MXFP4:
+		tileExpanded32Offset16AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	}
 }
 

@@ -41,10 +41,7 @@ func (t *partSpan) adds() int {
 
 // hasParts reports whether products of n rows with this kind expand it.
 func (k *Kernels) hasParts(kind Kind, n int) bool {
-	if !kind.coded() {
-		return false
-	}
-	from := partsFrom(k.isa, kind)
+	from := partsFrom(k, kind)
 	return from > 0 && n >= from
 }
 

@@ -69,14 +69,16 @@ func pairsFrom(k *Kernels) int {
 	return 0
 }
 
-// partsFrom returns the number of rows from which on products with a coded kind expand
-// weights, or 0 for never. AVX-512 takes codes of 4 bits apart as fast as it loads them, and
-// with levels AVX2 spends its time on their signs.
-func partsFrom(i isa, kind Kind) int {
-	switch c := &codings[kind]; {
-	case i == isaAVX2 && !c.levels:
+// partsFrom returns the number of rows from which on products with a kind expand weights, or 0 for
+// never. AVX-512 takes codes of 4 bits apart as fast as it loads them, and with the signs of levels
+// AVX2 spends its time; those of MXFP4 have none there.
+func partsFrom(k *Kernels, kind Kind) int {
+	c := &codings[kind]
+	switch {
+	case !kind.coded():
+	case k.isa == isaAVX2 && (!c.levels || kind == MXFP4 && !k.vnni):
 		return 24
-	case i == isaAVX512 && c.low+c.high != 4:
+	case k.isa == isaAVX512 && c.low+c.high != 4:
 		return 32
 	}
 	return 0

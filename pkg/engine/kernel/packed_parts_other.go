@@ -12,7 +12,7 @@ func tileSquares(*squareSpan) {}
 func busyRows(isa, Kind) int { return 0 }
 
 // partsFrom returns 0: no products expand weights.
-func partsFrom(isa, Kind) int { return 0 }
+func partsFrom(*Kernels, Kind) int { return 0 }
 
 func expandPart(isa, Kind, []float32, []byte, int, int) {}
 

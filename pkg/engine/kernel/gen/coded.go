@@ -16,6 +16,7 @@ type coding struct {
 	minima    bool
 	offset    int
 	levels    []int8 // values of the codes
+	raised    int    // what AVX2 adds to levels that are so small that 16 bits hold four products
 }
 
 var (
@@ -50,7 +51,7 @@ var codedKinds = []packed{
 	code("Q5x1", coding{low: 4, high: 1, sub: 32, scaling: "half", minima: true}),
 	code("IQ4NL", coding{low: 4, sub: 32, scaling: "half", levels: levels4}),
 	code("IQ4XS", coding{low: 4, sub: 32, scaling: "signed", levels: levels4}),
-	code("MXFP4", coding{low: 4, sub: 32, scaling: "bfloat", levels: levelsE2M1}),
+	code("MXFP4", coding{low: 4, sub: 32, scaling: "bfloat", levels: levelsE2M1, raised: 16}),
 }
 
 const (
@@ -117,8 +118,11 @@ func (q quarter) word() int { return 4*q.sixteen + q.four }
 // every repeats the low bits of a byte, from a bit on, in four bytes.
 func every(width, bit int) uint32 { return uint32(1<<width-1) << bit * 0x01010101 }
 
-// shiftOf returns the shift that turns -Σq into -offset·Σq.
-func (c *coding) shiftOf(by int) int { return bits.TrailingZeros(uint(c.offset / by)) }
+// below is what products have too much of each input: the offset of codes, or what levels are raised by.
+func (c *coding) below() int { return c.offset + c.raised }
+
+// shiftOf returns the shift that turns -by·Σq into what undoes that.
+func (c *coding) shiftOf(by int) int { return bits.TrailingZeros(uint(c.below() / by)) }
 
 // table is the address of sixteen bytes, repeated over 64.
 func (t *asm) table(values []int8, add int) string { return t.words(tableWords(values, add)) }

@@ -14,7 +14,20 @@ type narrowSlice struct {
 const (
 	narrowTemp  = "Y12"
 	narrowTable = "Y13"
+	narrowD     = 2 // with up to keptRows rows of activations: the factors of a superblock's scales, for each part
+	narrowDMin  = 6 // and of its minima
+	keptRows    = 1
 )
+
+// narrowHeader loads the factors of a superblock.
+func (t *asm) narrowHeader(c *coding) {
+	for p := range 2 {
+		t.op("VCVTPH2PS", mem(16*p, rW), t.v(narrowD+p))
+		if c.minima {
+			t.op("VCVTPH2PS", mem(32+16*p, rW), t.v(narrowDMin+p))
+		}
+	}
+}
 
 // narrowConstants loads what all slices use.
 func (t *asm) narrowConstants(c *coding) {
@@ -23,7 +36,7 @@ func (t *asm) narrowConstants(c *coding) {
 		t.op("VMOVDQU", t.bits(0x00010001), narrowOnes)
 	}
 	if c.levels != nil {
-		add := 0
+		add := c.raised
 		if t.vnni {
 			add = 128
 		}
@@ -39,15 +52,16 @@ func (b *narrowSlice) emit() {
 		b.begin(sub)
 		list := b.c.quarters(sub)
 		for i := 0; i < len(list); i += 2 {
+			first := i == 0 && b.unset()
 			for p := range b.parts {
 				b.load(list[i], p, narrowWeights)
-				if b.c.levels != nil {
-					b.multiplyLevels(list[i], p)
+				if b.signed() {
+					b.multiplyLevels(list[i], p, first)
 					b.load(list[i+1], p, narrowWeights)
-					b.multiplyLevels(list[i+1], p)
+					b.multiplyLevels(list[i+1], p, false)
 				} else {
 					b.load(list[i+1], p, narrowMore)
-					b.multiplyCodes(list[i], list[i+1], p)
+					b.multiplyCodes(list[i], list[i+1], p, first)
 				}
 			}
 		}
@@ -63,15 +77,21 @@ func (b *narrowSlice) short() bool {
 	return !b.vnni && b.c.levels == nil && b.c.sub*127*(1<<(b.c.low+b.c.high)-1) < 2<<15
 }
 
-// begin sets the products to what undoes the offset of the codes, or to zero if they are
-// added in 16 bits.
+// signed reports whether weights are levels with signs.
+func (b *narrowSlice) signed() bool { return b.c.levels != nil && (b.vnni || b.c.raised == 0) }
+
+// unset reports whether begin leaves the products to the first inputs.
+func (b *narrowSlice) unset() bool { return !b.vnni && (b.c.below() == 0 || b.short()) }
+
+// begin sets the products to what undoes the offset of the codes, unless they are added in 16 bits.
 func (b *narrowSlice) begin(sub int) {
 	for r := range b.n {
 		for p := range b.parts {
 			switch {
 			case b.vnni && b.c.levels != nil:
 				b.op("VPBROADCASTD", b.word(wholeWord+sub, r), b.dot(r, p))
-			case b.c.offset == 0 || b.short():
+			case b.unset():
+			case b.c.below() == 0:
 				b.zero(b.dot(r, p))
 			default:
 				b.offset(sub, r, b.dot(r, p))
@@ -120,8 +140,9 @@ func (b *narrowSlice) load(q quarter, p int, dst string) {
 	b.op("VPOR", narrowTemp, dst, dst)
 }
 
-// multiplyCodes adds the products of two times four inputs with narrowWeights and narrowMore.
-func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
+// multiplyCodes adds the products of two times four inputs with narrowWeights and narrowMore. The
+// first of a sub-block replace what was there.
+func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int, first bool) {
 	if b.vnni {
 		b.addProducts(q1, p, narrowWeights)
 		b.addProducts(q2, p, narrowMore)
@@ -129,23 +150,32 @@ func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int) {
 	}
 	for r := range b.n {
 		b.op("VPBROADCASTD", b.word(q1.word(), r), narrowAct)
-		b.op("VPMADDUBSW", narrowAct, narrowWeights, narrowAct)
 		b.op("VPBROADCASTD", b.word(q2.word(), r), narrowAct2)
-		b.op("VPMADDUBSW", narrowAct2, narrowMore, narrowAct2)
 		if b.short() {
-			b.op("VPADDW", narrowAct, b.dot(r, p), b.dot(r, p))
-			b.op("VPADDW", narrowAct2, b.dot(r, p), b.dot(r, p))
+			b.addTo(b.dot(r, p), first, "VPMADDUBSW", narrowAct, narrowWeights, "VPADDW")
+			b.addTo(b.dot(r, p), false, "VPMADDUBSW", narrowAct2, narrowMore, "VPADDW")
 			continue
 		}
+		b.op("VPMADDUBSW", narrowAct, narrowWeights, narrowAct)
+		b.op("VPMADDUBSW", narrowAct2, narrowMore, narrowAct2)
 		b.op("VPADDW", narrowAct2, narrowAct, narrowAct)
-		b.op("VPMADDWD", narrowOnes, narrowAct, narrowAct)
-		b.op("VPADDD", narrowAct, b.dot(r, p), b.dot(r, p))
+		b.addTo(b.dot(r, p), first, "VPMADDWD", narrowAct, narrowOnes, "VPADDD")
 	}
 }
 
+// addTo adds products of x and y to dot, or sets dot to them. It overwrites x.
+func (b *narrowSlice) addTo(dot string, first bool, multiply, x, y, add string) {
+	if first {
+		b.op(multiply, x, y, dot)
+		return
+	}
+	b.op(multiply, x, y, x)
+	b.op(add, x, dot, dot)
+}
+
 // multiplyLevels adds the products of four inputs with the weights in narrowWeights, which AVX2
-// takes with their signs.
-func (b *narrowSlice) multiplyLevels(q quarter, p int) {
+// takes with their signs. The first of a sub-block replace what was there.
+func (b *narrowSlice) multiplyLevels(q quarter, p int, first bool) {
 	if b.vnni {
 		b.addProducts(q, p, narrowWeights)
 		return
@@ -155,8 +185,7 @@ func (b *narrowSlice) multiplyLevels(q quarter, p int) {
 		b.op("VPBROADCASTD", b.word(q.word(), r), narrowAct)
 		b.op("VPSIGNB", narrowWeights, narrowAct, narrowAct)
 		b.op("VPMADDUBSW", narrowAct, narrowMore, narrowAct)
-		b.op("VPMADDWD", narrowOnes, narrowAct, narrowAct)
-		b.op("VPADDD", narrowAct, b.dot(r, p), b.dot(r, p))
+		b.addTo(b.dot(r, p), first, "VPMADDWD", narrowAct, narrowOnes, "VPADDD")
 	}
 }
 
@@ -173,10 +202,14 @@ func (b *narrowSlice) addProducts(q quarter, p int, weights string) {
 func (b *narrowSlice) multipliers(sub, p int) {
 	eight := 8 * (b.part + p) * b.c.scaleBytes()
 	scales, minima := mem(b.c.scalesAt(sub)+eight, rW), mem(b.c.minimaAt(sub)+eight, rW)
-	times := func(register string, d int) {
+	times := func(register string, d, kept int) {
 		b.op("VCVTDQ2PS", register, register)
-		b.op("VCVTPH2PS", mem(d+16*(b.part+p), rSliceHead), narrowTemp)
-		b.op("VMULPS", narrowTemp, register, register)
+		by := b.v(kept + b.part + p)
+		if b.n > keptRows {
+			by = narrowTemp
+			b.op("VCVTPH2PS", mem(d+16*(b.part+p), rSliceHead), by)
+		}
+		b.op("VMULPS", by, register, register)
 	}
 	switch b.c.scaling {
 	case "half":
@@ -199,9 +232,9 @@ func (b *narrowSlice) multipliers(sub, p int) {
 		b.op("VPAND", b.bits(15), narrowMore, narrowWeights)
 		b.op("VPSRLD", "$4", narrowMore, narrowMore)
 	}
-	times(narrowWeights, 0)
+	times(narrowWeights, 0, narrowD)
 	if b.c.minima {
-		times(narrowMore, 32)
+		times(narrowMore, 32, narrowDMin)
 	}
 }
 
@@ -212,7 +245,7 @@ func (b *narrowSlice) add(sub, p int) {
 		dot, sum := b.dot(r, p), b.sum(r, p)
 		if b.short() {
 			b.op("VPMADDWD", narrowOnes, dot, dot)
-			if b.c.offset > 0 {
+			if b.c.below() > 0 {
 				b.offset(sub, r, narrowAct)
 				b.op("VPADDD", narrowAct, dot, dot)
 			}
@@ -228,9 +261,11 @@ func (b *narrowSlice) add(sub, p int) {
 			b.op("VFMADD231PS", narrowAct, narrowMore, sum)
 		default:
 			b.op("VMULPS", narrowMore, narrowAct, narrowAct)
-			b.op("VPBROADCASTD", b.word(sumWord+sub, r), narrowAct2)
-			b.op("VCVTDQ2PS", narrowAct2, narrowAct2)
-			b.op("VFMADD231PS", narrowAct, narrowAct2, sum)
+			if p == 0 || b.n > keptRows {
+				b.op("VPBROADCASTD", b.word(sumWord+sub, r), narrowTemp)
+				b.op("VCVTDQ2PS", narrowTemp, narrowTemp)
+			}
+			b.op("VFMADD231PS", narrowAct, narrowTemp, sum)
 		}
 	}
 }

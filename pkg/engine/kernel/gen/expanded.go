@@ -25,7 +25,7 @@ func (t *asm) expanded(k packed) *expanded {
 	case t.wide() && !c.minima:
 		c.offset = 128
 	case !t.wide():
-		c.offset, c.low = k.coding.offset, 6
+		c.offset, c.low = k.coding.below(), 6
 		if (&narrowSlice{narrowBlock: narrowBlock{asm: t}, c: k.coding}).short() {
 			c.low = 4
 		}
@@ -61,10 +61,11 @@ func (e *expanded) bytes() int {
 }
 
 // expandedKinds returns the kinds that are expanded: not those of 4 bits that AVX-512 takes
-// apart as fast as it loads them, nor those with levels, where signs take AVX2 longer.
+// apart as fast as it loads them, nor those whose products take longer: with signs, or AVX-VNNI's.
 func (t *asm) expandedKinds() (list []packed) {
 	for _, k := range codedKinds {
-		if four := k.coding.low+k.coding.high == 4; !four || !t.wide() && k.coding.levels == nil {
+		four, raised := k.coding.low+k.coding.high == 4, k.coding.raised > 0 && !t.vnni
+		if !four || !t.wide() && (k.coding.levels == nil || raised) {
 			list = append(list, k)
 		}
 	}
@@ -102,7 +103,7 @@ func (e *expanded) expand() {
 	loop := e.next("superblock")
 	e.label(loop)
 	bring := func(line int) { e.op("PREFETCHT1", fmt.Sprintf("%s(%s*1)", mem(64*line, rW), rFar)) }
-	e.superblock(e.k, func() { bring(0) }, func() {
+	e.superblock(e.k, 0, func() { bring(0) }, func() {
 		for line := range e.k.bytes / 64 {
 			bring(line)
 		}
@@ -290,7 +291,7 @@ func (e *expanded) narrowProducts(n, part int) {
 		for i := 0; i < len(list); i += 2 {
 			load(narrowWeights)
 			load(narrowMore)
-			b.multiplyCodes(list[i], list[i+1], 0)
+			b.multiplyCodes(list[i], list[i+1], 0, i == 0 && b.unset())
 		}
 		e.op("VMOVUPS", mem(e.scalesAt(sub)+32*part, rW), narrowWeights)
 		if e.c.minima {

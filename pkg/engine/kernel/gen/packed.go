@@ -202,7 +202,7 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 			t.prefetchOdd(k, n)
 		}
 	}
-	t.superblock(k, header, func() {
+	t.superblock(k, n, header, func() {
 		switch {
 		case k.floating():
 			t.floatBlock(k, n, parts)
@@ -259,19 +259,23 @@ func (t *asm) inParts(k packed, n, part int, body func()) {
 	t.op("JNZ", loop)
 }
 
-// superblock emits body for 64 inputs, or header and a loop over four of them.
-func (t *asm) superblock(k packed, header, body func()) {
+// superblock emits body for 64 inputs and n rows of activations, or header and a loop over four of
+// them.
+func (t *asm) superblock(k packed, n int, header, body func()) {
 	if k.coding == nil || !k.coding.headed() {
 		body()
 		return
 	}
 	loop := t.next("slice")
 	t.op("MOVQ", rW, rSliceHead)
-	if t.wide() {
+	switch {
+	case t.wide():
 		t.op("VCVTPH2PS", mem(0, rW), wideD)
 		if k.coding.minima {
 			t.op("VCVTPH2PS", mem(32, rW), wideDMin)
 		}
+	case n <= keptRows:
+		t.narrowHeader(k.coding)
 	}
 	header()
 	t.op("ADDQ", imm(headerBytes), rW)
