@@ -186,8 +186,8 @@ func (e *expanded) tiles() {
 		if n > least {
 			e.label(labels[n])
 		}
-		if e.vnni {
-			e.tilesInDst(n, rWeights, rActs, rExpandedStride, rExpandedTiles, func() { e.vnniSlice(n) })
+		if e.vnni || e.c.low == 4 {
+			e.tilesInDst(n, rWeights, rActs, rExpandedStride, rExpandedTiles, func() { e.bothSlice(n) })
 		} else {
 			e.tilesOf(n)
 		}
