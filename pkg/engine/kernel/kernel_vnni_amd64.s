@@ -31709,48 +31709,48 @@ superblock359:
 	VXORPS Y5, Y5, Y5
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 12(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 16(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 20(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 36(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 40(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 44(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1280(AX), Y12
 	VMOVUPS 1056(AX), Y9
@@ -31808,48 +31808,48 @@ superblock359:
 	VXORPS Y5, Y5, Y5
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 60(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 64(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 68(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 84(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 88(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 92(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1344(AX), Y12
 	VMOVUPS 1120(AX), Y9
@@ -31907,48 +31907,48 @@ superblock359:
 	VXORPS Y5, Y5, Y5
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 108(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 112(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 116(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 132(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 136(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 140(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1152(AX), Y8
 	VMOVUPS 1408(AX), Y12
 	VMOVUPS 1184(AX), Y9
@@ -32006,48 +32006,48 @@ superblock359:
 	VXORPS Y5, Y5, Y5
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 156(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 160(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 164(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 180(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 184(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 188(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1216(AX), Y8
 	VMOVUPS 1472(AX), Y12
 	VMOVUPS 1248(AX), Y9
@@ -32146,60 +32146,60 @@ superblock361:
 	VXORPS Y7, Y7, Y7
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 12(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 16(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 20(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 36(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 40(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 44(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 60(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1280(AX), Y12
 	VMOVUPS 1056(AX), Y9
@@ -32274,60 +32274,60 @@ superblock361:
 	VXORPS Y7, Y7, Y7
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 64(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 68(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 84(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 88(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 92(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 108(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 112(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 116(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1344(AX), Y12
 	VMOVUPS 1120(AX), Y9
@@ -32402,60 +32402,60 @@ superblock361:
 	VXORPS Y7, Y7, Y7
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 132(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 136(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 140(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 156(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 160(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 164(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 180(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 184(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 188(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1152(AX), Y8
 	VMOVUPS 1408(AX), Y12
 	VMOVUPS 1184(AX), Y9
@@ -32530,60 +32530,60 @@ superblock361:
 	VXORPS Y7, Y7, Y7
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 192(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 196(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 200(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 204(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 208(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 212(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 216(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 220(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 192(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 208(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 196(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 212(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 200(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 216(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 204(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 220(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 224(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 228(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 232(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 236(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 240(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 244(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 248(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 252(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 224(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 240(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 228(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 244(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 232(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 248(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 236(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 252(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1216(AX), Y8
 	VMOVUPS 1472(AX), Y12
 	VMOVUPS 1248(AX), Y9
@@ -32707,48 +32707,48 @@ superblock364:
 	VMOVDQA Y4, Y5
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 12(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 16(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 20(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 36(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 40(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 44(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1056(AX), Y9
 	VBROADCASTSS 192(BX), Y10
@@ -32789,48 +32789,48 @@ superblock364:
 	VMOVDQA Y4, Y5
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 60(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 64(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 68(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 84(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 88(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 92(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1120(AX), Y9
 	VBROADCASTSS 192(BX), Y10
@@ -32871,48 +32871,48 @@ superblock364:
 	VMOVDQA Y4, Y5
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 108(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 112(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 116(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 132(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 136(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 140(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1152(AX), Y8
 	VMOVUPS 1184(AX), Y9
 	VBROADCASTSS 204(BX), Y10
@@ -32953,48 +32953,48 @@ superblock364:
 	VMOVDQA Y4, Y5
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 156(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 160(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 164(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 180(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 184(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 188(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1216(AX), Y8
 	VMOVUPS 1248(AX), Y9
 	VBROADCASTSS 204(BX), Y10
@@ -33077,60 +33077,60 @@ superblock366:
 	VMOVDQA Y6, Y7
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 12(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 16(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 20(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 36(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 40(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 44(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 60(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1056(AX), Y9
 	VBROADCASTSS 256(BX), Y10
@@ -33183,60 +33183,60 @@ superblock366:
 	VMOVDQA Y6, Y7
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 64(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 68(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 84(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 88(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 92(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 108(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 112(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 116(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1120(AX), Y9
 	VBROADCASTSS 256(BX), Y10
@@ -33289,60 +33289,60 @@ superblock366:
 	VMOVDQA Y6, Y7
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 132(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 136(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 140(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 156(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 160(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 164(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 180(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 184(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 188(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1152(AX), Y8
 	VMOVUPS 1184(AX), Y9
 	VBROADCASTSS 272(BX), Y10
@@ -33395,60 +33395,60 @@ superblock366:
 	VMOVDQA Y6, Y7
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 192(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 196(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 200(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 204(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 208(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 212(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 216(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 220(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 192(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 208(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 196(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 212(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 200(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 216(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 204(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 220(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 224(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 228(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 232(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 236(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 240(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 244(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 248(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 252(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 224(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 240(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 228(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 244(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 232(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 248(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 236(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 252(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1216(AX), Y8
 	VMOVUPS 1248(AX), Y9
 	VBROADCASTSS 272(BX), Y10
@@ -33543,92 +33543,92 @@ superblock369:
 	VXORPS Y5, Y5, Y5
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 12(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 16(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 20(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 60(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 64(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 68(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 36(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 40(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 44(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 84(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 88(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 92(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1152(AX), Y12
 	VMOVUPS 1056(AX), Y9
@@ -33677,92 +33677,92 @@ superblock369:
 	VXORPS Y5, Y5, Y5
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 108(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 112(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 116(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 156(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 160(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 164(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 132(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 136(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 140(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 180(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 184(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 188(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1216(AX), Y12
 	VMOVUPS 1120(AX), Y9
@@ -33852,116 +33852,116 @@ superblock371:
 	VXORPS Y7, Y7, Y7
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 12(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 64(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 68(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 16(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 20(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 84(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 88(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 92(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 36(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 40(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 44(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 108(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 60(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 112(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 116(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1152(AX), Y12
 	VMOVUPS 1056(AX), Y9
@@ -34024,116 +34024,116 @@ superblock371:
 	VXORPS Y7, Y7, Y7
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 132(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 136(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 140(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 192(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 196(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 200(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 204(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 192(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 196(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 200(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 204(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 156(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 208(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 212(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 216(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 220(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 208(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 212(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 216(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 220(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 160(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 164(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 224(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 228(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 232(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 236(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 224(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 228(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 232(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 236(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 180(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 184(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 188(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 240(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 244(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 248(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 252(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 240(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 244(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 248(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 252(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1216(AX), Y12
 	VMOVUPS 1120(AX), Y9
@@ -34245,48 +34245,48 @@ superblock374:
 	VMOVDQA Y4, Y5
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 12(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 16(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 20(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 36(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 40(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 44(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1056(AX), Y9
 	VBROADCASTSS 192(BX), Y10
@@ -34327,48 +34327,48 @@ superblock374:
 	VMOVDQA Y4, Y5
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 60(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 64(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 68(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 84(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 88(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 92(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1120(AX), Y9
 	VBROADCASTSS 192(BX), Y10
@@ -34409,48 +34409,48 @@ superblock374:
 	VMOVDQA Y4, Y5
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 108(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 112(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 116(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 132(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 136(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 140(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1152(AX), Y8
 	VMOVUPS 1184(AX), Y9
 	VBROADCASTSS 204(BX), Y10
@@ -34491,48 +34491,48 @@ superblock374:
 	VMOVDQA Y4, Y5
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 156(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 160(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 164(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 180(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 184(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 188(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1216(AX), Y8
 	VMOVUPS 1248(AX), Y9
 	VBROADCASTSS 204(BX), Y10
@@ -34615,60 +34615,60 @@ superblock376:
 	VMOVDQA Y6, Y7
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 12(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 16(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 20(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 36(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 40(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 44(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 60(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1056(AX), Y9
 	VBROADCASTSS 256(BX), Y10
@@ -34721,60 +34721,60 @@ superblock376:
 	VMOVDQA Y6, Y7
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 64(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 68(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 84(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 88(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 92(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 108(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 112(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 116(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1120(AX), Y9
 	VBROADCASTSS 256(BX), Y10
@@ -34827,60 +34827,60 @@ superblock376:
 	VMOVDQA Y6, Y7
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 132(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 136(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 140(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 156(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 160(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 164(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 180(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 184(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 188(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1152(AX), Y8
 	VMOVUPS 1184(AX), Y9
 	VBROADCASTSS 272(BX), Y10
@@ -34933,60 +34933,60 @@ superblock376:
 	VMOVDQA Y6, Y7
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 192(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 196(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 200(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 204(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 208(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 212(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 216(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 220(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 192(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 208(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 196(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 212(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 200(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 216(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 204(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 220(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 224(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 228(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 232(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 236(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 240(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 244(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 248(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 252(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 224(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 240(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 228(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 244(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 232(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 248(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 236(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 252(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1216(AX), Y8
 	VMOVUPS 1248(AX), Y9
 	VBROADCASTSS 272(BX), Y10
@@ -35084,92 +35084,92 @@ superblock379:
 	VMOVDQA Y4, Y5
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 12(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 16(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 20(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 60(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 64(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 68(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 36(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 40(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 44(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 84(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 88(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 92(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1056(AX), Y9
 	VBROADCASTSS 192(BX), Y10
@@ -35210,92 +35210,92 @@ superblock379:
 	VMOVDQA Y4, Y5
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 108(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 112(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 116(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 156(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 160(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 164(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 132(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 136(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 140(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 180(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 184(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 188(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1120(AX), Y9
 	VBROADCASTSS 204(BX), Y10
@@ -35378,116 +35378,116 @@ superblock381:
 	VMOVDQA Y6, Y7
 	VMOVDQU (AX), Y8
 	VMOVDQU 32(AX), Y9
-	VPBROADCASTD (BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 4(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 8(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 12(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 64(AX), Y8
-	VMOVDQU 96(AX), Y9
-	VPBROADCASTD 64(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 68(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 72(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 76(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 64(AX), Y10
+	VMOVDQU 96(AX), Y11
+	VPBROADCASTD (BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 64(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 4(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 68(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 8(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 72(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 12(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 76(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 128(AX), Y8
 	VMOVDQU 160(AX), Y9
-	VPBROADCASTD 16(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 20(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 24(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 28(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 192(AX), Y8
-	VMOVDQU 224(AX), Y9
-	VPBROADCASTD 80(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 84(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 88(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 92(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 192(AX), Y10
+	VMOVDQU 224(AX), Y11
+	VPBROADCASTD 16(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 80(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 20(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 84(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 24(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 88(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 28(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 92(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 256(AX), Y8
 	VMOVDQU 288(AX), Y9
-	VPBROADCASTD 32(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 36(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 40(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 44(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 320(AX), Y8
-	VMOVDQU 352(AX), Y9
-	VPBROADCASTD 96(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 100(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 104(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 108(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 320(AX), Y10
+	VMOVDQU 352(AX), Y11
+	VPBROADCASTD 32(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 96(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 36(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 100(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 40(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 104(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 44(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 108(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 384(AX), Y8
 	VMOVDQU 416(AX), Y9
-	VPBROADCASTD 48(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 52(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 56(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 60(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 448(AX), Y8
-	VMOVDQU 480(AX), Y9
-	VPBROADCASTD 112(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 116(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 120(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 124(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 448(AX), Y10
+	VMOVDQU 480(AX), Y11
+	VPBROADCASTD 48(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 112(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 52(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 116(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 56(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 120(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 60(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 124(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1024(AX), Y8
 	VMOVUPS 1056(AX), Y9
 	VBROADCASTSS 256(BX), Y10
@@ -35540,116 +35540,116 @@ superblock381:
 	VMOVDQA Y6, Y7
 	VMOVDQU 512(AX), Y8
 	VMOVDQU 544(AX), Y9
-	VPBROADCASTD 128(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 132(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 136(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 140(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 576(AX), Y8
-	VMOVDQU 608(AX), Y9
-	VPBROADCASTD 192(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 196(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 200(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 204(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 576(AX), Y10
+	VMOVDQU 608(AX), Y11
+	VPBROADCASTD 128(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 192(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 132(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 196(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 136(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 200(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 140(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 204(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 640(AX), Y8
 	VMOVDQU 672(AX), Y9
-	VPBROADCASTD 144(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 148(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 152(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 156(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 704(AX), Y8
-	VMOVDQU 736(AX), Y9
-	VPBROADCASTD 208(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 212(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 216(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 220(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 704(AX), Y10
+	VMOVDQU 736(AX), Y11
+	VPBROADCASTD 144(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 208(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 148(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 212(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 152(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 216(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 156(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 220(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 768(AX), Y8
 	VMOVDQU 800(AX), Y9
-	VPBROADCASTD 160(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 164(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 168(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 172(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 832(AX), Y8
-	VMOVDQU 864(AX), Y9
-	VPBROADCASTD 224(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 228(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 232(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 236(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 832(AX), Y10
+	VMOVDQU 864(AX), Y11
+	VPBROADCASTD 160(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 224(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 164(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 228(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 168(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 232(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 172(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 236(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVDQU 896(AX), Y8
 	VMOVDQU 928(AX), Y9
-	VPBROADCASTD 176(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 180(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 184(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 188(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
-	VMOVDQU 960(AX), Y8
-	VMOVDQU 992(AX), Y9
-	VPBROADCASTD 240(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc2 // {vex} vpdpbusd ymm0, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xca // {vex} vpdpbusd ymm1, ymm9, ymm10
-	VPBROADCASTD 244(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd3 // {vex} vpdpbusd ymm2, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdb // {vex} vpdpbusd ymm3, ymm9, ymm11
-	VPBROADCASTD 248(BX), Y10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe2 // {vex} vpdpbusd ymm4, ymm8, ymm10
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xea // {vex} vpdpbusd ymm5, ymm9, ymm10
-	VPBROADCASTD 252(BX), Y11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf3 // {vex} vpdpbusd ymm6, ymm8, ymm11
-	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfb // {vex} vpdpbusd ymm7, ymm9, ymm11
+	VMOVDQU 960(AX), Y10
+	VMOVDQU 992(AX), Y11
+	VPBROADCASTD 176(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm9, ymm12
+	VPBROADCASTD 240(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xc4 // {vex} vpdpbusd ymm0, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xcc // {vex} vpdpbusd ymm1, ymm11, ymm12
+	VPBROADCASTD 180(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm9, ymm12
+	VPBROADCASTD 244(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xd4 // {vex} vpdpbusd ymm2, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xdc // {vex} vpdpbusd ymm3, ymm11, ymm12
+	VPBROADCASTD 184(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm9, ymm12
+	VPBROADCASTD 248(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xe4 // {vex} vpdpbusd ymm4, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xec // {vex} vpdpbusd ymm5, ymm11, ymm12
+	VPBROADCASTD 188(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x3d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm8, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x35; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm9, ymm12
+	VPBROADCASTD 252(BX), Y12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x2d; BYTE $0x50; BYTE $0xf4 // {vex} vpdpbusd ymm6, ymm10, ymm12
+	BYTE $0xc4; BYTE $0xc2; BYTE $0x25; BYTE $0x50; BYTE $0xfc // {vex} vpdpbusd ymm7, ymm11, ymm12
 	VMOVUPS 1088(AX), Y8
 	VMOVUPS 1120(AX), Y9
 	VBROADCASTSS 272(BX), Y10

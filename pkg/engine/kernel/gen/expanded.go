@@ -186,7 +186,7 @@ func (e *expanded) tiles() {
 		if n > least {
 			e.label(labels[n])
 		}
-		if e.vnni || e.c.low == 4 {
+		if !e.wide() {
 			e.tilesInDst(n, rWeights, rActs, rExpandedStride, rExpandedTiles, func() { e.bothSlice(n) })
 		} else {
 			e.tilesOf(n)
@@ -195,24 +195,9 @@ func (e *expanded) tiles() {
 	}
 }
 
-// tilesOf emits the loop over tiles of n rows.
+// tilesOf emits the loop over tiles of n rows with AVX-512. The sums stay in registers.
 func (e *expanded) tilesOf(n int) {
-	tile := e.next("tile")
-	e.label(tile)
-	for part := range packedVectors(e.asm) {
-		e.partOf(n, part)
-	}
-	for range n {
-		e.op("ADDQ", rStep, rDst)
-	}
-	e.op("ADDQ", rExpandedStride, rActs)
-	e.op("DECQ", rExpandedTiles)
-	e.op("JNZ", tile)
-}
-
-// partOf emits a vector of rows of weights. The first brings the next tile of dst.
-func (e *expanded) partOf(n, part int) {
-	loop, fresh, start := e.next("slice"), e.next("fresh"), e.next("start")
+	tile, loop, fresh, start := e.next("tile"), e.next("slice"), e.next("fresh"), e.next("start")
 	rows := func(each func(r int)) {
 		e.op("MOVQ", rDst, rRow)
 		for r := range n {
@@ -222,39 +207,40 @@ func (e *expanded) partOf(n, part int) {
 			each(r)
 		}
 	}
+	e.label(tile)
 	e.op("MOVQ", rWeights, rW)
 	e.op("MOVQ", rActs, rA)
 	e.op("MOVQ", rBlocks, rCount)
 	e.op("CMPQ", "more+64(FP)", "$0")
 	e.op("JEQ", fresh)
-	rows(func(r int) { e.op("VMOVUPS", mem(part*e.asm.bytes(), rRow), e.v(r)) })
+	rows(func(r int) { e.op("VMOVUPS", mem(0, rRow), e.v(r)) })
 	e.op("JMP", start)
 	e.label(fresh)
 	for r := range n {
 		e.zero(e.v(r))
 	}
 	e.label(start)
-	if part == 0 {
-		e.op("MOVQ", rDst, rRow)
-		for range n {
-			e.op("ADDQ", rStep, rRow)
-		}
-		for range n {
-			e.op("PREFETCHT0", "("+rRow+")")
-			e.op("ADDQ", rStep, rRow)
-		}
+	e.op("MOVQ", rDst, rRow)
+	for range n {
+		e.op("ADDQ", rStep, rRow)
+	}
+	for range n { // the next tile
+		e.op("PREFETCHT0", "("+rRow+")")
+		e.op("ADDQ", rStep, rRow)
 	}
 	e.label(loop)
-	if e.wide() {
-		e.wideProducts(n)
-	} else {
-		e.narrowProducts(n, part)
-	}
+	e.wideProducts(n)
 	e.op("ADDQ", imm(e.bytes()), rW)
 	e.op("ADDQ", imm(4*codedWords*n), rA)
 	e.op("DECQ", rCount)
 	e.op("JNZ", loop)
-	rows(func(r int) { e.op("VMOVUPS", e.v(r), mem(part*e.asm.bytes(), rRow)) })
+	rows(func(r int) { e.op("VMOVUPS", e.v(r), mem(0, rRow)) })
+	for range n {
+		e.op("ADDQ", rStep, rDst)
+	}
+	e.op("ADDQ", rExpandedStride, rActs)
+	e.op("DECQ", rExpandedTiles)
+	e.op("JNZ", tile)
 }
 
 // wideProducts multiplies a slice.
@@ -274,29 +260,5 @@ func (e *expanded) wideProducts(n int) {
 			e.op("VMOVUPS", mem(e.minimaAt(sub), rW), wideMin)
 		}
 		b.add(sub)
-	}
-}
-
-// narrowProducts multiplies a half of the rows of a slice.
-func (e *expanded) narrowProducts(n, part int) {
-	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n, parts: 1}, c: &e.c}
-	line := 0
-	load := func(dst string) {
-		e.op("VMOVDQU", mem(64*line+32*part, rW), dst)
-		line++
-	}
-	for sub := range 64 / e.c.sub {
-		b.begin(sub)
-		list := e.c.quarters(sub)
-		for i := 0; i < len(list); i += 2 {
-			load(narrowWeights)
-			load(narrowMore)
-			b.multiplyCodes(list[i], list[i+1], 0, i == 0 && b.unset())
-		}
-		e.op("VMOVUPS", mem(e.scalesAt(sub)+32*part, rW), narrowWeights)
-		if e.c.minima {
-			e.op("VMOVUPS", mem(e.minimaAt(sub)+32*part, rW), narrowMore)
-		}
-		b.add(sub, 0)
 	}
 }

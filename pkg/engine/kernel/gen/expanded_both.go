@@ -5,21 +5,16 @@ package main
 // The sums stay in dst.
 func (e *expanded) bothSlice(n int) {
 	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n}, c: &e.c}
-	line := 0
 	for sub := range 64 / e.c.sub {
 		e.bothBegin(b, sub)
-		for i, q := range e.c.quarters(sub) {
-			for p := range 2 {
-				e.op("VMOVDQU", mem(64*line+32*p, rW), e.v(8+p))
+		list, line := e.c.quarters(sub), sub*e.c.sub/4
+		for i := 0; i < len(list); i += 2 {
+			for j := range 4 {
+				e.op("VMOVDQU", mem(64*(line+i)+32*j, rW), e.v(8+j))
 			}
 			for r := range n {
-				act := e.v(10 + r%2)
-				e.op("VPBROADCASTD", b.word(q.word(), r), act)
-				for p := range 2 {
-					e.bothProducts(b, act, e.v(8+p), e.v(2*r+p), e.v(12+p), i == 0)
-				}
+				e.bothProducts(b, r, b.word(list[i].word(), r), b.word(list[i+1].word(), r), i == 0)
 			}
-			line++
 		}
 		e.bothAdd(b, sub)
 	}
@@ -27,17 +22,40 @@ func (e *expanded) bothSlice(n int) {
 	e.op("ADDQ", imm(4*codedWords*n), rA)
 }
 
-// bothProducts adds the products of four inputs to dot, those of AVX2 in 16 bits, of which the first
-// replace what was there.
-func (e *expanded) bothProducts(b *narrowSlice, act, weights, dot, temp string, first bool) {
-	switch {
-	case e.vnni:
-		e.dpbusd(act, weights, dot)
-	case first:
-		e.op("VPMADDUBSW", act, weights, dot)
-	default:
-		e.op("VPMADDUBSW", act, weights, temp)
-		e.op("VPADDW", temp, dot, dot)
+// bothProducts adds the products of two words of row r of the activations with the weights in
+// registers 8 to 11, (word, vector). The first of a sub-block replace what was there if begin left it
+// unset.
+func (e *expanded) bothProducts(b *narrowSlice, r int, word1, word2 string, first bool) {
+	const act = "Y12"
+	sums := [2]string{"Y13", "Y15"}
+	first = first && b.unset()
+	if !e.vnni && !b.short() { // 16 bits hold the products of the two words
+		e.op("VPBROADCASTD", word1, act)
+		for p := range 2 {
+			e.op("VPMADDUBSW", act, e.v(8+p), sums[p])
+		}
+		for p := range 2 {
+			e.op("VPBROADCASTD", word2, act)
+			e.op("VPMADDUBSW", act, e.v(10+p), act)
+			e.op("VPADDW", act, sums[p], sums[p])
+			b.addTo(e.v(2*r+p), first, "VPMADDWD", sums[p], narrowOnes, "VPADDD")
+		}
+		return
+	}
+	for i, word := range []string{word1, word2} {
+		e.op("VPBROADCASTD", word, act)
+		for p := range 2 {
+			dot, weights := e.v(2*r+p), e.v(8+2*i+p)
+			switch {
+			case e.vnni:
+				e.dpbusd(act, weights, dot)
+			case first && i == 0:
+				e.op("VPMADDUBSW", act, weights, dot)
+			default:
+				e.op("VPMADDUBSW", act, weights, sums[p])
+				e.op("VPADDW", sums[p], dot, dot)
+			}
+		}
 	}
 }
 
