@@ -103,7 +103,7 @@ panel2:
 	JZ done3
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y0, 32(DI)
@@ -248,7 +248,7 @@ panel5:
 	JZ done6
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y0, 32(DI)
@@ -412,7 +412,7 @@ panel9:
 	JZ done10
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -630,7 +630,7 @@ panel12:
 	JZ done13
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -867,7 +867,7 @@ panel15:
 	JZ done16
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	LEAQ (R13)(R8*1), R14
 	VXORPS Y0, Y0, Y0
@@ -1161,7 +1161,7 @@ panel18:
 	JZ done19
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	LEAQ (R13)(R8*1), R14
 	LEAQ (R14)(R8*1), R15
@@ -1547,7 +1547,7 @@ panel22:
 	JZ done23
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y0, 32(DI)
@@ -1716,7 +1716,7 @@ panel25:
 	JZ done26
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y0, 32(DI)
@@ -1896,7 +1896,7 @@ panel29:
 	JZ done30
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -2138,7 +2138,7 @@ panel32:
 	JZ done33
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -2391,7 +2391,7 @@ panel35:
 	JZ done36
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	LEAQ (R13)(R8*1), R14
 	VXORPS Y0, Y0, Y0
@@ -2709,7 +2709,7 @@ panel38:
 	JZ done39
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	LEAQ (R13)(R8*1), R14
 	LEAQ (R14)(R8*1), R15
@@ -3119,7 +3119,7 @@ panel42:
 	JZ done43
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y0, 32(DI)
@@ -3209,7 +3209,7 @@ panel46:
 	JZ done47
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
 	VMOVUPS Y0, 32(DI)
@@ -3310,7 +3310,7 @@ panel51:
 	JZ done52
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -3438,7 +3438,7 @@ panel55:
 	JZ done56
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	VXORPS Y0, Y0, Y0
 	VMOVUPS Y0, (DI)
@@ -3577,7 +3577,7 @@ panel59:
 	JZ done60
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	LEAQ (R13)(R8*1), R14
 	VXORPS Y0, Y0, Y0
@@ -3746,7 +3746,7 @@ panel63:
 	JZ done64
 	MOVQ SI, AX
 	MOVQ DX, BX
-	MOVQ R10, CX
+	MOVQ blocks+32(FP), CX
 	LEAQ (DI)(R8*1), R13
 	LEAQ (R13)(R8*1), R14
 	LEAQ (R14)(R8*1), R15

@@ -8,7 +8,22 @@ package main
 // 32 bits, and levels have 128 more, as its weights are unsigned.
 type narrowSlice struct {
 	narrowBlock
-	c *coding
+	c     *coding
+	inDst bool // the sums stay in dst; registers 0 to 7 then hold products of two parts
+}
+
+func (b *narrowSlice) dot(r, p int) string {
+	if b.inDst {
+		return b.v(2*r + p)
+	}
+	return b.narrowBlock.dot(r, p)
+}
+
+// codedPanel emits one panel of a kind whose products are added in 16 bits, for n >= 3 rows of
+// activations.
+func (t *asm) codedPanel(k packed, n int) {
+	b := &narrowSlice{narrowBlock: narrowBlock{asm: t, k: k, n: n, parts: 2}, c: k.coding, inDst: true}
+	t.panelInDst(k, n, b.emit)
 }
 
 const (
@@ -53,6 +68,13 @@ func (b *narrowSlice) emit() {
 		list := b.c.quarters(sub)
 		for i := 0; i < len(list); i += 2 {
 			first := i == 0 && b.unset()
+			if b.inDst {
+				b.loadBoth(list[i], list[i+1])
+				for r := range b.n {
+					b.multiplyBoth(r, b.word(list[i].word(), r), b.word(list[i+1].word(), r), first)
+				}
+				continue
+			}
 			for p := range b.parts {
 				b.load(list[i], p, narrowWeights)
 				if b.signed() {
@@ -163,6 +185,32 @@ func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int, first bool) {
 	}
 }
 
+// loadBoth sets registers 8 to 11 to the codes of two times four inputs, (four inputs, part).
+func (b *narrowSlice) loadBoth(q1, q2 quarter) {
+	for p := range 2 {
+		b.load(q1, p, b.v(8+p))
+		b.load(q2, p, b.v(10+p))
+	}
+}
+
+// multiplyBoth adds the products of two words of row r of the activations with the codes in registers
+// 8 to 11 in 16 bits. The first of a sub-block replace what was there.
+func (b *narrowSlice) multiplyBoth(r int, word1, word2 string, first bool) {
+	const act, products = "Y12", "Y13"
+	for i, word := range []string{word1, word2} {
+		b.op("VPBROADCASTD", word, act)
+		for p := range 2 {
+			dot, weights := b.dot(r, p), b.v(8+2*i+p)
+			if first && i == 0 {
+				b.op("VPMADDUBSW", act, weights, dot)
+				continue
+			}
+			b.op("VPMADDUBSW", act, weights, products)
+			b.op("VPADDW", products, dot, dot)
+		}
+	}
+}
+
 // addTo adds products of x and y to dot, or sets dot to them. It overwrites x.
 func (b *narrowSlice) addTo(dot string, first bool, multiply, x, y, add string) {
 	if first {
@@ -253,7 +301,12 @@ func (b *narrowSlice) add(sub, p int) {
 		b.op("VBROADCASTSS", b.word(scaleWord+half, r), narrowAct)
 		b.op("VMULPS", narrowWeights, narrowAct, narrowAct2)
 		b.op("VCVTDQ2PS", dot, dot)
-		b.op("VFMADD231PS", narrowAct2, dot, sum)
+		if b.inDst {
+			b.op("VFMADD213PS", mem(32*p, rowPointers[r]), narrowAct2, dot)
+			sum = dot
+		} else {
+			b.op("VFMADD231PS", narrowAct2, dot, sum)
+		}
 		switch {
 		case !b.c.minima:
 		case b.c.sub == 32:
@@ -266,6 +319,9 @@ func (b *narrowSlice) add(sub, p int) {
 				b.op("VCVTDQ2PS", narrowTemp, narrowTemp)
 			}
 			b.op("VFMADD231PS", narrowAct, narrowTemp, sum)
+		}
+		if b.inDst {
+			b.op("VMOVUPS", sum, mem(32*p, rowPointers[r]))
 		}
 	}
 }

@@ -103,7 +103,7 @@ func (e *expanded) expand() {
 	loop := e.next("superblock")
 	e.label(loop)
 	bring := func(line int) { e.op("PREFETCHT1", fmt.Sprintf("%s(%s*1)", mem(64*line, rW), rFar)) }
-	e.superblock(e.k, 0, func() { bring(0) }, func() {
+	e.superblock(e.k, 0, rSlices, func() { bring(0) }, func() {
 		for line := range e.k.bytes / 64 {
 			bring(line)
 		}

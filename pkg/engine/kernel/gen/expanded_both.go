@@ -4,7 +4,7 @@ package main
 // products than loads, and registers 0 to 7 the whole-number products of a sub-block, (row, vector).
 // The sums stay in dst.
 func (e *expanded) bothSlice(n int) {
-	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n}, c: &e.c}
+	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n}, c: &e.c, inDst: true}
 	for sub := range 64 / e.c.sub {
 		e.bothBegin(b, sub)
 		list, line := e.c.quarters(sub), sub*e.c.sub/4
@@ -29,7 +29,17 @@ func (e *expanded) bothProducts(b *narrowSlice, r int, word1, word2 string, firs
 	const act = "Y12"
 	sums := [2]string{"Y13", "Y15"}
 	first = first && b.unset()
-	if !e.vnni && !b.short() { // 16 bits hold the products of the two words
+	switch {
+	case e.vnni:
+		for i, word := range []string{word1, word2} {
+			e.op("VPBROADCASTD", word, act)
+			for p := range 2 {
+				e.dpbusd(act, e.v(8+2*i+p), b.dot(r, p))
+			}
+		}
+	case b.short():
+		b.multiplyBoth(r, word1, word2, first)
+	default: // 16 bits hold the products of the two words
 		e.op("VPBROADCASTD", word1, act)
 		for p := range 2 {
 			e.op("VPMADDUBSW", act, e.v(8+p), sums[p])
@@ -38,23 +48,7 @@ func (e *expanded) bothProducts(b *narrowSlice, r int, word1, word2 string, firs
 			e.op("VPBROADCASTD", word2, act)
 			e.op("VPMADDUBSW", act, e.v(10+p), act)
 			e.op("VPADDW", act, sums[p], sums[p])
-			b.addTo(e.v(2*r+p), first, "VPMADDWD", sums[p], narrowOnes, "VPADDD")
-		}
-		return
-	}
-	for i, word := range []string{word1, word2} {
-		e.op("VPBROADCASTD", word, act)
-		for p := range 2 {
-			dot, weights := e.v(2*r+p), e.v(8+2*i+p)
-			switch {
-			case e.vnni:
-				e.dpbusd(act, weights, dot)
-			case first && i == 0:
-				e.op("VPMADDUBSW", act, weights, dot)
-			default:
-				e.op("VPMADDUBSW", act, weights, sums[p])
-				e.op("VPADDW", sums[p], dot, dot)
-			}
+			b.addTo(b.dot(r, p), first, "VPMADDWD", sums[p], narrowOnes, "VPADDD")
 		}
 	}
 }
@@ -63,7 +57,7 @@ func (e *expanded) bothProducts(b *narrowSlice, r int, word1, word2 string, firs
 // bits.
 func (e *expanded) bothBegin(b *narrowSlice, sub int) {
 	for r := range b.n {
-		first, second := e.v(2*r), e.v(2*r+1)
+		first, second := b.dot(r, 0), b.dot(r, 1)
 		switch {
 		case b.unset():
 		case e.c.offset == 0:
@@ -87,7 +81,7 @@ func (e *expanded) bothWhole(b *narrowSlice, sub, r int) {
 		b.offset(sub, r, undo)
 	}
 	for p := range 2 {
-		dot := e.v(2*r + p)
+		dot := b.dot(r, p)
 		e.op("VPMADDWD", narrowOnes, dot, dot)
 		if e.c.offset > 0 {
 			e.op("VPADDD", undo, dot, dot)
@@ -118,7 +112,7 @@ func (e *expanded) bothAdd(b *narrowSlice, sub int) {
 			e.op("VCVTDQ2PS", more, more)
 		}
 		for p := range 2 {
-			dot, sum := e.v(2*r+p), mem(32*p, rowPointers[r])
+			dot, sum := b.dot(r, p), mem(32*p, rowPointers[r])
 			e.op("VCVTDQ2PS", dot, dot)
 			e.op("VMULPS", e.v(8+p), act, by)
 			e.op("VFMADD213PS", sum, by, dot)

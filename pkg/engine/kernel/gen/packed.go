@@ -165,6 +165,16 @@ func (t *asm) packedRows(k packed, n int) {
 	t.label(loop)
 	t.op("TESTQ", rPanels, rPanels)
 	t.op("JZ", done)
+	t.panel(k, n)
+	t.op("MOVQ", rW, rWeights)
+	t.op("ADDQ", "$64", rDst)
+	t.op("DECQ", rPanels)
+	t.op("JMP", loop)
+	t.label(done)
+}
+
+// panel emits one panel.
+func (t *asm) panel(k packed, n int) {
 	switch {
 	case t.vnni && k.coding == nil:
 		t.panelInDst(k, n, func() { (&vnniBlock{narrowBlock{asm: t, k: k, n: n}}).emit() })
@@ -172,15 +182,12 @@ func (t *asm) packedRows(k packed, n int) {
 		t.packedPanel(k, n, 0, packedVectors(t))
 	case k.kind == "Q4":
 		t.nibblePanel(k, n)
+	case k.coding != nil && (&narrowSlice{narrowBlock: narrowBlock{asm: t}, c: k.coding}).short():
+		t.codedPanel(k, n)
 	default:
 		t.packedPanel(k, n, 0, 1)
 		t.packedPanel(k, n, 1, 1)
 	}
-	t.op("MOVQ", rW, rWeights)
-	t.op("ADDQ", "$64", rDst)
-	t.op("DECQ", rPanels)
-	t.op("JMP", loop)
-	t.label(done)
 }
 
 // packedVectors is the number of registers that hold 16 rows.
@@ -202,7 +209,7 @@ func (t *asm) packedPanel(k packed, n, part, parts int) {
 			t.prefetchOdd(k, n)
 		}
 	}
-	t.superblock(k, n, header, func() {
+	t.superblock(k, n, rSlices, header, func() {
 		switch {
 		case k.floating():
 			t.floatBlock(k, n, parts)
@@ -260,8 +267,8 @@ func (t *asm) inParts(k packed, n, part int, body func()) {
 }
 
 // superblock emits body for 64 inputs and n rows of activations, or header and a loop over four of
-// them.
-func (t *asm) superblock(k packed, n int, header, body func()) {
+// them, which the register left counts.
+func (t *asm) superblock(k packed, n int, left string, header, body func()) {
 	if k.coding == nil || !k.coding.headed() {
 		body()
 		return
@@ -279,10 +286,10 @@ func (t *asm) superblock(k packed, n int, header, body func()) {
 	}
 	header()
 	t.op("ADDQ", imm(headerBytes), rW)
-	t.op("MOVQ", imm(sliceCount), rSlices)
+	t.op("MOVQ", imm(sliceCount), left)
 	t.label(loop)
 	body()
-	t.op("DECQ", rSlices)
+	t.op("DECQ", left)
 	t.op("JNZ", loop)
 }
 

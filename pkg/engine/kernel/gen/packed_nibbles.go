@@ -16,23 +16,25 @@ func (t *asm) nibblePanel(k packed, n int) {
 	})
 }
 
-// panelInDst emits the loop over a panel's superblocks, which body multiplies, with the sums of n
-// rows in dst.
+// panelInDst emits the loop over a panel's superblocks, which body multiplies, or each of their slices,
+// with the sums of n rows in dst.
 func (t *asm) panelInDst(k packed, n int, body func()) {
 	loop := t.next("block")
 	t.op("MOVQ", rWeights, rW)
 	t.op("MOVQ", rActs, rA)
-	t.op("MOVQ", rBlocks, rCount)
+	t.op("MOVQ", "blocks+32(FP)", rCount) // superblock may count with rBlocks
 	t.pointRows(n)
 	t.clearSums(n)
 	t.label(loop)
-	body()
-	weights, acts := k.walked(n)
-	t.op("ADDQ", imm(k.bytes-weights), rW)
-	t.op("ADDQ", imm(4*k.words*n-acts), rA)
-	if k.parts() == 1 {
-		t.bring(k, n, 0)
-	}
+	t.superblock(k, n, rBlocks, func() { t.prefetchOdd(k, n) }, func() {
+		body()
+		weights, acts := k.walked(n)
+		t.op("ADDQ", imm(k.bytes-weights), rW)
+		t.op("ADDQ", imm(4*k.words*n-acts), rA)
+		if k.parts() == 1 {
+			t.bring(k, n, 0)
+		}
+	})
 	t.op("DECQ", rCount)
 	t.op("JNZ", loop)
 }

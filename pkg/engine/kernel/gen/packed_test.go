@@ -18,7 +18,7 @@ func TestPrefetchedLines(t *testing.T) {
 		} {
 			for n := 1; n <= as().packedTile(); n++ {
 				to := as()
-				to.packedPanel(k, n, 0, packedVectors(to))
+				to.panel(k, n)
 				if got := len(brought.FindAll(to.text.Bytes(), -1)); got != linesOf(k) {
 					t.Errorf("%s, %s, %d rows: %d lines of %d are brought", to.name, k.kind, n, got, linesOf(k))
 				}
