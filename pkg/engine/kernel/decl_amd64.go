@@ -406,6 +406,21 @@ func tileExpanded32Offset16AVX2(dst *float32, ldd int, w, act *float32, stride, 
 //go:noescape
 func expandQ5x1AVX2(dst *float32, w *byte, blocks, ahead int)
 
+// expandIQ4NLAVX2 expands superblocks of a panel of IQ4NL weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandIQ4NLAVX2(dst *float32, w *byte, blocks, ahead int)
+
+// tileExpanded32SignedAVX2 computes dst (tiles * rows, 16) from an expanded panel and tiles of 3 to 4 rows, stride bytes apart, or adds to it.
+//
+//go:noescape
+func tileExpanded32SignedAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
+
+// expandIQ4XSAVX2 expands superblocks of a panel of IQ4XS weights, and brings those ahead bytes after them.
+//
+//go:noescape
+func expandIQ4XSAVX2(dst *float32, w *byte, blocks, ahead int)
+
 // expandMXFP4AVX2 expands superblocks of a panel of MXFP4 weights, and brings those ahead bytes after them.
 //
 //go:noescape
@@ -431,6 +446,10 @@ func expandAVX2(kind Kind, dst []float32, w []byte, blocks, ahead int) {
 		expandQ5x0AVX2(to, from, blocks, ahead)
 	case Q5_1:
 		expandQ5x1AVX2(to, from, blocks, ahead)
+	case IQ4NL:
+		expandIQ4NLAVX2(to, from, blocks, ahead)
+	case IQ4XS:
+		expandIQ4XSAVX2(to, from, blocks, ahead)
 	case MXFP4:
 		expandMXFP4AVX2(to, from, blocks, ahead)
 	}
@@ -456,6 +475,10 @@ func tileExpandedAVX2(kind Kind, t *partSpan) {
 		tileExpanded32Offset16AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case Q5_1:
 		tileExpanded32MinimaAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
+	case IQ4NL:
+		tileExpanded32SignedAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
+	case IQ4XS:
+		tileExpanded32SignedAVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	case MXFP4:
 		tileExpanded32Offset16AVX2(dst, t.ldd, w, act, 4*t.stride, t.blocks, t.tiles, t.rows, t.adds())
 	}

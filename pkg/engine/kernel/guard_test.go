@@ -191,6 +191,9 @@ func TestPartsStayInside(t *testing.T) {
 func (f *fence) parts(k *Kernels, kind Kind) {
 	const tiles, ldd = 3, 50
 	c, words := &codings[kind], packedRows*superCols/4 // of an expanded slice
+	if c.levels && kind != MXFP4 { // their absolute values too
+		words *= 2
+	}
 	words += packedRows * superCols / c.sub
 	if c.minima {
 		words += packedRows * superCols / c.sub

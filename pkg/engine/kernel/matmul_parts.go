@@ -6,13 +6,13 @@ import "unsafe"
 // instead of once for each tile. The products are the same integers, and the sums the same
 // sums.
 
-// A part of a panel is at most 512 inputs, which stay in the first-level cache (12 KiB); their
-// activations of partTiles tiles (224 KiB) stay in the second-level cache while all panels
-// pass over them.
+// A part of a panel is at most 512 inputs, which stay in the first-level cache (12 KiB, or 17 of levels
+// that have signs); their activations of partTiles tiles (224 KiB) stay in the second-level cache while
+// all panels pass over them.
 const (
 	partTiles    = 32
 	partSlices   = 8
-	expandedRoom = partSlices * (packedRows*superCols/4 + 8*packedRows) // words of the longest part
+	expandedRoom = partSlices * packedRows * (2*superCols/4 + 2) // words of the longest part: levels, their absolute values and scales
 )
 
 // A partSpan is the work of one routine call: a part of a panel that has been widened or

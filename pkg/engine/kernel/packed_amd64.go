@@ -70,13 +70,13 @@ func pairsFrom(k *Kernels) int {
 }
 
 // partsFrom returns the number of rows from which on products with a kind expand weights, or 0 for
-// never. AVX-512 takes codes of 4 bits apart as fast as it loads them, and with the signs of levels
-// AVX2 spends its time; those of MXFP4 have none there.
+// never. AVX-512 takes codes of 4 bits apart as fast as it loads them, and AVX-VNNI looks levels up as
+// fast.
 func partsFrom(k *Kernels, kind Kind) int {
 	c := &codings[kind]
 	switch {
 	case !kind.coded():
-	case k.isa == isaAVX2 && (!c.levels || kind == MXFP4 && !k.vnni):
+	case k.isa == isaAVX2 && (!c.levels || !k.vnni):
 		return 24
 	case k.isa == isaAVX512 && c.low+c.high != 4:
 		return 32

@@ -26,8 +26,12 @@ func (t *asm) expanded(k packed) *expanded {
 		c.offset = 128
 	case !t.wide():
 		c.offset, c.low = k.coding.below(), 6
-		if (&narrowSlice{narrowBlock: narrowBlock{asm: t}, c: k.coding}).short() {
+		b := &narrowSlice{narrowBlock: narrowBlock{asm: t}, c: k.coding}
+		if b.short() {
 			c.low = 4
+		}
+		if b.signed() {
+			c.levels = k.coding.levels
 		}
 	}
 	return &expanded{t, k, c}
@@ -45,11 +49,23 @@ func (e *expanded) name() string {
 	if e.c.low == 4 {
 		name += "Short" // products are added in 16 bits
 	}
+	if e.c.levels != nil {
+		name += "Signed"
+	}
 	return name
 }
 
+// lineBytes is the size of four inputs of an expanded slice: weights with signs have their absolute
+// values after them.
+func (e *expanded) lineBytes() int {
+	if e.c.levels != nil {
+		return 128
+	}
+	return 64
+}
+
 // Offsets in an expanded slice.
-func (e *expanded) scalesAt(sub int) int { return 1024 + 64*sub }
+func (e *expanded) scalesAt(sub int) int { return 16*e.lineBytes() + 64*sub }
 func (e *expanded) minimaAt(sub int) int { return e.scalesAt(64/e.c.sub + sub) }
 
 // bytes is the size of an expanded slice.
@@ -61,11 +77,10 @@ func (e *expanded) bytes() int {
 }
 
 // expandedKinds returns the kinds that are expanded: not those of 4 bits that AVX-512 takes
-// apart as fast as it loads them, nor those whose products take longer: with signs, or AVX-VNNI's.
+// apart as fast as it loads them, nor levels, which AVX-VNNI looks up as fast.
 func (t *asm) expandedKinds() (list []packed) {
 	for _, k := range codedKinds {
-		four, raised := k.coding.low+k.coding.high == 4, k.coding.raised > 0 && !t.vnni
-		if !four || !t.wide() && (k.coding.levels == nil || raised) {
+		if four := k.coding.low+k.coding.high == 4; !four || !t.wide() && (k.coding.levels == nil || !t.vnni) {
 			list = append(list, k)
 		}
 	}
@@ -148,7 +163,11 @@ func (e *expanded) expandNarrow() {
 		for sub := range 64 / e.c.sub {
 			for _, q := range e.k.coding.quarters(sub) {
 				b.load(q, 0, narrowWeights)
-				e.op("VMOVDQU", narrowWeights, mem(64*line+32*p, rDst))
+				e.op("VMOVDQU", narrowWeights, mem(e.lineBytes()*line+32*p, rDst))
+				if e.c.levels != nil {
+					e.op("VPABSB", narrowWeights, narrowMore)
+					e.op("VMOVDQU", narrowMore, mem(e.lineBytes()*line+64+32*p, rDst))
+				}
 				line++
 			}
 			b.multipliers(sub, 0)

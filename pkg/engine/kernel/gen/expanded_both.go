@@ -7,13 +7,18 @@ func (e *expanded) bothSlice(n int) {
 	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n}, c: &e.c, inDst: true}
 	for sub := range 64 / e.c.sub {
 		e.bothBegin(b, sub)
-		list, line := e.c.quarters(sub), sub*e.c.sub/4
-		for i := 0; i < len(list); i += 2 {
+		list, at, each := e.c.quarters(sub), e.lineBytes()*sub*e.c.sub/4, 128/e.lineBytes()
+		for i := 0; i < len(list); i += each {
 			for j := range 4 {
-				e.op("VMOVDQU", mem(64*(line+i)+32*j, rW), e.v(8+j))
+				e.op("VMOVDQU", mem(at+32*j, rW), e.v(8+j))
 			}
+			at += 128
 			for r := range n {
-				e.bothProducts(b, r, b.word(list[i].word(), r), b.word(list[i+1].word(), r), i == 0)
+				if e.c.levels != nil {
+					e.bothSigned(b, r, b.word(list[i].word(), r), i == 0)
+				} else {
+					e.bothProducts(b, r, b.word(list[i].word(), r), b.word(list[i+1].word(), r), i == 0)
+				}
 			}
 		}
 		e.bothAdd(b, sub)
@@ -50,6 +55,18 @@ func (e *expanded) bothProducts(b *narrowSlice, r int, word1, word2 string, firs
 			e.op("VPADDW", act, sums[p], sums[p])
 			b.addTo(b.dot(r, p), first, "VPMADDWD", sums[p], narrowOnes, "VPADDD")
 		}
+	}
+}
+
+// bothSigned adds the products of a word of row r of the activations with the weights in registers 8
+// and 9, whose absolute values are in 10 and 11. The first of a sub-block replace what was there.
+func (e *expanded) bothSigned(b *narrowSlice, r int, word string, first bool) {
+	const act = "Y12"
+	e.op("VPBROADCASTD", word, act)
+	for p, products := range []string{"Y13", "Y15"} {
+		e.op("VPSIGNB", e.v(8+p), act, products)
+		e.op("VPMADDUBSW", products, e.v(10+p), products)
+		b.addTo(b.dot(r, p), first, "VPMADDWD", products, narrowOnes, "VPADDD")
 	}
 }
 
