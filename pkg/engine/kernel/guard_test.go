@@ -191,7 +191,7 @@ func TestPartsStayInside(t *testing.T) {
 func (f *fence) parts(k *Kernels, kind Kind) {
 	const tiles, ldd = 3, 50
 	c, words := &codings[kind], packedRows*superCols/4 // of an expanded slice
-	if c.levels && kind != MXFP4 { // their absolute values too
+	if c.levels && kind != MXFP4 {                     // their absolute values too
 		words *= 2
 	}
 	words += packedRows * superCols / c.sub

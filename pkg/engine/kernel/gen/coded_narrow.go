@@ -196,18 +196,9 @@ func (b *narrowSlice) loadBoth(q1, q2 quarter) {
 // multiplyBoth adds the products of two words of row r of the activations with the codes in registers
 // 8 to 11 in 16 bits. The first of a sub-block replace what was there.
 func (b *narrowSlice) multiplyBoth(r int, word1, word2 string, first bool) {
-	const act, products = "Y12", "Y13"
 	for i, word := range []string{word1, word2} {
-		b.op("VPBROADCASTD", word, act)
-		for p := range 2 {
-			dot, weights := b.dot(r, p), b.v(8+2*i+p)
-			if first && i == 0 {
-				b.op("VPMADDUBSW", act, weights, dot)
-				continue
-			}
-			b.op("VPMADDUBSW", act, weights, products)
-			b.op("VPADDW", products, dot, dot)
-		}
+		b.op("VPBROADCASTD", word, "Y12")
+		b.multiplyShort(r, "Y12", "Y13", 8+2*i, first && i == 0)
 	}
 }
 

@@ -51,15 +51,26 @@ func (t *asm) multiplyNibblePairs(n, half, g int) {
 	for nibble := range 2 {
 		for r := range n {
 			t.op("VPBROADCASTD", mem(4*(n*(8*half+4*nibble+g)+r), rA), t.v(12))
-			for p := range 2 {
-				weights, dot := t.v(8+2*nibble+p), t.v(2*r+p)
-				if g == 0 && nibble == 0 {
-					t.op("VPMADDUBSW", t.v(12), weights, dot)
-					continue
-				}
-				t.op("VPMADDUBSW", t.v(12), weights, t.v(13))
-				t.op("VPADDW", t.v(13), dot, dot)
-			}
+			t.multiplyShort(r, "Y12", "Y13", 8+2*nibble, g == 0 && nibble == 0)
+		}
+	}
+}
+
+// multiplyShort adds the products of row r of the activations, which act holds, with the codes in the
+// registers weights and weights+1 in 16 bits, or sets the products to them. It overwrites act and
+// temp. Additions come after both multiplications, which is 1 to 2 % faster on Zen 4.
+func (t *asm) multiplyShort(r int, act, temp string, weights int, first bool) {
+	products := [2]string{temp, act}
+	for p := range 2 {
+		to := products[p]
+		if first {
+			to = t.v(2*r + p)
+		}
+		t.op("VPMADDUBSW", act, t.v(weights+p), to)
+	}
+	for p := range 2 {
+		if dot := t.v(2*r + p); !first {
+			t.op("VPADDW", products[p], dot, dot)
 		}
 	}
 }

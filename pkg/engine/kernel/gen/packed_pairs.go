@@ -215,22 +215,29 @@ func (t *pairs) products(n, half int) {
 	t.op("JNZ", loop)
 }
 
-// multiply adds two inputs of word i: the even or the odd ones.
+// multiply adds two inputs of word i: the even or the odd ones. Four multiplications come before their
+// four additions, which is 2 to 4 % faster on Zen 4 than one after the other.
 func (t *pairs) multiply(n, i, odd int, first bool) {
+	const group = 2 // rows
 	for p := range 2 {
 		t.op("VMOVDQU", mem(128*i+64*odd+32*p, rW), t.v(8+p))
 	}
-	for r := range n {
-		at := n*i + r
-		t.op("VPBROADCASTD", mem(64*(at/8)+32*odd+4*(at%8), rA), t.v(10))
-		for p := range 2 {
-			dot := t.v(2*r + p)
-			if first {
-				t.op("VPMADDWD", t.v(8+p), t.v(10), dot)
-				continue
+	for r := 0; r < n; r += group {
+		count := 2 * min(group, n-r) // (row, vector)
+		for j := range count {
+			if at := n*i + r + j/2; j%2 == 0 {
+				t.op("VPBROADCASTD", mem(64*(at/8)+32*odd+4*(at%8), rA), t.v(10))
 			}
-			t.op("VPMADDWD", t.v(8+p), t.v(10), t.v(11))
-			t.op("VPADDD", t.v(11), dot, dot)
+			products := t.v(11 + j)
+			if first {
+				products = t.v(2*r + j)
+			}
+			t.op("VPMADDWD", t.v(8+j%2), t.v(10), products)
+		}
+		for j := range count {
+			if dot := t.v(2*r + j); !first {
+				t.op("VPADDD", t.v(11+j), dot, dot)
+			}
 		}
 	}
 }
