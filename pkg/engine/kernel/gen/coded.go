@@ -118,11 +118,11 @@ func (q quarter) word() int { return 4*q.sixteen + q.four }
 // every repeats the low bits of a byte, from a bit on, in four bytes.
 func every(width, bit int) uint32 { return uint32(1<<width-1) << bit * 0x01010101 }
 
-// below is what products have too much of each input: the offset of codes, or what levels are raised by.
-func (c *coding) below() int { return c.offset + c.raised }
+// excess is by how much codes, or levels that were raised, exceed the values that they stand for.
+func (c *coding) excess() int { return c.offset + c.raised }
 
-// shiftOf returns the shift that turns -by·Σq into what undoes that.
-func (c *coding) shiftOf(by int) int { return bits.TrailingZeros(uint(c.below() / by)) }
+// shiftOf returns the shift that turns -by·Σq into -excess·Σq.
+func (c *coding) shiftOf(by int) int { return bits.TrailingZeros(uint(c.excess() / by)) }
 
 // table is the address of sixteen bytes, repeated over 64.
 func (t *asm) table(values []int8, add int) string { return t.words(tableWords(values, add)) }

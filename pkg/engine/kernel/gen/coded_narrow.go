@@ -3,9 +3,9 @@ package main
 // A narrowSlice emits a slice of a coded kind with AVX2 or AVX-VNNI, in the registers of
 // narrowBlock.
 //
-// Products of bytes are added in 16 bits, which hold 4·63·127, or those of a whole
-// sub-block of codes of 4 bits, 32·15·127; those with levels are added in pairs. AVX-VNNI adds in
-// 32 bits, and levels have 128 more, as its weights are unsigned.
+// Products of bytes are added in 16 bits, which hold 4·63·127, or those of a whole sub-block of codes
+// of 4 bits, 32·15·127; those with levels that have signs are added in pairs. AVX-VNNI adds in 32 bits,
+// and levels have 128 more, as its weights are unsigned.
 type narrowSlice struct {
 	narrowBlock
 	c     *coding
@@ -103,7 +103,7 @@ func (b *narrowSlice) short() bool {
 func (b *narrowSlice) signed() bool { return b.c.levels != nil && (b.vnni || b.c.raised == 0) }
 
 // unset reports whether begin leaves the products to the first inputs.
-func (b *narrowSlice) unset() bool { return !b.vnni && (b.c.below() == 0 || b.short()) }
+func (b *narrowSlice) unset() bool { return !b.vnni && (b.c.excess() == 0 || b.short()) }
 
 // begin sets the products to what undoes the offset of the codes, unless they are added in 16 bits.
 func (b *narrowSlice) begin(sub int) {
@@ -113,7 +113,7 @@ func (b *narrowSlice) begin(sub int) {
 			case b.vnni && b.c.levels != nil:
 				b.op("VPBROADCASTD", b.word(wholeWord+sub, r), b.dot(r, p))
 			case b.unset():
-			case b.c.below() == 0:
+			case b.c.excess() == 0:
 				b.zero(b.dot(r, p))
 			default:
 				b.offset(sub, r, b.dot(r, p))
@@ -284,7 +284,7 @@ func (b *narrowSlice) add(sub, p int) {
 		dot, sum := b.dot(r, p), b.sum(r, p)
 		if b.short() {
 			b.op("VPMADDWD", narrowOnes, dot, dot)
-			if b.c.below() > 0 {
+			if b.c.excess() > 0 {
 				b.offset(sub, r, narrowAct)
 				b.op("VPADDD", narrowAct, dot, dot)
 			}

@@ -25,7 +25,7 @@ func (t *asm) expanded(k packed) *expanded {
 	case t.wide() && !c.minima:
 		c.offset = 128
 	case !t.wide():
-		c.offset, c.low = k.coding.below(), 6
+		c.offset, c.low = k.coding.excess(), 6
 		b := &narrowSlice{narrowBlock: narrowBlock{asm: t}, c: k.coding}
 		if b.short() {
 			c.low = 4

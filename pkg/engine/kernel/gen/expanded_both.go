@@ -106,8 +106,8 @@ func (e *expanded) bothWhole(b *narrowSlice, sub, r int) {
 	}
 }
 
-// bothAdd adds the products of a sub-block to the sums and subtracts the minima, as
-// narrowSlice does.
+// bothAdd adds the products of a sub-block to the sums and subtracts the minima, as narrowSlice.add
+// does. It loads the words of activations once for both vectors: two calls of add take 3 % longer.
 func (e *expanded) bothAdd(b *narrowSlice, sub int) {
 	const act, by, more = "Y10", "Y11", "Y15"
 	half := sub * e.c.sub / 32
