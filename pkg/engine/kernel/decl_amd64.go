@@ -306,10 +306,10 @@ func tileIQ4XSAVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels,
 //go:noescape
 func tileMXFP4AVX2(dst *float32, ldd int, w *byte, act *float32, blocks, panels, rows, ahead, step int)
 
-// panelPairsAVX2 widens superblocks of a panel of Q8 weights.
+// panelPairsAVX2 widens superblocks of a panel of Q8 weights, and brings those ahead bytes after them.
 //
 //go:noescape
-func panelPairsAVX2(dst *float32, w *byte, blocks int)
+func panelPairsAVX2(dst *float32, w *byte, blocks, ahead int)
 
 // activationsPairsAVX2 widens superblocks of a tile of 3 or 4 rows; it may write a scale more of each block past the end of 3 rows.
 //
@@ -321,10 +321,10 @@ func activationsPairsAVX2(dst, act *float32, blocks, rows int)
 //go:noescape
 func tilePairsAVX2(dst *float32, ldd int, w, act *float32, stride, blocks, tiles, rows, more int)
 
-// panelWidePairsAVX2 widens superblocks of a panel of Q8W weights.
+// panelWidePairsAVX2 widens superblocks of a panel of Q8W weights, and brings those ahead bytes after them.
 //
 //go:noescape
-func panelWidePairsAVX2(dst *float32, w *byte, blocks int)
+func panelWidePairsAVX2(dst *float32, w *byte, blocks, ahead int)
 
 // activationsWidePairsAVX2 widens superblocks of a tile of 3 or 4 rows; it may write a scale more of each block past the end of 3 rows.
 //

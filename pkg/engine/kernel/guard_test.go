@@ -155,7 +155,7 @@ func (f *fence) pairs(k *Kernels, kind Kind) {
 	shape, each := pairsOf(form.words), form.cols/inputs // slices of a superblock
 	for blocks := each; blocks <= shape.blocks; blocks += each {
 		f.run("widenPanel "+kind.String(), blocks, func() {
-			widenPanel(kind, f.random(blocks*shape.panel), f.bytes(make([]byte, blocks/each*form.bytes)), blocks/each)
+			widenPanel(kind, f.random(blocks*shape.panel), f.bytes(make([]byte, blocks/each*form.bytes)), blocks/each, 0)
 		})
 		for rows := packedTile(k.isa)/2 + 1; rows <= packedTile(k.isa); rows++ {
 			words, act := blocks*shape.words*rows, blocks*form.words*rows

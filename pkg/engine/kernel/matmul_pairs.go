@@ -52,7 +52,7 @@ func (k *Kernels) matMulPairs(dst []float32, ldd int, a *Activations, n int, w *
 		for s := 0; s < slices; s += shape.blocks {
 			blocks := min(shape.blocks, slices-s)
 			for p := from; p < to; p++ {
-				widenPanel(w.Kind, part, w.data[p*panel+s/each*f.bytes:], blocks/each)
+				widenPanel(w.Kind, part, w.data[p*panel+s/each*f.bytes:], blocks/each, panel)
 				k.multiplyPart(partSpan{
 					kind: w.Kind, dst: dst[p*packedRows:], ldd: ldd, w: part, stride: a.part(s) * shape.words * a.tile, blocks: blocks, more: s > 0, paired: true,
 				}, a, n, s, t, min(t+partTiles, tiles))

@@ -64,24 +64,28 @@ func tileSquares(t *squareSpan) {
 // widen weights and activations to int16, or 0 for never.
 func pairsFrom(k *Kernels) int {
 	if k.isa == isaAVX2 && !k.vnni {
-		return 24
+		return 16
 	}
 	return 0
 }
 
 // partsFrom returns the number of rows from which on products with a kind expand weights, or 0 for
 // never. AVX-512 takes codes of 4 bits apart as fast as it loads them, and AVX-VNNI looks levels up as
-// fast.
+// fast. On AVX2, what takes longest to take apart, or has most to gain, begins with fewer rows.
 func partsFrom(k *Kernels, kind Kind) int {
 	c := &codings[kind]
+	four := c.low+c.high == 4
 	switch {
-	case !kind.coded():
-	case k.isa == isaAVX2 && (!c.levels || !k.vnni):
-		return 24
-	case k.isa == isaAVX512 && c.low+c.high != 4:
+	case !kind.coded(), k.isa == isaAVX2 && k.vnni && c.levels:
+		return 0
+	case k.isa == isaAVX512 && !four:
 		return 32
+	case k.isa != isaAVX2:
+		return 0
+	case !k.vnni && (!four || kind == MXFP4):
+		return 12
 	}
-	return 0
+	return 24
 }
 
 // expandPart expands superblocks of a panel of coded weights, and brings those ahead bytes
@@ -125,13 +129,14 @@ var (
 	widePairs   = pairShape{words: 65, panel: 1040, blocks: 4} // 128 inputs
 )
 
-// widenPanel widens superblocks of a panel of Q8_0 or Q8W weights.
-func widenPanel(kind Kind, dst []float32, w []byte, blocks int) {
+// widenPanel widens superblocks of a panel of Q8_0 or Q8W weights, and brings those ahead bytes after
+// them.
+func widenPanel(kind Kind, dst []float32, w []byte, blocks, ahead int) {
 	if kind == Q8W {
-		panelWidePairsAVX2(sd(dst[:blocks*widePairs.panel]), unsafe.SliceData(w), blocks)
+		panelWidePairsAVX2(sd(dst[:blocks*widePairs.panel]), unsafe.SliceData(w), blocks, ahead)
 		return
 	}
-	panelPairsAVX2(sd(dst[:blocks*narrowPairs.panel]), unsafe.SliceData(w), blocks)
+	panelPairsAVX2(sd(dst[:blocks*narrowPairs.panel]), unsafe.SliceData(w), blocks, ahead)
 }
 
 // widenActivations widens superblocks of a tile of 3 or 4 rows.

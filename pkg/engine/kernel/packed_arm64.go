@@ -59,7 +59,9 @@ func pairsOf(words int) pairShape {
 }
 
 // widenPanel expands superblocks of a panel.
-func widenPanel(kind Kind, dst []float32, w []byte, blocks int) { expandI8MM(kind, dst, w, blocks) }
+func widenPanel(kind Kind, dst []float32, w []byte, blocks, _ int) {
+	expandI8MM(kind, dst, w, blocks)
+}
 
 // widenActivations makes pairs of the rows of a tile. If their number is odd, it may read a word
 // past the last.

@@ -15,7 +15,7 @@ func widens(Kind) bool { return false }
 
 func pairsOf(int) pairShape { return pairShape{} }
 
-func widenPanel(Kind, []float32, []byte, int) {}
+func widenPanel(Kind, []float32, []byte, int, int) {}
 
 func widenActivations(int, []float32, []float32, int, int) {}
 

@@ -47,14 +47,17 @@ func (t *asm) split(even, odd string) {
 
 func (t *pairs) widenPanel() {
 	k := t.k
-	p := "dst *float32, w *byte, blocks int"
-	t.fn("panel"+t.name, "widens superblocks of a panel of "+k.kind+" weights.", p)
-	t.args(p, "DI", "SI", "CX")
+	p := "dst *float32, w *byte, blocks, ahead int"
+	t.fn("panel"+t.name, "widens superblocks of a panel of "+k.kind+" weights, and brings those ahead bytes after them.", p)
+	t.args(p, "DI", "SI", "CX", "DX")
 	if k.kind == "Q8" {
 		t.op("VMOVDQU", t.bits(0x80808080), t.v(15))
 	}
 	loop := t.next("superblock")
 	t.label(loop)
+	for line := range k.bytes / 64 {
+		t.op("PREFETCHT1", mem(64*line, "SI")+"(DX*1)")
+	}
 	for i := range k.scales / 32 {
 		if k.kind == "Q8" {
 			t.op("VPXOR", mem(32*i, "SI"), t.v(15), t.v(0))
