@@ -29,24 +29,26 @@ suite('settings', () => {
     assert.deepEqual([await param('temperature').inputValue(), await param('temperature').getAttribute('aria-invalid')], ['', 'false'])
   })
 
-  test('a value set before the server has described its range stays, also over a reload', async (t) => {
-    const { page, param } = await shown(t)
-    await param('temperature').fill('0.3')
-    await param('max_tokens').fill('')
-    let describe
-    const described = new Promise((done) => { describe = done })
-    await page.route('**/openapi.json', (route) => described.then(() => route.continue()))
-    await page.reload()
-    await picked(page, 'write-model', 'novels')
-    assert.equal(await param('temperature').inputValue(), '0.3')
-    await param('temperature').fill('0.7')
-    describe()
-    for (let loads = 0; loads < 2; loads++) {
-      await page.locator('[data-param=temperature][placeholder]').waitFor({ state: 'attached' })
-      assert.deepEqual([await param('temperature').inputValue(), await param('max_tokens').inputValue()], ['0.7', ''])
+  for (const stored of ['', '0.3']) {
+    test(`settings made before the server has described their ranges stay, also over a reload: ${stored ? 'some' : 'nothing'} stored`, async (t) => {
+      const { page, param } = await shown(t)
+      if (stored) await param('temperature').fill(stored)
+      let describe
+      const described = new Promise((done) => { describe = done })
+      await page.route('**/openapi.json', (route) => described.then(() => route.continue()))
       await page.reload()
-    }
-  })
+      await picked(page, 'write-model', 'novels')
+      assert.equal(await param('temperature').inputValue(), stored)
+      await page.getByRole('button', { name: 'Max tokens: use the default' }).click()
+      await param('temperature').fill('0.7')
+      describe()
+      for (let loads = 0; loads < 2; loads++) {
+        await page.locator('[data-param=temperature][placeholder]').waitFor({ state: 'attached' })
+        assert.deepEqual([await param('temperature').inputValue(), await param('max_tokens').inputValue()], ['0.7', ''])
+        await page.reload()
+      }
+    })
+  }
 
   test('help has the words of the API, opens by pointer and keyboard, and Escape closes it alone', async (t) => {
     const { page, param, mark, tip } = await shown(t)

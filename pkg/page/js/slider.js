@@ -60,7 +60,7 @@ export function bounds({ min, max, initial, fallback }) {
 const signed = (n) => String(n).replace('-', '−')
 
 /**
- * @param {{name: string, label: string, help?: string, first?: number|null}} options first: the value that the page asks for until the user, or what was stored, changes it
+ * @param {{name: string, label: string, help?: string, first?: number|null}} options first: the value that the page asks for until the user or a stored value changes it
  */
 export function slider({ name, label, help = '', first = null }) {
   const number = el('input', { type: 'number', inputmode: 'decimal', class: 'number', dataset: { param: name } })
@@ -68,7 +68,7 @@ export function slider({ name, label, help = '', first = null }) {
   const fault = el('p', { class: 'fault', id: newId('fault'), role: 'status' })
   number.setAttribute('aria-describedby', fault.id)
   const { element, help: hint } = helped(label, number, help)
-  const reset = button('↺', () => { set(null); number.focus() }, { kind: 'quiet', title: 'Use the default' })
+  const reset = button('↺', () => { first = null; set(null); number.focus() }, { kind: 'quiet', title: 'Use the default' })
   reset.setAttribute('aria-label', `${label}: use the default`)
   element.classList.add('slider')
   element.firstElementChild?.append(reset)

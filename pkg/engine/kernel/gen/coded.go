@@ -16,7 +16,7 @@ type coding struct {
 	minima    bool
 	offset    int
 	levels    []int8 // values of the codes
-	raised    int    // what AVX2 adds to levels that are so small that 16 bits hold four products
+	raised    int    // added to levels by AVX2: they then are unsigned, and 16 bits still hold four products
 }
 
 var (
@@ -118,7 +118,7 @@ func (q quarter) word() int { return 4*q.sixteen + q.four }
 // every repeats the low bits of a byte, from a bit on, in four bytes.
 func every(width, bit int) uint32 { return uint32(1<<width-1) << bit * 0x01010101 }
 
-// excess is by how much codes, or levels that were raised, exceed the values that they stand for.
+// excess returns how far codes, or raised levels, exceed the values that they stand for.
 func (c *coding) excess() int { return c.offset + c.raised }
 
 // shiftOf returns the shift that turns -by·Σq into -excess·Σq.

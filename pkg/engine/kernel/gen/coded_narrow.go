@@ -4,7 +4,7 @@ package main
 // narrowBlock.
 //
 // Products of bytes are added in 16 bits, which hold 4·63·127, or those of a whole sub-block of codes
-// of 4 bits, 32·15·127; those with levels that have signs are added in pairs. AVX-VNNI adds in 32 bits,
+// of 4 bits, 16·15·127; those with levels that have signs are added in pairs. AVX-VNNI adds in 32 bits,
 // and levels have 128 more, as its weights are unsigned.
 type narrowSlice struct {
 	narrowBlock
@@ -31,7 +31,7 @@ const (
 	narrowTable = "Y13"
 	narrowD     = 2 // with up to keptRows rows of activations: the factors of a superblock's scales, for each part
 	narrowDMin  = 6 // and of its minima
-	keptRows    = 1
+	keptRows    = 1 // more need these registers for sums and products
 )
 
 // narrowHeader loads the factors of a superblock.
@@ -96,7 +96,7 @@ func (b *narrowSlice) emit() {
 
 // short reports whether the products of a sub-block fit 16 bits.
 func (b *narrowSlice) short() bool {
-	return !b.vnni && b.c.levels == nil && b.c.sub*127*(1<<(b.c.low+b.c.high)-1) < 2<<15
+	return !b.vnni && b.c.levels == nil && b.c.sub/2*127*(1<<(b.c.low+b.c.high)-1) < 1<<15
 }
 
 // signed reports whether weights are levels with signs.

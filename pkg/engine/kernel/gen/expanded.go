@@ -7,7 +7,8 @@ import (
 
 // Products of many rows with coded kinds: a part of a panel is taken apart once for all tiles
 // of activations. An expanded slice of 64 inputs has lines of four inputs, (row, input) bytes,
-// in the order of the quarters of its sub-blocks, and then the scales and the minima, both
+// in the order of the quarters of its sub-blocks, each followed by a line of absolute values if they
+// have signs on AVX2, and then the scales and the minima, both
 // (sub-block, row) float32.
 //
 // With AVX-512, codes have what makes their offset 128: so sums of activations undo it for
@@ -76,8 +77,8 @@ func (e *expanded) bytes() int {
 	return e.minimaAt(0)
 }
 
-// expandedKinds returns the kinds that are expanded: not those of 4 bits that AVX-512 takes
-// apart as fast as it loads them, nor levels, which AVX-VNNI looks up as fast.
+// expandedKinds returns the kinds that are expanded: not those of 4 bits on AVX-512, nor levels on
+// AVX-VNNI, which take them apart as fast as they load them.
 func (t *asm) expandedKinds() (list []packed) {
 	for _, k := range codedKinds {
 		if four := k.coding.low+k.coding.high == 4; !four || !t.wide() && (k.coding.levels == nil || !t.vnni) {

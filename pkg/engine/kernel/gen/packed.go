@@ -266,8 +266,8 @@ func (t *asm) inParts(k packed, n, part int, body func()) {
 	t.op("JNZ", loop)
 }
 
-// superblock emits body for 64 inputs and n rows of activations, or header and a loop over four of
-// them, which the register left counts.
+// superblock emits body for 64 inputs and n rows of activations, or header and a loop over four
+// slices. The register left counts them.
 func (t *asm) superblock(k packed, n int, left string, header, body func()) {
 	if k.coding == nil || !k.coding.headed() {
 		body()
