@@ -67,25 +67,7 @@ func (b *narrowSlice) emit() {
 		b.begin(sub)
 		list := b.c.quarters(sub)
 		for i := 0; i < len(list); i += 2 {
-			first := i == 0 && b.unset()
-			if b.inDst {
-				b.loadBoth(list[i], list[i+1])
-				for r := range b.n {
-					b.multiplyBoth(r, b.word(list[i].word(), r), b.word(list[i+1].word(), r), first)
-				}
-				continue
-			}
-			for p := range b.parts {
-				b.load(list[i], p, narrowWeights)
-				if b.signed() {
-					b.multiplyLevels(list[i], p, first)
-					b.load(list[i+1], p, narrowWeights)
-					b.multiplyLevels(list[i+1], p, false)
-				} else {
-					b.load(list[i+1], p, narrowMore)
-					b.multiplyCodes(list[i], list[i+1], p, first)
-				}
-			}
+			b.products(list[i], list[i+1], i == 0 && b.unset())
 		}
 		for p := range b.parts {
 			b.multipliers(sub, p)
@@ -94,30 +76,55 @@ func (b *narrowSlice) emit() {
 	}
 }
 
+// products adds the products of two times four inputs. The first of a sub-block replace what was there.
+func (b *narrowSlice) products(q1, q2 quarter, first bool) {
+	if b.inDst {
+		b.loadBoth(q1, q2)
+		for r := range b.n {
+			b.multiplyBoth(r, b.word(q1.word(), r), b.word(q2.word(), r), first)
+		}
+		return
+	}
+	for p := range b.parts {
+		b.load(q1, p, narrowWeights)
+		if b.signed(b.c) {
+			b.multiplyLevels(q1, p, first)
+			b.load(q2, p, narrowWeights)
+			b.multiplyLevels(q2, p, false)
+		} else {
+			b.load(q2, p, narrowMore)
+			b.multiplyCodes(q1, q2, p, first)
+		}
+	}
+}
+
 // short reports whether the products of a sub-block fit 16 bits.
-func (b *narrowSlice) short() bool {
-	return !b.vnni && b.c.levels == nil && b.c.sub/2*127*(1<<(b.c.low+b.c.high)-1) < 1<<15
+func (t *asm) short(c *coding) bool {
+	return !t.vnni && c.levels == nil && c.sub/2*127*(1<<(c.low+c.high)-1) < 1<<15
 }
 
 // signed reports whether weights are levels with signs.
-func (b *narrowSlice) signed() bool { return b.c.levels != nil && (b.vnni || b.c.raised == 0) }
+func (t *asm) signed(c *coding) bool { return c.levels != nil && (t.vnni || c.raised == 0) }
 
 // unset reports whether begin leaves the products to the first inputs.
-func (b *narrowSlice) unset() bool { return !b.vnni && (b.c.excess() == 0 || b.short()) }
+func (b *narrowSlice) unset() bool { return !b.vnni && (b.c.excess() == 0 || b.short(b.c)) }
 
 // begin sets the products to what undoes the offset of the codes, unless they are added in 16 bits.
 func (b *narrowSlice) begin(sub int) {
+	if b.unset() {
+		return
+	}
 	for r := range b.n {
-		for p := range b.parts {
-			switch {
-			case b.vnni && b.c.levels != nil:
-				b.op("VPBROADCASTD", b.word(wholeWord+sub, r), b.dot(r, p))
-			case b.unset():
-			case b.c.excess() == 0:
-				b.zero(b.dot(r, p))
-			default:
-				b.offset(sub, r, b.dot(r, p))
-			}
+		switch dot := b.dot(r, 0); {
+		case b.vnni && b.c.levels != nil:
+			b.op("VPBROADCASTD", b.word(wholeWord+sub, r), dot)
+		case b.c.excess() == 0:
+			b.zero(dot)
+		default:
+			b.offset(sub, r, dot)
+		}
+		for p := 1; p < b.parts; p++ {
+			b.op("VMOVDQA", b.dot(r, 0), b.dot(r, p))
 		}
 	}
 }
@@ -173,7 +180,7 @@ func (b *narrowSlice) multiplyCodes(q1, q2 quarter, p int, first bool) {
 	for r := range b.n {
 		b.op("VPBROADCASTD", b.word(q1.word(), r), narrowAct)
 		b.op("VPBROADCASTD", b.word(q2.word(), r), narrowAct2)
-		if b.short() {
+		if b.short(b.c) {
 			b.addTo(b.dot(r, p), first, "VPMADDUBSW", narrowAct, narrowWeights, "VPADDW")
 			b.addTo(b.dot(r, p), false, "VPMADDUBSW", narrowAct2, narrowMore, "VPADDW")
 			continue
@@ -198,7 +205,7 @@ func (b *narrowSlice) loadBoth(q1, q2 quarter) {
 func (b *narrowSlice) multiplyBoth(r int, word1, word2 string, first bool) {
 	for i, word := range []string{word1, word2} {
 		b.op("VPBROADCASTD", word, "Y12")
-		b.multiplyShort(r, "Y12", "Y13", 8+2*i, first && i == 0)
+		b.multiplyShort(r, 8+2*i, first && i == 0)
 	}
 }
 
@@ -279,40 +286,68 @@ func (b *narrowSlice) multipliers(sub, p int) {
 
 // add adds the products of a sub-block to the sums and subtracts the minima.
 func (b *narrowSlice) add(sub, p int) {
-	half := sub * b.c.sub / 32
 	for r := range b.n {
-		dot, sum := b.dot(r, p), b.sum(r, p)
-		if b.short() {
-			b.op("VPMADDWD", narrowOnes, dot, dot)
-			if b.c.excess() > 0 {
-				b.offset(sub, r, narrowAct)
-				b.op("VPADDD", narrowAct, dot, dot)
-			}
+		b.whole(sub, r, p)
+		b.op("VBROADCASTSS", b.word(scaleWord+sub*b.c.sub/32, r), narrowAct)
+		if p == 0 || b.n > keptRows {
+			b.loadMinima(sub, r, narrowTemp)
 		}
-		b.op("VBROADCASTSS", b.word(scaleWord+half, r), narrowAct)
-		b.op("VMULPS", narrowWeights, narrowAct, narrowAct2)
-		b.op("VCVTDQ2PS", dot, dot)
-		if b.inDst {
-			b.op("VFMADD213PS", mem(32*p, rowPointers[r]), narrowAct2, dot)
-			sum = dot
-		} else {
-			b.op("VFMADD231PS", narrowAct2, dot, sum)
+		b.addPart(r, p, narrowWeights, narrowMore, narrowTemp)
+	}
+}
+
+// whole turns the products of row r and of some parts, if they are added in 16 bits, into whole numbers
+// without the offset of the codes.
+func (b *narrowSlice) whole(sub, r int, parts ...int) {
+	if !b.short(b.c) {
+		return
+	}
+	if b.c.excess() > 0 {
+		b.offset(sub, r, narrowAct)
+	}
+	for _, p := range parts {
+		dot := b.dot(r, p)
+		b.op("VPMADDWD", narrowOnes, dot, dot)
+		if b.c.excess() > 0 {
+			b.op("VPADDD", narrowAct, dot, dot)
 		}
-		switch {
-		case !b.c.minima:
-		case b.c.sub == 32:
-			b.op("VBROADCASTSS", b.word(shiftWord+half, r), narrowAct)
-			b.op("VFMADD231PS", narrowAct, narrowMore, sum)
-		default:
-			b.op("VMULPS", narrowMore, narrowAct, narrowAct)
-			if p == 0 || b.n > keptRows {
-				b.op("VPBROADCASTD", b.word(sumWord+sub, r), narrowTemp)
-				b.op("VCVTDQ2PS", narrowTemp, narrowTemp)
-			}
-			b.op("VFMADD231PS", narrowAct, narrowTemp, sum)
-		}
-		if b.inDst {
-			b.op("VMOVUPS", sum, mem(32*p, rowPointers[r]))
-		}
+	}
+}
+
+// loadMinima sets times to what minima are multiplied by, those of 16 inputs after the scale of the
+// activations.
+func (b *narrowSlice) loadMinima(sub, r int, times string) {
+	switch {
+	case !b.c.minima:
+	case b.c.sub == 32:
+		b.op("VBROADCASTSS", b.word(shiftWord+sub, r), times)
+	default:
+		b.op("VPBROADCASTD", b.word(sumWord+sub, r), times)
+		b.op("VCVTDQ2PS", times, times)
+	}
+}
+
+// addPart adds the products of row r and a part to their sums and subtracts the minima, which
+// loadMinima's register times multiplies. narrowAct holds the scale of the activations.
+func (b *narrowSlice) addPart(r, p int, scales, minima, times string) {
+	dot, sum := b.dot(r, p), b.sum(r, p)
+	b.op("VMULPS", scales, narrowAct, narrowAct2)
+	b.op("VCVTDQ2PS", dot, dot)
+	if b.inDst {
+		b.op("VFMADD213PS", mem(32*p, rowPointers[r]), narrowAct2, dot)
+		sum = dot
+	} else {
+		b.op("VFMADD231PS", narrowAct2, dot, sum)
+	}
+	switch {
+	case !b.c.minima:
+	case b.c.sub == 32:
+		b.op("VFMADD231PS", times, minima, sum)
+	default:
+		b.op("VMULPS", minima, narrowAct, narrowAct2)
+		b.op("VFMADD231PS", narrowAct2, times, sum)
+	}
+	if b.inDst {
+		b.op("VMOVUPS", sum, mem(32*p, rowPointers[r]))
 	}
 }

@@ -27,11 +27,10 @@ func (t *asm) expanded(k packed) *expanded {
 		c.offset = 128
 	case !t.wide():
 		c.offset, c.low = k.coding.excess(), 6
-		b := &narrowSlice{narrowBlock: narrowBlock{asm: t}, c: k.coding}
-		if b.short() {
+		if t.short(k.coding) {
 			c.low = 4
 		}
-		if b.signed() {
+		if t.signed(k.coding) {
 			c.levels = k.coding.levels
 		}
 	}

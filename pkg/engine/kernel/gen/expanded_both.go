@@ -4,9 +4,9 @@ package main
 // products than loads, and registers 0 to 7 the whole-number products of a sub-block, (row, vector).
 // The sums stay in dst.
 func (e *expanded) bothSlice(n int) {
-	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n}, c: &e.c, inDst: true}
+	b := &narrowSlice{narrowBlock: narrowBlock{asm: e.asm, k: e.k, n: n, parts: 2}, c: &e.c, inDst: true}
 	for sub := range 64 / e.c.sub {
-		e.bothBegin(b, sub)
+		b.begin(sub)
 		list, at, each := e.c.quarters(sub), e.lineBytes()*sub*e.c.sub/4, 128/e.lineBytes()
 		for i := 0; i < len(list); i += each {
 			for j := range 4 {
@@ -42,7 +42,7 @@ func (e *expanded) bothProducts(b *narrowSlice, r int, word1, word2 string, firs
 				e.dpbusd(act, e.v(8+2*i+p), b.dot(r, p))
 			}
 		}
-	case b.short():
+	case e.short(&e.c):
 		b.multiplyBoth(r, word1, word2, first)
 	default: // 16 bits hold the products of the two words
 		e.op("VPBROADCASTD", word1, act)
@@ -70,47 +70,10 @@ func (e *expanded) bothSigned(b *narrowSlice, r int, word string, first bool) {
 	}
 }
 
-// bothBegin sets the products to what undoes the offset of the codes, unless they are added in 16
-// bits.
-func (e *expanded) bothBegin(b *narrowSlice, sub int) {
-	for r := range b.n {
-		first, second := b.dot(r, 0), b.dot(r, 1)
-		switch {
-		case b.unset():
-		case e.c.offset == 0:
-			e.zero(first)
-			e.zero(second)
-		default:
-			b.offset(sub, r, first)
-			e.op("VMOVDQA", first, second)
-		}
-	}
-}
-
-// bothWhole turns the products of row r, if they are added in 16 bits, into whole numbers without the
-// offset of the codes.
-func (e *expanded) bothWhole(b *narrowSlice, sub, r int) {
-	const undo = "Y10"
-	if !b.short() {
-		return
-	}
-	if e.c.offset > 0 {
-		b.offset(sub, r, undo)
-	}
-	for p := range 2 {
-		dot := b.dot(r, p)
-		e.op("VPMADDWD", narrowOnes, dot, dot)
-		if e.c.offset > 0 {
-			e.op("VPADDD", undo, dot, dot)
-		}
-	}
-}
-
-// bothAdd adds the products of a sub-block to the sums and subtracts the minima, as narrowSlice.add
-// does. It loads the words of activations once for both vectors: two calls of add take 3 % longer.
+// bothAdd adds the products of a sub-block to the sums and subtracts the minima. It loads the words of
+// activations once for both vectors: two calls of narrowSlice.add take 3 % longer.
 func (e *expanded) bothAdd(b *narrowSlice, sub int) {
-	const act, by, more = "Y10", "Y11", "Y15"
-	half := sub * e.c.sub / 32
+	const times = "Y15"
 	for p := range 2 {
 		e.op("VMOVUPS", mem(e.scalesAt(sub)+32*p, rW), e.v(8+p))
 		if e.c.minima {
@@ -118,30 +81,11 @@ func (e *expanded) bothAdd(b *narrowSlice, sub int) {
 		}
 	}
 	for r := range b.n {
-		e.bothWhole(b, sub, r)
-		e.op("VBROADCASTSS", b.word(scaleWord+half, r), act)
-		switch {
-		case !e.c.minima:
-		case e.c.sub == 32:
-			e.op("VBROADCASTSS", b.word(shiftWord+half, r), more)
-		default:
-			e.op("VPBROADCASTD", b.word(sumWord+sub, r), more)
-			e.op("VCVTDQ2PS", more, more)
-		}
+		b.whole(sub, r, 0, 1)
+		e.op("VBROADCASTSS", b.word(scaleWord+sub*e.c.sub/32, r), narrowAct)
+		b.loadMinima(sub, r, times)
 		for p := range 2 {
-			dot, sum := b.dot(r, p), mem(32*p, rowPointers[r])
-			e.op("VCVTDQ2PS", dot, dot)
-			e.op("VMULPS", e.v(8+p), act, by)
-			e.op("VFMADD213PS", sum, by, dot)
-			switch {
-			case !e.c.minima:
-			case e.c.sub == 32:
-				e.op("VFMADD231PS", more, e.v(12+p), dot)
-			default:
-				e.op("VMULPS", e.v(12+p), act, by)
-				e.op("VFMADD231PS", by, more, dot)
-			}
-			e.op("VMOVUPS", dot, sum)
+			b.addPart(r, p, e.v(8+p), e.v(12+p), times)
 		}
 	}
 }

@@ -182,7 +182,7 @@ func (t *asm) panel(k packed, n int) {
 		t.packedPanel(k, n, 0, packedVectors(t))
 	case k.kind == "Q4":
 		t.nibblePanel(k, n)
-	case k.coding != nil && (&narrowSlice{narrowBlock: narrowBlock{asm: t}, c: k.coding}).short():
+	case k.coding != nil && t.short(k.coding):
 		t.codedPanel(k, n)
 	default:
 		t.packedPanel(k, n, 0, 1)
