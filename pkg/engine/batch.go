@@ -115,6 +115,9 @@ func (b *batch) quit(m *member) {
 	b.notifyFirst()
 	b.releaseShare(m.share)
 	if b.members.Add(-1) == 0 {
+		if b.pass != nil {
+			b.model.RecyclePass(b.pass)
+		}
 		b.pass, b.borrower, b.seqs, b.last = nil, nil, nil, nil
 	}
 }

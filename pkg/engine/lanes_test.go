@@ -136,3 +136,17 @@ func (l *lanes) computed() (n int) {
 	}
 	return n
 }
+
+// A batch without members gives its pass to the next ones.
+func TestBatchGivesPass(t *testing.T) {
+	e := random(t, 32, Config{})
+	for range 100 { // a pool may forget what it is given
+		if _, _, err := llm.Collect(e.Generate(t.Context(), mixed(0)), mixed(0).Rows()); err != nil {
+			t.Fatal(err)
+		}
+		if p := e.model.NewPass(e.lanes.all[0].team); len(p.Last()) > 0 {
+			return
+		}
+	}
+	t.Error("no pass was used again")
+}

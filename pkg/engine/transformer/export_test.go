@@ -1,6 +1,9 @@
 package transformer
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // NewFullCache is NewCache without rings.
 func (m *Model) NewFullCache(capacity int) *Cache {
@@ -38,6 +41,22 @@ func (c *Cache) Spoil() int {
 		c.slab[i] = math.Float32frombits(0x7fc07fc0)
 	}
 	return len(c.slab)
+}
+
+// Spoil makes the scratch memory of p NaN.
+func (p *Pass) Spoil() {
+	for _, x := range [][]float32{p.x, p.out, p.qkv, p.heads, p.h, p.g, p.eh, p.eg, p.mixed, p.cross, p.narrow, p.logits, p.texts} {
+		for i := range x[:cap(x)] {
+			x[:cap(x)][i] = float32(math.NaN())
+		}
+	}
+}
+
+// Holds reports whether p has sequences, or what was set for them.
+func (p *Pass) Holds() bool {
+	has := func(sp span) bool { return sp.cache != nil || sp.memory != nil || sp.mutual != nil }
+	of := func(r run) bool { return r.Adapter != nil }
+	return slices.ContainsFunc(p.spans[:cap(p.spans)], has) || slices.ContainsFunc(p.runs[:cap(p.runs)], of) || p.seqs != nil || p.Hidden != nil || p.Stop != nil || p.ShareAll
 }
 
 // Spoiled reports whether the memory of a new cache was spoiled.

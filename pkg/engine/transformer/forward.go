@@ -79,6 +79,9 @@ type angles struct {
 // NewPass returns a pass over m that a team computes; a nil team is the caller alone.
 // Results do not depend on the team, to the bit.
 func (m *Model) NewPass(team *Team) *Pass {
+	if p, ok := m.passes.Get().(*Pass); ok && p.team == team {
+		return p
+	}
 	p := &Pass{m: m, team: team, angles: make([]angles, len(m.Rotaries))}
 	dim := 0
 	for i := range m.Kinds {

@@ -12,7 +12,11 @@
 // checkpoints and their reference code.
 package transformer
 
-import "glossa/pkg/engine/kernel"
+import (
+	"sync"
+
+	"glossa/pkg/engine/kernel"
+)
 
 // Model holds weights ready for use. It is immutable and safe for concurrent use.
 type Model struct {
@@ -45,10 +49,11 @@ type Model struct {
 	elements, bytes          int64
 	active                   int64 // elements that one token uses
 
-	slabs slabs // memory for caches
-	await *awaiter
-	pager *pager // nil: all experts are in memory
-	pace  pace
+	slabs  slabs     // memory for caches
+	passes sync.Pool // of passes that nobody uses
+	await  *awaiter
+	pager  *pager // nil: all experts are in memory
+	pace   pace
 }
 
 // input is what makes the input of a stack's first layer from the embeddings of tokens.

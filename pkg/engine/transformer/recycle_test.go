@@ -52,6 +52,51 @@ func TestRecycle(t *testing.T) {
 	}
 }
 
+// A pass that uses the memory of another computes the same logits to the bit, whatever is in it, and
+// knows nothing of that one's sequences. It has the same team.
+func TestRecyclePass(t *testing.T) {
+	recycled := 0
+	for seed := range architectures {
+		r := transformertest.Random(uint64(seed))
+		source, ids := texts(seed)
+		m, team := load(t, r, kernel.Best(), transformer.F32), transformer.NewTeam(1)
+		compute := func(pass *transformer.Pass) []float32 {
+			seq := transformer.Sequence{Cache: m.NewCache(len(ids)), Tokens: ids, Logits: 1}
+			if len(r.Spec.Encoder) > 0 {
+				seq.Memory = must(pass.Encode([][]int{source}))[0]
+			}
+			return slices.Clone(must(pass.Forward([]transformer.Sequence{seq})))
+		}
+		pass := m.NewPass(team)
+		want := compute(pass)
+		for range 100 { // a pool may forget what it is given
+			pass.Hidden, pass.Stop, pass.ShareAll = func(bool, int, []float32) {}, func() bool { return true }, true
+			pass.Spoil()
+			m.RecyclePass(pass)
+			if m.NewPass(nil) == pass {
+				t.Fatal("a pass changes its team")
+			}
+			m.RecyclePass(pass)
+			next := m.NewPass(team)
+			if next == pass {
+				recycled++
+				break
+			}
+			compute(next)
+			pass = next
+		}
+		if pass.Holds() {
+			t.Error("a recycled pass has sequences")
+		}
+		if got := compute(pass); !slices.Equal(got, want) {
+			t.Errorf("seed %d: in recycled memory logits are %v, want %v", seed, got[:3], want[:3])
+		}
+	}
+	if recycled == 0 {
+		t.Error("no pass was recycled")
+	}
+}
+
 // Memory of another size is not taken for a cache, unless it is large enough and little more.
 func TestRecycleSizes(t *testing.T) {
 	var m *transformer.Model

@@ -14,6 +14,8 @@ type asm struct {
 	lanes  int    // float32 values in a register
 	vnni   bool   // uses AVX-VNNI, in addition to AVX2
 	reg    string // register letter
+	copy   int    // of the operations that sideBySide emits
+	first  int    // register 0 of that copy
 	tile   int    // rows of x in the widest matrix tile
 	decl   bytes.Buffer
 	text   bytes.Buffer
@@ -26,7 +28,7 @@ type asm struct {
 func (t *asm) wide() bool { return t.lanes == 16 }
 
 // v names vector register i.
-func (t *asm) v(i int) string { return fmt.Sprintf("%s%d", t.reg, i) }
+func (t *asm) v(i int) string { return fmt.Sprintf("%s%d", t.reg, t.first+i) }
 
 // half names the lower half of a vector register.
 func (t *asm) half(register string) string {
@@ -254,6 +256,21 @@ func (t *asm) zero(r string) {
 	}
 }
 
+// loopBy runs body over vectors n at a time while there are as many in CX elements; pointers advance.
+func (t *asm) loopBy(n int, pointers []string, body func()) {
+	top, done := t.next("many"), t.next("few")
+	t.label(top)
+	t.op("CMPQ", "CX", imm(n*t.lanes))
+	t.op("JLT", done)
+	body()
+	for _, p := range pointers {
+		t.op("ADDQ", imm(n*t.bytes()), p)
+	}
+	t.op("SUBQ", imm(n*t.lanes), "CX")
+	t.op("JMP", top)
+	t.label(done)
+}
+
 // loop runs body over CX elements, then once over the masked rest; pointers advance.
 func (t *asm) loop(pointers []string, body func(masked bool)) {
 	main, tail, done := t.next("loop"), t.next("tail"), t.next("done")
@@ -272,6 +289,27 @@ func (t *asm) loop(pointers []string, body func(masked bool)) {
 	t.setMask("CX")
 	body(true)
 	t.label(done)
+}
+
+// sideBySide emits n copies of body, each with registers of its own, an operation of each in turn. The
+// processor looks ahead some hundred operations, which chains of dependent ones do not fill.
+func (t *asm) sideBySide(n, registers int, body func()) {
+	before := bytes.Clone(t.text.Bytes())
+	var copies [][]string
+	for i := range n {
+		t.text.Reset()
+		t.copy, t.first = i, i*registers
+		body()
+		copies = append(copies, slices.Collect(strings.Lines(t.text.String())))
+	}
+	t.copy, t.first = 0, 0
+	t.text.Reset()
+	t.text.Write(before)
+	for i := range copies[0] {
+		for _, lines := range copies {
+			t.text.WriteString(lines[i])
+		}
+	}
 }
 
 // sum adds up the lanes of register 0 into X0, using register 1.

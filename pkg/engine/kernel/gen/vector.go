@@ -1,5 +1,7 @@
 package main
 
+import "fmt"
+
 // elementwise emits the operations on vectors of n floats.
 func (t *asm) elementwise() {
 	x, y, a := t.v(0), t.v(1), t.v(2)
@@ -62,6 +64,28 @@ func (t *asm) unary(name, doc string, scalar bool, body func()) {
 	}
 	t.fn(name, doc, p)
 	t.args(p, regs...)
+	t.loop([]string{"DI"}, func(m bool) {
+		t.load("(DI)", t.v(0), m)
+		body()
+		t.store(t.v(0), "(DI)", m)
+	})
+	t.ret()
+}
+
+// chain is unary for an operation of many steps: body changes that many registers, and vectors are
+// computed several at a time.
+func (t *asm) chain(name, doc string, registers int, body func()) {
+	p, n := "x *float32, n int", 2*t.lanes/registers // the processor has two registers a lane
+	t.fn(name, doc, p)
+	t.args(p, "DI", "CX")
+	t.loopBy(n, []string{"DI"}, func() {
+		t.sideBySide(n, registers, func() {
+			at := mem(t.copy*t.bytes(), "DI")
+			t.load(at, t.v(0), false)
+			body()
+			t.store(t.v(0), at, false)
+		})
+	})
 	t.loop([]string{"DI"}, func(m bool) {
 		t.load("(DI)", t.v(0), m)
 		body()
@@ -179,20 +203,21 @@ func (t *asm) sigmoidGELU(x, s, p, q, r string) {
 
 // activations emits the operations that need exp.
 func (t *asm) activations() {
-	x, a := t.v(0), t.v(2)
-	e, p, q, s := t.v(3), t.v(4), t.v(5), t.v(6)
-	t.unary("silu", "computes x = x/(1+exp(-x)).", false, func() {
+	t.chain("silu", "computes x = x/(1+exp(-x)).", 5, func() {
+		x, e := t.v(0), t.v(1)
 		t.zero(e)
 		t.op("VSUBPS", x, e, e)
-		t.exp(e, p, q, s)
+		t.exp(e, t.v(2), t.v(3), t.v(4))
 		t.op("VADDPS", t.c(1), e, e)
 		t.op("VDIVPS", e, x, x)
 	})
-	t.unary("gelu", "computes x = x·sigmoid(2u).", false, func() {
-		t.sigmoidGELU(x, e, p, q, s)
+	t.chain("gelu", "computes x = x·sigmoid(2u).", 5, func() {
+		x, e := t.v(0), t.v(1)
+		t.sigmoidGELU(x, e, t.v(2), t.v(3), t.v(4))
 		t.op("VDIVPS", e, x, x)
 	})
-	t.unary("geluErf", "computes x = x·Φ(x).", false, t.geluErf)
+	t.chain("geluErf", "computes x = x·Φ(x).", 6, t.geluErf)
+	x, a := t.v(0), t.v(2)
 	t.unary("tanhCap", "computes x = a·tanh(x/a).", true, func() {
 		t.op("VDIVPS", a, x, x)
 		t.tanh()
@@ -200,9 +225,9 @@ func (t *asm) activations() {
 	})
 }
 
-// geluErf computes x·Φ(x) in register 0; registers 3 to 8 are changed.
+// geluErf computes x·Φ(x) in register 0; registers 1 to 5 are changed.
 func (t *asm) geluErf() {
-	x, e, p, tail, s, d := t.v(0), t.v(3), t.v(4), t.v(5), t.v(6), t.v(7)
+	x, e, p, tail, s, d := t.v(0), t.v(1), t.v(2), t.v(3), t.v(4), t.v(5)
 	and := "VPAND"
 	if t.wide() {
 		and = "VPANDD"
@@ -221,8 +246,9 @@ func (t *asm) geluErf() {
 	t.op("VSUBPS", tail, p, p)
 	if t.wide() {
 		t.zero(s)
-		t.op("VCMPPS", "$1", s, x, "K2")
-		t.op("VBLENDMPS", tail, p, "K2", p)
+		mask := fmt.Sprintf("K%d", 2+t.copy)
+		t.op("VCMPPS", "$1", s, x, mask)
+		t.op("VBLENDMPS", tail, p, mask, p)
 	} else {
 		t.op("VBLENDVPS", x, tail, p, p) // by the sign of x
 	}
