@@ -679,9 +679,9 @@ done21:
 TEXT ·siluAVX2(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), CX
-many22:
+loop22:
 	CMPQ CX, $24
-	JLT few23
+	JLT tail23
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y5
 	VMOVUPS 64(DI), Y10
@@ -780,8 +780,8 @@ many22:
 	VMOVUPS Y10, 64(DI)
 	ADDQ $96, DI
 	SUBQ $24, CX
-	JMP many22
-few23:
+	JMP loop22
+tail23:
 loop24:
 	CMPQ CX, $8
 	JLT tail25
@@ -867,9 +867,9 @@ done26:
 TEXT ·geluAVX2(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), CX
-many27:
+loop27:
 	CMPQ CX, $24
-	JLT few28
+	JLT tail28
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y5
 	VMOVUPS 64(DI), Y10
@@ -977,8 +977,8 @@ many27:
 	VMOVUPS Y10, 64(DI)
 	ADDQ $96, DI
 	SUBQ $24, CX
-	JMP many27
-few28:
+	JMP loop27
+tail28:
 loop29:
 	CMPQ CX, $8
 	JLT tail30
@@ -1070,9 +1070,9 @@ done31:
 TEXT ·geluErfAVX2(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), CX
-many32:
+loop32:
 	CMPQ CX, $16
-	JLT few33
+	JLT tail33
 	VMOVUPS (DI), Y0
 	VMOVUPS 32(DI), Y6
 	VMULPS Y0, Y0, Y1
@@ -1171,8 +1171,8 @@ many32:
 	VMOVUPS Y6, 32(DI)
 	ADDQ $64, DI
 	SUBQ $16, CX
-	JMP many32
-few33:
+	JMP loop32
+tail33:
 loop34:
 	CMPQ CX, $8
 	JLT tail35

@@ -709,9 +709,9 @@ done21:
 TEXT ·siluAVX512(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), CX
-many22:
+loop22:
 	CMPQ CX, $96
-	JLT few23
+	JLT tail23
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z5
 	VMOVUPS 128(DI), Z10
@@ -858,8 +858,8 @@ many22:
 	VMOVUPS Z25, 320(DI)
 	ADDQ $384, DI
 	SUBQ $96, CX
-	JMP many22
-few23:
+	JMP loop22
+tail23:
 loop24:
 	CMPQ CX, $16
 	JLT tail25
@@ -930,9 +930,9 @@ done26:
 TEXT ·geluAVX512(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), CX
-many27:
+loop27:
 	CMPQ CX, $96
-	JLT few28
+	JLT tail28
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z5
 	VMOVUPS 128(DI), Z10
@@ -1097,8 +1097,8 @@ many27:
 	VMOVUPS Z25, 320(DI)
 	ADDQ $384, DI
 	SUBQ $96, CX
-	JMP many27
-few28:
+	JMP loop27
+tail28:
 loop29:
 	CMPQ CX, $16
 	JLT tail30
@@ -1175,9 +1175,9 @@ done31:
 TEXT ·geluErfAVX512(SB), NOSPLIT, $0-16
 	MOVQ x+0(FP), DI
 	MOVQ n+8(FP), CX
-many32:
+loop32:
 	CMPQ CX, $80
-	JLT few33
+	JLT tail33
 	VMOVUPS (DI), Z0
 	VMOVUPS 64(DI), Z6
 	VMOVUPS 128(DI), Z12
@@ -1390,8 +1390,8 @@ many32:
 	VMOVUPS Z24, 256(DI)
 	ADDQ $320, DI
 	SUBQ $80, CX
-	JMP many32
-few33:
+	JMP loop32
+tail33:
 loop34:
 	CMPQ CX, $16
 	JLT tail35

@@ -256,39 +256,30 @@ func (t *asm) zero(r string) {
 	}
 }
 
-// loopBy runs body over vectors n at a time while there are as many in CX elements; pointers advance.
-func (t *asm) loopBy(n int, pointers []string, body func()) {
-	top, done := t.next("many"), t.next("few")
-	t.label(top)
-	t.op("CMPQ", "CX", imm(n*t.lanes))
-	t.op("JLT", done)
-	body()
-	for _, p := range pointers {
-		t.op("ADDQ", imm(n*t.bytes()), p)
-	}
-	t.op("SUBQ", imm(n*t.lanes), "CX")
-	t.op("JMP", top)
-	t.label(done)
-}
-
 // loop runs body over CX elements, then once over the masked rest; pointers advance.
 func (t *asm) loop(pointers []string, body func(masked bool)) {
-	main, tail, done := t.next("loop"), t.next("tail"), t.next("done")
-	t.label(main)
-	t.op("CMPQ", "CX", imm(t.lanes))
-	t.op("JLT", tail)
-	body(false)
-	for _, p := range pointers {
-		t.op("ADDQ", imm(t.bytes()), p)
-	}
-	t.op("SUBQ", imm(t.lanes), "CX")
-	t.op("JMP", main)
-	t.label(tail)
+	t.loopBy(1, pointers, func() { body(false) })
+	done := t.next("done")
 	t.op("TESTQ", "CX", "CX")
 	t.op("JZ", done)
 	t.setMask("CX")
 	body(true)
 	t.label(done)
+}
+
+// loopBy runs body over n vectors at a time while CX has as many elements; pointers advance.
+func (t *asm) loopBy(n int, pointers []string, body func()) {
+	main, tail := t.next("loop"), t.next("tail")
+	t.label(main)
+	t.op("CMPQ", "CX", imm(n*t.lanes))
+	t.op("JLT", tail)
+	body()
+	for _, p := range pointers {
+		t.op("ADDQ", imm(n*t.bytes()), p)
+	}
+	t.op("SUBQ", imm(n*t.lanes), "CX")
+	t.op("JMP", main)
+	t.label(tail)
 }
 
 // sideBySide emits n copies of body, each with registers of its own, an operation of each in turn. The
