@@ -104,8 +104,10 @@ const MostTogether = attendRows
 type Attention struct {
 	dim     int                   // the largest
 	dots    bool                  // queries and exponentials are pairs of bfloat16
+	ahead   int                   // bytes to the keys and values that are brought
+	calls   int                   // of bringing
 	queries []float32             // (attendRows, Dim), scaled
-	scores  []float32             // (attendTile, attendBlock), then their exponentials
+	scores  []float32             // (blocks of a segment, attendTile, attendBlock), then their exponentials
 	sums    []float32             // (attendRows, Dim padded) Σ exp(score-top)*value
 	first   [attendRows]int       // the first key that a row sees
 	seen    [attendRows]int       // the end of the keys that a row sees
@@ -126,8 +128,9 @@ type Attention struct {
 func NewAttention(dim int) *Attention {
 	a := &Attention{
 		dim:     dim,
+		ahead:   nearKeys,
 		queries: aligned(attendRows * dim),
-		scores:  aligned(attendTile*attendBlock + keyPanel),
+		scores:  aligned(attendTile*attendSegment + keyPanel),
 		sums:    aligned(attendRows * valueStride(dim)),
 	}
 	a.earlier.sums = aligned(attendRows * valueStride(dim))
@@ -250,98 +253,116 @@ func (k *Kernels) divideSums(a *Attention, q *Queries, first, n, dim int) {
 	}
 }
 
-// attendStep adds the block of keys beginning with token at to the sums of rows from,
-// ..., to-1. Rows see later and later tokens: the first rows may have seen their last
-// token before the block, and the last may see their first after it.
-func (k *Kernels) attendStep(a *Attention, kv KV, q *Queries, from, to, at int) {
+// A keyBlock is a block of keys and the rows that see some of it: a tile of them at most.
+type keyBlock struct {
+	at       int // the first key
+	from, to int // rows
+	scores   []float32
+}
+
+// block returns the block beginning with a key and those of the rows from, ..., to-1 that see some of it:
+// rows see later and later tokens, so the first may have seen their last before it, and the last may see
+// their first after it. number counts the blocks whose scores are kept.
+func (a *Attention) block(from, to, at, number int) keyBlock {
+	rows := to - from
 	for from < to && a.first[to-1] >= at+attendBlock {
 		to--
 	}
 	for from < to && a.seen[from] <= at {
 		from++
 	}
-	if from == to {
+	return keyBlock{at: at, from: from, to: to, scores: a.scores[number*rows*attendBlock:]}
+}
+
+// tokens returns the number of keys that the last row sees.
+func (b *keyBlock) tokens(a *Attention) int { return min(attendBlock, a.seen[b.to-1]-b.at) }
+
+// scoreBlock computes the scores of a block.
+func (k *Kernels) scoreBlock(a *Attention, kv KV, b keyBlock) {
+	if b.from == b.to {
 		return
 	}
-	most := min(attendBlock, a.seen[to-1]-at)
-	dim, panels, rows := kv.Dim, (most+keyPanel-1)/keyPanel, to-from
-	stride, slot := valueStride(dim), kv.slot(at)
-	values := kv.Values[kv.Format.words(slot*stride):][:kv.Format.words(most*stride)]
-	k.score(a, kv, a.queries[from*dim:to*dim], kv.panels(slot, panels), panels, rows)
-	for r, seen := range a.seen[from:to] {
-		a.counts[r] = min(attendBlock, seen-at)
+	panels, rows := (b.tokens(a)+keyPanel-1)/keyPanel, b.to-b.from
+	dst, queries, keys := b.scores[:rows*attendBlock], a.queries[b.from*kv.Dim:b.to*kv.Dim], kv.panels(kv.slot(b.at), panels)
+	if a.dots {
+		scoreDots(dst, queries, keys, kv.Dim, panels, rows, a.ahead)
+	} else {
+		score(k.isa, kv.Format, dst, queries, keys, kv.Dim, panels, rows, a.ahead)
 	}
-	if q.treats() || a.first[to-1] > at {
-		k.treat(a, q, from, rows, at)
+}
+
+// weighBlock adds the values of a block, which has scores, to the sums of its rows.
+func (k *Kernels) weighBlock(a *Attention, kv KV, q *Queries, b keyBlock) {
+	if b.from == b.to {
+		return
 	}
-	k.soften(a, from, to)
+	most, rows, stride, slot := b.tokens(a), b.to-b.from, valueStride(kv.Dim), kv.slot(b.at)
+	for r, seen := range a.seen[b.from:b.to] {
+		a.counts[r] = min(attendBlock, seen-b.at)
+	}
+	if q.treats() || a.first[b.to-1] > b.at {
+		k.treat(a, q, b)
+	}
+	k.soften(a, b)
 	if kv.Format == KVQ8 {
-		k.scaleValues(a, kv.panels(slot, panels), dim, rows)
+		k.scaleValues(a, b.scores, kv.panels(slot, (most+keyPanel-1)/keyPanel), kv.Dim, rows)
 	}
+	values := kv.Values[kv.Format.words(slot*stride):][:kv.Format.words(most*stride)]
 	// The last rows may begin within the block: each reads its own range of values.
 	whole := rows
-	for whole > 0 && a.first[from+whole-1] > at {
+	for whole > 0 && a.first[b.from+whole-1] > b.at {
 		whole--
-		r, begin := whole, a.first[from+whole]-at
+		r, begin := whole, a.first[b.from+whole]-b.at
 		a.counts[r] -= begin
-		k.weigh(a, kv, from, r, r+1, begin, values[kv.Format.words(begin*stride):], at == 0)
+		k.weigh(a, kv, b, r, r+1, begin, values[kv.Format.words(begin*stride):])
 	}
 	parts := (whole + weighRows - 1) / weighRows
 	for p := range parts {
 		r, end := whole*p/parts, whole*(p+1)/parts
-		k.weigh(a, kv, from, r, end, 0, values, at == 0)
+		k.weigh(a, kv, b, r, end, 0, values)
 	}
 }
 
 // treats reports whether scores are more than products.
 func (q *Queries) treats() bool { return q.Cap.Kind != CapNone || q.Slopes != nil || q.Biases != nil }
 
-// treat bounds the scores of rows, beginning with row from, of the block of keys at a token, adds what
-// depends on the distance, and hides keys that a row does not see.
-func (k *Kernels) treat(a *Attention, q *Queries, from, rows, at int) {
-	for r := range rows {
-		scores := a.scores[r*attendBlock:][:a.counts[r]]
+// treat bounds the scores of a block, adds what depends on the distance, and hides keys that a row does
+// not see.
+func (k *Kernels) treat(a *Attention, q *Queries, b keyBlock) {
+	for r := range b.to - b.from {
+		scores, row := b.scores[r*attendBlock:][:a.counts[r]], b.from+r
 		k.Bound(scores, q.Cap)
 		if q.Slopes != nil {
-			slope(scores, a.slopes[from+r], at-(a.seen[from+r]-1))
+			slope(scores, a.slopes[row], b.at-(a.seen[row]-1))
 		}
 		if q.Biases != nil {
-			add(k.isa, scores, a.biases[from+r][at:at+len(scores)])
+			add(k.isa, scores, a.biases[row][b.at:b.at+len(scores)])
 		}
-		for i := range max(0, a.first[from+r]-at) {
+		for i := range max(0, a.first[row]-b.at) {
 			scores[i] = float32(math.Inf(-1))
 		}
 	}
 }
 
-// soften turns the scores of the rows from, ..., to-1 into exponentials.
-func (k *Kernels) soften(a *Attention, from, to int) {
-	rows := to - from
-	scores, counts, factors := a.scores[:rows*attendBlock], a.counts[:rows], a.factors[:rows]
+// soften turns the scores of a block into exponentials.
+func (k *Kernels) soften(a *Attention, b keyBlock) {
+	rows := b.to - b.from
+	scores, counts, factors := b.scores[:rows*attendBlock], a.counts[:rows], a.factors[:rows]
 	if a.dots {
-		softenDots(scores, counts, a.top[from:to], a.total[from:to], factors)
+		softenDots(scores, counts, a.top[b.from:b.to], a.total[b.from:b.to], factors)
 	} else {
-		soften(k.isa, scores, counts, a.top[from:to], a.total[from:to], factors)
+		soften(k.isa, scores, counts, a.top[b.from:b.to], a.total[b.from:b.to], factors)
 	}
 }
 
-// score computes the scores of rows of queries.
-func (k *Kernels) score(a *Attention, kv KV, queries, keys []float32, panels, rows int) {
-	if dst := a.scores[:rows*attendBlock]; a.dots {
-		scoreDots(dst, queries, keys, kv.Dim, panels, rows)
-	} else {
-		score(k.isa, kv.Format, dst, queries, keys, kv.Dim, panels, rows)
-	}
-}
-
-// weigh adds values to the sums of the rows r, ..., end-1 of a tile that begins with row from. Their
-// exponentials begin at a token of the block, as values do.
-func (k *Kernels) weigh(a *Attention, kv KV, from, r, end, begin int, values []float32, fresh bool) {
-	stride := valueStride(kv.Dim)
-	sums, p := a.sums[(from+r)*stride:(from+end)*stride], a.scores[r*attendBlock:]
+// weigh adds values to the sums of the rows r, ..., end-1 of a block. Their exponentials begin at a token
+// of the block, as values do.
+func (k *Kernels) weigh(a *Attention, kv KV, b keyBlock, r, end, begin int, values []float32) {
+	stride, fresh := valueStride(kv.Dim), b.at == 0
+	sums, p := a.sums[(b.from+r)*stride:(b.from+end)*stride], b.scores[r*attendBlock:]
 	factors, counts := a.factors[r:end], a.counts[r:end]
 	if !a.dots {
-		weigh(k.isa, kv.Format, sums, p[begin:(end-r)*attendBlock], values, factors, counts, stride, fresh)
+		weigh(k.isa, kv.Format, sums, p[begin:(end-r)*attendBlock], values, factors, counts, stride, a.ahead, fresh)
 		return
 	}
 	pairs := narrowed(p)[begin:]
@@ -350,7 +371,7 @@ func (k *Kernels) weigh(a *Attention, kv KV, from, r, end, begin int, values []f
 			pairs[i*2*attendBlock+n] = 0 // of the last pair
 		}
 	}
-	weighDots(sums, pairs, values, factors, counts, stride, fresh)
+	weighDots(sums, pairs, values, factors, counts, stride, a.ahead, fresh)
 }
 
 // slope adds slope*(distance+i) to score i (Press et al. 2022, ALiBi). The first score's

@@ -8,6 +8,9 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
+// bringsKeys says whether routines bring later keys and values to the cache.
+const bringsKeys = true
+
 // hasDots reports whether the processor has AVX512_BF16, which not all with AVX-512 have.
 func hasDots() bool { return cpu.X86.HasAVX512BF16 }
 
@@ -19,8 +22,8 @@ func pairUp(x []float32) {
 }
 
 // scoreDots is score of bfloat16 with queries that pairUp has rounded.
-func scoreDots(dst, q, keys []float32, dim, panels, rows int) {
-	scoreDotsAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
+func scoreDots(dst, q, keys []float32, dim, panels, rows, ahead int) {
+	scoreDotsAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows, ahead)
 }
 
 // softenDots is soften whose exponentials become bfloat16, in the first half of a row.
@@ -40,13 +43,13 @@ func softenDots(scores []float32, counts []int, top, total, factors []float32) {
 }
 
 // weighDots is weigh of bfloat16 with exponentials of softenDots.
-func weighDots(sums []float32, p []uint16, values, factors []float32, counts []int, stride int, fresh bool) {
+func weighDots(sums []float32, p []uint16, values, factors []float32, counts []int, stride, ahead int, fresh bool) {
 	last := len(counts) - 1
 	var f *float32
 	if !fresh {
 		f = &factors[last]
 	}
-	weighDotsAVX512(&sums[last*stride], (*float32)(unsafe.Pointer(&p[last*2*attendBlock])), sd(values), f, &counts[last], len(counts), stride)
+	weighDotsAVX512(&sums[last*stride], (*float32)(unsafe.Pointer(&p[last*2*attendBlock])), sd(values), f, &counts[last], len(counts), stride, ahead)
 }
 
 // attendRow computes Attend of one row over 1 to attendBlock keys, to the bit, in two

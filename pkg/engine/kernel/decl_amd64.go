@@ -96,15 +96,15 @@ func normalizeAVX2(dst, x, weight, bias *float32, n int, mean, scale float32)
 //go:noescape
 func scanAVX2(h, b, c, x, y *float32, rows, n int, decay float32)
 
-// scoreBF16AVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+// scoreBF16AVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric. It brings the keys that are ahead bytes later.
 //
 //go:noescape
-func scoreBF16AVX2(dst, q, keys *float32, dim, panels, rows int)
+func scoreBF16AVX2(dst, q, keys *float32, dim, panels, rows, ahead int)
 
-// weighBF16AVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+// weighBF16AVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric. It brings the values that are ahead bytes later.
 //
 //go:noescape
-func weighBF16AVX2(sums, p, values, factors *float32, counts *int, rows, stride int)
+func weighBF16AVX2(sums, p, values, factors *float32, counts *int, rows, stride, ahead int)
 
 // scoreRowBF16AVX2 computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).
 //
@@ -116,25 +116,25 @@ func scoreRowBF16AVX2(dst, scaled, keys, q *float32, dim, panels int, scale floa
 //go:noescape
 func weighRowBF16AVX2(out, scores, values *float32, dim, n int)
 
-// scoreQ8AVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+// scoreQ8AVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric. It brings the keys that are ahead bytes later.
 //
 //go:noescape
-func scoreQ8AVX2(dst, q, keys *float32, dim, panels, rows int)
+func scoreQ8AVX2(dst, q, keys *float32, dim, panels, rows, ahead int)
 
-// weighQ8AVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+// weighQ8AVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric. It brings the values that are ahead bytes later.
 //
 //go:noescape
-func weighQ8AVX2(sums, p, values, factors *float32, counts *int, rows, stride int)
+func weighQ8AVX2(sums, p, values, factors *float32, counts *int, rows, stride, ahead int)
 
-// scoreAVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+// scoreAVX2 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric. It brings the keys that are ahead bytes later.
 //
 //go:noescape
-func scoreAVX2(dst, q, keys *float32, dim, panels, rows int)
+func scoreAVX2(dst, q, keys *float32, dim, panels, rows, ahead int)
 
-// weighAVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+// weighAVX2 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric. It brings the values that are ahead bytes later.
 //
 //go:noescape
-func weighAVX2(sums, p, values, factors *float32, counts *int, rows, stride int)
+func weighAVX2(sums, p, values, factors *float32, counts *int, rows, stride, ahead int)
 
 // scoreRowAVX2 computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).
 //
@@ -668,15 +668,15 @@ func normalizeAVX512(dst, x, weight, bias *float32, n int, mean, scale float32)
 //go:noescape
 func scanAVX512(h, b, c, x, y *float32, rows, n int, decay float32)
 
-// scoreBF16AVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+// scoreBF16AVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric. It brings the keys that are ahead bytes later.
 //
 //go:noescape
-func scoreBF16AVX512(dst, q, keys *float32, dim, panels, rows int)
+func scoreBF16AVX512(dst, q, keys *float32, dim, panels, rows, ahead int)
 
-// weighBF16AVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+// weighBF16AVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric. It brings the values that are ahead bytes later.
 //
 //go:noescape
-func weighBF16AVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
+func weighBF16AVX512(sums, p, values, factors *float32, counts *int, rows, stride, ahead int)
 
 // scoreRowBF16AVX512 computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).
 //
@@ -688,25 +688,25 @@ func scoreRowBF16AVX512(dst, scaled, keys, q *float32, dim, panels int, scale fl
 //go:noescape
 func weighRowBF16AVX512(out, scores, values *float32, dim, n int)
 
-// scoreQ8AVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+// scoreQ8AVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric. It brings the keys that are ahead bytes later.
 //
 //go:noescape
-func scoreQ8AVX512(dst, q, keys *float32, dim, panels, rows int)
+func scoreQ8AVX512(dst, q, keys *float32, dim, panels, rows, ahead int)
 
-// weighQ8AVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+// weighQ8AVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric. It brings the values that are ahead bytes later.
 //
 //go:noescape
-func weighQ8AVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
+func weighQ8AVX512(sums, p, values, factors *float32, counts *int, rows, stride, ahead int)
 
-// scoreAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+// scoreAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric. It brings the keys that are ahead bytes later.
 //
 //go:noescape
-func scoreAVX512(dst, q, keys *float32, dim, panels, rows int)
+func scoreAVX512(dst, q, keys *float32, dim, panels, rows, ahead int)
 
-// weighAVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+// weighAVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric. It brings the values that are ahead bytes later.
 //
 //go:noescape
-func weighAVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
+func weighAVX512(sums, p, values, factors *float32, counts *int, rows, stride, ahead int)
 
 // scoreRowAVX512 computes scaled = q*scale, whole vectors of it, and dst (panels, 16) = scaled (dim) · keys (panels, dim, 16).
 //
@@ -718,15 +718,15 @@ func scoreRowAVX512(dst, scaled, keys, q *float32, dim, panels int, scale float3
 //go:noescape
 func weighRowAVX512(out, scores, values *float32, dim, n int)
 
-// scoreDotsAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric.
+// scoreDotsAVX512 computes dst (rows, 128) = q (rows, dim) · keys (panels, dim, 16); see scoreGeneric. It brings the keys that are ahead bytes later.
 //
 //go:noescape
-func scoreDotsAVX512(dst, q, keys *float32, dim, panels, rows int)
+func scoreDotsAVX512(dst, q, keys *float32, dim, panels, rows, ahead int)
 
-// weighDotsAVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric.
+// weighDotsAVX512 computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to 6 rows; see weighGeneric. It brings the values that are ahead bytes later.
 //
 //go:noescape
-func weighDotsAVX512(sums, p, values, factors *float32, counts *int, rows, stride int)
+func weighDotsAVX512(sums, p, values, factors *float32, counts *int, rows, stride, ahead int)
 
 // pairUpAVX512 rounds n numbers, n > 0 and a multiple of 16, to bfloat16, in half the room.
 //

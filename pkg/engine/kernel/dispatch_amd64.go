@@ -227,22 +227,22 @@ func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 }
 
 // score computes products of queries and keys: see scoreGeneric.
-func score(i isa, f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
+func score(i isa, f KVFormat, dst, q, keys []float32, dim, panels, rows, ahead int) {
 	switch {
 	case i == isaGeneric:
 		scoreGeneric(f, dst, q, keys, dim, panels, rows)
 	case i == isaAVX512 && f == KVQ8:
-		scoreQ8AVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
+		scoreQ8AVX512(sd(dst), sd(q), sd(keys), dim, panels, rows, ahead)
 	case i == isaAVX512 && f == KVBF16:
-		scoreBF16AVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
+		scoreBF16AVX512(sd(dst), sd(q), sd(keys), dim, panels, rows, ahead)
 	case i == isaAVX512:
-		scoreAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows)
+		scoreAVX512(sd(dst), sd(q), sd(keys), dim, panels, rows, ahead)
 	case f == KVQ8:
-		scoreQ8AVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
+		scoreQ8AVX2(sd(dst), sd(q), sd(keys), dim, panels, rows, ahead)
 	case f == KVBF16:
-		scoreBF16AVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
+		scoreBF16AVX2(sd(dst), sd(q), sd(keys), dim, panels, rows, ahead)
 	default:
-		scoreAVX2(sd(dst), sd(q), sd(keys), dim, panels, rows)
+		scoreAVX2(sd(dst), sd(q), sd(keys), dim, panels, rows, ahead)
 	}
 }
 
@@ -260,7 +260,7 @@ func soften(i isa, scores []float32, counts []int, top, total, factors []float32
 
 // weigh: see weighGeneric. The routines take pointers to the last row, and nil factors if
 // fresh.
-func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []int, stride, ahead int, fresh bool) {
 	rows := len(counts)
 	last := rows - 1
 	var f *float32
@@ -271,17 +271,17 @@ func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []
 	case i == isaGeneric:
 		weighGeneric(format, sums, p, values, factors, counts, stride, fresh)
 	case i == isaAVX512 && format == KVQ8:
-		weighQ8AVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+		weighQ8AVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride, ahead)
 	case i == isaAVX512 && format == KVBF16:
-		weighBF16AVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+		weighBF16AVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride, ahead)
 	case i == isaAVX512:
-		weighAVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+		weighAVX512(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride, ahead)
 	case format == KVQ8:
-		weighQ8AVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+		weighQ8AVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride, ahead)
 	case format == KVBF16:
-		weighBF16AVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+		weighBF16AVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride, ahead)
 	default:
-		weighAVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride)
+		weighAVX2(&sums[last*stride], &p[last*attendBlock], sd(values), f, &counts[last], rows, stride, ahead)
 	}
 }
 

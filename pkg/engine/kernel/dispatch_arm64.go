@@ -173,7 +173,7 @@ func normBackward(i isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 }
 
 // score computes products of queries and keys: see scoreGeneric.
-func score(i isa, f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
+func score(i isa, f KVFormat, dst, q, keys []float32, dim, panels, rows, _ int) {
 	switch {
 	case i == isaGeneric:
 		scoreGeneric(f, dst, q, keys, dim, panels, rows)
@@ -197,7 +197,7 @@ func soften(i isa, scores []float32, counts []int, top, total, factors []float32
 
 // weigh: see weighGeneric. The routine takes pointers to the last row, and nil factors if
 // fresh.
-func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+func weigh(i isa, format KVFormat, sums, p, values, factors []float32, counts []int, stride, _ int, fresh bool) {
 	if i == isaGeneric {
 		weighGeneric(format, sums, p, values, factors, counts, stride, fresh)
 		return

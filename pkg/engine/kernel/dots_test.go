@@ -43,7 +43,7 @@ func TestScoreDots(t *testing.T) {
 					queries, q = append(queries, rounded...), append(q, pairs...)
 				}
 				dst := make([]float32, rows*attendBlock)
-				scoreDots(dst, q, kv.panels(0, panels), dim, panels, rows)
+				scoreDots(dst, q, kv.panels(0, panels), dim, panels, rows, nearKeys)
 				for i := range rows * panels * keyPanel {
 					row, token := i/(panels*keyPanel), i%(panels*keyPanel)
 					a, b, sum := queries[row*dim:], keys[token*dim:], [chains]float32{}
@@ -96,7 +96,7 @@ func TestWeighDots(t *testing.T) {
 						want = append(want, sum)
 					}
 				}
-				weighDots(sums, narrowed(p), kv.Values, factors, counts, dim, fresh)
+				weighDots(sums, narrowed(p), kv.Values, factors, counts, dim, nearKeys, fresh)
 				if !slices.Equal(sums, want) {
 					t.Fatalf("counts %v, dim %d, fresh %v: %g, want %g", counts, dim, fresh, sums, want)
 				}

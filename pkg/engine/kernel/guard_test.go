@@ -267,7 +267,7 @@ func (f *fence) weigh(k *Kernels, format KVFormat, stride int) {
 			counts[r] = min(r+1, tokens)
 		}
 		p := f.random((rows-1)*attendBlock + counts[rows-1])
-		weigh(k.isa, format, f.random(rows*stride), p, f.random(format.words(counts[rows-1]*stride)), f.random(rows), counts, stride, rows%2 == 0)
+		weigh(k.isa, format, f.random(rows*stride), p, f.random(format.words(counts[rows-1]*stride)), f.random(rows), counts, stride, nearKeys, rows%2 == 0)
 	}
 }
 

@@ -19,6 +19,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"glossa/pkg/engine/faster"
 )
 
 // An isa is an instruction set.
@@ -49,6 +51,7 @@ type Kernels struct {
 	amx  bool // products with Q8W weights use AMX
 	dots bool // attention to bfloat16 uses AVX512_BF16
 	near nearness
+	keys [KVQ8 + 1][tileSizes]faster.Duel // whether attention brings keys from near, by format and rows
 }
 
 // Name returns the name of the instruction set: "generic", "avx2", "avxvnni" (which is AVX2 and

@@ -75,15 +75,15 @@ func shrinkGeneric(dst []int8, x []float32, step int) float32 {
 	return largest / 127
 }
 
-// scaleValues multiplies the exponentials of rows by the scales of the values of a block, whose
+// scaleValues multiplies the exponentials of rows of a block by the scales of the values of a block, whose
 // keys are in panels.
-func (k *Kernels) scaleValues(a *Attention, panels []float32, dim, rows int) {
+func (k *Kernels) scaleValues(a *Attention, scores, panels []float32, dim, rows int) {
 	size := KVQ8.panel(dim)
 	for i := 0; i < len(panels)/size; i++ {
 		copy(a.scales[i*keyPanel:(i+1)*keyPanel], panels[(i+1)*size-keyPanel:])
 	}
 	for r := range rows {
-		mul(k.isa, a.scores[r*attendBlock:][:a.counts[r]], a.scales[:a.counts[r]])
+		mul(k.isa, scores[r*attendBlock:][:a.counts[r]], a.scales[:a.counts[r]])
 	}
 }
 

@@ -47,7 +47,7 @@ func normBackward(_ isa, dx, dy, x, weight []float32, mean, scale, a, b float32)
 	normBackwardGeneric(dx, dy, x, weight, mean, scale, a, b)
 }
 
-func score(_ isa, f KVFormat, dst, q, keys []float32, dim, panels, rows int) {
+func score(_ isa, f KVFormat, dst, q, keys []float32, dim, panels, rows, _ int) {
 	scoreGeneric(f, dst, q, keys, dim, panels, rows)
 }
 
@@ -59,7 +59,7 @@ func narrowAll(_ isa, dst []uint16, x []float32) { narrowGeneric(dst, x) }
 
 func shrinkAll(_ isa, dst []int8, x []float32) float32 { return shrinkGeneric(dst, x, 1) }
 
-func weigh(_ isa, f KVFormat, sums, p, values, factors []float32, counts []int, stride int, fresh bool) {
+func weigh(_ isa, f KVFormat, sums, p, values, factors []float32, counts []int, stride, _ int, fresh bool) {
 	weighGeneric(f, sums, p, values, factors, counts, stride, fresh)
 }
 

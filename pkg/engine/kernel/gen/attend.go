@@ -196,9 +196,9 @@ func (t *asm) each16(count string, body func()) {
 // tokens: all rows take the tokens that the first row sees, then all but that one take
 // those that the second sees, and so on.
 func (t *asm) weigh() {
-	p := "sums, p, values, factors *float32, counts *int, rows, stride int"
-	t.fn(t.stored.name("weigh"), fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric.", weighRows), p)
-	t.args(p, "DI", "SI", "R8", "R9", "R10", "R11", "R13")
+	p := "sums, p, values, factors *float32, counts *int, rows, stride, ahead int"
+	t.fn(t.stored.name("weigh"), fmt.Sprintf("computes sums = sums*factors (zero, if nil) + Σ p*values over the counts of each row; of sums, p, factors and counts it gets the last of 1 to %d rows; see weighGeneric. It brings the values that are ahead bytes later.", weighRows), p)
+	t.args(p, "DI", "AX", "R8", "R9", "R10", "R11", "R13", "SI")
 	t.op("LEAQ", "(R13*4)", "R12")
 	if t.stored != floats {
 		t.op("LEAQ", fmt.Sprintf("(R13*%d)", t.stored.bytes(4)), "R15")
@@ -248,8 +248,10 @@ func (t *asm) weighTile(s weighShape) {
 		t.zero(t.v(i))
 	}
 	t.label(begin)
-	t.op("MOVQ", "SI", "AX")
+	t.op("MOVQ", "p+8(FP)", "AX")
 	t.op("MOVQ", "R8", "BX")
+	t.op("MOVQ", "R8", "SI")
+	t.op("ADDQ", "ahead+56(FP)", "SI")
 	t.op("XORL", "R14", "R14")
 	for r := s.rows - 1; r >= 0; r-- {
 		if t.stored == dots {
@@ -304,11 +306,12 @@ func (t *asm) weighTokens(r int, s weighShape, acc func(r, i int) string, value 
 		}
 	}
 	t.op("ADDQ", "$4", "AX")
-	if t.stored != floats {
-		t.op("ADDQ", "R15", "BX")
-	} else {
-		t.op("ADDQ", "R12", "BX")
+	stride := "R15"
+	if t.stored == floats {
+		stride = "R12"
 	}
+	t.op("ADDQ", stride, "BX")
+	t.op("ADDQ", stride, "SI")
 	t.op("DECQ", "CX")
 	t.op("JNZ", loop)
 	t.label(done)
@@ -326,12 +329,11 @@ func (t *asm) tokensLeft(r int, done string) {
 	t.op("JLE", done)
 }
 
-// bringTokens brings the values of later tokens, of which n are next to each other in rows of R15
-// bytes, if they are not float32.
+// bringTokens brings the values of n later tokens, from SI on, that lie at the distance in R15, or of one.
 func (t *asm) bringTokens(s weighShape, n int) {
 	for token := range n {
 		for at := 0; at < t.stored.bytes(s.vectors*t.bytes()); at += 64 {
-			t.op("PREFETCHT0", mem(ahead+at, "BX")+[]string{"", "(R15*1)"}[token])
+			t.op("PREFETCHT0", mem(at, "SI")+[]string{"", "(R15*1)"}[token])
 		}
 	}
 }

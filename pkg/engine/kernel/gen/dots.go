@@ -118,6 +118,7 @@ func (t *asm) weighPairs(r int, s weighShape, acc func(r, i int) string, value f
 	}
 	t.op("ADDQ", "$4", "AX")
 	t.op("LEAQ", "(BX)(R15*2)", "BX")
+	t.op("LEAQ", "(SI)(R15*2)", "SI")
 	t.op("DECQ", "CX")
 	t.op("JNZ", loop)
 	t.label(half)

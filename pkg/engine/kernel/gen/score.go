@@ -10,11 +10,6 @@ type scoreShape struct{ rows, vectors int }
 // 0. That is the same for all rows, as the order of additions is.
 const chains = 2
 
-// ahead is how many bytes ahead keys and values are brought, two panels of keys or more: processors
-// fetch the next kilobytes too late by themselves. One head reads bfloat16 from DRAM at 33 GB/s so
-// instead of 22, on Zen 5.
-const ahead = 8192
-
 // scoreShapes are the tiles: that of a row alone, whose keys come from DRAM and are read in the order
 // in which they lie, then by descending tokens and rows.
 func (t *asm) scoreShapes() []scoreShape {
@@ -28,11 +23,11 @@ const scoreDoc = "computes dst (rows, 128) = q (rows, dim) · keys (panels, dim,
 
 // score goes through the panels, one or two at a time, and for each through the rows.
 // Registers: DI a panel's place in dst, R15 a row's; DX the first rows of q, AX the
-// fourth; BX and R14 the keys, SI those that are brought, less ahead.
+// fourth; BX and R14 the keys, SI those that are brought.
 func (t *asm) score() {
-	p := "dst, q, keys *float32, dim, panels, rows int"
-	t.fn(t.stored.name("score"), scoreDoc, p)
-	t.args(p, "DI", "DX", "R8", "R9", "R10", "R11")
+	p := "dst, q, keys *float32, dim, panels, rows, ahead int"
+	t.fn(t.stored.name("score"), scoreDoc+" It brings the keys that are ahead bytes later.", p)
+	t.args(p, "DI", "DX", "R8", "R9", "R10", "R11", "SI")
 	t.op("LEAQ", "(R9*4)", "R12")
 	if t.stored == dots {
 		t.holdPairing()
@@ -69,7 +64,7 @@ func (t *asm) scorePanels(shapes []scoreShape) {
 		t.label(rows)
 		t.op("CMPQ", "R13", imm(s.rows))
 		t.op("JLT", done)
-		t.scoreTile(s)
+		t.scoreTile(s, "ahead+48(FP)")
 		t.op("ADDQ", imm(s.rows*blockBytes), "R15")
 		t.op("SUBQ", imm(s.rows), "R13")
 		t.op("JMP", rows)
@@ -85,8 +80,8 @@ func (t *asm) scorePanels(shapes []scoreShape) {
 	t.label(end)
 }
 
-// scoreTile emits the rows from DX on, and leaves DX behind them.
-func (t *asm) scoreTile(s scoreShape) {
+// scoreTile emits the rows from DX on, and leaves DX behind them. It brings keys that are so far ahead.
+func (t *asm) scoreTile(s scoreShape, ahead string) {
 	if s.rows > 3 {
 		t.op("LEAQ", "(DX)(R12*2)", "AX")
 		t.op("ADDQ", "R12", "AX")
@@ -96,6 +91,7 @@ func (t *asm) scoreTile(s scoreShape) {
 	}
 	t.op("MOVQ", "R8", "BX")
 	t.op("MOVQ", "R8", "SI")
+	t.op("ADDQ", ahead, "SI")
 	for i := 1; i < s.panels(t); i++ {
 		t.op("MOVQ", "R12", keyPointers[i])
 		t.op("SHLQ", imm(t.stored.shift(4)), keyPointers[i])
@@ -196,7 +192,7 @@ func (t *asm) nextDims(s scoreShape, n int) {
 // a head whose panels were brought in pairs read bfloat16 from DRAM at 13 GB/s instead of 20, on Zen 4.
 func (t *asm) bringKeys(bytes int) {
 	for at := 0; at < bytes; at += 64 {
-		t.op("PREFETCHT0", mem(ahead+at, "SI"))
+		t.op("PREFETCHT0", mem(at, "SI"))
 	}
 	if bytes > 0 {
 		t.op("ADDQ", imm(bytes), "SI")
