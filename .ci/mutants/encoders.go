@@ -5,7 +5,7 @@ func encoders() []mutant {
 	const golden, hostile = "^TestEncoderGoldens$", "^TestHostileSentences$"
 	return []mutant{
 		{"encoders: biases are those of their distances", kernel, "Queries.biasesOf", "all[q.Seen-1-q.First-token:]", "all[token-token:]", kernel, "^TestAttendBiases$"},
-		{"encoders: later blocks of keys have their biases", kernel, "Kernels.treat", "a.biases[from+r][at:at+len(scores)]", "a.biases[from+r][at-at:len(scores)]", kernel, "^TestAttendBiases$"},
+		{"encoders: later blocks of keys have their biases", kernel, "Kernels.treat", "a.biases[row][b.at:b.at+len(scores)]", "a.biases[row][b.at-b.at:len(scores)]", kernel, "^TestAttendBiases$"},
 		{"encoders: each head has its own biases", transformer, "worker.headBiases", "head*group+i", "head*0+i", engine, golden},
 		{"encoders: keys after the query have other biases", transformer, "Model.relativeBiases", "bucket+m.RelativeBuckets/2", "bucket+0*m.RelativeBuckets", engine, golden},
 		{"encoders: far keys share wider buckets", transformer, "relativeBuckets", "min(n-1, exact+int(share*float32(n-exact)))", "min(n-1, exact+int(share*0))", engine, golden},

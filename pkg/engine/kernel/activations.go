@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Activations hold rows of inputs in the layout of products with packed weights. For
@@ -119,10 +120,17 @@ func (k *Kernels) widenTile(a *Activations, dst, x []float32, rows int) {
 // quantizeChunk is how many slices quantizeTile quantises at once (17 KiB).
 const quantizeChunk = 16
 
+// quantizedRows are rows of a tile before they are interleaved.
+type quantizedRows [maxPackedTile*quantizeChunk*wideWords + slack]float32
+
+// quantized has memory of [Kernels.quantizeTile], whose clearing took a seventh of its time.
+var quantized = sync.Pool{New: func() any { return new(quantizedRows) }}
+
 // quantizeTile quantises rows one by one and interleaves them.
 func (k *Kernels) quantizeTile(a *Activations, dst, x []float32, rows int) {
 	const width = quantizeChunk * wideWords
-	var buf [maxPackedTile*width + slack]float32
+	buf := quantized.Get().(*quantizedRows)
+	defer quantized.Put(buf)
 	slices := int(up(a.Cols, a.inputs))
 	for s := 0; s < slices; s += quantizeChunk {
 		first, end := s*a.inputs, min((s+quantizeChunk)*a.inputs, a.Cols)
