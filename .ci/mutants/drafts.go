@@ -35,7 +35,6 @@ func drafts() []mutant {
 		{"ways: the slower one costs a hundredth", faster, "Choice.interval", "100*(slower-1)", "10*(slower-1)", faster, "^TestChoice$"},
 		{"ways: both are tried early", faster, "Choice.First", "!tried && c.first.mean*float64(amount) < brief", "!tried && false", faster, "^TestChoice$"},
 		{"ways: a unit of work counts", faster, "Choice.Note", "float64(amount)", "1", faster, "^TestAmounts$"},
-		{"duels: ways take turns", faster, "Duel.First", "!d.first", "true", faster, "^TestDuel$"},
 		{"duels: a lead can be lost", faster, "Duel.Note", "min(d.lead+1, mostLead)", "d.lead + 1", faster, "^TestDuel$"},
 		{"duels: a unit of work counts", faster, "Duel.Note", "float64(amount)", "1", faster, "^TestDuelAmounts$"},
 		{"duels: each comparison has a call of each way", faster, "Duel.Note", "d.pending = [2]float64{}", "_ = a", faster, "^TestDuelUndecided$"},

@@ -10,7 +10,6 @@ import (
 // however long some calls took. The zero Duel knows nothing. Goroutines may share it.
 type Duel struct {
 	mu      sync.Mutex
-	first   bool       // so was the last call
 	pending [2]float64 // nanoseconds a unit of work of calls that have not been compared; 0: none
 	lead    int        // wins of the first way more than of the second, from -mostLead to mostLead
 }
@@ -18,15 +17,8 @@ type Duel struct {
 // mostLead bounds what has to be lost before the other way is the better one.
 const mostLead = 16
 
-// First reports whether the first way is to compute the next call that is timed: they take turns.
-func (d *Duel) First() bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.first = !d.first
-	return d.first
-}
-
-// Note records a call, which computed an amount of work.
+// Note records a call, which computed an amount of work. Each goroutine should let the ways take turns: its
+// processor may be slower than another's.
 func (d *Duel) Note(first bool, amount int, took time.Duration) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

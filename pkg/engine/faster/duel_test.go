@@ -10,8 +10,8 @@ func TestDuel(t *testing.T) {
 	var d Duel
 	calls := 0
 	duel := func(comparisons int, first, second time.Duration) bool {
-		for range 2 * comparisons {
-			took, use := second, d.First()
+		for i := range 2 * comparisons {
+			took, use := second, i%2 == 0
 			if use {
 				took = first
 			}

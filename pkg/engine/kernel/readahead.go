@@ -105,17 +105,16 @@ func (k *Kernels) bringing(a *Attention, kv KV, rows, tokens int, compute func()
 		compute()
 		return
 	}
-	duel, begin := &k.keys[kv.Format][bits.Len(uint(rows))-1], time.Now()
-	first := duel.First()
-	a.setAhead(first)
+	duel, begin, near := &k.keys[kv.Format][bits.Len(uint(rows))-1], time.Now(), a.calls/timedCalls%2 == 0
+	a.setAhead(near)
 	compute()
-	duel.Note(first, size, time.Since(begin))
+	duel.Note(near, size, time.Since(begin))
 	a.setAhead(duel.Best())
 }
 
 // setAhead sets the distance at which keys and values are brought.
-func (a *Attention) setAhead(isNear bool) {
-	if a.ahead = farKeys; isNear {
+func (a *Attention) setAhead(near bool) {
+	if a.ahead = farKeys; near {
 		a.ahead = nearKeys
 	}
 }

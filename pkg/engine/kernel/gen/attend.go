@@ -7,6 +7,7 @@ const (
 	weighRows  = 6
 	blockBytes = 4 * 128 // a row of a block's exponentials
 	keyBytes   = 4 * 16  // a dimension of a panel of float32 keys, or a panel of scores
+	nearKeys   = 128     // as in readahead.go
 )
 
 // A weighShape is a tile of weigh: up to so many rows, so many vectors of each.

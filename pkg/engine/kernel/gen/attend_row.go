@@ -31,7 +31,7 @@ func (t *asm) scoreRow() {
 		t.op("SUBQ", imm(n), "R10")
 		t.op("JLT", less)
 		t.op("MOVQ", "scaled+8(FP)", "DX")
-		t.scoreTile(s, imm(128))
+		t.scoreTile(s, imm(nearKeys))
 		t.op("MOVQ", keyPointers[n-1], "R8")
 		t.op("ADDQ", imm(n*keyBytes), "R15")
 		t.op("JMP", start)
