@@ -55,11 +55,26 @@ func TestDuelUndecided(t *testing.T) {
 		d.Note(true, 1, 100)
 	}
 	d.Note(false, 1, 100)
-	if d.lead != 0 {
-		t.Errorf("the lead is %d", d.lead)
+	if lead := d.lead.Load(); lead != 0 {
+		t.Errorf("the lead is %d", lead)
 	}
 	d.Note(false, 1, 1)
-	if d.lead != 0 {
-		t.Errorf("the lead is %d before the first way has another call", d.lead)
+	if lead := d.lead.Load(); lead != 0 {
+		t.Errorf("the lead is %d before the first way has another call", lead)
+	}
+}
+
+// One call of sixteen is timed, and the ways take turns.
+func TestTurn(t *testing.T) {
+	var timed, first int
+	for call := range uint32(320) {
+		if now, way := Turn(call); now {
+			if timed++; way {
+				first++
+			}
+		}
+	}
+	if timed != 20 || first != 10 {
+		t.Errorf("%d of 320 calls are timed, of these %d the first way's", timed, first)
 	}
 }

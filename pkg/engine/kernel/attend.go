@@ -105,7 +105,7 @@ type Attention struct {
 	dim     int                   // the largest
 	dots    bool                  // queries and exponentials are pairs of bfloat16
 	ahead   int                   // bytes to the keys and values that are brought
-	calls   int                   // of bringing
+	calls   uint32                // of bringing
 	queries []float32             // (attendRows, Dim), scaled
 	scores  []float32             // (blocks of a segment, attendTile, attendBlock), then their exponentials
 	sums    []float32             // (attendRows, Dim padded) Σ exp(score-top)*value

@@ -92,7 +92,7 @@ func (k *Kernels) matMulPanels(dst []float32, ldd int, a *Activations, n int, w 
 			}
 			switch {
 			case n < busyRows(k.isa, w.Kind):
-				k.tileFew(w.Kind, &work)
+				k.tileFew(w, &work)
 				continue
 			case tiles > 1 && w.follows(end, from, until):
 				work.readahead = spread(t, tiles, bytes, bytes, each)

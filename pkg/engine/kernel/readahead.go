@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"glossa/pkg/engine/faster"
@@ -24,9 +25,8 @@ func spread(i, calls, bytes, ahead, each int) readahead {
 // fewRows is the most rows of products that wait for their weights.
 const fewRows = 4
 
-// cached is the maximum size of weights, in bytes, that are assumed to be in the second-level
-// cache: those of models that fit it are smaller, and matrices of larger models, or the halves of
-// two workers, are not.
+// cached is the maximum size of a matrix, in bytes, that is assumed to be in the second-level cache: those
+// of models that fit it are smaller, and those of larger models are not.
 const cached = 288 << 10
 
 // A nearness chooses, by kind, rows-1 and size, whether few rows fetch weights at a short distance
@@ -34,28 +34,34 @@ const cached = 288 << 10
 // faster, and by as much as 1.9 times: with Q4_0, Q4_K and Q6_K on AVX-512, a core of Zen 4 reads
 // 31, 31 and 30 GB/s from near alone and 20, 16 and 17 from afar too; with Q4_0 and Q6_K on AVX2, one
 // of Zen 5 reads 31 and 15, and 46 and 32.
-type nearness [MXFP4 + 1][fewRows][volumes]faster.Choice
+type nearness [MXFP4 + 1][fewRows][volumes]struct {
+	faster.Duel
+	calls atomic.Uint32
+}
 
 const volumes = 4 // to a factor of 4 each: the last-level cache holds the smaller ones
 
-func (c *nearness) of(kind Kind, rows, bytes int) *faster.Choice {
-	return &c[kind][rows-1][min((bits.Len(uint(bytes/cached))-1)/2, volumes-1)]
-}
-
-// tileFew computes a span of so few rows that it waits for the weights. Its routine fetches them
+// tileFew computes a span of w for so few rows that it waits for the weights. Its routine fetches them
 // from near if ahead is 0.
-func (k *Kernels) tileFew(kind Kind, t *span) {
-	if len(t.w) < cached {
-		tilePacked(k, kind, t)
+func (k *Kernels) tileFew(w *Packed, t *span) {
+	size := len(w.data)
+	if size < cached {
+		tilePacked(k, w.Kind, t)
 		return
 	}
-	choice, begin := k.near.of(kind, t.rows, len(t.w)), time.Now()
-	near := choice.First(len(t.w))
+	way := &k.near[w.Kind][t.rows-1][min((bits.Len(uint(size/cached))-1)/2, volumes-1)]
+	timed, near := faster.Turn(way.calls.Add(1))
+	if !timed {
+		near = way.Best()
+	}
 	if !near {
 		t.ahead = 1
 	}
-	tilePacked(k, kind, t)
-	choice.Note(near, len(t.w), time.Since(begin))
+	begin := time.Now()
+	tilePacked(k, w.Kind, t)
+	if timed {
+		way.Note(near, len(t.w), time.Since(begin))
+	}
 }
 
 // follows reports whether panels that the same worker multiplies next follow panel end in
@@ -84,12 +90,8 @@ const (
 	farKeys  = 8192 // two panels of keys or more
 )
 
-// Attention to so many bytes is timed, one call of some: the others take the distance that is known to be
-// the faster one.
-const (
-	timedBytes = 32 << 10
-	timedCalls = 16
-)
+// timedBytes is the least that attention reads in a call that is timed.
+const timedBytes = 32 << 10
 
 // tileSizes is the number of powers of two up to a tile's rows. More rows take longer than their keys.
 const tileSizes = 4
@@ -101,11 +103,13 @@ func (k *Kernels) bringing(a *Attention, kv KV, rows, tokens int, compute func()
 		compute()
 		return
 	}
-	if a.calls++; a.calls%timedCalls != 0 {
+	a.calls++
+	timed, near := faster.Turn(a.calls)
+	if !timed {
 		compute()
 		return
 	}
-	duel, begin, near := &k.keys[kv.Format][bits.Len(uint(rows))-1], time.Now(), a.calls/timedCalls%2 == 0
+	duel, begin := &k.keys[kv.Format][bits.Len(uint(rows))-1], time.Now()
 	a.setAhead(near)
 	compute()
 	duel.Note(near, size, time.Since(begin))
