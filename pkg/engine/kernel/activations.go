@@ -24,7 +24,6 @@ type Activations struct {
 	slices     int
 	tile       int // rows of a tile
 	data       []float32
-	chunk      []float32 // rows of a tile before they are interleaved
 	pairs      []float32 // in a second form; see matMulPairs. Empty if that is not used
 	squares    []float32 // in squares; see matMulSquares. Empty if that is not used
 }
@@ -41,9 +40,6 @@ func (k *Kernels) NewActivations(kind Kind, rows, cols int) *Activations {
 		a.slices = int(up(cols, codedCols)) * codedCols / superCols
 	}
 	a.data = aligned(a.Tiles(rows) * a.stride())
-	if a.words != superCols {
-		a.chunk = aligned(a.tile*chunkWords + slack) // to clear it for each tile took a seventh of the time
-	}
 	if a.hasPairs(k, rows) {
 		a.pairs = aligned(a.Tiles(rows) * a.slices * a.pairShape().words * a.tile)
 	}
@@ -88,8 +84,8 @@ func (a *Activations) check(k *Kernels, n int) {
 }
 
 // QuantizeActivations sets the tiles from, ..., to-1 of a to those of x (n, a.Cols),
-// row-major. All tiles of n rows, 0 to a.Tiles(n), must be set before they are used. One
-// goroutine at a time may set some.
+// row-major. All tiles of n rows, 0 to a.Tiles(n), must be set before they are used, by
+// this or other goroutines.
 func (k *Kernels) QuantizeActivations(a *Activations, x []float32, n, from, to int) {
 	a.check(k, n)
 	x = x[:n*a.Cols]
@@ -120,26 +116,24 @@ func (k *Kernels) widenTile(a *Activations, dst, x []float32, rows int) {
 	clear(dst[a.Cols*rows : a.slices*superCols*rows])
 }
 
-// quantizeChunk is how many slices quantizeTile quantises at once, and chunkWords the room of a row of them
-// (17 KiB for 8 rows).
-const (
-	quantizeChunk = 16
-	chunkWords    = quantizeChunk * wideWords
-)
+// quantizeChunk is how many slices quantizeTile quantises at once (17 KiB).
+const quantizeChunk = 16
 
 // quantizeTile quantises rows one by one and interleaves them.
 func (k *Kernels) quantizeTile(a *Activations, dst, x []float32, rows int) {
+	const width = quantizeChunk * wideWords
+	var buf [maxPackedTile*width + slack]float32
 	slices := int(up(a.Cols, a.inputs))
 	for s := 0; s < slices; s += quantizeChunk {
 		first, end := s*a.inputs, min((s+quantizeChunk)*a.inputs, a.Cols)
 		n := int(up(end-first, a.inputs))
 		for r := range rows {
-			k.quantizeRow(a, a.chunk[r*chunkWords:], x[r*a.Cols+first:r*a.Cols+end])
+			k.quantizeRow(a, buf[r*width:], x[r*a.Cols+first:r*a.Cols+end])
 			if a.words == codedWords {
-				widenWords(a.chunk[r*chunkWords:][:chunkWords], n)
+				widenWords(buf[r*width:][:width], n)
 			}
 		}
-		k.packRows(dst[s*a.words*rows:], a.chunk, chunkWords, n*a.words, rows)
+		k.packRows(dst[s*a.words*rows:], buf[:], width, n*a.words, rows)
 	}
 	clear(dst[slices*a.words*rows : a.slices*a.words*rows])
 }
