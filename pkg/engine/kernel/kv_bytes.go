@@ -75,8 +75,8 @@ func shrinkGeneric(dst []int8, x []float32, step int) float32 {
 	return largest / 127
 }
 
-// scaleValues multiplies the exponentials of rows of a block by the scales of the values of a block, whose
-// keys are in panels.
+// scaleValues multiplies the exponentials of rows by the scales of the values of their block, whose keys
+// are in panels.
 func (k *Kernels) scaleValues(a *Attention, scores, panels []float32, dim, rows int) {
 	size := KVQ8.panel(dim)
 	for i := 0; i < len(panels)/size; i++ {

@@ -57,11 +57,13 @@ func (k *Kernels) tileFew(w *Packed, t *span) {
 	if !near {
 		t.ahead = 1
 	}
+	if !timed {
+		tilePacked(k, w.Kind, t)
+		return
+	}
 	begin := time.Now()
 	tilePacked(k, w.Kind, t)
-	if timed {
-		way.Note(near, len(t.w), time.Since(begin))
-	}
+	way.Note(near, len(t.w), time.Since(begin))
 }
 
 // follows reports whether panels that the same worker multiplies next follow panel end in
@@ -99,12 +101,11 @@ const tileSizes = 4
 // bringing has compute read a number of tokens for some rows, and sets how far ahead it brings them.
 func (k *Kernels) bringing(a *Attention, kv KV, rows, tokens int, compute func()) {
 	size := 4 * kv.Format.words(tokens*(kv.Dim+valueStride(kv.Dim)))
-	if !bringsKeys || size < timedBytes {
-		compute()
-		return
+	timed, near := false, false
+	if bringsKeys && size >= timedBytes {
+		a.calls++
+		timed, near = faster.Turn(a.calls)
 	}
-	a.calls++
-	timed, near := faster.Turn(a.calls)
 	if !timed {
 		compute()
 		return
