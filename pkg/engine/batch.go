@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -55,13 +54,14 @@ type batch struct {
 
 	drafted, accepted atomic.Int64 // tokens
 
-	pass     *transformer.Pass // nil while the batch has no members
-	borrower *member           // was alone and still reads the pass's own logits
-	seqs     []transformer.Sequence
+	pass  *transformer.Pass // nil while the batch has no members
+	lent  [2]*lent          // what the pass writes its logits to, and other memory
+	lends bool              // the current pass lends its logits
+	seqs  []transformer.Sequence
 }
 
 func newBatch(m *transformer.Model, team *transformer.Team) *batch {
-	return &batch{model: m, team: team, shares: map[string]*share{}, odds: startingOdds(), proposals: newProposals()}
+	return &batch{model: m, team: team, shares: map[string]*share{}, odds: startingOdds(), proposals: newProposals(), lent: [2]*lent{{}, {}}}
 }
 
 // A member is a generation's place in a batch; its generation alone uses it.
@@ -83,7 +83,8 @@ type member struct {
 	ctxErr   error // of a context that ended during the pass
 
 	logits  []float32 // (outputs, vocab), after the passes
-	own     []float32 // memory for a copy of them
+	lent    *lent     // what they are in, if they are not in own
+	own     []float32
 	err     error
 	served  bool
 	awaited bool // by the batch
@@ -118,7 +119,8 @@ func (b *batch) quit(m *member) {
 		if b.pass != nil {
 			b.model.RecyclePass(b.pass)
 		}
-		b.pass, b.borrower, b.seqs, b.last = nil, nil, nil, nil
+		b.pass, b.seqs, b.last = nil, nil, nil
+		b.lent[1].memory = nil
 	}
 }
 
@@ -142,7 +144,7 @@ func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]fl
 	if err := m.serve(ctx); err != nil {
 		return m.logits, err
 	}
-	if hasNaN(m.logits) {
+	if m.lanes.kernels.HasNaN(m.logits) {
 		// Nobody reads the weights of a packed or mapped file before.
 		return nil, m.lanes.damaged()
 	}
@@ -152,15 +154,6 @@ func (m *member) forward(ctx context.Context, seqs []transformer.Sequence) ([]fl
 // damaged returns the error of a model that computes NaN.
 func (l *lanes) damaged() error {
 	return llm.Errorf(llm.Internal, "the model %q computes NaN instead of numbers: its weights, or its file, are damaged", l.name)
-}
-
-// hasNaN reports whether x has a NaN. It takes less than a nanosecond a value.
-func hasNaN(x []float32) bool {
-	var over uint32 // its sign bit: some value is larger than infinity
-	for _, v := range x {
-		over |= 0x7f800000 - math.Float32bits(v)&0x7fffffff
-	}
-	return over>>31 != 0
 }
 
 // runExclusive calls do with the pass while nothing else is computed.
@@ -271,9 +264,7 @@ func (b *batch) nextAction(m *member, first, expired bool) action {
 
 // releaseLast ends m's use of the last pass; b.mu is held.
 func (b *batch) releaseLast(m *member) {
-	if b.borrower == m {
-		b.borrower = nil
-	}
+	m.giveBack()
 	if m.awaited {
 		m.awaited = false
 		b.awaited--
@@ -353,12 +344,10 @@ func (b *batch) begin() {
 		b.last, b.seqs = append(b.last, m), append(b.seqs, m.seqs[m.from:m.to]...)
 	}
 	b.waiting = slices.DeleteFunc(b.waiting, func(m *member) bool { return m.inPass && m.to == len(m.seqs) })
-	if b.pass == nil || b.borrower != nil {
-		b.pass, b.borrower = b.model.NewPass(b.team), nil
+	if b.pass == nil {
+		b.pass = b.model.NewPass(b.team)
 	}
-	if b.members.Load() == 1 && first.exclusive == nil && first.from == 0 && first.to == len(first.seqs) {
-		b.borrower = first
-	}
+	b.spareLogits()
 }
 
 // take assigns as many of m's sequences to the next pass as fit into room tokens, at
@@ -409,27 +398,6 @@ func (b *batch) runPass() error {
 		b.distribute(logits)
 	}
 	return err
-}
-
-// distribute gives each member its logits, copied if the next pass could overwrite them
-// before they are read.
-func (b *batch) distribute(logits []float32) {
-	for _, m := range b.last {
-		n := 0
-		for i := range m.seqs[m.from:m.to] {
-			n += m.seqs[m.from+i].Logits * b.model.Vocab
-		}
-		if m == b.borrower {
-			m.logits = logits[:n]
-		} else {
-			if m.from == 0 {
-				m.own = m.own[:0]
-			}
-			m.own = append(m.own, logits[:n]...)
-			m.logits = m.own
-		}
-		logits = logits[n:]
-	}
 }
 
 // end gives each member the result of m's pass, which took that time, or its error. A

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -282,34 +281,6 @@ func TestManyPrompts(t *testing.T) {
 			t.Errorf("%+v: %s, %v", test, order, many)
 		}
 	}
-}
-
-// A member that was alone keeps its logits while another one's pass runs.
-func TestLogitsStay(t *testing.T) {
-	e := larger(t, nil)
-	a := e.lanes.join("", nil)
-	read := func(m *member, id int) []float32 {
-		logits, err := m.forward(t.Context(), []transformer.Sequence{{Cache: e.model.NewCache(1), Tokens: []int{id}, Logits: 1}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return logits
-	}
-	for range 3 {
-		got := read(a, 1)
-		want := slices.Clone(got)
-		b := e.lanes.join("", nil)
-		other := read(b, 2)
-		if !slices.Equal(got, want) || slices.Equal(other, want) {
-			t.Error("a's logits became b's")
-		}
-		read(a, 3)
-		if slices.Equal(other, read(a, 3)) || !slices.Equal(other, read(b, 2)) {
-			t.Error("b's logits became a's")
-		}
-		b.leave()
-	}
-	a.leave()
 }
 
 // A slow client does not delay others.

@@ -58,7 +58,7 @@ func translator(t *testing.T, name string) *Translator {
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
-	return &Translator{core: &core{model: model, kernels: kernel.Best(), lanes: &lanes{batches: newBatches(model, nil)}, memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
+	return &Translator{core: &core{model: model, kernels: kernel.Best(), lanes: &lanes{kernels: kernel.Best(), batches: newBatches(model, nil)}, memory: DefaultMaxMemory, tokens: m.Tokens}, rules: *m.Translation}
 }
 
 // Searches with one to five beams find the same tokens as the original implementation,

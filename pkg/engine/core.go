@@ -152,7 +152,7 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	memory := cmp.Or(cfg.MaxMemory, DefaultMaxMemory)
 	c := &core{
 		weights: weights, model: model, kernels: cfg.Kernels, tokenizer: m.Tokenizer, queue: cfg.Queue, memory: memory, workers: cfg.Team.Size(),
-		lanes: &lanes{cfg.Name, adapter, weights.batches}, prefixes: newPrefixTexts(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare), cfg.Prefixes),
+		lanes: &lanes{cfg.Name, adapter, cfg.Kernels, weights.batches}, prefixes: newPrefixTexts(model, cmp.Or(cfg.PrefixMemory, memory/prefixShare), cfg.Prefixes),
 		context: context, start: m.Start, empty: m.Empty, tokens: m.Tokens, tokenizerJSON: cfg.TokenizerJSON,
 		info: llm.ModelInfo{Name: cfg.Name, Family: "local", InProcess: true, Type: m.Name(), Version: m.Version, Streaming: true, Context: context},
 	}

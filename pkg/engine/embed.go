@@ -79,7 +79,7 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 		}
 		for i, ids := range texts[:n] {
 			layers := c.pooled(w, seen.texts[i])
-			if slices.ContainsFunc(layers, func(l llm.Layer) bool { return slices.ContainsFunc(l.Vectors, hasNaN) }) {
+			if slices.ContainsFunc(layers, func(l llm.Layer) bool { return slices.ContainsFunc(l.Vectors, c.kernels.HasNaN) }) {
 				return nil, llm.Usage{}, c.lanes.damaged()
 			}
 			out = append(out, llm.Embedding{Tokens: c.describe(ids), Layers: layers})

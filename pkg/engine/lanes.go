@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
 
@@ -11,6 +12,7 @@ import (
 type lanes struct {
 	name    string               // of the model, for errors
 	adapter *transformer.Adapter // of all sequences of the engine; nil: there is none
+	kernels *kernel.Kernels
 	*batches
 }
 

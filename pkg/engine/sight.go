@@ -46,7 +46,7 @@ func newSight(v *arch.Vision, k *kernel.Kernels, cfg Config) (*sight, error) {
 		s.tower.Close()
 		return nil, fmt.Errorf("model %q: vision: %w", cfg.Name, err)
 	}
-	s.lanes = &lanes{cfg.Name, nil, newBatches(s.tower, cfg.Team)}
+	s.lanes = &lanes{cfg.Name, nil, k, newBatches(s.tower, cfg.Team)}
 	return s, nil
 }
 
@@ -96,7 +96,7 @@ func (s *sight) see(ctx context.Context, m *member, prepare func() (*picture.Pic
 		}
 		return err
 	})
-	if err == nil && hasNaN(inputs) {
+	if err == nil && s.kernels.HasNaN(inputs) {
 		err = s.lanes.damaged()
 	}
 	return inputs, err

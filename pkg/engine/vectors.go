@@ -262,7 +262,7 @@ func (w *embedding) predict(ctx context.Context, m *member, rows [][]float32, yi
 			if err != nil {
 				return err
 			}
-			if hasNaN(logits) {
+			if w.kernels.HasNaN(logits) {
 				return w.lanes.damaged()
 			}
 			for row := range n {
@@ -348,7 +348,7 @@ func (w *embedding) finish(ctx context.Context, m *member, rows [][]float32, tex
 			layer := llm.Layer{Index: w.depth(), Vectors: [][]float32{w.vector(rows[i], min(w.skip, len(ids)-1))}}
 			out = append(out, llm.Embedding{Tokens: w.describe(ids), Layers: []llm.Layer{layer}})
 		}
-		if slices.ContainsFunc(out[len(out)-1].Layers[0].Vectors, hasNaN) || w.kind == llm.EmbedSparse && hasNaN(rows[i]) {
+		if slices.ContainsFunc(out[len(out)-1].Layers[0].Vectors, w.kernels.HasNaN) || w.kind == llm.EmbedSparse && w.kernels.HasNaN(rows[i]) {
 			return nil, w.lanes.damaged()
 		}
 	}

@@ -24,6 +24,12 @@ func (k *Kernels) MulAdd(dst, x, y []float32) { mulAdd(k.isa, dst, x[:len(dst)],
 // Dot returns the scalar product of a and b.
 func (k *Kernels) Dot(a, b []float32) float32 { return dot(k.isa, a, b[:len(a)]) }
 
+// HasNaN reports whether one of x is not a number: only then the sum of squares is none.
+func (k *Kernels) HasNaN(x []float32) bool {
+	sum := dot(k.isa, x, x)
+	return sum != sum
+}
+
 // ReLU computes x = max(x, 0) in place.
 func (k *Kernels) ReLU(x []float32) { relu(k.isa, x) }
 

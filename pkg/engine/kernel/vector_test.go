@@ -315,3 +315,24 @@ func TestNoAllocation(t *testing.T) {
 		}
 	})
 }
+
+// A NaN of either sign is found at every place; infinities and other numbers are not NaN, nor are
+// sums that overflow.
+func TestHasNaN(t *testing.T) {
+	quiet, signalling := math.Float32frombits(0xffc00001), math.Float32frombits(0x7f800001)
+	each(t, func(t *testing.T, k *Kernels) {
+		for _, n := range []int{0, 1, 9, 67} {
+			for at := range n {
+				for _, v := range []float32{0, float32(math.Copysign(0, -1)), -math.MaxFloat32, float32(math.Inf(1)), float32(math.Inf(-1)), quiet, signalling, float32(math.NaN())} {
+					for _, rest := range []float32{0, math.MaxFloat32, float32(math.Inf(-1))} {
+						x := slices.Repeat([]float32{rest}, n)
+						x[at] = v
+						if got := k.HasNaN(x); got != (v != v) {
+							t.Errorf("%v at %d of %d, beside %v: %v", v, at, n, rest, got)
+						}
+					}
+				}
+			}
+		}
+	})
+}

@@ -221,6 +221,13 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	return p.logits, p.m.await.failed()
 }
 
+// SwapLogits makes memory, of any length, that of the logits of later calls, and returns that of
+// earlier ones, which stay valid.
+func (p *Pass) SwapLogits(memory []float32) (earlier []float32) {
+	earlier, p.logits = p.logits, memory
+	return earlier
+}
+
 // Encode runs the encoder over texts of 1 to Context tokens. It fails as [Pass.Forward]
 // does. Without a decoder the memories are empty: the result is [Pass.Last].
 func (p *Pass) Encode(texts [][]int) ([]*Memory, error) { return p.EncodePairs(texts, nil) }
