@@ -56,10 +56,16 @@ func kvs() []mutant {
 		{"recycled caches: copies that are being made are counted", engine, "prefixCache.fork", "live.readers++", "_ = live", engine, "^TestUnusedCaches$"},
 		{"recycled caches: copies that were made are not", engine, "prefixCache.fork", "live.readers--", "_ = live", engine, "^TestUnusedCaches$"},
 		{"recycled caches: a row gives its own", engine, "generation.cacheRow", "g.engine.model.Recycle(r.cache)", "_ = r", engine, "^TestRowsGiveCaches$"},
-		{"passes: many prompts have room of their own", engine, "use.left", "!manyPrompts", "true", engine, "^TestGeneratingStays$"},
+		{"passes: many prompts have room of their own", engine, "use.left", "few := !manyPrompts", "few := true", engine, "^TestGeneratingStays$"},
 		{"passes: many prompts are those of one sender", engine, "batch.picks", "len(b.shares) < 2", "true", engine, "^TestManyPrompts$"},
 		{"keys and values: another format is another model", catalog, "Entry.identity", "e.rec.KV", `""`, catalog, "^TestVersion$"},
-		{"passes: few prompts share the tokens with rows", engine, "use.left", "!manyPrompts", "false", engine, "^TestFewPrompts$"},
+		{"passes: few prompts share the tokens with rows", engine, "use.left", "few := !manyPrompts", "few := false", engine, "^TestFewPrompts$"},
+		{"passes: many rows wait for many prompts", engine, "use.left", "u.rows >= manyRows", "false", engine, "^TestRoomOfPrompts$"},
+		{"passes: a part of a prompt is a pass", engine, "use.left", "min(room-u.rows, prefillChunk) - u.prompts", "room - u.rows - u.prompts", engine, "^TestRoomOfPrompts$"},
+		{"logits: a pass overwrites what members read", engine, "batch.spareLogits", "b.lent[0].readers.Load() > 0", "false", engine, "^TestLogitsStay$"},
+		{"logits: slow members take a memory each", engine, "batch.spareLogits", "b.lent[1].readers.Load() == 0", "true", engine, "^TestLogitsStay$"},
+		{"logits: members never give them back", engine, "member.giveBack", "m.lent.readers.Add(-1)", "_ = m", engine, "^TestLogitsStay$"},
+		{"logits: of the first pass only", engine, "batch.distribute", "m.to == len(m.seqs)", "true", engine, "^(TestManyRows|TestPassTokens|TestTogether)$"},
 		{"passes: many prompts are more than the rows", engine, "batch.picks", "len(b.waiting) > 2*rows", "true", engine, "^TestManyPrompts$"},
 	}
 }

@@ -22,7 +22,7 @@ func quants() []mutant {
 		{"formats: the head of q4_k", transformer, "Format.Head", "Q6K", "Q4K", transformer, "^TestFormatsOfMatrices$"},
 		{"formats: narrow matrices are not filled up", transformer, "part.format", "f.fit(p.rows, p.cols)", "f", transformer, "^TestFormatsOfMatrices$"},
 		{"pieces: the embedding is divided", transformer, "part.runs", "p.name == embeddingPart", "false", transformer, "^TestStoredPieces"},
-		{"vectors of a damaged model", engine, "core.embed", "slices.ContainsFunc(l.Vectors, hasNaN)", "false", engine, "^TestDamagedModel$"},
+		{"vectors of a damaged model", engine, "core.embed", "slices.ContainsFunc(l.Vectors, c.kernels.HasNaN)", "false", engine, "^TestDamagedModel$"},
 		{"Q4_K: low nibbles are a sub-block, high nibbles the next", dtype, "splitNibbles", "codes[64*j:][:32], codes[64*j+32:][:32]", "codes[64*j+32:][:32], codes[64*j:][:32]", kernel, blocks},
 		{"Q4_K: scales have six bits", dtype, "subScale", "s[j+4]&15 | s[j-4]>>6<<4", "s[j+4]&15 | s[j]>>6<<4", checkpoint, values},
 		{"Q4_K: minima have six bits", dtype, "subScale", "s[j+4]>>4 | s[j]>>6<<4", "s[j+4]>>4 | s[j-4]>>6<<4", checkpoint, values},

@@ -96,7 +96,8 @@ func words() []mutant {
 		{"BERT: accents stay where letters become small", hf, "readBertNormalizer", "strip := *s.Lowercase", "strip := false", hf, "^TestNormalizers$"},
 		{"NFC: of x/text's version of Unicode", hf, "canonical", "at < 0 || form.IsNormalString(text)", "true || at < 0", hf, "^TestNormalizers$"},
 		{"listing: a tokenizer of another model", arch, "opened.checkSize", "size > o.Spec.Vocab", "false", local, "^TestBrokenModels$"},
-		{"NaN logits are sampled", engine, "hasNaN", "over>>31 != 0", "false", engine, "^TestHasNaN$"},
+		{"NaN logits are sampled", engine, "member.forward", "m.lanes.kernels.HasNaN(m.logits)", "false", engine, "^TestDamagedModel$"},
+		{"NaN is found by a sum", kernel, "Kernels.HasNaN", "sum := dot(k.isa, x, x)", "sum, _ := moments(k.isa, x, 1)", kernel, "^TestHasNaN$"},
 		{"GPT-2: the last space belongs to the next word", pretoken, "leaveLast", "return last", "return end", pretoken, "."},
 		{"top_p: the head reaches the mass", sampler, "reach", "mass+c[n].weight >= limit", "mass >= limit", sampler, "."},
 	}

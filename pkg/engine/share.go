@@ -20,6 +20,10 @@ const (
 	manyTokens = 32
 )
 
+// manyRows is a number of rows that generate whose passes compute a part of one prompt as fast, token
+// for token, as parts of two.
+const manyRows = 8
+
 // A share is one sender's use of a batch. Passes begin with the sender that has used the
 // least (start-time fair queueing: Goyal, Vin, Cheng 1996).
 type share struct {
@@ -115,10 +119,14 @@ func (u *use) add(tokens int, generates bool) {
 }
 
 // left returns how much of a pass's room is left for a member. With many prompts, these and the rows
-// that generate have room of their own, so that neither waits for the other.
+// that generate have room of their own, so that neither waits for the other. Else many rows wait for
+// the part of one prompt only.
 func (u *use) left(room int, generates, manyPrompts bool) int {
+	few := !manyPrompts
 	switch {
-	case !manyPrompts:
+	case few && !generates && u.rows >= manyRows:
+		return min(room-u.rows, prefillChunk) - u.prompts
+	case few:
 		return room - u.rows - u.prompts
 	case generates:
 		return room - u.rows
