@@ -15,17 +15,28 @@ import (
 	"time"
 )
 
-// A result has what the clients of one load measured.
+// A result has what the clients of loads of one kind measured.
 type result struct {
-	rate        float64         // tokens a second, of all clients
-	first, gaps []time.Duration // times to first tokens, and between pieces of answers; ascending
+	tokens      int // of all clients
+	took        time.Duration
+	first, gaps []time.Duration // times to first tokens, and between pieces of answers
 }
+
+// add adds what another load measured.
+func (r *result) add(other *result) {
+	r.tokens, r.took = r.tokens+other.tokens, r.took+other.took
+	r.first, r.gaps = append(r.first, other.first...), append(r.gaps, other.gaps...)
+}
+
+// rate returns the tokens a second of all clients.
+func (r *result) rate() float64 { return float64(r.tokens) / r.took.Seconds() }
 
 // quantile returns the value below which a share of the times is.
 func quantile(times []time.Duration, share float64) time.Duration {
 	if len(times) == 0 {
 		return 0
 	}
+	times = slices.Sorted(slices.Values(times))
 	return times[min(len(times)-1, int(share*float64(len(times))))]
 }
 
@@ -48,14 +59,11 @@ func load(p *plan, s *server, clients int, repeated bool) (r result, err error) 
 	}
 	begin := time.Now()
 	list, err := together(p, s, next, p.requests)
-	tokens := 0
+	r.took = time.Since(begin)
 	for _, a := range list {
-		tokens += a.tokens
+		r.tokens += a.tokens
 		r.first, r.gaps = append(r.first, a.first), append(r.gaps, a.gaps...)
 	}
-	r.rate = float64(tokens) / time.Since(begin).Seconds()
-	slices.Sort(r.first)
-	slices.Sort(r.gaps)
 	return r, err
 }
 

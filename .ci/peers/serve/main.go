@@ -61,7 +61,9 @@ func run(args []string) error {
 	return measure(&p)
 }
 
-// measure prints a row for each number of clients and kind of prompts.
+// measure prints a row for each number of clients and kind of prompts. Each server is measured twice,
+// once before the other and once after it: memory that is new to a virtual machine is slow, and the
+// first one gets it.
 func measure(p *plan) error {
 	model, err := prepare(p.model)
 	if err != nil {
@@ -71,23 +73,36 @@ func measure(p *plan) error {
 	fmt.Println(heading)
 	for _, clients := range p.clients {
 		var results [2][2]result // by server and kind of prompts
-		for i, start := range []func(*plan, files, int) (*server, error){startGlossa, startLlama} {
-			s, err := start(p, model, clients)
-			if err != nil {
+		for _, i := range []int{0, 1, 1, 0} {
+			if err := measureServer(p, model, clients, servers[i], &results[i]); err != nil {
 				return err
-			}
-			for repeated := range 2 {
-				if results[i][repeated], err = load(p, s, clients, repeated == 1); err != nil {
-					break
-				}
-			}
-			if err := errors.Join(err, s.stop()); err != nil {
-				return fmt.Errorf("%s, %d clients: %w", s.name, clients, err)
 			}
 		}
 		for repeated, kind := range []string{"new", "repeated"} {
 			fmt.Println(row(clients, kind, &results[0][repeated], &results[1][repeated]))
 		}
+	}
+	return nil
+}
+
+// servers start what is compared.
+var servers = [2]func(*plan, files, int) (*server, error){startGlossa, startLlama}
+
+// measureServer adds the loads of a server to its results, by kind of prompts.
+func measureServer(p *plan, model files, clients int, start func(*plan, files, int) (*server, error), results *[2]result) error {
+	s, err := start(p, model, clients)
+	if err != nil {
+		return err
+	}
+	for repeated := range results {
+		var r result
+		if r, err = load(p, s, clients, repeated == 1); err != nil {
+			break
+		}
+		results[repeated].add(&r)
+	}
+	if err := errors.Join(err, s.stop()); err != nil {
+		return fmt.Errorf("%s, %d clients: %w", s.name, clients, err)
 	}
 	return nil
 }

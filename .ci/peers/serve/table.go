@@ -10,7 +10,7 @@ const heading = `| clients | prompts | glossa tokens/s | llama.cpp | ratio | fir
 
 // row returns the line of a load.
 func row(clients int, prompts string, ours, theirs *result) string {
-	line := fmt.Sprintf("| %d | %s | %.0f | %.0f | %.2f |", clients, prompts, ours.rate, theirs.rate, ours.rate/theirs.rate)
+	line := fmt.Sprintf("| %d | %s | %.0f | %.0f | %.2f |", clients, prompts, ours.rate(), theirs.rate(), ours.rate()/theirs.rate())
 	for _, of := range []func(*result) []time.Duration{func(r *result) []time.Duration { return r.first }, func(r *result) []time.Duration { return r.gaps }} {
 		for _, share := range []float64{0.5, 0.99} {
 			for _, r := range []*result{ours, theirs} {
