@@ -32,7 +32,7 @@ func TestBrokenLines(t *testing.T) {
 			return `{"custom_id":"` + id + `","method":"POST","url":"/v1/embeddings","body":{"input":"text"}}`
 		}
 		text := strings.Join([]string{
-			good("a"),
+			"\ufeff" + good("a"), // with a byte order mark
 			`{"custom_id":`,
 			"",
 			good("a"),
@@ -42,11 +42,12 @@ func TestBrokenLines(t *testing.T) {
 			strings.Replace(good("e"), `"text"`, `"text","stream":true`, 1),
 			strings.Replace(good("f"), "text", strings.Repeat("x", 1000), 1),
 			`[]`, good(""),
+			strings.Replace(good("h"), "text", "\xff", 1),
 			good("g"), // without a newline
 		}, "\n")
 		b := newBatches(newEcho())
 		got := drive(t, b, order(t, b, text).ID)
-		if got.Status != batch.Completed || got.Counts != (batch.Counts{Total: 11, Completed: 2, Failed: 9}) {
+		if got.Status != batch.Completed || got.Counts != (batch.Counts{Total: 12, Completed: 2, Failed: 10}) {
 			t.Fatalf("%+v", got)
 		}
 		if list := results(t, b, got.Output); *list[0].CustomID != "a" || *list[1].CustomID != "g" {
@@ -54,7 +55,7 @@ func TestBrokenLines(t *testing.T) {
 		}
 		want := map[int]string{
 			2: "invalid_json_line", 4: "duplicate_custom_id", 5: "invalid_request", 6: "invalid_request", 7: "invalid_request",
-			8: "invalid_request", 9: "line_too_long", 10: "invalid_json_line", 11: "invalid_request",
+			8: "invalid_request", 9: "line_too_long", 10: "invalid_json_line", 11: "invalid_request", 12: "invalid_json_line",
 		}
 		for _, r := range results(t, b, got.Errors) {
 			if want[r.Error.Line] != r.Error.Code {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"unicode/utf8"
 )
 
 // A plan divides the input into parts. It is made once.
@@ -123,7 +124,10 @@ func (s *scan) check(text []byte, n int64) *Problem {
 		return &Problem{Code: "line_too_long", Message: fmt.Sprintf("the line has more than %d bytes", s.cfg.MaxLine)}
 	}
 	line, err := parse(text)
-	if err != nil {
+	switch {
+	case errors.Is(err, errNotUTF8):
+		return &Problem{Code: "invalid_json_line", Message: errNotUTF8.Error()}
+	case err != nil:
 		return &Problem{Code: "invalid_json_line", Message: "the line is not a JSON object with the keys custom_id, method, url and body"}
 	}
 	bad := func(param, format string, args ...any) *Problem {
@@ -165,6 +169,12 @@ func hashOf(s string) []byte {
 	return sum[:16]
 }
 
+// parse reads a line. Editors and spreadsheets put a byte order mark before the first one.
 func parse(text []byte) (line Line, err error) {
-	return line, json.Unmarshal(text, &line)
+	if !utf8.Valid(text) {
+		return line, errNotUTF8
+	}
+	return line, json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &line)
 }
+
+var errNotUTF8 = errors.New("the line is not valid UTF-8")

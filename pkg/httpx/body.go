@@ -76,7 +76,7 @@ func Body(r *http.Request) (io.Reader, error) {
 	rec.Read = 0 // a body shared by two routes is read twice
 	switch encoding := strings.ToLower(r.Header.Get("Content-Encoding")); encoding {
 	case "", "identity":
-		return body{r.Body, rec}, nil // limited by the mux
+		return body{r.Body, rec, false}, nil // limited by the mux
 	case "gzip", "x-gzip":
 		packed := &counter{r: r.Body}
 		z, err := gzip.NewReader(packed)
@@ -84,9 +84,9 @@ func Body(r *http.Request) (io.Reader, error) {
 			return http.NoBody, nil
 		}
 		if err != nil {
-			return nil, bodyError(err)
+			return nil, bodyError(err, true)
 		}
-		return body{http.MaxBytesReader(nil, io.NopCloser(&ratioReader{z: z, from: packed}), rec.maxBody), rec}, nil
+		return body{http.MaxBytesReader(nil, io.NopCloser(&ratioReader{z: z, from: packed}), rec.maxBody), rec, true}, nil
 	default:
 		return nil, llm.Errorf(llm.Invalid, "the Content-Encoding %.40q is not supported: send gzip or none", encoding)
 	}
@@ -134,7 +134,7 @@ func noBody(r *http.Request) error {
 	if r.Body == nil {
 		return nil
 	}
-	switch _, err := io.ReadFull(body{r.Body, RecordOf(r.Context())}, make([]byte, 1)); err { //nolint:errorlint // io.EOF is returned unwrapped
+	switch _, err := io.ReadFull(body{r.Body, RecordOf(r.Context()), false}, make([]byte, 1)); err { //nolint:errorlint // io.EOF is returned unwrapped
 	case nil:
 		return llm.Errorf(llm.Invalid, "%s requests must not have a body here", r.Method)
 	case io.EOF:
@@ -146,20 +146,21 @@ func noBody(r *http.Request) error {
 
 // body translates the errors of reading a body into those that the client sees.
 type body struct {
-	r   io.Reader
-	rec *Record
+	r      io.Reader
+	rec    *Record
+	packed bool
 }
 
 func (b body) Read(p []byte) (int, error) {
 	n, err := b.r.Read(p)
 	b.rec.Read += int64(n)
 	if err != nil && err != io.EOF { //nolint:errorlint // io.Reader's contract names this very value
-		err = bodyError(err)
+		err = bodyError(err, b.packed)
 	}
 	return n, err
 }
 
-func bodyError(err error) error {
+func bodyError(err error, packed bool) error {
 	if e, ok := errors.AsType[*llm.Error](err); ok {
 		return e
 	}
@@ -167,12 +168,15 @@ func bodyError(err error) error {
 		return llm.Errorf(TooLarge, "the body is larger than %d bytes", tooLarge.Limit)
 	}
 	message := "the body could not be read"
-	if errors.Is(err, os.ErrDeadlineExceeded) {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	truncated := errors.Is(err, io.ErrUnexpectedEOF)
+	switch {
+	case errors.Is(err, os.ErrDeadlineExceeded):
 		message = "the body took too long to arrive"
-	}
-	if _, corrupt := errors.AsType[flate.CorruptInputError](err); corrupt ||
-		errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, io.ErrUnexpectedEOF) {
+	case corrupt, errors.Is(err, gzip.ErrHeader), errors.Is(err, gzip.ErrChecksum), truncated && packed:
 		message = "the body is truncated or not valid gzip"
+	case truncated:
+		message = "the body is truncated"
 	}
 	return &llm.Error{Code: llm.Invalid, Message: message, Err: err}
 }

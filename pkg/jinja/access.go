@@ -1,6 +1,7 @@
 package jinja
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -40,6 +41,10 @@ func (r *run) attribute(v Value, name string, m methods) Value {
 	case *cycler:
 		if a, ok := of.attribute(name); ok {
 			return a
+		}
+	case *sequence:
+		if i := slices.Index(of.names, name); i >= 0 {
+			return of.items[i]
 		}
 	case *rangeOf:
 		switch name {
@@ -254,14 +259,14 @@ func (r *run) pick(v Value, first, by, count int) Value {
 	}
 	from := v.items()
 	if by == 1 {
-		return object(v.kind, &sequence{from[first : first+count : first+count]})
+		return object(v.kind, &sequence{items: from[first : first+count : first+count]})
 	}
 	r.allocItems(count)
 	items := make([]Value, count)
 	for i := range items {
 		items[i] = from[first+i*by]
 	}
-	return object(v.kind, &sequence{items})
+	return object(v.kind, &sequence{items: items})
 }
 
 func (r *run) pickText(t text, first, by, count int) text {

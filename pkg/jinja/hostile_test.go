@@ -236,6 +236,8 @@ func TestDifferences(t *testing.T) {
 		{"{{ (('<b>' | safe)[:] + '<') }}", "<b><", "a string marked safe loses the mark in slices and methods; Python escapes the second operand"},
 		{"{% macro m() %}{{ data }}{% endmacro %}{{ m() }}{% set data = 1 %}", "some data",
 			"Python's compiler hides the variable from the macro because the template sets it later"},
+		{"{% for x in [1] %}{{ data }}{% endfor %}{% set data = 1 %}", "some data",
+			"the same in loops, and in set, filter and with blocks"},
 		{"{% macro m() %}{% endmacro %}{{ {m: 1} | length }}", "error", "macros, generators and loops cannot be keys; Python hashes their addresses"},
 		{"{{ false[:] }}", "error", "Python folds the constant and gets an undefined value"},
 		{"{{ strftime_now('%Y') is defined }}", "error", "without Limits.Now there is no clock"},

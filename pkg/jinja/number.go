@@ -65,7 +65,7 @@ func (r *run) add(a, b Value) Value {
 		x, y := a.items(), b.items()
 		r.allocItems(len(x) + len(y))
 		items := make([]Value, 0, len(x)+len(y))
-		return object(a.kind, &sequence{append(append(items, x...), y...)})
+		return object(a.kind, &sequence{items: append(append(items, x...), y...)})
 	case a.kind == KindString || a.kind == KindList || a.kind == kindTuple:
 		r.fail(Type, "can only concatenate %s (not %q) to %s", a.typeName(), b.typeName(), a.typeName())
 	}
@@ -129,7 +129,7 @@ func (r *run) repeat(v, times Value) Value {
 		for range n {
 			items = append(items, from...)
 		}
-		return object(v.kind, &sequence{items})
+		return object(v.kind, &sequence{items: items})
 	}
 	r.operands("*", v, times)
 	return Value{}

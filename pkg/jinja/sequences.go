@@ -146,6 +146,9 @@ func filterUnique(r *run, v Value, a *arguments) Value {
 	})
 }
 
+// groupNames are the attributes of groups.
+var groupNames = []string{"grouper", "list"}
+
 func filterGroupby(r *run, v Value, a *arguments) Value {
 	args := r.bind("groupby", a, 1, "attribute", "default", "case_sensitive")
 	path, exact := r.path(args[0]), r.flag(args[2])
@@ -155,7 +158,7 @@ func filterGroupby(r *run, v Value, a *arguments) Value {
 	flush := func() {
 		if len(members) > 0 {
 			r.allocItems(4)
-			groups = append(groups, tuple([]Value{key(members[0]), list(members)}))
+			groups = append(groups, object(kindTuple, &sequence{[]Value{key(members[0]), list(members)}, groupNames}))
 		}
 	}
 	var last Value

@@ -136,7 +136,7 @@ func Trust(v Value) Value {
 		for i, item := range from {
 			items[i] = Trust(item)
 		}
-		return object(v.kind, &sequence{items})
+		return object(v.kind, &sequence{items: items})
 	case KindDict:
 		d := &Dict{}
 		for _, e := range v.dict().entries {
@@ -185,7 +185,10 @@ func (v Value) AsDict() (*Dict, bool) {
 }
 
 // sequence is the data of a list or a tuple.
-type sequence struct{ items []Value }
+type sequence struct {
+	items []Value
+	names []string // of a named tuple's items
+}
 
 // rangeOf is the data of a range.
 type rangeOf struct{ start, stop, step, length int64 }
@@ -253,8 +256,8 @@ func verdict(b bool) Value { return boolean(b, true) }
 // integer returns an integer that the template computed.
 func integer(i int) Value { return intValue(int64(i), true) }
 
-func list(items []Value) Value  { return object(KindList, &sequence{items}) }
-func tuple(items []Value) Value { return object(kindTuple, &sequence{items}) }
+func list(items []Value) Value  { return object(KindList, &sequence{items: items}) }
+func tuple(items []Value) Value { return object(kindTuple, &sequence{items: items}) }
 
 func textValue(t text) Value {
 	d := &datum{kind: KindString, str: t.s, trusted: t.trusted}

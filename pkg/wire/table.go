@@ -7,6 +7,7 @@
 package wire
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -173,19 +174,41 @@ func (t *Table) Rename(err error, v any) error {
 	return &renamed
 }
 
-// nameOf returns the key for a canonical name, "" if there is none.
-func (t *Table) nameOf(canonical string, v any) (name string) {
-	value := reflect.ValueOf(v).Elem()
-	for _, f := range t.root.fields {
-		if canonical == "" || f.Canonical != canonical {
-			continue
-		}
-		if present(value.FieldByIndex(f.index)) {
-			return f.key
-		}
-		if name == "" {
-			name = f.key
-		}
+// nameOf returns the path of the key for a canonical name, "" if there is none.
+func (t *Table) nameOf(canonical string, v any) string {
+	if canonical == "" {
+		return ""
 	}
+	name, _ := t.root.nameOf(canonical, reflect.ValueOf(v).Elem())
 	return name
+}
+
+// nameOf also reports whether the key is present in v, an object that is not valid if it is absent.
+// Keys in lists have no paths.
+func (o *object) nameOf(canonical string, v reflect.Value) (name string, sent bool) {
+	for _, f := range o.fields {
+		var value reflect.Value
+		if v.IsValid() {
+			value = v.FieldByIndex(f.index)
+		}
+		found := ""
+		if f.Canonical == canonical {
+			found, sent = f.Name, value.IsValid() && present(value)
+		} else if f.inside != nil && shapeOf(f.of).kind == reflect.Struct {
+			found, sent = f.inside.nameOf(canonical, indirect(value))
+		}
+		if sent {
+			return found, true
+		}
+		name = cmp.Or(name, found)
+	}
+	return name, false
+}
+
+// indirect returns what pointers lead to; it is not valid if one is nil.
+func indirect(v reflect.Value) reflect.Value {
+	for v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	return v
 }

@@ -29,6 +29,7 @@ type order struct {
 	Extra  json.RawMessage `json:"extra"`
 	Form   json.RawMessage `json:"form"`
 	User   string          `json:"user"`
+	Shape  *string         `json:"shape"`
 	drawing
 }
 
@@ -55,11 +56,12 @@ func orders() *Table {
 		Parameter{Name: "turns.role", Required: true, OneOf: []string{"user", "system", "tool"}},
 		Parameter{Name: "turns.name", Disposition: Refused, Note: "no template writes names", Neutral: []string{`""`}},
 		Parameter{Name: "format"},
-		Parameter{Name: "format.kind", OneOf: []string{"text"}, Default: "text"},
+		Parameter{Name: "format.kind", OneOf: []string{"text"}, Default: "text", Canonical: "schema"},
 		Parameter{Name: "layers", Bounds: Between(-1, 9)},
 		Parameter{Name: "audio", Disposition: Refused, Note: "answers are text"},
 		Parameter{Name: "extra", Disposition: Refused, Note: "there are none", Neutral: []string{`{}`}},
 		Parameter{Name: "form", Schema: AnyObject()},
+		Parameter{Name: "shape", Canonical: "schema"},
 		Parameter{Name: "user", Disposition: NoEffect, Note: "labels the caller"},
 	)
 }
@@ -140,6 +142,10 @@ func TestRename(t *testing.T) {
 		{llm.Error{Param: "max_new_tokens"}, &order{}, "limit"},
 		{llm.Error{Param: "temperature"}, sent, "temperature"},
 		{llm.Error{Code: llm.TooLong}, sent, "prompt"},
+		{llm.Error{Param: "schema"}, sent, "format.kind"},
+		{llm.Error{Param: "schema"}, &order{Format: &format{}}, "format.kind"},
+		{llm.Error{Param: "schema"}, &order{Shape: new("round")}, "shape"},
+		{llm.Error{Param: "schema"}, &order{Format: &format{Kind: "text"}, Shape: new("round")}, "format.kind"},
 		{llm.Error{}, sent, ""},
 	} {
 		e, ok := errors.AsType[*llm.Error](table.Rename(&test.in, test.v))

@@ -31,12 +31,13 @@ func (a *answer) line(text, thinking string) answerLine {
 	return out
 }
 
-// add translates a chunk. ok is false if it adds nothing that a client sees.
-func (a *answer) add(c llm.Chunk, logprobs bool) (out answerLine, ok bool) {
+// add translates a chunk into lines: one with what it adds, if that is anything, and the last one of an
+// answer that it ends, which adds nothing: clients may not look for text there.
+func (a *answer) add(c llm.Chunk, logprobs bool) (lines []answerLine) {
 	if a.clock.first.IsZero() {
 		a.clock.first = a.now()
 	}
-	out = a.line(c.Text, c.Reasoning)
+	out := a.line(c.Text, c.Reasoning)
 	if logprobs && len(c.Tokens) > 0 {
 		out.Logprobs = openaiapi.TokenLogprobs(c.Tokens)
 	}
@@ -50,9 +51,16 @@ func (a *answer) add(c llm.Chunk, logprobs bool) (out answerLine, ok bool) {
 	}
 	if c.Finish != "" {
 		out.take(a, len(a.calls))
-		a.finish(&out, &c)
 	}
-	return out, c.Text != "" || c.Reasoning != "" || out.Logprobs != nil || c.Finish != "" || out.Message != nil && out.Message.ToolCalls != nil
+	if c.Text != "" || c.Reasoning != "" || out.Logprobs != nil || out.Message != nil && out.Message.ToolCalls != nil {
+		lines = append(lines, out)
+	}
+	if c.Finish != "" {
+		end := a.line("", "")
+		a.finish(&end, &c)
+		lines = append(lines, end)
+	}
+	return lines
 }
 
 // take adds the calls before the nth, which are complete, that no line has yet.

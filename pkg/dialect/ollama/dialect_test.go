@@ -72,6 +72,10 @@ func handler() http.Handler {
 				llm.Chunk{Calls: []llm.Call{{Arguments: `"<1>"}`}, {Index: 1, ID: "b", Name: "g"}}})),
 			model("breaks", chunks{list: []llm.Chunk{{Text: "On"}}, err: llm.Errorf(llm.Upstream, "the model failed")}),
 			model("picky", chunks{err: &llm.Error{Code: llm.Unsupported, Param: "tools[0].parameters", Message: "too deep"}}),
+			model("ends", chunks{list: []llm.Chunk{{Text: "On"}, {Text: "ce", Finish: llm.FinishStop, Usage: &llm.Usage{Input: 2, Output: 5}, Guarantee: llm.Enforced}}}),
+			model("limits", chunks{err: &llm.Error{Code: llm.Invalid, Param: "max_new_tokens", Message: "too few"}}),
+			model("warm", chunks{err: &llm.Error{Code: llm.Invalid, Param: "temperature", Message: "too warm"}}),
+			model("dull", chunks{err: &llm.Error{Code: llm.Unsupported, Param: "reasoning_effort", Message: "does not think"}}),
 			model("bug", chunks{err: errors.New("a secret of ours")}), encoder, remote,
 		},
 		Now:  func() time.Time { now = now.Add(time.Millisecond); return now },
@@ -109,9 +113,15 @@ func TestAnswers(t *testing.T) {
 			`{"model":"says","created_at":T,"response":"Once","thinking":"Hm","done":true,"done_reason":"length",` + times},
 		{"/api/chat", `{"model":"calls","messages":[{"role":"user","content":"a"}],"tools":[{"type":"function","function":{"name":"f"}}]}`,
 			`{"model":"calls","created_at":T,"message":{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"index":0,"name":"f","arguments":{"x":"<1>"}}}]},"done":false}
-{"model":"calls","created_at":T,"message":{"role":"assistant","content":"","tool_calls":[{"id":"b","function":{"index":1,"name":"g","arguments":{}}}]},"done":true,"done_reason":"stop",` + times},
+{"model":"calls","created_at":T,"message":{"role":"assistant","content":"","tool_calls":[{"id":"b","function":{"index":1,"name":"g","arguments":{}}}]},"done":false}
+{"model":"calls","created_at":T,"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop",` + times},
 		{"/api/chat", `{"model":"calls","messages":[{"role":"user","content":"a"}],"stream":false}`,
 			`"tool_calls":[{"id":"a","function":{"index":0,"name":"f","arguments":{"x":"<1>"}}},{"id":"b","function":{"index":1,"name":"g","arguments":{}}}]},"done":true,"done_reason":"stop",`},
+		{"/api/generate", `{"model":"ends","prompt":"a"}`,
+			`{"model":"ends","created_at":T,"response":"On","done":false}
+{"model":"ends","created_at":T,"response":"ce","done":false}
+{"model":"ends","created_at":T,"response":"","done":true,"done_reason":"stop",` + times},
+		{"/api/generate", `{"model":"ends","prompt":"a","stream":false}`, `{"model":"ends","created_at":T,"response":"Once","done":true,"done_reason":"stop",` + times},
 		{"/api/chat", `{"model":"says","messages":[],"keep_alive":0}`, `{"model":"says","created_at":T,"message":{"role":"assistant","content":""},"done":true,"done_reason":"load"}`},
 		{"/api/generate", `{"model":"says"}`, `{"model":"says","created_at":T,"response":"","done":true,"done_reason":"load"}`},
 		{"/api/chat", `{"model":"breaks","messages":[{"role":"user","content":"a"}]}`, `"content":"On"},"done":false}` + "\n" + `{"error":"the model failed"}`},
@@ -156,7 +166,7 @@ func plain(s string) string {
 // Models are listed with their tag, those in memory apart.
 func TestLists(t *testing.T) {
 	tags := ask("GET", "/api/tags", "").Body.String()
-	if !strings.HasPrefix(tags, `{"models":[{"name":"says:latest","model":"says:latest","modified_at":"1970-01-01T00:00:00Z","size":9,"digest":"`) || strings.Count(tags, `"digest"`) != 7 {
+	if !strings.HasPrefix(tags, `{"models":[{"name":"says:latest","model":"says:latest","modified_at":"1970-01-01T00:00:00Z","size":9,"digest":"`) || strings.Count(tags, `"digest"`) != 11 {
 		t.Error(tags)
 	}
 	var list running
@@ -245,6 +255,9 @@ func TestBadRequests(t *testing.T) {
 		{"/api/chat", `{"model":"says","messages":[{"role":"user"}],"options":{"warmth":1}}`, `unknown key options.warmth`, 400},
 		{"/api/chat", `{"model":"says","messages":[{"role":"user"}],"tools":[{"function":{"name":"f"}},{"function":{"name":"f"}}]}`, `tools[1].function.name: another tool`, 400},
 		{"/api/chat", `{"model":"picky","messages":[{"role":"user"}],"tools":[{"function":{"name":"f"}}]}`, `tools[0].function.parameters: too deep`, 400},
+		{"/api/chat", `{"model":"limits","messages":[{"role":"user"}],"options":{"num_predict":1}}`, `options.num_predict: too few`, 400},
+		{"/api/generate", `{"model":"warm","prompt":"a"}`, `options.temperature: too warm`, 400},
+		{"/api/chat", `{"model":"dull","messages":[{"role":"user"}],"think":"high"}`, `"think: does not think`, 400},
 		{"/api/chat", `{"model":"bug","messages":[{"role":"user"}]}`, `{"error":"internal error"}`, 500},
 		{"/api/generate", `{"model":"says","prompt":"a","raw":true,"system":"b"}`, `system: is not allowed with raw`, 400},
 		{"/api/generate", `{"model":"says","prompt":"a","context":[1]}`, `context: use /api/chat`, 400},

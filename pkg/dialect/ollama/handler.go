@@ -132,7 +132,7 @@ func (cfg Config) answer(w http.ResponseWriter, r *http.Request, req *llm.Reques
 		if err != nil {
 			return rename(err)
 		}
-		if line, ok := a.add(chunk, req.Logprobs != nil); ok {
+		for _, line := range a.add(chunk, req.Logprobs != nil) {
 			whole.join(&line)
 		}
 	}
@@ -150,7 +150,7 @@ func (a *answer) stream(w http.ResponseWriter, r *http.Request, req *llm.Request
 		if err != nil {
 			return rename(err)
 		}
-		if line, ok := a.add(chunk, req.Logprobs != nil); ok {
+		for _, line := range a.add(chunk, req.Logprobs != nil) {
 			if err := out.Send(line); err != nil {
 				return err
 			}
@@ -162,11 +162,16 @@ func (a *answer) stream(w http.ResponseWriter, r *http.Request, req *llm.Request
 // rename puts the client's keys into an error of a model.
 func rename(err error) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || !strings.HasPrefix(e.Param, "tools[") {
+	if !ok {
 		return err
 	}
 	renamed := *e
-	renamed.Param = strings.Replace(e.Param, "].", "].function.", 1)
+	switch {
+	case strings.HasPrefix(e.Param, "tools["):
+		renamed.Param = strings.Replace(e.Param, "].", "].function.", 1)
+	case e.Param == "reasoning_effort":
+		renamed.Param = "think" // a level, or whether
+	}
 	return &renamed
 }
 
