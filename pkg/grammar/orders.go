@@ -3,7 +3,7 @@ package grammar
 import (
 	"maps"
 	"slices"
-	"strings"
+	"strconv"
 
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/pushdown"
@@ -49,7 +49,7 @@ func has(edges []automaton.Edge, b byte) bool {
 // the last order is by name.
 func (o *orders) of(values map[string]any) [][]string {
 	names := slices.Sorted(maps.Keys(values))
-	key := strings.Join(names, "\x00")
+	key := listKey(names)
 	if list, ok := o.cache[key]; ok {
 		return list
 	}
@@ -68,7 +68,7 @@ func (o *orders) of(values map[string]any) [][]string {
 	var list [][]string
 	seen := map[string]bool{}
 	add := func(order []string) {
-		if text := strings.Join(order, "\x00"); !seen[text] {
+		if text := listKey(order); !seen[text] {
 			seen[text] = true
 			list = append(list, order)
 		}
@@ -79,6 +79,16 @@ func (o *orders) of(values map[string]any) [][]string {
 	add(names)
 	o.cache[key] = list
 	return list
+}
+
+// listKey returns a key that no other list has: names may be empty or have any bytes.
+func listKey(names []string) string {
+	var key []byte
+	for _, name := range names {
+		key = append(strconv.AppendInt(key, int64(len(name)), 10), ':')
+		key = append(key, name...)
+	}
+	return string(key)
 }
 
 // declared returns names in the rule's order, followed by the undeclared ones.
