@@ -12,7 +12,9 @@ func requests() []mutant {
 		{"requests: neutral values are refused", wire, "field.refuse", "!slices.Contains(f.Neutral, compact.String())", "true", wire, "^TestTable$"},
 		{"requests: refused keys take any value", wire, "field.refuse", "err != nil || !slices.Contains(f.Neutral, compact.String())", "err != nil", wire, "^TestTable$"},
 		{"requests: errors of models keep canonical names", wire, "Table.Rename", "renamed.Param = name", "", wire, "^TestRename$"},
-		{"requests: errors name a key that was not sent", wire, "Table.nameOf", "present(value.FieldByIndex(f.index))", "!value.IsValid()", wire, "^TestRename$"},
+		{"requests: errors name no keys of objects", wire, "object.nameOf", "f.inside != nil && shapeOf(f.of).kind == reflect.Struct", "false", wire, "^TestRename$"},
+		{"bodies: every cut one should have been gzip", httpx, "bodyError", "truncated && packed", "truncated", httpx, "^TestBodyErrors$"},
+		{"requests: errors name a key that was not sent", wire, "object.nameOf", "present(value)", "true", wire, "^TestRename$"},
 	}
 }
 

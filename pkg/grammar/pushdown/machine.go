@@ -139,7 +139,7 @@ func (m *Machine) spendPass() bool { return m.budget.Spend(4*m.size, m.size) == 
 func (m *Machine) shortest(d *automaton.DFA) *shortest {
 	if m.shortestOf[d] == nil {
 		_ = m.budget.Spend(100*len(d.States), 80*len(d.States)) // New reports it
-		m.shortestOf[d] = newShortest(d, func(byte) bool { return true })
+		m.shortestOf[d] = newShortest(d, byteMoves(d, func(byte) bool { return true }))
 	}
 	return m.shortestOf[d]
 }

@@ -40,7 +40,7 @@ func (m *Matcher) fillText(e *element, budget int32) bool {
 	if !ok {
 		return false
 	}
-	if u.short != nil && int(room) < int(t.shortest().maxBytes)+minChars {
+	if u.short != nil && int(room) < int(t.shortest().maxTokens)+minChars {
 		m.fillEach(t, u.Text, e, t.innerTokens(l, e.state), room, maxChars)
 	} else {
 		m.fillInside(t, l, e.state, room, maxChars)
@@ -104,13 +104,13 @@ func (m *Matcher) fillInside(t *textIndex, l *tokenSets, state, room int32, maxC
 // maxChars characters unless that is negative.
 func (m *Matcher) fillEach(t *textIndex, u *Text, e *element, tokens []innerToken, room int32, maxChars int) {
 	m.clearStale()
-	bytes := t.shortest().bytes // upper bounds of the tokens to the end
+	most := t.shortest().tokens // to the end
 	for _, x := range tokens {
 		if maxChars >= 0 && int(x.totalChars) > maxChars {
 			break
 		}
 		bits := m.mask.Bits
-		if int(bytes[x.state])+max(0, u.Min-int(e.reg+x.ownChars)) > int(room) {
+		if int(most[x.state])+max(0, u.Min-int(e.reg+x.ownChars)) > int(room) {
 			switch cost := t.boundedCost(u, x.state, e.reg+x.ownChars); {
 			case cost >= never:
 				continue

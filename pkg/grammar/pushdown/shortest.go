@@ -13,45 +13,56 @@ func plain(d *automaton.DFA) bool { return d == automaton.String() || d == autom
 // A shortest holds, by state, the paths of fewest characters to the end of a DFA of strings.
 type shortest struct {
 	chars        []int32 // that begin on the path; never if the end cannot be reached
-	bytes        []int32 // on the path
-	maxBytes     int32   // the most bytes of any state
+	tokens       []int32 // on the path: bytes, unless the vocabulary lacks some
+	maxTokens    int32   // the most tokens of any state
 	maxChars     int32   // the most characters of any state
-	oneByteChars bool    // plain: a character may be one byte
+	oneTokenChar bool    // plain: a character may be one token
 }
 
-// newShortest searches backwards from the accepting states, over the bytes that may be used.
-func newShortest(d *automaton.DFA, may func(b byte) bool) *shortest {
+// A move leads from a state to another by one token, in which so many characters begin.
+type move struct{ state, chars int32 }
+
+// newShortest searches backwards from the accepting states, over the moves from each state.
+func newShortest(d *automaton.DFA, moves func(from int32, found func(move))) *shortest {
 	n := len(d.States)
-	s := &shortest{chars: make([]int32, n), bytes: make([]int32, n)}
-	into := make([][]int32, n) // by state: the states with an edge to it
+	s := &shortest{chars: make([]int32, n), tokens: make([]int32, n)}
+	into := make([][]move, n) // by state: the moves to it, with the states where they begin
 	var queue distanceHeap
 	for i := range d.States {
-		s.chars[i], s.bytes[i] = never, never
+		s.chars[i], s.tokens[i] = never, never
 		if d.States[i].Accept {
-			s.chars[i], s.bytes[i] = 0, 0
+			s.chars[i], s.tokens[i] = 0, 0
 			queue = append(queue, distance{state: int32(i)})
 		}
-		for _, e := range d.States[i].Edges {
-			into[e.To] = append(into[e.To], int32(i))
-		}
+		moves(int32(i), func(m move) { into[m.state] = append(into[m.state], move{int32(i), m.chars}) })
 	}
 	for len(queue) > 0 {
 		at := heap.Pop(&queue).(distance)
-		if at.chars > s.chars[at.state] || at.chars == s.chars[at.state] && at.bytes > s.bytes[at.state] {
+		if at.chars > s.chars[at.state] || at.chars == s.chars[at.state] && at.tokens > s.tokens[at.state] {
 			continue
 		}
-		s.maxBytes, s.maxChars = max(s.maxBytes, at.bytes), max(s.maxChars, at.chars)
-		for _, from := range into[at.state] {
-			chars, ok := begins(&d.States[from], at.state, may)
-			s.oneByteChars = s.oneByteChars || ok && from == at.state && chars > 0
-			next := distance{from, at.chars + chars, at.bytes + 1}
-			if ok && next.less(distance{from, s.chars[from], s.bytes[from]}) {
-				s.chars[from], s.bytes[from] = next.chars, next.bytes
+		s.maxTokens, s.maxChars = max(s.maxTokens, at.tokens), max(s.maxChars, at.chars)
+		for _, by := range into[at.state] {
+			s.oneTokenChar = s.oneTokenChar || by.state == at.state && by.chars == 1
+			next := distance{by.state, at.chars + by.chars, at.tokens + 1}
+			if next.less(distance{by.state, s.chars[by.state], s.tokens[by.state]}) {
+				s.chars[by.state], s.tokens[by.state] = next.chars, next.tokens
 				heap.Push(&queue, next)
 			}
 		}
 	}
 	return s
+}
+
+// byteMoves returns the moves by single bytes that may be used.
+func byteMoves(d *automaton.DFA, may func(b byte) bool) func(from int32, found func(move)) {
+	return func(from int32, found func(move)) {
+		for _, e := range d.States[from].Edges {
+			if chars, ok := begins(&d.States[from], e.To, may); ok {
+				found(move{e.To, chars})
+			}
+		}
+	}
 }
 
 // begins returns the fewest characters, 0 or 1, that begin with a byte from a state to another.
@@ -71,10 +82,10 @@ func begins(from *automaton.State, to int32, may func(b byte) bool) (chars int32
 }
 
 // A distance is how far a state is from acceptance.
-type distance struct{ state, chars, bytes int32 }
+type distance struct{ state, chars, tokens int32 }
 
 func (w distance) less(o distance) bool {
-	return w.chars < o.chars || w.chars == o.chars && w.bytes < o.bytes
+	return w.chars < o.chars || w.chars == o.chars && w.tokens < o.tokens
 }
 
 // A distanceHeap is a heap, the shortest distance first.

@@ -170,25 +170,54 @@ func (c *costs) textStart(u *rule, t *textIndex) int32 {
 // boundedCost returns the cost of a text whose characters are bounded, after chars of
 // them. It is the cost of the missing characters, and then of the cheaper of two paths to
 // the end: the path of fewest tokens, if it does not have too many characters, or the path
-// of fewest characters, where each byte costs a token.
+// of fewest characters.
 func (t *textIndex) boundedCost(u *Text, state, chars int32) int32 {
 	short, missing := t.shortest(), max(0, u.Min-int(chars))
-	if u.Max >= 0 && int(chars+short.chars[state]) > u.Max || missing > 0 && !short.oneByteChars {
+	if u.Max >= 0 && int(chars+short.chars[state]) > u.Max || missing > 0 && !short.oneTokenChar {
 		return never
 	}
 	if missing > 0 {
-		return sum(short.bytes[state], t.filling(missing))
+		return sum(short.tokens[state], t.filling(missing))
 	}
-	if w := t.pathChars; w != nil && t.cost[state] < short.bytes[state] && (u.Max < 0 || int(chars+w[state]) <= u.Max) {
+	if w := t.pathChars; w != nil && t.cost[state] < short.tokens[state] && (u.Max < 0 || int(chars+w[state]) <= u.Max) {
 		return t.cost[state]
 	}
-	return short.bytes[state]
+	return short.tokens[state]
 }
 
-// shortest returns the paths of fewest characters to the end, over tokens of one byte.
+// shortest returns the paths of fewest characters to the end: over tokens of one byte, if all bytes of
+// the texts are tokens, or else over all.
 func (t *textIndex) shortest() *shortest {
-	t.shortOnce.Do(func() { t.short = newShortest(t.d, func(b byte) bool { return t.v.isToken[b] }) })
+	t.shortOnce.Do(func() {
+		moves := byteMoves(t.d, func(byte) bool { return true })
+		if t.lacksBytes() {
+			moves = t.tokenMoves
+		}
+		t.short = newShortest(t.d, moves)
+	})
 	return t.short
+}
+
+// lacksBytes reports whether some byte of the texts is not a token.
+func (t *textIndex) lacksBytes() bool {
+	return slices.ContainsFunc(t.d.States, func(s automaton.State) bool {
+		return slices.ContainsFunc(s.Edges, func(e edge) bool { all, _ := t.v.edgeTokens(e); return !all })
+	})
+}
+
+// tokenMoves calls found with the moves from a state, the one of fewest characters to each other.
+func (t *textIndex) tokenMoves(from int32, found func(move)) {
+	edges := func(state int32) []edge { return t.d.States[state].Edges }
+	fewest := map[int32]int32{}
+	t.v.tokensFrom(from, edges, func(to, at int32) {
+		chars, _ := t.charsBegun(from, to, at)
+		if known, ok := fewest[to]; !ok || chars < known {
+			fewest[to] = chars
+		}
+	})
+	for to, chars := range fewest {
+		found(move{to, chars})
+	}
 }
 
 // unusedKeyCost returns the fewest tokens that complete an extra key that the object

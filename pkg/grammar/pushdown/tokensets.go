@@ -182,7 +182,7 @@ func (t *textIndex) innerTokens(l *tokenSets, state int32) []innerToken {
 	byChars := make([][]innerToken, l.maxChars+int(short.maxChars)+1)
 	t.visit(state, func(list []visitedNode) {
 		for _, x := range list {
-			if len(t.d.States[x.state].Edges) == 0 || short.bytes[x.state] >= never {
+			if len(t.d.States[x.state].Edges) == 0 || short.tokens[x.state] >= never {
 				continue
 			}
 			total := x.chars + short.chars[x.state]
