@@ -3,6 +3,7 @@ package hf
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 
 	"golang.org/x/text/unicode/norm"
@@ -129,5 +130,88 @@ func TestSpecialPiece(t *testing.T) {
 	}
 	if got := tok.EncodeSpecial("abc"); !slices.Equal(got, []int{256}) {
 		t.Errorf("EncodeSpecial: %v", got)
+	}
+}
+
+// unusedBytes are the bytes that UTF-8 never uses.
+const unusedBytes = "\xc0\xc1\xf5\xf6\xf7\xf8\xf9\xfa\xfb\xfc\xfd\xfe\xff"
+
+// bytesWithout builds a tokenizer of single bytes, each its own id, without some of them.
+func bytesWithout(missing string, added ...AddedToken) (*Tokenizer, error) {
+	vocab := map[string]int{}
+	for b := range 256 {
+		if strings.IndexByte(missing, byte(b)) < 0 {
+			vocab[string(bpe.ByteRune(byte(b)))] = b
+		}
+	}
+	return NewByteLevel(ByteLevel{Vocab: vocab, Added: added, Split: pretoken.GPT2})
+}
+
+// Bytes that UTF-8 never uses may be added tokens, as in DeepSeek's first files, or missing.
+func TestMissingBytes(t *testing.T) {
+	added := AddedToken{ID: 300, Content: "ü", Normalized: true}
+	special := AddedToken{ID: 300, Content: "ü", Special: true}
+	for _, c := range []struct {
+		missing string
+		added   []AddedToken
+		text    string
+		want    []int
+		decoded string
+	}{
+		{unusedBytes, nil, "a\xc0\xff", []int{'a', 0xef, 0xbf, 0xbd, 0xef, 0xbf, 0xbd}, "a\ufffd\ufffd"},
+		{unusedBytes, nil, "für", []int{'f', 0xc3, 0xbc, 'r'}, "für"},
+		{unusedBytes, []AddedToken{added}, "für", []int{'f', 300, 'r'}, "für"},
+		{unusedBytes, []AddedToken{added}, "a\xfc\xc1b", []int{'a', 300, 0xef, 0xbf, 0xbd, 'b'}, "aü\ufffdb"},
+		{unusedBytes, []AddedToken{special}, "\xfc", []int{0xef, 0xbf, 0xbd}, "\ufffd"},
+		{"\xc1", nil, "\xfc", []int{0xfc}, "\xfc"},
+		{"A", []AddedToken{{ID: 300, Content: "A", SingleWord: true}}, "xA A", []int{'x', 300, ' ', 300}, "xA A"},
+	} {
+		tok, err := bytesWithout(c.missing, c.added...)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		got := tok.Encode(c.text)
+		if decoded := tokenizer.Decode(tok, got); !slices.Equal(got, c.want) || decoded != c.decoded {
+			t.Errorf("%q without %q: %v and %q, want %v and %q", c.text, c.missing, got, decoded, c.want, c.decoded)
+		}
+		long := strings.Repeat("\xc0x", 1<<17)
+		if got := tok.Encode(long); strings.Contains(c.missing, "\xc0") && !slices.Equal(got, tok.Encode(strings.ToValidUTF8(long, "\ufffd"))) {
+			t.Errorf("a long text without %q has %d ids", c.missing, len(got))
+		}
+	}
+	for _, c := range []struct {
+		missing string
+		added   []AddedToken
+		want    string
+	}{
+		{"A", nil, "byte 0x41, spelled 'A'"},
+		{"A", []AddedToken{{ID: 300, Content: "A", Special: true}}, "byte 0x41"},
+		{" ", []AddedToken{{ID: 300, Content: "Ġ"}}, "byte 0x20, spelled 'Ġ'"}, // an added token decodes to its spelling
+		{"\xc3", []AddedToken{{ID: 300, Content: "Ã"}}, "byte 0xc3, spelled 'Ã'"},
+		{"\x80", nil, "byte 0x80"}, {"\xbf", nil, "byte 0xbf"}, {"\xc2", nil, "byte 0xc2"}, {"\xf4", nil, "byte 0xf4"},
+	} {
+		if _, err := bytesWithout(c.missing, c.added...); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("without %q, with %v: got %v, want %s", c.missing, c.added, err, c.want)
+		}
+	}
+}
+
+// A piece of the whole vocabulary may have a byte that is missing by itself.
+func TestMissingByteInPiece(t *testing.T) {
+	vocab := map[string]int{"a\u00c0": 300} // a and the byte c0
+	for b := range 256 {
+		if b != 0xc0 {
+			vocab[string(bpe.ByteRune(byte(b)))] = b
+		}
+	}
+	for ignoreMerges, want := range map[bool][]int{false: {'a', 0xef, 0xbf, 0xbd}, true: {300}} {
+		tok := &Tokenizer{steps: []preStep{{split: func(text string, _ int) int { return len(text) }}}}
+		if err := tok.setBytes(vocab, nil, nil, ignoreMerges); err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.Encode("a\xc0"); !slices.Equal(got, want) {
+			t.Errorf("ignore_merges %v: %v, want %v", ignoreMerges, got, want)
+		}
 	}
 }

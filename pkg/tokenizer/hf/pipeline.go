@@ -214,14 +214,22 @@ func (t *Tokenizer) cutOut(patterns []string) error {
 // SetAffixes sets the ids before and after a text. It must be called before t is used.
 func (t *Tokenizer) SetAffixes(before, after []int) { t.before, t.after = before, after }
 
-// setBytes sets a byte-level vocabulary. Every text has ids, and without a normalizer they
-// decode to exactly its bytes.
+// setBytes sets a byte-level vocabulary. Every text has ids. Without a normalizer those of
+// valid UTF-8 decode to exactly its bytes, and so do those of other bytes that have tokens of
+// the vocabulary. A byte that has an added token instead decodes to the content of that token,
+// and one that has neither to U+FFFD.
 func (t *Tokenizer) setBytes(vocab map[string]int, merges [][2]string, added []AddedToken, ignoreMerges bool) error {
 	ordinary, err := t.addTokens(vocab, added)
 	if err != nil {
 		return err
 	}
-	if t.model, err = bpe.NewByteLevel(ordinary, merges, ignoreMerges, t.special); err != nil {
+	extra := map[string]int{}
+	for _, token := range added {
+		if !token.Special {
+			extra[token.Content] = token.ID
+		}
+	}
+	if t.model, err = bpe.NewByteLevel(ordinary, merges, ignoreMerges, t.special, extra); err != nil {
 		return err
 	}
 	texts := make([]string, len(t.spelling))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unicode/utf8"
 
 	"glossa/pkg/tokenizer/internal/encode"
 )
@@ -64,7 +65,8 @@ func Despell(piece string) (string, bool) {
 // bytes are merged.
 type ByteLevel struct {
 	Merger
-	bytes [256]int32       // id of each byte
+	bytes [256]int32       // id of each byte, -1 for none
+	gaps  bool             // some bytes have no id
 	first *[1 << 16]Merged // the merge of two bytes, by the first << 8 | the second
 	// whole has the pieces that are one token: those that their merges make, or with
 	// ignore_merges the whole vocabulary.
@@ -72,22 +74,24 @@ type ByteLevel struct {
 }
 
 // NewByteLevel builds the model of a vocabulary spelled in the alphabet and of its merges
-// by rank, both without special tokens. The ids must be distinct and not negative.
-func NewByteLevel(vocab map[string]int, merges [][2]string, ignoreMerges bool, special map[string]int) (*ByteLevel, error) {
+// by rank, both without special tokens. The ids must be distinct and not negative. A byte
+// that vocab lacks has the id of its spelling in added, if any. That must be ASCII or a byte
+// that UTF-8 never uses, because an added token decodes to its spelling. Bytes that UTF-8
+// never uses may be missing from both.
+func NewByteLevel(vocab map[string]int, merges [][2]string, ignoreMerges bool, special, added map[string]int) (*ByteLevel, error) {
 	m := &ByteLevel{first: new([1 << 16]Merged), whole: newPieceTable(len(vocab))}
-	for b, r := range byteAlphabet {
-		id, ok := vocab[string(r)]
-		if !ok {
-			return nil, fmt.Errorf("vocab: byte %#02x, spelled %q, is missing", b, r)
-		}
-		m.bytes[b] = int32(id)
+	err := m.setBytes(vocab, added)
+	if err != nil {
+		return nil, err
 	}
-	var err error
 	if m.Merger, err = NewMerger(vocab, merges, special); err != nil {
 		return nil, err
 	}
 	for i := range m.first {
-		m.first[i] = m.Pairs.Get(m.bytes[i>>8], m.bytes[i&0xff])
+		m.first[i] = Merged{Rank: Never}
+		if left, right := m.bytes[i>>8], m.bytes[i&0xff]; left >= 0 && right >= 0 {
+			m.first[i] = m.Pairs.Get(left, right)
+		}
 	}
 	for piece, id := range vocab {
 		text, ok := Despell(piece)
@@ -102,7 +106,48 @@ func NewByteLevel(vocab map[string]int, merges [][2]string, ignoreMerges bool, s
 	return m, nil
 }
 
-// Encode appends the ids of a piece of text, which is not empty.
+// setBytes sets the ids of the bytes.
+func (m *ByteLevel) setBytes(vocab, added map[string]int) error {
+	for b, r := range byteAlphabet {
+		id, ok := vocab[string(r)]
+		if !ok && (r < utf8.RuneSelf || !inUTF8(byte(b))) {
+			id, ok = added[string(r)]
+		}
+		switch {
+		case ok:
+			m.bytes[b] = int32(id)
+		case inUTF8(byte(b)):
+			return fmt.Errorf("vocab: byte %#02x, spelled %q, is missing", b, r)
+		default:
+			m.bytes[b], m.gaps = -1, true
+		}
+	}
+	return nil
+}
+
+// inUTF8 reports whether b occurs in valid UTF-8 (RFC 3629, sec. 3).
+func inUTF8(b byte) bool { return b < 0xc0 || 0xc2 <= b && b <= 0xf4 }
+
+// fillGaps replaces each byte of a piece that has no id by U+FFFD, whose bytes have ids.
+func (m *ByteLevel) fillGaps(piece string) string {
+	var b strings.Builder
+	from := 0
+	for i := range len(piece) {
+		if m.bytes[piece[i]] < 0 {
+			b.WriteString(piece[from:i])
+			b.WriteRune(utf8.RuneError)
+			from = i + 1
+		}
+	}
+	if from == 0 {
+		return piece
+	}
+	b.WriteString(piece[from:])
+	return b.String()
+}
+
+// Encode appends the ids of a piece of text, which is not empty. A byte without an id is
+// encoded as U+FFFD; it is not part of valid UTF-8.
 func (m *ByteLevel) Encode(o *encode.Output, piece string) {
 	if id, ok := m.whole.get(piece); ok {
 		o.IDs = append(o.IDs, int(id))
@@ -112,6 +157,9 @@ func (m *ByteLevel) Encode(o *encode.Output, piece string) {
 }
 
 func (m *ByteLevel) mergeBytes(o *encode.Output, piece string) {
+	if m.gaps {
+		piece = m.fillGaps(piece)
+	}
 	if len(piece) > ShortPiece {
 		m.MergeTo(o, len(piece), func(dst []int32, from, to int) []int32 {
 			for i := from; i < to; i++ {

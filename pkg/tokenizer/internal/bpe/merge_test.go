@@ -117,13 +117,13 @@ func TestMergesNaive(t *testing.T) {
 
 func oddMergesModel(rng *rand.Rand, alphabet string) (*ByteLevel, error) {
 	vocab, merges := oddMerges(rng, alphabet, 1+rng.IntN(60))
-	return NewByteLevel(vocab, merges, false, nil)
+	return NewByteLevel(vocab, merges, false, nil, nil)
 }
 
 // The number of positions visited for a piece without spaces is linear in its length.
 func TestLinearSteps(t *testing.T) {
 	vocab, merges := tokenizertest.WideVocabulary(ByteRune)
-	m, err := NewByteLevel(vocab, merges, false, nil)
+	m, err := NewByteLevel(vocab, merges, false, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func FuzzMerges(f *testing.F) {
 		if err := json.Unmarshal(tokenizertest.ReadFile(f, "../../hf/testdata", name+".tokenizer.json"), &file); err != nil {
 			f.Fatal(err)
 		}
-		m, err := NewByteLevel(file.Model.Vocab, file.Model.Merges, false, nil)
+		m, err := NewByteLevel(file.Model.Vocab, file.Model.Merges, false, nil, nil)
 		if err != nil {
 			f.Fatal(err)
 		}
