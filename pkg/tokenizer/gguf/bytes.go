@@ -38,6 +38,7 @@ var preTokenizers = func() map[string]preTokenizer {
 		"tekken":                       {patterns: []string{tekken}, ignoreMerges: true, addBOS: true},
 		"deepseek-v3 hunyuan-dense":    {patterns: []string{`\p{N}{1,3}`, "[一-龥\u3040-ゟ゠-ヿ]+", deepseekWords}},
 		"deepseek-coder":               {patterns: []string{"[\r\n]", `\s?\p{L}+`, `\s?\p{P}+`, "[一-龥ࠀ-一가-\ud7ff]+", `\p{N}`}},
+		"qwen35":                       {patterns: []string{qwen35}},
 		"falcon":                       {patterns: []string{"[\\p{P}$+<=>^~|`]+"}, split: pretoken.GPT2, then: []string{"[0-9]+", "[0-9][0-9][0-9]"}},
 		"bloom poro-chat gpt3-finnish": {patterns: []string{" ?[^(\\s|[.,!?…。，、।۔،])]+"}},
 	} {
@@ -53,6 +54,8 @@ const (
 	tekken = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+` +
 		`|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*` +
 		`|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+`
+	qwen35 = `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}` +
+		`| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+`
 	deepseekWords = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+" +
 		"| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 )

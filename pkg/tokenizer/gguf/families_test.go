@@ -29,7 +29,7 @@ func TestFamilies(t *testing.T) {
 		}
 	}
 	for pre, family := range map[string]string{
-		"tekken": "tekken", "deepseek-v3": "deepseek-v3", "deepseek-coder": "deepseek-coder", "bloom": "bloom", "falcon": "falcon", "starcoder": "starcoder",
+		"tekken": "tekken", "deepseek-v3": "deepseek-v3", "deepseek-coder": "deepseek-coder", "bloom": "bloom", "falcon": "falcon", "starcoder": "starcoder", "qwen35": "qwen35",
 	} {
 		raw := golden.Families[family].Tokenizer
 		want, err := hf.Parse(raw)
@@ -60,14 +60,18 @@ func familyGGUF(t *testing.T, raw []byte, pre string) *gguf.Vocabulary {
 			Vocab  map[string]int
 			Merges [][2]string
 		}
+		AddedTokens []hf.AddedToken `json:"added_tokens"`
 	}
 	if err := json.Unmarshal(raw, &f); err != nil {
 		t.Fatal(err)
 	}
-	n := len(f.Model.Vocab)
+	n := len(f.Model.Vocab) + len(f.AddedTokens)
 	g := &gguf.Vocabulary{Model: "gpt2", Pre: pre, AddBOS: new(false), Tokens: make([]string, n), Types: make([]int64, n)}
 	for piece, id := range f.Model.Vocab {
 		g.Tokens[id], g.Types[id] = piece, int64(subword.KindNormal)
+	}
+	for _, token := range f.AddedTokens {
+		g.Tokens[token.ID], g.Types[token.ID] = token.Content, int64(subword.KindUser)
 	}
 	for _, m := range f.Model.Merges {
 		g.Merges = append(g.Merges, strings.Join(m[:], " "))

@@ -64,7 +64,7 @@ func TestFromHFRefusals(t *testing.T) {
 		{replace(gpt2, `"content":"<|end|>"`, `"content":"<|endoftext|>"`), `"<|endoftext|>" has id`},
 		{replace(gpt2, `"merges":[`, `"merges":["a b c",`), "does not have two parts"},
 		{replace(gpt2, `"merges":[`, `"merges":[["a"],`), "does not have two parts"},
-		{replace(llama3, `\\s+(?!\\S)|\\s+`, `\\s+`), `Split: pattern "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n`},
+		{replace(llama3, `\\s+(?!\\S)|\\s+`, `\\s+(?=\\S)`), `Split: pattern "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n`},
 		{replace(llama3, `"behavior":"Isolated"`, `"behavior":"Gone"`), `behavior "Gone" is not`},
 		{replace(llama3, `"Regex":`, `"Other":`), "neither Regex nor String"},
 		{replace(llama3, `"single":[`, `"single":[{"Sequence":{"id":"B","type_id":0}},`), "single has another part"},

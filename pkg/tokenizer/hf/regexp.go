@@ -38,8 +38,12 @@ func (p *pattern) split(text string) pretoken.Splitter {
 
 // compilePattern compiles a regular expression that means the same in Oniguruma, for which
 // tokenizer.json is written, and in package regexp: alternatives, groups, classes and
-// repetition. It rejects look-around other than (?!\S), anchors, flags, back
-// references and parts that repeat the empty text.
+// repetition. It rejects look-around other than (?!\S), anchors, flags other than those of
+// (?i:...), back references and parts that repeat the empty text.
+//
+// A group (?i:...) ignores the case of ASCII letters. In both engines s also matches U+017F,
+// and k also matches U+212A. The engines treat other letters, properties and the foldings of
+// single characters (U+00DF is ss) differently, so such a group must not contain them.
 func compilePattern(source string) (pattern, error) {
 	p := patternParser{rest: source}
 	empty, err := p.alternatives(0)
@@ -84,6 +88,8 @@ const maxPatternDepth = 50
 type patternParser struct {
 	rest string
 	out  strings.Builder // with (?!\S) written as \b
+	fold bool            // within (?i:...)
+	last rune            // the character before, in lower case, if it is of a group (?i:...); 0 for none
 }
 
 // alternatives reads alternatives and reports whether they match the empty text.
@@ -101,6 +107,7 @@ func (p *patternParser) alternatives(depth int) (empty bool, err error) {
 			return empty, nil
 		}
 		p.out.WriteByte('|')
+		p.last = 0
 	}
 }
 
@@ -127,6 +134,10 @@ func (p *patternParser) take(prefix string) bool {
 
 // atom reads an operand of repetition.
 func (p *patternParser) atom(depth int) (empty bool, err error) {
+	last := p.last
+	if p.rest[0] != '(' {
+		p.last = 0
+	}
 	switch p.rest[0] {
 	case '(':
 		if p.take(`(?!\S)`) {
@@ -134,16 +145,7 @@ func (p *patternParser) atom(depth int) (empty bool, err error) {
 			return true, nil
 		}
 		p.rest = p.rest[1:]
-		if !p.take("?:") && strings.HasPrefix(p.rest, "?") {
-			return false, fmt.Errorf("group (%.4s", p.rest)
-		}
-		p.out.WriteString("(?:")
-		empty, err = p.alternatives(depth + 1)
-		if err == nil && !p.take(")") {
-			err = errors.New("missing )")
-		}
-		p.out.WriteByte(')')
-		return empty, err
+		return p.group(depth)
 	case '[':
 		p.rest = p.rest[1:]
 		return false, p.class()
@@ -159,14 +161,55 @@ func (p *patternParser) atom(depth int) (empty bool, err error) {
 		return false, fmt.Errorf("%q", p.rest[0])
 	}
 	r, err := p.literal()
+	if err == nil {
+		err = p.join(last, r)
+	}
 	p.out.WriteString(regexp.QuoteMeta(string(r)))
 	return false, err
+}
+
+// group reads a group after its (.
+func (p *patternParser) group(depth int) (empty bool, err error) {
+	outer := p.fold
+	switch {
+	case p.take("?i:"):
+		p.fold = true
+		p.out.WriteString("(?i:")
+	case !p.take("?:") && strings.HasPrefix(p.rest, "?"):
+		return false, fmt.Errorf("group (%.4s", p.rest)
+	default:
+		p.out.WriteString("(?:")
+	}
+	empty, err = p.alternatives(depth + 1)
+	if err == nil && !p.take(")") {
+		err = errors.New("missing )")
+	}
+	p.out.WriteByte(')')
+	p.fold = outer
+	return empty, err
+}
+
+// join rejects two letters of a group (?i:...) that are the folding of a single character
+// (Unicode, CaseFolding.txt, status F): Oniguruma matches that character, package regexp does
+// not. It also rejects some pairs that Oniguruma does not see because of groups between them.
+func (p *patternParser) join(last, r rune) error {
+	if p.fold {
+		p.last = unicode.ToLower(r)
+	}
+	switch string([]rune{last, p.last}) {
+	case "ff", "fi", "fl", "ss", "st":
+		return fmt.Errorf("%c%c in a group (?i:", last, p.last)
+	}
+	return nil
 }
 
 func (p *patternParser) literal() (rune, error) {
 	r, n := utf8.DecodeRuneInString(p.rest)
 	if r == utf8.RuneError && n <= 1 {
 		return 0, errors.New("broken UTF-8")
+	}
+	if p.fold && r >= utf8.RuneSelf && (unicode.In(r, unicode.L, unicode.M) || unicode.SimpleFold(r) != r) {
+		return 0, fmt.Errorf("%q in a group (?i:", r)
 	}
 	p.rest = p.rest[n:]
 	return r, nil
@@ -271,6 +314,9 @@ func (p *patternParser) member() error {
 		return nil
 	}
 	p.rest = p.rest[1:]
+	if p.fold && p.rest[0] >= utf8.RuneSelf {
+		return errors.New("a range beyond ASCII in a group (?i:")
+	}
 	high, alone, err := p.element()
 	if err != nil {
 		return err
@@ -327,6 +373,9 @@ func (p *patternParser) escape() (set string, single bool, err error) {
 		_, category := unicode.Categories[property]
 		if !ok || !brace || !script && (!category || property[0] == 'C') {
 			return "", false, fmt.Errorf("%s%.20s", name, p.rest)
+		}
+		if p.fold {
+			return "", false, fmt.Errorf("%s{%s} in a group (?i:", name, property)
 		}
 		p.rest = rest
 		return name + "{" + property + "}", false, nil

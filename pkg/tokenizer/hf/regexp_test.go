@@ -16,7 +16,20 @@ func TestPatternRefusals(t *testing.T) {
 		`(a`:                     "missing )",
 		`(?!a)`:                  "group (?!a)",
 		`(?<=a)b`:                "group (?<=a",
-		`(?i:a)`:                 "group (?i:a",
+		`(?i)a`:                  "group (?i)a",
+		`(?-i:a)`:                "group (?-i:",
+		`(?i:é)`:                 "'é' in a group (?i:",
+		`(?i:a|[xſ])`:            "'ſ' in a group (?i:",
+		`(?i:Ⅷ)`:                 "'Ⅷ' in a group (?i:",
+		"(?i:[a\u0345])":         "in a group (?i:",
+		`(?i:[!-…])`:             "a range beyond ASCII in a group (?i:",
+		`(?i:\p{Ll})`:            `\p{Ll} in a group (?i:`,
+		`(?i:[^\p{L}])`:          `\p{L} in a group (?i:`,
+		`(?i:'ss)`:               "ss in a group (?i:",
+		`(?i:(?:x|S)(?:t|x))`:    "st in a group (?i:",
+		`(?i:f{1}l)`:             "fl in a group (?i:",
+		`(?i:a(?i:f)I)`:          "fi in a group (?i:",
+		`(?i:(?:f)f)`:            "ff in a group (?i:",
 		`(?P<n>a)`:               "group (?P<n",
 		`a(b*)*c`:                "repetition of what matches the empty text",
 		`(a|)+`:                  "repetition of what matches the empty text",
@@ -79,6 +92,17 @@ func TestPatternMatches(t *testing.T) {
 		{`[^\s\S]a|b|[^\p{L}\P{L}]`, "ab", "a|"},
 		{`a+(?!\S)`, "aab aa b aaa", "aab | b |"},
 		{`(?:a|b)*?c(?!\S)|a`, "abc abcx aac", "| |bcx |"},
+		{`(?i:k)x|(?i:'[s-t])S|k`, "\u212ax Kx kX 'ſS 'TS 'Ss k", "| | |X | | 'Ss |"},
+		{`(?i:[^k\s])`, "k\u212aK ſa", "k\u212aK ||"},
+		{`(?i:a(?:b|c)d)e`, "ABDe abdE aCdee", "| abdE |e"},
+		{`(?i:'(?:[sdmt]|ll|ve|re))`, "I'LL we'Ve 'ſ 'ß 'lL'RE", "I| we| | 'ß ||"},
+		{`(?i:s|t)s|(?i:s)t`, "ſs ss Ts ßs ſt ﬆ", "| | | ßs | ﬆ"},
+		{`(?i:[!-~])`, "aK\u212aſé", "||||é"},
+		{`(?i:(?:s|x)s)`, "ß Xſ SS", "ß | |"},
+		{`(?i:s[s])`, "ß sſ", "ß |"},
+		{`(?i:’s)`, "’S’ſ’x", "||’x"},
+		{`(?i:a)\.(?i:b+)?`, "A.bB a.x B", "| |x B"},
+		{`(?i:f.i|s\.s)`, "fai ﬁ S.s ß", "| ﬁ | ß"},
 	} {
 		find, err := compilePattern(c.pattern)
 		if err != nil {
@@ -92,7 +116,7 @@ func TestPatternMatches(t *testing.T) {
 }
 
 func FuzzPattern(f *testing.F) {
-	for _, pattern := range []string{`[^\s\d]{2,4}|(?:e|é)+x?`, `\p{N}{1,3}`, `[-_.]|[\]\[]`, `(a|b*c)+?.`, `[\x`, `\p{`} {
+	for _, pattern := range []string{`[^\s\d]{2,4}|(?:e|é)+x?`, `\p{N}{1,3}`, `[-_.]|[\]\[]`, `(a|b*c)+?.`, `(?i:'s|[k-m])+é`, `[\x`, `\p{`} {
 		f.Add(pattern, "ab 12é\xff")
 	}
 	f.Fuzz(func(t *testing.T, pattern, text string) {
