@@ -60,6 +60,7 @@ const (
 	table         = "pkg/table"
 	toolcall      = "pkg/toolcall"
 	tokenizer     = "pkg/tokenizer"
+	bytepairs     = "pkg/tokenizer/internal/bpe"
 	encode        = "pkg/tokenizer/internal/encode"
 	pretoken      = "pkg/tokenizer/internal/pretoken"
 	sentencepiece = "pkg/tokenizer/sentencepiece"
