@@ -32,7 +32,7 @@ func adapters() []mutant {
 
 		{"LoRA: sequences have the adapter of their engine", engine, "member.forward", "seqs[i].Adapter = m.lanes.adapter", "_ = i", engine, "^TestAdaptersShareAPass$"},
 		{"LoRA: embeddings are the adapter's", engine, "core.runDecoder", "Adapter: m.lanes.adapter", "Adapter: nil", engine, "^TestAdapterEmbeds$"},
-		{"LoRA: engines share batches", engine, "newCore", "&lanes{cfg.Name, adapter, weights.batches}", "&lanes{cfg.Name, adapter, newBatches(model, cfg.Team)}", engine, "^TestAdaptersShareAPass$"},
+		{"LoRA: engines share batches", engine, "newCore", "&lanes{cfg.Name, adapter, cfg.Kernels, weights.batches}", "&lanes{cfg.Name, adapter, cfg.Kernels, newBatches(model, cfg.Team)}", engine, "^TestAdaptersShareAPass$"},
 		{"LoRA: weights that another engine has stay", engine, "Weights.Release", "w.users == 0", "true", engine, "^TestWeightsAreReleased$"},
 		{"LoRA: an engine is closed once", engine, "core.Close", "c.closing.Do(c.release)", "c.release()", engine, "^TestWeightsAreReleased$"},
 		{"LoRA: released weights are not used", engine, "Weights.Use", "w.users == 0", "false", engine, "^TestWeightsAreReleased$"},

@@ -185,12 +185,13 @@ func (t *textIndex) boundedCost(u *Text, state, chars int32) int32 {
 	return short.tokens[state]
 }
 
-// shortest returns the paths of fewest characters to the end: over tokens of one byte, if all bytes of
-// the texts are tokens, or else over all.
+// shortest returns the paths of fewest characters to the end, over tokens of one byte. If bytes of a
+// pattern are no tokens, they are over all tokens; plain texts, into which characters are put, need only
+// ASCII.
 func (t *textIndex) shortest() *shortest {
 	t.shortOnce.Do(func() {
-		moves := byteMoves(t.d, func(byte) bool { return true })
-		if t.lacksBytes() {
+		moves := byteMoves(t.d, func(b byte) bool { return t.v.isToken[b] })
+		if !plain(t.d) && t.lacksBytes() {
 			moves = t.tokenMoves
 		}
 		t.short = newShortest(t.d, moves)
