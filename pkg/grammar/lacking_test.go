@@ -4,13 +4,17 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"glossa/pkg/grammar/pushdown"
 )
 
 // Bounded strings can be written of characters that are tokens although their bytes are not, whatever
 // path to the end is the shortest in characters or in tokens.
 func TestLackingBytes(t *testing.T) {
-	vocabs, written := vocabularies(t), 0
-	for _, pattern := range []string{`^-|é`, `^é+$`, `^[日本]{1,5}$`, `^[日本]{2}$`, `^(abcdefg|é)ü?$`, `^(é|--)*😀$`, `\u0001|語`, `.`, `^[^a]*é`, `^(aß|é)ü?$`, `^(bß|[^b]*é)$`, `^(a*ß|x)+$`} {
+	pieces := []string{`"`, "aa", "é", "ü", "üü", `é"`, "日本", "日"}
+	vocabs := append(vocabularies(t), vocabulary{name: "pieces", tokens: pieces, ready: pushdown.NewVocabulary(pieces)})
+	written := 0
+	for _, pattern := range []string{`^-|é`, `^é+$`, `^[日本]{1,5}$`, `^[日本]{2}$`, `^(abcdefg|é)ü?$`, `^(é|--)*😀$`, `\u0001|語`, `.`, `^[^a]*é`, `^(aß|é)ü?$`, `^(bß|[^b]*é)$`, `^(a*ß|x)+$`, `^(aa|é)ü$`, `^(日本|aa)+ü*$`} {
 		for most := 1; most <= 4; most++ {
 			for least := 0; least <= min(most, 2); least++ {
 				raw := fmt.Appendf(nil, `{"type":"string","pattern":%q,"minLength":%d,"maxLength":%d}`, pattern, least, most)
@@ -21,7 +25,9 @@ func TestLackingBytes(t *testing.T) {
 				for _, v := range vocabs {
 					bound, err := c.grammar.Bind(v.ready)
 					if err != nil {
-						t.Errorf("%s over %s: %v", raw, v.name, err)
+						if v.name != "pieces" || most == 2 && pattern == `^(aa|é)ü$` {
+							t.Errorf("%s over %s: %v", raw, v.name, err)
+						}
 						continue
 					}
 					for i, s := range samplers {
