@@ -47,7 +47,7 @@ type serveOptions struct {
 func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.host, "host", "localhost", "`address` to listen on; localhost is 127.0.0.1, reachable only from this machine")
 	f.IntVar(&o.port, "port", 8080, "port to listen on; 0 chooses a free one")
-	f.StringVar(&o.ollama, "ollama", "", "`address` on which to serve Ollama's API alone, such as localhost:11434, for clients that need all of its paths")
+	f.StringVar(&o.ollama, "ollama", "", "`address` on which to serve Ollama's API alone, such as localhost:11434, with its paths of /v1, for clients that need all of them")
 	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, served in addition to the starters; uploads are stored there (default the models of glossa pull and glossa run, without uploads)")
 	f.StringVar(&o.batches, "batches", "", "`directory` of uploaded files and of batches, or none (default batches, next to the file of --accounts or the user's models)")
 	f.StringVar(&o.prefixes, "prefixes", "", "`directory` or s3://bucket/prefix that keeps the beginnings which prompts have in common, encrypted, so that they need not be computed after a restart or by another server (default none)")

@@ -35,7 +35,7 @@ func (cfg Config) running(w http.ResponseWriter, r *http.Request) error {
 	list := running{Models: []runningModel{}}
 	for i := range infos {
 		if m := &infos[i]; m.InProcess && slices.Contains(held, m.Name) {
-			list.Models = append(list.Models, runningModel{modelObject: newModel(m), ExpiresAt: now, ContextLength: m.Context})
+			list.Models = append(list.Models, runningModel{modelObject: newModel(m), ExpiresAt: now.AddDate(100, 0, 0), ContextLength: m.Context})
 		}
 	}
 	return httpx.JSON(w, http.StatusOK, list)

@@ -198,7 +198,7 @@ func (p *patternParser) join(last, r rune) error {
 	}
 	switch string([]rune{last, p.last}) {
 	case "ff", "fi", "fl", "ss", "st":
-		return fmt.Errorf("%c%c in a group (?i:", last, p.last)
+		return fmt.Errorf("%c%c in a group (?i:...)", last, p.last)
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (p *patternParser) literal() (rune, error) {
 		return 0, errors.New("broken UTF-8")
 	}
 	if p.fold && r >= utf8.RuneSelf && (unicode.In(r, unicode.L, unicode.M) || unicode.SimpleFold(r) != r) {
-		return 0, fmt.Errorf("%q in a group (?i:", r)
+		return 0, fmt.Errorf("%q in a group (?i:...)", r)
 	}
 	p.rest = p.rest[n:]
 	return r, nil
@@ -315,7 +315,7 @@ func (p *patternParser) member() error {
 	}
 	p.rest = p.rest[1:]
 	if p.fold && p.rest[0] >= utf8.RuneSelf {
-		return errors.New("a range beyond ASCII in a group (?i:")
+		return errors.New("a range beyond ASCII in a group (?i:...)")
 	}
 	high, alone, err := p.element()
 	if err != nil {
@@ -375,7 +375,7 @@ func (p *patternParser) escape() (set string, single bool, err error) {
 			return "", false, fmt.Errorf("%s%.20s", name, p.rest)
 		}
 		if p.fold {
-			return "", false, fmt.Errorf("%s{%s} in a group (?i:", name, property)
+			return "", false, fmt.Errorf("%s{%s} in a group (?i:...)", name, property)
 		}
 		p.rest = rest
 		return name + "{" + property + "}", false, nil
