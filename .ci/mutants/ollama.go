@@ -5,7 +5,7 @@ func ollamaAPI() []mutant {
 	const dialect = "pkg/dialect/ollama"
 	return []mutant{
 		{"ollama: answers are not streamed unless a client asks", dialect, "settings.request", "s.Stream == nil || *s.Stream", "s.Stream != nil && *s.Stream", dialect, "^Test(Answers|Settings)$"},
-		{"ollama: its port has no paths of OpenAI", app, "App.ollamaRoutes", `strings.HasPrefix(r.Pattern, "/v1/")`, "false", app, "^TestServeOllama$"},
+		{"ollama: its port has no paths of OpenAI", app, "App.ollamaRoutes", `strings.HasPrefix(r.Pattern, "/v1/")`, `strings.HasPrefix(r.Pattern, "/v2/")`, app, "^TestServeOllama$"},
 		{"ollama: the last line has the last text", dialect, "answer.add", `end := a.line("", "")`, "end := out; lines = nil", dialect, "^TestAnswers$"},
 		{"ollama: a call is sent before it is complete", dialect, "answer.add", "out.take(a, len(a.calls)); a.calls = append(a.calls, call)", "a.calls = append(a.calls, call); out.take(a, len(a.calls))", dialect, "^TestAnswers$"},
 		{"ollama: two results answer one call", dialect, "conversation.answered", "t.asked = slices.Delete(t.asked, at, at+1)", "", dialect, "^TestResults$"},
