@@ -123,11 +123,11 @@ func (s *scan) check(text []byte, n int64) *Problem {
 	if n > int64(s.cfg.MaxLine)+1 {
 		return &Problem{Code: "line_too_long", Message: fmt.Sprintf("the line has more than %d bytes", s.cfg.MaxLine)}
 	}
+	if !utf8.Valid(text) {
+		return &Problem{Code: "invalid_json_line", Message: "the line is not valid UTF-8"}
+	}
 	line, err := parse(text)
-	switch {
-	case errors.Is(err, errNotUTF8):
-		return &Problem{Code: "invalid_json_line", Message: errNotUTF8.Error()}
-	case err != nil:
+	if err != nil {
 		return &Problem{Code: "invalid_json_line", Message: "the line is not a JSON object with the keys custom_id, method, url and body"}
 	}
 	bad := func(param, format string, args ...any) *Problem {
@@ -171,10 +171,5 @@ func hashOf(s string) []byte {
 
 // parse reads a line. Editors and spreadsheets put a byte order mark before the first one.
 func parse(text []byte) (line Line, err error) {
-	if !utf8.Valid(text) {
-		return line, errNotUTF8
-	}
 	return line, json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &line)
 }
-
-var errNotUTF8 = errors.New("the line is not valid UTF-8")

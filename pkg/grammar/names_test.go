@@ -6,7 +6,7 @@ import (
 	"glossa/pkg/grammar"
 )
 
-// Objects keep their members in texts, whatever these are called: no object is taken for another.
+// A text keeps the members of each object, also if a name is empty or has NUL.
 func TestCanonicalNames(t *testing.T) {
 	const integers = `{"type":"object","minProperties":1,"additionalProperties":{"type":["integer","null"]}}`
 	for _, test := range []struct {

@@ -195,7 +195,7 @@ func (o *object) nameOf(canonical string, v reflect.Value) (name string, sent bo
 		if f.Canonical == canonical {
 			found, sent = f.Name, value.IsValid() && present(value)
 		} else if f.inside != nil && shapeOf(f.of).kind == reflect.Struct {
-			found, sent = f.inside.nameOf(canonical, indirect(value))
+			found, sent = f.inside.nameOf(canonical, reflect.Indirect(value))
 		}
 		if sent {
 			return found, true
@@ -203,12 +203,4 @@ func (o *object) nameOf(canonical string, v reflect.Value) (name string, sent bo
 		name = cmp.Or(name, found)
 	}
 	return name, false
-}
-
-// indirect returns what pointers lead to; it is not valid if one is nil.
-func indirect(v reflect.Value) reflect.Value {
-	for v.Kind() == reflect.Pointer {
-		v = v.Elem()
-	}
-	return v
 }

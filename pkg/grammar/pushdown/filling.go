@@ -60,14 +60,13 @@ func (t *textIndex) findPathChars(budget *automaton.Budget) []int32 {
 		}
 	}
 	slices.SortFunc(order, func(a, b int32) int { return int(t.cost[a] - t.cost[b]) })
-	edges := func(state int32) []edge { return t.d.States[state].Edges }
 	for _, from := range order {
 		if t.cost[from] == 0 {
 			chars[from] = 0
 			continue
 		}
 		read := 0
-		looked := t.v.tokensFrom(from, edges, func(to, at int32) {
+		looked := t.v.tokensFrom(from, t.edges, func(to, at int32) {
 			if t.cost[to] != t.cost[from]-1 || chars[to] >= chars[from] {
 				return
 			}

@@ -206,11 +206,13 @@ func (t *textIndex) lacksBytes() bool {
 	})
 }
 
+// edges returns the edges of a state.
+func (t *textIndex) edges(state int32) []edge { return t.d.States[state].Edges }
+
 // tokenMoves calls found with the moves from a state, the one of fewest characters to each other.
 func (t *textIndex) tokenMoves(from int32, found func(move)) {
-	edges := func(state int32) []edge { return t.d.States[state].Edges }
 	fewest := map[int32]int32{}
-	t.v.tokensFrom(from, edges, func(to, at int32) {
+	t.v.tokensFrom(from, t.edges, func(to, at int32) {
 		chars, _ := t.charsBegun(from, to, at)
 		if known, ok := fewest[to]; !ok || chars < known {
 			fewest[to] = chars
