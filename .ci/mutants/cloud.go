@@ -36,6 +36,7 @@ func budgets() []mutant {
 		{"budgets: the table lets more pass than the limit", budget, "Table.Take", "limit-most", "limit", budget, "^TestLedgers$"},
 		{"budgets: an expired period gets tokens back", budget, "Table.Return", "n > 0", "n < 0", budget, "^TestNothingIsGivenBackTwice$"},
 		{"budgets: a refusal does not say when to come again", budget, "hold.refuse", "max(time.Second, wait)", "min(time.Second, wait)", budget, "^TestRequestsOfABudget$"},
+		{"budgets: a day gets tokens back before its month", budget, "hold.settle", "slices.Backward(h.leases)", "slices.All(h.leases)", budget, "^TestUndoneInReverse$"},
 		{"rates: the header does not know of other processes", budget, "Budgets.admit", "left = int(min(int64(left), l.room(r.Context())))", "left += 0", budget, "^TestRate"},
 		{"rates: ten seconds have a hundred times the rate", budget, "window", "10 * int64(rate.N)", "100 * int64(rate.N)", budget, "^TestRate"},
 		{"rates: requests that are not inference count", budget, "Budgets.Guard", "!ok || route.Permission != httpx.Inference", "!ok", budget, "^TestRateIsOfInference$"},

@@ -14,6 +14,8 @@ func shares() []mutant {
 		{"claims: a sender has all the memory", fair, "Pool.withinShare", "held+c.bytes <= limit", "c.bytes <= limit", engine, "^TestClaims$"},
 		{"claims: the next of a sender passes the first", fair, "Pool.grantWaiters", "full || blocked[c.sender]", "full", engine, "^TestClaims$"},
 		{"claims: one that finds no room is passed", fair, "Pool.grantWaiters", "c.limits.Wait > 0", "c.limits.Wait < 0", publish, "^TestAllowance$"},
+		{"claims: nobody sees that they wait", engine, "Queue.await", "q.claims += n", "_ = n", engine, "^TestClaims$"},
+		{"claims: they wait for ever in the metrics", engine, "Queue.await", "count(-1)", "count(0)", engine, "^TestClaimCancelled$"},
 		{"claims: one that is withdrawn holds others up", fair, "Claim.Release", "p.grantWaiters()", "", fair, "^TestWait$"},
 		{"claims: one that finds no room holds up all", fair, "Pool.grantWaiters", "c.limits.Wait > 0", "c.limits.Wait >= 0", fair, "^TestPassing$"},
 		{"claims: bytes that were given back are given back again", fair, "Claim.Shrink", "c.bytes = n", "", fair, "^TestShareOfTheRest$"},

@@ -24,8 +24,20 @@ func (w *worker) claim(ctx context.Context, need int64) error {
 		return nil
 	}
 	w.yield()
-	if err := c.Wait(ctx); err != nil {
+	if err := w.queue.await(ctx, c); err != nil {
 		return err
 	}
 	return w.awaitTurn(ctx)
+}
+
+// await waits until c is granted.
+func (q *Queue) await(ctx context.Context, c *fair.Claim) error {
+	count := func(n int) {
+		q.mu.Lock()
+		defer q.mu.Unlock()
+		q.claims += n
+	}
+	count(1)
+	defer count(-1)
+	return c.Wait(ctx)
 }

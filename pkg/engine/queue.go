@@ -27,6 +27,7 @@ type Queue struct {
 	mu      sync.Mutex
 	running int // workers held
 	waiting int // workers that have not run yet
+	claims  int // of memory, for which workers have paused
 	turns   fair.Turns[*worker]
 	mean    time.Duration // of a generation, a moving average
 }
@@ -37,10 +38,12 @@ func NewQueue(workers, waiting int, memory int64) *Queue {
 	return &Queue{workers: max(1, workers), maxWaiting: max(0, waiting), memory: memory}
 }
 
-// Stats returns the numbers of running and waiting generations.
+// Stats returns the numbers of generations that run, and of those that wait for a worker or for
+// memory.
 func (q *Queue) Stats() (running, waiting int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	waiting = q.claims
 	for _, l := range q.turns.Waiting() {
 		waiting += len(l.Waiting)
 	}

@@ -245,8 +245,8 @@ func TestClaims(t *testing.T) {
 		if waits(done1) || waits(done2) || !waits(done3) || !waits(done4) || waits(doneB) || !waits(doneC) {
 			t.Errorf("waits: %v %v %v %v %v %v", waits(done1), waits(done2), waits(done3), waits(done4), waits(doneB), waits(doneC))
 		}
-		if running, _ := q.Stats(); running != 3 {
-			t.Errorf("%d run: a generation that waits for memory needs no worker", running)
+		if running, waiting := q.Stats(); running != 3 || waiting != 3 {
+			t.Errorf("%d run, %d wait: a generation that waits for memory needs no worker", running, waiting)
 		}
 		b1.release()
 		synctest.Wait()

@@ -122,16 +122,15 @@ func (u *use) add(tokens int, generates bool) {
 // that generate have room of their own, so that neither waits for the other. Else many rows wait for
 // the part of one prompt only.
 func (u *use) left(room int, generates, manyPrompts bool) int {
-	few := !manyPrompts
 	switch {
-	case few && !generates && u.rows >= manyRows:
-		return min(room-u.rows, prefillChunk) - u.prompts
-	case few:
-		return room - u.rows - u.prompts
-	case generates:
+	case manyPrompts && generates:
 		return room - u.rows
+	case manyPrompts:
+		return room - u.prompts
+	case !generates && u.rows >= manyRows:
+		return min(room-u.rows, prefillChunk) - u.prompts
 	}
-	return room - u.prompts
+	return room - u.rows - u.prompts
 }
 
 // countTokens returns the number of tokens of sequences.

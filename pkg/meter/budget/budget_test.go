@@ -29,13 +29,28 @@ type ledgerJournal interface {
 	Journal
 }
 
+// A patient ledger waits for a busy disk as long as that takes.
+type patient struct{ ledgerJournal }
+
+func (p patient) Take(ctx context.Context, at Account, least, most, limit int64) (got, left int64, err error) {
+	return p.ledgerJournal.Take(context.WithoutCancel(ctx), at, least, most, limit)
+}
+
+func (p patient) Return(ctx context.Context, at Account, n int64) error {
+	return p.ledgerJournal.Return(context.WithoutCancel(ctx), at, n)
+}
+
+func (p patient) Add(ctx context.Context, list []Usage) (int, error) {
+	return p.ledgerJournal.Add(context.WithoutCancel(ctx), list)
+}
+
 // ledgers opens each kind of ledger, empty, once for each process.
 func ledgers(t *testing.T) map[string]func() ledgerJournal {
 	t.Helper()
 	path, service, memory := filepath.Join(t.TempDir(), "usage"), tabletest.New(t), NewMemory()
 	return map[string]func() ledgerJournal{
 		"memory": func() ledgerJournal { return memory },
-		"file":   func() ledgerJournal { return NewFile(path) },
+		"file":   func() ledgerJournal { return patient{NewFile(path)} },
 		"table":  func() ledgerJournal { return NewTable(service.Table()) },
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,7 +15,9 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A hold is the reservation of one request in one unit: the same amount of each budget.
+// A hold is the reservation of one request in one unit: the same amount of each budget. It is made in
+// the budgets' order and undone in reverse, so that while another request takes what an earlier
+// budget has back, a later one, such as the month after the day, does not have it leased twice.
 type hold struct {
 	unit unit
 	rec  *httpx.Record // of the request
@@ -57,7 +60,7 @@ func (h *hold) adjust(ctx context.Context, least, most int64) (int64, error) {
 // release returns n of the reservations of the first leases. An amount that cannot be
 // returned now stays idle, or is lost to the period.
 func (h *hold) release(ctx context.Context, first int, n int64) {
-	for _, l := range h.leases[:first] {
+	for _, l := range slices.Backward(h.leases[:first]) {
 		_ = l.settle(ctx, n, 0)
 	}
 }
@@ -66,7 +69,7 @@ func (h *hold) release(ctx context.Context, first int, n int64) {
 func (h *hold) settle(ctx context.Context, used int64) (err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	for _, l := range h.leases {
+	for _, l := range slices.Backward(h.leases) {
 		err = errors.Join(err, l.settle(ctx, h.reserved, used))
 	}
 	h.reserved, h.settled = 0, true

@@ -327,3 +327,38 @@ func TestTwoBudgets(t *testing.T) {
 		t.Errorf("%d, %d leased, %v", w.Code, leasedToday(t, book), w.Header())
 	}
 }
+
+// A watched ledger checks that a month never has more leased than its days.
+type watched struct {
+	Ledger
+	t    *testing.T
+	seen *atomic.Int64
+}
+
+func (w watched) Return(ctx context.Context, at Account, n int64) error {
+	err := w.Ledger.Return(ctx, at, n)
+	list := quotas("key k", account.Limits{TokensPerDay: 1, TokensPerMonth: 1}, noon())
+	day, errDay := w.Ledger.Leased(ctx, list[0].Account)
+	month, errMonth := w.Ledger.Leased(ctx, list[1].Account)
+	if err != nil || errDay != nil || errMonth != nil || month > day {
+		w.t.Errorf("%d of the month leased, %d of the day: %v, %v, %v", month, day, err, errDay, errMonth)
+	}
+	w.seen.Add(1)
+	return err
+}
+
+// What a request does not use goes back to the month before the day: another request may take
+// it from the day at once.
+func TestUndoneInReverse(t *testing.T) {
+	seen := &atomic.Int64{}
+	book := watched{NewMemory(), t, seen}
+	_, h, secret := one(t, account.Limits{TokensPerDay: 10_000, TokensPerMonth: 10_000}, Config{Ledger: book, Now: at(noon())}, speaker{&atomic.Int64{}, 10, 0})
+	for _, o := range []order{{Prompt: strings.Repeat("x", 400), Max: new(500)}, {Prompt: strings.Repeat("x", 4000)}} {
+		if w := post(h, secret, o); w.Code != 200 {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	}
+	if seen.Load() < 4 {
+		t.Errorf("%d returns", seen.Load())
+	}
+}

@@ -62,7 +62,7 @@ func New(cfg Config) *Meter {
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if cfg.Queue != nil {
 		registry.MustRegister(&generations{cfg.Queue, prometheus.NewDesc(
-			"glossa_generations", "Generations that run or wait for a worker.", []string{"state"}, nil)})
+			"glossa_generations", "Generations that run, or wait for a worker or for memory.", []string{"state"}, nil)})
 	}
 	if cfg.Experts != nil {
 		registry.MustRegister(newExperts(cfg.Experts))
