@@ -10,11 +10,16 @@ type narrowSlice struct {
 	narrowBlock
 	c     *coding
 	inDst bool // the sums stay in dst; registers 0 to 7 then hold products of two parts
+
+	second bool // of two sub-blocks that are multiplied together, see joint
 }
 
 func (b *narrowSlice) dot(r, p int) string {
-	if b.inDst {
+	switch {
+	case b.inDst:
 		return b.v(2*r + p)
+	case b.second:
+		return b.v(12 + p)
 	}
 	return b.narrowBlock.dot(r, p)
 }
@@ -62,6 +67,10 @@ func (t *asm) narrowConstants(c *coding) {
 func (b *narrowSlice) emit() {
 	for range b.c.slice() / 64 {
 		b.fetch()
+	}
+	if b.joint() {
+		b.emitJoint()
+		return
 	}
 	for sub := range 64 / b.c.sub {
 		b.begin(sub)
@@ -305,9 +314,16 @@ func (b *narrowSlice) whole(sub, r int, parts ...int) {
 	if b.c.excess() > 0 {
 		b.offset(sub, r, narrowAct)
 	}
+	ones := narrowOnes
+	if b.joint() {
+		ones = b.bits(0x00010001)
+	}
 	for _, p := range parts {
 		dot := b.dot(r, p)
-		b.op("VPMADDWD", narrowOnes, dot, dot)
+		b.op("VPMADDWD", ones, dot, dot)
+		if b.second {
+			b.op("VPSRAD", "$2", dot, dot)
+		}
 		if b.c.excess() > 0 {
 			b.op("VPADDD", narrowAct, dot, dot)
 		}

@@ -74,6 +74,11 @@ func (b *wideSlice) emit() {
 			})
 		}
 		each(func(sub int) {
+			if b.inPlace() && sub > 0 {
+				for r := range b.n {
+					b.op("VPSRAD", imm(b.c.low*sub), b.dot(r), b.dot(r))
+				}
+			}
 			b.multipliers(sub)
 			if b.halved() {
 				b.op("VPADDD", b.dot(1), b.dot(0), b.dot(0))
@@ -88,6 +93,10 @@ func (b *wideSlice) emit() {
 
 // halved reports whether the row has two products, which halves the wait for each other.
 func (b *wideSlice) halved() bool { return b.n == 1 && b.group() == 1 }
+
+// inPlace reports whether codes are multiplied where they are in their bytes, and the products
+// shifted: those of few rows of Q2_K, whose bytes have a code of each sub-block.
+func (b *wideSlice) inPlace() bool { return b.c.low == 2 && b.c.high == 0 && b.n > 0 && b.n <= 2 }
 
 // multiply adds four inputs.
 func (b *wideSlice) multiply(q quarter, weights string) {
@@ -137,7 +146,9 @@ func (b *wideSlice) codes(q quarter) string {
 		b.op("VMOVDQU32", mem(64*line, rW), wideLow)
 		b.fetch()
 	}
-	if from := wideLow; bit > 0 {
+	if from := wideLow; b.inPlace() {
+		b.op("VPANDD", b.bits(every(b.c.low, bit)), from, dst)
+	} else if bit > 0 {
 		b.op("VPSRLD", imm(bit), from, dst)
 		b.op("VPANDD", wideMask, dst, dst)
 	} else {
