@@ -44,11 +44,15 @@ func shortest(t *testing.T, e *Engine, schema string) int {
 
 // With any maximum number of tokens the text is complete and matches the schema.
 func TestEveryLength(t *testing.T) {
+	step := 1
+	if testing.Short() {
+		step = 3
+	}
 	eachEngine(t, 256, func(t *testing.T, e *Engine) {
 		ended := map[llm.Finish]int{}
 		for _, schema := range []string{personSchema, listSchema, flagSchema} {
 			least := shortest(t, e, schema)
-			for tokens := least; tokens <= least+40; tokens++ {
+			for tokens := least; tokens <= least+40; tokens += step {
 				req := constrainedRequest(schema, llm.Params{MaxTokens: new(tokens), Seed: new(int64(tokens)), Tokens: new(true)})
 				if tokens%4 > 0 {
 					req.Temperature = new(float64(tokens%4) * 0.7)

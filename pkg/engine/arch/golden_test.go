@@ -260,6 +260,9 @@ func TestGoldens(t *testing.T) {
 // in float32; 8 bits differ by some per cent, 4 bits by some ten (small random models
 // magnify it).
 func TestFormats(t *testing.T) {
+	if testing.Short() {
+		t.Skip("computes alone, with each format")
+	}
 	for _, dir := range models(t) {
 		g, m := openGolden(t, dir, "golden.safetensors"), open(t, dir)
 		for _, k := range transformertest.Tiers() {
