@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"fmt"
 	"math/bits"
 	"slices"
 	"strings"
@@ -27,6 +28,10 @@ type constrainedRow struct {
 
 	// limitedBy is the bound that changed the row's text, "" if none has.
 	limitedBy llm.Finish
+
+	// respelt is the bound that changed the tokens of forced text, "" if none has: that changes what
+	// the model chooses afterwards.
+	respelt llm.Finish
 
 	opener int // the token that is in mask only because it begins to reason, -1 if none is
 
@@ -61,8 +66,11 @@ func (g *generation) checkRoom() error {
 		if k := g.engine.thinker; k != nil && p.chat && p.begin == reasoning.Inside {
 			least += k.cost()
 		}
-		if room := min(g.maxTokens, g.window-len(p.ids)); room < least {
-			return invalid("max_new_tokens", fmtRoom(least, room))
+		switch room := g.window - len(p.ids); {
+		case room < least && room <= g.maxTokens:
+			return llm.Errorf(llm.TooLong, "the shortest valid text may need %d tokens, but the prompt leaves %d of the context of %d", least, max(0, room), g.window)
+		case g.maxTokens < least:
+			return invalid("max_new_tokens", fmt.Sprintf("the shortest valid text may need %d tokens, but only %d are allowed", least, g.maxTokens))
 		}
 	}
 	return nil
@@ -139,8 +147,8 @@ func (g *generation) decideConstrained(r *row, logits []float32) (end int, why l
 
 // sampleConstrained samples a token that the constraint and the bounds allow. If there is
 // none, it returns -1 and the bound that explains it. It records whether the bounds make
-// a difference: whether the likeliest token that they allow, with closers favoured, is
-// not the likeliest that the constraint allows.
+// a difference: whether the constraint alone, with the same draw, gives another token. Other tokens
+// of the same text make one if the model has a choice after them.
 func (g *generation) sampleConstrained(r *row, logits []float32) (id int, bound llm.Finish) {
 	h := r.constrained
 	logits = logits[:g.engine.tokens]
@@ -160,11 +168,17 @@ func (g *generation) sampleConstrained(r *row, logits []float32) (id int, bound 
 	}
 	id = r.sampler.SampleMasked(logits, r.count, &h.mask)
 	if h.limitedBy == "" && (m.Cut || m.Pull != 0) {
-		likeliest := r.sampler.Likeliest(logits, &h.mask)
 		h.relax(m)
-		if r.sampler.Likeliest(logits, &h.mask) != likeliest {
+		switch free := r.sampler.SampleMasked(logits, r.count, &h.mask); {
+		case free == id:
+		case h.isForced(id, free):
+			h.respelt = bound
+		default:
 			h.limitedBy = bound
 		}
+	}
+	if h.respelt != "" && !h.isForced(id) {
+		h.limitedBy = cmp.Or(h.limitedBy, h.respelt)
 	}
 	return id, bound
 }
@@ -189,6 +203,16 @@ func (h *constrainedRow) relax(m *grammar.Mask) {
 		h.mask.Count += bits.OnesCount64(over &^ h.mask.Bits[i])
 		h.mask.Bits[i] |= over
 	}
+}
+
+// isForced reports whether tokens, which are not the end, are the beginning of text that must come
+// next.
+func (h *constrainedRow) isForced(tokens ...int) bool {
+	text := h.matcher.Forced()
+	return !slices.ContainsFunc(tokens, func(id int) bool {
+		token := h.tokenText(id)
+		return token == "" || !strings.HasPrefix(text, token)
+	})
 }
 
 // add allows a token. It reports whether h.mask did not.
@@ -217,8 +241,8 @@ func (g *generation) accept(r *row, id int) {
 }
 
 // force decides the tokens of the text that must come next, if any, as the tokenizer
-// encodes it. It stops where the constraint allows a token that extends beyond that text,
-// since the model chooses how it ends. One pass computes them all.
+// encodes it. It stops where the constraint allows a token that extends beyond that text, within
+// the bounds or not, since the model chooses how it ends. One pass computes them all.
 func (g *generation) force(r *row) {
 	h := r.constrained
 	h.fresh = false
@@ -237,7 +261,7 @@ func (g *generation) force(r *row) {
 		id := h.rest[0]
 		left, _ := g.tokensLeft(r)
 		mask := h.matcher.Mask(left)
-		if mask.Bits[id/64]>>(id%64)&1 == 0 || h.hasLonger(mask, len(h.text)) {
+		if mask.Bits[id/64]>>(id%64)&1 == 0 || h.hasLonger(mask.Bits, len(h.text)) || h.hasLonger(mask.Over, len(h.text)) {
 			h.likely, h.rest = h.rest, nil
 			return
 		}
@@ -308,9 +332,9 @@ func (h *constrainedRow) tokenText(id int) string {
 	return h.vocabulary.Token(id)
 }
 
-// hasLonger reports whether m allows a token of more than n bytes.
-func (h *constrainedRow) hasLonger(m *grammar.Mask, n int) bool {
-	for i, word := range m.Bits {
+// hasLonger reports whether a mask has a token of more than n bytes.
+func (h *constrainedRow) hasLonger(mask []uint64, n int) bool {
+	for i, word := range mask {
 		for ; word != 0; word &= word - 1 {
 			if len(h.vocabulary.Token(i*64+bits.TrailingZeros64(word))) > n {
 				return true

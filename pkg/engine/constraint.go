@@ -28,7 +28,7 @@ func (e *Engine) constraint(ctx context.Context, p *llm.Params) (*grammar.Constr
 	case len(p.Schema) > 0 && p.Grammar != nil:
 		return nil, invalid("grammar", "cannot be combined with a schema")
 	case len(p.Tools) > 0 && (len(p.Schema) > 0 || p.Grammar != nil):
-		return nil, invalid("tools", "cannot be combined with a schema or a grammar")
+		return nil, invalid("tools", "cannot be combined with a schema or a grammar of the answer: this model can have one of them in a request")
 	case len(p.Tools) > 0:
 		param, source = "tools", fmt.Sprintf("%t %t %s", or(p.MustCall, false), or(p.OneCall, false), toolsKey(p.Tools))
 		compile = func(c *grammar.Compiler) (*grammar.Grammar, error) { return e.toolGrammar(c, p) }

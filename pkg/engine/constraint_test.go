@@ -190,6 +190,9 @@ const (
 	personSchema = `{"type":"object","properties":{"name":{"type":"string"},"age":{"type":"integer"},"kind":{"enum":["cat","cow","dog"]}},"required":["name","age","kind"]}`
 	listSchema   = `{"type":"array","minItems":2,"items":{"type":"object","properties":{"a long and tedious key":{"type":"boolean"}},"required":["a long and tedious key"]}}`
 	flagSchema   = `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`
+	answerSchema = `{"type":"object","properties":{"a":{"enum":["yes","no, certainly not at all"]}},"required":["a"],"additionalProperties":false}`
+	onlySchema   = `{"const":{"ok":true,"no":false}}`
+	nestedSchema = `{"anyOf":[{"const":{"a":{}}},{"const":{"a":{"b":{"c":"d"}}}},{"const":{"a":{"b":"d"}}}]}`
 )
 
 func TestConstraintRejected(t *testing.T) {
@@ -216,7 +219,7 @@ func TestConstraintRejected(t *testing.T) {
 		{"stop", "stop", llm.Invalid, "", e, constrainedRequest(flagSchema, llm.Params{Stop: []string{"x"}})},
 		{"too few tokens", "max_new_tokens", llm.Invalid, "11", e, constrainedRequest(flagSchema, llm.Params{MaxTokens: new(10)})},
 		{"no tokens", "max_new_tokens", llm.Invalid, "11", e, constrainedRequest(flagSchema, llm.Params{MaxTokens: new(0), Echo: new(true)})},
-		{"too little room", "max_new_tokens", llm.Invalid, "11", e, long},
+		{"too little room", "", llm.TooLong, "may need 11 tokens, but the prompt leaves 8", e, long},
 		{"words", "schema", llm.Unsupported, "joins words by spaces", joined, constrainedRequest(flagSchema, llm.Params{})},
 		{"no such character", "schema", llm.Unsupported, "'{'", unspelt, constrainedRequest(flagSchema, llm.Params{})},
 	} {

@@ -172,6 +172,18 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	return c, nil
 }
 
+// opened ends the constructor of an engine with this core, nil if there is none yet: it closes m
+// and, after an error, the core. It returns the error.
+func (c *core) opened(m *arch.Model, err error) error {
+	if closing := m.Close(); err == nil {
+		err = closing
+	}
+	if err != nil && c != nil {
+		_ = c.Close() // it has no error
+	}
+	return err
+}
+
 // Info describes the model, as an [llm.Model] needs it.
 func (c *core) Info() llm.ModelInfo { return c.info }
 

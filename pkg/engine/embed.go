@@ -89,7 +89,7 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	return out, usage, nil
 }
 
-// firstBatch returns how many of the first texts fit into [passTokens], at least one.
+// together returns how many of the first texts fit into [passTokens], at least one.
 func together(texts [][]int) (n int) {
 	tokens := 0
 	for n < len(texts) && (n == 0 || tokens+len(texts[n]) <= passTokens) {

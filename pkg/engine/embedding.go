@@ -103,8 +103,8 @@ func (w *embedding) add(ctx context.Context, p llm.Prompt) (int, error) {
 		if !w.truncate {
 			return 0, llm.TooManyTokens("the prompt has", n, w.limit)
 		}
-		end := slices.Clone(ids[n-after:]) // as the reference does, the cut text ends with the tokens that the tokenizer adds
-		ids = append(ids[:w.limit-after], end...)
+		// As the reference does, the cut text ends with the tokens that the tokenizer adds.
+		ids = slices.Concat(ids[:w.limit-after], ids[n-after:])
 	}
 	n := len(ids)
 	if _, isText := p.Text(); isText && w.side != nil {

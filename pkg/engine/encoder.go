@@ -34,15 +34,11 @@ var (
 
 // NewEncoder reads the weights of a model that embeds texts. It closes m.
 func NewEncoder(m *arch.Model, cfg Config) (_ *Encoder, err error) {
-	defer func() {
-		if closing := m.Close(); err == nil {
-			err = closing
-		}
-	}()
+	e := &Encoder{sentence: m.Sentence, special: cfg.ParseSpecial}
+	defer func() { err = e.core.opened(m, err) }()
 	if m.Sentence == nil {
 		return nil, fmt.Errorf("model %q: the files of the %s model do not say how it embeds texts", cfg.Name, m.Type)
 	}
-	e := &Encoder{sentence: m.Sentence, special: cfg.ParseSpecial}
 	if e.core, err = newCore(m, cfg); err != nil {
 		return nil, err
 	}
@@ -274,7 +270,9 @@ func (e *Encoder) forward(ctx context.Context, m *member, texts [][]int, seen []
 		}
 		if err := m.runExclusive(ctx, func(p *transformer.Pass) error {
 			_, err := p.Forward(seqs)
-			then(p, parts)
+			if err == nil {
+				then(p, parts)
+			}
 			return err
 		}); err != nil {
 			return err

@@ -190,3 +190,16 @@ func TestEncoderFormats(t *testing.T) {
 		}
 	}
 }
+
+// A model of any kind that was closed meanwhile has no vectors.
+func TestEmbedClosed(t *testing.T) {
+	for _, dir := range []string{"bert", "qwen3"} {
+		e := openEncoder(t, filepath.Join("testdata", "encoders", dir), engine.Config{})
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, _, err := e.Embed(t.Context(), &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("a")}}); err == nil {
+			t.Errorf("%s: a closed model embeds", dir)
+		}
+	}
+}

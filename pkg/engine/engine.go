@@ -93,15 +93,14 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	}
 	e.info.Images = e.sight != nil
 	if err := e.useDraft(cfg.Draft); err != nil {
-		return nil, errors.Join(err, c.Close())
+		return nil, errors.Join(err, e.Close())
 	}
 	e.thinker = newThinker(cmp.Or(cfg.Reasoning, template.Reasoning()), c.tokenizer, c.tokens)
 	for _, id := range m.End {
 		e.ends[id] = true
 	}
 	if err := e.endTurns(); err != nil {
-		_ = e.Close() // it has no error
-		return nil, errors.Join(fmt.Errorf("model %q: %w", cfg.Name, err), c.Close())
+		return nil, errors.Join(fmt.Errorf("model %q: %w", cfg.Name, err), e.Close())
 	}
 	e.calls = newCallSyntax(template.Calls(), c.tokenizer, c.tokens)
 	e.constraints = &constraintCache{vocabulary: e.calls.vocabulary(m.Vocabulary()), turns: cfg.Turns}

@@ -38,15 +38,11 @@ const maxPairs = 2048
 
 // NewRanker reads the weights of a model that scores documents for a query. It closes m.
 func NewRanker(m *arch.Model, cfg Config) (_ *Ranker, err error) {
-	defer func() {
-		if closing := m.Close(); err == nil {
-			err = closing
-		}
-	}()
+	r := &Ranker{ranking: m.Ranking}
+	defer func() { err = r.core.opened(m, err) }()
 	if m.Ranking == nil {
 		return nil, fmt.Errorf("model %q: the files of the %s model do not say how it ranks documents", cfg.Name, m.Type)
 	}
-	r := &Ranker{ranking: m.Ranking}
 	if m.Ranking.Head == nil && m.Ranking.ByTemplate {
 		if r.template, err = pairTemplate(m); err != nil {
 			return nil, fmt.Errorf("model %q: %w", cfg.Name, err)

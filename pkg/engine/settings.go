@@ -133,10 +133,6 @@ func invalid(param, message string) error {
 	return &llm.Error{Code: llm.Invalid, Param: param, Message: message}
 }
 
-func fmtRoom(least, room int) string {
-	return fmt.Sprintf("the shortest valid text has %d tokens, but only %d are allowed", least, max(0, room))
-}
-
 func fmtID(id, vocab int) string {
 	return fmt.Sprintf("token %d does not exist: the vocabulary has %d", id, vocab)
 }

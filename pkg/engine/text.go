@@ -38,7 +38,11 @@ func (t *text) push(bytes string, tok llm.Token) (out string, tokens []llm.Token
 	} else {
 		t.held += t.utf8.Write(bytes)
 	}
-	t.pending = append(t.pending, pendingToken{tok, start, t.out + len(t.held)})
+	end := t.out + len(t.held)
+	if len(t.stops) > 0 && t.utf8.Holds() {
+		end++ // in the rune that the token does not complete, which a stop string may cut
+	}
+	t.pending = append(t.pending, pendingToken{tok, start, end})
 	searched, calls := t.beforeCalls()
 	if at, found := t.find(searched); found {
 		t.held = t.held[:at]

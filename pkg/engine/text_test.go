@@ -55,6 +55,10 @@ func TestText(t *testing.T) {
 		{"line feeds", []string{"\n\n"}, []string{"a\n", "b\n", "\n"}, "a|\nb|", "<a\n><b\n>", true},
 		{"runes in pieces", nil, []string{"\xe2", "\x82", "\xac!"}, "||€!|", "<\xe2><\x82><\xac!>", false},
 		{"a rune cut off", nil, []string{"a\xe2\x82"}, "a|\uFFFD", "<a\xe2\x82>", false},
+		{"a stop of one rune in tokens", []string{"€"}, []string{"a", "\xe2", "\x82", "\xac"}, "a|||", "<a>", true},
+		{"a stop that ends inside the tokens of a rune", []string{"b€"}, []string{"a", "b", "\xe2", "\x82", "\xac"}, "a||||", "<a>", true},
+		{"a rune in tokens after a stop's beginning", []string{"bc"}, []string{"a", "b", "\xe2", "\x82", "\xac"}, "a||||b€|", "<a><b><\xe2><\x82><\xac>", false},
+		{"tokens of a rune cut off", nil, []string{"a", "\xe2", "\x82"}, "a|||\uFFFD", "<a><\xe2><\x82>", false},
 		{"a stop of runes in pieces", []string{"€"}, []string{"a\xe2", "\x82\xac"}, "a|", "<a\xe2>", true},
 	} {
 		chunks, tokens, stopped := write(nil, test.stops, test.pieces...)

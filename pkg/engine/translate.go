@@ -111,7 +111,7 @@ func (l spoken) detect(text string) *arch.Language {
 // Generate implements [llm.Backend]. It returns an error.
 func (t *Translator) Generate(context.Context, *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
-		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model translates and does not complete text"))
+		yield(llm.Chunk{}, llm.Errorf(llm.Unsupported, "this model translates and does not complete text: use /translate or /v1/engines/{engine}/translate"))
 	}
 }
 

@@ -36,6 +36,9 @@ func (u *UTF8) Write(bytes string) string {
 	return b.String()
 }
 
+// Holds reports whether bytes are held back.
+func (u *UTF8) Holds() bool { return u.held != "" }
+
 // Flush ends the text and returns U+FFFD for an incomplete rune.
 func (u *UTF8) Flush() string {
 	if u.held == "" {

@@ -66,7 +66,7 @@ func (b *builder) taps(name string, channels, taps int) (v transformer.Vector) {
 	all := b.take(name, shape, span{cols: taps})
 	for tap := range taps {
 		t := all.rows(0, channels)
-		t.Cols, t.Stored, t.ReadStored, t.Read = 1, transformer.F32, nil, every(t.Read, tap, taps, taps)
+		t.Cols, t.Stored, t.ReadStored, t.Read = 1, transformer.F32, nil, every(t.Read, tap, taps)
 		v = append(v, t)
 	}
 	return v

@@ -91,7 +91,7 @@ func (b *builder) stackedVectors(name string, count, n int) func(expert, first, 
 	return func(expert, first, step, rows int) transformer.Tensor {
 		t := all.rows(expert, 1)
 		t.Rows, t.Cols, t.Stored, t.ReadStored = rows, 1, transformer.F32, nil
-		t.Read = every(t.Read, first, step, n)
+		t.Read = every(t.Read, first, step)
 		return t
 	}
 }
@@ -103,14 +103,13 @@ func (b *builder) columns(name string, count, rows, cols int) func(expert, first
 	return func(expert, first, step, n int) transformer.Tensor {
 		t := all.rows(expert*cols, cols)
 		t.Rows, t.Cols, t.Transposed, t.Stored, t.ReadStored = n, cols, true, transformer.F32, nil
-		t.Read = every(t.Read, first, step, rows)
+		t.Read = every(t.Read, first, step)
 		return t
 	}
 }
 
-// every reads rows of which only every step-th value counts, beginning with the first: rows of
-// size/step values instead of size.
-func every(read func([]float32, int) error, first, step, size int) func([]float32, int) error {
+// every reads rows of which only every step-th value counts, beginning with the first.
+func every(read func([]float32, int) error, first, step int) func([]float32, int) error {
 	if step == 1 {
 		return read
 	}

@@ -214,20 +214,9 @@ func (w *tokenizerReader) translator() (tokenizer.Tokenizer, error) {
 	return nil, nil
 }
 
-// An added token is one of tokenizer.json's added_tokens.
-type added struct {
-	ID         int    `json:"id"`
-	Content    string `json:"content"`
-	SingleWord bool   `json:"single_word"`
-	LStrip     bool   `json:"lstrip"`
-	RStrip     bool   `json:"rstrip"`
-	Normalized bool   `json:"normalized"`
-	Special    bool   `json:"special"`
-}
-
 // added lists the tokens that tokenizer_config.json and added_tokens.json add, by id.
-func (w *tokenizerReader) added() ([]added, error) {
-	byID := map[int]added{}
+func (w *tokenizerReader) added() ([]hf.AddedToken, error) {
+	byID := map[int]hf.AddedToken{}
 	if w.exists(addedFile) {
 		raw, err := w.load(addedFile)
 		if err != nil {
@@ -238,12 +227,12 @@ func (w *tokenizerReader) added() ([]added, error) {
 			return nil, fmt.Errorf("%s: %w", w.in(addedFile), err)
 		}
 		for content, id := range ids {
-			byID[id] = added{ID: id, Content: content, Special: true}
+			byID[id] = hf.AddedToken{ID: id, Content: content, Special: true}
 		}
 	}
 	if described := w.settings.object("added_tokens_decoder"); described != nil {
 		for name := range described.fields {
-			_, token, ok := read[added](described, name, "token")
+			_, token, ok := read[hf.AddedToken](described, name, "token")
 			id, err := strconv.Atoi(name)
 			if err != nil || !ok || token.Content == "" {
 				described.reject(name, "no id of a token with content")
@@ -253,11 +242,11 @@ func (w *tokenizerReader) added() ([]added, error) {
 			byID[id] = token
 		}
 	}
-	list := make([]added, 0, len(byID))
+	list := make([]hf.AddedToken, 0, len(byID))
 	for _, token := range byID {
 		list = append(list, token)
 	}
-	slices.SortFunc(list, func(a, b added) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(list, func(a, b hf.AddedToken) int { return cmp.Compare(a.ID, b.ID) })
 	return list, *w.settings.err
 }
 
@@ -302,7 +291,7 @@ func (w *tokenizerReader) vocabMerges() (tokenizer.Tokenizer, error) {
 }
 
 // compose writes a tokenizer.json from GPT-2's two files and added tokens.
-func compose(t tokenizer.Tokenizer, vocab, merges []byte, list []added, prefix bool) ([]byte, error) {
+func compose(t tokenizer.Tokenizer, vocab, merges []byte, list []hf.AddedToken, prefix bool) ([]byte, error) {
 	known := map[int]bool{}
 	for _, token := range list {
 		known[token.ID] = true
@@ -310,7 +299,7 @@ func compose(t tokenizer.Tokenizer, vocab, merges []byte, list []added, prefix b
 	if specials, ok := t.(tokenizer.Specials); ok {
 		for content, id := range specials.SpecialTokens() {
 			if !known[id] {
-				list = append(list, added{ID: id, Content: content, Special: true})
+				list = append(list, hf.AddedToken{ID: id, Content: content, Special: true})
 			}
 		}
 	}

@@ -28,7 +28,7 @@ func (f *File) CopyPack(to io.WriterAt, progress func(n int64) error) error {
 	sums, err := f.packSums()
 	if err != nil {
 		return err
-	} // one more: they wait for the source
+	}
 	if len(f.parts) != 1 || len(f.Tensors) == 0 {
 		return fmt.Errorf("checkpoint %s: a packed model is one file with tensors", f.name)
 	}

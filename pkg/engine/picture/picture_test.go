@@ -164,6 +164,14 @@ func TestResizeMemory(t *testing.T) {
 	}
 }
 
+// A part of a picture takes no more memory if the whole is huge.
+func TestResizePart(t *testing.T) {
+	p, part := noise(1, 300), interval{1000, 50}
+	if took := allocated(func() { p.resize(100, 1<<40, interval{10, 50}, part, Nearest) }); took > 20_000 {
+		t.Errorf("took %d bytes", took)
+	}
+}
+
 // allocated returns the bytes that f allocates.
 func allocated(f func()) int64 {
 	var before, after runtime.MemStats

@@ -18,7 +18,7 @@ func (p *Picture) resize(width, height int, columns, rows interval, f Filter) *P
 	}
 	out := newPicture(columns.n, rows.n)
 	if f == Nearest {
-		p.nearest(out, positions(p.Width, width)[columns.from:], positions(p.Height, height)[rows.from:])
+		p.nearest(out, positions(p.Width, width, columns), positions(p.Height, height, rows))
 		return out
 	}
 	across, down := newAxis(p.Width, width, columns, f), newAxis(p.Height, height, rows, f)
@@ -198,14 +198,16 @@ func (p *Picture) nearest(out *Picture, columns, rows []int) {
 	}
 }
 
-// positions returns the input pixel of each output pixel. They add up as in Pillow's
+// positions returns the input pixels of a range of the output pixels. They add up as in Pillow's
 // ImagingScaleAffine.
-func positions(in, out int) []int {
-	list := make([]int, out)
+func positions(in, out int, of interval) []int {
+	list := make([]int, of.n)
 	step := float64(in) / float64(out)
 	at := float64(step * 0.5)
-	for i := range list {
-		list[i] = min(int(at), in-1)
+	for i := range of.from + of.n {
+		if i >= of.from {
+			list[i-of.from] = min(int(at), in-1)
+		}
 		at += step
 	}
 	return list

@@ -34,14 +34,6 @@ func (s *Sampler) SampleMaskedAt(logits []float32, u float64, m *Mask) int {
 	return m.at(s.choose(s.masked(logits, m), u))
 }
 
-// Likeliest returns the result of SampleMasked at temperature 0.
-func (s *Sampler) Likeliest(logits []float32, m *Mask) int {
-	if m.Count == 1 {
-		return m.at(0)
-	}
-	return m.at(s.cfg.Kernels.ArgMax(s.masked(logits, m)))
-}
-
 // masked returns the logits of the allowed tokens, ordered by id, after the bias, the
 // penalties and the pull. Later steps need no mask: kernels process all values, and no
 // logit value is reserved for tokens that are not allowed.

@@ -34,6 +34,7 @@ type Archive struct {
 	idle    chan struct{} // closed when nothing is being written; nil: nothing is
 	absent  map[string]time.Time
 	resting time.Time // until then
+	told    time.Time // when log was called
 }
 
 // A Block is a part of a text.
@@ -49,8 +50,8 @@ type writing struct {
 	done func(kept bool)
 }
 
-// NewArchive returns an archive. log receives failures of the store, at most one in [rest]; it
-// may be nil.
+// NewArchive returns an archive. log receives failures of the store and of blocks, at most one in
+// [rest]; it may be nil.
 func NewArchive(store Store, log func(error)) *Archive {
 	if log == nil {
 		log = func(error) {}
@@ -82,7 +83,7 @@ func (a *Archive) Get(ctx context.Context, b Block, size int64) ([]byte, error) 
 	}
 	if err != nil {
 		a.missed(name)
-		a.log(err)
+		a.tell(err)
 	}
 	return data, err
 }
@@ -127,7 +128,7 @@ func (a *Archive) write() {
 func (a *Archive) put(w writing) bool {
 	data, err := w.data()
 	if err != nil {
-		a.log(err)
+		a.tell(err)
 		return false
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), writeLimit)
@@ -185,12 +186,20 @@ func (a *Archive) Rest() {
 
 // failed lets the store rest.
 func (a *Archive) failed(err error) {
+	a.Rest()
+	a.tell(err)
+}
+
+// tell logs a failure, unless it has logged another a moment ago.
+func (a *Archive) tell(err error) {
 	now := time.Now()
 	a.mu.Lock()
-	tell := now.After(a.resting)
-	a.resting = now.Add(rest)
+	silent := now.Sub(a.told) < rest
+	if !silent {
+		a.told = now
+	}
 	a.mu.Unlock()
-	if tell {
+	if !silent {
 		a.log(err)
 	}
 }

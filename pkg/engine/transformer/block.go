@@ -16,7 +16,6 @@ const BlockTokens = 64
 type Block struct {
 	From, To int
 
-	rings  bool
 	layers []kv // with memory only for those of the block; first is the first token of a layer
 	slab   []float32
 }
@@ -37,7 +36,7 @@ func (m *Model) HasRings() bool {
 
 // newBlock returns a block with memory for its layers.
 func (m *Model) newBlock(rings bool, from, to int) *Block {
-	b := &Block{From: from, To: to, rings: rings, layers: make([]kv, len(m.slots))}
+	b := &Block{From: from, To: to, layers: make([]kv, len(m.slots))}
 	for i := range b.layers {
 		if m.isRing(i) == rings {
 			b.layers[i] = m.newKV(i, BlockTokens)

@@ -59,12 +59,6 @@ func (m *Model) Long(tokens int) bool {
 	return false
 }
 
-// Extends reports whether a cache of a capacity may begin with tokens of c: a longer
-// sequence may need other keys, see [Rotary].
-func (m *Model) Extends(c *Cache, capacity int) bool {
-	return c.long == m.Long(min(capacity, m.Context))
-}
-
 // Reach returns how many of the first n tokens of c [Model.Prefix] can copy: min(n, Len) if
 // every layer still has what the token after them sees, else 0. The latter is possible only
 // if a layer with a window has dropped tokens and n is more than [SpareTokens] before the
@@ -100,7 +94,7 @@ func (c *Cache) Truncate(n int) {
 func (m *Model) Fork(c *Cache, capacity int) *Cache { return m.Prefix(c, c.Len, capacity) }
 
 // Prefix returns a copy of the first n tokens of c with room for capacity tokens. It uses
-// the same rotary tables, see [Model.Extends]. If a layer has dropped tokens that it needs,
+// the same rotary tables, see [Rotary]. If a layer has dropped tokens that it needs,
 // the copy is empty, see [Cache.Reach].
 func (m *Model) Prefix(c *Cache, n, capacity int) *Cache { return m.PrefixAt(c, nil, n, capacity) }
 

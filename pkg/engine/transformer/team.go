@@ -21,7 +21,7 @@ type Team struct {
 	mu      sync.Mutex // with wake: for sleeping workers
 	wake    *sync.Cond
 	sleeps  atomic.Int32
-	closing bool // under mu
+	closing atomic.Bool // set under mu
 }
 
 // A job is work for a team: each worker does its share, and waits at the barrier for the
@@ -59,12 +59,30 @@ func (t *Team) Size() int {
 	return t.size
 }
 
-// Close ends the workers after their current program.
+// Close ends the workers after their current program. Later jobs are done by their callers alone.
 func (t *Team) Close() {
 	t.mu.Lock()
-	t.closing = true
+	t.closing.Store(true)
 	t.mu.Unlock()
 	t.wake.Broadcast()
+}
+
+// open begins the next round, unless the team is closed.
+func (t *Team) open() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closing.Load() {
+		return false
+	}
+	t.round.Add(1)
+	return true
+}
+
+// ended reports whether no round follows one.
+func (t *Team) ended(round uint32) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.round.Load() == round
 }
 
 // do runs a job on the whole team, if that is wanted and no other job runs: workers that wait
@@ -81,7 +99,10 @@ func (t *Team) do(wanted bool, j job) (shared bool) {
 	p.job = j
 	p.barrier.begin(t)
 	p.left.Store(int32(t.size) - 1)
-	t.round.Add(1)
+	if !t.open() {
+		j.work(0, 1, nil)
+		return false
+	}
 	t.rouse()
 	j.work(0, t.size, &p.barrier)
 	t.await(func() bool { return p.left.Load() == 0 })
@@ -92,7 +113,8 @@ func (t *Team) do(wanted bool, j job) (shared bool) {
 func (t *Team) work(index int) {
 	p := &t.program
 	for seen := uint32(0); ; seen++ {
-		if !t.await(func() bool { return t.round.Load() != seen }) {
+		t.await(func() bool { return t.round.Load() != seen || t.closing.Load() })
+		if t.ended(seen) {
 			return
 		}
 		p.job.work(index, t.size, &p.barrier)
@@ -109,12 +131,12 @@ const (
 	spins         = 400 // some 50 µs
 )
 
-// await waits until ready reports true; false means that the team was closed.
-func (t *Team) await(ready func() bool) bool {
+// await waits until ready reports true.
+func (t *Team) await(ready func() bool) {
 	for range spins {
 		for range checksPerSpin {
 			if ready() {
-				return true
+				return
 			}
 		}
 		runtime.Gosched()
@@ -124,12 +146,8 @@ func (t *Team) await(ready func() bool) bool {
 	t.sleeps.Add(1)
 	defer t.sleeps.Add(-1)
 	for !ready() {
-		if t.closing {
-			return false
-		}
 		t.wake.Wait()
 	}
-	return true
 }
 
 // rouse wakes sleeping workers to check again.

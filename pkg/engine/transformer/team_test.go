@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"runtime"
 	"sync/atomic"
 	"testing"
 )
@@ -32,6 +33,32 @@ func TestTeam(t *testing.T) {
 			t.Errorf("size %d: %d steps were run, want %d", size, sum.Load(), want)
 		}
 		team.Close()
+	}
+}
+
+// A program ends as it began when its team is closed meanwhile, and later ones have one worker.
+func TestTeamClosed(t *testing.T) {
+	team := NewTeam(3)
+	var arrived, after atomic.Int32
+	team.do(true, jobFunc(func(worker, workers int, b *barrier) {
+		if worker == 0 {
+			for team.sleeps.Load() < int32(workers)-1 { // the others sleep at the barrier
+				runtime.Gosched()
+			}
+			team.Close()
+		}
+		arrived.Add(1)
+		b.wait()
+		if arrived.Load() < int32(workers) {
+			t.Errorf("worker %d passed the barrier when %d had arrived", worker, arrived.Load())
+		}
+		after.Add(1)
+	}))
+	if after.Load() != 3 {
+		t.Errorf("%d workers had ended", after.Load())
+	}
+	if team.do(true, jobFunc(func(int, int, *barrier) {})) {
+		t.Error("a closed team works")
 	}
 }
 
