@@ -18,8 +18,8 @@ type expr interface{ eval(r *run) Value }
 type (
 	dataStmt  struct{ value string }
 	printStmt struct {
-		at    int
-		value expr
+		at     int
+		values []expr
 	}
 	ifStmt struct {
 		tests  []expr

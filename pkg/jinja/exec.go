@@ -6,10 +6,12 @@ func (s *dataStmt) exec(r *run) flow {
 }
 
 func (s *printStmt) exec(r *run) flow {
-	r.at = s.at
-	v := s.value.eval(r)
-	r.at = s.at
-	r.write(r.str(v))
+	for _, value := range s.values {
+		r.at = s.at
+		v := value.eval(r)
+		r.at = s.at
+		r.write(r.str(v))
+	}
 	return flowNext
 }
 

@@ -1,9 +1,6 @@
 package jinja
 
-import (
-	"strings"
-	"time"
-)
+import "strings"
 
 // maxRange is the sandbox's bound on the length of a range.
 const maxRange = 100000
@@ -161,80 +158,4 @@ func (c *cycler) attribute(name string) (Value, bool) {
 		}), true
 	}
 	return Value{}, false
-}
-
-// strftimeNow formats Limits.Now.
-func strftimeNow(r *run, a *arguments) Value {
-	format := r.wantString("strftime_now", r.bind("strftime_now", a, 1, "format")[0])
-	r.alloc(32 * len(format.s))
-	return textValue(format.mapped(func(s string) string { return strftime(r.limits.Now, s) }))
-}
-
-// strftime is C's strftime in the locale C. An unknown directive stays.
-func strftime(t time.Time, format string) string {
-	var b strings.Builder
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' || i+1 == len(format) {
-			b.WriteByte(format[i])
-			continue
-		}
-		i++
-		plain := format[i] == '-' && i+1 < len(format)
-		if plain {
-			i++
-		}
-		s, ok := directive(t, format[i])
-		switch {
-		case !ok:
-			s = format[strings.LastIndexByte(format[:i], '%') : i+1]
-		case plain && len(s) > 1:
-			s = strings.TrimLeft(s[:len(s)-1], "0 ") + s[len(s)-1:]
-		}
-		b.WriteString(s)
-	}
-	return b.String()
-}
-
-// directive formats one directive.
-func directive(t time.Time, c byte) (string, bool) {
-	layout, ok := map[byte]string{
-		'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'c': "Mon Jan _2 15:04:05 2006", 'd': "02", 'D': "01/02/06",
-		'e': "_2", 'f': ".000000", 'F': "2006-01-02", 'H': "15", 'I': "03", 'j': "002", 'm': "01", 'M': "04", 'p': "PM",
-		'r': "03:04:05 PM", 'R': "15:04", 'S': "05", 'T': "15:04:05", 'x': "01/02/06", 'X': "15:04:05", 'y': "06", 'Y': "2006",
-	}[c]
-	if ok {
-		return strings.TrimPrefix(t.Format(layout), "."), true
-	}
-	two := func(n int) string { return itoa(n/10) + itoa(n%10) }
-	day, week := int(t.Weekday()), 0
-	year, iso := t.ISOWeek()
-	switch c {
-	case 'n':
-		return "\n", true
-	case 't':
-		return "\t", true
-	case '%':
-		return "%", true
-	case 'Z', 'z':
-		return "", true // Python formats a time without a zone
-	case 'w':
-		return itoa(day), true
-	case 'u':
-		return itoa((day+6)%7 + 1), true
-	case 'U':
-		week = (t.YearDay() + 6 - day) / 7
-		return two(week), true
-	case 'W':
-		week = (t.YearDay() + 6 - (day+6)%7) / 7
-		return two(week), true
-	case 'V':
-		return two(iso), true
-	case 'G':
-		return itoa(year), true
-	case 'C':
-		return two(t.Year() / 100), true
-	case 's':
-		return itoa(int(t.Unix())), true
-	}
-	return "", false
 }

@@ -117,10 +117,20 @@ func listCount(r *run, v Value, a *arguments) Value {
 }
 
 func listIndex(r *run, v Value, a *arguments) Value {
-	args := r.only("index", a, 1, 1)
+	most := 3
+	if v.kind == kindRange {
+		most = 1
+	}
+	args, size := r.only("index", a, 1, most), r.size(v)
+	bounds := [2]int{0, size}
+	for i, arg := range args[1:] {
+		if bounds[i] = r.wantInt("index", arg); bounds[i] < 0 {
+			bounds[i] += size
+		}
+	}
 	at, i := -1, 0
 	r.each(v, func(item Value) bool {
-		if r.equal(item, args[0]) {
+		if i >= bounds[0] && i < bounds[1] && r.equal(item, args[0]) {
 			at = i
 		}
 		i++

@@ -5,6 +5,8 @@ import (
 	"math/big"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 func filterAbs(r *run, v Value, a *arguments) Value {
@@ -29,9 +31,23 @@ func (r *run) truncated(v Value) Value {
 	return bigValue(b, v.trusted)
 }
 
+// asciiDigits replaces the decimal digits of all scripts by those of ASCII.
+func asciiDigits(s string) string {
+	return strings.Map(func(c rune) rune {
+		if c < utf8.RuneSelf || !unicode.IsDigit(c) {
+			return c
+		}
+		first := c // of one or more sets of ten digits
+		for unicode.IsDigit(first - 1) {
+			first--
+		}
+		return '0' + (c-first)%10
+	}, s)
+}
+
 // parseFloat is Python's float of a string.
 func parseFloat(s string) (float64, bool) {
-	s = strings.TrimFunc(s, isSpace)
+	s = asciiDigits(strings.TrimFunc(s, isSpace))
 	body := strings.ToLower(strings.TrimLeft(s, "+-"))
 	switch body {
 	case "inf", "infinity", "nan":
@@ -51,7 +67,7 @@ func parseFloat(s string) (float64, bool) {
 
 // parseInt is Python's int of a string.
 func parseInt(s string, base int) (*big.Int, bool) {
-	s = strings.TrimFunc(s, isSpace)
+	s = asciiDigits(strings.TrimFunc(s, isSpace))
 	sign := ""
 	if s != "" && (s[0] == '-' || s[0] == '+') {
 		sign, s = s[:1], s[1:]

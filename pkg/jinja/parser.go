@@ -137,7 +137,7 @@ func (p *parser) body(opener token, ends ...string) ([]stmt, string) {
 		case tokenData:
 			list = append(list, &dataStmt{t.text})
 		case tokenPrintBegin:
-			list = append(list, &printStmt{t.at, p.tuple(true, nil)})
+			list = append(list, &printStmt{t.at, []expr{p.tuple(true, nil)}})
 			p.wantKind(tokenPrintEnd)
 		case tokenBlockBegin:
 			name := p.wantName()
@@ -162,6 +162,18 @@ func (p *parser) hard(f func()) {
 	p.soft = false
 	f()
 	p.soft = soft
+}
+
+// printStatement parses expressions with commas between them, which are printed one after the other.
+func (p *parser) printStatement(name token) stmt {
+	s := &printStmt{at: name.at}
+	for p.peek().kind != tokenBlockEnd {
+		if len(s.values) > 0 {
+			p.wantOp(",")
+		}
+		s.values = append(s.values, p.expression())
+	}
+	return s
 }
 
 func (p *parser) statement(name token, ends []string) stmt {
@@ -191,7 +203,7 @@ func (p *parser) statement(name token, ends []string) stmt {
 	case "with":
 		return p.withStatement(name)
 	case "print":
-		return &printStmt{name.at, p.tuple(true, nil)}
+		return p.printStatement(name)
 	case "break", "continue":
 		if p.loops == 0 {
 			p.fail(name.at, quote(name.text)+" outside of a loop")
