@@ -13,7 +13,7 @@ import (
 // matches wins, and takes as much as its repetitions say. A state is the list of the threads
 // of such an engine in the order of their precedence (Cox 2010, "Regular Expression Matching
 // in the Wild"). Whether a match ends before a character depends on that character, because of
-// the look-ahead (?!\S); so a state decides it when it reads the next one.
+// (?!\S) and $; so a state decides it when it reads the next one.
 type patternDFA struct {
 	basic   [1 << 16]uint8 // the classes below U+10000
 	bounds  []rune         // where runs of one class begin, ascending
@@ -56,23 +56,23 @@ func newPatternDFA(pattern string) (*patternDFA, error) {
 		return nil, errPatternSize
 	}
 	d := &patternDFA{}
-	matches, spaces, err := d.classify(prog)
+	matches, before, err := d.classify(prog)
 	if err != nil {
 		return nil, err
 	}
-	b := dfaBuilder{d: d, prog: prog, matches: matches, spaces: spaces, states: map[string]int32{}}
+	b := dfaBuilder{d: d, prog: prog, matches: matches, before: before, states: map[string]int32{}}
 	return d, b.build()
 }
 
 // classify divides the characters into classes that the program does not tell apart, and
-// returns which classes each instruction matches, and which are white space.
-func (d *patternDFA) classify(prog *syntax.Prog) (matches [][]bool, spaces []bool, err error) {
+// returns which classes each instruction matches, and before which classes each look-ahead holds.
+func (d *patternDFA) classify(prog *syntax.Prog) (matches [][]bool, before map[syntax.EmptyOp][]bool, err error) {
 	space, err := syntax.Parse("["+spaceSet+"]", syntax.Perl)
 	if err != nil {
 		return nil, nil, err
 	}
-	sets := [][]rune{space.Rune} // pairs
-	known := map[*rune]int{}     // repetitions share their sets; nil: the empty one
+	sets := [][]rune{space.Rune, {'\n', '\n'}} // pairs
+	known := map[*rune]int{}                   // repetitions share their sets; nil: the empty one
 	of := make([]int, len(prog.Inst))
 	for i, inst := range prog.Inst {
 		var set []rune
@@ -113,7 +113,8 @@ func (d *patternDFA) classify(prog *syntax.Prog) (matches [][]bool, spaces []boo
 			matches[i] = classOf[of[i]]
 		}
 	}
-	return matches, classOf[0], nil
+	before = map[syntax.EmptyOp][]bool{syntax.EmptyWordBoundary: classOf[0], syntax.EmptyEndLine: classOf[1]}
+	return matches, before, nil
 }
 
 // partition sets the classes, and returns those of each set; the end of a text is in none.
@@ -187,8 +188,8 @@ func (d *patternDFA) search(r rune) uint8 {
 type dfaBuilder struct {
 	d       *patternDFA
 	prog    *syntax.Prog
-	matches [][]bool // by instruction and class
-	spaces  []bool   // by class
+	matches [][]bool                  // by instruction and class
+	before  map[syntax.EmptyOp][]bool // by look-ahead and class
 
 	states map[string]int32 // by their threads
 	lists  [][]uint32       // the same by number
@@ -258,8 +259,8 @@ func (b *dfaBuilder) follow(pc uint32, class int, next *[]uint32) (ends bool) {
 		return b.follow(inst.Out, class, next) || b.follow(inst.Arg, class, next)
 	case syntax.InstCapture, syntax.InstNop:
 		return b.follow(inst.Out, class, next)
-	case syntax.InstEmptyWidth: // (?!\S)
-		return (class == b.d.count || b.spaces[class]) && b.follow(inst.Out, class, next)
+	case syntax.InstEmptyWidth: // (?!\S) or $
+		return (class == b.d.count || b.before[syntax.EmptyOp(inst.Arg)][class]) && b.follow(inst.Out, class, next)
 	case syntax.InstFail:
 		return false
 	}

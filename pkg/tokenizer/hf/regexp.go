@@ -38,8 +38,10 @@ func (p *pattern) split(text string) pretoken.Splitter {
 
 // compilePattern compiles a regular expression that means the same in Oniguruma, for which
 // tokenizer.json is written, and in package regexp: alternatives, groups, classes and
-// repetition. It rejects look-around other than (?!\S), anchors, flags other than those of
-// (?i:...), back references and parts that repeat the empty text.
+// repetition. It rejects look-around other than (?!\S), anchors other than $, flags other than
+// those of (?i:...), back references and parts that repeat the empty text.
+//
+// In Oniguruma $ is the end of the text or the place before any \n.
 //
 // A group (?i:...) ignores the case of ASCII letters. In both engines s also matches U+017F,
 // and k also matches U+212A. The engines treat other letters, properties and the foldings of
@@ -153,11 +155,15 @@ func (p *patternParser) atom(depth int) (empty bool, err error) {
 		p.rest = p.rest[1:]
 		p.out.WriteString(`[^\n]`)
 		return false, nil
+	case '$':
+		p.rest = p.rest[1:]
+		p.out.WriteString(`(?m:$)`)
+		return true, nil
 	case '\\':
 		set, _, err := p.escape()
 		p.out.WriteString("[" + set + "]")
 		return false, err
-	case '^', '$', '*', '+', '?', '{':
+	case '^', '*', '+', '?', '{':
 		return false, fmt.Errorf("%q", p.rest[0])
 	}
 	r, err := p.literal()

@@ -38,6 +38,8 @@ FAMILIES = {
     "deepseek-v3": sequence(split(r"\p{N}{1,3}"), split("[一-龥぀-ゟ゠-ヿ]+"), split(DEEPSEEK_WORDS), level(False)),
     "deepseek-coder": sequence(split("[\r\n]"), split(r"\s?\p{L}+"), split(r"\s?\p{P}+"), split("[一-龥ࠀ-一가-퟿]+"),
                                pre_tokenizers.Digits(individual_digits=True), level(False)),
+    "deepseek-llm": sequence(split("[\r\n]"), split(r"\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓΑ-ΡΣ-ϵϷ-ҁℂℇℊ-ℓＡ-Ｚａ-ｚ]+"), split(r"\s?[!-/:-~！-／：-～‘-‟　-。]+"), split(r"\s+$"),
+                             split("[一-龥ࠀ-一가-퟿]+"), pre_tokenizers.Digits(individual_digits=True), level(False)),
     "bloom": sequence(split(BLOOM), level(False)),
     "falcon": sequence(pre_tokenizers.Punctuation("contiguous"), level(True), pre_tokenizers.Digits(individual_digits=False),
                        split("[0-9][0-9][0-9]")),
