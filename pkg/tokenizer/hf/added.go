@@ -117,9 +117,11 @@ type place struct{ start, end int }
 // cut yields the places between tokens with -1, and those of tokens with their ids. In a
 // plain text it skips the spellings of special tokens, as upstream does. It also skips tokens
 // that must be a word and are part of one. The white space that a token takes may be anyone's.
+// A token that begins in the white space that the last one takes is read too, and the text
+// continues after it, as upstream does.
 func (t *addedTrie) cut(text string, reads encode.Reads) iter.Seq2[place, int] {
 	return func(yield func(place, int) bool) {
-		from := 0
+		from, white := 0, 0 // the end of the last token; of white space that a token has taken
 		for i := 0; len(t.nodes) > 0 && (!reads.Plain() || t.ordinary); {
 			token, start, end := t.find(text, i, reads)
 			if token == nil {
@@ -130,11 +132,16 @@ func (t *addedTrie) cut(text string, reads encode.Reads) iter.Seq2[place, int] {
 				continue
 			}
 			if token.LStrip {
-				start = from + len(strings.TrimRightFunc(text[from:start], unicode.IsSpace))
+				start = from + len(strings.TrimRightFunc(text[min(from, start):start], unicode.IsSpace))
 			}
 			if token.RStrip {
-				end = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
-				i = end
+				if end >= white {
+					white = len(text) - len(strings.TrimLeftFunc(text[end:], unicode.IsSpace))
+				}
+				end = white
+			}
+			if start >= end {
+				continue // the last token has taken all of it
 			}
 			if from < start && !yield(place{from, start}, -1) || !yield(place{start, end}, token.ID) {
 				return
