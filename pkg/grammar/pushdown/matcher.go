@@ -1,6 +1,7 @@
 package pushdown
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -16,7 +17,8 @@ type Constraint struct {
 }
 
 // Bind computes how many tokens of v each state of m needs to end. If the tokens cannot
-// spell any text of m, the error names the first missing character.
+// spell any text of m, the error names the first missing character. If the shortest text of m
+// needs keys or unique items that are too long to be found, the error says so.
 func Bind(m *Machine, v *Vocabulary) (*Constraint, error) { return BindWithin(nil, m, v) }
 
 // BindWithin is [Bind] within a budget.
@@ -60,8 +62,8 @@ func (m *Machine) shortestText(budget *automaton.Budget) (string, error) {
 		return "", err
 	}
 	c := &Constraint{m: m, v: v, costs: costs}
-	if c.Min() >= int(never) {
-		return "", fmt.Errorf("it has no text of less than %d bytes", never)
+	if c.Min() >= int(never) { // the search for free keys and unique items is bounded
+		return "", errors.New("names of members that the schema does not list, or unique items, are too long")
 	}
 	return c.Start().end()
 }
