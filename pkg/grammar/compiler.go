@@ -37,8 +37,8 @@ func (c *Compiler) GBNF(source string) (*Grammar, error) {
 }
 
 // Regexp compiles a regular expression that the whole text must match, in the syntax of
-// JSON Schema's pattern: ECMA-262 without back-references. Its errors are of type [*Error],
-// or that of the context.
+// JSON Schema's pattern: ECMA-262 without back-references, see [automaton.Pattern]. Its errors
+// are of type [*Error], or that of the context.
 func (c *Compiler) Regexp(source string) (*Grammar, error) {
 	d, err := c.budget.Whole(source)
 	if err != nil {

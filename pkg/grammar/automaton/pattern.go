@@ -9,7 +9,9 @@ import (
 
 // Pattern returns the automaton of the JSON strings that contain a match of a regular
 // expression, in canonical form with quotes. The syntax is that of ECMA-262 2025 in Unicode
-// mode, as JSON Schema recommends, without back-references. Two extensions are supported:
+// mode, as JSON Schema recommends, without back-references. \p{...} supports general categories,
+// scripts by their full names, Any, ASCII, Assigned, Alphabetic, Lowercase, Uppercase and the
+// properties of Unicode's PropList.txt by their full names. Two extensions are supported:
 //
 //   - From the other mode (Annex B.1.2): single braces and brackets, "\-" and ranges that
 //     end in a class. Escapes of letters and digits without a meaning are errors.

@@ -223,10 +223,15 @@ func (p *parser) property() []rune {
 		p.named[string(name)] = set
 		return set
 	}
-	p.fail(`\p{%s} is not a known category, script or property`, string(name))
+	if kind == "scx" || kind == "Script_Extensions" {
+		p.fail(`\p{%s}: Script_Extensions is not supported, only Script`, string(name))
+	}
+	p.fail(`\p{%s} is not a supported category, script or property`, string(name))
 	return nil
 }
 
+// propertySet returns the characters of a property, and nil if the tables of package unicode
+// lack it, as they do Script_Extensions and the properties of emoji.
 func propertySet(kind, value string) []rune {
 	if kind == "" || kind == "gc" || kind == "General_Category" {
 		name := value
