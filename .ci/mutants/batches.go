@@ -5,6 +5,8 @@ func batches() []mutant {
 	return []mutant{
 		{"batches: a byte order mark is part of the first line", batch, "parse", `bytes.TrimPrefix(text, []byte("\ufeff"))`, "text", batch, "^TestBrokenLines$"},
 		{"batches: bytes that are no text become others", batch, "scan.check", "!utf8.Valid(text)", "!utf8.Valid(nil)", batch, "^TestBrokenLines$"},
+		{"batches: a parameter outside of the body is lost", batch, "scan.check", `problem != ""`, `problem == "-"`, batch, "^TestKeysOfLines$"},
+		{"batches: a key of a line that comes twice counts once", batch, "checkKeys", `key + " appears twice"`, `""`, batch, "^TestKeysOfLines$"},
 		{"batches: the rooms of owners are one", batch, "room", "[]byte(owner)", "[]byte(nil)", batch, "^TestOwners$"},
 		{"batches: a part that ran twice is whole", batch, "Batches.whole", "len(answered) == lines", "len(answered) >= 0", batch, "^TestOverlap$"},
 		{"batches: a lease is not renewed", batch, "Batches.renew", "_ = b.createJSON(ctx, key(n), time.Now().Add(b.cfg.Lease))", "", batch, "^TestRenewal$"},

@@ -69,6 +69,42 @@ func TestBrokenLines(t *testing.T) {
 	})
 }
 
+// TestKeysOfLines has lines whose keys encoding/json would accept: each is refused, and its key named.
+func TestKeysOfLines(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		line := func(id, more string) string {
+			return `{"custom_id":"` + id + `","method":"POST","url":"` + endpoint + `","body":{"input":"text"}` + more + "}"
+		}
+		lines := []struct{ id, text, key, message string }{
+			{"good", line("good", ""), "", ""},
+			{"escaped", strings.Replace(line("escaped", ""), "method", `\u006dethod`, 1), "", ""},
+			{"twice", line("twice", ` , "body":{"input":"other"}`), "body", "body appears twice"},
+			{"escaped twice", line("escaped twice", `,"\u0062ody":{}`), "body", "body appears twice"},
+			{"id", line("other", `,"custom_id":"id"`), "custom_id", "custom_id appears twice"},
+			{"outside", line("outside", `,"max_tokens":[{"a":"}"}]`), "max_tokens", `unknown key "max_tokens": a line has the keys custom_id, method, url and body, and body has the parameters of the request`},
+			{"case", strings.Replace(line("case", ""), "custom_id", "Custom_ID", 1), "Custom_ID", `unknown key "Custom_ID"`},
+			{"case twice", line("case twice", `,"Body":{"input":"other"}`), "Body", `unknown key "Body"`},
+			{"long", line("long", `,"`+strings.Repeat("a", 79)+`éé":1`), strings.Repeat("a", 79), `unknown key "aaa`},
+			{"empty", line("empty", `,"":1`), "", `unknown key ""`},
+		}
+		var text []string
+		for _, l := range lines {
+			text = append(text, l.text)
+		}
+		b := newBatches(newEcho())
+		got := drive(t, b, order(t, b, strings.Join(text, "\n")).ID)
+		if got.Counts != (batch.Counts{Total: len(lines), Completed: 2, Failed: len(lines) - 2}) {
+			t.Fatalf("%+v", got)
+		}
+		for i, r := range results(t, b, got.Errors) {
+			want := lines[i+2]
+			if r.Error.Code != "invalid_request" || r.Error.Line != i+3 || r.Error.Param != want.key || !strings.HasPrefix(r.Error.Message, want.message) || *r.CustomID != want.id {
+				t.Errorf("%s: %+v of %q, want key %s: %s", want.id, r.Error, *r.CustomID, want.key, want.message)
+			}
+		}
+	})
+}
+
 func TestFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for text, code := range map[string]string{"": "empty_file", "\n \n": "empty_file", input(41): "too_many_requests"} {

@@ -225,8 +225,8 @@ type result struct {
 		Body   struct{ Input string }
 	}
 	Error *struct {
-		Code string
-		Line int
+		Code, Message, Param string
+		Line                 int
 	}
 }
 

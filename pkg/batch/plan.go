@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -137,6 +138,9 @@ func (s *scan) check(text []byte, n int64) *Problem {
 		}
 		return &Problem{ID: id, Code: "invalid_request", Message: fmt.Sprintf(format, args...), Param: param}
 	}
+	if key, problem := checkKeys(text); problem != "" {
+		return bad(key, "%s", problem)
+	}
 	var body struct {
 		Stream json.RawMessage `json:"stream"`
 	}
@@ -172,4 +176,30 @@ func hashOf(s string) []byte {
 // parse reads a line. Editors and spreadsheets put a byte order mark before the first one.
 func parse(text []byte) (line Line, err error) {
 	return line, json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &line)
+}
+
+// maxKey bounds an unknown key in a message, in bytes.
+const maxKey = 80
+
+// checkKeys returns the first key that is wrong in a line that parse accepted, and why. encoding/json ignores
+// the case of keys, all but the last of equal ones, and unknown ones: a parameter outside of the body would
+// be lost.
+func checkKeys(text []byte) (key, problem string) {
+	in := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	_, _ = in.Token() // the brace: no error, because the text is valid
+	for seen := map[string]bool{}; in.More(); seen[key] = true {
+		token, _ := in.Token()
+		switch key, _ = token.(string); key {
+		case "custom_id", "method", "url", "body":
+		default:
+			key = strings.ToValidUTF8(key[:min(len(key), maxKey)], "")
+			return key, fmt.Sprintf("unknown key %q: a line has the keys custom_id, method, url and body, and body has the parameters of the request", key)
+		}
+		if seen[key] {
+			return key, key + " appears twice"
+		}
+		var value json.RawMessage
+		_ = in.Decode(&value)
+	}
+	return "", ""
 }
