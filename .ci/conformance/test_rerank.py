@@ -46,12 +46,15 @@ class Cohere(unittest.TestCase):
         client = cohere.ClientV2(api_key="not-needed", base_url=server.url)
         with self.assertRaises(cohere.BadRequestError) as e:
             client.rerank(model=MODEL, query=QUERY, documents=[])
-        self.assertIn("at least one document", str(e.exception.body))
+        self.assertEqual(e.exception.body["message"], "Invalid value for 'documents': at least one document is required")
+        self.assertEqual(e.exception.body["id"], e.exception.headers["x-request-id"])
         with self.assertRaises(cohere.BadRequestError) as e:
             client.rerank(model="novels", query=QUERY, documents=DOCUMENTS)
-        self.assertIn("has no reranker", str(e.exception.body))
-        with self.assertRaises(cohere.NotFoundError):
-            client.rerank(model="none", query=QUERY, documents=DOCUMENTS)
+        self.assertIn("has no reranker", e.exception.body["message"])
+        for each in client, cohere.Client(api_key="not-needed", base_url=server.url):
+            with self.assertRaises(cohere.NotFoundError) as e:
+                each.rerank(model="none", query=QUERY, documents=DOCUMENTS)
+            self.assertEqual(e.exception.body["message"], "The model 'none' does not exist")
 
 
 class AlephAlpha(unittest.TestCase):

@@ -95,6 +95,7 @@ func rankings() []mutant {
 		{"rankings: the head of ModernBERT has a GELU", engine, "transform.apply", "if t.gelu { k.GELUErf(out) }", "", engine, golden},
 		{"rankings: no is subtracted from yes", engine, "Ranker.tokenLogits", "logit -= logits[r.ranking.False]", "logit += logits[r.ranking.False]", engine, golden},
 		{"rankings: a classifier of classes is no reranker", arch, "opened.readClassifier", "n != 1", "n < 1", arch, hostile},
+		{"rankings: texts have the errors of documents", dialect, "pickTexts", "keys.Texts != nil", "false", dialect, "^TestRerankErrors$"},
 		{"rankings: documents stay as they were sent", dialect, "rerankRequest.documents", "var list []json.RawMessage", "list := []json.RawMessage{q.Documents}", dialect, wired},
 		{"rankings: the most relevant document is the first", dialect, "order", "cmp.Compare(scores[b].Score, scores[a].Score)", "cmp.Compare(scores[a].Score, scores[b].Score)", dialect, wired},
 		{"packs: a classifier keeps its norm", arch, "normParts", "if *at == nil { *at = &transformer.Norm{} }", "if *at == nil { *at = &transformer.Norm{}; return }", engine, "^TestPackedRankers$"},

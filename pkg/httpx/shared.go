@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"bytes"
+	"cmp"
 	"net/http"
 )
 
@@ -12,7 +13,8 @@ import (
 type Pick func(header http.Header, body []byte) (int, error)
 
 // Shared combines several routes of the same method and path into one: the body is
-// read once, within the limit, and passed to the route that pick names.
+// read once, within the limit, and passed to the route that pick names. The dialect of a route without one
+// is that of the combined route.
 func Shared(pick Pick, routes ...Route) Route {
 	shared := routes[0]
 	shared.Shares = routes
@@ -30,7 +32,7 @@ func Shared(pick Pick, routes ...Route) Route {
 		}
 		i, err := pick(r.Header, body)
 		rec := RecordOf(r.Context())
-		rec.Dialect, rec.errors = routes[i].Dialect, routes[i].Errors
+		rec.Dialect, rec.errors = cmp.Or(routes[i].Dialect, rec.Dialect), routes[i].Errors
 		if err != nil {
 			return err
 		}

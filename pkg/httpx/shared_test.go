@@ -74,3 +74,21 @@ func TestShared(t *testing.T) {
 		}
 	}
 }
+
+// The dialect of a request is that of the route that was picked, or else that of the combined route.
+func TestSharedDialect(t *testing.T) {
+	answer := func(w http.ResponseWriter, _ *http.Request) error { return JSON(w, http.StatusOK, "") }
+	pick := func(h http.Header, _ []byte) (int, error) { return len(h["Second"]), nil }
+	route := Shared(pick, Route{Method: "POST", Pattern: "/p", Handle: answer}, Route{Handle: answer, Dialect: "two"})
+	route.Dialect = "all"
+	for want, header := range map[string]string{"all": "First", "two": "Second"} {
+		var got string
+		m := &Mux{Routes: []Route{route}, Observe: func(rec *Record) { got = rec.Dialect }}
+		r := httptest.NewRequest("POST", "/p", nil)
+		r.Header.Set(header, "yes")
+		m.Handler().ServeHTTP(httptest.NewRecorder(), r)
+		if got != want {
+			t.Errorf("the dialect is %q, want %q", got, want)
+		}
+	}
+}

@@ -93,12 +93,16 @@ func (d *document) errors(op *operation, route *httpx.Route) error {
 	return nil
 }
 
-// schemaOf returns the schema of a value's type, nil if there is none.
+// schemaOf returns the schema of a value's type, nil if there is none. A pointer is never sent as null.
 func (d *document) schemaOf(v any) *wire.Schema {
 	if v == nil {
 		return nil
 	}
-	return d.schemas.Of(reflect.TypeOf(v))
+	t := reflect.TypeOf(v)
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	return d.schemas.Of(t)
 }
 
 // either returns a schema that accepts the values of a or b. a may be nil.

@@ -122,6 +122,25 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// pointed is a shape of errors whose bodies are pointers.
+type pointed struct{ httpx.Errors }
+
+func (pointed) Body(e *llm.Error) (int, any) {
+	return httpx.Status(e.Code), &struct {
+		Why string `json:"why"`
+	}{e.Message}
+}
+
+// TestPointers: the body of an error that is a pointer is not null.
+func TestPointers(t *testing.T) {
+	route := routes()[0]
+	route.Errors = pointed{}
+	b, err := Document(Info{}, []httpx.Route{route})
+	if err != nil || !strings.Contains(string(b), `"why"`) || strings.Contains(string(b), `"null"`) {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
 // TestIncomplete: documentation that lacks something is an error of the program.
 func TestIncomplete(t *testing.T) {
 	wildcard, unknown := routes()[:1], routes()[:1]

@@ -44,8 +44,8 @@ func GenerationRoutes(cfg Config) []httpx.Route {
 func EmbeddingRoutes(cfg Config) []httpx.Route {
 	cfg = cfg.defaults()
 	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
-	return withErrors(append(cfg.rerankRoutes(),
-		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Handle: embed}))
+	return append(cfg.rerankRoutes(),
+		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Errors: Errors, Handle: embed})
 }
 
 // defaults returns cfg with the clock of the system if it has none.

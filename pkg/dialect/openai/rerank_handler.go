@@ -12,27 +12,20 @@ import (
 
 // rerankRoutes returns the routes of rerankers. One handler answers the clients of Cohere, Jina,
 // vLLM and Text Embeddings Inference, whose requests have different keys and whose answers do
-// not conflict.
-func (cfg Config) rerankRoutes() (routes []httpx.Route) {
+// not conflict. Their errors do: those of Text Embeddings Inference have another shape at its path.
+func (cfg Config) rerankRoutes() []httpx.Route {
 	rerank := httpx.Post(rerankTable, (*rerankRequest).request, openReranker[rerankRequest](cfg), answerRerank)
 	score := httpx.Post(scoreTable, (*scoreRequest).request, openReranker[scoreRequest](cfg), cfg.answerScore)
-	for _, each := range []struct {
-		pattern string
-		doc     *httpx.Operation
-	}{
-		{"/rerank", rerankDoc},
-		{"/v1/rerank", rerankDoc.As("rerankV1", "Rank documents, as /rerank does")},
-		{"/v2/rerank", rerankDoc.As("rerankV2", "Rank documents, as /rerank does, without returning them")},
-		{"/score", scoreDoc.As("scoreAlias", "Score pairs of texts, as /v1/score does")},
-		{"/v1/score", scoreDoc},
-	} {
-		handle := rerank
-		if each.doc.Body == scoreTable {
-			handle = score
-		}
-		routes = append(routes, httpx.Route{Method: "POST", Pattern: each.pattern, Permission: httpx.Inference, Doc: each.doc, Handle: handle})
+	route := func(pattern string, doc *httpx.Operation, errors httpx.Errors, handle httpx.Handler) httpx.Route {
+		return httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Inference, Doc: doc, Errors: errors, Handle: handle}
 	}
-	return routes
+	return []httpx.Route{
+		httpx.Shared(pickTexts, route("/rerank", rerankDoc, documentsErrors, rerank), route("/rerank", rerankTextsDoc, textsErrors, rerank)),
+		route("/v1/rerank", rerankAliasDoc.As("rerankV1", "Rank documents, as /rerank does"), documentsErrors, rerank),
+		route("/v2/rerank", rerankAliasDoc.As("rerankV2", "Rank documents, as /rerank does, without returning them"), documentsErrors, rerank),
+		route("/score", scoreDoc.As("scoreAlias", "Score pairs of texts, as /v1/score does"), Errors, score),
+		route("/v1/score", scoreDoc, Errors, score),
+	}
 }
 
 // openReranker returns how the model of a request is found: without a name, it is the first one

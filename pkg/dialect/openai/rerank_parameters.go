@@ -70,10 +70,25 @@ func ScoreParameters() []wire.Parameter { return scoreTable.Parameters("") }
 
 var rerankDoc = &httpx.Operation{
 	ID: "rerank", Tag: tag, Summary: "Rank documents by their relevance for a query",
-	Description: "The keys are those of Cohere, Jina and vLLM. With texts instead of documents, the protocol is that of Text Embeddings Inference, and the answer a list.",
+	Description: "The keys are those of Cohere, Jina and vLLM.",
 	Body:        rerankTable,
 	Example:     `{"query": "Which animal purrs?", "documents": ["Dogs bark.", "Cats purr."], "top_n": 1}`,
-	Answers:     []httpx.Answer{{Of: rerankAnswer{}}, {Of: []textScore{}}},
+	Answers:     []httpx.Answer{{Of: rerankAnswer{}}},
+}
+
+var rerankTextsDoc = &httpx.Operation{
+	ID: "rerankTexts", Tag: tag, Summary: "Rank texts, in the protocol of Text Embeddings Inference",
+	Description: "With texts instead of documents, the answer is a list, and errors have the statuses and the shape of that server.",
+	Body:        rerankTable,
+	Example:     `{"query": "Which animal purrs?", "texts": ["Dogs bark.", "Cats purr."]}`,
+	Answers:     []httpx.Answer{{Of: []textScore{}}},
+}
+
+// rerankAliasDoc documents paths on which errors do not depend on the body.
+var rerankAliasDoc = &httpx.Operation{
+	Tag: tag, Description: "The keys are those of Cohere, Jina and vLLM. With texts instead of documents, the answer is a list, as that of Text Embeddings Inference.",
+	Body: rerankTable, Example: rerankDoc.Example,
+	Answers: append(rerankDoc.Answers, rerankTextsDoc.Answers...),
 }
 
 var scoreDoc = &httpx.Operation{

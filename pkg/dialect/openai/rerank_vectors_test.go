@@ -92,11 +92,11 @@ func TestBadRerankByVectors(t *testing.T) {
 	for _, c := range []struct{ target, body, want string }{
 		{"/rerank", `{"model":"writer","query":"q","documents":["a"]}`, `writer continues texts and has no reranker; these rank documents: embedder`},
 		{"/rerank", `{"query":"q","documents":["a"],"use_activation":false}`, `'use_activation': this model embeds texts`},
-		{"/rerank", `{"query":"q","texts":["a"],"raw_scores":true}`, `'raw_scores': this model embeds texts`},
+		{"/v1/rerank", `{"query":"q","texts":["a"],"raw_scores":true}`, `'raw_scores': this model embeds texts`},
 		{"/rerank", `{"query":"q","documents":["a"],"max_tokens_per_doc":7}`, `'max_tokens_per_doc': this model embeds texts`},
 		{"/v1/score", `{"text_1":"q","text_2":["a"],"truncate_prompt_tokens":7}`, `'truncate_prompt_tokens': this model embeds texts`},
-		{"/rerank", `{"query":"long","texts":["a"]}`, `your query resulted in 9 tokens`},
-		{"/rerank", `{"query":"q","texts":["a","long"]}`, `your texts resulted in 9 tokens`},
+		{"/v1/rerank", `{"query":"long","texts":["a"]}`, `your query resulted in 9 tokens`},
+		{"/v1/rerank", `{"query":"q","texts":["a","long"]}`, `your texts resulted in 9 tokens`},
 		{"/v1/score", `{"text_1":"long","text_2":["a"]}`, `your text_1 resulted in 9 tokens`},
 	} {
 		h, _ := compassOnly()
