@@ -14,7 +14,7 @@ func convolutions() []mutant {
 		{"experts: corrections only choose", transformer, "experts.chooseSigmoid", "float64(logits[i]) / sum", "float64(r.ranks[i]) / sum", transformer, formulas},
 		{"experts: corrections choose", transformer, "experts.chooseSigmoid", "r.ranks[i] += e.correction[i]", "_ = e.correction", transformer, formulas},
 		{"experts: shares have a factor", transformer, "worker.route", "e.Scale != 0", "e.Scale < 0", transformer, formulas},
-		{"LFM2: weights of a channel lie one after another", arch, "builder.taps", "every(t.Read, tap, taps, taps)", "every(t.Read, taps-1-tap, taps, taps)", arch, goldens},
+		{"LFM2: weights of a channel lie one after another", arch, "builder.taps", "every(t.Read, tap, taps)", "every(t.Read, taps-1-tap, taps)", arch, goldens},
 		{"LFM2: the width of the file is of a block without a gate", arch, "lfm2Width", "width = 2 * width / 3", "", arch, goldens},
 		{"LFM2: the width is a multiple", arch, "lfm2Width", "(width + step - 1) / step * step", "width / step * step", arch, goldens},
 		{"LFM2: older files list the layers with attention", arch, "config.convolved", "!slices.Contains(list, i)", "slices.Contains(list, i)", arch, "^TestLegacyConfig$"},

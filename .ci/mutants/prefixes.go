@@ -33,7 +33,7 @@ func prefixes() []mutant {
 		{"prefixes: reading is given up in time", engine, "archivedTexts.patience", "time.Duration(a.took * float64(tokens))", "time.Hour", engine, "^TestUselessArchive$"},
 		{"prefixes: a slow store rests", engine, "prefixCache.recall", "p.archive.Rest()", "", engine, "^TestUselessArchive$"},
 		{"prefixes: the tokens of a block are compared", sealed, "Chain.open", "!slices.Equal(plain[end:], appendTokens(nil, tokens))", "false", sealed, "^TestSealedTokens$"},
-		{"prefixes: a failed store rests", sealed, "Archive.failed", "now.Add(rest)", "now", sealed, "^TestRests$"},
+		{"prefixes: a failed store rests", sealed, "Archive.Rest", "time.Now().Add(rest)", "time.Now()", sealed, "^TestRests$"},
 		{"prefixes: a directory keeps what was read", sealed, "Directory.Get", "os.Chtimes(f.Name(), now, now)", "os.Chtimes(f.Name(), now.Add(-2*time.Hour), now.Add(-2*time.Hour))", sealed, "^TestBounded$"},
 		{"prefixes: a directory has only its own files removed", sealed, "isName", "len(s) == 64", "len(s) > 0", sealed, "^TestBounded$"},
 	}
