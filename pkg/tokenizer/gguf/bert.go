@@ -3,7 +3,6 @@ package gguf
 import (
 	"slices"
 	"strings"
-	"unicode"
 
 	"glossa/pkg/tokenizer"
 	"glossa/pkg/tokenizer/hf"
@@ -14,7 +13,7 @@ import (
 const wordMark = "\u2581"
 
 // newWords builds a WordPiece tokenizer. The file does not say whether it keeps capital
-// letters: it does if a piece has one. llama.cpp never keeps them.
+// letters: it does if one of A to Z is a piece. llama.cpp never keeps them.
 //
 // Source: gguf's conversion of BertModel, which rewrites ##x to x and other pieces x to ▁x.
 func newWords(g *Vocabulary) (tokenizer.Tokenizer, error) {
@@ -33,7 +32,7 @@ func newWords(g *Vocabulary) (tokenizer.Tokenizer, error) {
 			vocab[piece] = id
 		case begins:
 			vocab[word] = id
-			cased = cased || strings.ContainsFunc(word, unicode.IsUpper)
+			cased = cased || isCapital(word)
 		case piece != "":
 			vocab["##"+piece] = id
 		}
@@ -50,3 +49,7 @@ func newWords(g *Vocabulary) (tokenizer.Tokenizer, error) {
 var wordSpecials = []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}
 
 func isSpecial(piece string) bool { return slices.Contains(wordSpecials, piece) }
+
+// isCapital reports whether word is a capital letter. Other words do not tell: BERT's
+// lower-case vocabulary has ℝ, the Chinese one <S>.
+func isCapital(word string) bool { return len(word) == 1 && 'A' <= word[0] && word[0] <= 'Z' }

@@ -81,6 +81,30 @@ func TestBert(t *testing.T) {
 	}
 }
 
+// A vocabulary with capital letters as pieces keeps those of texts.
+func TestBertCase(t *testing.T) {
+	for _, c := range []struct {
+		pieces []string // from id 5 on
+		want   int
+	}{
+		{[]string{"▁hello", "▁ℝ", "▁<S>"}, 5}, // as in the vocabularies of bert-base-uncased and bert-base-chinese
+		{[]string{"▁hello", "▁Hello", "▁A"}, 6},
+	} {
+		tok, err := gguf.New(bertGGUF(c.pieces...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.Encode("Hello"); !slices.Equal(got, []int{c.want}) {
+			t.Errorf("%v: %v, want %d", c.pieces, got, c.want)
+		}
+	}
+}
+
+// bertGGUF returns the keys of a GGUF file with BERT's special tokens and pieces.
+func bertGGUF(pieces ...string) *gguf.Vocabulary {
+	return &gguf.Vocabulary{Model: "bert", Tokens: append([]string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}, pieces...)}
+}
+
 func TestCheck(t *testing.T) {
 	for _, c := range []struct{ model, pre, want string }{
 		{"llama", "", ""}, {"gpt2", "llama-bpe", ""}, {"bert", "", ""},
