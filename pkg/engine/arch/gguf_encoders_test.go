@@ -52,6 +52,10 @@ func TestGGUFEncoders(t *testing.T) {
 		{"default", func(k map[string]any, _ map[string]block) { delete(k, "bert.pooling_type") }, "", func(m *arch.Model) bool {
 			return slices.Equal(m.Sentence.Pooling, []arch.Pooling{arch.PoolMean})
 		}},
+		{"letters", func(k map[string]any, _ map[string]block) {
+			k["tokenizer.ggml.tokens"] = []string{"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "▁café", "▁A"}
+			k["tokenizer.ggml.normalizer.lowercase"], k["tokenizer.ggml.normalizer.strip_accents"] = true, false
+		}, "", func(m *arch.Model) bool { return slices.Equal(m.Tokenizer.Encode("CAFÉ"), []int{5}) }},
 		{"one type", func(_ map[string]any, b map[string]block) { b["token_types.weight"] = blockOf(8) }, "", func(m *arch.Model) bool { return m.Spec.TokenTypes == 1 }},
 		{"one matrix", func(_ map[string]any, b map[string]block) {
 			for _, name := range []string{"q", "k", "v"} {

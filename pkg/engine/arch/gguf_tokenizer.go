@@ -63,8 +63,8 @@ func (k *ggufKeys) read() *gguf.Vocabulary {
 		BOS: k.id("bos_token_id"), EOS: k.id("eos_token_id"), EOT: k.id("eot_token_id"),
 		Unknown: k.id("unknown_token_id"), Padding: k.id("padding_token_id"),
 		AddBOS: k.flag("add_bos_token"), AddEOS: k.flag("add_eos_token"), AddSpacePrefix: k.flag("add_space_prefix"),
-		RemoveExtraWhitespaces: k.flag("remove_extra_whitespaces"),
-		Charsmap:               k.bytes("precompiled_charsmap"),
+		RemoveExtraWhitespaces: k.flag("remove_extra_whitespaces"), Charsmap: k.bytes("precompiled_charsmap"),
+		Lowercase: k.flag("normalizer.lowercase"), StripAccents: k.flag("normalizer.strip_accents"),
 	}
 	g.Tokens, _ = key(k, "tokens", checkpoint.Meta.Texts)
 	g.Types, _ = key(k, "token_type", checkpoint.Meta.Ints)

@@ -12,8 +12,8 @@ import (
 // wordMark begins the pieces that begin a word; the others continue one.
 const wordMark = "\u2581"
 
-// newWords builds a WordPiece tokenizer. The file does not say whether it keeps capital
-// letters: it does if one of A to Z is a piece. llama.cpp never keeps them.
+// newWords builds a WordPiece tokenizer. Without the key normalizer.lowercase it keeps capital
+// letters if one of A to Z is a piece. llama.cpp then never keeps them.
 //
 // Source: gguf's conversion of BertModel, which rewrites ##x to x and other pieces x to ▁x.
 func newWords(g *Vocabulary) (tokenizer.Tokenizer, error) {
@@ -37,7 +37,7 @@ func newWords(g *Vocabulary) (tokenizer.Tokenizer, error) {
 			vocab["##"+piece] = id
 		}
 	}
-	b := hf.Bert{Vocab: vocab, Added: added, Lowercase: !cased, Chinese: true}
+	b := hf.Bert{Vocab: vocab, Added: added, Lowercase: flag(g.Lowercase, !cased), StripAccents: g.StripAccents, Chinese: true}
 	raw, err := b.JSON()
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package gguf_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -34,7 +33,7 @@ func TestBert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gguf.Vocabulary{Model: "bert", Tokens: make([]string, want.Size()), Types: make([]int64, want.Size())}
+	g := &gguf.Vocabulary{Model: "bert", Tokens: make([]string, want.Size()), Types: make([]int64, want.Size()), Lowercase: new(true)}
 	var lines strings.Builder
 	for id := range g.Tokens {
 		piece := want.Piece(id)
@@ -44,8 +43,8 @@ func TestBert(t *testing.T) {
 			g.Tokens[id] = rest
 		} else if id < 5 {
 			g.Tokens[id], g.Types[id] = piece, int64(subword.KindControl)
-		} else if g.Tokens[id] = "▁" + piece; strings.ToLower(piece) != piece { // it would mean that case counts
-			g.Tokens[id] = fmt.Sprintf("▁unused%d", id)
+		} else {
+			g.Tokens[id] = "▁" + piece
 		}
 	}
 	fromGGUF, err := gguf.New(g)
@@ -81,21 +80,33 @@ func TestBert(t *testing.T) {
 	}
 }
 
-// A vocabulary with capital letters as pieces keeps those of texts.
+// A vocabulary with capital letters as pieces keeps those of texts, unless a key says what
+// becomes of them and of accents.
 func TestBertCase(t *testing.T) {
+	yes, no := new(true), new(false)
+	cased := []string{"▁CAFÉ", "▁café", "▁CAFE", "▁cafe", "▁A"}
 	for _, c := range []struct {
-		pieces []string // from id 5 on
-		want   int
+		pieces           []string
+		lowercase, strip *bool
+		want             string // of CAFÉ
 	}{
-		{[]string{"▁hello", "▁ℝ", "▁<S>"}, 5}, // as in the vocabularies of bert-base-uncased and bert-base-chinese
-		{[]string{"▁hello", "▁Hello", "▁A"}, 6},
+		{[]string{"▁cafe", "▁ℝ", "▁<S>"}, nil, nil, "cafe"}, // as in the vocabularies of bert-base-uncased and bert-base-chinese
+		{cased, nil, nil, "CAFÉ"},
+		{cased, yes, nil, "cafe"},
+		{cased, yes, no, "café"},
+		{cased[:4], no, nil, "CAFÉ"},
+		{cased, no, yes, "CAFE"},
+		{cased, nil, yes, "CAFE"},
+		{cased[:4], nil, no, "café"},
 	} {
-		tok, err := gguf.New(bertGGUF(c.pieces...))
+		g := bertGGUF(c.pieces...)
+		g.Lowercase, g.StripAccents = c.lowercase, c.strip
+		tok, err := gguf.New(g)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := tok.Encode("Hello"); !slices.Equal(got, []int{c.want}) {
-			t.Errorf("%v: %v, want %d", c.pieces, got, c.want)
+		if got := tokenizer.Decode(tok, tok.Encode("CAFÉ")); got != c.want {
+			t.Errorf("%v: %q, want %q", c, got, c.want)
 		}
 	}
 }

@@ -33,6 +33,7 @@ type Vocabulary struct {
 
 	AddBOS, AddEOS, AddSpacePrefix *bool
 	RemoveExtraWhitespaces         *bool
+	Lowercase, StripAccents        *bool  // of WordPiece: normalizer.lowercase, normalizer.strip_accents
 	Charsmap                       []byte // precompiled_charsmap
 }
 
