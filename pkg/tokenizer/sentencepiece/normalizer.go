@@ -22,6 +22,7 @@ type normalizer struct {
 	removeExtra bool          // no spaces around the text, and no two within it
 	suffix      bool          // the dummy prefix is after the text
 	space       string        // the replacement of a space
+	userSpaces  bool          // but spaces of user-defined pieces stay
 	raw         bool          // invalid bytes stay; else each becomes U+FFFD
 	plain       [256]bool     // ASCII bytes other than space that no rule or user-defined piece begins with
 }
@@ -62,7 +63,7 @@ func (n *normalizer) refuse(reads encode.Reads) subword.Refuse {
 func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(start, end, size int)) string {
 	at := 0
 	for n.removeExtra && at < len(text) {
-		part, length := n.next(text, at, refuse)
+		part, length, _ := n.next(text, at, refuse)
 		if part != " " {
 			break
 		}
@@ -81,19 +82,22 @@ func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(st
 	}
 	afterSpace := n.removeExtra
 	for at < len(text) {
-		length := 0
+		length, whole := 0, false
 		for at+length < len(text) && n.plain[text[at+length]] && (moved == nil || length == 0) {
 			length++
 		}
 		part := text[at : at+length]
 		if length == 0 {
-			part, length = n.next(text, at, refuse)
-			if afterSpace {
+			part, length, whole = n.next(text, at, refuse)
+			if afterSpace && !whole {
 				part = strings.TrimLeft(part, " ")
 			}
 		}
 		before := b.Len()
-		if part != "" {
+		if whole {
+			b.WriteString(part)
+			afterSpace = false
+		} else if part != "" {
 			n.write(&b, part)
 			afterSpace = n.removeExtra && part[len(part)-1] == ' '
 		}
@@ -124,25 +128,26 @@ func (n *normalizer) write(b *strings.Builder, part string) {
 }
 
 // next returns the normalization of text at a position, which is not its end, and the length
-// of what it normalizes: a user-defined piece, the longest part with a rule, or a rune.
-func (n *normalizer) next(text string, at int, refuse subword.Refuse) (part string, length int) {
+// of what it normalizes: a user-defined piece, the longest part with a rule, or a rune. The
+// spaces of a whole part stay.
+func (n *normalizer) next(text string, at int, refuse subword.Refuse) (part string, length int, whole bool) {
 	if n.user != nil {
 		if _, length := n.user.LongestBut(text, at, refuse); length > 0 {
-			return text[at : at+length], length
+			return text[at : at+length], length, n.userSpaces
 		}
 	}
 	text = text[at:]
 	if n.charsmap != nil {
 		if length, by := n.charsmap.Match(text, true); length > 0 {
-			return by, length
+			return by, length, false
 		}
 	}
 	if text[0] < utf8.RuneSelf {
-		return text[:1], 1
+		return text[:1], 1, false
 	}
 	r, length := utf8.DecodeRuneInString(text)
 	if r == utf8.RuneError && length == 1 && !n.raw {
-		return "\uFFFD", 1
+		return "\uFFFD", 1, false
 	}
-	return text[:length], length
+	return text[:length], length, false
 }

@@ -81,12 +81,13 @@ type Options struct {
 	RemoveExtra  bool          // no spaces around the text, and no two within it
 	Suffix       bool          // the dummy prefix is after the text
 	EscapeSpaces bool          // spaces become U+2581
+	UserSpaces   bool          // but not in user-defined pieces
 	Raw          bool          // invalid bytes stay; else each becomes U+FFFD
 }
 
 func (o *Options) newNormalizer() normalizer {
 	n := normalizer{
-		charsmap: o.Charsmap, dummyPrefix: o.DummyPrefix, removeExtra: o.RemoveExtra, suffix: o.Suffix, space: " ", raw: o.Raw,
+		charsmap: o.Charsmap, dummyPrefix: o.DummyPrefix, removeExtra: o.RemoveExtra, suffix: o.Suffix, space: " ", userSpaces: o.UserSpaces, raw: o.Raw,
 	}
 	if o.EscapeSpaces {
 		n.space = spaceMark
