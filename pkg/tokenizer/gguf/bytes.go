@@ -29,12 +29,13 @@ type preTokenizer struct {
 var preTokenizers = func() map[string]preTokenizer {
 	m := map[string]preTokenizer{}
 	for names, pre := range map[string]preTokenizer{
-		"gpt-2 phi-2 mpt olmo roberta-bpe modern-bert trillion granite-docling gigachat a.x-4.0 mellum": {split: pretoken.GPT2},
-		"llama3 llama-v3 llama-bpe falcon3 pixtral lfm2":                                                {split: pretoken.Llama3, ignoreMerges: true, addBOS: true},
-		"dbrx smaug-bpe chatglm-bpe glm4":                                                               {split: pretoken.Llama3},
-		"qwen2 stablelm2 deepseek-r1-qwen megrez kormo hunyuan grok-2":                                  {split: pretoken.Qwen2},
-		"gpt-4o llama4": {split: pretoken.O200k},
-		"starcoder refact command-r smollm codeshell exaone minerva-7b": {split: pretoken.GPT2, digits: true},
+		"gpt-2 phi-2 mpt olmo roberta-bpe modern-bert trillion granite-docling gigachat a.x-4.0 mellum exaone4": {split: pretoken.GPT2},
+		"llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral lfm2 midm-2.0":                                     {split: pretoken.Llama3, ignoreMerges: true, addBOS: true},
+		"dbrx smaug-bpe chatglm-bpe": {split: pretoken.Llama3},
+		"glm4 glm5":                  {split: pretoken.Llama3, ignoreMerges: true},
+		"qwen2 stablelm2 deepseek-r1-qwen megrez kormo hunyuan grok-2 solar-open": {split: pretoken.Qwen2},
+		"gpt-4o llama4 kanana2 minimax-m2":                                        {split: pretoken.O200k},
+		"starcoder refact command-r smollm codeshell exaone minerva-7b mellum2":   {split: pretoken.GPT2, digits: true},
 		"tekken":                       {patterns: []string{tekken}, ignoreMerges: true, addBOS: true},
 		"deepseek-v3 hunyuan-dense":    {patterns: []string{`\p{N}{1,3}`, "[一-龥\u3040-ゟ゠-ヿ]+", deepseekWords}},
 		"deepseek-coder":               {patterns: []string{"[\r\n]", `\s?\p{L}+`, `\s?\p{P}+`, "[一-龥ࠀ-一가-\ud7ff]+", `\p{N}`}},

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
 
@@ -122,6 +123,41 @@ func TestGGUFBytesAffixes(t *testing.T) {
 		}
 		if before, after := tok.(tokenizer.Affixes).Affixes(); !slices.Equal(before, c.before) || !slices.Equal(after, c.after) {
 			t.Errorf("%s: affixes %v %v, want %v %v", c.pre, before, after, c.before, c.after)
+		}
+	}
+}
+
+// Values of tokenizer.ggml.pre differ in numbers, in a mark or a capital in a word, and in
+// words that no merges make, such as wz. The tokens are those of llama.cpp.
+func TestPreTokenizers(t *testing.T) {
+	for want, names := range map[string]string{
+		"w z 1234 - aB":    "gpt-2 exaone4",
+		"<s> wz 123 4 -aB": "llama-bpe falcon-h1 midm-2.0",
+		"wz 123 4 -aB":     "glm4 glm5",
+		"w z 123 4 -aB":    "chatglm-bpe",
+		"w z 1 2 3 4 -aB":  "qwen2 solar-open",
+		"w z 1 2 3 4 - aB": "starcoder mellum2",
+		"w z 123 4 -a B":   "gpt-4o kanana2 minimax-m2",
+	} {
+		for name := range strings.FieldsSeq(names) {
+			g := byteGGUF(t, "gpt2", name)
+			g.Merges = []string{"1 2", "12 3", "123 4", "- a", "-a B", "a B"}
+			g.Tokens = slices.DeleteFunc(g.Tokens, func(piece string) bool { return utf8.RuneCountInString(piece) > 1 })
+			g.Tokens = append(g.Tokens, "<s>", "wz", "12", "123", "1234", "-a", "-aB", "aB")
+			g.Types, g.BOS = nil, new(int64(256))
+			tok, err := gguf.New(g)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+				continue
+			}
+			before, _ := tok.(tokenizer.Affixes).Affixes()
+			var got []string
+			for _, id := range append(before, tok.Encode("wz1234-aB")...) {
+				got = append(got, tok.Piece(id))
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s: %q, want %q", name, got, want)
+			}
 		}
 	}
 }
