@@ -3,6 +3,7 @@ package hf
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -48,7 +49,8 @@ func (p *decoderPlan) addTokens(spelling []string, added []AddedToken, raw bool)
 // tokenStep is a decoder that works on single tokens.
 type tokenStep func(token string, first bool) string
 
-// readDecoder reads decoder for the vocabulary of t.
+// readDecoder reads decoder for the vocabulary of t. As in the reference, an added token that
+// is read after normalizing decodes to what is read.
 func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, error) {
 	list, err := flatten(s, maxTokenGrowth, func(s *fileStep) []fileStep { return s.Decoders })
 	if err != nil {
@@ -87,15 +89,21 @@ func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, e
 		}
 		plan.fused = append(plan.fused, step)
 	}
-	plan.decode(t.spelling, steps, firstDiffers)
+	pieces := slices.Clone(t.spelling)
+	for _, token := range added {
+		if token.Normalized {
+			pieces[token.ID] = t.normal(token.Content)
+		}
+	}
+	plan.decode(pieces, steps, firstDiffers)
 	plan.addTokens(t.spelling, added, false)
 	return plan, nil
 }
 
 // decode computes the text of each token.
-func (p *decoderPlan) decode(spelling []string, steps []tokenStep, firstDiffers bool) {
+func (p *decoderPlan) decode(pieces []string, steps []tokenStep, firstDiffers bool) {
 	decode := func(id int, first bool) string {
-		text := spelling[id]
+		text := pieces[id]
 		for _, step := range steps {
 			text = step(text, first)
 		}

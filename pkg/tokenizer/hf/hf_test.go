@@ -1,10 +1,12 @@
 package hf
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"glossa/pkg/tokenizer"
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
@@ -125,6 +127,28 @@ func TestOldMerges(t *testing.T) {
 	for _, c := range tokenizertest.Cases(t, "testdata", "gpt2") {
 		if got := old.Encode(c.Text); !slices.Equal(got, c.Plain) {
 			t.Errorf("%q: %v, want %v", c.Text, got, c.Plain)
+		}
+	}
+}
+
+// Added tokens that are read after normalizing decode to their normal form. The texts are those
+// of tokenizers 0.23.3.
+func TestDecodeNormalized(t *testing.T) {
+	const spaces = `{"type": "Sequence", "normalizers": [{"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"}]}`
+	for _, c := range []struct{ normalizer, added, text, want string }{
+		{spaces, `"<sep>", "normalized": true`, "a <sep> b", " a <sep> b"},
+		{spaces, `"<sep>", "normalized": false`, "a<sep>b", " a<sep> b"},
+		{`{"type": "Lowercase"}`, `"<SEP>", "normalized": true`, "a<Sep>b", "a<sep>b"},
+	} {
+		tok, err := Parse(fmt.Appendf(nil, `{"normalizer": %s, "pre_tokenizer": null, "added_tokens": [{"id": 6, "content": %s}],
+			"decoder": {"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "Fuse"}]},
+			"model": {"type": "BPE", "unk_token": "<unk>", "vocab": {"<unk>": 0, "a": 1, "b": 2, "▁": 3, "▁a": 4, "▁b": 5}, "merges": [["▁", "a"], ["▁", "b"]]}}`,
+			c.normalizer, c.added))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tokenizer.Decode(tok, tok.Encode(c.text)); got != c.want {
+			t.Errorf("%s: %q decodes to %q, want %q", c.added, c.text, got, c.want)
 		}
 	}
 }
