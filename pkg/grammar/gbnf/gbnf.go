@@ -34,9 +34,11 @@ const (
 // Compile returns the program of the grammar source; its start is the rule root. Errors are
 // of type [*fault.Error] with a Pointer such as "line 3".
 //
-// Compile refuses two things that llama.cpp accepts: a duplicate definition of a rule, of
-// which llama.cpp uses the last, and a class without characters. The limits differ too:
-// {n,m} is supported up to 10000.
+// Compile refuses some things that llama.cpp accepts: a second definition of a rule, of which
+// llama.cpp uses the last; classes without characters and reversed ranges; rules that never
+// end, also where another alternative does; surrogates and code points above U+10FFFF; and
+// references to tokens. The limits differ too: {n,m} is supported up to 10000, without
+// parentheses at most 8 repetitions follow each other.
 func Compile(source string) (*pushdown.Program, error) {
 	return CompileWithin(automaton.NewBudget(context.Background()), source)
 }
