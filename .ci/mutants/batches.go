@@ -15,6 +15,7 @@ func batches() []mutant {
 		{"batches: a slow line runs for ever", batch, "progress.lost", "c.done+c.failed > 0", "true", batch, "^TestSlowLine$"},
 		{"batches: a line that kills runs for ever", batch, "Batches.try", "since >= 2*patience", "since >= 1000*patience", batch, "^TestPoison$"},
 		{"batches: a throttled line holds up the others", batch, "Batches.try", "left = append(left[first:len(left):len(left)], left[:first]...)", "_ = first", batch, "^TestThrottledLine$"},
+		{"batches: a fault of the store loses answers", batch, "Batches.try", "err != nil && len(out) == 0", "err != nil", batch, "^TestAnswersAreKept$"},
 		{"batches: a cancelled batch runs on", batch, "attempt.stopped", "return ok, err", "return ok && false, err", batch, "^TestCancel$"},
 		{"batches: the work of a batch stays", batch, "Batches.clean", "b.deleteAll(ctx, keys)", "b.deleteAll(ctx, keys[:0])", batch, "^TestRenewal$"},
 		{"batches: what a late process writes stays", batch, "Batches.fix", "b.late(ctx, w)", "nil", batch, "^TestLateSeal$"},

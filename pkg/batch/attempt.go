@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -46,6 +47,30 @@ func (b *Batches) renew(ctx context.Context, key func(n int) string) (stop func(
 // askAgain is the time between two looks at the cancellation.
 const askAgain = 2 * time.Second
 
+// run runs lines until one cannot run now, and counts them in c. After an error it returns the answers before it.
+func (a *attempt) run(ctx context.Context, left []span, c *commit) (answers []byte, err error) {
+	var out bytes.Buffer
+	to := json.NewEncoder(&out)
+	for i, at := range left {
+		rec, wait, err := a.line(ctx, at, left[i:])
+		if wait > 0 {
+			c.notBefore = time.Now().Add(wait).UnixMilli()
+		}
+		if rec == nil || err != nil {
+			return out.Bytes(), err
+		}
+		if err := to.Encode(rec); err != nil {
+			return out.Bytes(), err
+		}
+		if rec.Failed {
+			c.failed++
+		} else {
+			c.done++
+		}
+	}
+	return out.Bytes(), nil
+}
+
 // line runs the line at a place, which is the first of left. Without a record the attempt ends, and the next one
 // may begin after wait.
 func (a *attempt) line(ctx context.Context, at span, left []span) (*record, time.Duration, error) {
@@ -53,6 +78,9 @@ func (a *attempt) line(ctx context.Context, at span, left []span) (*record, time
 		return nil, 0, err
 	}
 	request, problem, err := a.input.line(ctx, at, left)
+	if ctx.Err() != nil {
+		return nil, 0, nil
+	}
 	if err != nil {
 		return nil, 0, err
 	}

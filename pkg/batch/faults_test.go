@@ -349,3 +349,57 @@ func faulty(t *testing.T, seed uint64, lines int) {
 		t.Errorf("left open: %v, %v", open, err)
 	}
 }
+
+// failingInput is a store in which one read of the input fails.
+type failingInput struct {
+	*memory
+	reads int // before the one that fails
+	fail  func(context.Context) error
+}
+
+func (s *failingInput) Open(ctx context.Context, key string, offset, n int64) (io.ReadCloser, error) {
+	if strings.Contains(key, "/content/") && n >= 0 {
+		if s.reads--; s.reads == -1 {
+			return nil, s.fail(ctx)
+		}
+	}
+	return s.memory.Open(ctx, key, offset, n)
+}
+
+// TestAnswersAreKept shows that an attempt that ends while it reads the next line keeps its answers.
+func TestAnswersAreKept(t *testing.T) {
+	errStore := errors.New("the store is away")
+	for name, fail := range map[string]func(context.Context) error{
+		"fault":   func(context.Context) error { return errStore },
+		"timeout": func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				store, runner := &failingInput{&memory{objects: map[string][]byte{}}, 2, fail}, newEcho()
+				b := batch.New(batch.Config{Store: store, Runner: runner, Endpoints: []string{endpoint}})
+				padding := strings.Repeat(" ", 1<<20) + "\n" // each line is read alone
+				id := order(t, b, strings.ReplaceAll(input(3), "\n", padding)).ID
+				var failed error
+				for {
+					step, err := b.Step(t.Context(), "ann", id)
+					failed = errors.Join(failed, err)
+					if step.Ended {
+						break
+					}
+					time.Sleep(step.Wait)
+				}
+				if errors.Is(failed, errStore) != (name == "fault") || name == "timeout" && failed != nil {
+					t.Errorf("failed with %v", failed)
+				}
+				if want := map[string]int{"c0": 1, "c1": 1, "c2": 1}; !maps.Equal(runner.calls, want) {
+					t.Errorf("the lines ran %v", runner.calls)
+				}
+				got, err := b.Batch(t.Context(), "ann", id)
+				if err != nil || got.Status != batch.Completed {
+					t.Fatalf("%+v, %v", got, err)
+				}
+				checkOnce(t, b, got, 3)
+			})
+		})
+	}
+}

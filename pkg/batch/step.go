@@ -60,10 +60,8 @@ func (b *Batches) step(ctx context.Context, owner, id string) (Step, error) {
 	case err != nil:
 		return Step{}, err
 	case part >= 0:
-		if err := b.try(ctx, w, part); err != nil {
-			return Step{}, err
-		}
-		return Step{}, b.late(ctx, w)
+		err := b.try(ctx, w, part) // it may have stored answers all the same
+		return Step{}, errors.Join(err, b.late(ctx, w))
 	case wait > 0:
 		return Step{Wait: wait}, nil
 	}
@@ -245,29 +243,12 @@ func (b *Batches) try(ctx context.Context, w *work, part int) error {
 	defer cancel()
 	defer b.renew(ctx, func(n int) string { return renewal(claim, n) })()
 	a := &attempt{b: b, w: w, throttled: throttled, giveUp: since >= 2*patience, input: input{b: b, w: w}}
-	var out bytes.Buffer
-	for i, at := range left {
-		rec, wait, err := a.line(running, at, left[i:])
-		if err != nil {
-			return err
-		}
-		if rec == nil {
-			if wait > 0 {
-				c.notBefore = time.Now().Add(wait).UnixMilli()
-			}
-			break
-		}
-		if err := json.NewEncoder(&out).Encode(rec); err != nil {
-			return err
-		}
-		if rec.Failed {
-			c.failed++
-		} else {
-			c.done++
-		}
+	out, err := a.run(running, left, &c)
+	if err != nil && len(out) == 0 {
+		return err
 	}
-	// Answers are kept even when the process is about to stop.
-	return once(b.cfg.Store.Create(context.WithoutCancel(ctx), w.answersKey(part, c), bytes.NewReader(out.Bytes())))
+	// Answers are kept even when the process is about to stop or the store has failed.
+	return errors.Join(err, once(b.cfg.Store.Create(context.WithoutCancel(ctx), w.answersKey(part, c), bytes.NewReader(out))))
 }
 
 // again reports whether an answer with this status is worth another attempt: throttling until
