@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -194,6 +195,21 @@ func TestBatchesOfOwners(t *testing.T) {
 	}
 	if res := ask(h, "DELETE", "/v1/files/"+file, key, nil); res.StatusCode != 200 {
 		t.Errorf("%d", res.StatusCode)
+	}
+}
+
+// TestOpenOwner: a server with keys says in its log why it does not run the batch of one without.
+func TestOpenOwner(t *testing.T) {
+	dir := t.TempDir()
+	open := golden(t, Config{Batches: dir})
+	file, _, _ := sendFile(t, open.Handler(), "", "batch", line("one", "/v1/completions", `{"model":"golden","prompt":"a","max_tokens":1}`))
+	id, _, _ := order(t, open.Handler(), "", file, "/v1/completions")
+	var log bytes.Buffer
+	a := golden(t, Config{Auth: true, Keys: keys(t), Batches: dir, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	a.batches.step(t.Context()) // plans it
+	a.batches.step(t.Context())
+	if got := log.String(); !strings.Contains(got, id) || !strings.Contains(got, errOpenOwner.Error()) {
+		t.Errorf("the log is %q", got)
 	}
 }
 

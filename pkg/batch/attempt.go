@@ -72,7 +72,7 @@ func (a *attempt) run(ctx context.Context, left []span, c *commit) (answers []by
 }
 
 // line runs the line at a place, which is the first of left. Without a record the attempt ends, and the next one
-// may begin after wait.
+// may begin after wait, also after an error of the Runner.
 func (a *attempt) line(ctx context.Context, at span, left []span) (*record, time.Duration, error) {
 	if stop, err := a.stopped(ctx); stop || err != nil {
 		return nil, 0, err
@@ -94,7 +94,7 @@ func (a *attempt) line(ctx context.Context, at span, left []span) (*record, time
 			return nil, 0, nil
 		}
 		if err != nil || again(answer.Status, a.throttled) {
-			return nil, backoff(a.throttled, answer.RetryAfter), nil
+			return nil, backoff(a.throttled, answer.RetryAfter), err
 		}
 		res.Response = &response{answer.Status, answer.RequestID, answer.Body}
 	}

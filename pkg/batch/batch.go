@@ -122,7 +122,8 @@ type Answer struct {
 	RetryAfter time.Duration // of an answer that asks to try again later; 0: unknown
 }
 
-// A Runner runs one request. An error means that it could not run now: it is tried again.
+// A Runner runs one request. An error means that it could not run now: it is tried again, and
+// [Batches.Step] returns the error.
 type Runner interface {
 	Run(ctx context.Context, sender string, line Line) (Answer, error)
 }

@@ -179,6 +179,37 @@ func TestThrottledLine(t *testing.T) {
 	})
 }
 
+// TestRunnerError shows that Step returns the error of a line that cannot run, and that the line is tried again
+// later.
+func TestRunnerError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failures := 0
+		b := newBatches(runnerFunc(func(_ context.Context, _ string, line batch.Line) (batch.Answer, error) {
+			if failures < 10 {
+				return batch.Answer{}, errOffline
+			}
+			return batch.Answer{Status: 200, Body: line.Body}, nil
+		}))
+		for id := order(t, b, input(1)).ID; ; {
+			step, err := b.Step(t.Context(), "ann", id)
+			if err != nil {
+				failures++
+				if step, err = b.Step(t.Context(), "ann", id); step.Wait == 0 || err != nil {
+					t.Fatalf("after failure %d: %+v, %v", failures, step, err)
+				}
+			}
+			if step.Ended {
+				got, err := b.Batch(t.Context(), "ann", id)
+				if err != nil || got.Counts != (batch.Counts{Total: 1, Completed: 1}) || failures != 10 {
+					t.Errorf("%d failures, %+v, %v", failures, got, err)
+				}
+				return
+			}
+			time.Sleep(step.Wait)
+		}
+	})
+}
+
 // TestPoison has a line that kills each process that runs it. The others are answered.
 func TestPoison(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -244,7 +244,7 @@ func (b *Batches) try(ctx context.Context, w *work, part int) error {
 	defer b.renew(ctx, func(n int) string { return renewal(claim, n) })()
 	a := &attempt{b: b, w: w, throttled: throttled, giveUp: since >= 2*patience, input: input{b: b, w: w}}
 	out, err := a.run(running, left, &c)
-	if err != nil && len(out) == 0 {
+	if err != nil && len(out) == 0 && c.notBefore == 0 {
 		return err
 	}
 	// Answers are kept even when the process is about to stop or the store has failed.
