@@ -122,10 +122,13 @@ func (b *Batches) UploadState(ctx context.Context, owner, id string) (u Upload, 
 func (b *Batches) pending(ctx context.Context, owner, id string) (Upload, error) {
 	u, err := b.UploadState(ctx, owner, id)
 	if err == nil && u.Status != UploadPending {
-		err = fmt.Errorf("%w: the upload is %s", ErrInvalid, u.Status)
+		err = u.notPending()
 	}
 	return u, err
 }
+
+// notPending returns the error of what only a pending upload can do.
+func (u *Upload) notPending() error { return fmt.Errorf("%w: the upload is %s", ErrInvalid, u.Status) }
 
 // AddPart stores a part of an upload and returns its id. Parts may come in any order.
 func (b *Batches) AddPart(ctx context.Context, owner, id string, data io.ReadSeeker) (part string, err error) {
@@ -188,11 +191,11 @@ func (b *Batches) parts(ctx context.Context, owner, id string) (map[string]int64
 // not checked. It can be repeated if its answer was lost.
 func (b *Batches) CompleteUpload(ctx context.Context, owner, id string, order []string, sum string) (Upload, error) {
 	u, err := b.UploadState(ctx, owner, id)
-	if err == nil && u.Status == UploadCompleted {
-		return u, nil
-	}
-	if u, err = b.pending(ctx, owner, id); err != nil {
+	switch {
+	case err != nil || u.Status == UploadCompleted:
 		return u, err
+	case u.Status != UploadPending:
+		return u, u.notPending()
 	}
 	sizes, err := b.parts(ctx, owner, id)
 	if err != nil {
@@ -248,7 +251,7 @@ func (b *Batches) endUpload(ctx context.Context, owner, id string, as UploadStat
 		if u.Status == UploadCancelled {
 			err = b.removeFile(ctx, owner, u.FileID)
 		}
-		return u, errors.Join(err, fmt.Errorf("%w: the upload is %s", ErrInvalid, u.Status))
+		return u, errors.Join(err, u.notPending())
 	}
 	return u, nil
 }

@@ -2,6 +2,7 @@ package batch_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -115,4 +116,26 @@ func TestUnfinishedUploads(t *testing.T) {
 			t.Errorf("an empty part: %v", err)
 		}
 	})
+}
+
+// opens is a store that counts what is read.
+type opens struct {
+	*memory
+	n int
+}
+
+func (s *opens) Open(ctx context.Context, key string, offset, n int64) (io.ReadCloser, error) {
+	s.n++
+	return s.memory.Open(ctx, key, offset, n)
+}
+
+// TestUploadIsReadOnce counts the reads of a completion that is refused: the draft and, in vain, its end.
+func TestUploadIsReadOnce(t *testing.T) {
+	store := &opens{memory: &memory{objects: map[string][]byte{}}}
+	b := batch.New(batch.Config{Store: store})
+	u := begin(t, b, 3)
+	store.n = 0
+	if _, err := b.CompleteUpload(t.Context(), "ann", u.ID, []string{"part_x"}, ""); !errors.Is(err, batch.ErrInvalid) || store.n != 2 {
+		t.Errorf("%d reads, %v", store.n, err)
+	}
 }
