@@ -238,7 +238,7 @@ func results(t *testing.T, b *batch.Batches, id string) (list []result) {
 	if id == "" {
 		return nil
 	}
-	r, err := b.Content(t.Context(), "ann", id)
+	_, r, err := b.Content(t.Context(), "ann", id)
 	if err != nil {
 		t.Fatal(err)
 	}

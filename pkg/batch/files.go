@@ -99,12 +99,13 @@ func (b *Batches) Files(ctx context.Context, owner string) ([]File, error) {
 	return files, nil
 }
 
-// Content reads a file.
-func (b *Batches) Content(ctx context.Context, owner, id string) (io.ReadCloser, error) {
-	if _, err := b.File(ctx, owner, id); err != nil {
-		return nil, err
+// Content describes a file and reads it.
+func (b *Batches) Content(ctx context.Context, owner, id string) (f File, content io.ReadCloser, err error) {
+	if f, err = b.File(ctx, owner, id); err != nil {
+		return f, nil, err
 	}
-	return b.cfg.Store.Open(ctx, room(owner)+"content/"+id, 0, -1)
+	content, err = b.cfg.Store.Open(ctx, room(owner)+"content/"+id, 0, -1)
+	return f, content, err
 }
 
 // DeleteFile deletes a file, unless a batch that has not ended reads it.

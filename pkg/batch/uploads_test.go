@@ -59,7 +59,7 @@ func TestUploads(t *testing.T) {
 				t.Fatalf("%+v, %v", done, err)
 			}
 		}
-		r, err := b.Content(t.Context(), "ann", u.FileID)
+		_, r, err := b.Content(t.Context(), "ann", u.FileID)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -158,6 +158,9 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 			t.WriteHeader(http.StatusOK)
 		case err != nil:
 			rec.Err = brief(asError(r.Context(), err))
+			if rec.Status != 0 && rec.Err.Code != Gone && w.Header().Get("Content-Length") != "" {
+				panic(http.ErrAbortHandler) // the answer has a length: an error would be a part of it
+			}
 			answer(t, rec) // a client that left does not receive it
 			if rec.Err.Code == Gone {
 				rec.Status = statusGone

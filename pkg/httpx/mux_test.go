@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"math"
 	"net/http"
@@ -218,6 +219,23 @@ func TestAbort(t *testing.T) {
 		}
 	}()
 	serve(m, "GET", "/", nil, "")
+}
+
+// TestAbortsLength shows that an error does not become a part of an answer of a known length.
+func TestAbortsLength(t *testing.T) {
+	var seen *Record
+	m := &Mux{Observe: func(r *Record) { seen = r }, Routes: []Route{{Method: "GET", Pattern: "/", Errors: shape{}, Handle: func(w http.ResponseWriter, _ *http.Request) error {
+		w.Header().Set("Content-Length", "100")
+		_, _ = io.WriteString(w, "half")
+		return llm.Errorf(llm.Unavailable, "the other half is away")
+	}}}}
+	w := httptest.NewRecorder()
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler || w.Body.String() != "half" || seen.Status != 200 || seen.Err.Code != llm.Unavailable {
+			t.Errorf("got %v, %q, record %+v", p, w.Body, seen)
+		}
+	}()
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/", nil))
 }
 
 // gone is a client that leaves after some writes.

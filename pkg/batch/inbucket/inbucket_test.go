@@ -116,7 +116,7 @@ func TestBatch(t *testing.T) {
 	if err != nil || got.Status != batch.Completed || got.Counts != (batch.Counts{Total: lines, Completed: lines}) {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	r, err := b.Content(t.Context(), "ann", got.Output)
+	_, r, err := b.Content(t.Context(), "ann", got.Output)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 
 	"glossa/pkg/batch"
 	"glossa/pkg/httpx"
@@ -106,17 +107,31 @@ func (cfg Config) deleteFile(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (cfg Config) content(w http.ResponseWriter, r *http.Request) error {
-	body, err := cfg.Batches.Content(r.Context(), cfg.Owner(r.Context()), r.PathValue("file_id"))
+	f, body, err := cfg.Batches.Content(r.Context(), cfg.Owner(r.Context()), r.PathValue("file_id"))
 	if err != nil {
 		return failed(err, "file")
 	}
 	defer body.Close()
 	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.FormatInt(f.Bytes, 10))
 	w.Header().Set("Cache-Control", "no-store")
-	if _, err := io.Copy(w, body); err != nil {
+	_, err = io.Copy(w, stored{body})
+	if _, known := errors.AsType[*llm.Error](err); err != nil && !known {
 		return &llm.Error{Code: httpx.Gone, Message: "the file could not be sent", Err: err}
 	}
-	return nil
+	return err
+}
+
+// stored reads a file. Its errors are those of the store, unlike those of the client that reads.
+type stored struct{ io.Reader }
+
+// Read implements [io.Reader].
+func (s stored) Read(p []byte) (int, error) {
+	n, err := s.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = failed(err, "file")
+	}
+	return n, err
 }
 
 func (cfg Config) create(w http.ResponseWriter, r *http.Request) error {
