@@ -5,6 +5,9 @@ func requests() []mutant {
 	return []mutant{
 		{"requests: upper bounds are not checked", wire, "Bounds.holds", "x > b.max", "false", wire, "^TestTable$"},
 		{"requests: a bound that is excluded is allowed", wire, "Bounds.holds", "b.above && x == b.min", "false", wire, "^TestTable$"},
+		{"requests: texts of any length are accepted", wire, "field.text", "utf8.RuneCountInString(s) > f.MaxText", "false", wire, "^TestTable$"},
+		{"requests: characters are bytes", wire, "field.text", "utf8.RuneCountInString(s)", "len(s)", wire, "^TestTable$"},
+		{"requests: maps of any size are accepted", wire, "field.entries", `message != ""`, "false", wire, "^TestTable$"},
 		{"requests: lists are not checked", wire, "field.list", "f.value(at, v.Index(i))", "error(nil)", wire, "^TestTable$"},
 		{"requests: unknown keys are accepted", wire, "checker.object", `return []string{string(raw)}, llm.Errorf(UnknownParam, "unknown parameter")`, "c.skip(); continue", wire, "^Test(Table|Unmarshal)$"},
 		{"requests: keys may come twice", wire, "seenKeys.add", "*word&bit != 0", "bit == 0", wire, "^TestUnmarshal$"},

@@ -264,9 +264,10 @@ func TestBadBatches(t *testing.T) {
 	file, _, _ := sendFile(t, h, "", "batch", "")
 	for body, want := range map[string]string{
 		`{}`: "is required", `{"input_file_id":"x","endpoint":"/v1/x","completion_window":"24h"}`: "'endpoint'",
-		`{"input_file_id":"x","endpoint":"/v1/completions","completion_window":"1h"}`:        "'completion_window'",
-		`{"input_file_id":"../x","endpoint":"/v1/completions","completion_window":"24h"}`:    "there is no such file",
-		`{"input_file_id":"x","endpoint":"/v1/completions","completion_window":"24h","x":1}`: "Unrecognized request argument supplied: x",
+		`{"input_file_id":"x","endpoint":"/v1/completions","completion_window":"1h"}`:                                                      "'completion_window'",
+		`{"input_file_id":"../x","endpoint":"/v1/completions","completion_window":"24h"}`:                                                  "there is no such file",
+		`{"input_file_id":"x","endpoint":"/v1/completions","completion_window":"24h","x":1}`:                                               "Unrecognized request argument supplied: x",
+		`{"input_file_id":"x","endpoint":"/v1/completions","completion_window":"24h","metadata":{"a":"` + strings.Repeat("x", 513) + `"}}`: "at most 512 characters",
 	} {
 		if _, status, answer := posted(t, h, "", "/v1/batches", "application/json", body); status/100 != 4 || !strings.Contains(answer, want) {
 			t.Errorf("%s: %d %s", body, status, answer)
@@ -365,7 +366,8 @@ func TestUploadedInParts(t *testing.T) {
 		{"/v1/uploads/upload_x/cancel", "", "there is no such upload", 404},
 		{"/v1/uploads/" + id + "/parts", "{}", "multipart/form-data with the field data", 400},
 		{"/v1/uploads", `{"bytes":-1,"filename":"a","mime_type":"b","purpose":"batch"}`, "a file has 1 to", 400},
-		{"/v1/uploads", `{"bytes":1,"filename":"` + strings.Repeat("a", 300) + `","mime_type":"b","purpose":"batch"}`, "too long", 400},
+		{"/v1/uploads", `{"bytes":1,"filename":"` + strings.Repeat("a", 300) + `","mime_type":"b","purpose":"batch"}`, "at most 256 characters", 400},
+		{"/v1/uploads", `{"bytes":1,"filename":"a","mime_type":"` + strings.Repeat("b", 300) + `","purpose":"batch"}`, "at most 256 characters", 400},
 		{"/v1/uploads", `{"bytes":1,"filename":"a","mime_type":"b","purpose":"vision"}`, "purpose", 400},
 		{"/v1/uploads", `{"bytes":1,"filename":"a","mime_type":"b","purpose":"batch","x":1}`, "x", 400},
 	} {

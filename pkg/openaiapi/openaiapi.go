@@ -1,5 +1,5 @@
 // Package openaiapi holds what OpenAI's two protocols for answers, chat completions and
-// responses, have in common: errors, ids, tools, images and log-probabilities. It does not
+// responses, have in common: errors, ids, tools, images, metadata and log-probabilities. It does not
 // know either protocol's requests or answers.
 //
 // Source: OpenAI's published API reference, and what its SDKs rely on.
@@ -10,6 +10,7 @@ import (
 	"errors"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/wire"
 )
 
 // Open opens a model by its name, with OpenAI's error for an unknown one.
@@ -19,6 +20,11 @@ func Open(ctx context.Context, models llm.Models, name string) (*llm.Model, erro
 		return nil, NoModel(name, err)
 	}
 	return model, err
+}
+
+// Metadata returns the row of metadata that is kept, with OpenAI's limits.
+func Metadata(note string) wire.Parameter {
+	return wire.Parameter{Name: "metadata", Count: wire.AtMost(16), Noun: "pair", MaxKey: 64, MaxText: 512, Note: note}
 }
 
 // NoModel returns OpenAI's error for an unknown model.

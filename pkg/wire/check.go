@@ -2,12 +2,14 @@ package wire
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"glossa/pkg/llm"
 )
@@ -167,12 +169,16 @@ func (f *field) list(at *place, v reflect.Value) error {
 }
 
 // plain reports whether elements need no check.
-func (f *field) plain() bool { return f.Bounds == (Bounds{}) && !f.NotEmpty && len(f.OneOf) == 0 }
+func (f *field) plain() bool {
+	return f.Bounds == (Bounds{}) && !f.NotEmpty && f.MaxText == 0 && len(f.OneOf) == 0
+}
 
 func (f *field) text(at *place, s string) error {
 	switch {
 	case f.NotEmpty && s == "":
 		return at.invalid("must not be empty")
+	case f.MaxText > 0 && utf8.RuneCountInString(s) > f.MaxText:
+		return at.invalid("must have at most %d characters", f.MaxText)
 	case len(f.OneOf) > 0 && !slices.Contains(f.OneOf, s):
 		return at.invalid("must be %s, not %.40q", orList(f.OneOf), s)
 	}
@@ -188,10 +194,19 @@ func (f *field) number(at *place, x float64) error {
 
 // entries checks a map in the order of its keys.
 func (f *field) entries(at *place, v reflect.Value) error {
-	m, ok := v.Interface().(map[string]float64)
-	if !ok {
-		return nil
+	if message := f.elements(v.Len(), cmp.Or(f.Noun, "element")); message != "" {
+		return at.invalid("%s", message)
 	}
+	switch m := v.Interface().(type) {
+	case map[string]float64:
+		return f.biases(at, m)
+	case map[string]string:
+		return f.labels(at, m)
+	}
+	return nil
+}
+
+func (f *field) biases(at *place, m map[string]float64) error {
 	for _, key := range slices.Sorted(maps.Keys(m)) {
 		if _, ok := tokenID(key); f.TokenIDs && !ok {
 			return at.invalid("%.40q is not a token id", key)
@@ -199,6 +214,20 @@ func (f *field) entries(at *place, v reflect.Value) error {
 		if !f.Bounds.holds(m[key]) {
 			return at.invalid("the bias of token %s %s", key, f.Bounds.demand())
 		}
+	}
+	return nil
+}
+
+func (f *field) labels(at *place, m map[string]string) error {
+	for _, key := range slices.Sorted(maps.Keys(m)) {
+		if f.MaxKey > 0 && utf8.RuneCountInString(key) > f.MaxKey {
+			return at.invalid("the key %.40q must have at most %d characters", key, f.MaxKey)
+		}
+		at.enter(step{key: key})
+		if err := f.text(at, m[key]); err != nil {
+			return err
+		}
+		at.leave()
 	}
 	return nil
 }

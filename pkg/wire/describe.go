@@ -124,6 +124,12 @@ func (f *field) typed(t reflect.Type) *Schema {
 		if f.TokenIDs {
 			m.PropertyNames = &Schema{Pattern: "^(0|[1-9][0-9]*)$"}
 		}
+		if f.MaxKey > 0 {
+			m.PropertyNames = &Schema{MaxLength: &f.MaxKey}
+		}
+		if f.Count.high {
+			m.MaxProperties = new(int(f.Count.max))
+		}
 		return m
 	}
 	return f.limited(scalar(t))
@@ -147,6 +153,9 @@ func (f *field) limited(s *Schema) *Schema {
 	}
 	if f.NotEmpty {
 		s.MinLength = new(1)
+	}
+	if f.MaxText > 0 {
+		s.MaxLength = &f.MaxText
 	}
 	switch b := f.Bounds; {
 	case b.above:

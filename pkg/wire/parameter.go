@@ -18,9 +18,11 @@ type Parameter struct {
 	Required bool     // an absent key, null and an empty plain string are errors
 	Missing  string   // message of these errors about the whole request; "": this key is required
 	Bounds   Bounds   // of a number, of each number of a list, of each value of a map
-	Count    Bounds   // of the elements of a list
+	Count    Bounds   // of the elements of a list, of the entries of a map
 	Noun     string   // what the elements are in messages; default by their type: "string"
 	NotEmpty bool     // of a string, and of each string of a list
+	MaxText  int      // characters of a string, of each string of a list and of each value of a map; 0: any number
+	MaxKey   int      // characters of each key of a map; 0: any number
 	OneOf    []string // the words that a string, and each string of a list, may be
 	TokenIDs bool     // the keys of a map are token ids
 
@@ -149,6 +151,13 @@ func (p *Parameter) Text() string {
 	var values []string
 	if count := p.Count.String(); count != "" {
 		values = append(values, count+" "+plural(cmp.Or(p.Noun, "element"), p.Count.max))
+	}
+	of := ""
+	if p.MaxKey > 0 {
+		values, of = append(values, fmt.Sprintf("keys of up to %d characters", p.MaxKey)), "values of "
+	}
+	if p.MaxText > 0 {
+		values = append(values, fmt.Sprintf("%sup to %d characters", of, p.MaxText))
 	}
 	if p.Bounds != (Bounds{}) {
 		values = append(values, p.Bounds.String())

@@ -24,11 +24,13 @@ type Schema struct {
 	ExclusiveMinimum     *float64     `json:"exclusiveMinimum,omitempty"`
 	Maximum              *float64     `json:"maximum,omitempty"`
 	MinLength            *int         `json:"minLength,omitempty"`
+	MaxLength            *int         `json:"maxLength,omitempty"`
 	MinItems             *int         `json:"minItems,omitempty"`
 	MaxItems             *int         `json:"maxItems,omitempty"`
 	Items                *Schema      `json:"items,omitempty"`
 	Properties           Properties   `json:"properties,omitempty"`
 	Required             []string     `json:"required,omitempty"`
+	MaxProperties        *int         `json:"maxProperties,omitempty"`
 	PropertyNames        *Schema      `json:"propertyNames,omitempty"`
 	AdditionalProperties *Additional  `json:"additionalProperties,omitempty"`
 	AnyOf                []*Schema    `json:"anyOf,omitempty"`

@@ -16,20 +16,22 @@ type drawing struct {
 }
 
 type order struct {
-	ID     string          `json:"id"`
-	Model  string          `json:"model"`
-	Prompt Many[string]    `json:"prompt"`
-	Stop   Many[string]    `json:"stop"`
-	Limit  *int            `json:"limit"`
-	Length *int            `json:"length"`
-	Turns  []turn          `json:"turns"`
-	Format *format         `json:"format"`
-	Layers []int           `json:"layers"`
-	Audio  json.RawMessage `json:"audio"`
-	Extra  json.RawMessage `json:"extra"`
-	Form   json.RawMessage `json:"form"`
-	User   string          `json:"user"`
-	Shape  *string         `json:"shape"`
+	ID     string            `json:"id"`
+	Model  string            `json:"model"`
+	Prompt Many[string]      `json:"prompt"`
+	Stop   Many[string]      `json:"stop"`
+	Limit  *int              `json:"limit"`
+	Length *int              `json:"length"`
+	Turns  []turn            `json:"turns"`
+	Format *format           `json:"format"`
+	Layers []int             `json:"layers"`
+	Audio  json.RawMessage   `json:"audio"`
+	Extra  json.RawMessage   `json:"extra"`
+	Form   json.RawMessage   `json:"form"`
+	User   string            `json:"user"`
+	Shape  *string           `json:"shape"`
+	Code   string            `json:"code"`
+	Labels map[string]string `json:"labels"`
 	drawing
 }
 
@@ -63,6 +65,8 @@ func orders() *Table {
 		Parameter{Name: "form", Schema: AnyObject()},
 		Parameter{Name: "shape", Canonical: "schema"},
 		Parameter{Name: "user", Disposition: NoEffect, Note: "labels the caller"},
+		Parameter{Name: "code", MaxText: 3},
+		Parameter{Name: "labels", Count: AtMost(2), Noun: "pair", MaxKey: 4, MaxText: 3},
 	)
 }
 
@@ -99,6 +103,12 @@ func TestTable(t *testing.T) {
 		`{"model":"m","id":"i","turns":[{"nmae":1}]}`:                "unknown_parameter turns[0].nmae: unknown parameter",
 		`{"model":"m","id":"i","extra":{ },"form":{"a":1}}`:          "",
 		`{"model":"m","id":"i","extra":{"a":1}}`:                     "unsupported extra: there are none; only {} is accepted",
+		`{"model":"m","id":"i","code":"äöü"}`:                        "",
+		`{"model":"m","id":"i","code":"abcd"}`:                       "invalid code: must have at most 3 characters",
+		`{"model":"m","id":"i","labels":{"äöüß":"äöü","":""}}`:       "",
+		`{"model":"m","id":"i","labels":{"a":"","b":"","c":""}}`:     "invalid labels: at most 2 pairs",
+		`{"model":"m","id":"i","labels":{"colour":""}}`:              `invalid labels: the key "colour" must have at most 4 characters`,
+		`{"model":"m","id":"i","labels":{"a":"abcd"}}`:               "invalid labels.a: must have at most 3 characters",
 	} {
 		if got := describe(table.Decode([]byte(body), new(order))); got != want {
 			t.Errorf("%s: got %q, want %q", body, got, want)
@@ -164,6 +174,7 @@ func TestTexts(t *testing.T) {
 		want, ok := map[string]string{
 			"prompt": "1 to 2 strings", "limit": "0 or more; default 16", "length": "1 or more; default: to the end",
 			"temperature": "above 0, up to 2; default 0.7; how random the draw is", "turns.role": "user, system or tool", "stop": "up to 2 elements; not empty",
+			"code": "up to 3 characters", "labels": "up to 2 pairs; keys of up to 4 characters; values of up to 3 characters",
 		}[p.Name]
 		if got := p.Text(); ok && got != want {
 			t.Errorf("%s: got %q, want %q", p.Name, got, want)
@@ -188,6 +199,8 @@ func TestSchema(t *testing.T) {
 		`"format":{"anyOf":[{"type":"object","properties":{"kind":{"type":["string","null"],"enum":["text",null],"default":"text"}},"additionalProperties":false},{"type":"null"}]}`,
 		`"extra":{"description":"Not supported: there are none.","anyOf":[{"type":"object","additionalProperties":false},{"type":"null"}],"x-disposition":"unsupported"}`,
 		`"form":{"anyOf":[{"type":"object","additionalProperties":{}},{"type":"null"}]}`,
+		`"code":{"type":["string","null"],"maxLength":3}`,
+		`"labels":{"anyOf":[{"type":"object","maxProperties":2,"propertyNames":{"maxLength":4},"additionalProperties":{"type":"string","maxLength":3}},{"type":"null"}]}`,
 		`"required":["model","id"]`, `"additionalProperties":false`,
 	} {
 		if !strings.Contains(string(b), want) {

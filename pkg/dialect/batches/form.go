@@ -12,7 +12,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// maxField is the longest value of a field that is not the file, in bytes.
+// maxField is the longest value of a field that is not the file: in bytes of a form, in characters of JSON.
 const maxField = 256
 
 // A form is the body of POST /v1/files or of a part of an upload.

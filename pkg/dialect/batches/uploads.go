@@ -5,7 +5,6 @@ import (
 
 	"glossa/pkg/batch"
 	"glossa/pkg/httpx"
-	"glossa/pkg/llm"
 	"glossa/pkg/wire"
 )
 
@@ -19,8 +18,8 @@ type uploadRequest struct {
 
 var uploadTable = wire.For[uploadRequest](
 	wire.Parameter{Name: "bytes", Required: true, Note: "the size of the whole file"},
-	wire.Parameter{Name: "filename", Required: true, Note: "the name of the file"},
-	wire.Parameter{Name: "mime_type", Required: true, Note: "its media type, such as application/jsonl"},
+	wire.Parameter{Name: "filename", Required: true, MaxText: maxField, Note: "the name of the file"},
+	wire.Parameter{Name: "mime_type", Required: true, MaxText: maxField, Note: "its media type, such as application/jsonl"},
 	wire.Parameter{Name: "purpose", Required: true, OneOf: []string{"batch"}, Note: "files serve batches here"},
 )
 
@@ -71,9 +70,6 @@ func (cfg Config) beginUpload(w http.ResponseWriter, r *http.Request) error {
 	var in uploadRequest
 	if err := httpx.Decode(r, uploadTable, &in); err != nil {
 		return err
-	}
-	if len(in.Filename) > maxField {
-		return &llm.Error{Code: llm.Invalid, Param: "filename", Message: "the name of the file is too long"}
 	}
 	u, err := cfg.Batches.BeginUpload(r.Context(), cfg.Owner(r.Context()), batch.Upload{Name: in.Filename, Purpose: in.Purpose, Type: in.MimeType, Bytes: in.Bytes})
 	return answerUpload(w, u, err, "bytes")

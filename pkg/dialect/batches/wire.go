@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/batch"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -127,7 +128,7 @@ var createTable = wire.For[createRequest](
 	wire.Parameter{Name: "input_file_id", Required: true, Note: "a file with the purpose batch, of one request a line: custom_id, method, url and body"},
 	wire.Parameter{Name: "endpoint", Required: true, OneOf: Endpoints(), Note: "the url of every line"},
 	wire.Parameter{Name: "completion_window", Required: true, OneOf: []string{"24h"}, Note: "after it, requests without an answer are given up"},
-	wire.Parameter{Name: "metadata", Note: "kept with the batch"},
+	openaiapi.Metadata("kept with the batch"),
 )
 
 // Bounds of pages.

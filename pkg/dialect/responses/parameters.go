@@ -51,7 +51,7 @@ var createTable = wire.For[createRequest](
 	wire.Parameter{Name: "reasoning.mode", Disposition: wire.Refused, Note: "models have one mode", Neutral: []string{`"standard"`}},
 	wire.Parameter{Name: "truncation", OneOf: []string{"auto", "disabled"}, Default: "disabled", Canonical: "truncate", Remote: wire.ByRecord, Note: "auto drops items from the beginning of a conversation that does not fit the context: whole turns, then steps of the last one; of an item that is too long itself, its beginning"},
 	wire.Parameter{Name: "include", OneOf: []string{includeEncrypted, includeLogprobs}, Note: includeLogprobs + " returns the log-probability of each token; " + includeEncrypted + " has no effect, because reasoning is sent in clear"},
-	wire.Parameter{Name: "metadata", Note: "returned with the answer"},
+	openaiapi.Metadata("returned with the answer"),
 	wire.Parameter{Name: "store", Default: true, Note: "whether the response is stored for 30 days, for its owner; an answer that could not be stored says so, and so does a server that stores none"},
 	wire.Parameter{Name: "previous_response_id", Note: "a stored response: its items, those before it and its output precede the input; its instructions do not"},
 	wire.Parameter{Name: "max_tool_calls", Disposition: wire.NoEffect, Note: "limits calls of hosted tools, and there are none"},
