@@ -19,6 +19,7 @@ func batches() []mutant {
 		{"batches: a fault of the runner is not told", batch, "attempt.line", "backoff(a.throttled, answer.RetryAfter), err", "backoff(a.throttled, answer.RetryAfter), nil", batch, "^TestRunnerError$"},
 		{"batches: a fault of the runner is tried again at once", batch, "Batches.try", "err != nil && len(out) == 0 && c.notBefore == 0", "err != nil && len(out) == 0", batch, "^TestRunnerError$"},
 		{"batches: a torn download looks whole", httpx, "Mux.serve", `w.Header().Get("Content-Length") != ""`, "false", httpx, "^TestAbortsLength$"},
+		{"batches: results have no limit", batch, "Batches.Create", "b.checkFiles(ctx, owner, 0)", "error(nil)", batch, "^TestTooManyFiles$"},
 		{"batches: a cancelled batch runs on", batch, "attempt.stopped", "return ok, err", "return ok && false, err", batch, "^TestCancel$"},
 		{"batches: the work of a batch stays", batch, "Batches.clean", "b.deleteAll(ctx, keys)", "b.deleteAll(ctx, keys[:0])", batch, "^TestRenewal$"},
 		{"batches: what a late process writes stays", batch, "Batches.fix", "b.late(ctx, w)", "nil", batch, "^TestLateSeal$"},

@@ -143,7 +143,7 @@ type Config struct {
 	MaxLines int   // lines of a file; 50,000
 	MaxBytes int64 // of a file; 200 MB
 	MaxLine  int   // bytes of a line; 10 MiB
-	MaxFiles int   // of one owner; 1,000
+	MaxFiles int   // of one owner, beyond which only results of batches are stored; 1,000
 	MaxOpen  int   // batches of one owner that have not ended; 100
 }
 

@@ -331,7 +331,7 @@ func TestOwners(t *testing.T) {
 	if err := b.DeleteFile(ctx, "ann", got.Input); !errors.Is(err, batch.ErrInUse) {
 		t.Errorf("a file in use: %v", err)
 	}
-	if files, err := b.Files(ctx, "bob"); len(files) > 0 || err != nil {
+	if files, err := b.FileIDs(ctx, "bob"); len(files) > 0 || err != nil {
 		t.Errorf("bob's files: %v, %v", files, err)
 	}
 }
@@ -366,9 +366,12 @@ func TestDirectory(t *testing.T) {
 		t.Fatalf("%+v, %v", got, err)
 	}
 	checkOnce(t, b, got, 100)
-	files, err := b.Files(t.Context(), "ann")
-	if err != nil || len(files) != 2 || files[0].ID != got.Output || files[1].Bytes != int64(len(input(100))) {
+	files, err := b.FileIDs(t.Context(), "ann")
+	if err != nil || len(files) != 2 || files[0] != got.Output || files[1] != got.Input {
 		t.Errorf("files %+v, %v", files, err)
+	}
+	if f, err := b.File(t.Context(), "ann", got.Input); err != nil || f.Bytes != int64(len(input(100))) {
+		t.Errorf("%+v, %v", f, err)
 	}
 	if err := b.DeleteFile(t.Context(), "ann", got.Input); err != nil {
 		t.Error(err)
@@ -434,6 +437,37 @@ func TestLateSeal(t *testing.T) {
 		}
 		if left, err := shared.List(t.Context(), "work/"); err != nil || len(left) > 0 {
 			t.Errorf("left: %q, %v", left, err)
+		}
+	})
+}
+
+// TestTooManyFiles shows that an owner with too many files can upload no more and begin no batch, but gets the
+// results of one that has begun.
+func TestTooManyFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := batch.New(batch.Config{Store: &memory{objects: map[string][]byte{}}, Endpoints: []string{endpoint}, Runner: newEcho(), MaxFiles: 2})
+		first := order(t, b, input(1))
+		second := order(t, b, input(1))
+		if _, err := b.Upload(t.Context(), "ann", "in.jsonl", "batch", strings.NewReader("")); !errors.Is(err, batch.ErrFull) {
+			t.Errorf("an upload: %v", err)
+		}
+		checkOnce(t, b, drive(t, b, first.ID), 1)
+		again := batch.Order{Input: first.Input, Endpoint: endpoint}
+		if _, err := b.Create(t.Context(), "ann", again); !errors.Is(err, batch.ErrFull) {
+			t.Errorf("a batch: %v", err)
+		}
+		checkOnce(t, b, drive(t, b, second.ID), 1)
+		ids, err := b.FileIDs(t.Context(), "ann")
+		if err != nil || len(ids) != 4 {
+			t.Fatalf("files %q, %v", ids, err)
+		}
+		for _, id := range ids[:2] { // the results
+			if err := b.DeleteFile(t.Context(), "ann", id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Create(t.Context(), "ann", again); err != nil {
+			t.Errorf("a batch after deletions: %v", err)
 		}
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -14,17 +15,18 @@ const filePrefix = "file-"
 
 // Upload stores a file of at most [Config].MaxBytes.
 func (b *Batches) Upload(ctx context.Context, owner, name, purpose string, body io.Reader) (File, error) {
-	if err := b.checkFiles(ctx, owner); err != nil {
+	if err := b.checkFiles(ctx, owner, 1); err != nil {
 		return File{}, err
 	}
 	f := File{ID: newID(filePrefix), Name: name, Purpose: purpose, Created: time.Now()}
 	return b.store(ctx, owner, f, &bounded{r: body, left: b.cfg.MaxBytes})
 }
 
-// checkFiles fails if an owner has too many files. Two requests at once can pass the limit by one.
-func (b *Batches) checkFiles(ctx context.Context, owner string) error {
+// checkFiles fails if an owner would have too many files with some more. Two requests at once can pass the limit
+// by one, and the results of open batches, which are stored in any case, by two a batch.
+func (b *Batches) checkFiles(ctx context.Context, owner string, more int) error {
 	files, err := b.cfg.Store.List(ctx, room(owner)+"files/")
-	if err == nil && len(files) >= b.cfg.MaxFiles {
+	if err == nil && len(files)+more > b.cfg.MaxFiles {
 		err = fmt.Errorf("%w files: delete some of the %d", ErrFull, len(files))
 	}
 	return err
@@ -80,23 +82,19 @@ func (b *Batches) File(ctx context.Context, owner, id string) (f File, err error
 	return f, b.readJSON(ctx, room(owner)+"files/"+id, &f)
 }
 
-// Files returns the files of an owner, the newest first.
-func (b *Batches) Files(ctx context.Context, owner string) ([]File, error) {
-	keys, err := b.cfg.Store.List(ctx, room(owner)+"files/")
-	if err != nil {
-		return nil, err
+// FileIDs returns the ids of an owner's files, the newest first.
+func (b *Batches) FileIDs(ctx context.Context, owner string) ([]string, error) {
+	return b.newestFirst(ctx, room(owner)+"files/")
+}
+
+// newestFirst returns the ids in the keys with a prefix.
+func (b *Batches) newestFirst(ctx context.Context, prefix string) ([]string, error) {
+	keys, err := b.cfg.Store.List(ctx, prefix)
+	for i, key := range keys {
+		keys[i] = strings.TrimPrefix(key, prefix)
 	}
-	var files []File
-	for _, key := range slices.Backward(keys) {
-		var f File
-		switch err := b.readJSON(ctx, key, &f); {
-		case err == nil:
-			files = append(files, f)
-		case !errors.Is(err, ErrNotFound): // deleted meanwhile
-			return nil, err
-		}
-	}
-	return files, nil
+	slices.Reverse(keys)
+	return keys, err
 }
 
 // Content describes a file and reads it.

@@ -31,6 +31,9 @@ func (b *Batches) Create(ctx context.Context, owner string, o Order) (Batch, err
 	if f.Purpose != "batch" {
 		return Batch{}, fmt.Errorf("%w: the purpose of the file is %q, not batch", ErrInvalid, f.Purpose)
 	}
+	if err := b.checkFiles(ctx, owner, 0); err != nil {
+		return Batch{}, err
+	}
 	open, err := b.openOf(ctx, owner)
 	if err != nil {
 		return Batch{}, err
@@ -61,13 +64,7 @@ func (b *Batches) Batch(ctx context.Context, owner, id string) (Batch, error) {
 
 // IDs returns the ids of an owner's batches, the newest first.
 func (b *Batches) IDs(ctx context.Context, owner string) ([]string, error) {
-	prefix := room(owner) + "batches/"
-	keys, err := b.cfg.Store.List(ctx, prefix)
-	for i, key := range keys {
-		keys[i] = strings.TrimPrefix(key, prefix)
-	}
-	slices.Reverse(keys)
-	return keys, err
+	return b.newestFirst(ctx, room(owner)+"batches/")
 }
 
 // Cancel stops a batch. Lines that run may still be answered. A batch that has ended stays as

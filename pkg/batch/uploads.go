@@ -215,7 +215,7 @@ func (b *Batches) CompleteUpload(ctx context.Context, owner, id string, order []
 	if total != u.Bytes {
 		return u, fmt.Errorf("%w: the parts have %d bytes, not the %d of the upload", ErrInvalid, total, u.Bytes)
 	}
-	if err := b.checkFiles(ctx, owner); err != nil {
+	if err := b.checkFiles(ctx, owner, 1); err != nil {
 		return u, err
 	}
 	f := File{ID: u.FileID, Name: u.Name, Purpose: u.Purpose, Created: time.Now()}

@@ -77,17 +77,15 @@ func (cfg Config) files(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.DecodeQuery(r, filesTable, &in); err != nil {
 		return err
 	}
-	all, err := cfg.Batches.Files(r.Context(), cfg.Owner(r.Context()))
+	owner := cfg.Owner(r.Context())
+	ids, err := cfg.Batches.FileIDs(r.Context(), owner)
 	if err != nil {
 		return failed(err, "")
 	}
-	var list []file
-	for _, f := range all {
-		if in.Purpose == "" || f.Purpose == in.Purpose {
-			list = append(list, newFile(f))
-		}
-	}
-	return answerPage(w, page{in.Limit, in.After, in.Order}, list, func(f file) string { return f.ID })
+	return answerPage(w, page{in.Limit, in.After, in.Order}, ids, func(id string) (v file, ok bool, err error) {
+		f, err := cfg.Batches.File(r.Context(), owner, id)
+		return newFile(f), in.Purpose == "" || f.Purpose == in.Purpose, err
+	})
 }
 
 func (cfg Config) file(w http.ResponseWriter, r *http.Request) error {
@@ -160,22 +158,10 @@ func (cfg Config) list(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return failed(err, "")
 	}
-	ids, more, err := cut(in, ids, func(id string) string { return id })
-	if err != nil {
-		return err
-	}
-	var list []batchObject
-	for _, id := range ids {
+	return answerPage(w, in, ids, func(id string) (v batchObject, ok bool, err error) {
 		b, err := cfg.Batches.Batch(r.Context(), owner, id)
-		if errors.Is(err, batch.ErrNotFound) {
-			continue // deleted meanwhile
-		}
-		if err != nil {
-			return failed(err, "")
-		}
-		list = append(list, newBatch(b))
-	}
-	return httpx.JSON(w, http.StatusOK, newListing(list, more, func(b batchObject) string { return b.ID }))
+		return newBatch(b), true, err
+	})
 }
 
 func (cfg Config) retrieve(w http.ResponseWriter, r *http.Request) error {

@@ -1,6 +1,7 @@
 package batches
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -180,34 +181,46 @@ type (
 	batchList listing[batchObject]
 )
 
-// cut returns the page of a list that begins with the newest, and whether more follows.
-func cut[T any](p page, list []T, id func(T) string) ([]T, bool, error) {
+// rest returns the ids that a page begins with, of a list that begins with the newest.
+func (p page) rest(ids []string) ([]string, error) {
 	if p.Order == "asc" {
-		slices.Reverse(list)
+		slices.Reverse(ids)
 	}
-	if p.After != "" {
-		i := slices.IndexFunc(list, func(v T) bool { return id(v) == p.After })
-		if i < 0 {
-			return nil, false, &llm.Error{Code: llm.Invalid, Param: "after", Message: fmt.Sprintf("%.80q is not in the list", p.After)}
-		}
-		list = list[i+1:]
+	if p.After == "" {
+		return ids, nil
 	}
-	n := min(*p.Limit, len(list))
-	return list[:n], n < len(list), nil
+	i := slices.Index(ids, p.After)
+	if i < 0 {
+		return nil, &llm.Error{Code: llm.Invalid, Param: "after", Message: fmt.Sprintf("%.80q is not in the list", p.After)}
+	}
+	return ids[i+1:], nil
 }
 
-func answerPage[T any](w http.ResponseWriter, p page, list []T, id func(T) string) error {
-	list, more, err := cut(p, list, id)
+// answerPage answers with the page of a list, whose ids begin with the newest. get reads an element, and reports
+// whether it is in the list. One more than the page has is read, for has_more.
+func answerPage[T any](w http.ResponseWriter, p page, ids []string, get func(id string) (v T, ok bool, err error)) error {
+	ids, err := p.rest(ids)
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, newListing(list, more, id))
-}
-
-func newListing[T any](list []T, more bool, id func(T) string) listing[T] {
-	l := listing[T]{Object: "list", Data: append([]T{}, list...), HasMore: more}
-	if len(list) > 0 {
-		l.FirstID, l.LastID = new(id(list[0])), new(id(list[len(list)-1]))
+	list := listing[T]{Object: "list", Data: []T{}}
+	for _, id := range ids {
+		v, ok, err := get(id)
+		switch {
+		case errors.Is(err, batch.ErrNotFound): // deleted meanwhile
+			continue
+		case err != nil:
+			return failed(err, "")
+		case !ok:
+			continue
+		}
+		if list.HasMore = len(list.Data) == *p.Limit; list.HasMore {
+			break
+		}
+		if list.FirstID == nil {
+			list.FirstID = &id
+		}
+		list.Data, list.LastID = append(list.Data, v), &id
 	}
-	return l
+	return httpx.JSON(w, http.StatusOK, list)
 }
