@@ -143,7 +143,7 @@ func (e *explainInput) explain(ctx context.Context, scorer llm.Scorer, list []cu
 		out[i].Target, out[i].Items = (*e.Target)[s.start:s.end], e.items()
 	}
 	for _, c := range list {
-		tokens, _, err := e.score(ctx, scorer, c.without, *e.Target)
+		tokens, _, err := e.score(ctx, scorer, c.without(e.prompt), *e.Target)
 		if err != nil {
 			return nil, err
 		}

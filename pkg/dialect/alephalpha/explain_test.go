@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -188,6 +189,23 @@ func TestBadExplain(t *testing.T) {
 		var got errorBody
 		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 400 || got.Error != want {
 			t.Errorf("%.200s: got %d %s", body, w.Code, w.Body)
+		}
+	}
+}
+
+// TestCutsMemory: the parts of a prompt take memory in proportion to it, also if there are too many.
+func TestCutsMemory(t *testing.T) {
+	tokens := func(n int) llm.Prompt { return llm.Prompt{Parts: []llm.Part{{Tokens: make([]int, n)}}} }
+	for name, prompt := range map[string]llm.Prompt{
+		"words": llm.Text(strings.Repeat("a ", 10_000)), "long words": llm.Text(strings.Repeat(strings.Repeat("a", 4000)+" ", maxParts)),
+		"tokens": tokens(5000), "lists of tokens": {Parts: slices.Repeat(tokens(maxParts).Parts, 50)},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		list, err := cuts(prompt, splitterOf(t.Context(), "word", nil))
+		runtime.ReadMemStats(&after)
+		if taken := after.TotalAlloc - before.TotalAlloc; (err != nil) == (name == "long words") || len(list) > maxParts || taken > 2<<20 {
+			t.Errorf("%s: %d parts, %v, %d bytes", name, len(list), err, taken)
 		}
 	}
 }

@@ -137,33 +137,45 @@ func endsParagraph(_, after string) bool {
 	return strings.HasPrefix(after, "\n\n") || strings.HasPrefix(after, "\n\r\n") || strings.HasPrefix(after, "\r\n\r\n")
 }
 
-// A cut is a part of a prompt with the prompt without it.
+// A cut is a part of a prompt.
 type cut struct {
-	item    int // of the prompt
-	span    span
-	without llm.Prompt
+	item int // of the prompt
+	span span
+	gone span // what the prompt without the part lacks
+}
+
+// without returns the prompt without a part.
+func (c *cut) without(prompt llm.Prompt) llm.Prompt {
+	parts := slices.Clone(prompt.Parts)
+	part := &parts[c.item]
+	if part.Tokens != nil {
+		part.Tokens = slices.Delete(slices.Clone(part.Tokens), c.gone.start, c.gone.end)
+	} else {
+		part.Text = part.Text[:c.gone.start] + part.Text[c.gone.end:]
+	}
+	return llm.Prompt{Parts: parts}
 }
 
 // cuts returns the parts of a prompt: the parts of its texts, as split finds them, and each
 // token of a list. The prompt without a part also lacks the white space before it, or after
 // the first part.
 func cuts(prompt llm.Prompt, split splitter) (list []cut, err error) {
-	without := func(i int, part llm.Part) llm.Prompt {
-		parts := slices.Clone(prompt.Parts)
-		parts[i] = part
-		return llm.Prompt{Parts: parts}
-	}
 	for i, part := range prompt.Parts {
 		if part.Tokens != nil {
+			if len(list)+len(part.Tokens) > maxParts {
+				return nil, wire.Invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones, or send it as text", maxParts)
+			}
 			for at := range part.Tokens {
-				rest := slices.Delete(slices.Clone(part.Tokens), at, at+1)
-				list = append(list, cut{i, span{at, at + 1}, without(i, llm.Part{Tokens: rest})})
+				list = append(list, cut{i, span{at, at + 1}, span{at, at + 1}})
 			}
 			continue
 		}
 		spans, err := split(part.Text)
 		if err != nil {
 			return nil, err
+		}
+		if len(list)+len(spans) > maxParts {
+			return nil, wire.Invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones", maxParts)
 		}
 		for k, s := range spans {
 			gone := s
@@ -175,14 +187,8 @@ func cuts(prompt llm.Prompt, split splitter) (list []cut, err error) {
 			default:
 				gone = span{0, len(part.Text)}
 			}
-			list = append(list, cut{i, s, without(i, llm.Part{Text: part.Text[:gone.start] + part.Text[gone.end:]})})
+			list = append(list, cut{i, s, gone})
 		}
-		if len(list) > maxParts {
-			return nil, wire.Invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones", maxParts)
-		}
-	}
-	if len(list) > maxParts {
-		return nil, wire.Invalid("prompt_granularity", "the prompt has more than %d parts: choose larger ones, or send it as text", maxParts)
 	}
 	return list, nil
 }
