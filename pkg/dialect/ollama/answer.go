@@ -34,9 +34,20 @@ func (a *answer) line(text, thinking string) answerLine {
 // add translates a chunk into lines: one with what it adds, if that is anything, and the last one of an
 // answer that it ends, which adds nothing: clients may not look for text there.
 func (a *answer) add(c llm.Chunk, logprobs bool) (lines []answerLine) {
-	if a.clock.first.IsZero() {
-		a.clock.first = a.now()
+	out := a.piece(c, logprobs)
+	if c.Text != "" || c.Reasoning != "" || out.Logprobs != nil || out.Message != nil && out.Message.ToolCalls != nil {
+		lines = append(lines, out)
 	}
+	if c.Finish != "" {
+		end := a.line("", "")
+		a.finish(&end, &c)
+		lines = append(lines, end)
+	}
+	return lines
+}
+
+// piece returns a line with what a chunk adds.
+func (a *answer) piece(c llm.Chunk, logprobs bool) answerLine {
 	out := a.line(c.Text, c.Reasoning)
 	if logprobs && len(c.Tokens) > 0 {
 		out.Logprobs = openaiapi.TokenLogprobs(c.Tokens)
@@ -52,15 +63,7 @@ func (a *answer) add(c llm.Chunk, logprobs bool) (lines []answerLine) {
 	if c.Finish != "" {
 		out.take(a, len(a.calls))
 	}
-	if c.Text != "" || c.Reasoning != "" || out.Logprobs != nil || out.Message != nil && out.Message.ToolCalls != nil {
-		lines = append(lines, out)
-	}
-	if c.Finish != "" {
-		end := a.line("", "")
-		a.finish(&end, &c)
-		lines = append(lines, end)
-	}
-	return lines
+	return out
 }
 
 // take adds the calls before the nth, which are complete, that no line has yet.
@@ -93,18 +96,4 @@ func (a *answer) finish(out *answerLine, c *llm.Chunk) {
 	if c.Usage != nil {
 		out.PromptCount, out.Count, out.Cost = c.Usage.Input, c.Usage.Output, c.Usage.Cost
 	}
-}
-
-// join adds a line to those before it, for an answer that is not streamed.
-func (l *answerLine) join(next *answerLine) {
-	before := *l
-	*l = *next
-	l.Logprobs = append(before.Logprobs, next.Logprobs...)
-	if l.Message == nil {
-		l.Response, l.Thinking = new(*before.Response+*next.Response), before.Thinking+next.Thinking
-		return
-	}
-	l.Message.Content = before.Message.Content + l.Message.Content
-	l.Message.Thinking = before.Message.Thinking + l.Message.Thinking
-	l.Message.ToolCalls = append(before.Message.ToolCalls, l.Message.ToolCalls...)
 }

@@ -73,6 +73,7 @@ func handler() http.Handler {
 			model("breaks", chunks{list: []llm.Chunk{{Text: "On"}}, err: llm.Errorf(llm.Upstream, "the model failed")}),
 			model("picky", chunks{err: &llm.Error{Code: llm.Unsupported, Param: "tools[0].parameters", Message: "too deep"}}),
 			model("ends", chunks{list: []llm.Chunk{{Text: "On"}, {Text: "ce", Finish: llm.FinishStop, Usage: &llm.Usage{Input: 2, Output: 5}, Guarantee: llm.Enforced}}}),
+			model("late", play(llm.FinishDeadline, llm.Chunk{Text: "On"})),
 			model("limits", chunks{err: &llm.Error{Code: llm.Invalid, Param: "max_new_tokens", Message: "too few"}}),
 			model("warm", chunks{err: &llm.Error{Code: llm.Invalid, Param: "temperature", Message: "too warm"}}),
 			model("dull", chunks{err: &llm.Error{Code: llm.Unsupported, Param: "reasoning_effort", Message: "does not think"}}),
@@ -141,6 +142,21 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A deadline ends an answer that is not streamed; nothing is written to a client that has gone.
+func TestEndedContext(t *testing.T) {
+	late, cancelLate := context.WithDeadline(t.Context(), time.Unix(1, 0))
+	defer cancelLate()
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	for want, ctx := range map[string]context.Context{`"content":"On"},"done":true,"done_reason":"length",`: late, ``: gone} {
+		w := httptest.NewRecorder()
+		handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, "POST", "/api/chat", strings.NewReader(`{"model":"late","messages":[{"role":"user","content":"a"}],"stream":false}`)))
+		if got := w.Body.String(); !strings.Contains(got, want) || want == "" && strings.Contains(got, "On") {
+			t.Errorf("%d %s, want %s", w.Code, got, want)
+		}
+	}
+}
+
 // plain leaves out moments, and durations that depend on the number of lines.
 func plain(s string) string {
 	var out strings.Builder
@@ -166,7 +182,7 @@ func plain(s string) string {
 // Models are listed with their tag, those in memory apart.
 func TestLists(t *testing.T) {
 	tags := ask("GET", "/api/tags", "").Body.String()
-	if !strings.HasPrefix(tags, `{"models":[{"name":"says:latest","model":"says:latest","modified_at":"1970-01-01T00:00:00Z","size":9,"digest":"`) || strings.Count(tags, `"digest"`) != 11 {
+	if !strings.HasPrefix(tags, `{"models":[{"name":"says:latest","model":"says:latest","modified_at":"1970-01-01T00:00:00Z","size":9,"digest":"`) || strings.Count(tags, `"digest"`) != 12 {
 		t.Error(tags)
 	}
 	var list running

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"net/http"
 	"strings"
 	"time"
@@ -124,27 +125,45 @@ func (cfg Config) answer(w http.ResponseWriter, r *http.Request, req *llm.Reques
 	if err := openaiapi.CheckImages("messages", &model.ModelInfo, req); err != nil {
 		return err
 	}
+	backend := watched{model.Model, &a.clock, cfg.Now}
 	if req.Stream {
-		return a.stream(w, r, req, model.Model)
+		return a.stream(w, r, req, backend)
 	}
-	whole := a.line("", "")
-	for chunk, err := range model.Generate(r.Context(), req) {
-		if err != nil {
-			return rename(err)
-		}
-		for _, line := range a.add(chunk, req.Logprobs != nil) {
-			whole.join(&line)
-		}
+	rows, used, err := httpx.Collect(r, backend, req)
+	if err != nil {
+		return rename(err)
 	}
-	if err := r.Context().Err(); err != nil {
-		return err
-	}
+	row := rows[0]
+	row.Usage = &used
+	whole := a.piece(row, req.Logprobs != nil)
+	a.finish(&whole, &row)
 	return httpx.JSON(w, http.StatusOK, whole)
+}
+
+// A watched model notes when its first chunk comes.
+type watched struct {
+	llm.Backend
+	clock *clock
+	now   func() time.Time
+}
+
+// Generate implements [llm.Backend].
+func (m watched) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for chunk, err := range m.Backend.Generate(ctx, req) {
+			if m.clock.first.IsZero() {
+				m.clock.first = m.now()
+			}
+			if !yield(chunk, err) {
+				return
+			}
+		}
+	}
 }
 
 // stream sends the lines of an answer as its chunks come. An error before the first one has a
 // status of its own.
-func (a *answer) stream(w http.ResponseWriter, r *http.Request, req *llm.Request, model *llm.Model) error {
+func (a *answer) stream(w http.ResponseWriter, r *http.Request, req *llm.Request, model llm.Backend) error {
 	out := httpx.NewStream(r.Context(), w, httpx.NDJSON)
 	for chunk, err := range out.Await(model.Generate(r.Context(), req)) {
 		if err != nil {
