@@ -5,6 +5,7 @@ func messagesAPI() []mutant {
 	const dialect, engine, chat = "pkg/dialect/anthropic", "pkg/engine", "pkg/chat"
 	return []mutant{
 		{"messages: thinking is returned although it is to be omitted", dialect, "answer.write", "if a.gen.omitted { return }", "", dialect, "^TestAnswers$"},
+		{"messages: a call that the model garbled counts as cut", "pkg/openaiapi", "AnsweredArguments", "why == llm.FinishEOS", "false", dialect, "^TestErrors$"},
 		{"messages: an answer after a call ends with tool_use", dialect, "answer.finish", "a.open != nil && a.open.Type == typeUse", "len(a.Content) > 0 || a.open != nil", dialect, "^TestAnswers$"},
 		{"messages: a result has two answers", dialect, "conversation.result", "delete(t.asked, *b.ToolUseID)", "", dialect, "^Test(TwoResults|BadRequests)$"},
 		{"messages: texts run into each other", dialect, "appendPart", `parts = append(parts, llm.Part{Text: "\n"})`, "", dialect, "^TestMessages$"},

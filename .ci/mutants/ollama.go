@@ -7,7 +7,7 @@ func ollamaAPI() []mutant {
 		{"ollama: answers are not streamed unless a client asks", dialect, "settings.request", "s.Stream == nil || *s.Stream", "s.Stream != nil && *s.Stream", dialect, "^Test(Answers|Settings)$"},
 		{"ollama: its port has no paths of OpenAI", app, "App.ollamaRoutes", `strings.HasPrefix(r.Pattern, "/v1/")`, `strings.HasPrefix(r.Pattern, "/v2/")`, app, "^TestServeOllama$"},
 		{"ollama: the last line has the last text", dialect, "answer.add", `end := a.line("", "")`, "end := out; lines = nil", dialect, "^TestAnswers$"},
-		{"ollama: a call is sent before it is complete", dialect, "answer.piece", "out.take(a, len(a.calls)); a.calls = append(a.calls, call)", "a.calls = append(a.calls, call); out.take(a, len(a.calls))", dialect, "^TestAnswers$"},
+		{"ollama: a call is sent before it is complete", dialect, "answer.piece", `if err := out.take(a, len(a.calls), ""); err != nil { return out, err }; a.calls = append(a.calls, call)`, `a.calls = append(a.calls, call); if err := out.take(a, len(a.calls), ""); err != nil { return out, err }`, dialect, "^TestAnswers$"},
 		{"ollama: two results answer one call", dialect, "conversation.answered", "t.asked = slices.Delete(t.asked, at, at+1)", "", dialect, "^TestResults$"},
 		{"ollama: a deadline throws a whole answer away", dialect, "Config.answer", "err != nil { return rename(err) }", "err != nil || r.Context().Err() != nil { return rename(errors.Join(err, r.Context().Err())) }", dialect, "^TestEndedContext$"},
 		{"ollama: vectors have any length", dialect, "Config.embed", "llm.Unit(e.Layers[0].Vectors[0])", "e.Layers[0].Vectors[0]", dialect, "^TestAnswers$"},

@@ -67,6 +67,19 @@ func Arguments(path, sent string) (string, error) {
 	return sent, nil
 }
 
+// AnsweredArguments returns the arguments of a call of an answer as JSON. The reason why the row
+// ended is "" while it goes on. A call that a limit cut has an empty object.
+func AnsweredArguments(arguments string, why llm.Finish) (json.RawMessage, error) {
+	whole, err := Arguments("tool_calls", arguments)
+	switch {
+	case err == nil:
+		return json.RawMessage(whole), nil
+	case why == "" || why == llm.FinishEOS || why == llm.FinishStop:
+		return nil, llm.Errorf(llm.Upstream, "the model called a tool with arguments that are not a JSON object")
+	}
+	return json.RawMessage(`{}`), nil
+}
+
 // RenameTool puts the client's index into an error about a tool: that of a model's error is
 // an index of offered, whose elements are indices of the client's tools. The argument inside
 // is the path from a tool to its function's keys.

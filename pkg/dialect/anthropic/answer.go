@@ -165,6 +165,21 @@ func (a *answer) finish(c llm.Chunk) {
 	a.emit(event{Type: "message_stop"})
 }
 
+// checkInputs checks the inputs of the calls of a whole answer, which ended for a reason. A stream
+// has them as the model wrote them.
+func (a *answer) checkInputs(why llm.Finish) error {
+	for i := range a.Content {
+		if b := &a.Content[i]; b.Type == typeUse {
+			input, err := openaiapi.AnsweredArguments(string(*b.Input), why)
+			if err != nil {
+				return err
+			}
+			b.Input = new(rawJSON(input))
+		}
+	}
+	return nil
+}
+
 // stopReason returns Anthropic's word for the end of an answer, whose last block may be a call. An
 // answer that ran out of time was cut as by a limit.
 func stopReason(why llm.Finish, called bool) string {

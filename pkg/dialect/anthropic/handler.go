@@ -69,6 +69,9 @@ func create(w http.ResponseWriter, r *http.Request, call httpx.Call[messageReque
 	if err != nil {
 		return gen.rename(err)
 	}
+	if err := a.checkInputs(rows[0].Finish); err != nil {
+		return err
+	}
 	httpx.Guarantee(w, rows)
 	return httpx.JSON(w, http.StatusOK, a.answerMessage)
 }

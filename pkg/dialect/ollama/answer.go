@@ -33,8 +33,11 @@ func (a *answer) line(text, thinking string) answerLine {
 
 // add translates a chunk into lines: one with what it adds, if that is anything, and the last one of an
 // answer that it ends, which adds nothing: clients may not look for text there.
-func (a *answer) add(c llm.Chunk, logprobs bool) (lines []answerLine) {
-	out := a.piece(c, logprobs)
+func (a *answer) add(c llm.Chunk, logprobs bool) (lines []answerLine, err error) {
+	out, err := a.piece(c, logprobs)
+	if err != nil {
+		return nil, err
+	}
 	if c.Text != "" || c.Reasoning != "" || out.Logprobs != nil || out.Message != nil && out.Message.ToolCalls != nil {
 		lines = append(lines, out)
 	}
@@ -43,12 +46,12 @@ func (a *answer) add(c llm.Chunk, logprobs bool) (lines []answerLine) {
 		a.finish(&end, &c)
 		lines = append(lines, end)
 	}
-	return lines
+	return lines, nil
 }
 
 // piece returns a line with what a chunk adds.
-func (a *answer) piece(c llm.Chunk, logprobs bool) answerLine {
-	out := a.line(c.Text, c.Reasoning)
+func (a *answer) piece(c llm.Chunk, logprobs bool) (out answerLine, err error) {
+	out = a.line(c.Text, c.Reasoning)
 	if logprobs && len(c.Tokens) > 0 {
 		out.Logprobs = openaiapi.TokenLogprobs(c.Tokens)
 	}
@@ -57,28 +60,35 @@ func (a *answer) piece(c llm.Chunk, logprobs bool) answerLine {
 			a.calls[call.Index].Arguments += call.Arguments
 			continue
 		}
-		out.take(a, len(a.calls))
+		if err := out.take(a, len(a.calls), ""); err != nil {
+			return out, err
+		}
 		a.calls = append(a.calls, call)
 	}
 	if c.Finish != "" {
-		out.take(a, len(a.calls))
+		err = out.take(a, len(a.calls), c.Finish)
 	}
-	return out
+	return out, err
 }
 
-// take adds the calls before the nth, which are complete, that no line has yet.
-func (l *answerLine) take(a *answer, n int) {
+// take adds the calls before the nth, which are complete unless the answer ended early, that no line
+// has yet. The answer to a text has none.
+func (l *answerLine) take(a *answer, n int, why llm.Finish) error {
+	if !a.isChat {
+		return nil
+	}
 	for ; a.sent < n; a.sent++ {
 		call := a.calls[a.sent]
 		if call.ID == "" {
 			call.ID = openaiapi.NewID("call_")
 		}
-		arguments := rawJSON(`{}`)
-		if call.Arguments != "" {
-			arguments = rawJSON(call.Arguments)
+		arguments, err := openaiapi.AnsweredArguments(call.Arguments, why)
+		if err != nil {
+			return err
 		}
-		l.Message.ToolCalls = append(l.Message.ToolCalls, answerCall{call.ID, answerFunction{a.sent, call.Name, arguments}})
+		l.Message.ToolCalls = append(l.Message.ToolCalls, answerCall{call.ID, answerFunction{a.sent, call.Name, rawJSON(arguments)}})
 	}
+	return nil
 }
 
 // finish makes a line the last one.

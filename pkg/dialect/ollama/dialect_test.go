@@ -70,6 +70,8 @@ func handler() http.Handler {
 			model("says", play(llm.FinishLength, llm.Chunk{Reasoning: "Hm"}, llm.Chunk{Text: "On"}, llm.Chunk{}, llm.Chunk{Text: "ce"})),
 			model("calls", play(llm.FinishEOS, llm.Chunk{Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":`}}},
 				llm.Chunk{Calls: []llm.Call{{Arguments: `"<1>"}`}, {Index: 1, ID: "b", Name: "g"}}})),
+			model("cut", play(llm.FinishLength, llm.Chunk{Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":"on`}}})),
+			model("garbled", play(llm.FinishEOS, llm.Chunk{Calls: []llm.Call{{ID: "a", Name: "f", Arguments: `{"x":"on`}}})),
 			model("breaks", chunks{list: []llm.Chunk{{Text: "On"}}, err: llm.Errorf(llm.Upstream, "the model failed")}),
 			model("picky", chunks{err: &llm.Error{Code: llm.Unsupported, Param: "tools[0].parameters", Message: "too deep"}}),
 			model("ends", chunks{list: []llm.Chunk{{Text: "On"}, {Text: "ce", Finish: llm.FinishStop, Usage: &llm.Usage{Input: 2, Output: 5}, Guarantee: llm.Enforced}}}),
@@ -118,6 +120,11 @@ func TestAnswers(t *testing.T) {
 {"model":"calls","created_at":T,"message":{"role":"assistant","content":""},"done":true,"done_reason":"stop",` + times},
 		{"/api/chat", `{"model":"calls","messages":[{"role":"user","content":"a"}],"stream":false}`,
 			`"tool_calls":[{"id":"a","function":{"index":0,"name":"f","arguments":{"x":"<1>"}}},{"id":"b","function":{"index":1,"name":"g","arguments":{}}}]},"done":true,"done_reason":"stop",`},
+		{"/api/chat", `{"model":"cut","messages":[{"role":"user","content":"a"}]}`, `"tool_calls":[{"id":"a","function":{"index":0,"name":"f","arguments":{}}}]},"done":false}
+{"model":"cut","created_at":T,"message":{"role":"assistant","content":""},"done":true,"done_reason":"length",` + times},
+		{"/api/chat", `{"model":"cut","messages":[{"role":"user","content":"a"}],"stream":false}`,
+			`"tool_calls":[{"id":"a","function":{"index":0,"name":"f","arguments":{}}}]},"done":true,"done_reason":"length",`},
+		{"/api/generate", `{"model":"calls","prompt":"a"}`, `{"model":"calls","created_at":T,"response":"","done":true,"done_reason":"stop",` + times},
 		{"/api/generate", `{"model":"ends","prompt":"a"}`,
 			`{"model":"ends","created_at":T,"response":"On","done":false}
 {"model":"ends","created_at":T,"response":"ce","done":false}
@@ -182,7 +189,7 @@ func plain(s string) string {
 // Models are listed with their tag, those in memory apart.
 func TestLists(t *testing.T) {
 	tags := ask("GET", "/api/tags", "").Body.String()
-	if !strings.HasPrefix(tags, `{"models":[{"name":"says:latest","model":"says:latest","modified_at":"1970-01-01T00:00:00Z","size":9,"digest":"`) || strings.Count(tags, `"digest"`) != 12 {
+	if !strings.HasPrefix(tags, `{"models":[{"name":"says:latest","model":"says:latest","modified_at":"1970-01-01T00:00:00Z","size":9,"digest":"`) || strings.Count(tags, `"digest"`) != 14 {
 		t.Error(tags)
 	}
 	var list running
@@ -274,6 +281,8 @@ func TestBadRequests(t *testing.T) {
 		{"/api/chat", `{"model":"limits","messages":[{"role":"user"}],"options":{"num_predict":1}}`, `options.num_predict: too few`, 400},
 		{"/api/generate", `{"model":"warm","prompt":"a"}`, `options.temperature: too warm`, 400},
 		{"/api/chat", `{"model":"dull","messages":[{"role":"user"}],"think":"high"}`, `"think: does not think`, 400},
+		{"/api/chat", `{"model":"garbled","messages":[{"role":"user","content":"a"}]}`, `the model called a tool with arguments that are not a JSON object`, 502},
+		{"/api/chat", `{"model":"garbled","messages":[{"role":"user","content":"a"}],"stream":false}`, `the model called a tool with arguments that are not a JSON object`, 502},
 		{"/api/chat", `{"model":"bug","messages":[{"role":"user"}]}`, `{"error":"internal error"}`, 500},
 		{"/api/generate", `{"model":"says","prompt":"a","raw":true,"system":"b"}`, `system: is not allowed with raw`, 400},
 		{"/api/generate", `{"model":"says","prompt":"a","context":[1]}`, `context: use /api/chat`, 400},

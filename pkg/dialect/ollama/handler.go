@@ -135,7 +135,10 @@ func (cfg Config) answer(w http.ResponseWriter, r *http.Request, req *llm.Reques
 	}
 	row := rows[0]
 	row.Usage = &used
-	whole := a.piece(row, req.Logprobs != nil)
+	whole, err := a.piece(row, req.Logprobs != nil)
+	if err != nil {
+		return err
+	}
 	a.finish(&whole, &row)
 	return httpx.JSON(w, http.StatusOK, whole)
 }
@@ -169,7 +172,11 @@ func (a *answer) stream(w http.ResponseWriter, r *http.Request, req *llm.Request
 		if err != nil {
 			return rename(err)
 		}
-		for _, line := range a.add(chunk, req.Logprobs != nil) {
+		lines, err := a.add(chunk, req.Logprobs != nil)
+		if err != nil {
+			return err
+		}
+		for _, line := range lines {
 			if err := out.Send(line); err != nil {
 				return err
 			}
