@@ -102,10 +102,15 @@ func (cfg Config) recall(ctx context.Context, c *createRequest) error {
 		return nil
 	}
 	c.referenced = map[string]json.RawMessage{}
+	unknown := map[string]bool{} // wanted, and not found so far
+	for _, id := range wanted {
+		unknown[id] = true
+	}
 	take := func(items []json.RawMessage) {
 		for _, raw := range items {
-			if id := idOf(raw); slices.Contains(wanted, id) && c.referenced[id] == nil {
+			if id := idOf(raw); unknown[id] {
 				c.referenced[id] = raw
+				delete(unknown, id)
 			}
 		}
 	}
@@ -113,7 +118,7 @@ func (cfg Config) recall(ctx context.Context, c *createRequest) error {
 	sources := map[string]bool{}
 	for _, id := range slices.Backward(wanted) { // the last response has the items before it, too
 		source := sourceOf(id)
-		if c.referenced[id] != nil || sources[source] {
+		if !unknown[id] || sources[source] {
 			continue
 		}
 		if sources[source] = true; len(sources) > maxSources {
