@@ -160,7 +160,7 @@ func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embeddi
 		vectors := make([]vector, len(layer.Vectors))
 		for i, v := range layer.Vectors {
 			if vectors[i] = v; valueOr(e.Normalize, false) {
-				vectors[i] = normalized(v)
+				vectors[i] = llm.Unit(v)
 			}
 		}
 		name := fmt.Sprintf("layer_%d", layer.Index)
@@ -175,21 +175,6 @@ func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embeddi
 		(*object)(&answer.Embeddings).add(name, pools)
 	}
 	return answer
-}
-
-// normalized returns v scaled to the Euclidean length 1. A zero vector stays unchanged.
-func normalized(v []float32) vector {
-	squares := 0.0
-	for _, x := range v {
-		squares += float64(x) * float64(x)
-	}
-	out := make(vector, len(v))
-	for i, x := range v {
-		if squares > 0 {
-			out[i] = float32(float64(x) / math.Sqrt(squares))
-		}
-	}
-	return out
 }
 
 // newEvaluate translates the score of the expected completion (seed 000, /evaluate). The

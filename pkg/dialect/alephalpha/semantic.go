@@ -79,7 +79,7 @@ func (s *semantic) of(prompts ...llm.Prompt) *llm.EmbedRequest {
 func (s *semantic) vector(made *llm.Embedding) vector {
 	v := made.Layers[0].Vectors[0]
 	if valueOr(s.Normalize, false) {
-		return normalized(v)
+		return llm.Unit(v)
 	}
 	return v
 }

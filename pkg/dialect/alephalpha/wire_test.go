@@ -219,16 +219,6 @@ func TestFloats(t *testing.T) {
 	}
 }
 
-// A vector of length 0 cannot be normalized.
-func TestNormalized(t *testing.T) {
-	if got := normalized([]float32{3, 0, -4}); got[0] != 0.6 || got[1] != 0 || got[2] != -0.8 {
-		t.Errorf("%v", got)
-	}
-	if got := normalized([]float32{0, 0}); got[0] != 0 || got[1] != 0 {
-		t.Errorf("%v", got)
-	}
-}
-
 // A certain metric is 0, not -0.
 func TestCertain(t *testing.T) {
 	answer := newEvaluate(head{}, "é", &llm.Score{Greedy: true, Tokens: []llm.Token{{}, {}}}, llm.Usage{})
