@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -84,7 +85,7 @@ var canonicalTable = wire.For[canonical](
 	wire.Parameter{Name: "use_multiplicative_frequency_penalty", Absent: "same as use_multiplicative_presence_penalty", Remote: wire.ByRecord, Note: "whether the frequency penalty multiplies"},
 	wire.Parameter{Name: "schema", Schema: wire.AnyObject(), Remote: wire.ByRecord, Note: "a JSON Schema that the text follows"},
 	byRecord("grammar", "a grammar in GBNF that the text follows; cannot be combined with schema"),
-	wire.Parameter{Name: "tools", Schema: wire.ListOf(wire.AnyObject()), Remote: wire.ByRecord, Note: "functions that a chat may call, in OpenAI's form"},
+	wire.Parameter{Name: "tools", Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Schema: wire.ListOf(wire.AnyObject()), Remote: wire.ByRecord, Note: "functions that a chat may call, in OpenAI's form"},
 	wire.Parameter{Name: "must_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer must be a call"},
 	wire.Parameter{Name: "one_call", Default: false, Remote: wire.ByRecord, Note: "whether the answer has at most one call"},
 	wire.Parameter{Name: "thinking", Absent: "as the model's chat template does", Remote: wire.ByRecord, Note: "whether a chat's answer begins with reasoning"},

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -82,18 +82,18 @@ func (m *message) translate(path string) (llm.Message, error) {
 	case (m.ToolCallID != "") != (m.Role == "tool"):
 		return out, wire.Invalid(path+".tool_call_id", "is required in a message of the role tool and not allowed in others")
 	}
-	for i, c := range m.ToolCalls {
-		var arguments map[string]json.RawMessage
-		at := fmt.Sprintf("%s.tool_calls[%d].function", path, i)
-		switch {
-		case c.Function.Name == "":
-			return out, wire.Invalid(at+".name", "is required")
-		case json.Unmarshal([]byte(c.Function.Arguments), &arguments) != nil || arguments == nil:
-			return out, wire.Invalid(at+".arguments", "must be a JSON object, as a string")
-		}
-		out.Calls = append(out.Calls, llm.Call{Index: i, ID: c.ID, Name: c.Function.Name, Arguments: c.Function.Arguments})
-	}
 	var err error
+	for i, c := range m.ToolCalls {
+		call := llm.Call{Index: i, ID: c.ID, Name: c.Function.Name}
+		at := fmt.Sprintf("%s.tool_calls[%d].function", path, i)
+		if call.Name == "" {
+			return out, wire.Invalid(at+".name", "is required")
+		}
+		if call.Arguments, err = openaiapi.Arguments(at+".arguments", c.Function.Arguments); err != nil {
+			return out, err
+		}
+		out.Calls = append(out.Calls, call)
+	}
 	out.Parts, err = content(path+".content", m.Content)
 	if err == nil && len(out.Parts) == 0 && len(out.Calls) == 0 {
 		err = wire.Invalid(path+".content", "is required")
@@ -128,41 +128,29 @@ func content(path string, raw json.RawMessage) ([]llm.Part, error) {
 	return list, nil
 }
 
-// maxName is the length of a function's name, bytes.
-const maxName = 64
-
-// notInName reports whether c is not allowed in a function's name.
-func notInName(c rune) bool {
-	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
-}
-
-// noArguments is the schema of a function without arguments.
-const noArguments = `{"type":"object","properties":{},"additionalProperties":false}`
-
 // newTools reads functions in OpenAI's form.
 func newTools(key string, raw json.RawMessage) ([]llm.Tool, error) {
 	var sent []tool
 	if err := wire.UnmarshalAt(key, raw, &sent); err != nil {
 		return nil, err
 	}
+	if len(sent) > openaiapi.MaxTools {
+		return nil, wire.Invalid(key, "at most %d tools", openaiapi.MaxTools)
+	}
 	list, seen := make([]llm.Tool, len(sent)), map[string]bool{}
 	for i, t := range sent {
 		f, path := t.Function, fmt.Sprintf("%s[%d]", key, i)
-		if isNull(f.Parameters) {
-			f.Parameters = json.RawMessage(noArguments)
-		}
-		switch {
-		case t.Type != "function":
+		if t.Type != "function" {
 			return nil, wire.Invalid(path+".type", "must be function, not %.40q", t.Type)
-		case f.Name == "" || len(f.Name) > maxName || strings.ContainsFunc(f.Name, notInName):
-			return nil, wire.Invalid(path+".function.name", "must be 1 to %d letters, digits, _ or -, not %.80q", maxName, f.Name)
-		case seen[f.Name]:
-			return nil, wire.Invalid(path+".function.name", "another tool is named %q", f.Name)
-		case f.Parameters[0] != '{':
-			return nil, wire.Invalid(path+".function.parameters", "must be an object")
 		}
-		seen[f.Name] = true
-		list[i] = llm.Tool{Name: f.Name, Description: f.Description, Parameters: f.Parameters}
+		made, err := openaiapi.Tool(path+".function", llm.Tool{Name: f.Name, Description: f.Description, Parameters: f.Parameters})
+		if err != nil {
+			return nil, err
+		}
+		if seen[made.Name] {
+			return nil, wire.Invalid(path+".function.name", "another tool is named %q", made.Name)
+		}
+		list[i], seen[made.Name] = made, true
 	}
 	return list, nil
 }

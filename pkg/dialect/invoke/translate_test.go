@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/openaiapi"
 	"glossa/pkg/wire"
 )
 
@@ -56,7 +57,7 @@ func TestGeneration(t *testing.T) {
 		{`{"prompt":"a","schema":{"b":1,"a":2}}`, llm.Text("a"), llm.Params{Schema: json.RawMessage(`{"b":1,"a":2}`)}},
 		{`{"prompt":"a","grammar":"root ::= [a]","must_call":true,"one_call":false}`, llm.Text("a"), llm.Params{Grammar: new("root ::= [a]"), MustCall: new(true), OneCall: new(false)}},
 		{`{"prompt":"a","tools":[{"type":"function","function":{"name":"f","description":"d","strict":true,"parameters":{"b":1,"a":2}}},{"type":"function","function":{"name":"g"}}]}`,
-			llm.Text("a"), llm.Params{Tools: []llm.Tool{{Name: "f", Description: "d", Parameters: json.RawMessage(`{"b":1,"a":2}`)}, {Name: "g", Parameters: json.RawMessage(noArguments)}}}},
+			llm.Text("a"), llm.Params{Tools: []llm.Tool{{Name: "f", Description: "d", Parameters: json.RawMessage(`{"b":1,"a":2}`)}, {Name: "g", Parameters: json.RawMessage(openaiapi.NoArguments)}}}},
 	} {
 		for _, stream := range []bool{false, true} {
 			want := llm.Request{Prompts: []llm.Prompt{test.prompt}, N: 1, Stream: stream, Params: test.params}
@@ -119,6 +120,7 @@ func TestRefused(t *testing.T) {
 		user(`,"tool_calls":[{"function":{"name":"f","arguments":"{}"}}]`):                              "messages[0].tool_calls",
 		`{"messages":[{"role":"assistant","tool_calls":[{"function":{"arguments":"{}"}}]}]}`:            "messages[0].tool_calls[0].function.name",
 		`{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"[]"}}]}]}`: "messages[0].tool_calls[0].function.arguments",
+		tools(strings.Repeat(`{},`, openaiapi.MaxTools) + f):                                            "tools",
 		tools(f + `,` + f):                                                                              "tools[1].function.name",
 		tools(`{"type":"function","function":{"name":"a b"}}`):                                          "tools[0].function.name",
 		tools(`{"type":"custom","function":{"name":"f"}}`):                                              "tools[0].type",
