@@ -85,6 +85,7 @@ func fallbacks() []mutant {
 		{"fallbacks: the longest wait", resilience, "search.run", "next.RetryAfter < wait", "next.RetryAfter > wait", resilience, "^TestAllFail$"},
 		{"fallbacks: a model is asked twice", resilience, "search.attempt", "s.tried[key] = true", "s.tried[key] = s.call.Streams()", resilience, "^Test(Failures|Order|Primary|AllFail)$"},
 		{"fallbacks: a model that took too long is free", resilience, "search.forward", "s.charge(p)", "", resilience, "^TestLateUsage$"},
+		{"fallbacks: calls before one that failed are free", remote, "embedder.Embed", "return nil, usage, err", "return nil, llm.Usage{}, err", "pkg/backend/bedrock", "^TestBackend$"},
 	}
 }
 

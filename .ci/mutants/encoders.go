@@ -69,7 +69,7 @@ func remoteVectors() []mutant {
 		{"remote vectors: a call has one query", remote, "batches", "pairs[end].Query == pairs[0].Query", "true", bedrock, suite},
 		{"remote vectors: raw scores are logits", remote, "readScores", "if logits { to[i] = llm.Relevance{Score: 1 / (1 + math.Exp(-x)), Logit: x} }", "", bedrock, suite},
 		{"remote vectors: the tokens of all calls count", remote, "Backend.callAll", "used.Input+input", "max(used.Input, input)", bedrock, suite},
-		{"remote vectors: a call without a count", remote, "Backend.callAll", "used.Partial || input == 0", "used.Partial", bedrock, suite},
+		{"remote vectors: a call without a count", remote, "Backend.callAll", "used.Partial || input == 0 && err == nil", "used.Partial", bedrock, suite},
 		{"remote vectors: the first error is the answer", remote, "Backend.callAll", "err != nil && failed == nil", "err != nil", bedrock, suite},
 		{"remote vectors: tasks have words", schema, "Schema.EmbedKeys", `keys["input_type"] = word`, "_ = word", bedrock, suite},
 		{"remote vectors: long texts are cut if asked", schema, "Schema.EmbedKeys", `keys["truncate"] = s.in.cut`, "", bedrock, suite},

@@ -26,12 +26,13 @@ import (
 	"glossa/pkg/resilience"
 )
 
-// A worker is a model of every capability. Each call uses 7 tokens and gives 5, fails, or
-// waits for its context to end.
+// A worker is a model of every capability. Each call uses 7 tokens and gives 5, fails after it has
+// used some, or waits for its context to end.
 type worker struct {
-	fails error
-	hangs bool
-	calls int
+	fails  error
+	wasted llm.Usage
+	hangs  bool
+	calls  int
 }
 
 func (w *worker) work(ctx context.Context) (llm.Usage, error) {
@@ -40,7 +41,10 @@ func (w *worker) work(ctx context.Context) (llm.Usage, error) {
 		<-ctx.Done()
 		return llm.Usage{}, ctx.Err()
 	}
-	return llm.Usage{Input: 7, Output: 5}, w.fails
+	if w.fails != nil {
+		return w.wasted, w.fails
+	}
+	return llm.Usage{Input: 7, Output: 5}, nil
 }
 
 func (w *worker) Generate(ctx context.Context, _ *llm.Request) iter.Seq2[llm.Chunk, error] {
@@ -261,6 +265,20 @@ func TestCounted(t *testing.T) {
 				if !strings.Contains(h.scrape(), want) {
 					t.Errorf("%s: Prometheus does not get %s", name, want)
 				}
+			}
+		}
+	}
+}
+
+// What a call used before it failed is counted once, whether another model answers or not.
+func TestWasted(t *testing.T) {
+	wasted := llm.Usage{Input: 3}
+	for code, want := range map[llm.Code]llm.Usage{llm.Unavailable: {Input: 10, Output: 5}, llm.Invalid: wasted} {
+		for _, name := range []string{"embed", "rerank", "score", "translate"} {
+			h := newHouse(t, 0)
+			h.a.fails, h.a.wasted = llm.Errorf(code, "it failed"), wasted
+			if h.serve(t.Context(), calls()[name]); h.record.Usage != want {
+				t.Errorf("%s: %s: %+v, want %+v", name, code, h.record.Usage, want)
 			}
 		}
 	}

@@ -53,7 +53,8 @@ func free[C, R, A any](name string, method func(C, context.Context, R) (A, error
 	}
 }
 
-// singleAnswer returns the sequence of a method's single answer.
+// singleAnswer returns the sequence of a method's single answer. An error comes with the usage
+// before it, if there is any.
 func singleAnswer[C, R, A any](method func(C, context.Context, R) (A, llm.Usage, error)) func(context.Context, llm.Backend, any) iter.Seq2[Piece, error] {
 	return func(ctx context.Context, b llm.Backend, request any) iter.Seq2[Piece, error] {
 		return func(yield func(Piece, error) bool) {
@@ -63,11 +64,14 @@ func singleAnswer[C, R, A any](method func(C, context.Context, R) (A, llm.Usage,
 				return
 			}
 			answer, used, err := method(c, ctx, request.(R))
-			if err != nil {
+			switch {
+			case err == nil:
+				yield(Piece{Value: answer, Usage: &used}, nil)
+			case used != llm.Usage{}:
+				yield(Piece{Usage: &used}, err)
+			default:
 				yield(Piece{}, err)
-				return
 			}
-			yield(Piece{Value: answer, Usage: &used}, nil)
 		}
 	}
 }
@@ -76,12 +80,11 @@ func singleAnswer[C, R, A any](method func(C, context.Context, R) (A, llm.Usage,
 func answer[A any](ctx context.Context, w *wrapped, m *Method, request any) (out A, used llm.Usage, err error) {
 	err = llm.Errorf(llm.Internal, "%s: no interceptor returned an answer", m.Name)
 	for p, failed := range w.ask(ctx, m, request) { // to its end: leaving it early would mean that the client disconnected
-		if err = failed; err != nil {
-			continue
-		}
-		out = p.Value.(A)
 		if p.Usage != nil {
 			used = *p.Usage
+		}
+		if err = failed; err == nil {
+			out = p.Value.(A)
 		}
 	}
 	return out, used, err

@@ -220,11 +220,11 @@ func (s *search) forward(model *llm.ModelInfo, seq iter.Seq2[intercept.Piece, er
 				held = append(held, p)
 				continue
 			}
-			switch {
-			case late():
+			if late() {
+				err = tooSlow()
+			}
+			if err != nil {
 				s.charge(p)
-				return false, tooSlow()
-			case err != nil:
 				return false, err
 			}
 			shown = true

@@ -202,6 +202,29 @@ func (s *Suite) badVectors(t *testing.T) {
 	if _, _, err := model.Embed(t.Context(), req); llm.AsError(err).Code != llm.Upstream {
 		t.Errorf("other dimensions: %v", err)
 	}
+	s.wastedVectors(t)
+}
+
+// wastedVectors checks that an error comes with the usage of the calls that were answered.
+func (s *Suite) wastedVectors(t *testing.T) {
+	service := NewService(t, s.Family, func(_ int, r *Request, w *Reply) {
+		if r.Body["text"] == "a" {
+			w.Whole(`{"vector": [1], "read": 3}`)
+			return
+		}
+		w.Fail(400, s.Refused, `{"message": "it is too long"}`)
+	})
+	model, _ := llm.As[llm.Embedder](s.Open(service.URL, remote.Model{Schema: Parse(t, textRecord), Retry: Quick(), Rows: 1}))
+	if _, used, err := model.Embed(t.Context(), embedRequest("a", "b")); err == nil || used != (llm.Usage{Input: 3}) {
+		t.Errorf("the second call fails: %+v %v", used, err)
+	}
+	for _, vectors := range []string{`[[1], [2, 3]]`, `[[1]]`} {
+		_, b := s.startWith(t, vectorRecord, func(_ int, _ *Request, w *Reply) { w.Whole(`{"vectors": ` + vectors + `, "read": 5}`) })
+		model, _ := llm.As[llm.Embedder](b)
+		if _, used, err := model.Embed(t.Context(), embedRequest("a", "b")); err == nil || used != (llm.Usage{Input: 5}) {
+			t.Errorf("%s: %+v %v", vectors, used, err)
+		}
+	}
 }
 
 // firstFailure checks that the first error of several calls is returned, ends the others, and

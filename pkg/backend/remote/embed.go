@@ -75,15 +75,15 @@ func (e embedder) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embed
 		return readVectors(a.keys, to)
 	})
 	if err != nil {
-		return nil, llm.Usage{}, err
+		return nil, usage, err
 	}
 	out := make([]llm.Embedding, len(texts))
 	for i, v := range vectors {
 		if want := len(vectors[0]); len(v) != want {
-			return nil, llm.Usage{}, badAnswer("embeddings", fmt.Sprintf("vectors of %d and of %d dimensions", want, len(v)))
+			return nil, usage, badAnswer("embeddings", fmt.Sprintf("vectors of %d and of %d dimensions", want, len(v)))
 		}
 		if req.Dimensions > 0 && len(v) != req.Dimensions {
-			return nil, llm.Usage{}, badAnswer("dimensions", fmt.Sprintf("vectors of %d dimensions, not %d", len(v), req.Dimensions))
+			return nil, usage, badAnswer("dimensions", fmt.Sprintf("vectors of %d dimensions, not %d", len(v), req.Dimensions))
 		}
 		out[i].Layers = []llm.Layer{{Vectors: [][]float32{v}}}
 	}
@@ -210,7 +210,7 @@ func (r reranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Rel
 		return readScores(a.keys, req.Logits, out[start:ends[i]])
 	})
 	if err != nil {
-		return nil, llm.Usage{}, err
+		return nil, usage, err
 	}
 	return out, usage, nil
 }
@@ -260,8 +260,8 @@ func readScores(keys map[string]any, logits bool, to []llm.Relevance) error {
 }
 
 // callAll makes the calls, as many at once as the model has rows, and calls read with each
-// answer, several at once. It returns the first error, which ends all calls, or the tokens of
-// all of them.
+// answer, several at once. It returns the tokens of all answers and the first error, which ends
+// all calls.
 func (b *Backend) callAll(ctx context.Context, calls []*call, read func(i int, a answer) error) (llm.Usage, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -293,7 +293,7 @@ func (b *Backend) callAll(ctx context.Context, calls []*call, read func(i int, a
 		for i := take(); i >= 0; i = take() {
 			input, err := b.readCall(ctx, calls[i], func(a answer) error { return read(i, a) })
 			mu.Lock()
-			if used.Input, used.Partial = used.Input+input, used.Partial || input == 0; err != nil && failed == nil {
+			if used.Input, used.Partial = used.Input+input, used.Partial || input == 0 && err == nil; err != nil && failed == nil {
 				failed = err
 				cancel()
 			}
@@ -311,7 +311,8 @@ func (b *Backend) callAll(ctx context.Context, calls []*call, read func(i int, a
 	return used, failed
 }
 
-// readCall makes a call and returns the tokens that the model read, 0 if they are not known.
+// readCall makes a call and returns the tokens that the model read, 0 if they are not known. They
+// are billed even if read cannot use the answer.
 func (b *Backend) readCall(ctx context.Context, c *call, read func(answer) error) (int, error) {
 	var count tally
 	for a, err := range b.answers(ctx, c) {
@@ -320,7 +321,7 @@ func (b *Backend) readCall(ctx context.Context, c *call, read func(answer) error
 			err = read(a)
 		}
 		if err != nil {
-			return 0, err
+			return count.usage().Input, err
 		}
 	}
 	return count.usage().Input, nil
