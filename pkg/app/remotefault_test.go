@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,28 +102,69 @@ func TestRemoteThrottled(t *testing.T) {
 	}
 }
 
+// An expiring context has a deadline that passes when expire is called.
+type expiring struct {
+	context.Context
+	done   chan struct{}
+	expire func()
+}
+
+func newExpiring(ctx context.Context) *expiring {
+	done := make(chan struct{})
+	return &expiring{ctx, done, sync.OnceFunc(func() { close(done) })}
+}
+
+func (e *expiring) Done() <-chan struct{} { return e.done }
+
+func (e *expiring) Err() error {
+	select {
+	case <-e.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
+// An expirer records an answer, and ends the context of its request when it has a text.
+type expirer struct {
+	*httptest.ResponseRecorder
+	of   *expiring
+	text string
+}
+
+func (w *expirer) Write(b []byte) (int, error) {
+	n, err := w.ResponseRecorder.Write(b)
+	if strings.Contains(w.Body.String(), w.text) {
+		w.of.expire()
+	}
+	return n, err
+}
+
 // A deadline that passes before the provider answers is an error in the dialect's shape;
 // one that passes later ends the text.
 func TestRemoteDeadline(t *testing.T) {
 	m := &remoteModels[0]
 	for _, begun := range []bool{false, true} {
-		a, _ := remoteApp(t, m, Config{}, func(_ int, r *backendtest.Request, w *backendtest.Reply) {
-			if begun {
-				w.Event(strings.ReplaceAll(m.next, "TEXT", `"b"`))
-			}
-			<-r.Gone
-		})
-		h := a.Handler()
 		for _, c := range streams {
-			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-			w := httptest.NewRecorder()
-			h.ServeHTTP(w, httptest.NewRequestWithContext(ctx, c.method, m.fill(c.path), strings.NewReader(m.fill(c.body))))
-			cancel()
+			ctx, said := newExpiring(t.Context()), `"b"`
+			if c.path == "/api/chat" { // plain text
+				said = "b"
+			}
+			a, _ := remoteApp(t, m, Config{}, func(_ int, r *backendtest.Request, w *backendtest.Reply) {
+				if begun {
+					w.Event(strings.ReplaceAll(m.next, "TEXT", `"b"`))
+				} else {
+					ctx.expire()
+				}
+				<-r.Gone
+			})
+			w := &expirer{httptest.NewRecorder(), ctx, said}
+			a.Handler().ServeHTTP(w, httptest.NewRequestWithContext(ctx, c.method, m.fill(c.path), strings.NewReader(m.fill(c.body))))
 			want := statusOf(c.path, 504)
 			if begun {
 				want = 200
 			}
-			if got := w.Body.String(); w.Code != want || strings.Contains(got, `"b"`) != begun && c.path != "/api/chat" {
+			if got := w.Body.String(); w.Code != want || strings.Contains(got, said) != begun && c.path != "/api/chat" {
 				t.Errorf("%s, begun %v: %d %s", c.path, begun, w.Code, got)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -54,11 +54,19 @@ func TestReadSettings(t *testing.T) {
 	}
 }
 
+// A collector answers requests without a connection.
+type collector struct{ http.Handler }
+
+func (c collector) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	c.ServeHTTP(w, r)
+	return w.Result(), nil
+}
+
 // A collector that is busy is asked again, one that refuses is not.
 func TestSender(t *testing.T) {
-	var asked atomic.Int64
-	status := []int{}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	asked, status := 0, []int{}
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := gzip.NewReader(r.Body)
 		if err != nil {
 			t.Error(err)
@@ -67,27 +75,29 @@ func TestSender(t *testing.T) {
 		if text, err := io.ReadAll(body); err != nil || string(text) != "{}" || r.Header.Get("Key") != "k" || r.Header.Get("Content-Type") != "application/json" {
 			t.Errorf("%s %v %v", text, r.Header, err)
 		}
-		w.WriteHeader(status[asked.Add(1)-1])
-	}))
-	defer server.Close()
-	send := Settings{URL: server.URL, Header: http.Header{"Key": {"k"}}, Gzip: true}.Sender(server.Client())
+		w.WriteHeader(status[asked])
+		asked++
+	})
+	send := Settings{URL: "http://collector", Header: http.Header{"Key": {"k"}}, Gzip: true}.Sender(&http.Client{Transport: collector{handler}})
 	for _, c := range []struct {
 		status []int
 		failed bool
 	}{{[]int{200}, false}, {[]int{503, 200}, false}, {[]int{400}, true}, {[]int{500}, true}} {
-		status = c.status
-		asked.Store(0)
-		if err := send(t.Context(), []byte("{}")); (err != nil) != c.failed || int(asked.Load()) != len(c.status) {
-			t.Errorf("%v: asked %d times, %v", c.status, asked.Load(), err)
+		synctest.Test(t, func(t *testing.T) {
+			asked, status = 0, c.status
+			if err := send(t.Context(), []byte("{}")); (err != nil) != c.failed || asked != len(c.status) {
+				t.Errorf("%v: asked %d times, %v", c.status, asked, err)
+			}
+		})
+	}
+	synctest.Test(t, func(t *testing.T) {
+		asked, status = 0, []int{429, 429, 429, 429, 429}
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		if err := send(ctx, []byte("{}")); err == nil || asked != 1 || !strings.Contains(err.Error(), "429") {
+			t.Errorf("asked %d times, %v", asked, err)
 		}
-	}
-	status = []int{429, 429, 429, 429, 429}
-	asked.Store(0)
-	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-	defer cancel()
-	if err := send(ctx, []byte("{}")); err == nil || asked.Load() != 1 || !strings.Contains(err.Error(), "429") {
-		t.Errorf("asked %d times, %v", asked.Load(), err)
-	}
+	})
 }
 
 // The message has the members and types of OTLP's encoding in JSON.
