@@ -15,7 +15,7 @@ import (
 )
 
 // accounts returns the accounts and the budgets. Users and keys are in the file or,
-// without one, in the table; so are the budgets.
+// without one, in the table; so are the budgets, which otherwise are in the process.
 func accounts(cfg Config, open func(name string) (*table.Table, error)) (*account.Accounts, *budget.Budgets, error) {
 	c, b := account.Config{Open: !cfg.Auth, Keys: cfg.Keys}, budget.Config{Failed: cfg.usageFailed}
 	if len(cfg.Issuers) > 0 {

@@ -97,7 +97,7 @@ func NewMemory() *Memory { return &Memory{book: newBook()} }
 func (m *Memory) Take(_ context.Context, at Account, least, most, limit int64) (got, left int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.book.prune(at.End.AddDate(0, -1, -1)) // not later than now, whatever the period
+	m.book.prune(at.earliest())
 	return m.book.take(at, least, most, limit)
 }
 

@@ -38,7 +38,7 @@ const (
 
 // Config configures [New].
 type Config struct {
-	Ledger  Ledger        // where budgets are leased; nil: no limits are enforced
+	Ledger  Ledger        // where budgets are leased; nil: in this process
 	Journal Journal       // where usage is kept; nil: in this process
 	Store   account.Store // whose limits GET /usage shows; nil: none
 	// Failed is called with errors of storing usage and returning leases; it may be nil.
@@ -69,8 +69,12 @@ func New(cfg Config) *Budgets {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	memory := NewMemory()
+	if cfg.Ledger == nil {
+		cfg.Ledger = memory
+	}
 	if cfg.Journal == nil {
-		cfg.Journal = NewMemory()
+		cfg.Journal = memory
 	}
 	return &Budgets{
 		cfg: cfg, since: cfg.Now().UTC(), leases: map[Account]*lease{}, paces: map[string]*pace{},

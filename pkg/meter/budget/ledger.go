@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"time"
 
 	"glossa/pkg/account"
@@ -16,6 +17,14 @@ type Account struct {
 	Principal string    // from [account.Principal.String]: "key ci"
 	Period    string    // day#2026-11-22, month#2026-11, usd-day#2026-11-22, requests#2026-11-22T10:05:00Z
 	End       time.Time // of the period, UTC
+}
+
+// earliest returns a time that is not after now in the period.
+func (at Account) earliest() time.Time {
+	if strings.HasPrefix(at.Period, kindRequests) {
+		return at.End.Add(-time.Minute)
+	}
+	return at.End.AddDate(0, -1, -1)
 }
 
 // A Ledger stores how much of each account all processes have leased.

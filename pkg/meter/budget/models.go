@@ -53,7 +53,7 @@ func (m budgeted) Open(ctx context.Context, name string) (*llm.Model, error) {
 // or is unknown.
 func (b *Budgets) hold(ctx context.Context) []*hold {
 	p, ok := account.PrincipalOf(ctx)
-	if !ok || b.cfg.Ledger == nil {
+	if !ok {
 		return nil
 	}
 	var list []quota

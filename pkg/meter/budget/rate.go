@@ -56,7 +56,7 @@ func (b *Budgets) admit(r *http.Request, of account.Bound, fewest *int) error {
 	wait := own.bucket.Take(now, rate.N, pause)
 	left, reset := own.bucket.Left(now, rate.N, pause)
 	own.mu.Unlock()
-	if wait == 0 && l != nil {
+	if wait == 0 {
 		if _, err := l.reserve(r.Context(), 1, 1); err == nil {
 			_ = l.settle(r.Context(), 1, 1) // it gives nothing back
 			left = int(min(int64(left), l.room(r.Context())))
@@ -79,15 +79,12 @@ func (b *Budgets) admit(r *http.Request, of account.Bound, fewest *int) error {
 }
 
 // pace returns the pace of a principal or a team, of which there are no more than credentials,
-// and the lease of the current window, nil without a ledger.
+// and the lease of the current window.
 func (b *Budgets) pace(principal string, rate account.Rate, now time.Time) (*pace, *lease) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.paces[principal] == nil {
 		b.paces[principal] = &pace{}
-	}
-	if b.cfg.Ledger == nil {
-		return b.paces[principal], nil
 	}
 	_, limit := window(rate)
 	return b.paces[principal], b.lease(requestsOf(principal, rate, now), limit)

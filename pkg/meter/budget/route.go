@@ -129,7 +129,7 @@ func isDay(s string) bool {
 // limits returns the limits of all principals that have some, and the rest of them.
 func (b *Budgets) limits(ctx context.Context, other func(principal string) bool) ([]limited, error) {
 	list := []limited{}
-	if b.cfg.Store == nil || b.cfg.Ledger == nil {
+	if b.cfg.Store == nil {
 		return list, nil
 	}
 	for _, kind := range []account.Kind{account.APIKey, account.User, account.Team} {
