@@ -79,6 +79,9 @@ func (b *Bucket) Take(now time.Time, burst int, pause time.Duration) (wait time.
 	return 0
 }
 
+// Full reports whether the whole burst is available.
+func (b *Bucket) Full(now time.Time) bool { return !b.full.After(now) }
+
 // Left returns the number of events allowed now, and the time when the whole burst is available
 // again.
 func (b *Bucket) Left(now time.Time, burst int, pause time.Duration) (n int, full time.Duration) {

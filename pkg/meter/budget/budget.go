@@ -54,8 +54,8 @@ type Budgets struct {
 
 	mu     sync.Mutex
 	leases map[Account]*lease
-	paces  map[string]*pace          // by principal
-	holds  map[*httpx.Record][]*hold // of a request: one for each unit
+	paces  map[string]*account.Bucket // of requests, by principal
+	holds  map[*httpx.Record][]*hold  // of a request: one for each unit
 	usage  usage
 	timer  *time.Timer // nil: nothing is due
 	closed bool
@@ -77,7 +77,7 @@ func New(cfg Config) *Budgets {
 		cfg.Journal = memory
 	}
 	return &Budgets{
-		cfg: cfg, since: cfg.Now().UTC(), leases: map[Account]*lease{}, paces: map[string]*pace{},
+		cfg: cfg, since: cfg.Now().UTC(), leases: map[Account]*lease{}, paces: map[string]*account.Bucket{},
 		holds: map[*httpx.Record][]*hold{}, usage: usage{},
 	}
 }

@@ -2,22 +2,16 @@ package budget
 
 import (
 	"errors"
+	"maps"
 	"math"
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"glossa/pkg/account"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
-
-// A pace limits the request rate of one principal in this process.
-type pace struct {
-	mu     sync.Mutex
-	bucket account.Bucket
-}
 
 // Guard counts a request for inference against the rates of its sender and of its team; it is a guard of
 // an [httpx.Mux], to run after [account.Accounts.Guard]. A rate N per second or minute
@@ -50,13 +44,9 @@ func (b *Budgets) Guard(r *http.Request, route *httpx.Route) (*http.Request, err
 // headers of the answer have the rate with the fewest requests left.
 func (b *Budgets) admit(r *http.Request, of account.Bound, fewest *int) error {
 	rate, now := of.Limits.Requests, b.cfg.Now()
-	pause := rate.Per / time.Duration(rate.N)
-	own, l := b.pace(of.Name, rate, now)
-	own.mu.Lock()
-	wait := own.bucket.Take(now, rate.N, pause)
-	left, reset := own.bucket.Left(now, rate.N, pause)
-	own.mu.Unlock()
+	wait, left, reset := b.pace(of.Name, rate, now)
 	if wait == 0 {
+		l := b.windowOf(of.Name, rate, now)
 		if _, err := l.reserve(r.Context(), 1, 1); err == nil {
 			_ = l.settle(r.Context(), 1, 1) // it gives nothing back
 			left = int(min(int64(left), l.room(r.Context())))
@@ -78,14 +68,28 @@ func (b *Budgets) admit(r *http.Request, of account.Bound, fewest *int) error {
 	return nil
 }
 
-// pace returns the pace of a principal or a team, of which there are no more than credentials,
-// and the lease of the current window.
-func (b *Budgets) pace(principal string, rate account.Rate, now time.Time) (*pace, *lease) {
+// pace takes one request from the process's pace of a principal or a team. It returns the time to
+// wait, the requests left, and the time until all are. It also deletes the paces of those who have
+// sent nothing for so long that all are left: an identity provider may know any number of people.
+func (b *Budgets) pace(principal string, rate account.Rate, now time.Time) (wait time.Duration, left int, reset time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.paces[principal] == nil {
-		b.paces[principal] = &pace{}
+	own, ok := b.paces[principal]
+	if !ok {
+		maps.DeleteFunc(b.paces, func(_ string, other *account.Bucket) bool { return other.Full(now) })
+		own = &account.Bucket{}
+		b.paces[principal] = own
 	}
+	pause := rate.Per / time.Duration(rate.N)
+	wait = own.Take(now, rate.N, pause)
+	left, reset = own.Left(now, rate.N, pause)
+	return wait, left, reset
+}
+
+// windowOf returns the lease of the current window of a principal or a team.
+func (b *Budgets) windowOf(principal string, rate account.Rate, now time.Time) *lease {
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	_, limit := window(rate)
-	return b.paces[principal], b.lease(requestsOf(principal, rate, now), limit)
+	return b.lease(requestsOf(principal, rate, now), limit)
 }
