@@ -31,8 +31,9 @@ func batches() []mutant {
 		{"batches: bytes of two versions", bucket, "Bucket.Get", `etag: ETag(header.Get("Etag"))`, `etag: "*"`, bucket, "^TestGet$"},
 		{"batches: a file that looks like an error is one", bucket, "Bucket.do", "q.method == http.MethodGet", "false", bucket, "^TestGet$"},
 		{"batches: a line has the rights of another", account, "Accounts.senders", "r.Context().Value(behalfKey{}).(string)", `r.Context().Value("").(string)`, account, "^TestOnBehalf$"},
-		{"batches: a new user of the name sends the lines", account, "Accounts.sent", "c.instance() != instance", "false", account, "^TestOnBehalf$"},
-		{"batches: an expired key sends lines", account, "Accounts.sent", "c.expired(time.Now())", "false", account, "^TestOnBehalf$"},
+		{"batches: a new user of the name sends the lines", account, "Accounts.stored", "c.instance() != instance", "false", account, "^TestOnBehalf$"},
+		{"batches: a key of the configuration has one of its roles", account, "Accounts.sent", "list = append(list, p)", "return []Principal{p}, nil", account, "^TestOnBehalf$"},
+		{"batches: an expired key sends lines", account, "Accounts.stored", "c.expired(time.Now())", "false", account, "^TestOnBehalf$"},
 		{"batches: nobody takes the place of an invocation", app, "batchWork.work", "w.later(ctx, batchEvent{eventWork})", "error(nil)", app, "^TestBatchFunctionsGoOn$"},
 		{"batches: the start counts on its first try", app, "batchWork.created", "host.FunctionARN(ctx) != \"\"", "false", app, "^TestBatchFunctions$"},
 	}

@@ -60,7 +60,7 @@ type Principal struct {
 	Role   Role
 	Limits Limits // zero unless the principal is in a [Store]
 	Shared Limits // those of its team, which hold for all members together; zero without one
-	ID     string // of the [Credential.instance] in its [Store], or of a subject; "" outside
+	ID     string // of the [Credential.instance] in its [Store], of a subject, or of a [Key]
 	Grant  string // of a subject: what [Tokens.Again] needs
 }
 

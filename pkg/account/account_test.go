@@ -134,7 +134,7 @@ func TestParseKeys(t *testing.T) {
 	if err != nil || len(list) != 2 || list[0].Role != Client || list[1].Role != Monitor {
 		t.Fatalf("%v, %v", list, err)
 	}
-	for secret, want := range map[string]Principal{"k:1": {Kind: "configured", Name: "1", Role: Client}, "k2": {Kind: "configured", Name: "3", Role: Monitor}} {
+	for secret, want := range map[string]Principal{"k:1": {Kind: "configured", Name: "1", Role: Client, ID: list[0].principal().ID}, "k2": {Kind: "configured", Name: "3", Role: Monitor, ID: list[1].principal().ID}} {
 		if got := lookup(list, secret); len(got) != 1 || got[0] != want {
 			t.Errorf("%s is of %v", secret, got)
 		}
@@ -173,6 +173,17 @@ func TestOwner(t *testing.T) {
 	}
 	if admin, client := owner(a, secrets[Admin]), owner(a, secrets[Client]); admin == client || admin == "" || client == "" {
 		t.Errorf("owners %q and %q", admin, client)
+	}
+	configured := func(list string) *Accounts {
+		keys, err := ParseKeys(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return New(Config{Keys: keys})
+	}
+	both, rest := configured("client:first,client:second"), configured("worker:second")
+	if first, second := owner(both, "first"), owner(both, "second"); first == second || owner(rest, "second") != second {
+		t.Errorf("owners %q and %q, after the first key was removed %q", first, second, owner(rest, "second"))
 	}
 	if got := owner(New(Config{Open: true}), ""); got != "" {
 		t.Errorf("the owner of an open server is %q", got)

@@ -37,19 +37,28 @@ func OnBehalf(ctx context.Context, sender string) context.Context {
 	return context.WithValue(ctx, behalfKey{}, sender)
 }
 
-// sent returns the principal of a [Sender], if it still exists.
-func (a *Accounts) sent(ctx context.Context, sender string) (Principal, error) {
+// sent returns the principals of a [Sender], like [Accounts.identify], if it still exists.
+func (a *Accounts) sent(ctx context.Context, sender string) (list []Principal, err error) {
 	kind, instance, _ := strings.Cut(sender, " ")
 	for _, k := range a.cfg.Keys {
-		if p := k.principal(); p.String() == sender {
-			return p, nil
+		if p := k.principal(); p.owner() == sender {
+			list = append(list, p)
 		}
+	}
+	if len(list) > 0 {
+		return list, nil
 	}
 	if a.cfg.Tokens != nil {
 		if p, ok := a.cfg.Tokens.Again(instance); ok && p.Kind == kind {
-			return p, nil
+			return []Principal{p}, nil
 		}
 	}
+	p, err := a.stored(ctx, kind, instance)
+	return []Principal{p}, err
+}
+
+// stored returns the principal of a [Credential.instance] in the store.
+func (a *Accounts) stored(ctx context.Context, kind, instance string) (Principal, error) {
 	if k := Kind(kind); a.cfg.Store == nil || k != User && k != APIKey {
 		return Principal{}, gone(kind)
 	}

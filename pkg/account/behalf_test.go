@@ -35,7 +35,11 @@ func TestOnBehalf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := New(Config{Keys: []Key{configured}, Store: store})
+	watcher, err := NewKey("watcher", Monitor, "the-boss") // the same key, with a role that may not
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := New(Config{Keys: []Key{watcher, configured}, Store: store})
 	var seen Principal
 	var sender string
 	mux := &httpx.Mux{Guard: a.Guard, Routes: []httpx.Route{{Method: "GET", Pattern: "/x", Permission: httpx.Inference, Handle: func(_ http.ResponseWriter, r *http.Request) error {
@@ -65,7 +69,7 @@ func TestOnBehalf(t *testing.T) {
 		status int
 		name   string
 	}{
-		{"key " + key.instance(), 200, "key ci"}, {"configured boss", 200, "configured boss"}, {ann, 403, ""},
+		{"key " + key.instance(), 200, "key ci"}, {configured.principal().owner(), 200, "configured boss"}, {"configured boss", 401, ""}, {ann, 403, ""},
 		{"key " + old.instance(), 401, ""}, {"user " + again.instance(), 401, ""}, {"user " + key.instance(), 401, ""}, {"token " + key.instance(), 401, ""},
 		{"key ci", 401, ""}, {"user ann@example.org", 401, ""}, {"configured ci", 401, ""}, {"key boss", 401, ""}, {"ci", 401, ""}, {"key", 401, ""}, {"key 1 ", 401, ""},
 	} {

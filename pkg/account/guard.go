@@ -45,8 +45,7 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 // server itself makes it.
 func (a *Accounts) senders(r *http.Request) ([]Principal, error) {
 	if sender, ok := r.Context().Value(behalfKey{}).(string); ok {
-		p, err := a.sent(r.Context(), sender)
-		return []Principal{p}, err
+		return a.sent(r.Context(), sender)
 	}
 	return a.identify(r.Context(), secretOf(r.Header))
 }

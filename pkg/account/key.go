@@ -3,6 +3,7 @@ package account
 import (
 	"crypto/sha256"
 	"crypto/subtle"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"strconv"
@@ -12,7 +13,7 @@ import (
 // A Key is a secret from the configuration, with its role. It holds only a hash of the
 // secret, so printing it reveals nothing.
 type Key struct {
-	Name string // in the log
+	Name string // in the log; another key may have it tomorrow
 	Role Role
 	hash [sha256.Size]byte
 }
@@ -74,6 +75,7 @@ func lookup(keys []Key, secret string) (list []Principal) {
 	return list
 }
 
+// principal returns the holder of the key. Data belong to the key itself, not to its name or role.
 func (k Key) principal() Principal {
-	return Principal{Kind: "configured", Name: k.Name, Role: k.Role}
+	return Principal{Kind: "configured", Name: k.Name, Role: k.Role, ID: hex.EncodeToString(k.hash[:8])}
 }

@@ -37,13 +37,13 @@ func (a *App) responses() []httpx.Route {
 
 // owner returns the name of the owner of a request's responses: its key or its user. All
 // requests without a key have one owner. The name of a subject of a token is what its issuer
-// says today, so its identifier counts.
+// says today, and that of a key of the configuration its place, so their identifiers count.
 func owner(ctx context.Context) string {
 	p, _ := account.PrincipalOf(ctx)
-	if p.Grant != "" {
-		return llm.OwnerOf(ctx)
+	if kind := account.Kind(p.Kind); kind == account.User || kind == account.APIKey {
+		return p.String()
 	}
-	return p.String()
+	return llm.OwnerOf(ctx)
 }
 
 // responseFailed logs an error of storing a response.

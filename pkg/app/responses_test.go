@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/getkin/kin-openapi/openapi3"
 
 	"glossa/pkg/account"
+	"glossa/pkg/httpx"
 	"glossa/pkg/table/tabletest"
 )
 
@@ -28,7 +30,13 @@ func storedCalls(t *testing.T, a *App, h http.Handler, doc *openapi3.T, answered
 	whole := text(t, ask(h, "GET", path, secrets[account.Client], nil))
 	stopped := "resp_" + strings.Repeat("c", 24)
 	text := `{"response":` + strings.Replace(strings.ReplaceAll(whole, made.ID, stopped), `"status":"incomplete"`, `"status":"cancelled"`, 1) + `}`
-	if err := a.archive.Put(t.Context(), "configured client", stopped, []byte(text), time.Now().Add(time.Hour)); err != nil {
+	r := httptest.NewRequest("GET", "/", nil)
+	r.Header.Set("Authorization", "Bearer "+secrets[account.Client])
+	r, err := a.accounts.Guard(r, &httpx.Route{Permission: httpx.Inference})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.archive.Put(t.Context(), owner(r.Context()), stopped, []byte(text), time.Now().Add(time.Hour)); err != nil {
 		t.Fatal(err)
 	}
 	const body = `{"model":"golden","input":"b","max_output_tokens":1,"truncation":"auto","previous_response_id":`
@@ -52,6 +60,31 @@ func storedCalls(t *testing.T, a *App, h http.Handler, doc *openapi3.T, answered
 	} {
 		c.check(t, h, doc)
 		answered[fmt.Sprint(c.method, " ", c.pattern, " ", c.status)] = true
+	}
+}
+
+// TestOwnerOfConfiguredKeys: what a key has stored stays its own if keys before it are removed.
+func TestOwnerOfConfiguredKeys(t *testing.T) {
+	owners := func(list string, secrets ...string) (names []string) {
+		keys, err := account.ParseKeys(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		accounts := account.New(account.Config{Keys: keys})
+		for _, secret := range secrets {
+			r := httptest.NewRequest("GET", "/", nil)
+			r.Header.Set("Authorization", "Bearer "+secret)
+			r, err := accounts.Guard(r, &httpx.Route{Permission: httpx.Inference})
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, owner(r.Context()))
+		}
+		return names
+	}
+	before, after := owners("client:first,client:second", "first", "second"), owners("client:second", "second")
+	if before[0] == before[1] || after[0] != before[1] {
+		t.Errorf("the owners were %q and are %q", before, after)
 	}
 }
 

@@ -24,10 +24,10 @@ const (
 	maxOwnBlobs    = 11_000 // blobs of one owner: the chunks of one file, and some parts
 )
 
-// owner returns the sender of ctx as it appears in the ids of uploads. It is a digest, so
+// owner returns the owner of ctx as it appears in the ids of uploads. It is a digest, so
 // that answers contain no names of keys.
 func owner(ctx context.Context) string {
-	sum := sha256.Sum256([]byte(llm.SenderOf(ctx)))
+	sum := sha256.Sum256([]byte(llm.OwnerOf(ctx)))
 	return hex.EncodeToString(sum[:8])
 }
 

@@ -58,7 +58,7 @@ func TestSessionQuota(t *testing.T) {
 // names, and neither sees, changes or ends the other's.
 func TestSessionOwners(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
-		ann, bob := llm.WithSender(t.Context(), "key ann"), llm.WithSender(t.Context(), "key bob")
+		ann, bob := llm.WithOwner(t.Context(), "key ann"), llm.WithOwner(t.Context(), "key bob")
 		p.MaxBytes = 1 << 20
 		huge := upload(t, "m", 1)
 		huge.Size = p.MaxBytes - 4096
