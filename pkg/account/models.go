@@ -84,6 +84,9 @@ func ModelsFor(models llm.Models) llm.Models { return allowed{models} }
 
 type allowed struct{ llm.Models }
 
+// MayUse reports whether the sender may use a model: whether its list and that of its team have it.
+func MayUse(ctx context.Context, info *llm.ModelInfo) bool { return onlyOf(ctx).Allows(info) }
+
 // List implements [llm.Models].
 func (a allowed) List(ctx context.Context) ([]llm.ModelInfo, error) {
 	list, err := a.Models.List(ctx)

@@ -19,7 +19,7 @@ func (c curves) Metrics(ctx context.Context, model string, from int64) (alpha.Me
 	if err != nil || entry.Run == nil { // a remote model has none
 		return alpha.Metrics{}, err
 	}
-	if p, _ := account.PrincipalOf(ctx); !p.Limits.Models.Allows(&entry.ModelInfo) {
+	if !account.MayUse(ctx, &entry.ModelInfo) {
 		return alpha.Metrics{}, &llm.Error{Code: llm.NotFound, Param: "model", Message: "the model does not exist"}
 	}
 	m, err := c.a.local.Metrics(entry.Run, from)

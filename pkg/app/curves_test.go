@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/fstest"
+
+	"glossa/pkg/account"
 )
 
 // measurements is the answer of the metrics route.
@@ -93,6 +95,33 @@ func TestMetricsByName(t *testing.T) {
 	for model, some := range map[string]bool{"gpt2": false, "other": true, "local/other": true, entries[0].Run.Info.ID: true} {
 		if m := metricsOf(t, a.Handler(), model, 0); (len(m.Metrics) > 0) != some {
 			t.Errorf("%s: %d lines", model, len(m.Metrics))
+		}
+	}
+}
+
+// Metrics of a run are hidden with the model: from a key that may not use it, and from the members
+// of a team that may not.
+func TestMetricsOfHiddenRuns(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "accounts.json")
+	store := account.NewFile(file)
+	for name, models := range map[string]account.Models{"others": "novels", "all": ""} {
+		team, err := account.NewTeam(name, account.Limits{Models: models})
+		if err == nil {
+			err = store.Add(t.Context(), team)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	keys := map[string]int{
+		limited(t, store, "own", account.Monitor, account.Limits{Models: "novels"}):              http.StatusNotFound,
+		limited(t, store, "member", account.Monitor, account.Limits{Team: "others"}):             http.StatusNotFound,
+		limited(t, store, "both", account.Monitor, account.Limits{Models: "gold*", Team: "all"}): http.StatusOK,
+	}
+	h := golden(t, Config{Auth: true, Accounts: file}).Handler()
+	for key, want := range keys {
+		if res := ask(h, "GET", "/api/models/golden/metrics", key, nil); res.StatusCode != want {
+			t.Errorf("%d, want %d: %s", res.StatusCode, want, text(t, res))
 		}
 	}
 }
