@@ -12,7 +12,6 @@ import (
 	"strconv"
 	"strings"
 
-	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
@@ -43,12 +42,26 @@ type Config struct {
 // New returns traces. The environment configures the sampler, the batches and
 // the resource, as OpenTelemetry defines; the service's name is glossa unless it says otherwise.
 func New(cfg Config) *Traces {
-	otel.SetErrorHandler(otel.ErrorHandlerFunc(cfg.Failed))
 	named, _ := resource.New(context.Background(), // its detectors read the environment alone
 		resource.WithAttributes(attribute.String("service.name", "glossa"), attribute.String("service.version", version.Read().Version)),
 		resource.WithTelemetrySDK(), resource.WithFromEnv())
-	p := sdk.NewTracerProvider(sdk.WithBatcher(cfg.Exporter), sdk.WithResource(named))
+	p := sdk.NewTracerProvider(sdk.WithBatcher(reporting{cfg.Exporter, cfg.Failed}), sdk.WithResource(named))
 	return &Traces{p, p.Tracer("glossa"), cfg.Amazon}
+}
+
+// reporting is an exporter whose errors are reported here. The SDK reports those that it gets to
+// one handler of the process.
+type reporting struct {
+	sdk.SpanExporter
+	failed func(error)
+}
+
+// ExportSpans implements [sdk.SpanExporter].
+func (r reporting) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
+	if err := r.SpanExporter.ExportSpans(ctx, spans); err != nil {
+		r.failed(err)
+	}
+	return nil
 }
 
 // Flush exports the spans that have ended.

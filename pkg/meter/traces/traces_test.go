@@ -266,3 +266,30 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// Lost spans are reported once, to those that lost them, however many traces a process has.
+func TestLostSpans(t *testing.T) {
+	lost := map[string][]string{}
+	open := func(name string) *Traces {
+		e := NewExporter(func(context.Context, []byte) error { return errors.New(name) }, time.Second)
+		return New(Config{Exporter: e, Failed: func(err error) { lost[name] = append(lost[name], err.Error()) }})
+	}
+	list := []*Traces{open("a"), open("b")}
+	for _, traces := range list {
+		_, span := traces.tracer.Start(t.Context(), "request")
+		span.End()
+		if err := traces.Flush(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, name := range []string{"a", "b"} {
+		if got := lost[name]; len(got) != 1 || got[0] != name {
+			t.Errorf("%s has lost %q", name, got)
+		}
+	}
+	for _, traces := range list {
+		if err := traces.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
