@@ -24,15 +24,16 @@ func (a *App) settled(h http.Handler) http.Handler {
 	})
 }
 
-// settle waits until what an invocation has left is written: a function may do nothing before its
-// next invocation.
+// settle waits until what an invocation has left is written, even if its client has gone: a function
+// may do nothing before its next invocation.
 func (a *App) settle(ctx context.Context) {
+	ctx = context.WithoutCancel(ctx)
 	if a.archived != nil {
 		within, cancel := context.WithTimeout(ctx, archivePatience)
 		a.archived.Flush(within)
 		cancel()
 	}
-	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), tracePatience)
+	within, cancel := context.WithTimeout(ctx, tracePatience)
 	defer cancel()
 	if err := a.traces.Flush(within); err != nil {
 		a.traceFailed(err)
