@@ -167,10 +167,18 @@ func (list credentials) prune(now time.Time) {
 		user, ok := list[reference{User, c.Name}]
 		return at.kind == Token && (c.expired(now) || !ok || c.Created.Before(user.Created))
 	})
+	for _, c := range list.excess() {
+		delete(list, reference{Token, c.ID})
+	}
+}
+
+// excess returns the oldest tokens of users with too many.
+func (list credentials) excess() (old []Credential) {
 	tokens := list.ofKind(Token)
 	for i, c := range tokens {
 		if newer := i + maxTokens; newer < len(tokens) && tokens[newer].Name == c.Name {
-			delete(list, reference{Token, c.ID})
+			old = append(old, c)
 		}
 	}
+	return old
 }

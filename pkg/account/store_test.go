@@ -235,7 +235,11 @@ func TestTableBoundsTokens(t *testing.T) {
 	addUser(t, store, "a", Client)
 	var ids []string
 	for i := range maxTokens + pruneEvery + 1 {
-		_, token := newToken("a")
+		name := "a"
+		if i%pruneEvery == 0 { // the log-ins that check are of another
+			name = "b"
+		}
+		_, token := newToken(name)
 		token.Created = token.Created.Add(time.Duration(i))
 		ids = append(ids, token.ID)
 		if err := store.Add(t.Context(), token); err != nil {
@@ -243,7 +247,7 @@ func TestTableBoundsTokens(t *testing.T) {
 		}
 	}
 	list, err := store.List(t.Context(), Token)
-	if err != nil || len(list) > maxTokens+pruneEvery || slices.ContainsFunc(list, func(c Credential) bool { return c.ID == ids[0] }) {
+	if err != nil || len(list) > maxTokens+pruneEvery || slices.ContainsFunc(list, func(c Credential) bool { return c.ID == ids[1] }) {
 		t.Errorf("%d tokens, %v", len(list), err)
 	}
 	if item, err := service.Table().Get(t.Context(), itemKey(Token, ids[len(ids)-1])); err != nil || item["expires"] == nil || item["until"] == nil {
@@ -251,6 +255,39 @@ func TestTableBoundsTokens(t *testing.T) {
 	}
 	if item, err := service.Table().Get(t.Context(), itemKey(User, "a")); err != nil || item["expires"] != nil {
 		t.Errorf("the table would delete a user: %v, %v", item, err)
+	}
+}
+
+// A log-in succeeds although the check for too many tokens fails, and the next one checks again.
+func TestTableThatCannotBoundTokens(t *testing.T) {
+	service := tabletest.New(t)
+	store := NewTable(service.Table())
+	broken := itemKey(Token, "broken")
+	if err := service.Table().Put(t.Context(), table.Item{"pk": broken.PK, "sk": broken.SK}); err != nil {
+		t.Fatal(err)
+	}
+	add := func() {
+		_, token := newToken("a")
+		if err := store.Add(t.Context(), token); err != nil {
+			t.Error(err)
+		}
+		if _, err := store.Get(t.Context(), Token, token.ID); err != nil {
+			t.Error(err)
+		}
+	}
+	service.Fault(func(op string) (int, string) {
+		if op != "Query" {
+			return 0, ""
+		}
+		return http.StatusBadRequest, "AccessDeniedException"
+	})
+	add()
+	service.Fault(nil)
+	for range 3 {
+		add()
+	}
+	if n := service.Requests("Query"); n != 2 {
+		t.Errorf("%d checks", n)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -76,21 +75,26 @@ func (t *Table) Add(ctx context.Context, c Credential) error {
 		return ErrExists
 	case err != nil:
 		return unavailable(err)
-	case c.Kind == Token && t.added.Add(1)%pruneEvery == 1:
-		return t.prune(ctx, c.Name)
+	case c.Kind == Token && t.added.Add(1)%pruneEvery == 1 && t.prune(ctx) != nil:
+		t.added.Add(-1) // the token is stored; the next one checks again
 	}
 	return nil
 }
 
-// prune deletes the oldest tokens of a user who has too many; the table deletes
-// expired ones.
-func (t *Table) prune(ctx context.Context, user string) error {
-	tokens, err := t.List(ctx, Token)
+// prune deletes the oldest tokens of users with too many; the table deletes expired ones. Items
+// that cannot be read stay.
+func (t *Table) prune(ctx context.Context) error {
+	items, err := t.table.Query(ctx, accountsPK, string(Token)+"#")
 	if err != nil {
 		return err
 	}
-	tokens = slices.DeleteFunc(tokens, func(c Credential) bool { return c.Name != user })
-	for _, c := range tokens[:max(0, len(tokens)-maxTokens)] { // oldest first
+	list := credentials{}
+	for _, item := range items {
+		if c, err := fromItem(item); err == nil {
+			list[reference{c.Kind, c.ID}] = c
+		}
+	}
+	for _, c := range list.excess() {
 		if err := t.Delete(ctx, Token, c.ID); err != nil && !errors.Is(err, ErrNotFound) {
 			return err
 		}
