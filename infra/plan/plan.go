@@ -94,6 +94,9 @@ func New(cfg Config) (*Plan, error) {
 	return p, p.check()
 }
 
+// Dialects returns the dialects that metrics of requests are of. Families may share one.
+func Dialects() []string { return app.Dialects() }
+
 // placeholderRegion returns a placeholder region, without which no function starts. Nothing calls AWS
 // here.
 func placeholderRegion(*awshttp.BuildableClient) (aws.Config, error) {

@@ -48,6 +48,7 @@ func rules() []rule {
 		{"rollout", (*checker).rollout},
 		{"cdn", (*checker).cdn},
 		{"alarms", (*checker).alarms},
+		{"dashboard", (*checker).dashboard},
 		{"topic", (*checker).topic},
 		{"outputs", (*checker).outputs},
 	}

@@ -328,7 +328,8 @@ func apiBreaches() []breach {
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set("LessThanThreshold", "ComparisonOperator")},
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set(100.0, "Threshold")},
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaDuration", set(900000.0, "Threshold")},
-		{"alarms", "AWS::CloudWatch::Dashboard", "", func(t *Templates, _ *Resource) { t.Watch.Resources = nil }},
+		{"dashboard", "AWS::CloudWatch::Dashboard", "", func(t *Templates, _ *Resource) { t.Watch.Resources = nil }},
+		{"dashboard", "AWS::CloudWatch::Dashboard", "", set(`{"widgets":[{"properties":{"metrics":[["N","errors","dialect","messages"]]}}]}`, "DashboardBody")},
 	}
 }
 

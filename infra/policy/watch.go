@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"reflect"
+	"regexp"
 	"strings"
 
 	"glossa/infra/plan"
@@ -31,7 +32,26 @@ func (c *checker) alarms() {
 		want[what] = true
 	}
 	c.want("alarms", watched, want)
-	c.want("dashboards", len(c.Watch.of("AWS::CloudWatch::Dashboard")), 1)
+}
+
+// ofDialect matches the dimension of a metric in a dashboard's text.
+var ofDialect = regexp.MustCompile(`"dialect","([^"]*)"`)
+
+// dashboard requires one dashboard, with the metrics of each dialect and of nothing that functions
+// do not measure.
+func (c *checker) dashboard() {
+	names := c.Watch.of("AWS::CloudWatch::Dashboard")
+	c.want("dashboards", len(names), 1)
+	for _, name := range names {
+		shown, want := map[string]bool{}, map[string]bool{}
+		for _, match := range ofDialect.FindAllStringSubmatch(c.text(c.Watch.Resources[name].get("DashboardBody")), -1) {
+			shown[match[1]] = true
+		}
+		for _, dialect := range plan.Dialects() {
+			want[dialect] = true
+		}
+		c.want(name+" dialects", shown, want)
+	}
 }
 
 // thresholds returns the values from which alarms fire, by the metric and what it measures.

@@ -87,8 +87,8 @@ func (w *monitor) emitted(name, statistic string, of dimensions) awscloudwatch.I
 
 // byDialect returns a metric for each dialect.
 func (w *monitor) byDialect(name, statistic string) (list []awscloudwatch.IMetric) {
-	for _, f := range w.plan.Functions {
-		list = append(list, w.emitted(name, statistic, dimensions{"dialect": jsii.String(f.Family)}))
+	for _, dialect := range plan.Dialects() {
+		list = append(list, w.emitted(name, statistic, dimensions{"dialect": &dialect}))
 	}
 	return list
 }

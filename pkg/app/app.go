@@ -231,6 +231,16 @@ func Families() (names []string) {
 	return names
 }
 
+// Dialects returns the names of the dialects that the families speak, which requests are measured by.
+func Dialects() (names []string) {
+	for _, f := range families() {
+		if !slices.Contains(names, f.dialect) {
+			names = append(names, f.dialect)
+		}
+	}
+	return names
+}
+
 // own returns the routes of a family without those that it shares, with their dialect.
 func (a *App) own(name string) []httpx.Route {
 	for _, f := range families() {
