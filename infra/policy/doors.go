@@ -51,6 +51,7 @@ func (c *checker) firewall() {
 	acls, links := c.API.of("AWS::WAFv2::WebACL"), c.API.of("AWS::WAFv2::WebACLAssociation")
 	if rules == nil {
 		c.want("firewalls", len(acls), 0)
+		c.want("what they are before", len(links), 0)
 		return
 	}
 	c.want("firewalls", len(acls), 1)

@@ -302,6 +302,7 @@ func apiBreaches() []breach {
 		{"callers", rest, "", set([]any{"vpce-1"}, "EndpointConfiguration", "VpcEndpointIds")},
 		{"callers", rest, "", set(map[string]any{"Statement": []any{map[string]any{"Effect": "Deny"}}}, "Policy")},
 		{"firewall", rest, "", add("AWS::WAFv2::WebACL", nil)},
+		{"firewall", rest, "", add("AWS::WAFv2::WebACLAssociation", map[string]any{"WebACLArn": "arn:aws:wafv2:eu-west-1:123456789012:regional/webacl/other/1"})},
 		{"gateway", rest, "", set([]any{"application/octet-stream"}, "BinaryMediaTypes")},
 		{"gateway", stage, "", set("prod", "StageName")},
 		{"gateway", stage, "", set(nil, "MethodSettings", "ThrottlingRateLimit")},
