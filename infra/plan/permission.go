@@ -76,11 +76,11 @@ func statements(cfg Config, family string, streams bool) []Statement {
 		list = append(list, logIn())
 	case "responses":
 		if cfg.ResponseDays > 0 {
-			list = append(list, storeResponses("dynamodb:PutItem", "dynamodb:DeleteItem"))
+			list = append(list, storeResponses("dynamodb:GetItem", "dynamodb:PutItem", "dynamodb:DeleteItem"))
 		}
 	case batchFamily: // whose lines may be requests of the other families
 		if cfg.ResponseDays > 0 {
-			list = append(list, storeResponses("dynamodb:PutItem"))
+			list = append(list, storeResponses("dynamodb:GetItem", "dynamodb:PutItem"))
 		}
 		list = append(list, storeBatches(), listBatches(), invokeItself())
 	case "alpha":
@@ -100,8 +100,9 @@ func logs() Statement {
 
 func readItems() Statement {
 	return Statement{
-		Sid: "Items", Actions: []string{"dynamodb:GetItem"}, Resources: []string{tableARN},
-		Reason: "model records, keys and tokens of callers, their budgets, stored responses",
+		Sid: "Items", Actions: []string{"dynamodb:GetItem"}, Resources: []string{tableARN}, Condition: partitions("accounts", "budget#*"),
+		Reason:    "keys and tokens of callers, their teams and budgets",
+		Wildcards: "budgets have a partition for each caller",
 	}
 }
 
@@ -131,7 +132,7 @@ func logIn() Statement {
 func storeResponses(actions ...string) Statement {
 	return Statement{
 		Sid: "Responses", Actions: actions, Resources: []string{tableARN}, Condition: partitions("responses#*"),
-		Reason:    "responses are stored for their owners, and deleted by them",
+		Reason:    "responses are stored for their owners, who read, continue and delete them",
 		Wildcards: "responses have a partition for each owner",
 	}
 }

@@ -207,6 +207,25 @@ func TestStatements(t *testing.T) {
 	}
 }
 
+// TestReads: only functions that serve stored responses may read them.
+func TestReads(t *testing.T) {
+	for _, f := range newPlan(t, nil).Functions {
+		var got []string
+		for _, s := range f.Statements {
+			if slices.Contains(s.Actions, "dynamodb:GetItem") {
+				got = append(got, s.Condition["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]...)
+			}
+		}
+		want := []string{"accounts", "budget#*"}
+		if f.Family == "responses" || f.Family == "batches" {
+			want = append(want, "responses#*")
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s may read items of %v, want %v", f.Family, got, want)
+		}
+	}
+}
+
 // TestResponseDays: functions that store no responses may not write them.
 func TestResponseDays(t *testing.T) {
 	for days, want := range map[string]bool{"30": true, "7": true, "0": false} {

@@ -241,6 +241,7 @@ func functionBreaches() []breach {
 		{"access", role, "ApiCloudWatchRole", set(admin, "ManagedPolicyArns")},
 		{"functions", role, "alpha", granted("Items", "Resource", "*")},
 		{"functions", role, "alpha", granted("Items", "Action", "dynamodb:*")},
+		{"functions", role, "alpha", granted("Items", "Condition", nil)},
 		{"functions", role, "alpha", granted("Items", "Action", []any{"dynamodb:GetItem", "dynamodb:Scan"})},
 		{"functions", role, "alpha", granted("Lists", "Condition", nil)},
 		{"functions", role, "alpha", granted("Bedrock", "Resource", []any{"arn:aws:bedrock:*:*:*"})},
