@@ -20,6 +20,8 @@ func prefixes() []mutant {
 		{"prefixes: owners have texts of their own", engine, "prefixTexts.of", "&prefixCache{p, owner}", `&prefixCache{p, ""}`, engine, "^TestPrefixOwners$"},
 		{"prefixes: a text in progress is not lent to others", engine, "prefixTexts.matchLive", "t.key != key || shared <= n", "shared <= n", engine, "^TestLentPrefixOwners$"},
 		{"prefixes: a request has the owner of its context", engine, "Engine.serve", "llm.OwnerOf(ctx)", `""`, engine, "^TestPrefixOwners$"},
+		{"prefixes: what a client that has gone left is not written", app, "App.settle", "ctx = context.WithoutCancel(ctx)", "_ = context.WithoutCancel", app, "^TestSettledWithoutClient$"},
+		{"prefixes: a key of the configuration is its place", account, "Key.principal", "k.hash[:8]", "k.hash[:0]", account, "^TestOwner$"},
 		{"prefixes: the owner is the sender with its id", account, "withCaller", "c.principal.owner()", "c.principal.Kind", account, "^TestOwner$"},
 		{"prefixes: texts are public only if the record says so", local, "Loader.Open", "PublicPrefixes: o.Public", "PublicPrefixes: true", app, "^TestPrefixOwners$"},
 		{"prefixes: usage tells what was known", engine, "generation.newFeeds", "g.usage.Cached += min(f.cache.Len, p.input)", "", engine, "^TestPrefixOwners$"},
