@@ -195,12 +195,17 @@ func (w *World) otherOwner(t *testing.T, b batchState) {
 	}
 }
 
-// batchModels runs lines for models of each kind.
+// batchModels runs lines for models of each kind, and one that continues a stored response.
 func (w *World) batchModels(t *testing.T, key string) {
+	var first struct{ ID string }
+	a := w.patient(t, request{method: "POST", url: w.url("responses", "/v1/responses"), key: key, body: `{"model":"novels","input":"a","max_output_tokens":2}`})
+	if a.status != 200 || json.Unmarshal([]byte(a.body), &first) != nil {
+		t.Fatal(a)
+	}
 	for endpoint, bodies := range map[string][]string{
 		"/v1/embeddings":       {`{"model":%q,"input":"a"}`, titan, teiEncoder, farVectors[0], farVectors[1]},
 		"/v1/chat/completions": {`{"model":%q,"messages":[{"role":"user","content":"a"}],"max_tokens":2}`, farChats[0], "novels"},
-		"/v1/responses":        {`{"model":%q,"input":"a","max_output_tokens":2}`, "novels"},
+		"/v1/responses":        {`{"model":%q,"previous_response_id":"` + first.ID + `","input":"a","max_output_tokens":2}`, "novels"},
 	} {
 		var lines []string
 		for _, model := range bodies[1:] {
