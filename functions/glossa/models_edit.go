@@ -55,6 +55,9 @@ by its --name, --family and --type, or write the record of a model behind the
 			}
 			return p.addItems(c.Context(), to, []catalog.Item{it})
 		}
+		if row.Family != "" && row.Name == "" && len(files) > 0 {
+			return usagef("arguments are FILEs of records: name a model of --family %s with --name", row.Family)
+		}
 		if (len(files) > 0) == (row.Name != "") {
 			return usagef("name either files or one model: FILE... or --name")
 		}
@@ -68,18 +71,26 @@ by its --name, --family and --type, or write the record of a model behind the
 
 // modelsRemoveCommand returns glossa models remove.
 func (p *program) modelsRemoveCommand() *cobra.Command {
-	var table string
+	var from destination
 	c := &cobra.Command{
-		Use: "remove NAME...", Short: "Remove models from a table",
-		Example: "  glossa models remove my.model --table-name glossa",
+		Use: "remove NAME...", Short: "Remove models from a table or a directory of records",
+		Example: "  glossa models remove my.model --table-name glossa\n  glossa models remove qwen --records records",
 	}
-	record := c.Flags().Bool("record", false, "delete the model's own record too; the record of a group stays")
-	tableFlag(c.Flags(), &table)
+	record := c.Flags().Bool("record", false, "delete the model's own record from the table too; the record of a group stays")
+	c.Flags().StringVar(&from.records, "records", "", "`directory` whose records of the models are removed, instead of rows of a table [$GLOSSA_RECORDS]")
+	tableFlag(c.Flags(), &from.table)
 	c.RunE = func(c *cobra.Command, names []string) error {
 		if len(names) == 0 {
 			return usagef("missing argument NAME")
 		}
-		return p.removeModels(c.Context(), table, names, *record)
+		dir, err := p.directory(from)
+		if err != nil {
+			return err
+		}
+		if dir != "" {
+			return p.removeRecords(c.Context(), dir, names)
+		}
+		return p.removeModels(c.Context(), from.table, names, *record)
 	}
 	return c
 }
@@ -97,6 +108,11 @@ exit status is 1 if a model would not be served.`,
 	modelFlags(c, &o)
 	c.Flags().BoolVar(&records, "records", false, "say of each record whether a model is served with it, and why not")
 	c.RunE = func(c *cobra.Command, files []string) error {
+		for _, file := range files {
+			if info, err := os.Stat(file); err == nil && info.IsDir() {
+				return usagef("%s is a directory: set GLOSSA_RECORDS=%s to check its records", file, file)
+			}
+		}
 		if len(files) > 0 {
 			return checkFiles(c.Context(), files, p.stdout)
 		}

@@ -10,13 +10,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
 
 	"glossa/pkg/catalog"
 )
 
-// A destination is where records are written: a table or a directory.
+// A destination is where records are: a table or a directory.
 type destination struct{ table, records string }
 
 // directory returns the directory of a destination, "" if it is a table.
@@ -63,8 +64,48 @@ func (p *program) addItems(ctx context.Context, to destination, items []catalog.
 	if err := errors.Join(wrong...); err != nil {
 		return err
 	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
 	for _, it := range items {
 		if err := p.writeRecord(dir, it, stored); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// removeRecords removes the files of a directory that hold the records of models. A name is that
+// of a model, or family/name if several have it. If one is missing, none is removed.
+func (p *program) removeRecords(ctx context.Context, dir string, names []string) error {
+	stored, err := catalog.Files{FS: os.DirFS(dir)}.Items(ctx)
+	if err != nil {
+		return err
+	}
+	families := []string{catalog.Local, catalog.Bedrock, catalog.SageMaker, catalog.OpenAI}
+	var files []string
+	for _, name := range names {
+		var found []string
+		for _, it := range stored {
+			family, model, _ := strings.Cut(keyOf(it), "-")
+			if slices.Contains(families, family) && (model == name || family+"/"+model == name) {
+				found = append(found, filepath.Join(dir, it.Name))
+			}
+		}
+		switch len(found) {
+		case 0:
+			return fmt.Errorf("%s has no record of %s", dir, name)
+		case 1:
+			files = append(files, found[0])
+		default:
+			return fmt.Errorf("%s is the name of several models, whose records are %s: remove FAMILY/%s", name, strings.Join(found, ", "), name)
+		}
+	}
+	for _, file := range files {
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(p.stdout, "removed %s\n", file); err != nil {
 			return err
 		}
 	}

@@ -38,3 +38,38 @@ func TestAddedAgain(t *testing.T) {
 		}
 	}
 }
+
+// A directory of records is made, and remove takes from it what add wrote.
+func TestRecordsAddedAndRemoved(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "records")
+	file := filepath.Join(dir, "openai-qwen.json")
+	add := "models add --family openai --url http://127.0.0.1:8000/v1 --like vllm --records " + dir
+	for _, test := range []struct {
+		line   string
+		status int
+		want   string
+	}{
+		{add + " qwen", 0, "wrote " + file},
+		{add + " far", 0, "wrote "},
+		{"models check --records " + dir, exitUsage, "GLOSSA_RECORDS=" + dir},
+		{"models remove missing qwen --records " + dir, 1, "has no record of missing"},
+		{"models remove models --records " + dir, 1, "has no record of models"},
+		{"models remove qwen openai/far --records " + dir, 0, "removed " + file},
+		{"models remove qwen --records " + dir, 1, "has no record of qwen"},
+		{"models remove qwen --table-name t --records " + dir, exitUsage, "choose one of"},
+		{"models add --family bedrock --records " + dir + " us.amazon.nova-lite-v1:0", exitUsage, "with --name"},
+	} {
+		if status, out := operate(t, strings.Fields(test.line)...); status != test.status || !strings.Contains(out, test.want) {
+			t.Errorf("%s: %d %s", test.line, status, out)
+		}
+		if test.status == 0 && strings.HasPrefix(test.line, add) {
+			all := `{"pk":"models","sk":"all-models","models":[]}`
+			if err := os.WriteFile(filepath.Join(dir, "all-models.json"), []byte(all), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {
+		t.Errorf("%v %v", files, err)
+	}
+}

@@ -82,7 +82,7 @@ func TestModelsOfATable(t *testing.T) {
 		{"models add --table-name glossa", 2, nil},
 		{"models add --name x --table-name glossa", 2, []string{"--type"}},
 		{"models add x.json", 2, []string{"no place for the record: pass --table-name"}},
-		{"models remove x", 2, []string{"no table: pass --table-name"}},
+		{"models remove x", 2, []string{"no place for the record: pass --table-name or --records"}},
 		{"models init", 2, []string{"no table: pass --table-name"}},
 		{"models fly", 2, []string{"unknown command \"fly\""}},
 		{"models add " + filepath.Join(dir, "none.json") + " --table-name glossa", 1, []string{"none.json"}},
