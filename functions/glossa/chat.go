@@ -38,7 +38,7 @@ standard input, it prints one answer. Without MODEL the default model answers;
   glossa chat novels "The old lighthouse"
   echo 'The old lighthouse' | glossa chat novels
   glossa chat mine --checkpoints runs --temperature 0`,
-		ValidArgsFunction: p.completeModels,
+		ValidArgsFunction: p.completeChats,
 	}
 	c.flags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"glossa/pkg/app"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/repl"
 	"glossa/pkg/starter"
 )
 
@@ -41,13 +43,26 @@ In bash it needs the package bash-completion.`,
 	}
 }
 
-// completeModels completes the first argument with the names of the starters and of the models in
-// the directory of --checkpoints or the shared one, without opening them.
+// completeModels completes the first argument with the names of models.
 func (p *program) completeModels(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	return p.completeNames(c, args, starter.Names())
+}
+
+// completeChats is completeModels without the starters that cannot chat.
+func (p *program) completeChats(c *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	a, err := app.New(app.Config{Starters: starter.Runs()})
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveError
+	}
+	return p.completeNames(c, args, repl.Chatting(c.Context(), a.Models()))
+}
+
+// completeNames completes the first argument with the names of starters and of the models in
+// the directory of --checkpoints or the shared one, without opening them.
+func (p *program) completeNames(c *cobra.Command, args, names []string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	names := starter.Names()
 	dir, err := c.Flags().GetString("checkpoints")
 	if err == nil && dir == "" {
 		if err = p.settings.load(); err == nil {

@@ -42,7 +42,7 @@ prompt, as an argument or on the standard input, it prints one answer.`,
   glossa run bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M
   glossa run Qwen3-0.6B "Why is the sky blue?"
   echo 'Why is the sky blue?' | glossa run Qwen3-0.6B --temperature 0`,
-		ValidArgsFunction: p.completeModels,
+		ValidArgsFunction: p.completeChats,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return usagef("missing argument MODEL")
@@ -262,6 +262,9 @@ func hasGGUF(dir string) bool {
 // fetch downloads the model.
 func (o *runOptions) fetch(ctx context.Context, p *program, a *app.App) error {
 	if err := o.pull.parse(o.Model); err != nil {
+		if hint := repl.FileHint(o.Model); hint != "" {
+			return usagef("there is no model %q: %s", o.Model, hint)
+		}
 		return err
 	}
 	o.pull.to, o.pull.running = o.checkpoints, true
@@ -284,6 +287,9 @@ func (o *runOptions) fetch(ctx context.Context, p *program, a *app.App) error {
 
 // unknown returns the error of a name without an owner that no model has.
 func (o *runOptions) unknown(ctx context.Context, a *app.App) error {
+	if hint := repl.FileHint(o.Model); hint != "" {
+		return fmt.Errorf("there is no model %q: %s", o.Model, hint)
+	}
 	var names []string
 	entries, _ := a.Catalog().Entries(ctx)
 	for _, e := range entries {

@@ -198,7 +198,8 @@ func TestRunRefuses(t *testing.T) {
 		says   string
 	}{
 		"novles":          {1, `there is no model "novles"; did you mean "novels"?; to download a model, name its owner too: glossa run OWNER/NAME`},
-		"../novels":       {2, "is not OWNER/NAME"},
+		"../novels":       {2, "--checkpoints .. novels"},
+		"novels.gguf":     {1, "--checkpoints . novels"},
 		"acme/tiny:a:b":   {2, "is not the name of a quantisation"},
 		"acme/tiny/other": {2, "is not OWNER/NAME"},
 	} {

@@ -53,7 +53,7 @@ func TestCompletes(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	names := "abc chords forms mine novels other phrases sentences third tools "
+	names := "abc chords forms mine novels other third tools " // that may chat
 	complete := func(args ...string) string {
 		t.Helper()
 		out, _, err := output(t.Context(), append([]string{"__completeNoDesc"}, args...)...)
@@ -63,9 +63,10 @@ func TestCompletes(t *testing.T) {
 		return strings.ReplaceAll(out, "\n", " ")
 	}
 	for want, args := range map[string][]string{
-		"serve :4":          {"serv"},
-		names + ":4":        {"chat", "--checkpoints", dir, ""},
-		":4":                {"chat", "novels", ""},
+		"serve :4":   {"serv"},
+		names + ":4": {"chat", "--checkpoints", dir, ""},
+		":4":         {"chat", "novels", ""},
+		"abc chords forms mine novels other phrases sentences third tools :4": {"models", "show", "--checkpoints", dir, ""},
 		"--log-format :4":   {"serve", "--log-f"},
 		"auto text json :4": {"serve", "--log-format", ""},
 		":16":               {"serve", "--checkpoints", ""},

@@ -70,6 +70,39 @@ func TestChatWithAnUnknownModel(t *testing.T) {
 	}
 }
 
+// A model that cannot chat says what it does.
+func TestOtherTasks(t *testing.T) {
+	models := fakeModels{[]string{"sentences", "ranks", "novels"}, map[string]llm.Backend{"sentences": echo{}, "ranks": echo{}, "novels": echo{}}}
+	for name, want := range map[string]string{"sentences": "embeds texts", "ranks": "ranks documents"} {
+		if _, _, err := converse(t, Config{Models: models, Model: name}, ""); err == nil || err.Error() != name+" "+want+": it cannot chat; use novels" {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if names := Chatting(t.Context(), models); !slices.Equal(names, []string{"novels"}) {
+		t.Errorf("%q", names)
+	}
+}
+
+// The name of a file or directory is answered with the flag for it.
+func TestFileHint(t *testing.T) {
+	for name, want := range map[string]string{
+		"./empty": "--checkpoints . empty", "../runs/mine": "--checkpoints ../runs mine", "/srv/llama.gguf": "--checkpoints /srv llama",
+		"llama.gguf": "--checkpoints . llama", "/srv/qwen/model.safetensors": "--checkpoints /srv qwen", "srv/packed.safetensors": "--checkpoints srv packed",
+	} {
+		if got := filepath.ToSlash(FileHint(filepath.FromSlash(name))); !strings.HasSuffix(got, want) {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	for _, name := range []string{"", "novels", "acme/tiny", "llama3.2", "mine.v2:8b"} {
+		if got := FileHint(name); got != "" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+	if _, _, err := converse(t, Config{Models: several(), Model: "./novels"}, ""); err == nil || !strings.Contains(err.Error(), "--checkpoints . novels") {
+		t.Error(err)
+	}
+}
+
 // A failed retry keeps the earlier answer.
 func TestRetryFails(t *testing.T) {
 	n := 0

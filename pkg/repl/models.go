@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"glossa/pkg/llm"
@@ -12,7 +13,12 @@ import (
 
 // cannotChat returns why a model cannot chat, "" if it can.
 func cannotChat(info llm.ModelInfo) string {
-	if info.InProcess && !info.Streaming {
+	switch {
+	case info.Task == llm.TaskEmbed:
+		return "embeds texts"
+	case info.Task == llm.TaskRerank:
+		return "ranks documents"
+	case info.InProcess && !info.Streaming:
 		return "translates" // all other models in the process stream
 	}
 	return ""
@@ -20,7 +26,12 @@ func cannotChat(info llm.ModelInfo) string {
 
 // chatModels returns the names of the models that can chat.
 func (s *session) chatModels(ctx context.Context) (names []string) {
-	infos, err := s.Models.List(ctx)
+	return Chatting(ctx, s.Models)
+}
+
+// Chatting returns the names of the models that can chat.
+func Chatting(ctx context.Context, models llm.Models) (names []string) {
+	infos, err := models.List(ctx)
 	if err != nil {
 		return nil // the caller has nothing to offer
 	}
@@ -66,11 +77,31 @@ func (s *session) unknown(ctx context.Context, name string, err error) error {
 	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.NotFound {
 		return err
 	}
+	if hint := FileHint(name); hint != "" {
+		return fmt.Errorf("there is no model %q: %s", name, hint)
+	}
 	names := s.chatModels(context.WithoutCancel(ctx))
 	if near := nearest(name, names); near != "" {
 		return fmt.Errorf("there is no model %q: did you mean %s?", name, near)
 	}
 	return fmt.Errorf("there is no model %q%s", name, s.instead(ctx))
+}
+
+// FileHint says how to name the model in a local file or directory. It returns "" if name is not
+// like a path.
+func FileHint(name string) string {
+	stem, file := strings.CutSuffix(name, ".gguf")
+	if !file {
+		stem, file = strings.CutSuffix(name, ".safetensors")
+	}
+	slashed := filepath.ToSlash(name)
+	if !file && !filepath.IsAbs(name) && !strings.HasPrefix(slashed, "./") && !strings.HasPrefix(slashed, "../") {
+		return ""
+	}
+	if filepath.Base(name) == "model.safetensors" {
+		stem = filepath.Dir(name) // of a model that is a directory
+	}
+	return fmt.Sprintf("a model in a file or directory is named by --checkpoints, the directory that holds it, and its name there: --checkpoints %s %s", filepath.Dir(stem), filepath.Base(stem))
 }
 
 // instead lists the models that can chat, as the end of an error.

@@ -90,8 +90,13 @@ func (z fakeModels) Open(_ context.Context, name string) (*llm.Model, error) {
 func (z fakeModels) info(name string) llm.ModelInfo {
 	_, translates := z.backends[name].(translating)
 	info := llm.ModelInfo{Name: name, Family: "local", InProcess: true, Streaming: !translates, Description: "Model " + name}
-	if name == "base" {
+	switch name {
+	case "base":
 		info.Run = &llm.Run{}
+	case "sentences":
+		info.Task, info.Streaming = llm.TaskEmbed, false
+	case "ranks":
+		info.Task, info.InProcess = llm.TaskRerank, false
 	}
 	return info
 }
