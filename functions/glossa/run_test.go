@@ -94,7 +94,7 @@ func TestRunFits(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(models, "tiny")); err == nil {
 		t.Error("it was downloaded")
 	}
-	t.Setenv("GLOSSA_MEMORY", strconv.Itoa(size*4/5))
+	t.Setenv("GLOSSA_MEMORY", strconv.Itoa(size*4/5)+"B")
 	if status, out, notes := say(t, "", args...); status != 0 || out == "" || !strings.Contains(notes, ": they are loaded as ") {
 		t.Errorf("status %d, %q, %s", status, out, notes)
 	}
@@ -148,7 +148,7 @@ func TestRunFitsGGUF(t *testing.T) {
 	withHome(t)
 	model := filesOf(t, "llama-f32-gguf")["model.gguf"]
 	h := newHubOf(t, map[string][]byte{"tiny-F32.gguf": model, "tiny-BF16.gguf": model})
-	t.Setenv("GLOSSA_MEMORY", strconv.Itoa(len(model)*4/5))
+	t.Setenv("GLOSSA_MEMORY", strconv.Itoa(len(model)*4/5)+"B")
 	for _, name := range []string{"acme/tiny-GGUF", "acme/tiny-GGUF:F32"} {
 		status, out, notes := say(t, "", "run", name, "the hen", "--max-tokens", "1", "--endpoint", h.URL)
 		if status != 0 || out == "" || !strings.Contains(notes, ": they are loaded as ") {

@@ -107,6 +107,9 @@ var units = []struct {
 	{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}, {"", 1},
 }
 
+// leastBare is the smallest size without a unit, bytes: below it, the unit was forgotten.
+const leastBare = 1e6
+
 // ParseSize parses a number of bytes: 8GiB, 1.5GB, 800MiB, 1000000.
 func ParseSize(s string) (int64, error) {
 	for _, u := range units {
@@ -117,6 +120,9 @@ func ParseSize(s string) (int64, error) {
 		v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if err != nil || !(v > 0) || v*u.bytes > math.MaxInt64/2 {
 			break
+		}
+		if u.name == "" && v < leastBare {
+			return 0, fmt.Errorf("%q is a size of %.0f bytes: did you mean %sGB?", s, v, strings.TrimSpace(number))
 		}
 		return int64(v * u.bytes), nil
 	}

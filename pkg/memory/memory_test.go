@@ -8,16 +8,19 @@ import (
 
 func TestParseSize(t *testing.T) {
 	for s, want := range map[string]int64{
-		"1": 1, "10B": 10, "2kB": 2000, "2KiB": 2048, "1.5GiB": 3 << 29, "3 MB": 3e6, " 800MiB ": 800 << 20, "1e3": 1000,
+		"1B": 1, "10B": 10, "2kB": 2000, "2KiB": 2048, "1.5GiB": 3 << 29, "3 MB": 3e6, " 800MiB ": 800 << 20, "1e6": 1e6,
 	} {
 		if got, err := ParseSize(s); err != nil || got != want {
 			t.Errorf("%q: %d, %v, want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"", "0", "-1", "GiB", "8 apples", "NaN", "Inf", "1e30", "9000000000GiB"} {
+	for _, s := range []string{"", "0", "-1", "GiB", "8 apples", "NaN", "Inf", "1e30", "9000000000GiB", "999999"} {
 		if got, err := ParseSize(s); err == nil {
 			t.Errorf("%q: %d", s, got)
 		}
+	}
+	if _, err := ParseSize("8"); err == nil || err.Error() != `"8" is a size of 8 bytes: did you mean 8GB?` {
+		t.Error(err)
 	}
 }
 
