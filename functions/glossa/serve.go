@@ -150,6 +150,9 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 	}
 	cfg.Uploads = o.checkpoints != "" // clients write only where the operator says
 	cfg.Table, cfg.Listen = o.table, net.JoinHostPort(o.host, strconv.Itoa(o.port))
+	if o.quant != "" && !isFormat(o.quant) {
+		return cfg, usagef("--quant: %q must be %s", o.quant, strings.Join(catalog.Quants(), ", "))
+	}
 	cfg.Workers, cfg.Quant = o.workers, o.quant
 	if cfg.Hosts, err = app.ParseList(o.hosts, httpx.CheckNames); err != nil {
 		return cfg, usagef("--hosts: %w", err)
@@ -229,7 +232,7 @@ func (p *program) serve(ctx context.Context, o *serveOptions) error {
 		}
 	}
 	a.Report(ctx)
-	greet(ctx, p.stdout, a, ln.Addr(), o.auth)
+	greet(ctx, p.stdout, a, ln.Addr(), o)
 	context.AfterFunc(ctx, func() {
 		cfg.Log.Info("stopping: running streams may end; a second signal ends the program at once",
 			slog.Duration("grace", app.Grace))
@@ -284,24 +287,44 @@ func (p *program) open(checkpoints, quant string) (*app.App, error) {
 	return app.New(cfg)
 }
 
-// greet prints the server's address and a request that works.
-func greet(ctx context.Context, w io.Writer, a *app.App, addr net.Addr, auth bool) {
+// greet prints the server's address, the problems of its models and a request that works.
+func greet(ctx context.Context, w io.Writer, a *app.App, addr net.Addr, o *serveOptions) {
 	entries, problems := a.Catalog().Entries(ctx)
 	url := "http://" + reachable(addr)
 	fmt.Fprintf(w, "glossa serves %d %s on %s", len(entries), plural("model", len(entries)), url)
-	if len(problems) > 0 {
-		fmt.Fprintf(w, ", with %d %s: run glossa models", len(problems), plural("problem", len(problems)))
-	}
+	o.tell(w, problems)
 	if len(entries) == 0 {
 		fmt.Fprint(w, "\n\nPut a training run into the directory that --checkpoints names: it is served within 5 s.\n")
 		return
 	}
 	key := ""
-	if auth {
+	if o.auth {
 		key = " -H 'Authorization: Bearer KEY'"
 	}
 	fmt.Fprintf(w, "\n\ncurl %s/v1/chat/completions%s -d '{\"model\": %q, \"max_tokens\": 60, "+
 		"\"messages\": [{\"role\": \"user\", \"content\": %q}]}'\n\n", url, key, entries[0].Name, "The old lighthouse")
+}
+
+// tell prints the first problems of models, and the command that lists more.
+func (o *serveOptions) tell(w io.Writer, problems []error) {
+	const most = 3
+	if len(problems) == 0 {
+		return
+	}
+	fmt.Fprintf(w, ", with %d %s:", len(problems), plural("problem", len(problems)))
+	for _, problem := range problems[:min(len(problems), most)] {
+		fmt.Fprintf(w, "\n  %s", problem)
+	}
+	if len(problems) <= most {
+		return
+	}
+	fmt.Fprint(w, "\nall are listed by glossa models")
+	if o.checkpoints != "" {
+		fmt.Fprintf(w, " --checkpoints %s", o.checkpoints)
+	}
+	if o.table != "" {
+		fmt.Fprintf(w, " --table-name %s", o.table)
+	}
 }
 
 // reachable returns an address of a server as this machine reaches it: a server that listens

@@ -80,6 +80,21 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// The first problems of models are printed, and the command that lists more of the same models.
+func TestServeTellsProblems(t *testing.T) {
+	o := &serveOptions{checkpoints: "runs", table: "glossa"}
+	problems := []error{errors.New("one"), errors.New("two"), errors.New("three"), errors.New("four")}
+	for n, want := range []string{
+		"", ", with 1 problem:\n  one", ", with 2 problems:\n  one\n  two", ", with 3 problems:\n  one\n  two\n  three",
+		", with 4 problems:\n  one\n  two\n  three\nall are listed by glossa models --checkpoints runs --table-name glossa",
+	} {
+		var out strings.Builder
+		if o.tell(&out, problems[:n]); out.String() != want {
+			t.Errorf("%d: %q", n, out.String())
+		}
+	}
+}
+
 func TestServeRefuses(t *testing.T) {
 	for args, want := range map[string]struct {
 		status int
@@ -90,6 +105,8 @@ func TestServeRefuses(t *testing.T) {
 		"--auth --open":                {2, "cannot be used together"},
 		"--port 70000":                 {2, "--port"},
 		"--workers -1":                 {2, "--workers"},
+		"--memory 8":                   {2, "--memory: \"8\" is a size of 8 bytes: did you mean 8GB?"},
+		"--quant q9":                   {2, "--quant: \"q9\" must be "},
 		"--namespace AWS/x":            {2, "--namespace"},
 		"--hosts glossa:8080":          {2, "--hosts"},
 		"--keep-alive 1ms":             {2, "--keep-alive: must be 0 or from 100ms to 5m"},
