@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,8 +12,8 @@ import (
 // corpusCommand returns glossa corpus, which writes the training text of a starter model.
 func (p *program) corpusCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "corpus novels|abc|chords|forms|tools|sentences", Short: "Write the training text of a starter model", Args: positional(1, "NAME"),
-		Example: "  glossa corpus novels --bytes 6000000 > novels.txt", ValidArgs: []string{"novels", "abc", "chords", "forms", "tools", "sentences"},
+		Use: "corpus " + strings.Join(corpus.Names(), "|"), Short: "Write the training text of a starter model", Args: positional(1, "NAME"),
+		Example: "  glossa corpus novels --bytes 6000000 > novels.txt", ValidArgs: corpus.Names(),
 	}
 	seed := c.Flags().Uint64("seed", 1, "the same seed gives the same text")
 	size := c.Flags().Int("bytes", 1_000_000, "approximate size in bytes; the last passage is complete")
@@ -22,7 +23,7 @@ func (p *program) corpusCommand() *cobra.Command {
 		}
 		text, err := corpus.Text(args[0], *seed, *size)
 		if err != nil {
-			return err
+			return usageError{err}
 		}
 		w := bufio.NewWriter(p.stdout)
 		w.WriteString(text) // Flush returns its error

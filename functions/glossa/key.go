@@ -45,6 +45,9 @@ func (p *program) keyCreateCommand() *cobra.Command {
 	completeWords(c, "role", roles()...)
 	limits := memberLimitFlags(c.Flags())
 	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		if *role == "" {
+			return usagef("--role is required: %s", strings.Join(roles(), ", "))
+		}
 		return createKey(ctx, store, strings.ToLower(args[0]), account.Role(*role), time.Duration(life), limits, p.stdout, p.stderr)
 	})
 }

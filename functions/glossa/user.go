@@ -42,6 +42,9 @@ the standard input.`,
 	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
 	completeWords(c, "role", roles()...)
 	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
+		if *role == "" {
+			return usagef("--role is required: %s", strings.Join(roles(), ", "))
+		}
 		return addUser(ctx, store, strings.ToLower(args[0]), account.Role(*role), p.stdin, p.stdout, p.stderr)
 	})
 }

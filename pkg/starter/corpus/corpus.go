@@ -15,9 +15,11 @@ import (
 	"strings"
 )
 
-// Text writes about size bytes of the training text of one starter model:
-// "novels", "abc", "chords", "forms", "tools" or "sentences". The text ends after a whole piece, so that it
-// is at most one piece longer than size.
+// Names lists the training texts.
+func Names() []string { return []string{"novels", "abc", "chords", "forms", "tools", "sentences"} }
+
+// Text writes about size bytes of the training text of one starter model, one of [Names]. The
+// text ends after a whole piece, so that it is at most one piece longer than size.
 func Text(name string, seed uint64, size int) (string, error) {
 	switch name {
 	case "novels":
@@ -33,7 +35,7 @@ func Text(name string, seed uint64, size int) (string, error) {
 	case "sentences":
 		return Sentences(seed, size), nil
 	}
-	return "", fmt.Errorf("corpus: no training text is called %q", name)
+	return "", fmt.Errorf("corpus: no training text is called %q: it must be %s", name, strings.Join(Names(), ", "))
 }
 
 // fill appends pieces until the text holds at least size bytes.
