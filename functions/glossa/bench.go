@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -204,6 +205,13 @@ func (b *benchOptions) check() error {
 		return usagef("--speculate measures one row and saves nothing")
 	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):
 		return usagef("--save writes one MODEL or --shape in one --quant other than stored")
+	}
+	if _, err := os.Stat(b.model); b.model != "" && errors.Is(err, fs.ErrNotExist) {
+		hint := "--shape measures built-in shapes"
+		if slices.Contains(bench.Shapes(), b.model) {
+			hint = "did you mean --shape " + b.model + "?"
+		}
+		return usagef("%q does not exist: MODEL is the directory or file of a model; %s", b.model, hint)
 	}
 	return nil
 }

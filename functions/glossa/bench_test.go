@@ -148,8 +148,11 @@ func TestBenchRefuses(t *testing.T) {
 			t.Errorf("%q: got %v, want %q", args, err, want)
 		}
 	}
-	if _, err := runBench(t, filepath.Join(t.TempDir(), "none.gguf")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("got %v", err)
+	t.Chdir(t.TempDir())
+	for name, want := range map[string]string{"novels": "--shape measures built-in shapes", "gpt2-124m": "did you mean --shape gpt2-124m?"} {
+		if _, err := runBench(t, name); !errors.Is(err, errUsage) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v, want %q", name, err, want)
+		}
 	}
 	if _, err := runBench(t, "--shape", "alpha-1.8m", "--decode", "2000"); err == nil || !strings.Contains(err.Error(), "bench alpha-1.8m: 2000 tokens") {
 		t.Errorf("got %v", err)
