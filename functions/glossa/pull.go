@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -158,7 +159,11 @@ func (p *pullOptions) run(ctx context.Context, out, notes io.Writer) error {
 // download lists, chooses and downloads the files. It returns the name of the quantisation,
 // "" of safetensors.
 func (p *pullOptions) download(ctx context.Context, out, notes io.Writer) (quant string, err error) {
-	s, err := p.client.List(ctx, p.Repo, p.Revision)
+	lister := p.client
+	lister.Retrying = func(err error, wait time.Duration) {
+		fmt.Fprintf(notes, "%v: trying again in %s\n", err, wait.Round(time.Second))
+	}
+	s, err := lister.List(ctx, p.Repo, p.Revision)
 	if err != nil {
 		return "", p.withHint(err)
 	}
@@ -209,8 +214,12 @@ func (p *pullOptions) fetch(ctx context.Context, d *hub.Download, dir string, no
 	return err
 }
 
-// withHint adds to an error that requires a token how to set one.
+// withHint adds to an error that requires a token how to set one, and to one of the network that
+// the hub may be elsewhere.
 func (p *pullOptions) withHint(err error) error {
+	if _, ok := errors.AsType[*net.OpError](err); ok {
+		return fmt.Errorf("%w: check the network, or name another hub with --endpoint", err)
+	}
 	e, ok := errors.AsType[*hub.StatusError](err)
 	switch {
 	case !ok || !e.Access:

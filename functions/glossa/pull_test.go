@@ -6,7 +6,9 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -134,6 +136,15 @@ func TestPull(t *testing.T) {
 		if wanted := name != "README.md"; wanted != (err == nil) || wanted && !bytes.Equal(b, data) {
 			t.Errorf("%s: %v", name, err)
 		}
+	}
+}
+
+// An error of the network says where else the hub may be.
+func TestPullWithoutNetwork(t *testing.T) {
+	lookup := &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "huggingface.co", IsNotFound: true}}
+	err := (&pullOptions{}).withHint(fmt.Errorf("hub: %w", lookup))
+	if !errors.Is(err, lookup) || !strings.HasSuffix(err.Error(), "no such host: check the network, or name another hub with --endpoint") {
+		t.Error(err)
 	}
 }
 

@@ -47,6 +47,9 @@ type Client struct {
 	Token       Token             // sent only to the endpoint's own scheme, host and port
 	Connections int               // files fetched at once; 0: [DefaultConnections]
 	Transport   http.RoundTripper // nil: [http.DefaultTransport]
+	// Retrying is called before the wait for another attempt with the error of the last one, also
+	// concurrently. It may be nil.
+	Retrying func(err error, wait time.Duration)
 
 	// For tests; zero values are the defaults.
 	sleep func(context.Context, time.Duration) error // between two attempts

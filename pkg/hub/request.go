@@ -28,6 +28,7 @@ type requester struct {
 	client         http.Client
 	sleep          func(context.Context, time.Duration) error
 	stall          time.Duration
+	retrying       func(error, time.Duration) // nil: not reported
 }
 
 func (c *Client) requester(s *Snapshot) (*requester, error) {
@@ -35,7 +36,7 @@ func (c *Client) requester(s *Snapshot) (*requester, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &requester{base: base, token: c.Token, repo: s.Repo, revision: s.Revision, agent: version.UserAgent()}
+	r := &requester{base: base, token: c.Token, repo: s.Repo, revision: s.Revision, agent: version.UserAgent(), retrying: c.Retrying}
 	r.client.Transport = c.Transport
 	// get follows redirects itself: it needs the headers of each, and decides which hosts
 	// get the token.

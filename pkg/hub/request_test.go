@@ -8,6 +8,7 @@ import (
 	"log"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -101,7 +102,17 @@ func TestRetries(t *testing.T) {
 			c := h.client()
 			var waits []time.Duration
 			c.sleep = func(_ context.Context, d time.Duration) error { waits = append(waits, d); return nil }
+			var told []time.Duration
+			c.Retrying = func(err error, wait time.Duration) {
+				if err == nil {
+					t.Error("no error")
+				}
+				told = append(told, wait)
+			}
 			_, err := c.List(t.Context(), "acme/tiny", "main")
+			if !slices.Equal(told, waits) {
+				t.Errorf("reported waits %v, want %v", told, waits)
+			}
 			if test.says != "" {
 				expectError(t, err, test.says)
 			} else if err != nil {

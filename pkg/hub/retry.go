@@ -60,7 +60,11 @@ func (r *requester) retry(ctx context.Context, try func(a *attempt) (progress bo
 		case asked > maxAsked:
 			return fmt.Errorf("%w: the hub asks to retry in %s", err, asked)
 		}
-		if err := r.sleep(ctx, max(asked, backoff(failures))); err != nil {
+		wait := max(asked, backoff(failures))
+		if r.retrying != nil {
+			r.retrying(err, wait)
+		}
+		if err := r.sleep(ctx, wait); err != nil {
 			return err
 		}
 	}
