@@ -92,7 +92,7 @@ func TestSowBeside(t *testing.T) {
 	}
 	all, _ := r.index(stored, nil)
 	rows := all[allSK].models
-	if len(rows) != 5 || rows[0].Row != (Row{"Mine", "abc", Local, false}) || all["local-abc"].local.checkpoint != "other" {
+	if len(rows) != 7 || rows[0].Row != (Row{"Mine", "abc", Local, false}) || all["local-abc"].local.checkpoint != "other" {
 		t.Errorf("%+v", rows)
 	}
 }
