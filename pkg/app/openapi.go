@@ -18,9 +18,13 @@ const documentPath = "/openapi.json"
 func apiInfo() openapi.Info {
 	return openapi.Info{
 		Title: "glossa", Version: version.Read().Version, Licence: "Apache-2.0",
-		Description: "Language models over the protocols of OpenAI, Alpha, TextSynth, Aleph Alpha, Lamini and the API layer. Every answer has the header X-Request-Id. Bodies may be compressed with gzip.",
+		Description: "Language models over the protocols of OpenAI (with Batches and Responses), Anthropic, Ollama, Alpha, TextSynth, Aleph Alpha, Lamini and the API layer. Every answer has the header X-Request-Id. Bodies may be compressed with gzip.",
 		Tags: []openapi.Tag{
 			{Name: "OpenAI", Description: "OpenAI's chats, completions and embeddings, and vLLM's tokenizer routes."},
+			{Name: "Batches", Description: "OpenAI's files, uploads and batches of requests."},
+			{Name: "Responses", Description: "OpenAI's responses, which may be stored and continued."},
+			{Name: "Anthropic", Description: "Anthropic's messages, and the count of their tokens."},
+			{Name: "Ollama", Description: "Ollama's chats, texts, embeddings and lists of models. glossa serve --ollama serves them on a port of their own."},
 			{Name: "Alpha", Description: "The API of Alpha's dashboard and training machines."},
 			{Name: "TextSynth", Description: "Completions, translations, log-probabilities and tokens."},
 			{Name: "Aleph Alpha", Description: "Completions, embeddings, evaluations, explanations, translations and tokens."},

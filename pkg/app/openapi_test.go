@@ -80,6 +80,23 @@ func TestDocumentIsValid(t *testing.T) {
 	}
 }
 
+// Every tag of an operation is described, and the introduction names those of dialects.
+func TestEveryTagIsDescribed(t *testing.T) {
+	_, doc := whole(t)
+	for path, item := range doc.Paths.Map() {
+		for method, op := range item.Operations() {
+			for _, name := range op.Tags {
+				if tag := doc.Tags.Get(name); tag == nil || tag.Description == "" {
+					t.Errorf("%s %s: the tag %s is not described", method, path, name)
+				}
+				if name != serviceTag && !strings.Contains(doc.Info.Description, name) {
+					t.Errorf("the introduction does not name %s", name)
+				}
+			}
+		}
+	}
+}
+
 // TestEveryFieldIsDescribed checks that each property of the shared schemas has a description, or
 // is a schema that another place describes.
 func TestEveryFieldIsDescribed(t *testing.T) {
