@@ -19,7 +19,7 @@ func TestUnknownPaths(t *testing.T) {
 		names        string
 	}{
 		{"openai", "/v1/chat/completion", "", []string{"error", "message"}, "POST /v1/chat/completions"},
-		{"openai", "/v1/assistants", "", []string{"error", "message"}, "POST /v1/chat/completions"},
+		{"openai", "/v1/assistants", "", []string{"error", "message"}, "POST /v1/completions"},
 		{"embeddings", "/v1/embed", "", []string{"error", "message"}, "POST /v1/embeddings"},
 		{"responses", "/v1/response", "", []string{"error", "message"}, "POST /v1/responses"},
 		{"messages", "/v1/message", "", []string{"error", "message"}, "POST /v1/messages"},

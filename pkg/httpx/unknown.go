@@ -19,12 +19,15 @@ type Claimant interface{ Claims(header http.Header) bool }
 const (
 	maxSegments = 8   // of the path
 	maxOff      = 3   // letters; segments that differ by more are different words
-	maxNamed    = 900 // bytes of the routes that an answer names
+	mostNamed   = 3   // routes that an answer names
 	similarOff  = 0.4 // the distance below which two paths are similar
 )
 
+// indexes are the routes that list all others, the best first.
+var indexes = [...]string{"/docs", "/openapi.json"}
+
 // noRoute answers paths without a route: in the shape of the dialect that the client most likely
-// means, with its routes, the most similar first.
+// means, with the most similar routes, of that dialect only if that is sure.
 func (m *Mux) noRoute() *Route {
 	known := m.Known
 	if known == nil {
@@ -34,22 +37,30 @@ func (m *Mux) noRoute() *Route {
 		Pattern: "/", Permission: Public, Errors: m.Fallback,
 		Handle: func(w http.ResponseWriter, r *http.Request) error {
 			list := similar(known, r.URL.Path)
-			if meant := likely(list, r.Header); meant != nil {
+			meant, sure := likely(list, r.Header)
+			if meant != nil {
 				rec := RecordOf(r.Context())
 				rec.errors = meant.shape(r.Header)
 				rec.tellID(w.Header())
-				list = slices.DeleteFunc(list, func(s similarity) bool { return s.route.Dialect != meant.Dialect })
 			}
-			return llm.Errorf(NoRoute, "no such path%s", naming(list))
+			if sure {
+				list = slices.DeleteFunc(list, func(s similarity) bool { return s.route.Dialect != meant.Dialect })
+			} else {
+				slices.SortStableFunc(list, func(a, b similarity) int {
+					return cmp.Or(cmp.Compare(b.alike, a.alike), cmp.Compare(a.longer, b.longer))
+				})
+			}
+			return llm.Errorf(NoRoute, "no such path%s%s", naming(list), index(known))
 		},
 	}
 }
 
 // A similarity says how much an unknown path is like a route's.
 type similarity struct {
-	route *Route
-	off   float64 // 0: equal; 1: nothing in common
-	alike int     // equal segments at the beginning
+	route  *Route
+	off    float64 // 0: equal; 1: nothing in common
+	alike  int     // equal segments at the beginning
+	longer int     // segments by which one is longer than the other
 }
 
 // similar compares a path with all routes but those of the root, the most similar first.
@@ -61,7 +72,10 @@ func similar(routes []Route, path string) []similarity {
 		if own[0] == "{$}" || own[0] == "" {
 			continue
 		}
-		s := similarity{route: &routes[i], off: distance(asked, own) / float64(max(len(asked), len(own)))}
+		s := similarity{route: &routes[i], off: 1, longer: max(len(asked), len(own)) - min(len(asked), len(own))}
+		if related(asked, own) {
+			s.off = distance(asked, own) / float64(max(len(asked), len(own)))
+		}
 		for s.alike < min(len(asked), len(own)) && mismatch(asked[s.alike], own[s.alike]) <= similarOff {
 			s.alike++
 		}
@@ -75,6 +89,13 @@ func similar(routes []Route, path string) []similarity {
 func segments(path string) []string {
 	list := strings.SplitN(strings.Trim(path, "/"), "/", maxSegments+1)
 	return list[:min(len(list), maxSegments)]
+}
+
+// related reports whether a segment of a path is a word of a route, perhaps misspelt.
+func related(asked, own []string) bool {
+	return slices.ContainsFunc(own, func(word string) bool {
+		return !strings.HasPrefix(word, "{") && slices.ContainsFunc(asked, func(segment string) bool { return mismatch(segment, word) < 1 })
+	})
 }
 
 // distance returns the number of segments to insert, delete or change to turn the path asked into
@@ -117,23 +138,22 @@ func mismatch(segment, own string) float64 {
 }
 
 // likely returns a route of the dialect that a client most likely means: the one that claims it,
-// else that of the most similar route if it is similar, else that with most routes among those
-// that begin as the path does. It returns nil if none begins so.
-func likely(list []similarity, header http.Header) *Route {
+// else that of the most similar route if it is similar, which is sure, else that with most routes
+// among those that begin as the path does. It returns nil if none begins so.
+func likely(list []similarity, header http.Header) (meant *Route, sure bool) {
 	for _, s := range list {
 		if c, ok := s.route.Errors.(Claimant); ok && c.Claims(header) {
-			return s.route
+			return s.route, true
 		}
 	}
 	deepest := 0
 	for _, s := range list {
 		if s.off < similarOff && s.route.Dialect != "" {
-			return s.route
+			return s.route, true
 		}
 		deepest = max(deepest, s.alike)
 	}
 	count := map[string]int{}
-	var meant *Route
 	for _, s := range list {
 		if deepest == 0 || s.alike < deepest || s.route.Dialect == "" {
 			continue
@@ -143,20 +163,28 @@ func likely(list []similarity, header http.Header) *Route {
 			meant = s.route
 		}
 	}
-	return meant
+	return meant, false
 }
 
-// naming names the routes of list, as many as fit into a message.
+// naming names the first routes of list.
 func naming(list []similarity) string {
 	var b strings.Builder
-	for i, s := range list {
-		next := s.route.Method + " " + strings.ReplaceAll(s.route.Pattern, "...}", "}")
-		if b.Len()+len(next) > maxNamed {
-			fmt.Fprintf(&b, " and %d more", len(list)-i)
-			break
-		}
+	for i, s := range list[:min(len(list), mostNamed)] {
 		b.WriteString(map[bool]string{true: "; there are ", false: ", "}[i == 0])
-		b.WriteString(next)
+		b.WriteString(s.route.Method + " " + strings.ReplaceAll(s.route.Pattern, "...}", "}"))
+	}
+	if len(list) > mostNamed {
+		fmt.Fprintf(&b, " and %d more", len(list)-mostNamed)
 	}
 	return b.String()
+}
+
+// index names the route that lists all others, if there is one.
+func index(routes []Route) string {
+	for _, pattern := range indexes {
+		if slices.ContainsFunc(routes, func(r Route) bool { return r.Pattern == pattern }) {
+			return ": GET " + pattern + " lists all"
+		}
+	}
+	return ""
 }

@@ -65,8 +65,23 @@ func TestUnknown(t *testing.T) {
 		if id := w.Header().Get(c.dialect + "-Id"); c.dialect != "error" && (id == "" || id != w.Header().Get("X-Request-Id")) {
 			t.Errorf("%.40s: id %q", c.path, id)
 		}
-		if more := strings.Contains(body, " more"); more != (c.dialect == "error" || c.dialect == "long") {
+		if more := strings.Contains(body, " more"); more != (c.dialect == "error" || c.dialect == "long" || c.dialect == "c" || c.path == "/scor") {
 			t.Errorf("%.40s: %s", c.path, body)
+		}
+	}
+	// The routes of all dialects are named if it is not sure which one is meant, and the route that lists them.
+	several := []Route{
+		dialect("a").route("POST", "/api/chat"), dialect("a").route("POST", "/api/generate"), dialect("b").route("GET", "/api/tags"), dialect("b").route("GET", "/api/x/{id}"),
+		dialect("c").route("GET", "/x/{id}"), {Method: "GET", Pattern: "/openapi.json", Handle: ok}, {Method: "GET", Pattern: "/docs", Handle: ok},
+	}
+	for path, want := range map[string]string{
+		"/api/pull": `{"a":"no such path; there are POST /api/chat, POST /api/generate, GET /api/tags and 4 more: GET /docs lists all"}`,
+		"/foo":      `{"error":"no such path; there are GET /openapi.json, GET /docs, POST /api/chat and 4 more: GET /docs lists all"}`,
+	} {
+		w := httptest.NewRecorder()
+		(&Mux{Routes: several}).Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if got := strings.TrimSpace(w.Body.String()); got != want {
+			t.Errorf("%s: %s", path, got)
 		}
 	}
 	w := httptest.NewRecorder()
