@@ -37,7 +37,7 @@ func (f *File) readGGUF(g *ggufHeader) error {
 		return err
 	}
 	if string(magic) != ggufMagic {
-		return errors.New(`does not begin with "GGUF"`)
+		return foreign(magic, errors.New(`is not a GGUF file: it does not begin with "GGUF"`))
 	}
 	version, err := number[uint32](g)
 	if err != nil {

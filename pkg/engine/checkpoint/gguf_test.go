@@ -102,7 +102,7 @@ func TestHostileGGUF(t *testing.T) {
 		{"type", gguf(3, 1, 0).tensor("a", 4, 0, 32).data(32), `tensor "a": type Q4_2 is not supported, only F32, F16, Q4_0`},
 		{"type", gguf(3, 1, 0).tensor("a", 1<<31, 0, 32).data(32), `tensor "a": type 2147483648, which is unknown, is not supported`},
 		{"empty", nil, "truncated"},
-		{"magic", []byte("GGML0000"), `does not begin with "GGUF"`},
+		{"magic", []byte("GGML0000"), `is not a GGUF file: it does not begin with "GGUF"`},
 	} {
 		_, err := checkpoint.OpenGGUF(bytes.NewReader(c.data), int64(len(c.data)), "x.gguf")
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "checkpoint x.gguf: ") {

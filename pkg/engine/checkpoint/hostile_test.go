@@ -314,3 +314,30 @@ func FuzzGGUF(f *testing.F) {
 		}
 	})
 }
+
+// A pointer of Git LFS, or another text, in place of a model is called what it is.
+func TestForeignFiles(t *testing.T) {
+	const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+	read := map[string]func(text string) error{
+		"safetensors": func(text string) error {
+			_, err := checkpoint.OpenSafetensors(strings.NewReader(text), int64(len(text)), "m")
+			return err
+		},
+		"GGUF": func(text string) error {
+			_, err := checkpoint.OpenGGUF(strings.NewReader(text), int64(len(text)), "m")
+			return err
+		},
+		"ALPH": func(text string) error {
+			_, err := checkpoint.ReadAlpha(strings.NewReader(text), int64(len(text)), "m", checkpoint.Options{})
+			return err
+		},
+	}
+	for format, read := range read {
+		if err := read(pointer); err == nil || !strings.Contains(err.Error(), "is a Git LFS pointer, not the model's file: run git lfs pull") {
+			t.Errorf("%s: %v", format, err)
+		}
+		if err := read("Entry not found, or another text"); err == nil || !strings.Contains(err.Error(), format) || strings.Contains(err.Error(), "LFS") {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+}

@@ -116,7 +116,7 @@ func readAlpha(r io.ReaderAt, size int64, opt Options) (*Alpha, error) {
 	}
 	s := newStream(io.NewSectionReader(r, 0, size))
 	if c, err := s.peek(); err != nil || c != '{' {
-		return nil, errors.New(`begins neither with "ALPH" nor with a JSON object`)
+		return nil, foreign(first[:], errors.New(`begins neither with "ALPH" nor with a JSON object`))
 	}
 	return readJSON(s, size, opt)
 }

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/binary"
 	"errors"
@@ -30,6 +31,15 @@ func OpenSafetensors(r io.ReaderAt, size int64, name string) (*File, error) {
 	return f, nil
 }
 
+// foreign returns the error of a file that begins differently from its format: err, or that it is
+// the pointer that Git LFS (docs/spec.md) leaves in place of a file which was not downloaded.
+func foreign(first []byte, err error) error {
+	if bytes.HasPrefix(first, []byte("vers")) { // version https://git-lfs.github.com/spec/v1
+		return errors.New("is a Git LFS pointer, not the model's file: run git lfs pull")
+	}
+	return err
+}
+
 // readSafetensors reads the header's length as a little-endian uint64 and the header
 // in JSON; the tensors fill the rest of the file.
 func (f *File) readSafetensors(r io.ReaderAt, size int64) error {
@@ -41,7 +51,10 @@ func (f *File) readSafetensors(r io.ReaderAt, size int64) error {
 		return fmt.Errorf("header length: %w", noEOF(err))
 	}
 	n := binary.LittleEndian.Uint64(prefix[:])
-	if n > maxSafetensorsHeader || n > uint64(size-8) {
+	if n > maxSafetensorsHeader {
+		return foreign(prefix[:], fmt.Errorf("is not a safetensors file: it does not begin with the length of a header of at most %d bytes", maxSafetensorsHeader))
+	}
+	if n > uint64(size-8) {
 		return fmt.Errorf("header of %d bytes in a file of %d bytes (at most %d)", n, size, maxSafetensorsHeader)
 	}
 	if n == 0 || prefix[8] != '{' {
