@@ -393,7 +393,7 @@ CDK := .cache/cdk/node_modules/.bin/cdk
 	touch $@
 
 .PHONY: synth
-synth: build .cache/cdk/installed ## write the deployment's templates and programs to infra/cdk.out (needs node; no account, no network)
+synth: build .cache/cdk/installed ## write the deployment's templates and programs to infra/cdk.out (needs node, no account; the first run installs the CDK with npm)
 	cd infra && ../$(CDK) synth --quiet $(ARGS)
 
 .PHONY: bootstrap
