@@ -72,6 +72,7 @@ func meanings() []mutant {
 		{"additionalProperties: of one conjunct, for members of another", jsonschema, "compiler.member", "!declared", "!declared && len(set) == 0", jsonschema, schemas},
 		{"additionalProperties: of one conjunct, for patterns of another", jsonschema, "ofKind", "!declared", "!declared && len(set) == 0", jsonschema, schemas},
 		{"allOf: the laxer maxItems", jsonschema, "lesser", "b < a", "b > a", jsonschema, schemas},
+		{"uniqueItems: numbers differ if their texts do", pushdown, "costs.mayEqualKinds", `"[{-0123456789"`, `"[{"`, pushdown, "^TestUniqueKinds$"},
 		{"uniqueItems is ignored", jsonschema, "supportedArray", "(a.Max < 0 || a.Max > 1)", "a.Max > 1<<30", jsonschema, schemas},
 		{"unevaluatedProperties is ignored", jsonschema, "compiler.leaveMembers", "facts.others = s.object.rest", "facts.others = c.anything", jsonschema, schemas},
 		{"unevaluatedProperties: one alternative alone evaluates", jsonschema, "clause.alternatives", "slices.Clip(more)", "nil", jsonschema, schemas},

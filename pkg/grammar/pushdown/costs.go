@@ -20,17 +20,18 @@ type costs struct {
 	start      []int32 // by rule: from its beginning to its end
 	texts      []*textIndex
 	objects    []*objectCosts
-	procs      [][]int32       // by state
-	openValues []int32         // by rule: values without a longest text that it must have
-	sampling   int             // work: elements looked at for samples
-	samples    map[ID][]string // by rule of a unique array's items: different texts, the shortest first
+	procs      [][]int32          // by state
+	openValues []int32            // by rule: values without a longest text that it must have
+	sampling   int                // work: elements looked at for samples
+	samples    map[ID][]string    // by rule of a unique array's items: different texts, the shortest first
+	equals     map[*Array][]int32 // of unique arrays, by required item: how many of those before it may be equal to it
 	empty      struct{ array, object int32 }
 }
 
 func newCosts(budget *automaton.Budget, m *Machine, v *Vocabulary) (*costs, error) {
 	c := &costs{
 		budget: budget, m: m, v: v, start: slices.Repeat([]int32{never}, len(m.rules)), texts: make([]*textIndex, len(m.rules)),
-		samples: map[ID][]string{}, objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), openValues: make([]int32, len(m.rules)),
+		samples: map[ID][]string{}, equals: map[*Array][]int32{}, objects: make([]*objectCosts, len(m.rules)), procs: make([][]int32, len(m.rules)), openValues: make([]int32, len(m.rules)),
 	}
 	c.empty.array, c.empty.object = v.spell("[]")[0], v.spell("{}")[0]
 	size := 0 // of all rules
@@ -182,6 +183,9 @@ func (c *costs) byteCost(b byte) int32 {
 // --- arrays ---
 
 func (c *costs) arrayStart(a *Array) int32 {
+	if a.Unique && c.equals[a] == nil {
+		c.equals[a] = c.countEqual(a)
+	}
 	for i := int32(1); a.Unique && int(i) < a.Min && a.item(i) >= 0; i++ {
 		c.sample(a.item(i), a.Min)
 	}

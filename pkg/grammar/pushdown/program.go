@@ -90,7 +90,7 @@ func (o *Object) Shared(i int, keys func(ID) *automaton.DFA) (n int) {
 	for before := range o.leadsThrough(i) - 1 {
 		lo, hi := o.Kinds(before)
 		for _, x := range o.Extra[lo:hi] {
-			if intersect(keys(x.Key), keys(o.Extra[i].Key)) {
+			if common, _ := intersect(keys(x.Key), keys(o.Extra[i].Key)); common {
 				n++
 				break
 			}
@@ -102,10 +102,11 @@ func (o *Object) Shared(i int, keys func(ID) *automaton.DFA) (n int) {
 // maxIntersectPairs bounds the pairs of states that intersect visits.
 const maxIntersectPairs = 1 << 10
 
-// intersect reports whether two automata may have a text in common. False is certain.
-func intersect(a, b *automaton.DFA) bool {
+// intersect reports whether two automata may have a text in common, and how many pairs of
+// states it looked at. False is certain.
+func intersect(a, b *automaton.DFA) (common bool, looked int) {
 	if a.Empty() || b.Empty() {
-		return false
+		return false, 0
 	}
 	type pair struct{ a, b int32 }
 	seen, todo := map[pair]bool{{}: true}, []pair{{}}
@@ -114,7 +115,7 @@ func intersect(a, b *automaton.DFA) bool {
 		todo = todo[:len(todo)-1]
 		x, y := &a.States[at.a], &b.States[at.b]
 		if x.Accept && y.Accept {
-			return true
+			return true, len(seen)
 		}
 		for _, e := range x.Edges {
 			for _, f := range y.Edges {
@@ -125,7 +126,7 @@ func intersect(a, b *automaton.DFA) bool {
 			}
 		}
 	}
-	return len(todo) > 0
+	return len(todo) > 0, len(seen)
 }
 
 // leadsThrough returns how many of Lead are present once an extra member of kind i is.

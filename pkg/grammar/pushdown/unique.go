@@ -290,10 +290,10 @@ func (c *costs) arrayItemCost(a *Array, i int32) int32 {
 		return never
 	case !a.Unique || i == 0:
 		return c.start[id]
-	case len(c.samples[id]) <= int(i):
+	case len(c.samples[id]) <= int(c.equals[a][i]):
 		return never
 	}
-	return int32(len(c.samples[id][i]))
+	return int32(len(c.samples[id][c.equals[a][i]])) // of so many samples one is not used yet
 }
 
 // attempts is a heap, the least cost first.

@@ -141,6 +141,42 @@ func TestUnique(t *testing.T) {
 	}
 }
 
+// An item that cannot be equal to those before it needs one value.
+func TestUniqueKinds(t *testing.T) {
+	numbers := must(automaton.Numbers(automaton.Range{}, automaton.Generating()))
+	integers := must(automaton.Integers(automaton.Range{}, automaton.Generating()))
+	for _, x := range []struct {
+		items []*automaton.DFA
+		ok    bool
+	}{
+		{[]*automaton.DFA{integers, automaton.Literals([]string{`"a"`})}, true},
+		{[]*automaton.DFA{numbers, automaton.Key(), automaton.Boolean(), automaton.Null()}, true},
+		{[]*automaton.DFA{automaton.Literals([]string{`"x"`}), automaton.Literals([]string{`"a"`})}, true},
+		{[]*automaton.DFA{automaton.Literals([]string{`1.5`}), automaton.Literals([]string{`2.5`})}, true},
+		{[]*automaton.DFA{automaton.Literals([]string{`{"a":1,"b":2}`}), automaton.Literals([]string{`{"a":1}`})}, true},
+		{[]*automaton.DFA{automaton.Literals([]string{`{"a":1,"b":2}`}), automaton.Literals([]string{`{"b":2.0,"a":1}`})}, false},
+		{[]*automaton.DFA{automaton.Literals([]string{`1.0`}), automaton.Literals([]string{`1`})}, false},
+		{[]*automaton.DFA{numbers, automaton.Literals([]string{`1`})}, false},
+		{[]*automaton.DFA{automaton.Literals([]string{`[1]`}), automaton.Literals([]string{`[1.0]`})}, false},
+		{[]*automaton.DFA{automaton.Key(), automaton.Literals([]string{`"a"`})}, false},
+		{[]*automaton.DFA{automaton.Boolean(), automaton.Boolean(), automaton.Boolean()}, false},
+	} {
+		p := &rules{}
+		a := &Array{Items: -1, Min: len(x.items), Max: len(x.items), Unique: true}
+		for _, d := range x.items {
+			a.Prefix = append(a.Prefix, p.add(Rule{Any: []ID{p.add(Rule{Text: &Text{DFA: d, Max: -1}})}}))
+		}
+		c, err := Bind(p.machine(t, p.add(Rule{Array: a})), vocabularies()["bytes"])
+		if (err == nil) != x.ok {
+			t.Errorf("%d items: %v", len(x.items), err)
+		} else if x.ok {
+			if text, err := c.Start().end(); err != nil || !c.m.Match(text) {
+				t.Errorf("%q: %v", text, err)
+			}
+		}
+	}
+}
+
 func must(d *automaton.DFA, err error) *automaton.DFA {
 	if err != nil {
 		panic(err)
