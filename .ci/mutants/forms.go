@@ -19,7 +19,7 @@ func costs() []mutant {
 		{"budget: the last token is not used within a string", pushdown, "Matcher.fillInside", "l.buckets[i].cost <= room", "l.buckets[i].cost < room", pushdown, masks},
 		{"budget: a mask does not report what it cut", pushdown, "Matcher.Mask", "k.Over = true", "k.Over = false", pushdown, masks},
 		{"share: nothing is kept for the strings to come", pushdown, "Matcher.budget", "others*min(reservedTokens, spare/(others+1))", "0*others", pushdown, masks},
-		{"share: strings of the values around are forgotten", pushdown, "run.push", "below.openValues + r.costs.openValuesAfter(r, &e)", "r.costs.openValuesAfter(r, &e)", pushdown, masks},
+		{"share: strings of the values around are forgotten", pushdown, "run.push", "below.openValues + r.costs.openValuesAfter(r, &e)", "r.costs.openValuesAfter(&e)", pushdown, masks},
 		{"pull: none", pushdown, "Matcher.budget", "never/2", "0", pushdown, masks},
 		{"pull: to what brings the end no nearer", pushdown, "Matcher.Mask", "m.cost - 1", "m.cost", pushdown, masks},
 	}
@@ -72,6 +72,8 @@ func meanings() []mutant {
 		{"additionalProperties: of one conjunct, for members of another", jsonschema, "compiler.member", "!declared", "!declared && len(set) == 0", jsonschema, schemas},
 		{"additionalProperties: of one conjunct, for patterns of another", jsonschema, "ofKind", "!declared", "!declared && len(set) == 0", jsonschema, schemas},
 		{"allOf: the laxer maxItems", jsonschema, "lesser", "b < a", "b > a", jsonschema, schemas},
+		{"ambiguous grammars: the cheapest way is bounded", pushdown, "run.atLimit", "!r.cheapest && ", "", pushdown, "^TestCheapestRules$"},
+		{"ambiguous grammars: the cheapest way is not first", pushdown, "costs.order", "list[0], list[first] = list[first], list[0]", "_ = first", grammar, "^TestManyWaysEnd$"},
 		{"uniqueItems: numbers differ if their texts do", pushdown, "costs.mayEqualKinds", `"[{-0123456789"`, `"[{"`, pushdown, "^TestUniqueKinds$"},
 		{"uniqueItems is ignored", jsonschema, "supportedArray", "(a.Max < 0 || a.Max > 1)", "a.Max > 1<<30", jsonschema, schemas},
 		{"unevaluatedProperties is ignored", jsonschema, "compiler.leaveMembers", "facts.others = s.object.rest", "facts.others = c.anything", jsonschema, schemas},

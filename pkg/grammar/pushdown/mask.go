@@ -69,6 +69,31 @@ func (m *Matcher) fill(budget int32) {
 	if m.others = others; len(others) > 0 {
 		m.walkTrie(others, budget)
 	}
+	if m.cost > 0 && m.cost <= budget+1 && count(m.mask.Bits) == 0 {
+		m.walkCheapest(budget)
+	}
+}
+
+// walkCheapest adds tokens of a cheapest way to the end, which begins with the first element.
+// The walks of fill may lack them in ambiguous grammars, where they end early.
+func (m *Matcher) walkCheapest(budget int32) {
+	v, r, length := m.c.v, m.run, len(m.run.text)
+	m.enterDepth(0, m.now[:1], false)
+	for at := int32(0); int(at) < len(v.nodes); {
+		n := &v.nodes[at]
+		r.text = r.text[:length+int(n.depth)]
+		m.walkWork = 0
+		if !m.descend(m.depths[n.depth].elements[:1], n) {
+			at += int32(n.size)
+			continue
+		}
+		if cost := m.c.costs.leastCost(r, m.depths[n.depth+1].elements); n.tokens > 0 && cost < m.cost {
+			m.allow(v.tokensOf(n), cost, budget)
+			break
+		}
+		at++
+	}
+	r.text = r.text[:length]
 }
 
 // fillKey computes a separate mask for one element in an extra key or a unique item, since
@@ -181,10 +206,7 @@ func (m *Matcher) descend(now []element, n *node) bool {
 	if m.walkWork > maxWalk {
 		return false
 	}
-	r.resetOut()
-	for i := range now {
-		r.step(&now[i], n.byte)
-	}
+	r.stepAll(now, n.byte)
 	if m.walkWork += r.work; len(r.out) == 0 {
 		return false
 	}

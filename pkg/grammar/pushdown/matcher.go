@@ -108,7 +108,7 @@ func (c *Constraint) Start() *Matcher {
 	m := &Matcher{c: c, run: newRun(c.m, c.costs)}
 	m.run.frames[0].cost = 0
 	m.now = slices.DeleteFunc(m.run.begin(), func(e element) bool { return m.idle(&e) || c.costs.elementCost(m.run, &e) >= never })
-	m.cost = c.costs.leastCost(m.run, m.now)
+	m.now, m.cost = c.costs.order(m.run, m.now)
 	return m
 }
 
@@ -152,11 +152,11 @@ func (m *Matcher) Take(token int) bool {
 			stayed = false
 		}
 	}
+	now, m.cost = m.c.costs.order(m.run, now)
 	m.now = slices.Clone(now)
 	if moved := m.run.collect(m.now); moved != nil {
 		m.share.of.stack = moved[m.share.of.stack]
 	}
-	m.cost = m.c.costs.leastCost(m.run, m.now)
 	m.taken++
 	m.free, m.share.active = stayed, m.share.active && stayed
 	return true
@@ -166,10 +166,9 @@ func (m *Matcher) Take(token int) bool {
 // that can still end. The result is valid until the second call after this one.
 func (m *Matcher) move(from []element, b byte, last bool) []element {
 	r := m.run
-	r.resetOut()
-	for i := range from {
-		r.step(&from[i], b)
-	}
+	r.limit = readElements * m.c.m.maxElements
+	r.stepAll(from, b)
+	r.limit = m.c.m.maxElements
 	r.text = append(r.text, b)
 	m.walk, m.spare = m.spare, append(m.walk[:0], r.out...)
 	m.spare = slices.DeleteFunc(m.spare, func(e element) bool { return last && (m.idle(&e) || m.c.costs.elementCost(r, &e) >= never) })

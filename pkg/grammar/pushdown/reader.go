@@ -13,16 +13,14 @@ type Reader struct {
 // Begin returns a reader at the start of a text.
 func (m *Machine) Begin() *Reader {
 	r := newRun(m, nil)
+	r.limit = readElements * m.maxElements
 	return &Reader{run: r, now: r.begin()}
 }
 
 // Read reads a byte. It returns false, and changes nothing, if no text continues with b.
 func (r *Reader) Read(b byte) bool {
-	r.run.resetOut()
 	r.run.text = r.text
-	for i := range r.now {
-		r.run.step(&r.now[i], b)
-	}
+	r.run.stepAll(r.now, b)
 	if len(r.run.out) == 0 {
 		return false
 	}

@@ -59,6 +59,8 @@ type run struct {
 	out        []element
 	outSet     map[element]struct{} // the elements of out, if they are many
 	work       int                  // elements visited since resetOut
+	limit      int                  // of the elements in out
+	cheapest   bool                 // on the way of least cost, whose elements are added past the limit
 	byte       byte                 // being read
 	skipUnique bool                 // the text of an item is unknown: unique items are not compared
 	values     map[string]*value    // by text: parsed unique items
@@ -69,10 +71,13 @@ const (
 	// maxElements bounds the elements of a run, plus elementsPerChoice for each rule of the
 	// widest choice, at most maxChoiceElements more. In ambiguous grammars the elements
 	// grow with every byte. The ones beyond the bound are dropped: then the run accepts
-	// fewer texts than the grammar, and the cost of ending may grow.
+	// fewer texts than the grammar. Those of the cheapest end are kept, see stepAll.
 	maxElements       = 512
 	maxChoiceElements = 1 << 16
 	elementsPerChoice = 4
+	// readElements is how many times as many elements there may be where a text is read and
+	// no mask is computed.
+	readElements = 16
 	// linearElements is the most elements that are searched linearly.
 	linearElements = 32
 	// maxWork bounds the elements visited for one byte, and maxWalk those for one mask: a
@@ -82,10 +87,10 @@ const (
 )
 
 // atLimit reports whether no further element may be added.
-func (r *run) atLimit() bool { return len(r.out) >= r.m.maxElements || r.work > maxWork }
+func (r *run) atLimit() bool { return !r.cheapest && (len(r.out) >= r.limit || r.work > maxWork) }
 
 func newRun(m *Machine, c *costs) *run {
-	r := &run{m: m, costs: c, frameIndex: map[element]int32{}, keyIndex: map[usedKey]int32{}, used: make([]usedKey, 1), collectAt: minCollectFrames}
+	r := &run{m: m, costs: c, frameIndex: map[element]int32{}, keyIndex: map[usedKey]int32{}, used: make([]usedKey, 1), collectAt: minCollectFrames, limit: m.maxElements}
 	r.frames = append(r.frames, frame{element: element{rule: ended}})
 	return r
 }
@@ -93,7 +98,9 @@ func newRun(m *Machine, c *costs) *run {
 // begin returns the elements before the first byte is read.
 func (r *run) begin() []element {
 	r.resetOut()
+	r.cheapest = r.costs != nil
 	r.enter(r.m.start, 0)
+	r.cheapest = false
 	return slices.Clone(r.out)
 }
 
@@ -192,8 +199,16 @@ func (r *run) enter(id ID, stack int32) {
 	case u.Proc != nil:
 		r.arrive(element{rule: id, from: -1, stack: stack})
 	default:
+		first := ID(-1)
+		if r.cheapest && len(u.Any) > 0 {
+			first = r.costs.cheapestOf(u.Any)
+			r.enter(first, stack)
+			r.cheapest = false
+		}
 		for _, one := range u.Any {
-			r.enter(one, stack)
+			if one != first {
+				r.enter(one, stack)
+			}
 		}
 	}
 }
@@ -243,15 +258,29 @@ func (r *run) arriveProc(p *Proc, e element) {
 	r.out = append(r.out, e) // even without edges, so that isNew finds it
 	if s.Accept {
 		r.leave(e.stack)
+		r.cheapest = false
 	}
-	for _, c := range s.Calls {
-		back := e
-		if back.state = c.Return; p.Unique {
-			back.reg, back.from = int32(c.Rule), int32(len(r.text)+1)
+	first := -1
+	if r.cheapest {
+		if first = r.costs.cheapestCall(p, s, &e); first >= 0 {
+			r.call(p, &s.Calls[first], e)
 		}
-		if !r.impassable(c.Rule) {
-			r.enter(c.Rule, r.push(back))
+		r.cheapest = false
+	}
+	for i := range s.Calls {
+		if i != first {
+			r.call(p, &s.Calls[i], e)
 		}
+	}
+}
+
+// call appends to out the closure of a call at an element.
+func (r *run) call(p *Proc, c *Call, e element) {
+	if e.state = c.Return; p.Unique {
+		e.reg, e.from = int32(c.Rule), int32(len(r.text)+1)
+	}
+	if !r.impassable(c.Rule) {
+		r.enter(c.Rule, r.push(e))
 	}
 }
 

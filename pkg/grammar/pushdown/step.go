@@ -6,6 +6,18 @@ import (
 	"glossa/pkg/grammar/automaton"
 )
 
+// stepAll sets r.out to the elements that a list leads to by a byte. If costs are known, the
+// first one is at the beginning of a cheapest way to the end: it is read first, and the
+// elements on that way are never dropped.
+func (r *run) stepAll(now []element, b byte) {
+	r.resetOut()
+	for i := range now {
+		r.cheapest = i == 0 && r.costs != nil
+		r.step(&now[i], b)
+	}
+	r.cheapest = false
+}
+
 // step appends to r.out the elements that e leads to by a byte. The byte is not in r.text
 // yet.
 func (r *run) step(e *element, b byte) {
