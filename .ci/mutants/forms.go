@@ -19,7 +19,7 @@ func costs() []mutant {
 		{"budget: the last token is not used within a string", pushdown, "Matcher.fillInside", "l.buckets[i].cost <= room", "l.buckets[i].cost < room", pushdown, masks},
 		{"budget: a mask does not report what it cut", pushdown, "Matcher.Mask", "k.Over = true", "k.Over = false", pushdown, masks},
 		{"share: nothing is kept for the strings to come", pushdown, "Matcher.budget", "others*min(reservedTokens, spare/(others+1))", "0*others", pushdown, masks},
-		{"share: strings of the values around are forgotten", pushdown, "run.push", "below.openValues + r.costs.openValuesAfter(r, &e)", "r.costs.openValuesAfter(&e)", pushdown, masks},
+		{"share: strings of the values around are forgotten", pushdown, "run.push", "below.openValues + r.costs.openValuesAfter(&e)", "r.costs.openValuesAfter(&e)", pushdown, masks},
 		{"pull: none", pushdown, "Matcher.budget", "never/2", "0", pushdown, masks},
 		{"pull: to what brings the end no nearer", pushdown, "Matcher.Mask", "m.cost - 1", "m.cost", pushdown, masks},
 	}

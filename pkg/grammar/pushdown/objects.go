@@ -231,7 +231,7 @@ func (c *costs) openInObject(u *rule, from int32) (n int32) {
 
 // openValuesAfter returns how many open values must still come in the rule of an element
 // after the called rule returns to it.
-func (c *costs) openValuesAfter(r *run, e *element) int32 {
+func (c *costs) openValuesAfter(e *element) int32 {
 	switch u := &c.m.rules[e.rule]; {
 	case u.Array != nil:
 		return min(maxOpenValues, c.openInArray(u.Array, e.reg))

@@ -141,7 +141,7 @@ func (r *run) push(e element) int32 {
 	if r.costs != nil {
 		below := &r.frames[e.stack]
 		f.cost = min(never, below.cost+r.costs.costToRuleEnd(r, &e))
-		f.openValues = below.openValues + r.costs.openValuesAfter(r, &e)
+		f.openValues = below.openValues + r.costs.openValuesAfter(&e)
 	}
 	if f.itemFrame = r.frames[e.stack].itemFrame; e.from >= 0 && r.m.rules[e.rule].Text == nil {
 		f.itemFrame = int32(len(r.frames))
