@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"glossa/pkg/grammar/automaton"
@@ -90,6 +91,7 @@ type decoder struct {
 	at    int     // the next byte
 	slab  []value // values are allocated from it
 	named bool    // the document may have an id or an anchor
+	half  bool    // the last string has half of a surrogate pair
 }
 
 // decodeWithin decodes raw, which must be one JSON value.
@@ -170,10 +172,37 @@ func (d *decoder) quoted() (s string) {
 		}
 	}
 	d.at++
+	d.half = !plain && unpaired(d.text[begin:d.at])
 	if s = d.text[begin+1 : d.at-1]; !plain || !utf8.ValidString(s) {
 		_ = json.Unmarshal([]byte(d.text[begin:d.at]), &s)
 	}
 	return s
+}
+
+// unpaired reports whether a quoted string escapes half of a surrogate pair, which is not a
+// character.
+func unpaired(quoted string) bool {
+	unit := func(at int) rune {
+		n, _ := strconv.ParseUint(quoted[at:at+4], 16, 16)
+		return rune(n)
+	}
+	for i := 0; i < len(quoted); i++ {
+		if quoted[i] != '\\' {
+			continue
+		}
+		if i++; quoted[i] != 'u' {
+			continue
+		}
+		first := unit(i + 1)
+		if i += 4; !utf16.IsSurrogate(first) {
+			continue
+		}
+		if !strings.HasPrefix(quoted[i+1:], `\u`) || utf16.DecodeRune(first, unit(i+3)) == utf8.RuneError {
+			return true
+		}
+		i += 6
+	}
+	return false
 }
 
 // items reads the elements or members of an array or an object, and its end.
@@ -189,7 +218,9 @@ func (d *decoder) items(v *value, depth int) error {
 		}
 		key := ""
 		if v.kind == objectKind {
-			key = d.quoted()
+			if key = d.quoted(); d.half {
+				return fault.New(v.pointer(), "", "a key has half of a surrogate pair, which is not a character")
+			}
 			if err := v.name(key); err != nil {
 				return err
 			}
@@ -202,9 +233,23 @@ func (d *decoder) items(v *value, depth int) error {
 		}
 		v.items = append(v.items, item)
 		if item.kind == stringKind {
+			if d.half && !annotation(v, key) {
+				return fault.New(item.pointer(), "", "the string has half of a surrogate pair, which is not a character")
+			}
 			d.named = d.named || key == "$id" || key == "id" || key == "$anchor" || key == "$dynamicAnchor" || key == "$recursiveAnchor"
 		}
 	}
+}
+
+// annotation reports whether the member key of v is a text for readers of the schema, and not
+// part of a constant.
+func annotation(v *value, key string) bool {
+	for at := v; at.parent != nil; at = at.parent {
+		if p := at.parent; p.kind == objectKind && (p.keys[at.at] == "const" || p.keys[at.at] == "enum") {
+			return false
+		}
+	}
+	return key == "title" || key == "description" || key == "$comment"
 }
 
 // name adds a key.

@@ -31,6 +31,11 @@ func TestRefusals(t *testing.T) {
 		{`{"allOf":{}}`, "", "allOf"},
 		{`{"anyOf":[]}`, "", "anyOf"},
 		{`{"anyOf":[1]}`, "", "anyOf"},
+		{`{"const":"\ud800"}`, "/const", ""},
+		{`{"enum":["a",{"title":["\udc00\ud800"]}]}`, "/enum/1/title/0", ""},
+		{`{"const":{"title":"\ud800\u0041"}}`, "/const/title", ""},
+		{`{"properties":{"\ud83d":{}}}`, "/properties", ""},
+		{`{"required":["\\\ud83d\\ude00"]}`, "/required/0", ""},
 		{`{"not":[]}`, "", "not"},
 		{`{"items":5}`, "", "items"},
 		{`{"additionalProperties":"string"}`, "", "additionalProperties"},
@@ -75,6 +80,7 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%s: %#v", x.schema, err)
 		}
 	}
+	try(t, []example{{`{"title":"\ud83d","properties":{"a":{"description":"\ud83d"}},"enum":["\ud83d\ude00","\\ud83d"]}`, `"😀" "\\ud83d"`, `"a"`}})
 	// The message names both alternatives.
 	_, err := Compile([]byte(`{"oneOf":[{"type":"array","uniqueItems":true,"minItems":2},{"type":"null"},{"type":"array","minItems":2}]}`), automaton.Limits{})
 	if err == nil || !strings.Contains(err.Error(), "/oneOf/0 and /oneOf/2") {
