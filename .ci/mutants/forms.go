@@ -74,6 +74,7 @@ func meanings() []mutant {
 		{"allOf: the laxer maxItems", jsonschema, "lesser", "b < a", "b > a", jsonschema, schemas},
 		{"ambiguous grammars: the cheapest way is bounded", pushdown, "run.atLimit", "!r.cheapest && ", "", pushdown, "^TestCheapestRules$"},
 		{"ambiguous grammars: the cheapest way is not first", pushdown, "costs.order", "list[0], list[first] = list[first], list[0]", "_ = first", grammar, "^TestManyWaysEnd$"},
+		{"numbers are rounded onto an excluded bound", automaton, "Range.apart", "r.OpenMin && y != nil", "false", automaton, "^TestNumbersApart$"},
 		{"uniqueItems: numbers differ if their texts do", pushdown, "costs.mayEqualKinds", `"[{-0123456789"`, `"[{"`, pushdown, "^TestUniqueKinds$"},
 		{"uniqueItems is ignored", jsonschema, "supportedArray", "(a.Max < 0 || a.Max > 1)", "a.Max > 1<<30", jsonschema, schemas},
 		{"unevaluatedProperties is ignored", jsonschema, "compiler.leaveMembers", "facts.others = s.object.rest", "facts.others = c.anything", jsonschema, schemas},

@@ -3,7 +3,9 @@ package automaton
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
+	"strconv"
 	"strings"
 	"sync"
 )
@@ -15,9 +17,9 @@ type Limits struct {
 	Exponent    int
 }
 
-// Generating returns the limits of generated numbers: they end, and each is finite as a
-// float64.
-func Generating() Limits { return Limits{15, 17, 2} }
+// Generating returns the limits of generated numbers: they end, each is finite as a float64,
+// and different ones differ as float64, which have 15 decimal digits.
+func Generating() Limits { return Limits{15, 15, 2} }
 
 // A Range is a set of numbers. A nil bound means no bound.
 type Range struct {
@@ -97,6 +99,9 @@ func (budget *Budget) ranged(r Range, l Limits, whole bool) (*DFA, error) {
 	if err != nil {
 		return nil, err
 	}
+	if l.Significant > 0 {
+		r = r.apart(l.Significant)
+	}
 	if whole {
 		r = r.inward()
 	}
@@ -124,6 +129,29 @@ func (budget *Budget) ranged(r Range, l Limits, whole bool) (*DFA, error) {
 	}
 	n.integer, n.digits = r.digits(l, step)
 	return n.dfa(budget)
+}
+
+// apart returns r with excluded bounds that have digits or more moved to the next float64 in
+// r, if there is one: readers of float64 may take the numbers in between for the bound.
+func (r Range) apart(digits int) Range {
+	next := func(x *big.Rat, towards float64) *big.Rat {
+		if b, err := newBound(x, true); b == nil || err != nil || len(b.whole)+len(b.part) < digits {
+			return nil
+		}
+		f, _ := x.Float64()
+		y, _ := new(big.Rat).SetString(strconv.FormatFloat(math.Nextafter(f, towards), 'g', -1, 64))
+		if y == nil || r.Min != nil && y.Cmp(r.Min) <= 0 || r.Max != nil && y.Cmp(r.Max) >= 0 {
+			return nil
+		}
+		return y
+	}
+	if y := next(r.Min, math.Inf(1)); r.OpenMin && y != nil {
+		r.Min, r.OpenMin = y, false
+	}
+	if y := next(r.Max, math.Inf(-1)); r.OpenMax && y != nil {
+		r.Max, r.OpenMax = y, false
+	}
+	return r
 }
 
 // inward returns r with its bounds moved to integers that are in it.

@@ -307,3 +307,35 @@ func TestMultiplesOfEach(t *testing.T) {
 		}
 	}
 }
+
+// Generated numbers are not read as an excluded bound, nor fractions as integers.
+func TestNumbersApart(t *testing.T) {
+	for _, c := range []struct {
+		r       Range
+		in, out string
+	}{
+		{Range{Min: rat("0"), Max: rat("10"), OpenMin: true, OpenMax: true}, "9.9999999999999 0.0000000000001 1", "9.9999999999999999 9.999999999999999 10 0"},
+		{Range{Min: rat("9007199254740992"), OpenMin: true}, "9007199254740994", "9007199254740992.7 9007199254740993 9007199254740992"},
+		{Range{Max: rat("-9007199254740992"), OpenMax: true}, "-9007199254740994", "-9007199254740992.7 -9007199254740993"},
+		{Range{Min: rat("9007199254740992"), OpenMin: true, Max: rat("9007199254740993")}, "9007199254740993", "9007199254740992"},
+		{Range{Max: rat("9.12345678901235"), OpenMax: true}, "9.12345678901234 0.5", "9.12345678901235 9.1234567890123499"},
+		{Range{Min: rat("0.1234567890123456"), OpenMin: true}, "0.1234567890123457", "0.123456789012345601"},
+		{Range{Min: rat("9007199254740993"), Max: rat("9007199254740993")}, "9007199254740993", "9007199254740992"},
+	} {
+		d, err := Numbers(c.r, Generating())
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, d)
+		for _, s := range strings.Fields(c.in) {
+			if !d.Match(s) {
+				t.Errorf("%v: %s is missing", c.r, s)
+			}
+		}
+		for _, s := range strings.Fields(c.out) {
+			if d.Match(s) {
+				t.Errorf("%v: %s", c.r, s)
+			}
+		}
+	}
+}
