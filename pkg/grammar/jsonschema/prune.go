@@ -23,7 +23,7 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 		return nil, c.narrowed
 	}
 	if !productive[start] {
-		return nil, fault.New("", "", "no value is valid for the schema")
+		return nil, fault.New(c.invalid(start, productive).pointer(), "", "no value is valid for the schema")
 	}
 	for i := range c.rules {
 		r := &c.rules[i]
@@ -51,6 +51,54 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 	}
 	places, err := c.places()
 	return &pushdown.Program{Rules: c.rules, Start: start, Places: places}, err
+}
+
+// invalid returns the place of the innermost required member or item that makes a rule match
+// nothing, as far as the schemas that the rules come from show it; nil: the whole.
+func (c *compiler) invalid(id pushdown.ID, productive []bool) (place *value) {
+	for seen := map[pushdown.ID]bool{never: true}; !seen[id]; {
+		seen[id] = true
+		var part *value
+		id, part = c.invalidPart(id, productive)
+		if part != nil && seen[id] && id != never {
+			return nil // it requires itself
+		}
+		if part != nil {
+			place = part
+		}
+	}
+	return place
+}
+
+// invalidPart returns the rule of a member or an item for which no value is valid although one
+// is required, and its place; nil if there is none.
+func (c *compiler) invalidPart(id pushdown.ID, productive []bool) (part pushdown.ID, place *value) {
+	r, at := &c.rules[id], c.origins[id].of
+	if at == nil {
+		return never, nil
+	}
+	switch {
+	case r.Array != nil && r.Array.Min > 0:
+		if list := at.get("prefixItems"); list != nil {
+			for i, item := range r.Array.Prefix[:min(len(r.Array.Prefix), len(list.items), r.Array.Min)] {
+				if !productive[item] {
+					return item, list.items[i]
+				}
+			}
+		}
+		items := at.get("items")
+		if items != nil && items.kind == objectKind && r.Array.Min > len(r.Array.Prefix) && (r.Array.Items < 0 || !productive[r.Array.Items]) {
+			return max(never, r.Array.Items), items
+		}
+	case r.Object != nil:
+		declared := at.get("properties")
+		for _, p := range r.Object.Props {
+			if p.Required && !productive[p.Value] && declared != nil {
+				return p.Value, declared.get(p.Name)
+			}
+		}
+	}
+	return never, nil
 }
 
 // maxPlaces bounds the bytes of the places of rules: later rules have none.

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"glossa/pkg/grammar/automaton"
+	"glossa/pkg/grammar/fault"
 )
 
 // Drafts by number; draft2019 is 2019-09, draft2020 is 2020-12, undeclared has the keywords
@@ -173,10 +174,13 @@ func (r *reader) enum(v *value) error {
 
 // subschema reads a keyword whose value is a schema.
 func (r *reader) subschema(key string, v *value) (*schema, error) {
-	if v.kind != objectKind && v.kind != booleanKind {
-		return nil, r.s.refuse(key, "it must be a schema: an object, true or false")
+	switch {
+	case v.kind == objectKind || v.kind == booleanKind:
+		return r.c.schemaAt(v), nil
+	case v.parent != r.v: // one of several
+		return nil, fault.New(v.pointer(), "", "it must be a schema: an object, true or false")
 	}
-	return r.c.schemaAt(v), nil
+	return nil, r.s.refuse(key, "it must be a schema: an object, true or false")
 }
 
 // subschemas reads a keyword whose value is a list of schemas.
