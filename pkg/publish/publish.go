@@ -115,7 +115,9 @@ type Store struct {
 	locks locks
 	mu    sync.Mutex
 	open  int   // uploads in progress
-	bytes int64 // of all files while open > 0
+	bytes int64 // of all files while open > 0; too many after deletions, see [Store.count]
+	taken int64 // bytes that uploads have ever written
+	ended int64 // of these, the bytes of uploads that are no longer in progress
 }
 
 // BucketPlaces returns the directories of a bucket for models, at s3://bucket/prefix, and for
