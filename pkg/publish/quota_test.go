@@ -47,6 +47,28 @@ func TestQuotaOfGoneFiles(t *testing.T) {
 	})
 }
 
+// The parts of all senders together fit into the store, although each may announce as much as
+// there is room for.
+func TestPartQuota(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		p.MaxBytes = 100_000
+		data := make([]byte, 90_000)
+		senders := []context.Context{llm.WithSender(t.Context(), "key ann"), llm.WithSender(t.Context(), "key bob")}
+		var ids []string
+		for _, ctx := range senders {
+			s, err := p.Begin(ctx, upload(t, "m", 1).of(data), 0, "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			ids = append(ids, s.ID)
+		}
+		if err := p.Part(senders[0], ids[0], 0, bytes.NewReader(data)); err != nil {
+			t.Error(err)
+		}
+		p.same(t, p.Part(senders[1], ids[1], 0, bytes.NewReader(data)), llm.Full, "checkpoint")
+	})
+}
+
 // A counting store calls during while it counts its models.
 type counting struct {
 	models

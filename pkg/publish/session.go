@@ -245,7 +245,12 @@ func (s *Store) Part(ctx context.Context, id string, index int, body io.Reader) 
 	if err := closed(list, id); err != nil {
 		return err
 	}
-	if err := s.blobs.put(ctx, partKey(id, index), body, min(r.PartSize, r.Size-at), false); err != nil {
+	q, err := s.begin(ctx)
+	if err != nil {
+		return internal(ctx, err)
+	}
+	defer q.end()
+	if err := s.blobs.put(ctx, partKey(id, index), &countedReader{q, body}, min(r.PartSize, r.Size-at), false); err != nil {
 		return inPart(internal(ctx, err))
 	}
 	return nil
