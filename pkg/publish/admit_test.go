@@ -54,6 +54,31 @@ func TestSessionQuota(t *testing.T) {
 	})
 }
 
+// An upload expires a day after its latest part.
+func TestExpires(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		s, data := begin(t, p, "m", 1)
+		expires := func() time.Duration { // after what Begin announced
+			t.Helper()
+			now, err := p.Session(t.Context(), s.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return now.Expires.Sub(s.Expires).Round(time.Hour)
+		}
+		p.age(t, 20*time.Hour)
+		if got := expires(); got != -20*time.Hour {
+			t.Errorf("without a new part: %v", got)
+		}
+		if err := p.send(t, s, 0, data); err != nil {
+			t.Fatal(err)
+		}
+		if got := expires(); got != 0 {
+			t.Errorf("after a new part: %v", got)
+		}
+	})
+}
+
 // Whatever one owner has begun, another can begin and complete uploads with the same
 // names, and neither sees, changes or ends the other's.
 func TestSessionOwners(t *testing.T) {

@@ -24,9 +24,9 @@ import (
 const (
 	maxParts  = 200 // of an upload in parts
 	maxRecord = 64 << 20
-	// Lasts is the lifetime of the parts of an upload, and of the URLs for them.
+	// Lasts is the lifetime of an upload after its latest part.
 	Lasts    = 24 * time.Hour
-	urlLasts = 6 * time.Hour
+	urlLasts = 6 * time.Hour // the lifetime of the URLs for parts
 )
 
 // Keys of an upload besides its parts.
@@ -152,6 +152,9 @@ func (s *Store) session(ctx context.Context, id string, r *record, kept []blob) 
 	}
 	_, done := sizes[path.Join(id, doneFile)]
 	out := &Session{ID: id, Name: r.Name, Step: r.Step, Size: r.Size, PartSize: r.PartSize, Done: done, Expires: r.Begun.Add(Lasts)}
+	if k := uploads(kept)[id]; k != nil {
+		out.Expires = k.last.Add(Lasts)
+	}
 	for at := int64(0); at < r.Size; at += r.PartSize {
 		p := Part{Index: len(out.Parts), Offset: at, Size: min(r.PartSize, r.Size-at), Arrived: done}
 		key := partKey(id, p.Index)
