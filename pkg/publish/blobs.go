@@ -63,11 +63,11 @@ func (o *objectBlobs) put(ctx context.Context, key string, body io.Reader, size 
 	if size == anySize {
 		most = maxThrough
 	}
-	release, err := take(ctx, &o.s.memory.bodies, most, o.s.share(maxBodies))
+	claim, err := take(ctx, &o.s.memory.bodies, most, o.s.share(maxBodies))
 	if err != nil {
 		return err
 	}
-	defer release()
+	defer claim.Release()
 	var p pieces
 	if err := copyPart(&p, body, size, maxThrough); err != nil {
 		return err

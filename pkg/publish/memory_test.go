@@ -3,6 +3,7 @@ package publish
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,7 +28,7 @@ type line struct {
 // claim claims in a goroutine, which ends when the claim is answered.
 func (l *line) claim(ctx context.Context, sender string, n int64) {
 	go func() {
-		release, err := take(llm.WithSender(ctx, sender), &l.Pool, n, 100)
+		c, err := take(llm.WithSender(ctx, sender), &l.Pool, n, 100)
 		l.mu.Lock()
 		defer l.mu.Unlock()
 		name := fmt.Sprintf("%s %d", sender, n)
@@ -37,7 +38,9 @@ func (l *line) claim(ctx context.Context, sender string, n int64) {
 			name += " " + err.Error()
 		}
 		l.granted = append(l.granted, name)
-		l.releases[name] = release
+		if err == nil {
+			l.releases[name] = c.Release
+		}
 	}()
 	synctest.Wait()
 }
@@ -153,6 +156,45 @@ func TestMemoryIsShared(t *testing.T) {
 		group.Wait()
 		if holds(&p.memory.weights, 1) {
 			t.Error("bytes are held afterwards")
+		}
+	})
+}
+
+// withHeader returns a GGUF model whose header has n more bytes, a multiple of 32 up to 16 MiB.
+func withHeader(t testing.TB, n int) []byte {
+	t.Helper()
+	const fixed, textType = 24, 8 // bytes before the first key
+	data, le := ggufOf(t), binary.LittleEndian
+	out := le.AppendUint64(bytes.Clone(data[:16]), le.Uint64(data[16:])+1)
+	out = append(le.AppendUint64(out, 12), "test.comment"...)
+	out = le.AppendUint64(le.AppendUint32(out, textType), uint64(n-32))
+	return append(append(out, make([]byte, n-32)...), data[fixed:]...)
+}
+
+// Headers take their memory from the pool, and are rejected if they would take too much.
+func TestMemoryOfHeaders(t *testing.T) {
+	each(t, func(t *testing.T, p *place) {
+		const more = 1 << 20
+		for _, c := range []struct {
+			data []byte
+			held int64 // at least
+		}{
+			{withHeader(t, more), ggufCopies * more},
+			{packOf(t), packCopies * int64(binary.LittleEndian.Uint64(packOf(t)))},
+		} {
+			u := Upload{Name: "m"}.of(c.data)
+			used := false
+			u.Progress = func(int64, int64) { used = holds(&p.memory.weights, c.held) && !holds(&p.memory.weights, c.held+4<<20) }
+			p.Memory = 0
+			put(t, p, u)
+			if !used || holds(&p.memory.weights, 1) {
+				t.Errorf("%.4q: %d bytes are held while it is packed: %v; something afterwards: %v", c.data, c.held, used, holds(&p.memory.weights, 1))
+			}
+			p.Memory = 2*c.held - 2
+			p.expect(t, p.Put(t.Context(), u), llm.Invalid, "checkpoint", "m@-1")
+			if holds(&p.memory.weights, 1) {
+				t.Errorf("%.4q: bytes are held after an error", c.data)
+			}
 		}
 	})
 }

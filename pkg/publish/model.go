@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"io"
 	"io/fs"
@@ -19,6 +20,7 @@ import (
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/fair"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer/alpha"
 )
@@ -104,7 +106,7 @@ func (s *Store) readFrom(in *source, u *Upload) (*model, error) {
 		if u.Quant != "" {
 			return nil, invalid("quant", nil, "a packed model already has a format")
 		}
-		return packed(in, u, fsys, name), nil
+		return s.packed(in, u, fsys, name)
 	}
 	return nil, errors.New("it is not a checkpoint of Alpha, a packed model or GGUF: use glossa pack to convert other models")
 }
@@ -122,23 +124,28 @@ func (s *Store) alpha(in *source, u *Upload) (*model, error) {
 		return nil, invalid("checkpoint", nil, "%d bytes, at least %d", u.Size, minCheckpoint)
 	}
 	label := path.Join(u.Name, "checkpoint-"+strconv.Itoa(u.Step)+".json")
-	budget, release, err := s.holdWeights(in.ctx, 4*checkpoint.Elements(&config.ModelConfig), u.Size)
+	weights := 4 * checkpoint.Elements(&config.ModelConfig)
+	claim, err := s.holdWeights(in.ctx, "weights", weights, tokenizerCopies*min(u.Size, maxTokenizer))
 	if err != nil {
 		return nil, err
 	}
 	m, err := s.readAlpha(in, u, label, checkpoint.Options{
-		MaxBytes: budget, MaxTokenizer: maxTokenizer,
+		MaxBytes: weights, MaxTokenizer: maxTokenizer,
 		Config: func(inside *checkpoint.ModelConfig) error { return sameShape(&config.ModelConfig, inside) },
 	})
 	if err != nil {
-		release()
+		claim.Release()
 		return nil, err
 	}
-	m.close = func() error {
-		release()
-		return nil
-	}
-	return m, nil
+	return m.holding(claim), nil
+}
+
+// holding returns the model with a claim that ends when it is closed.
+func (m *model) holding(c *fair.Claim) *model {
+	return &model{write: m.write, close: func() error {
+		defer c.Release()
+		return m.close()
+	}}
 }
 
 // readAlpha reads an Alpha checkpoint into memory.
@@ -201,11 +208,18 @@ func sameShape(config, inside *checkpoint.ModelConfig) error {
 // gguf opens a GGUF file, whose weights are read one by one during packing.
 func (s *Store) gguf(in *source, u *Upload) (*model, error) {
 	name := u.Name + ".gguf"
-	m, err := arch.Open(oneFile{name, in, u.Size}, name)
+	h, claim, err := s.holdGGUF(in, u.Size)
 	if err != nil {
 		return nil, err
 	}
-	return s.pack(in.ctx, u, m, Quant(u.Quant, m)), nil
+	m, err := arch.Open(oneFile{name, h, u.Size}, name)
+	if err != nil {
+		claim.Release()
+		return nil, err
+	}
+	h.opened.Store(true)
+	claim.Shrink(ggufCopies * h.read.Load())
+	return s.pack(in.ctx, u, m, Quant(u.Quant, m)).holding(claim), nil
 }
 
 // pack returns a model that packs m.
@@ -223,7 +237,16 @@ func (s *Store) pack(ctx context.Context, u *Upload, m *arch.Model, quant string
 }
 
 // packed opens a packed model, which is copied unchanged.
-func packed(in *source, u *Upload, fsys fs.FS, name string) *model {
+func (s *Store) packed(in *source, u *Upload, fsys fs.FS, name string) (*model, error) {
+	var size [8]byte // of the header
+	if _, err := in.ReadAt(size[:], 0); err != nil {
+		return nil, err
+	}
+	header := min(binary.LittleEndian.Uint64(size[:]), uint64(u.Size))
+	claim, err := s.holdWeights(in.ctx, "header", packCopies*int64(header), 0)
+	if err != nil {
+		return nil, err
+	}
 	write := func(to io.WriterAt) error {
 		done := int64(0)
 		return arch.CopyPack(to, fsys, name, func(n int64) error {
@@ -232,7 +255,8 @@ func packed(in *source, u *Upload, fsys fs.FS, name string) *model {
 			return in.ctx.Err()
 		})
 	}
-	return &model{write: write, close: func() error { return nil }}
+	m := &model{write: write, close: func() error { return nil }}
+	return m.holding(claim), nil
 }
 
 func (u *Upload) tell(done, total int64) {

@@ -130,18 +130,18 @@ func (w *written) Write(p []byte) (n int, err error) {
 
 // spool implements [blobs]. It waits for the memory before it reads.
 func (o *objectBlobs) spool(ctx context.Context, body io.Reader, most int64) (*Spool, error) {
-	release, err := take(ctx, &o.s.memory.bodies, most, o.s.share(maxBodies))
+	claim, err := take(ctx, &o.s.memory.bodies, most, o.s.share(maxBodies))
 	if err != nil {
 		return nil, err
 	}
 	var p pieces
 	if _, err := copyTo(&p, &untilDone{ctx, body}); err != nil {
-		release()
+		claim.Release()
 		return nil, err
 	}
 	return &Spool{ReaderAt: &p, size: p.size, close: func() error {
 		p = pieces{}
-		release()
+		claim.Release()
 		return nil
 	}}, nil
 }

@@ -29,6 +29,15 @@ func safetensors(header string, n int) []byte {
 	return append(append(b, header...), make([]byte, n)...)
 }
 
+// manyKeys returns n members of an object.
+func manyKeys(n int) string {
+	list := make([]string, n)
+	for i := range list {
+		list[i] = fmt.Sprintf(`"%d":""`, i)
+	}
+	return strings.Join(list, ",")
+}
+
 func openTensors(t *testing.T, list ...tensor) *checkpoint.File {
 	t.Helper()
 	var entries []string
@@ -119,6 +128,7 @@ func TestHostileSafetensors(t *testing.T) {
 		{`{"__metadata__":{"a":1}}`, 0, `__metadata__ "a"`},
 		{`{"__metadata__":{"a":null}}`, 0, `null`},
 		{`{"__metadata__":[]}`, 0, `header`},
+		{`{"__metadata__":{` + manyKeys(1<<14+1) + `}}`, 0, `more than 16384 keys`},
 		{`[]`, 0, `does not begin with an object`},
 		{``, 9, `does not begin with an object`},
 		{` {}`, 0, `does not begin with an object`},

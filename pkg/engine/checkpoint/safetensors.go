@@ -17,6 +17,7 @@ import (
 const (
 	maxSafetensorsHeader = 100_000_000          // bytes, the format's limit
 	maxSafetensorsText   = maxSafetensorsHeader // bytes of a string of __metadata__ as written
+	maxSafetensorsKeys   = 1 << 14              // of __metadata__
 	maxTensors           = 1 << 20
 )
 
@@ -95,6 +96,9 @@ func (f *File) safetensorsMeta(s *stream) error {
 		}
 		if text == nil {
 			return fmt.Errorf("__metadata__ %.80q: null", key)
+		}
+		if len(f.Meta) == maxSafetensorsKeys {
+			return fmt.Errorf("__metadata__: more than %d keys", maxSafetensorsKeys)
 		}
 		f.Meta[key] = *text
 		return nil
