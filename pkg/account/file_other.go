@@ -8,6 +8,3 @@ import (
 
 // own does nothing on this system.
 func own(*os.File, string) error { return nil }
-
-// syncDir does nothing on this system.
-func syncDir(string) error { return nil }

@@ -25,12 +25,3 @@ func own(f *os.File, other string) error {
 	}
 	return f.Chown(int(theirs.Uid), int(theirs.Gid))
 }
-
-// syncDir makes the entries of a directory durable.
-func syncDir(path string) error {
-	dir, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
-}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"glossa/pkg/internal/flock"
+	"glossa/pkg/internal/osfile"
 )
 
 // maxFile is the largest file that is read, in bytes: tens of thousands of
@@ -90,7 +91,7 @@ func replace(path string, b []byte) error {
 	if err := os.Rename(temp, path); err != nil {
 		return errors.Join(err, os.Remove(temp))
 	}
-	return syncDir(filepath.Dir(path))
+	return osfile.SyncDir(os.Open(filepath.Dir(path)))
 }
 
 // writeNew makes a durable file, with the owner of another file if that exists.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/internal/osfile"
 )
 
 // reportEvery is the time between two reports of progress.
@@ -320,7 +321,7 @@ func (d *Download) install() error {
 	if err := d.root.RemoveAll(partsDir); err != nil {
 		return err
 	}
-	return syncDir(d.root)
+	return osfile.SyncDir(d.root.Open("."))
 }
 
 // compareBool orders false before true.

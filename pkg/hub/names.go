@@ -3,17 +3,15 @@ package hub
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
+
+	"glossa/pkg/internal/osfile"
 )
 
 const (
 	maxPath    = 512 // bytes of a file's path
 	maxElement = 200 // bytes of each element: file systems allow 255, and .part is added
 )
-
-// Windows treats these names as devices, whatever follows a dot.
-var deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9]|conin\$|conout\$) *(\.|$)`)
 
 // CheckPath returns an error if a path from a server is not acceptable for a file: it
 // must be relative and have slashes, and each element must mean the same file on every
@@ -40,7 +38,7 @@ func checkElement(name string) error {
 		return errors.New("an element begins with a dot")
 	case name[len(name)-1] == '.', name[len(name)-1] == ' ', name[0] == ' ':
 		return errors.New("an element ends with a dot, or begins or ends with a space")
-	case deviceName.MatchString(name):
+	case osfile.IsDevice(name):
 		return errors.New("it is a device on Windows")
 	}
 	for _, r := range name {

@@ -10,12 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"runtime"
 	"strings"
 	"time"
 
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/internal/osfile"
 )
 
 const (
@@ -306,17 +306,5 @@ func (d *directory) replace(dir, name string) error {
 	return nil
 }
 
-// sync makes the entries of a directory durable. Windows has no such call.
-func (d *directory) sync(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := d.root.Open(dir)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
-		return fmt.Errorf("sync %s: %w", dir, err)
-	}
-	return nil
-}
+// sync makes the entries of a directory durable.
+func (d *directory) sync(dir string) error { return osfile.SyncDir(d.root.Open(dir)) }

@@ -29,6 +29,7 @@ import (
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/dtype"
 	"glossa/pkg/engine/kernel"
+	"glossa/pkg/internal/osfile"
 	"glossa/pkg/llm"
 )
 
@@ -155,11 +156,7 @@ func (s *Store) log(err error) {
 	}
 }
 
-var (
-	validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
-	// Windows considers these names devices, with any ending after a dot.
-	deviceName = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com[0-9]|lpt[0-9])(\.|$)`)
-)
+var validName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$`)
 
 // CheckName returns an error if a model may not have a name. A name has 1 to 128 letters,
 // digits, dots, underscores and hyphens, begins with a letter or digit, does not end with a
@@ -170,7 +167,7 @@ func CheckName(name string) error {
 		return invalid("name", nil, "%.140q: 1 to 128 letters, digits, dots, underscores and hyphens, of which the first is a letter or digit", name)
 	case strings.HasSuffix(name, "."):
 		return invalid("name", nil, "%q ends with a dot", name)
-	case deviceName.MatchString(name):
+	case osfile.IsDevice(name):
 		return invalid("name", nil, "%q is a device on Windows", name)
 	case strings.HasSuffix(strings.ToLower(name), checkpoint.PackSuffix):
 		return invalid("name", nil, "%q ends like the name of a model file", name)

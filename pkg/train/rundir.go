@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/internal/osfile"
 )
 
 // A runDir is the directory of a run.
@@ -296,17 +297,5 @@ func (d runDir) write(name string, fill func(io.Writer) error) (err error) {
 	if err := os.Rename(f.Name(), filepath.Join(string(d), name)); err != nil {
 		return err
 	}
-	return d.sync()
-}
-
-// sync makes the rename durable; Windows cannot open directories for it.
-func (d runDir) sync() error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(string(d))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return osfile.SyncDir(os.Open(string(d)))
 }
