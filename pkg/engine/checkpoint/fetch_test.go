@@ -14,7 +14,6 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/fstest"
-	"time"
 
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/dtype"
@@ -91,7 +90,7 @@ func newPack(t *testing.T, sizes ...int) *pack {
 	return p
 }
 
-// fetch starts loading p; its file must be closed once in the end.
+// fetch starts loading p. The test ends when its file is closed, which must happen once.
 func fetch(t *testing.T, p *pack) *checkpoint.Fetch {
 	t.Helper()
 	f, err := checkpoint.Open(p, "m.safetensors")
@@ -105,28 +104,8 @@ func fetch(t *testing.T, p *pack) *checkpoint.Fetch {
 	if err := f.Close(); err != nil { // the fetch has the file now
 		t.Error(err)
 	}
-	t.Cleanup(func() {
-		select {
-		case <-p.closed:
-		case <-time.After(10 * time.Second):
-			t.Error("the file stays open")
-		}
-	})
+	t.Cleanup(func() { <-p.closed })
 	return got
-}
-
-// wait fails the test if waiting does not end.
-func wait(t *testing.T, f *checkpoint.Fetch, tensor int) error {
-	t.Helper()
-	done := make(chan error, 1)
-	go func() { done <- f.Wait(tensor) }()
-	select {
-	case err := <-done:
-		return err
-	case <-time.After(10 * time.Second):
-		t.Fatalf("waiting for tensor %d has no end", tensor)
-		return nil
-	}
 }
 
 // Tensors are loaded as written, in one piece or several.
@@ -135,14 +114,14 @@ func TestFetch(t *testing.T) {
 	for _, sizes := range [][]int{{64}, {64, 9 << 20, 128}, small, slices.Concat(small, []int{3 << 20, 64, 64, 100 << 10, 25 << 20}, small)} {
 		f := fetch(t, newPack(t, sizes...))
 		for i, n := range sizes {
-			if err := wait(t, f, i); err != nil {
+			if err := f.Wait(i); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(f.Bytes(i), bytes.Repeat([]byte{byte(i + 1)}, n)) {
 				t.Errorf("tensor %d of %d differs", i, len(sizes))
 			}
 		}
-		if err := wait(t, f, math.MaxInt); err != nil {
+		if err := f.Wait(math.MaxInt); err != nil {
 			t.Errorf("all: %v", err)
 		}
 	}
@@ -150,7 +129,7 @@ func TestFetch(t *testing.T) {
 
 // A fetch of no tensors is complete.
 func TestFetchNothing(t *testing.T) {
-	if err := wait(t, fetch(t, newPack(t)), 0); err != nil {
+	if err := fetch(t, newPack(t)).Wait(0); err != nil {
 		t.Error(err)
 	}
 }
@@ -161,7 +140,7 @@ func TestFetchFails(t *testing.T) {
 	p.fails = int64(len(p.data)) - 64 - 8<<20
 	f := fetch(t, p)
 	for _, tensor := range []int{2, 3, math.MaxInt} {
-		if err := wait(t, f, tensor); err == nil || !strings.Contains(err.Error(), `m.safetensors: tensor "c"`) || !strings.Contains(err.Error(), "cut") {
+		if err := f.Wait(tensor); err == nil || !strings.Contains(err.Error(), `m.safetensors: tensor "c"`) || !strings.Contains(err.Error(), "cut") {
 			t.Errorf("tensor %d: %v", tensor, err)
 		}
 	}
@@ -190,7 +169,7 @@ func TestFetchLater(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := wait(t, got, math.MaxInt); err != nil {
+	if err := got.Wait(math.MaxInt); err != nil {
 		t.Errorf("all: %v", err)
 	}
 	for range 3 {
@@ -215,10 +194,10 @@ func TestFetchLater(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer others.Release()
-	if err := wait(t, others, 2); err != nil {
+	if err := others.Wait(2); err != nil {
 		t.Errorf("the tensors that stay in the file: %v", err)
 	}
-	if err := wait(t, others, 3); err == nil || !strings.Contains(err.Error(), `tensor "d"`) {
+	if err := others.Wait(3); err == nil || !strings.Contains(err.Error(), `tensor "d"`) {
 		t.Errorf("the damaged one, which does not: %v", err)
 	}
 	got.Bring(1)
