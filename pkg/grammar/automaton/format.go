@@ -1,9 +1,6 @@
 package automaton
 
-import (
-	"strings"
-	"sync"
-)
+import "sync"
 
 // Format returns the automaton of the JSON strings in canonical form that have a format
 // of JSON Schema. It returns the same one for each call with a name, and false if the
@@ -36,21 +33,17 @@ var formats = map[string]func() *DFA{
 
 // LooseFormat returns the automaton of the strings that may have a format: any validator
 // rejects all others. It equals that of [Format] except for hostname, where Format excludes
-// the labels that RFC 5891 reserves, for email, where Format excludes quoted pairs, as
-// validators do, and for duration, where Format bounds the digits.
+// the labels that RFC 5891 reserves, and for email, where Format excludes quoted pairs, as
+// validators do.
 func LooseFormat(name string) (*DFA, bool) {
 	switch name {
 	case "hostname":
 		return looseHosts(), true
 	case "email":
 		return looseAddresses(), true
-	case "duration":
-		return looseDurations(), true
 	}
 	return Format(name)
 }
-
-var looseDurations = format(looseDuration)
 
 var looseHosts = format(`(?:` + label + `(?:\.` + label + `)*\.?)`)
 
@@ -132,15 +125,11 @@ const host = `(?:[A-Za-z0-9]|[A-Za-z0-9][A-Za-z0-9\-]{0,1}[A-Za-z0-9]` +
 	`|[A-Za-z0-9][A-Za-z0-9\-](?:[A-Za-z0-9][A-Za-z0-9\-]|-[A-Za-z0-9])[A-Za-z0-9\-]{0,58}[A-Za-z0-9]` +
 	`|[A-Za-z0-9][A-Za-z0-9\-][A-Za-z0-9\-][A-Za-z0-9])`
 
-// RFC 3339, appendix A. Types of clients hold some billions of days, so each number of a
-// strict duration has at most six digits.
-var duration, looseDuration = durationOf(`\d{1,6}`), durationOf(`\d+`)
-
-func durationOf(number string) string {
-	return strings.ReplaceAll(`P(?:(?:nD|nM(?:nD)?|nY(?:nM(?:nD)?)?)(?:`+clockPart+`)?|`+clockPart+`|nW)`, "n", number)
-}
-
-const clockPart = `T(?:nH(?:nM(?:nS)?)?|nM(?:nS)?|nS)`
+// RFC 3339, appendix A.
+const (
+	clockPart = `T(?:\d+H(?:\d+M(?:\d+S)?)?|\d+M(?:\d+S)?|\d+S)`
+	duration  = `P(?:(?:\d+D|\d+M(?:\d+D)?|\d+Y(?:\d+M(?:\d+D)?)?)(?:` + clockPart + `)?|` + clockPart + `|\d+W)`
+)
 
 // RFC 6901, section 3; the relative ones are draft-bhutton-relative-json-pointer-00.
 const pointer = `(?:/(?:[^~/]|~[01])*)*`

@@ -90,7 +90,7 @@ func TestFormats(t *testing.T) {
 		"email":     {[]string{"a@b", `"a b@c"@d.e`, "a.b+c@x-y.z", "a@[1.2.3.4]", "a@[IPv6:::]"}, []string{"a", "@b", `"a\"b@c"@d.e`, "a@-b", "a@b-", "a@b..c", `"a"b"@c`, "é@b", "a@[1.2.3]"}},
 		"uri":       {[]string{"a:", "http://[::1]:80/a?b#c", "urn:a:b", "a:/b//c", "a:b@c", "x://u:p@h%20/"}, []string{"", "a", "//b", "a://[::1", "a: b", "a:%g0", "a:b#c#d", "é:b", "a:é"}},
 		"hostname":  {[]string{"a", "1.2.3.4", "a-b.c--d", "aa-x", "a1-b", "x." + strings.Repeat("a", 63)}, []string{"", "a.", "-a", "a-", "xn--a", "ab--c", "a--", "é", "a_b", strings.Repeat("a", 64)}},
-		"duration":  {[]string{"P1W", "P1Y2M3DT4H5M6S", "PT5M", "P999999Y999999M999999DT1H"}, []string{"P", "PT", "P1Y1D", "P1WT1H", "PT1H1S", "-P1D", "P1234567W", "PT1M1234567S"}},
+		"duration":  {[]string{"P1W", "P1Y2M3DT4H5M6S", "PT5M"}, []string{"P", "PT", "P1Y1D", "P1WT1H", "PT1H1S", "-P1D"}},
 
 		"uri-reference":         {[]string{"", "a/b:c", "//a", "?x", "a:b", "./a:b"}, []string{"1:b", "a b", "%", "/[x]"}},
 		"uri-template":          {[]string{"", "a{b}{+c,d*}", "{x:9999}"}, []string{"{", "{}", "{a:0}", "a b", "{a..b}"}},
@@ -117,11 +117,7 @@ func TestFormats(t *testing.T) {
 	if _, ok := Format("idn-hostname"); ok {
 		t.Error("idn-hostname is only an annotation")
 	}
-	loose, _ := LooseFormat("duration")
-	if !loose.Match(`"P1234567W"`) || loose.Match(`"P1"`) {
-		t.Error("a number of a duration has a unit, and any digits")
-	}
-	loose, _ = LooseFormat("hostname")
+	loose, _ := LooseFormat("hostname")
 	for _, s := range []string{"xn--a", "ab--c", "a.", "a"} {
 		if !loose.Match(Quote(s)) {
 			t.Errorf("%q may be a hostname", s)
