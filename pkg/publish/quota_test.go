@@ -47,25 +47,25 @@ func TestQuotaOfGoneFiles(t *testing.T) {
 	})
 }
 
-// The parts of all senders together fit into the store, although each may announce as much as
+// The parts of all owners together fit into the store, although each may announce as much as
 // there is room for.
 func TestPartQuota(t *testing.T) {
 	each(t, func(t *testing.T, p *place) {
 		p.MaxBytes = 100_000
 		data := make([]byte, 90_000)
-		senders := []context.Context{llm.WithSender(t.Context(), "key ann"), llm.WithSender(t.Context(), "key bob")}
+		owners := []context.Context{llm.WithOwner(t.Context(), "key ann"), llm.WithOwner(t.Context(), "key bob")}
 		var ids []string
-		for _, ctx := range senders {
+		for _, ctx := range owners {
 			s, err := p.Begin(ctx, upload(t, "m", 1).of(data), 0, "")
 			if err != nil {
 				t.Fatal(err)
 			}
 			ids = append(ids, s.ID)
 		}
-		if err := p.Part(senders[0], ids[0], 0, bytes.NewReader(data)); err != nil {
+		if err := p.Part(owners[0], ids[0], 0, bytes.NewReader(data)); err != nil {
 			t.Error(err)
 		}
-		p.same(t, p.Part(senders[1], ids[1], 0, bytes.NewReader(data)), llm.Full, "checkpoint")
+		p.same(t, p.Part(owners[1], ids[1], 0, bytes.NewReader(data)), llm.Full, "checkpoint")
 	})
 }
 
