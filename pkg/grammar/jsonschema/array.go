@@ -85,11 +85,19 @@ func (c *compiler) arrayBody(a *pushdown.Array, atoms []*schema) error {
 	if a.Max >= 0 {
 		longest = min(longest, a.Max)
 	}
+	others, err := c.otherThan(a, atoms, longest)
+	if err != nil {
+		return err
+	}
 	for i := range longest {
 		if err := c.step(len(atoms)); err != nil {
 			return err
 		}
-		id, err := c.rule(itemSet(atoms, i))
+		set := itemSet(atoms, i)
+		for _, s := range others[min(i+1, len(others)):] {
+			set = include(set, s)
+		}
+		id, err := c.rule(set)
 		if err != nil {
 			return err
 		}
@@ -109,6 +117,29 @@ func (c *compiler) arrayBody(a *pushdown.Array, atoms []*schema) error {
 		a.Max = lesser(a.Max, len(a.Prefix))
 	}
 	return supportedArray(a, atoms)
+}
+
+// otherThan returns, by item of a unique array that must be a constant, the schema of all other
+// values, which the items before it must have; true for the items that may be several values.
+func (c *compiler) otherThan(a *pushdown.Array, atoms []*schema, longest int) (list []*schema, err error) {
+	if !slices.ContainsFunc(atoms, func(s *schema) bool { return s.array.unique }) {
+		return nil, nil
+	}
+	for i := range min(a.Min, longest) {
+		set, other := itemSet(atoms, i), c.anything
+		for _, s := range set {
+			if err := c.read(s); err != nil {
+				return nil, err
+			}
+			if len(s.enums) == 1 && len(s.enums[0]) == 1 {
+				constant := c.derive(s.node)
+				constant.enums = s.enums
+				other = c.negated(s.node, constant)
+			}
+		}
+		list = append(list, other)
+	}
+	return list, nil
 }
 
 // maxUnique is the largest minItems of an array with unique items.

@@ -78,7 +78,7 @@ func (c *compiler) invalidPart(id pushdown.ID, productive []bool) (part pushdown
 		return never, nil
 	}
 	switch {
-	case r.Array != nil && r.Array.Min > 0:
+	case r.Array != nil && r.Array.Min > 0 && !r.Array.Unique: // items that must differ have no place
 		if list := at.get("prefixItems"); list != nil {
 			for i, item := range r.Array.Prefix[:min(len(r.Array.Prefix), len(list.items), r.Array.Min)] {
 				if !productive[item] {
@@ -147,7 +147,7 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, productive []bool) bool {
 	case r.Array != nil:
 		a := *r.Array
 		pruneArray(&a, productive)
-		return (a.Max < 0 || a.Min <= a.Max) && (!a.Unique || a.Min < 2 || c.kinds(&a) >= a.Min)
+		return (a.Max < 0 || a.Min <= a.Max) && (!a.Unique || a.Min < 2 || c.mayDiffer(&a))
 	case r.Object != nil:
 		o := r.Object
 		members := 0
@@ -177,13 +177,31 @@ func (c *compiler) matchesSomething(r *pushdown.Rule, productive []bool) bool {
 	return slices.ContainsFunc(r.Any, func(id pushdown.ID) bool { return productive[id] })
 }
 
-// kinds returns the number of texts of an array's items, a.Min at most: an upper bound of its
-// distinct items.
-func (c *compiler) kinds(a *pushdown.Array) (n int) {
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(partsOf(pushdown.Rule{Array: a})))) {
-		n = min(n+c.countTexts(id), a.Min)
+// mayDiffer reports whether the required items of an array may differ: those of few values
+// must have as many texts together. False is certain.
+func (c *compiler) mayDiffer(a *pushdown.Array) bool {
+	var few []pushdown.ID
+	for i := range a.Min {
+		id := a.Items
+		if i < len(a.Prefix) {
+			id = a.Prefix[i]
+		}
+		if c.countTexts(id) < a.Min {
+			few = append(few, id)
+		}
 	}
-	return n
+	items := len(few)
+	var texts []*automaton.DFA
+	for len(few) > 0 {
+		r := &c.rules[few[0]]
+		if few = few[1:]; r.Text == nil {
+			few = append(few, r.Any...)
+		} else if !slices.Contains(texts, r.Text.DFA) {
+			texts = append(texts, r.Text.DFA)
+		}
+	}
+	d, err := c.budget.Union(texts...)
+	return err != nil || c.count(d, items) >= items
 }
 
 // countTexts counts the texts of a rule, up to maxUnique. Arrays and objects count as
