@@ -12,7 +12,7 @@ const (
 // A stmt is a statement.
 type stmt interface{ exec(r *run) flow }
 
-// An expr is an expression. Its methods set run.pos before an operation can fail.
+// An expr is an expression. Its methods set run.at before an operation can fail.
 type expr interface{ eval(r *run) Value }
 
 type (
@@ -36,12 +36,10 @@ type (
 		loop        int // slot of the name "loop"
 	}
 	setStmt struct {
-		at     int
 		target target
 		value  expr
 	}
 	setBlock struct {
-		at     int
 		target target
 		filter []filterCall // applied to the block's text
 		body   []stmt
@@ -71,15 +69,15 @@ type (
 
 // macroDef is the definition of a macro or of the body of a call block.
 type macroDef struct {
-	name                     string
-	params                   []int
-	names                    []string
-	defaults                 []expr // nil: none
-	body                     []stmt
-	caller, kwargs, varargs  int // slots
-	usesCaller               bool
-	usesKwargs, usesVarargs  bool
-	explicitCaller, callBody bool
+	name                    string
+	params                  []int
+	names                   []string
+	defaults                []expr // nil: none
+	body                    []stmt
+	caller, kwargs, varargs int // slots
+	usesCaller              bool
+	usesKwargs, usesVarargs bool
+	explicitCaller          bool
 }
 
 // A target is a name, a namespace's attribute, or a tuple of targets.
@@ -94,8 +92,8 @@ type target struct {
 type (
 	constExpr struct{ value Value }
 	nameExpr  struct {
-		at, slot int
-		why      *undefined
+		slot int
+		why  *undefined
 	}
 	listExpr struct {
 		items []expr

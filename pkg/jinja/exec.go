@@ -143,7 +143,6 @@ func (r *run) setAttribute(ns *namespace, name string, v Value) {
 
 // A loop is the value of the name "loop".
 type loop struct {
-	source  Value // what is iterated
 	next    func() (Value, bool)
 	index   int // from 0; -1 before the first
 	depth   int // from 0
@@ -213,7 +212,7 @@ func (s *forStmt) iterate(r *run, over Value, depth int, parent *frame) flow {
 	r.at = s.at
 	outer := r.frame
 	inner := &frame{parent: parent}
-	l := &loop{source: over, next: r.iterator(over), index: -1, depth: depth, length: -1}
+	l := &loop{next: r.iterator(over), index: -1, depth: depth, length: -1}
 	if s.test != nil {
 		l.next = s.filtered(r, l.next, parent)
 	}

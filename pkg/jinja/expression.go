@@ -160,7 +160,7 @@ func (p *parser) primary() expr {
 		}
 		p.scan.read(t.text)
 		p.loads[t.text]++
-		return &nameExpr{t.at, p.slot(t.text), &undefined{name: t.text}}
+		return &nameExpr{p.slot(t.text), &undefined{name: t.text}}
 	case tokenString:
 		var s strings.Builder
 		s.WriteString(t.text)

@@ -292,11 +292,11 @@ func (p *parser) forStatement(name token) stmt {
 func (p *parser) setStatement(name token) stmt {
 	t := p.target(true)
 	if p.skipOp("=") {
-		s := &setStmt{at: name.at, target: t, value: p.tuple(true, nil)}
+		s := &setStmt{target: t, value: p.tuple(true, nil)}
 		p.scan.bindTarget(p, t)
 		return s
 	}
-	s := &setBlock{at: name.at, target: t, filter: p.filterCalls()}
+	s := &setBlock{target: t, filter: p.filterCalls()}
 	p.wantKind(tokenBlockEnd)
 	p.scoped(func() { s.body = p.ended(name, "endset") })
 	p.scan.bindTarget(p, t)
@@ -342,7 +342,6 @@ func (p *parser) callStatement(name token) stmt {
 	} else {
 		s.def = &macroDef{name: "caller"}
 	}
-	s.def.callBody = true
 	p.scan.outside(func() {
 		at := p.peek().at
 		call, ok := p.expression().(*callExpr)

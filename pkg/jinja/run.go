@@ -9,7 +9,6 @@ import (
 type run struct {
 	ctx       context.Context
 	limits    Limits
-	names     map[string]int
 	out, root *builder
 	frame     *frame
 	at        int // offset of the operation in progress

@@ -131,7 +131,7 @@ func (t *Template) Names() Names { return t.names }
 // Execute renders the template with the variables. Its error is an *Error.
 func (t *Template) Execute(ctx context.Context, vars *Dict, l Limits) (out Output, err error) {
 	defer recovered(&err, t.name, t.source)
-	r := &run{ctx: ctx, limits: l.withDefaults(), root: &builder{}, at: -1, names: t.slots}
+	r := &run{ctx: ctx, limits: l.withDefaults(), root: &builder{}, at: -1}
 	r.out = r.root
 	r.frame = &frame{root: make([]Value, len(t.globals))}
 	copy(r.frame.root, t.globals)

@@ -128,14 +128,14 @@ func composeBars(d *dice, m abcMetre, k abcKey) []string {
 		if !ok {
 			switch {
 			case c == 'z':
-				bar = melody(d, m, pick(d, m.last), k, k.tonic, at)
+				bar = melody(d, m, pick(d, m.last), k.tonic, at)
 				bar[len(bar)-1].step = nearest(k.tonic, bar[len(bar)-1].step)
 			case c < 'a':
 				bar = moved(d, made[c-'A'+'a'])
 			case i == tuneBars/2-1:
-				bar = melody(d, m, pick(d, m.pause), k, k.tonic+roots[i], at)
+				bar = melody(d, m, pick(d, m.pause), k.tonic+roots[i], at)
 			default:
-				bar = melody(d, m, barRhythm(d, m), k, k.tonic+roots[i], at)
+				bar = melody(d, m, barRhythm(d, m), k.tonic+roots[i], at)
 			}
 			made[c] = bar
 		}
@@ -163,7 +163,7 @@ func barRhythm(d *dice, m abcMetre) []int {
 
 // melody assigns notes to a rhythm. The first note and every other strong one belong to
 // the chord on root; the rest move by small intervals.
-func melody(d *dice, m abcMetre, rhythm []int, k abcKey, root, at int) []tuneNote {
+func melody(d *dice, m abcMetre, rhythm []int, root, at int) []tuneNote {
 	beat := 2
 	if m.name == "6/8" {
 		beat = 3

@@ -46,7 +46,7 @@ func TestMelodyStaysInItsRange(t *testing.T) {
 	d := newDice(11, "test")
 	for range 2000 {
 		m, k := pick(d, abcMetres), pick(d, abcKeys)
-		for _, n := range moved(d, melody(d, m, barRhythm(d, m), k, k.tonic, d.n(14))) {
+		for _, n := range moved(d, melody(d, m, barRhythm(d, m), k.tonic, d.n(14))) {
 			if n.step < 0 || n.step >= len(noteLetters) {
 				t.Fatalf("step %d", n.step)
 			}
