@@ -14,7 +14,7 @@ func responsesAPI() []mutant {
 		{"responses: an expired response is read from memory", archive, "Memory.find", "!m.now().Before(d.expires)", "false", archive, "^TestArchive$"},
 		{"responses: an owner takes the memory of others", archive, "Memory.Put", "s.bytes+n > m.total()/sharers", "false", archive, "^TestMemoryIsBounded$"},
 		{"responses: all owners are one", dialect, "Config.find", "cfg.owner(ctx)", `""`, dialect, "^Test(Others|Stored)$"},
-		{"responses: keys are not owners", app, "owner", "p.String()", `p.String()[:0]`, app, "^TestResponsesInTheTable$"},
+		{"responses: keys are not owners", app, "owner", "llm.OwnerOf(ctx)", `llm.OwnerOf(ctx)[:0]`, app, "^TestResponsesInTheTable$"},
 		{"responses: a chain forgets its answers", dialect, "Config.previous", "slices.Concat(d.Items, a.Output)", "d.Items", dialect, "^TestContinues$"},
 		{"responses: a chain forgets its beginning", dialect, "createRequest.items", "slices.Clone(c.earlier)", "nil", dialect, "^TestChain$"},
 		{"responses: a failed response continues", dialect, "Config.previous", "a.Status != completed && a.Status != incomplete", "false", dialect, "^TestFailedIsKept$"},
