@@ -33,22 +33,34 @@ func roles() []string {
 	return []string{string(account.Admin), string(account.Worker), string(account.Client), string(account.Monitor)}
 }
 
+// roleFlag adds the flag --role. The function that it returns gives its value, which is required.
+func roleFlag(c *cobra.Command) func() (account.Role, error) {
+	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
+	completeWords(c, "role", roles()...)
+	return func() (account.Role, error) {
+		if *role == "" {
+			return "", usagef("--role is required: %s", strings.Join(roles(), ", "))
+		}
+		return account.Role(*role), nil
+	}
+}
+
 // keyCreateCommand returns glossa key create.
 func (p *program) keyCreateCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "create NAME", Short: "Create a key and print it once", Args: positional(1, "NAME"),
 		Example: "  glossa key create ci --expires 90d --models 'novels,gpt-*' --usd-per-day 5",
 	}
-	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
+	role := roleFlag(c)
 	life := lifetime(365 * day)
 	c.Flags().Var(&life, "expires", "`time` until the key expires, such as 90d or 12h, or never")
-	completeWords(c, "role", roles()...)
 	limits := memberLimitFlags(c.Flags())
 	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
-		if *role == "" {
-			return usagef("--role is required: %s", strings.Join(roles(), ", "))
+		role, err := role()
+		if err != nil {
+			return err
 		}
-		return createKey(ctx, store, strings.ToLower(args[0]), account.Role(*role), time.Duration(life), limits, p.stdout, p.stderr)
+		return createKey(ctx, store, strings.ToLower(args[0]), role, time.Duration(life), limits, p.stdout, p.stderr)
 	})
 }
 

@@ -39,13 +39,13 @@ func (p *program) userAddCommand() *cobra.Command {
 the standard input.`,
 		Example: "  glossa user add ann@example.org --role admin --accounts accounts.json",
 	}
-	role := c.Flags().String("role", "", strings.Join(roles()[:3], ", ")+" or "+roles()[3])
-	completeWords(c, "role", roles()...)
+	role := roleFlag(c)
 	return p.onAccounts(c, func(ctx context.Context, store account.Store, args []string) error {
-		if *role == "" {
-			return usagef("--role is required: %s", strings.Join(roles(), ", "))
+		role, err := role()
+		if err != nil {
+			return err
 		}
-		return addUser(ctx, store, strings.ToLower(args[0]), account.Role(*role), p.stdin, p.stdout, p.stderr)
+		return addUser(ctx, store, strings.ToLower(args[0]), role, p.stdin, p.stdout, p.stderr)
 	})
 }
 

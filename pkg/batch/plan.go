@@ -173,10 +173,12 @@ func hashOf(s string) []byte {
 	return sum[:16]
 }
 
-// parse reads a line. Editors and spreadsheets put a byte order mark before the first one.
-func parse(text []byte) (line Line, err error) {
-	return line, json.Unmarshal(bytes.TrimPrefix(text, []byte("\ufeff")), &line)
-}
+// parse reads a line.
+func parse(text []byte) (line Line, err error) { return line, json.Unmarshal(unmarked(text), &line) }
+
+// unmarked returns a line without the byte order mark that editors and spreadsheets put before the first
+// one.
+func unmarked(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
 // maxKey bounds an unknown key in a message, in bytes.
 const maxKey = 80
@@ -185,7 +187,7 @@ const maxKey = 80
 // the case of keys, all but the last of equal ones, and unknown ones: a parameter outside of the body would
 // be lost.
 func checkKeys(text []byte) (key, problem string) {
-	in := json.NewDecoder(bytes.NewReader(bytes.TrimPrefix(text, []byte("\ufeff"))))
+	in := json.NewDecoder(bytes.NewReader(unmarked(text)))
 	_, _ = in.Token() // the brace: no error, because the text is valid
 	for seen := map[string]bool{}; in.More(); seen[key] = true {
 		token, _ := in.Token()
