@@ -216,6 +216,19 @@ class Tools(unittest.TestCase):
         allowed = {"mode": "required", "tools": [{"type": "function", "function": {"name": "clock"}}]}
         self.check(parse(**CALLS, tool_choice={"type": "allowed_tools", "allowed_tools": allowed}, seed=1).choices[0], ["clock"])
 
+    def test_with_a_form(self):
+        """An answer is calls or, if it is text, of the form, as agents with an output type ask for."""
+        said = set()
+        for seed in range(20):
+            [choice] = parse(**CALLS, response_format=Journey, logit_bias={258: 5}, seed=seed).choices
+            said.add(choice.finish_reason)
+            if choice.finish_reason == "tool_calls":
+                self.check(choice)
+            else:
+                self.assertIsInstance(choice.message.parsed, Journey)
+                self.assertEqual((choice.message.tool_calls, choice.guarantee), (None, "enforced"))
+        self.assertEqual(said, {"tool_calls", "stop"})
+
     def test_one(self):
         for model in (MODEL, CALLER):
             for seed in range(5):

@@ -22,29 +22,33 @@ const (
 
 // constraint returns the constraint of a request's texts, nil if there is none.
 func (e *Engine) constraint(ctx context.Context, p *llm.Params) (*grammar.Constraint, error) {
-	param, source := "", ""
-	var compile func(c *grammar.Compiler) (*grammar.Grammar, error)
+	param, source, compile := textForm(p)
 	switch {
 	case len(p.Schema) > 0 && p.Grammar != nil:
 		return nil, invalid("grammar", "cannot be combined with a schema")
-	case len(p.Tools) > 0 && (len(p.Schema) > 0 || p.Grammar != nil):
-		return nil, invalid("tools", "cannot be combined with a schema or a grammar of the answer: this model can have one of them in a request")
+	case len(p.Stop) > 0 && param != "":
+		return nil, invalid("stop", "cannot be combined with a schema or a grammar: it could truncate the text")
 	case len(p.Tools) > 0:
-		param, source = "tools", fmt.Sprintf("%t %t %s", or(p.MustCall, false), or(p.OneCall, false), toolsKey(p.Tools))
-		compile = func(c *grammar.Compiler) (*grammar.Grammar, error) { return e.toolGrammar(c, p) }
-	case len(p.Schema) > 0:
-		param, source = "schema", string(p.Schema)
-		compile = func(c *grammar.Compiler) (*grammar.Grammar, error) { return c.Schema(p.Schema, grammar.Generating()) }
-	case p.Grammar != nil:
-		param, source = "grammar", *p.Grammar
-		compile = func(c *grammar.Compiler) (*grammar.Grammar, error) { return c.GBNF(*p.Grammar) }
-	default:
+		source = fmt.Sprintf("%t %t %s %s %s", or(p.MustCall, false), or(p.OneCall, false), toolsKey(p.Tools), param, source)
+		param, compile = "tools", func(c *grammar.Compiler) (*grammar.Grammar, error) { return e.toolGrammar(c, p) }
+	case param == "":
 		return nil, nil
 	}
-	if len(p.Stop) > 0 && len(p.Tools) == 0 { // calls are whole, see [text]
-		return nil, invalid("stop", "cannot be combined with a schema or a grammar: it could truncate the text")
-	}
 	return e.constraints.get(ctx, param, source, compile)
+}
+
+// textForm returns the form that p demands of a text: its parameter, "" if there is none, its
+// value, and how to compile it.
+func textForm(p *llm.Params) (param, source string, compile func(*grammar.Compiler) (*grammar.Grammar, error)) {
+	switch {
+	case len(p.Schema) > 0:
+		return "schema", string(p.Schema), func(c *grammar.Compiler) (*grammar.Grammar, error) {
+			return c.Schema(p.Schema, grammar.Generating())
+		}
+	case p.Grammar != nil:
+		return "grammar", *p.Grammar, func(c *grammar.Compiler) (*grammar.Grammar, error) { return c.GBNF(*p.Grammar) }
+	}
+	return "", "", nil
 }
 
 // A constraintCache holds the vocabulary of an engine and the constraints that requests

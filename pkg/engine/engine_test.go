@@ -280,7 +280,6 @@ func TestRefused(t *testing.T) {
 		{"logprobs", "logprobs", llm.Invalid, with(llm.Params{Logprobs: new(-1)})},
 		{"tools that it cannot call", "tools", llm.Unsupported, with(llm.Params{Tools: []llm.Tool{{Name: "f"}}})},
 		{"a call of nothing", "must_call", llm.Invalid, with(llm.Params{MustCall: new(true)})},
-		{"two forms", "tools", llm.Invalid, with(llm.Params{Tools: []llm.Tool{{Name: "f"}}, Schema: []byte("{}")})},
 	} {
 		_, _, err := llm.Collect(e.Generate(t.Context(), test.req), max(1, test.req.Rows()))
 		if got, ok := errors.AsType[*llm.Error](err); !ok || got.Code != test.code || got.Param != test.param {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"glossa/pkg/grammar"
+	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
 	"glossa/pkg/toolcall"
 )
@@ -42,6 +43,14 @@ func newCallSyntax(s toolcall.Syntax, t tokenizer.Tokenizer, size int) callSynta
 		return callSyntax{Syntax: s}
 	}
 	return c
+}
+
+// of returns the syntax of the answers to a request. A text that has a form is the whole answer, and
+// what it quotes is no call.
+func (c *callSyntax) of(p *llm.Params) toolcall.Syntax {
+	s := c.Syntax
+	s.Anywhere = s.Anywhere && len(p.Schema) == 0 && p.Grammar == nil
+	return s
 }
 
 // mark replaces the special tokens in a text, at each place the longest, by their bytes.

@@ -59,8 +59,8 @@ func (g *generation) newRow(p *prompt, index, i int, cache *transformer.Cache) (
 	r.block = g.newBlock(p, r)
 	g.beginDrafts(r, p)
 	if len(g.tools) > 0 {
-		r.calls = newCallReader(g.engine.calls.Syntax, g.tools, rand.Reader)
-		r.text.calls = &g.engine.calls.Syntax
+		r.calls = newCallReader(g.calls, g.tools, rand.Reader)
+		r.text.calls = &g.calls
 	}
 	if g.constraint != nil {
 		err = g.constrain(r)

@@ -11,6 +11,7 @@ import (
 	"glossa/pkg/engine/sampler"
 	"glossa/pkg/grammar"
 	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
 )
 
 // maxRows bounds the rows of one request.
@@ -33,6 +34,7 @@ type settings struct {
 	sampler    sampler.Config
 	constraint *grammar.Constraint // of the texts; nil: any text
 	tools      []llm.Tool          // that a chat may call
+	calls      toolcall.Syntax     // of its calls
 	continues  bool                // the answer continues the last message of a chat
 	prediction string              // of the answer
 	search     *arch.Search        // of the model, that chooses the tokens; nil: the sampler does
@@ -47,7 +49,7 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 	s := &settings{
 		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.context), e.context), truncate: p.Truncate, stop: p.Stop,
 		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.tokens),
-		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(p), tools: p.Tools,
+		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(p), tools: p.Tools, calls: e.calls.of(p),
 		maxThinking: or(p.MaxThinking, -1), continues: or(p.Continue, false), prediction: req.Prediction,
 	}
 	if !or(p.Thinking, true) {

@@ -248,7 +248,7 @@ func TestToolAttacks(t *testing.T) {
 		}), `the parameters of "f0": /properties/p`},
 	} {
 		err := bounded(t, "tools", func(c *grammar.Compiler) error {
-			_, err := c.Calls(syntax, x.tools, false, false, grammar.Generating())
+			_, err := c.Calls(syntax, x.tools, grammar.CallForm{}, grammar.Generating())
 			return err
 		})
 		if (err == nil) != (x.says == "") || err != nil && !strings.Contains(err.Error(), x.says) {

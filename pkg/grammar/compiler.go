@@ -47,12 +47,29 @@ func (c *Compiler) Regexp(source string) (*Grammar, error) {
 	return c.grammar(&pushdown.Program{Rules: []pushdown.Rule{{Text: &pushdown.Text{DFA: d, Max: -1}}}}, nil)
 }
 
+// A CallForm says which answers there are, of those that a syntax of calls has.
+type CallForm struct {
+	Must bool // an answer is calls
+	One  bool // an answer has at most one call
+
+	// Text is the grammar of answers that are not calls; nil: any text. No calls follow it.
+	Text *Grammar
+}
+
 // Calls compiles the grammar of answers that may call tools. An answer is text, calls
-// or, if the syntax has it so, text and then calls; it must be calls alone if must is set, and
-// has at most one call if one is set. Errors are of type
-// [*Error], or that of the context.
-func (c *Compiler) Calls(syntax *CallSyntax, tools []Tool, must, one bool, l Limits) (*Grammar, error) {
-	return c.grammar(calls.CompileWithin(c.budget, syntax, tools, must, one, l))
+// or, if the syntax has it so, text and then calls, as far as form allows them. A grammar of text
+// that could begin as calls do is refused. Errors are of type [*Error], or that of the context.
+func (c *Compiler) Calls(syntax *CallSyntax, tools []Tool, form CallForm, l Limits) (*Grammar, error) {
+	inner := calls.Form{Must: form.Must, One: form.One}
+	if form.Text != nil {
+		for _, head := range syntax.Heads() {
+			if syntax.Text == "" && form.Text.begins(head.Call) {
+				return nil, fault.New("", "", "a text that does not call could begin with %.70q, as calls do", head.Call)
+			}
+		}
+		inner.Text = form.Text.program
+	}
+	return c.grammar(calls.CompileWithin(c.budget, syntax, tools, inner, l))
 }
 
 // Bind returns the masks of g over a vocabulary. An error is an [*Error] if its tokens

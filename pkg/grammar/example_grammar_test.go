@@ -130,7 +130,7 @@ func ExampleCompiler_Calls() {
 		Name:       "weather",
 		Parameters: []byte(`{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}`),
 	}}
-	g, err := grammar.NewCompiler(context.Background()).Calls(syntax, tools, false, false, grammar.Generating())
+	g, err := grammar.NewCompiler(context.Background()).Calls(syntax, tools, grammar.CallForm{}, grammar.Generating())
 	if err != nil {
 		log.Fatal(err)
 	}

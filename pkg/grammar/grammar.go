@@ -107,3 +107,14 @@ func (g *Grammar) Bind(v *Vocabulary) (*Constraint, error) {
 
 // Match reports whether a text is in the grammar.
 func (g *Grammar) Match(text string) bool { return g.machine.Match(text) }
+
+// begins reports whether a text in the grammar may begin with prefix.
+func (g *Grammar) begins(prefix string) bool {
+	r := g.machine.Begin()
+	for i := range len(prefix) {
+		if !r.Read(prefix[i]) {
+			return false
+		}
+	}
+	return true
+}

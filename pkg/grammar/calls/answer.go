@@ -9,16 +9,15 @@ import (
 
 // answer makes the states of a whole answer: text, as texts of automata, and calls, as a trie
 // of bytes in which they share common prefixes.
-func (b *builder) answer(syntax *Syntax, tools []Tool, must, one bool) error {
+func (b *builder) answer(syntax *Syntax, tools []Tool, form Form) error {
 	start := b.state()
 	calls := start
 	switch {
-	case must:
-	case syntax.Text != "":
-		end := b.state()
-		b.states[end].Accept = true
-		at := b.chain(start, syntax.Text)
-		b.states[at].Calls = []pushdown.Call{b.reads(automaton.Text(), end)}
+	case form.Must:
+	case syntax.Text != "" || form.Text != nil:
+		if err := b.only(b.chain(start, syntax.Text), form.Text); err != nil {
+			return err
+		}
 	default:
 		calls = b.state()
 		if err := b.text(start, calls, syntax); err != nil {
@@ -36,10 +35,23 @@ func (b *builder) answer(syntax *Syntax, tools []Tool, must, one bool) error {
 	}
 	last = b.chain(last, syntax.End)
 	b.states[b.chain(last, syntax.Close)].Accept = true
-	if !one {
+	if !form.One && !syntax.One {
 		b.join(last, syntax.Between+syntax.Call, opened)
 	}
 	return nil
+}
+
+// only adds the texts of a program, nil for any, which end the answer, to a state.
+func (b *builder) only(at int32, p *pushdown.Program) error {
+	end := b.state()
+	b.states[end].Accept = true
+	if p == nil {
+		b.states[at].Calls = []pushdown.Call{b.reads(automaton.Text(), end)}
+		return nil
+	}
+	start, err := b.include(p)
+	b.states[at].Calls = []pushdown.Call{{Rule: start, Return: end}}
+	return err
 }
 
 // text adds the texts that are not calls, to start. Those before calls lead to the state

@@ -27,16 +27,26 @@ type Tool struct {
 	Parameters []byte
 }
 
+// A Form says which answers there are, of those that a syntax has.
+type Form struct {
+	Must bool // an answer is calls
+	One  bool // an answer has at most one call
+
+	// Text is the program of answers that are not calls; nil: any text in UTF-8. No such answer
+	// may begin as calls do, and no calls follow one. Must excludes it.
+	Text *pushdown.Program
+}
+
 // Compile returns the program of answers that may call tools. An answer is text in UTF-8 (see
-// [Syntax]) or calls or, if the syntax has it so, text and then calls. Text does not contain
-// the trigger, or does not begin with it; it may end within one. There is a single call if one
-// is set, and no text if must is set. Errors name the tool.
-func Compile(syntax *Syntax, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
-	return CompileWithin(automaton.NewBudget(context.Background()), syntax, tools, must, one, limits)
+// [Syntax]) or calls or, if the syntax has it so, text and then calls, as far as form allows
+// them. Text does not contain the trigger, or does not begin with it; it may end within one.
+// Errors name the tool.
+func Compile(syntax *Syntax, tools []Tool, form Form, limits automaton.Limits) (*pushdown.Program, error) {
+	return CompileWithin(automaton.NewBudget(context.Background()), syntax, tools, form, limits)
 }
 
 // CompileWithin is [Compile] within a budget that may be partly spent.
-func CompileWithin(budget *automaton.Budget, syntax *Syntax, tools []Tool, must, one bool, limits automaton.Limits) (*pushdown.Program, error) {
+func CompileWithin(budget *automaton.Budget, syntax *Syntax, tools []Tool, form Form, limits automaton.Limits) (*pushdown.Program, error) {
 	if len(tools) == 0 {
 		return nil, errors.New("there is no function to call")
 	}
@@ -56,7 +66,7 @@ func CompileWithin(budget *automaton.Budget, syntax *Syntax, tools []Tool, must,
 		}
 		b.tools = append(b.tools, arguments)
 	}
-	if err := b.answer(syntax, tools, must, one || syntax.One); err != nil {
+	if err := b.answer(syntax, tools, form); err != nil {
 		return nil, err
 	}
 	b.rules[start].Proc = &pushdown.Proc{States: b.states}
@@ -91,6 +101,18 @@ func (b *builder) rule(r pushdown.Rule) pushdown.ID {
 	return pushdown.ID(len(b.rules) - 1)
 }
 
+// include adds the rules of a program and returns that of its texts.
+func (b *builder) include(p *pushdown.Program) (pushdown.ID, error) {
+	if err := b.budget.Spend(16*len(p.Rules), 300*len(p.Rules)); err != nil {
+		return 0, err
+	}
+	by := pushdown.ID(len(b.rules))
+	for i := range p.Rules {
+		b.rule(shift(&p.Rules[i], by))
+	}
+	return p.Start + by, nil
+}
+
 // arguments adds the rules of a schema and returns the rule of its objects: a schema without
 // a type is meant to be an object.
 func (b *builder) arguments(syntax *toolcall.Arguments, schema []byte, limits automaton.Limits) (pushdown.ID, error) {
@@ -101,14 +123,11 @@ func (b *builder) arguments(syntax *toolcall.Arguments, schema []byte, limits au
 	if err != nil {
 		return 0, err
 	}
-	if err := b.budget.Spend(16*len(p.Rules), 300*len(p.Rules)); err != nil {
+	start, err := b.include(p)
+	if err != nil {
 		return 0, err
 	}
-	by := pushdown.ID(len(b.rules))
-	for i := range p.Rules {
-		b.rule(shift(&p.Rules[i], by))
-	}
-	objects := b.objects(p.Start+by, nil, map[pushdown.ID]bool{})
+	objects := b.objects(start, nil, map[pushdown.ID]bool{})
 	if declaresAll(schema) {
 		for i, id := range objects {
 			objects[i] = b.declared(id)

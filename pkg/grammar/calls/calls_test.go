@@ -8,6 +8,7 @@ import (
 
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/fault"
+	"glossa/pkg/grammar/jsonschema"
 	"glossa/pkg/grammar/pushdown"
 )
 
@@ -26,7 +27,7 @@ func compile(t *testing.T, syntax *Syntax, names string, must, one bool) *pushdo
 	for _, name := range strings.Fields(names) {
 		tools = append(tools, Tool{Name: name, Parameters: []byte(schemas[name])})
 	}
-	p, err := Compile(syntax, tools, must, one, automaton.Generating())
+	p, err := Compile(syntax, tools, Form{Must: must, One: one}, automaton.Generating())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,11 +148,11 @@ func TestRefused(t *testing.T) {
 		{[]Tool{{Name: long}}, `"` + long + `" is not a name of a function: 1 to 64 letters, digits, _ and -`},
 		{[]Tool{{Name: "f", Parameters: []byte(`{"type":"string"}`)}}, `the parameters of "f": must be an object`},
 	} {
-		if _, err := Compile(braces, test.tools, false, false, automaton.Generating()); err == nil || err.Error() != test.want {
+		if _, err := Compile(braces, test.tools, Form{}, automaton.Generating()); err == nil || err.Error() != test.want {
 			t.Errorf("got %v, want %s", err, test.want)
 		}
 	}
-	if _, err := Compile(braces, []Tool{{Name: "aZ09_-" + long[:58]}}, false, false, automaton.Generating()); err != nil {
+	if _, err := Compile(braces, []Tool{{Name: "aZ09_-" + long[:58]}}, Form{}, automaton.Generating()); err != nil {
 		t.Error(err)
 	}
 }
@@ -159,7 +160,7 @@ func TestRefused(t *testing.T) {
 // The error of an unsupported schema names its tool and the place in it.
 func TestUnsupported(t *testing.T) {
 	tools := []Tool{{Name: "good"}, {Name: "bad", Parameters: []byte(`{"type":"object","properties":{"x":{"type":"strnig"}}}`)}}
-	_, err := Compile(tags, tools, false, false, automaton.Generating())
+	_, err := Compile(tags, tools, Form{}, automaton.Generating())
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || !strings.HasPrefix(f.Pointer, "/properties/x") || !strings.HasPrefix(err.Error(), `the parameters of "bad": `+f.Pointer) {
 		t.Errorf("got %v", err)
@@ -200,7 +201,7 @@ func FuzzText(f *testing.F) {
 	for _, text := range []string{"", "<", "<call>", "<c\xc3", "a\xed\xa0\x80", "\U0010FFFF"} {
 		f.Add(text)
 	}
-	p, err := Compile(tags, []Tool{{Name: "f"}}, false, false, automaton.Generating())
+	p, err := Compile(tags, []Tool{{Name: "f"}}, Form{}, automaton.Generating())
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -221,5 +222,60 @@ func TestObjects(t *testing.T) {
 	}}
 	if got := b.objects(0, nil, map[pushdown.ID]bool{}); len(got) != 2 || got[0] != 3 || got[1] != 4 {
 		t.Errorf("got %v", got)
+	}
+}
+
+// A text that has a form follows it, without a call before or after it.
+func TestFormedText(t *testing.T) {
+	text, err := jsonschema.Compile([]byte(`{"type":"object","properties":{"name":{"enum":["count","<call>"]}},"required":["name"]}`), automaton.Generating())
+	if err != nil {
+		t.Fatal(err)
+	}
+	anywhere := *tags
+	anywhere.Anywhere = true
+	marked := *tags
+	marked.Text = "<text>"
+	for _, test := range []struct {
+		syntax  *Syntax
+		form    Form
+		yes, no []string
+	}{
+		{
+			syntax: braces,
+			yes:    []string{`{"name":"count"}`, `{"name":"<call>"}`, `{"name": "count", "args": {"n":1}}`, `{"name": "count", "args": {"n":1}}; {"name": "count", "args": {"n":2}}`},
+			no:     []string{"", "Hello", `{"name": "count"}`, `{"name":"x"}`, `{"name":"count"}; {"name": "count", "args": {"n":1}}`, `{"name": "count", "args": {"n":1}}{"name":"count"}`},
+		},
+		{
+			syntax: &anywhere, form: Form{One: true},
+			yes: []string{`{"name":"<call>"}`, "<call>\n{\"name\": \"count\", \"args\": {\"n\":1}}\n</call>"},
+			no:  []string{"", "a", `{"name":"<call>"}<call>`, "{\"name\":\"count\"}<call>\n{\"name\": \"count\", \"args\": {\"n\":1}}\n</call>"},
+		},
+		{
+			syntax: &marked,
+			yes:    []string{`<text>{"name":"<call>"}`, "<call>\n{\"name\": \"count\", \"args\": {\"n\":1}}\n</call>"},
+			no:     []string{"", "<text>", "<text>a", `{"name":"<call>"}`},
+		},
+		{
+			syntax: braces, form: Form{Must: true},
+			yes: []string{`{"name": "count", "args": {"n":1}}`},
+			no:  []string{"", `{"name":"count"}`},
+		},
+	} {
+		test.form.Text = text
+		p, err := Compile(test.syntax, []Tool{{Name: "count", Parameters: []byte(count)}}, test.form, automaton.Generating())
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(t, p)
+		for _, text := range test.yes {
+			if !matches(p, text) {
+				t.Errorf("%q does not match", text)
+			}
+		}
+		for _, text := range test.no {
+			if matches(p, text) {
+				t.Errorf("%q matches", text)
+			}
+		}
 	}
 }

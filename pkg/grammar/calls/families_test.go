@@ -32,7 +32,7 @@ func families(t *testing.T) map[string]*Syntax {
 
 func weatherProgram(t *testing.T, s *Syntax, must, one bool) *pushdown.Program {
 	t.Helper()
-	p, err := Compile(s, []Tool{{Name: "weather", Parameters: []byte(weather)}, {Name: "now"}}, must, one, automaton.Generating())
+	p, err := Compile(s, []Tool{{Name: "weather", Parameters: []byte(weather)}, {Name: "now"}}, Form{Must: must, One: one}, automaton.Generating())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func TestFamilies(t *testing.T) {
 // A limit on the number of arguments holds in every notation.
 func TestCountedMembers(t *testing.T) {
 	schema := `{"type":"object","properties":{"a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":"integer"}},"minProperties":1,"maxProperties":2}`
-	p, err := Compile(families(t)["lfm2"], []Tool{{Name: "f", Parameters: []byte(schema)}}, true, true, automaton.Generating())
+	p, err := Compile(families(t)["lfm2"], []Tool{{Name: "f", Parameters: []byte(schema)}}, Form{Must: true, One: true}, automaton.Generating())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestUnwritable(t *testing.T) {
 		{"glm", `{"minProperties":1}`, "every required parameter must be among the properties"},
 		{"qwen-coder", `{"properties":{"a":{"const":"x\n</parameter>\ny"}},"required":["a"]}`, "cannot write such a string"},
 	} {
-		_, err := Compile(families(t)[test.family], []Tool{{Name: "f", Parameters: []byte(test.schema)}}, false, false, automaton.Generating())
+		_, err := Compile(families(t)[test.family], []Tool{{Name: "f", Parameters: []byte(test.schema)}}, Form{}, automaton.Generating())
 		if err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %s: got %v, want %s", test.family, test.schema, err, test.want)
 		}
@@ -293,7 +293,7 @@ func (g *generator) proc(p *pushdown.Proc) {
 func TestLongestStrings(t *testing.T) {
 	for _, text := range []string{`"type":"string","maxLength":4`, `"type":"string","minLength":2,"maxLength":4`, `"type":"string","pattern":"^[^z]*$","maxLength":4`} {
 		tool := Tool{Name: "f", Parameters: []byte(`{"type":"object","properties":{"s":{` + text + `}},"required":["s"]}`)}
-		p, err := Compile(families(t)["glm"], []Tool{tool}, true, true, automaton.Generating())
+		p, err := Compile(families(t)["glm"], []Tool{tool}, Form{Must: true, One: true}, automaton.Generating())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -333,7 +333,7 @@ func TestManyLongStrings(t *testing.T) {
 				tools = append(tools, Tool{Name: fmt.Sprint("f", n), Parameters: []byte(`{"type":"object","properties":{` + strings.Join(properties, ",") + `}}`)})
 			}
 			budget := automaton.NewBudget(t.Context())
-			p, err := CompileWithin(budget, s, tools, true, false, automaton.Generating())
+			p, err := CompileWithin(budget, s, tools, Form{Must: true}, automaton.Generating())
 			if err == nil {
 				_, err = pushdown.NewWithin(budget, p)
 			}
@@ -353,7 +353,7 @@ func TestSharedStrings(t *testing.T) {
 	tool := Tool{Name: "f", Parameters: []byte(`{"type":"object","properties":{"a":{"type":"string"},"b":{"type":"string","maxLength":7},"c":{"type":"string","maxLength":9}}}`)}
 	other := tool
 	other.Name = "g"
-	p, err := Compile(families(t)["glm"], []Tool{tool, other}, true, true, automaton.Generating())
+	p, err := Compile(families(t)["glm"], []Tool{tool, other}, Form{Must: true, One: true}, automaton.Generating())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -393,7 +393,7 @@ func TestDeclaredArguments(t *testing.T) {
 		{`{` + declared + `,"anyOf":[{"required":["n"]},{"properties":{"m":{"type":"integer"}},"required":["m"]}]}`,
 			[]string{`{"n":1}`, `{"m":1}`, `{"n":1,"m":1}`}, []string{`{}`, `{"n":1,"x":1}`}},
 	} {
-		p, err := Compile(braces, []Tool{{Name: "f", Parameters: []byte(test.schema)}}, true, true, automaton.Generating())
+		p, err := Compile(braces, []Tool{{Name: "f", Parameters: []byte(test.schema)}}, Form{Must: true, One: true}, automaton.Generating())
 		if err != nil {
 			t.Fatalf("%s: %v", test.schema, err)
 		}
