@@ -151,6 +151,7 @@ func held() []mutant {
 		{"calls: strings of tags are JSON", toolcall, "Reader.key", "r.tagged(r.name, name)", "false", toolcall, "^TestReader"},
 		{"calls: None in Python", toolcall, "valueReader.flush", `"None"`, `"none"`, toolcall, "^TestReader"},
 		{"mask: a penalty on a NaN", sampler, "Config.apply", "kernel.Finite(l)", "l", sampler, "^TestMask"},
+		{"answers: a model with tools must not call them", structured, "formatOf", "len(p.Tools) > 0", "false", structured, "^TestAskingWithTools$"},
 		{"answers: half a surrogate", structured, "paired", "low != high", "low && !high", structured, "^TestParse$"},
 	}
 }

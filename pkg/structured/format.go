@@ -45,10 +45,19 @@ func formatOf(ctx context.Context, p *llm.Params, turns *grammar.Turns) (*format
 	}
 	defer done()
 	c := grammar.NewCompiler(ctx)
+	var f *format
 	if p.Grammar != nil {
-		return grammarFormat(c, *p.Grammar)
+		f, err = grammarFormat(c, *p.Grammar)
+	} else {
+		f, err = schemaFormat(c, p.Schema)
 	}
-	return schemaFormat(c, p.Schema)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Tools) > 0 {
+		f.instruction = "Unless you call a function: " + f.instruction
+	}
+	return f, nil
 }
 
 // formatError returns the error of an invalid form in param.

@@ -224,6 +224,22 @@ func TestAsking(t *testing.T) {
 	}
 }
 
+// A model that has tools may call them in place of an answer.
+func TestAskingWithTools(t *testing.T) {
+	for _, p := range []llm.Params{{Schema: json.RawMessage(person)}, {Grammar: new(`root ::= "{" [^x]*`)}} {
+		for _, tools := range [][]llm.Tool{nil, {{Name: "f"}}} {
+			p.Tools = tools
+			m := &remote{answers: says(good)}
+			if _, _, err := llm.Collect(Wrap(m, nil, nil).Generate(t.Context(), &llm.Request{Prompts: []llm.Prompt{llm.Text("who?")}, Params: p}), 1); err != nil {
+				t.Fatal(err)
+			}
+			if got := written(m.asked[0].Prompts[0]); strings.Contains(got, "Unless you call a function: Answer with") != (tools != nil) {
+				t.Errorf("%d tools: %q", len(tools), got)
+			}
+		}
+	}
+}
+
 // Rows come as soon as they are valid, each as one chunk, with the usage in the last.
 func TestStream(t *testing.T) {
 	m := &remote{answers: says(good, "no", good, good)}
