@@ -36,6 +36,7 @@ func shares() []mutant {
 		{"look-aheads: they must match the whole rest", automaton, "nfa.look", "n.build(of.of[0], n.met)", "n.build(of.of[0], n.ended)", automaton, "^TestLooks$"},
 		{"look-aheads: a negative one is positive", automaton, "nfa.look", "of.not", "!of.not", automaton, "^TestLooks$"},
 		{"look-behinds: they begin at the start of the text", automaton, "nfa.look", "!anchored(of.of[0], opBegin)", "false", automaton, "^TestLooks$"},
+		{"host: a redirect keeps the stage", host, "writer.WriteHeader", "w.prefix+to", "to", host, "^TestRedirects$"},
 		{"host: a byte now and then is enough", host, "plainWriter.writeTimeout", "w.stall+earned-w.blocked", "w.stall+earned", host, "^TestServeTrickle$"},
 	}
 }

@@ -20,7 +20,7 @@ const maxAnswer = 6 << 20
 
 // buffer runs the handler to its end and answers with one JSON document. finish runs when the Response is closed.
 func (a *Adapter) buffer(e *event, r *http.Request, finish func()) (*Response, error) {
-	w := &writer{head: r.Method == http.MethodHead, limit: maxAnswer}
+	w := &writer{head: r.Method == http.MethodHead, limit: maxAnswer, prefix: e.removed(a.cfg.BasePath)}
 	ended := make(chan struct{})
 	go func() { // ends with the handler; a goroutine, so that runtime.Goexit in a handler cannot end the Lambda loop
 		defer close(ended)

@@ -204,6 +204,34 @@ func TestTraceOfTheInvocation(t *testing.T) {
 	}
 }
 
+// TestRedirects: a handler does not know the stage, which the client's next request needs.
+func TestRedirects(t *testing.T) {
+	const rest, domain = `{"httpMethod":"POST","path":"%s","requestContext":{"stage":"prod","path":"%s","domainName":"%s"}}`, "x.execute-api.eu-west-1.amazonaws.com"
+	const http2 = `{"version":"2.0","rawPath":"%s","requestContext":{"stage":"%s","domainName":"%s","http":{"method":"POST"}}}`
+	for name, c := range map[string]struct{ event, base, to, want string }{
+		"a stage":                {fmt.Sprintf(rest, "/v1//a", "/prod/v1//a", domain), "", "/v1/a", "/prod/v1/a"},
+		"a stage in the path":    {fmt.Sprintf(rest, "/prod/v1//a", "/prod/v1//a", domain), "", "/v1/a", "/prod/v1/a"},
+		"a domain":               {fmt.Sprintf(rest, "/v1//a", "/v1//a", "api.example.com"), "", "/v1/a", "/v1/a"},
+		"a base path":            {fmt.Sprintf(rest, "/l m/v1//a", "/l m/v1//a", "api.example.com"), "/l m", "/v1/a", "/l%20m/v1/a"},
+		"an HTTP API":            {fmt.Sprintf(http2, "/prod/v1//a", "prod", domain), "", "/v1/a", "/prod/v1/a"},
+		"a function URL":         {fmt.Sprintf(http2, "/v1//a", "$default", "x.lambda-url.eu-west-1.on.aws"), "", "/v1/a", "/v1/a"},
+		"another host":           {fmt.Sprintf(rest, "/a", "/prod/a", domain), "", "https://example.com/a", "https://example.com/a"},
+		"another host's name":    {fmt.Sprintf(rest, "/a", "/prod/a", domain), "", "//example.com/a", "//example.com/a"},
+		"a path beside the page": {fmt.Sprintf(rest, "/", "/prod", domain), "", "./prod/", "./prod/"},
+	} {
+		redirect := func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", c.to)
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}
+		for _, streams := range []bool{true, false} {
+			got := invoke(t, redirect, Config{StreamREST: streams, StreamURL: streams, BasePath: c.base}, c.event)
+			if location := got.header.Get("Location"); location != c.want || got.status != http.StatusTemporaryRedirect {
+				t.Errorf("%s, streams %v: %d %s, want %s", name, streams, got.status, location, c.want)
+			}
+		}
+	}
+}
+
 func TestPaths(t *testing.T) {
 	for _, c := range []struct{ path, prefix, want string }{
 		{"/v1/models", "", "/v1/models"},

@@ -117,10 +117,7 @@ func (e *event) decodedBody() (string, error) {
 // target returns the request target as the client sent it, with stage and base path,
 // like net/http's RequestURI.
 func (e *event) target(u *url.URL) string {
-	p := cmp.Or(e.Context.Path, e.Path)
-	if !e.kind.v1() {
-		p = cmp.Or(e.RawPath, e.Context.HTTP.Path)
-	}
+	p := e.fullPath()
 	if !strings.HasPrefix(p, "/") {
 		return u.RequestURI()
 	}
@@ -129,6 +126,23 @@ func (e *event) target(u *url.URL) string {
 		p += "?" + u.RawQuery
 	}
 	return p
+}
+
+// fullPath returns the path as the client sent it, with stage and base path.
+func (e *event) fullPath() string {
+	if e.kind.v1() {
+		return cmp.Or(e.Context.Path, e.Path)
+	}
+	return cmp.Or(e.RawPath, e.Context.HTTP.Path)
+}
+
+// removed returns what path removes from the start of the client's path.
+func (e *event) removed(basePath string) string {
+	start, ok := strings.CutSuffix(e.fullPath(), e.path(basePath))
+	if !ok {
+		return ""
+	}
+	return escapePath(start)
 }
 
 // path returns the request's path without the stage and the base path mapping, percent-encoded as received.

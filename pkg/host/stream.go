@@ -17,7 +17,7 @@ func (a *Adapter) stream(e *event, r *http.Request, finish func()) *Response {
 	pr, pw := io.Pipe()
 	opened := make(chan *Response, 1)
 	ended := make(chan struct{})
-	w := &writer{head: r.Method == http.MethodHead}
+	w := &writer{head: r.Method == http.MethodHead, prefix: e.removed(a.cfg.BasePath)}
 	w.open = func(status int, header http.Header) io.Writer {
 		opened <- &Response{
 			Reader:      streamBody(e.kind, status, header, pr),

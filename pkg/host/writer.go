@@ -20,6 +20,7 @@ var errTooLarge = errors.New("host: the response is larger than a buffered answe
 type writer struct {
 	head   bool
 	limit  int                                            // largest body of a buffered answer, in bytes
+	prefix string                                         // that the client's paths have before the handler's
 	open   func(status int, header http.Header) io.Writer // starts a streamed answer; nil in a buffered one
 	header http.Header
 
@@ -52,6 +53,9 @@ func (w *writer) WriteHeader(status int) {
 		if hopByHop(k) {
 			delete(w.sent, k)
 		}
+	}
+	if to := w.sent.Get("Location"); strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") {
+		w.sent.Set("Location", w.prefix+to)
 	}
 }
 
@@ -111,7 +115,7 @@ func (w *writer) started() bool { return w.out != nil }
 
 // replace drops the answer and writes an error instead. It must be called before any bytes have left.
 func (w *writer) replace(status int, message string) {
-	*w = writer{head: w.head, limit: w.limit, open: w.open}
+	*w = writer{head: w.head, limit: w.limit, prefix: w.prefix, open: w.open}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.WriteString(errorBody(message)) // cannot fail: far below the limit and flushSize
