@@ -33,6 +33,11 @@ const (
 	longTimeout = 10 * time.Minute
 )
 
+// maxEnvironment is the largest size of a function's variables.
+//
+// Source: AWS Lambda Developer Guide, "Lambda quotas".
+const maxEnvironment = 4096 // bytes
+
 // Values from which alarms fire.
 const (
 	DurationShare = 0.9  // of a function's timeout
@@ -193,10 +198,15 @@ func (p *Plan) check() error {
 				errs = append(errs, fmt.Errorf("function %s: statement %s: %w", f.Family, s.Sid, err))
 			}
 		}
+		size := 0
 		for name, value := range f.Environment {
+			size += len(name) + len(value)
 			if names := unknown(value); names != nil {
 				errs = append(errs, fmt.Errorf("function %s: %s: unknown references %v", f.Family, name, names))
 			}
+		}
+		if size > maxEnvironment {
+			errs = append(errs, fmt.Errorf("function %s: its variables have %d bytes, more than the %d of Lambda: shorten the contexts issuers and origins", f.Family, size, maxEnvironment))
 		}
 		if s := f.Schedule; s != nil && (s.Every < 2*time.Minute || s.Every%time.Minute != 0 || s.Reason == "" || !json.Valid([]byte(s.Event))) {
 			errs = append(errs, fmt.Errorf("function %s: the schedule %+v", f.Family, *s))

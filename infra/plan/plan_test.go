@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -351,6 +352,23 @@ func TestParse(t *testing.T) {
 	}
 	if got := Unknown([]string{"stage", "memroy", "@aws-cdk/core:x", "aws:cdk:y"}); !slices.Equal(got, []string{"memroy"}) {
 		t.Errorf("unknown: %v", got)
+	}
+}
+
+// TestEnvironmentFits: Lambda would refuse larger variables in the middle of a deployment.
+func TestEnvironmentFits(t *testing.T) {
+	for audience, fits := range map[string]bool{"glossa": true, strings.Repeat("glossa", 30): false} {
+		var list []string
+		for i := range 20 {
+			list = append(list, fmt.Sprintf(`{"label":"p%d","issuer":"https://%d.example.com","audiences":[%q],"rules":[{"role":"client"}]}`, i, i, audience))
+		}
+		cfg, err := Parse(lookUp(map[string]string{"issuers": "[" + strings.Join(list, ",") + "]"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := New(cfg); (err == nil) != fits || !fits && !strings.Contains(err.Error(), "issuers") {
+			t.Errorf("audience %s: %v", audience, err)
+		}
 	}
 }
 
