@@ -59,6 +59,14 @@ func (s *Stacks) call(stack, name string, argument any) (any, error) {
 			return nil, fmt.Errorf("nobody exports %v", export)
 		}
 		return s.resolve(of.stack, of.value)
+	case name == "Fn::GetStackOutput":
+		of, _ := argument.(map[string]any)
+		from := fmt.Sprint(of["StackName"])
+		v, ok := s.outputs[from+"/"+fmt.Sprint(of["OutputName"])]
+		if !ok {
+			return nil, fmt.Errorf("nobody has the output %v", of)
+		}
+		return s.resolve(from, v)
 	case name == "Fn::Join" && len(list) == 2:
 		return s.join(stack, fmt.Sprint(list[0]), list[1])
 	case name == "Fn::Sub":

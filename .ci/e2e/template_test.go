@@ -40,6 +40,7 @@ var two = map[string]string{
 			"Role": {"Fn::GetAtt": ["Role", "Arn"]},
 			"Plain": {"Fn::Sub": "arn:${AWS::Partition}:x:${AWS::AccountId}:${!Kept}/${Role.Arn}"},
 			"Own": {"Fn::Sub": ["${T}/*", {"T": {"Fn::ImportValue": "data:Table"}}]},
+			"Read": {"Fn::GetStackOutput": {"StackName": "data", "Region": {"Ref": "AWS::Region"}, "OutputName": "TableName"}},
 			"Joined": {"Fn::Join": ["-", ["a", {"Ref": "Live"}, {"Ref": "AWS::StackName"}]]}}},
 		"Live": {"Type": "AWS::Lambda::Alias", "Properties": {"Name": "live", "FunctionName": {"Ref": "Fn"}}}}}`,
 }
@@ -56,6 +57,7 @@ func TestLoad(t *testing.T) {
 		fn.Text("Role"):        arn,
 		fn.Text("Plain"):       "arn:aws:x:123456789012:${Kept}/" + arn,
 		fn.Text("Own"):         "arn:aws:dynamodb:eu-west-1:123456789012:table/records/*",
+		fn.Text("Read"):        "records",
 		fn.Text("Joined"):      "a-arn:aws:lambda:eu-west-1:123456789012:function:" + fn.ref() + ":live-api",
 		s.Outputs["TableName"]: "records",
 		role.Text("List"):      "[eu-west-1 1 true]",
@@ -76,6 +78,7 @@ func TestLoadRefuses(t *testing.T) {
 		"an unknown attribute": {`["Role", "Arn"]`, `["Role", "Colour"]`},
 		"an unknown resource":  {`["Role", "Arn"]`, `["Rule", "Arn"]`},
 		"an unknown export":    {`"List"`, `"More": {"Fn::ImportValue": "data:Chair"}, "List"`},
+		"an unknown output":    {`"OutputName": "TableName"`, `"OutputName": "ChairName"`},
 		"an unknown part":      {`${T}/*`, `${U}/*`},
 		"an open part":         {`${T}/*`, `${T/*`},
 		"no JSON":              {`"List"`, `List`},

@@ -13,6 +13,8 @@ const outdir = fs.mkdtempSync(path.join(os.tmpdir(), "nag-"));
 const app = new App({ outdir });
 const files = fs.readdirSync(testdata).flatMap((variant) =>
   fs.readdirSync(path.join(testdata, variant)).filter((file) => file !== "contexts.json").map((file) => path.join(variant, file)));
+// CfnInclude does not know Fn::GetStackOutput, whose value no rule reads.
+const known = (_, value) => (value?.["Fn::GetStackOutput"] ? { "Fn::ImportValue": value["Fn::GetStackOutput"].OutputName } : value);
 for (const file of files) {
   // The templates have their own versions of what a stack would add.
   const stack = new Stack(app, file.replace("/", "-").replace(".json", ""), {
@@ -20,7 +22,9 @@ for (const file of files) {
     synthesizer: new DefaultStackSynthesizer({ generateBootstrapVersionRule: false }),
   });
   stack.node.setContext("file", file);
-  new CfnInclude(stack, "Template", { templateFile: path.join(testdata, file) });
+  const templateFile = path.join(outdir, file.replace("/", "-"));
+  fs.writeFileSync(templateFile, JSON.stringify(JSON.parse(fs.readFileSync(path.join(testdata, file), "utf8"), known)));
+  new CfnInclude(stack, "Template", { templateFile });
 }
 
 const found = [];

@@ -9,6 +9,7 @@ func doors() []mutant {
 		{"doors: the template has the operator's addresses", policy, "checker.condition", "!reflect.DeepEqual(conditions, want)", "reflect.DeepEqual(conditions, nil)", policy, "^TestBreaches$"},
 		{"doors: no prompt is a sample", policy, "checker.firewall", `visibility["SampledRequestsEnabled"]`, `visibility == nil`, policy, "^TestBreaches$"},
 		{"doors: the variables fit a function", plan, "Plan.check", "size > maxEnvironment", "size < 0", plan, "^TestEnvironmentFits$"},
+		{"alarms: a function can be replaced", policy, "checker.imports", `v["Fn::ImportValue"] != nil`, "len(v) < 0", policy, "^TestBreaches$"},
 		{"doors: the table has the operator's key", policy, "checker.table", `r.get("SSESpecification")`, "encryption", policy, "^TestBreaches$"},
 		{"roles: a role has a client of its own", awsrest, "Clients.As", "place{s.Scope, cfg.Region, role}", "place{scope: s.Scope, region: cfg.Region}", awsrest, "^TestAssume$"},
 		{"roles: credentials are renewed", awsrest, "Client.Assume", "o.ExpiryWindow = renewal", "o.ExpiryWindow = 0", awsrest, "^TestRenewal$"},

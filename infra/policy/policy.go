@@ -50,6 +50,7 @@ func rules() []rule {
 		{"alarms", (*checker).alarms},
 		{"dashboard", (*checker).dashboard},
 		{"topic", (*checker).topic},
+		{"imports", (*checker).imports},
 		{"outputs", (*checker).outputs},
 	}
 }

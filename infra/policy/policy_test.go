@@ -330,6 +330,8 @@ func apiBreaches() []breach {
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set("LessThanThreshold", "ComparisonOperator")},
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaErrors", set(100.0, "Threshold")},
 		{"alarms", "AWS::CloudWatch::Alarm", "alphaDuration", set(900000.0, "Threshold")},
+		{"imports", "AWS::CloudWatch::Alarm", "alphaErrors", set(map[string]any{"Fn::ImportValue": "other"}, "Dimensions", "Value")},
+		{"imports", "AWS::CloudWatch::Dashboard", "", set(map[string]any{"Fn::Join": []any{"", []any{map[string]any{"Fn::ImportValue": "other"}}}}, "DashboardBody")},
 		{"dashboard", "AWS::CloudWatch::Dashboard", "", func(t *Templates, _ *Resource) { t.Watch.Resources = nil }},
 		{"dashboard", "AWS::CloudWatch::Dashboard", "", set(`{"widgets":[{"properties":{"metrics":[["N","errors","dialect","messages"]]}}]}`, "DashboardBody")},
 	}
@@ -547,8 +549,8 @@ func TestText(t *testing.T) {
 		"a-${AWS::Region}":     m{"Fn::Join": []any{"-", []any{"a", m{"Ref": "AWS::Region"}}}},
 		"${T.Arn}/${AWS::x}/*": m{"Fn::Sub": []any{"${A}/${AWS::x}/*", m{"A": imported}}},
 		"${AWS::x}":            m{"Fn::Sub": "${AWS::x}"},
-		// CloudFormation does not support it in other functions, but the CDK writes it there.
-		"map[Fn::GetStackOutput:map[]]": m{"Fn::GetStackOutput": m{}},
+		"${T.Arn}-":            m{"Fn::Join": []any{"-", []any{m{"Fn::GetStackOutput": m{"StackName": "data", "OutputName": "O"}}, ""}}},
+		"there is no output P": m{"Fn::GetStackOutput": m{"StackName": "data", "OutputName": "P"}},
 	} {
 		if got := templates.text(v); got != want {
 			t.Errorf("%v: %q, want %q", v, got, want)

@@ -113,6 +113,8 @@ func (t *Templates) evaluate(v any) string {
 			}
 		case "Fn::ImportValue":
 			return t.imported(fmt.Sprint(argument))
+		case "Fn::GetStackOutput":
+			return t.output(argument)
 		case "Fn::Join":
 			if len(list) == 2 {
 				var parts []string
@@ -137,6 +139,18 @@ func (t *Templates) imported(name string) string {
 		}
 	}
 	return "there is no export " + name
+}
+
+// output returns the value of an output that only one stack has: its name follows from the value.
+func (t *Templates) output(argument any) string {
+	of, _ := argument.(map[string]any)
+	name := fmt.Sprint(of["OutputName"])
+	for _, template := range []Template{t.Data, t.API} {
+		if out, ok := template.Outputs[name]; ok {
+			return t.text(out.Value)
+		}
+	}
+	return "there is no output " + name
 }
 
 func (t *Templates) substituted(argument any) string {

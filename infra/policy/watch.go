@@ -2,8 +2,10 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 
 	"glossa/infra/plan"
@@ -51,6 +53,26 @@ func (c *checker) dashboard() {
 			want[dialect] = true
 		}
 		c.want(name+" dialects", shown, want)
+	}
+}
+
+// imports requires that the stack of alarms imports nothing, at any depth: CloudFormation keeps an
+// export that a stack imports, so that the function it names could not be deleted or replaced.
+func (c *checker) imports() {
+	var holds func(v any) bool
+	holds = func(v any) bool {
+		switch v := v.(type) {
+		case []any:
+			return slices.ContainsFunc(v, holds)
+		case map[string]any:
+			return v["Fn::ImportValue"] != nil || slices.ContainsFunc(slices.Collect(maps.Values(v)), holds)
+		}
+		return false
+	}
+	for name, r := range c.Watch.Resources {
+		if holds(r.Properties) {
+			c.fail(name, "it imports the export of another stack")
+		}
 	}
 }
 

@@ -71,6 +71,9 @@ func newRegion(app awscdk.App, p *plan.Plan, dist string) *region {
 	data := newData(stack("data", "model records, accounts and checkpoints"), p)
 	api := newAPI(stack("api", "functions, REST API and function URLs"), p, data, dist)
 	watch := stack("watch", "dashboard and alarms")
+	// CloudFormation keeps an export that a stack imports: a function that is deleted or replaced
+	// could not be. The exports stay for stacks of earlier versions, which import them.
+	awscdk.CrossStackReferences_Of(watch).Consume(awscdk.ReferenceStrength_BOTH)
 	newMonitor(watch, p, data, api)
 	return &region{data.stack, api.stack, watch}
 }

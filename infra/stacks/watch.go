@@ -46,10 +46,16 @@ func newMonitor(stack awscdk.Stack, p *plan.Plan, d *data, a *api) {
 
 func (w *monitor) watchFunction(f *function) {
 	family, of := f.plan.Family, dimensions{"FunctionName": f.fn.FunctionName()}
-	w.alarm(family+"Errors", family+" crashed or ran out of time", w.metric("AWS/Lambda", "Errors", "Sum", of), 1, 1)
-	w.alarm(family+"Throttles", family+" has no more instances: raise the account's quota or context reserved",
+	who := family
+	if w.plan.Config.Image != (plan.Image{}) {
+		// Functions of an image replace those of zip files, with other names. The stack reads the
+		// names when it is updated, and it is updated only if its template differs.
+		who += " of the image"
+	}
+	w.alarm(family+"Errors", who+" crashed or ran out of time", w.metric("AWS/Lambda", "Errors", "Sum", of), 1, 1)
+	w.alarm(family+"Throttles", who+" has no more instances: raise the account's quota or context reserved",
 		w.metric("AWS/Lambda", "Throttles", "Sum", of), 1, 1)
-	w.alarm(family+"Duration", family+" is close to its timeout",
+	w.alarm(family+"Duration", who+" is close to its timeout",
 		w.metric("AWS/Lambda", "Duration", "Maximum", of), plan.DurationShare*float64(f.plan.Timeout.Milliseconds()), 1)
 }
 
