@@ -140,6 +140,13 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
+	s.Fault = func(w http.ResponseWriter, _ *http.Request) bool {
+		_, _ = io.WriteString(w, `<R><EncodingType>url</EncodingType><Contents><Key>half%2</Key></Contents></R>`)
+		return true
+	}
+	if _, err := serve(t, s, bucket.Config{}).ReadDir("."); err == nil || !strings.Contains(err.Error(), `a listing with a key "half%2"`) {
+		t.Errorf("a key that is not escaped: %v", err)
+	}
 	endless := 0
 	s.Fault = func(w http.ResponseWriter, _ *http.Request) bool {
 		fmt.Fprintf(w, `<R><IsTruncated>true</IsTruncated><NextContinuationToken>%d</NextContinuationToken>%s</R>`, endless, strings.Repeat(`<Contents><Key>a</Key></Contents>`, 1000))

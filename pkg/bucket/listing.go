@@ -107,9 +107,11 @@ func (c *client) objects(ctx context.Context, prefix string, each func(*listed))
 		for i := range p.Contents {
 			o := &p.Contents[i]
 			if p.EncodingType == "url" {
-				if o.Key, err = url.QueryUnescape(o.Key); err != nil {
+				key, err := url.QueryUnescape(o.Key)
+				if err != nil {
 					return fmt.Errorf("a listing with a key %.200q: %w", o.Key, err)
 				}
+				o.Key = key
 			}
 			each(o)
 		}
