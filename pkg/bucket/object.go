@@ -176,7 +176,7 @@ func (s *hedge) answer() chan hedgeAnswer {
 	return s.found
 }
 
-// cancelHedge cancels a search.
+// cancelHedge cancels a hedge, if there is one.
 func cancelHedge(s *hedge) {
 	if s != nil {
 		s.cancel()

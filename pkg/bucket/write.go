@@ -144,7 +144,7 @@ func slow(ctx context.Context, err error) error {
 	return err
 }
 
-// mayRetry reports whether the store rejected bytes that changed in transit, or a
+// mayRetry marks the error of a store that rejected bytes that changed in transit, or a
 // conflicting write: a retry may succeed.
 func mayRetry(err error) error {
 	if e, ok := errors.AsType[*Error](err); ok {

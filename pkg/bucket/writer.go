@@ -37,9 +37,9 @@ type Writer struct {
 	opt  WriterOptions
 	slot chan struct{} // limits the parts in transit
 
-	begin sync.Mutex // guards id and before, which do not change once set
-	id    string     // of the multipart upload; "": none yet
-	there map[int]sentPart
+	begin sync.Mutex       // guards id and there, which do not change once set
+	id    string           // of the multipart upload; "": none yet
+	there map[int]sentPart // of an earlier attempt
 
 	group sync.WaitGroup
 	mu    sync.Mutex
