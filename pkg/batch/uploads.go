@@ -81,8 +81,11 @@ func (b *Batches) BeginUpload(ctx context.Context, owner string, u Upload) (Uplo
 		case old.Status == UploadPending:
 			pending++
 		case time.Since(old.Expires()) > UploadTime: // its client knows how it ended
-			if err := b.removeUpload(ctx, owner, old.ID, ""); err != nil {
-				return u, err
+			// The draft goes last: after a kill or a fault the next call finds the upload again.
+			for _, prefix := range []string{"parts/", ""} {
+				if err := b.removeUpload(ctx, owner, old.ID, prefix); err != nil {
+					return u, err
+				}
 			}
 		}
 	}

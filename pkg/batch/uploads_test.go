@@ -139,3 +139,35 @@ func TestUploadIsReadOnce(t *testing.T) {
 		t.Errorf("%d reads, %v", store.n, err)
 	}
 }
+
+// stuck is a store that cannot delete parts of uploads for a while.
+type stuck struct {
+	*memory
+	frees bool
+}
+
+func (s *stuck) Delete(ctx context.Context, key string) error {
+	if strings.Contains(key, "/parts/") && !s.frees {
+		return errOffline
+	}
+	return s.memory.Delete(ctx, key)
+}
+
+// TestExpiredUploadIsRemovedLater fails to remove an expired upload at first: a later attempt finds
+// all of it.
+func TestExpiredUploadIsRemovedLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &stuck{memory: &memory{objects: map[string][]byte{}}}
+		b := batch.New(batch.Config{Store: store})
+		addPart(t, b, begin(t, b, 3).ID, "x")
+		time.Sleep(2*batch.UploadTime + time.Second)
+		if _, err := b.BeginUpload(t.Context(), "ann", batch.Upload{Bytes: 3}); !errors.Is(err, errOffline) {
+			t.Error(err)
+		}
+		store.frees = true
+		begin(t, b, 3)
+		if n := len(store.objects); n != 1 {
+			t.Errorf("%d objects", n)
+		}
+	})
+}
