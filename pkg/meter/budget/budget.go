@@ -20,6 +20,7 @@ package budget
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -114,7 +115,7 @@ func (b *Budgets) Observe(rec *httpx.Record) {
 	b.mu.Unlock()
 	ctx := context.Background()
 	for _, h := range holds {
-		b.failed(h.settle(ctx, h.unit.used(rec)))
+		b.failed(h.settle(ctx, h.unit.used(rec))...)
 	}
 	b.work(ctx)
 	b.wake()
@@ -128,17 +129,18 @@ func (b *Budgets) work(ctx context.Context) {
 	defer b.chores.Unlock()
 	if now := b.cfg.Now(); now.Sub(b.last) >= flushEvery {
 		b.last = now
-		err := b.flush(ctx) // usage that could not be stored is retried later
+		errs := []error{b.flush(ctx)} // usage that could not be stored is retried later
 		for _, l := range b.idle(now.Add(-idleAfter)) {
-			err = errors.Join(err, l.returnIdle(ctx))
+			errs = append(errs, l.returnIdle(ctx))
 		}
-		b.failed(err)
+		b.failed(errs...)
 	}
 }
 
-// failed reports an error, unless it repeats the last one.
-func (b *Budgets) failed(err error) {
-	if err != nil && b.cfg.Failed != nil && !errors.Is(err, errPause) {
+// failed reports errors. Those of ledgers that were not called were reported when the ledger failed.
+func (b *Budgets) failed(errs ...error) {
+	errs = slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, errPause) })
+	if err := errors.Join(errs...); err != nil && b.cfg.Failed != nil {
 		b.cfg.Failed(err)
 	}
 }

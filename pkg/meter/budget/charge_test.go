@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"glossa/pkg/account"
 	"glossa/pkg/httpx"
@@ -239,7 +240,7 @@ func TestLimitsThatNoRecordMaps(t *testing.T) {
 		if _, ok := m.(unlimited); err != nil || (fitted.MaxTokens == nil) != ok {
 			t.Errorf("%T: %v, %v", m, fitted, err)
 		}
-		if err := h.settle(t.Context(), 0); err != nil {
+		if err := errors.Join(h.settle(t.Context(), 0)...); err != nil {
 			t.Error(err)
 		}
 	}
@@ -271,5 +272,39 @@ func TestUsageWrittenLater(t *testing.T) {
 	list, err := book.Of(t.Context(), noon().Format("2006"))
 	if err != nil || len(list) != 3 || list[0].Input != 5 || list[2].Requests != 1 {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+// broken is a ledger and a journal that fail.
+type broken struct{ *Memory }
+
+var errBroken = errors.New("it broke")
+
+func (broken) Return(context.Context, Account, int64) error       { return errBroken }
+func (broken) Add(context.Context, []Usage) (stored int, _ error) { return 0, errBroken }
+
+// An error is reported even if another ledger is not called because it failed a moment ago.
+func TestFailuresAreReported(t *testing.T) {
+	var reported []error
+	book := broken{NewMemory()}
+	b := New(Config{Journal: book, Now: at(noon()), Failed: func(err error) { reported = append(reported, err) }})
+	list := quotas("key k", account.Limits{TokensPerDay: 1, TokensPerMonth: 1}, noon())
+	leases := func() []*lease {
+		paused := &lease{at: list[0].Account, share: tokenShare, ledger: book, now: b.cfg.Now, retry: noon().Add(callPause)}
+		return []*lease{paused, {at: list[1].Account, share: tokenShare, ledger: book, now: b.cfg.Now}}
+	}
+	rec := &httpx.Record{}
+	b.holds[rec] = []*hold{{rec: rec, now: b.cfg.Now, leases: leases(), reserved: 10}}
+	b.Observe(rec)
+	if len(reported) != 1 || !errors.Is(reported[0], errBroken) || errors.Is(reported[0], errPause) {
+		t.Errorf("of a request: %v", reported)
+	}
+	b.usage.count(noon(), &httpx.Record{Model: "m"})
+	idle := leases()[0]
+	idle.idle.Store(1)
+	b.leases[idle.at], b.last, reported = idle, time.Time{}, nil
+	b.work(t.Context())
+	if len(reported) != 1 || !errors.Is(reported[0], errBroken) || errors.Is(reported[0], errPause) {
+		t.Errorf("of the usage: %v", reported)
 	}
 }

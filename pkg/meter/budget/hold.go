@@ -65,15 +65,15 @@ func (h *hold) release(ctx context.Context, first int, n int64) {
 	}
 }
 
-// settle ends the reservation.
-func (h *hold) settle(ctx context.Context, used int64) (err error) {
+// settle ends the reservation, and returns an element for each lease: its error, or nil.
+func (h *hold) settle(ctx context.Context, used int64) (errs []error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, l := range slices.Backward(h.leases) {
-		err = errors.Join(err, l.settle(ctx, h.reserved, used))
+		errs = append(errs, l.settle(ctx, h.reserved, used))
 	}
 	h.reserved, h.settled = 0, true
-	return err
+	return errs
 }
 
 // room returns the largest total reservation possible, as far as the process knows.

@@ -240,7 +240,7 @@ func TestInvokeReserves(t *testing.T) {
 				t.Errorf("%v: %v", max, err)
 			}
 		}
-		if err := h.settle(t.Context(), 0); err != nil {
+		if err := errors.Join(h.settle(t.Context(), 0)...); err != nil {
 			t.Error(err)
 		}
 	}
