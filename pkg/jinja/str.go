@@ -177,14 +177,7 @@ func (r *run) splitSpace(t text, most int, fromRight bool) Value {
 		for end > 0 {
 			i := strings.LastIndexFunc(t.s[:end], isSpace)
 			if i < 0 || len(items) == most {
-				i = -1
-				if len(items) == most {
-					add(len(t.s)-len(strings.TrimLeftFunc(t.s, isSpace)), end)
-					// Python keeps the white space in front of the last part.
-					items[len(items)-1] = textValue(t.slice(0, end))
-					return list(reversed(items))
-				}
-				add(0, end)
+				add(0, end) // with the white space in front of the text, which Python keeps
 				break
 			}
 			_, n := utf8.DecodeRuneInString(t.s[i:])
