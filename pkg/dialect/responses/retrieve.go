@@ -54,13 +54,13 @@ type deletion struct {
 }
 
 // stored returns the response that the path of a request names.
-func (cfg Config) stored(r *http.Request) (document, answered, error) {
+func (cfg Config) stored(r *http.Request) (document, error) {
 	id := r.PathValue("response_id")
-	d, a, ok, err := cfg.find(r.Context(), id)
+	d, _, ok, err := cfg.find(r.Context(), id)
 	if err == nil && !ok {
 		err = cfg.unknown(id)
 	}
-	return d, a, err
+	return d, err
 }
 
 func (cfg Config) unknown(id string) error {
@@ -75,7 +75,7 @@ func (cfg Config) retrieve(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.DecodeQuery(r, retrieveTable, &in); err != nil {
 		return err
 	}
-	d, _, err := cfg.stored(r)
+	d, err := cfg.stored(r)
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (cfg Config) inputItems(w http.ResponseWriter, r *http.Request) error {
 	if err := httpx.DecodeQuery(r, itemsTable, &in); err != nil {
 		return err
 	}
-	d, _, err := cfg.stored(r)
+	d, err := cfg.stored(r)
 	if err != nil {
 		return err
 	}
