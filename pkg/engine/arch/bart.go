@@ -28,7 +28,7 @@ var bart = family{
 		embedNorm: "encoder.layernorm_embedding", decoderEmbedNorm: "decoder.layernorm_embedding",
 		head: linear{names: "lm_head"}, lastBias: "final_logits_bias",
 		encoder: normsBehind(fairseqLayers("encoder.layers.%d.")),
-		decoder: normsBehind(crossLayers("decoder.layers.%d.")),
+		decoder: normsBehind(crossLayers()),
 	},
 	adjust: func(c *config, s *transformer.Spec, _ *layout) { scaleIfTold(c, s) },
 	detect: findLastBias,
@@ -47,7 +47,7 @@ var pegasus = func() family {
 	f.spec, f.kind = transformer.Spec{Position: transformer.SinusoidalFirst}, transformer.Kind{}
 	l := &f.tensors
 	l.norm, l.encoderNorm = "decoder.layer_norm", "encoder.layer_norm"
-	l.encoder, l.decoder = fairseqLayers("encoder.layers.%d."), crossLayers("decoder.layers.%d.")
+	l.encoder, l.decoder = fairseqLayers("encoder.layers.%d."), crossLayers()
 	f.buffers = []string{"encoder.embed_positions.weight", "decoder.embed_positions.weight"}
 	return f
 }()

@@ -30,7 +30,7 @@ var ggufNomicBERT = ggufEncoder(func(f *family) {
 	f.activation = text{"", "silu"}
 	f.kind.FeedForward.Gated = true
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
-		setRotary(s, ggufRotary(c, s.Kinds[0].Attention.HeadDim, "rope.freq_base", 1000))
+		setRotary(s, ggufRotary(c, s.Kinds[0].Attention.HeadDim, 1000))
 	}
 })
 
@@ -46,7 +46,7 @@ var ggufModernBERT = ggufEncoder(func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
 		every := c.integer("attention.sliding_window_pattern", 3, 1, maxDepth)
 		side := c.integer("attention.sliding_window", 128, 2, maxContext) / 2
-		full := ggufRotary(c, s.Kinds[0].Attention.HeadDim, "rope.freq_base", 160000)
+		full := ggufRotary(c, s.Kinds[0].Attention.HeadDim, 160000)
 		modernLayers(c, s, func(layer int) bool { return layer%every != 0 }, side, full, plainRotary(c, full.Dims, "rope.freq_base_swa", 10000))
 	}
 	f.detect = func(src *source, _ *transformer.Spec, l *layout) { l.noNormBias = !src.has("output_norm.bias") }
@@ -196,7 +196,7 @@ func (o *opened) readGGUFClassifier(src *source, s *transformer.Spec, l *layout)
 func (o *opened) readGGUFRanking() (err error) {
 	switch {
 	case o.Ranking != nil:
-		err = o.ggufPair()
+		o.ggufPair()
 	case o.Type == "qwen3":
 		o.Ranking, err = o.qwenReranker()
 	default:
@@ -210,14 +210,14 @@ func (o *opened) readGGUFRanking() (err error) {
 
 // ggufPair reads how the tokenizer joins the texts of a pair. Byte-level BPE and Unigram do not
 // say it: RoBERTa has two separators between the texts, and no types of tokens.
-func (o *opened) ggufPair() error {
+func (o *opened) ggufPair() {
 	r := o.Ranking
 	if t, ok := o.Tokenizer.(tokenizer.Pairs); ok {
 		r.Pair = t.Pair()
 	}
 	t, ok := o.Tokenizer.(tokenizer.Affixes)
 	if o.Tokenizer == nil || len(r.Pair) > 0 || !ok {
-		return nil
+		return
 	}
 	before, after := t.Affixes()
 	between := after
@@ -234,5 +234,4 @@ func (o *opened) ggufPair() error {
 	add(between)
 	r.Pair = append(r.Pair, tokenizer.PairPart{Text: 2})
 	add(after)
-	return nil
 }

@@ -82,6 +82,6 @@ var ggufNeoX = family{
 		if len(s.Decoder) == 44 && s.Width == 6144 {
 			k.FeedForward.Activation = transformer.GELU
 		}
-		setRotary(s, ggufRotary(c, k.Attention.HeadDim, "rope.freq_base", 10000))
+		setRotary(s, ggufRotary(c, k.Attention.HeadDim, 10000))
 	},
 }

@@ -254,7 +254,7 @@ func ggufHeads(c *config, s *transformer.Spec) transformer.Rotary {
 	if v := c.integer("attention.value_length", a.HeadDim, 1, maxWidth); v != a.HeadDim {
 		c.reject("attention.value_length", "%d is not attention.key_length, %d", v, a.HeadDim)
 	}
-	return ggufRotary(c, a.HeadDim, "rope.freq_base", 10000)
+	return ggufRotary(c, a.HeadDim, 10000)
 }
 
 // interleaved makes the pairs of a rotary embedding neighbours, as in GPT-J.

@@ -6,10 +6,10 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// ggufRotary reads the rotary embedding of heads of dim dimensions, whose base has a key and
-// a default. Like llama.cpp, it treats a missing type as linear, and a missing factor, or 0,
-// as 1.
-func ggufRotary(c *config, dim int, key string, base float64) transformer.Rotary {
+// ggufRotary reads the rotary embedding of heads of dim dimensions, whose base has a default.
+// Like llama.cpp, it treats a missing type as linear, and a missing factor, or 0, as 1.
+func ggufRotary(c *config, dim int, base float64) transformer.Rotary {
+	const key = "rope.freq_base"
 	r := plainRotary(c, c.integer("rope.dimension_count", dim, 2, maxWidth), key, base)
 	if r.Dims%2 != 0 || r.Dims > dim {
 		c.reject("rope.dimension_count", "%d is not even and at most the width of a head, %d", r.Dims, dim)

@@ -33,7 +33,7 @@ var m2m100 = family{
 		norm: "decoder.layer_norm", encoderNorm: "encoder.layer_norm",
 		head:    linear{names: "lm_head"},
 		encoder: fairseqLayers("encoder.layers.%d."),
-		decoder: crossLayers("decoder.layers.%d."),
+		decoder: crossLayers(),
 	},
 	buffers: []string{
 		"encoder.embed_positions.weights", "decoder.embed_positions.weights", "encoder.version", "decoder.version",
@@ -43,7 +43,8 @@ var m2m100 = family{
 }
 
 // crossLayers names the tensors of a decoder with cross attention.
-func crossLayers(prefix string) layers {
+func crossLayers() layers {
+	const prefix = "decoder.layers.%d."
 	l := fairseqLayers(prefix)
 	l.crossNorm = prefix + "encoder_attn_layer_norm"
 	l.crossQ = linear{names: prefix + "encoder_attn.q_proj", bias: always}

@@ -29,7 +29,7 @@ var marian = family{
 		prefix: "model.", embed: "shared", copies: "encoder.embed_tokens decoder.embed_tokens lm_head",
 		head: linear{names: "lm_head"}, lastBias: "final_logits_bias",
 		encoder: normsBehind(fairseqLayers("encoder.layers.%d.")),
-		decoder: normsBehind(crossLayers("decoder.layers.%d.")),
+		decoder: normsBehind(crossLayers()),
 	},
 	buffers: []string{"encoder.embed_positions.weight", "decoder.embed_positions.weight"},
 	adjust: func(c *config, s *transformer.Spec, _ *layout) {
