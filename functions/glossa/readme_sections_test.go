@@ -21,6 +21,7 @@ import (
 	"glossa/pkg/dialect/responses"
 	"glossa/pkg/dialect/textsynth"
 	"glossa/pkg/price"
+	"glossa/pkg/schema"
 	"glossa/pkg/wire"
 )
 
@@ -76,6 +77,8 @@ func replaceSections(t *testing.T, text string) string {
 			for _, r := range price.AWS().Rows() {
 				made += fmt.Sprintf("| `%s` | %s | %s | %s | %s |\n", r.Name, r.USD, r.Unit, r.Date, r.Source)
 			}
+		case "keys":
+			made = keyTable()
 		case "records":
 			made = recordTable(t)
 		case "remotetools":
@@ -106,6 +109,20 @@ func replaceSections(t *testing.T, text string) string {
 		}
 		return "<!-- generated: " + name + " -->\n" + made + "<!-- end -->"
 	})
+}
+
+// keyTable lists the keys that a record's mappings may have.
+func keyTable() string {
+	var table strings.Builder
+	table.WriteString("| key | in | meaning |\n|---|---|---|\n")
+	for _, k := range schema.Keys() {
+		in := "answer"
+		if k.Sent {
+			in = "request"
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", k.Name, in, k.Meaning)
+	}
+	return table.String()
 }
 
 // firstTable returns the lines of the first table of a text.
