@@ -82,7 +82,7 @@ func (b *Bucket) Take(now time.Time, burst int, pause time.Duration) (wait time.
 // Full reports whether the whole burst is available.
 func (b *Bucket) Full(now time.Time) bool { return !b.full.After(now) }
 
-// Left returns the number of events allowed now, and the time when the whole burst is available
+// Left returns the number of events allowed now, and the time until the whole burst is available
 // again.
 func (b *Bucket) Left(now time.Time, burst int, pause time.Duration) (n int, full time.Duration) {
 	full = max(0, b.full.Sub(now))

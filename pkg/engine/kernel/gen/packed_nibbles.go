@@ -2,7 +2,7 @@ package main
 
 // nibblePanel emits one panel of Q4_0 weights with AVX2, for n >= 3 rows of activations.
 // Registers 0 to 7 hold the products of a block, (row, vector), in 16 bits: at most
-// 16·15·127. The sums stay in dst, as those of pairTiles.
+// 16·15·127. The sums stay in dst, as those of tilePairs.
 func (t *asm) nibblePanel(k packed, n int) {
 	t.panelInDst(k, n, func() {
 		for half := range 2 {
