@@ -206,7 +206,7 @@ lint: format vet staticcheck budget platforms workflows vulnerabilities ## check
 
 .PHONY: format
 format:
-	@bad=$$(gofmt -l $(wildcard functions pkg infra) .ci); \
+	@bad=$$(gofmt -l $(wildcard functions pkg infra schemas) .ci); \
 	if [ -n "$$bad" ]; then echo "run gofmt -w on:" $$bad; exit 1; fi
 
 .PHONY: vet
