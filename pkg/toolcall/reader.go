@@ -56,9 +56,6 @@ func NewReader(s *Syntax, written func(tool, parameter string) bool) *Reader {
 	return r
 }
 
-// Count returns how many calls have begun.
-func (r *Reader) Count() int { return r.count }
-
 // Push reads the next chunk and returns what it adds. Of the last chunk, nothing is held.
 func (r *Reader) Push(text string, last bool) Piece {
 	r.out = Piece{}
