@@ -101,6 +101,8 @@ func meanings() []mutant {
 		{"calls: a quote is no character of a string without quotes", automaton, "State.Begins", "b != '\"' || s.Plain", "b != '\"'", calls, "^TestLongestStrings$"},
 		{"calls: the automaton of a string is made for each parameter", calls, "writer.until", "w.untils[key] = until", "_ = until", calls, "^TestSharedStrings$"},
 		{"calls: bytes of a mark's character count", automaton, "begins", "b < 0x80 || b > 0xBF", "b > 0", automaton, "^TestCharacters$"},
+		{"exponents beyond the greatest of a range", automaton, "Range.exponentials", "power-1", "power", automaton, "^TestExponentials$"},
+		{"a long constant in another spelling than its schema's", grammar, "search.part", "automaton.Exponential(short)", "short", grammar, "^TestExponents$"},
 		{"grammars: repetitions have one more", gbnf, "compiler.calls", "e, n.min, n.max", "e, n.min, max(n.max, n.max+min(n.max, 1))", gbnf, "^Test(Compile|Match)"},
 	}
 }

@@ -2,6 +2,7 @@ package grammar
 
 import (
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -145,10 +146,15 @@ func (s *search) part(value any) part {
 	case string:
 		return spellings{automaton.Quote(v)}
 	case json.Number:
-		if short, ok := plain(string(v)); ok && short != string(v) {
-			return spellings{string(v), short}
+		list := spellings{string(v)}
+		if short, ok := plain(string(v)); ok {
+			for _, text := range []string{short, automaton.Exponential(short)} {
+				if !slices.Contains(list, text) {
+					list = append(list, text)
+				}
+			}
 		}
-		return spellings{string(v)}
+		return list
 	case []any:
 		return items{v, 0}
 	case map[string]any:

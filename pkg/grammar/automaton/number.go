@@ -26,7 +26,7 @@ type Range struct {
 	Min, Max         *big.Rat
 	OpenMin, OpenMax bool       // the bound itself is excluded
 	MultipleOf       []*big.Rat // the numbers are multiples of each; all are positive
-	Plain            bool       // without exponents, as with bounds
+	Plain            bool       // without exponents
 }
 
 func (r Range) bounded() bool {
@@ -73,7 +73,8 @@ func (budget *Budget) Integers(r Range, l Limits) (*DFA, error) {
 // Numbers returns the automaton of the numbers in r. Without bounds it has every spelling
 // of JSON; with bounds only those without an exponent, and zero without a sign. Without
 // bounds, and with no limits or those of [Generating], it is always the same one. If the
-// numbers of r need more digits than l allows, they may have them.
+// numbers of r need more digits than l allows, they may have them, or an exponent if all
+// of them are long, see [Exponential].
 func Numbers(r Range, l Limits) (*DFA, error) { return (*Budget)(nil).Numbers(r, l) }
 
 // Numbers is [Numbers] within a budget.
@@ -128,7 +129,15 @@ func (budget *Budget) ranged(r Range, l Limits, whole bool) (*DFA, error) {
 		}
 	}
 	n.integer, n.digits = r.digits(l, step)
-	return n.dfa(budget)
+	d, err := n.dfa(budget)
+	if e, ok := r.exponentials(l); ok && !whole && step == nil && err == nil {
+		short, err := budget.Compile(e)
+		if err != nil {
+			return nil, err
+		}
+		return budget.Union(d, short)
+	}
+	return d, err
 }
 
 // apart returns r with excluded bounds that have digits or more moved to the next float64 in

@@ -308,7 +308,9 @@ func (c *compiler) values(list []*value) (ids []pushdown.ID, err error) {
 			id, err = c.objectOf(v)
 		default:
 			var text string
-			text, err = c.canonical(v)
+			if text, err = c.canonical(v); v.kind == numberKind && strings.ContainsAny(v.text, "eE") {
+				text = automaton.Exponential(text)
+			}
 			texts = append(texts, text)
 		}
 		if err != nil {

@@ -149,7 +149,7 @@ func (c *compiler) numberDFA(cl *clause, f *numberFacts) (*automaton.DFA, error)
 	if d, ok := c.ranges[key]; ok {
 		return d, nil
 	}
-	r := automaton.Range{Min: f.min, Max: f.max, OpenMin: f.openMin, OpenMax: f.openMax, MultipleOf: f.multiples, Plain: f.others != nil}
+	r := automaton.Range{Min: f.min, Max: f.max, OpenMin: f.openMin, OpenMax: f.openMax, MultipleOf: f.multiples, Plain: f.others != nil || cl.types == fractionType}
 	var d *automaton.DFA
 	var err error
 	switch {
