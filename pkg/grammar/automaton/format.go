@@ -1,6 +1,9 @@
 package automaton
 
-import "sync"
+import (
+	"fmt"
+	"sync"
+)
 
 // Format returns the automaton of the JSON strings in canonical form that have a format
 // of JSON Schema. It returns the same one for each call with a name, and false if the
@@ -29,6 +32,24 @@ var formats = map[string]func() *DFA{
 	"uri-template":          format(template6570),
 	"json-pointer":          format(pointer),
 	"relative-json-pointer": format(`(?:0|[1-9]\d*)(?:#|` + pointer + `)`),
+}
+
+// Format is the function [Format], whose durations and times of day end if l is [Generating]: they
+// have no more digits in a row than l.Integer.
+func (l Limits) Format(name string) (*DFA, bool) {
+	if f, ok := generatedFormats[name]; ok && l == Generating() {
+		return f(), true
+	}
+	return Format(name)
+}
+
+var generatedFormats = map[string]func() *DFA{"duration": shortRuns("duration"), "time": shortRuns("time"), "date-time": shortRuns("date-time")}
+
+func shortRuns(format string) func() *DFA {
+	return sync.OnceValue(func() *DFA {
+		runs := must(Pattern(fmt.Sprintf(`^(?:\d{0,%d}\D)*$`, Generating().Integer)))
+		return must(Intersect(formats[format](), runs))
+	})
 }
 
 // LooseFormat returns the automaton of the strings that may have a format: any validator

@@ -117,7 +117,7 @@ func newCompiler(l automaton.Limits) *compiler {
 		clashes:  map[string]bool{},
 		texts:    map[*value]string{},
 		sets:     map[listKey]map[string]bool{},
-		strict:   newLanguages(automaton.Format, (*automaton.Budget).Pattern),
+		strict:   newLanguages(l.Format, (*automaton.Budget).Pattern),
 		loose:    newLanguages(automaton.LooseFormat, (*automaton.Budget).LoosePattern),
 		ranges:   map[string]*automaton.DFA{},
 		strings:  map[string]*automaton.DFA{},

@@ -272,6 +272,10 @@ func TestLimits(t *testing.T) {
 	for schema, texts := range map[string][2]string{
 		`{"type":"integer"}`: {`123456789012345`, `1234567890123456`},
 		`{"type":"number"}`:  {`1.5e10`, `1e100`},
+
+		`{"format":"duration"}`:  {`"P123456789012345DT012345678901234S"`, `"P1234567890123456D"`},
+		`{"format":"time"}`:      {`"12:00:00.123456789012345Z"`, `"12:00:00.1234567890123456Z"`},
+		`{"format":"date-time"}`: {`"2026-01-01T12:00:00.123456789012345Z"`, `"2026-01-01T12:00:00.1234567890123456Z"`},
 	} {
 		free, err := Compile([]byte(schema), automaton.Limits{})
 		bound, err2 := Compile([]byte(schema), automaton.Generating())
