@@ -103,6 +103,7 @@ func meanings() []mutant {
 		{"calls: bytes of a mark's character count", automaton, "begins", "b < 0x80 || b > 0xBF", "b > 0", automaton, "^TestCharacters$"},
 		{"exponents beyond the greatest of a range", automaton, "Range.exponentials", "power-1", "power", automaton, "^TestExponentials$"},
 		{"a long constant in another spelling than its schema's", grammar, "search.part", "automaton.Exponential(short)", "short", grammar, "^TestExponents$"},
+		{"escapes of characters that the vocabulary has", pushdown, "Vocabulary.escaped", "v.spell(string(r))[0] >= never", "true", grammar, "^TestLackingCharacters$"},
 		{"grammars: repetitions have one more", gbnf, "compiler.calls", "e, n.min, n.max", "e, n.min, max(n.max, n.max+min(n.max, 1))", gbnf, "^Test(Compile|Match)"},
 	}
 }

@@ -2,9 +2,15 @@ package grammar_test
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"glossa/pkg/grammar"
 	"glossa/pkg/grammar/pushdown"
 )
 
@@ -49,3 +55,56 @@ func TestLackingBytes(t *testing.T) {
 		t.Errorf("only %d texts", written)
 	}
 }
+
+// Constants and declared keys are written with escapes where the vocabulary lacks their characters.
+func TestLackingCharacters(t *testing.T) {
+	vocabs := vocabularies(t)
+	for _, x := range []struct{ schema, characters string }{ // the texts over characters, with |
+		{`{"enum":["ß","é","日ж😁"]}`, `"\u00df"|"é"|"日\u0436\ud83d\ude01"`},
+		{`{"const":{"größe":["ß",1]}}`, `{"gr\u00f6\u00dfe":["\u00df",1]}`},
+		{`{"type":"object","properties":{"größe":{"type":"boolean"},"é":{"const":1}},"required":["größe"],"additionalProperties":false}`,
+			`{"gr\u00f6\u00dfe":true}|{"gr\u00f6\u00dfe":false}|{"gr\u00f6\u00dfe":true,"é":1}|{"gr\u00f6\u00dfe":false,"é":1}`},
+		{`{"type":"array","items":{"enum":["ß","ñ"]},"uniqueItems":true,"minItems":2}`, `["\u00df","\u00f1"]|["\u00f1","\u00df"]`},
+		{`{"type":"object","propertyNames":{"enum":["ß"]},"additionalProperties":{"const":1},"minProperties":1}`, `{"\u00df":1}`},
+	} {
+		c, err := newSchemaCase(x.schema, []byte(x.schema))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range vocabs {
+			bound, err := c.grammar.Bind(v.ready)
+			if err != nil {
+				t.Errorf("%s over %s: %v", x.schema, v.name, err)
+				continue
+			}
+			seen := map[string]bool{}
+			for seed := range uint64(40) {
+				w := &writer{constraint: bound, vocab: &v, random: rand.New(rand.NewPCG(seed, 1))}
+				if err := w.run(samplers[0], bound.Min()+int(seed)%20); err != nil {
+					t.Fatalf("%s over %s: %v", x.schema, v.name, err)
+				}
+				seen[w.text()] = true
+				value, err := jsonschema.UnmarshalJSON(strings.NewReader(w.text()))
+				if err != nil || c.judge.Validate(value) != nil {
+					t.Errorf("%s over %s: %s, %v", x.schema, v.name, w.text(), err)
+				}
+			}
+			want := x.characters
+			if v.name != "characters" {
+				want = unescaped.Replace(want)
+			}
+			if got := slices.Sorted(maps.Keys(seen)); !slices.Equal(got, slices.Sorted(slices.Values(strings.Split(want, "|")))) {
+				t.Errorf("%s over %s: %s", x.schema, v.name, got)
+			}
+		}
+	}
+	g, err := grammar.Regexp("ß")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := g.Bind(vocabs[1].ready); err == nil {
+		t.Error("a text that is not JSON is escaped")
+	}
+}
+
+var unescaped = strings.NewReplacer(`\u00df`, "ß", `\u00f6`, "ö", `\u00f1`, "ñ", `\u0436`, "ж", `\ud83d\ude01`, "😁")

@@ -50,7 +50,7 @@ func (c *compiler) program(start pushdown.ID) (*pushdown.Program, error) {
 		return nil, err
 	}
 	places, err := c.places()
-	return &pushdown.Program{Rules: c.rules, Start: start, Places: places}, err
+	return &pushdown.Program{Rules: c.rules, Start: start, Places: places, JSON: true}, err
 }
 
 // invalid returns the place of the innermost required member or item that makes a rule match

@@ -14,9 +14,11 @@ type Machine struct {
 	start       ID
 	dead        []bool // by rule: it matches nothing
 	maxElements int    // bound of the elements of a run
+	json        bool   // see Program.JSON
 
 	// Only during New:
 	budget     *automaton.Budget
+	quote      func(name string) string
 	shortestOf map[*automaton.DFA]*shortest
 	finiteOf   map[*automaton.DFA]bool
 	size       int // of the rules: the calls and states of all
@@ -36,7 +38,10 @@ func New(p *Program) (*Machine, error) { return NewWithin(nil, p) }
 
 // NewWithin is [New] within a budget.
 func NewWithin(budget *automaton.Budget, p *Program) (*Machine, error) {
-	m := &Machine{budget: budget, rules: make([]rule, len(p.Rules)), start: p.Start, dead: make([]bool, len(p.Rules)), shortestOf: map[*automaton.DFA]*shortest{}, finiteOf: map[*automaton.DFA]bool{}, maxElements: maxElements}
+	m := &Machine{budget: budget, rules: make([]rule, len(p.Rules)), start: p.Start, dead: make([]bool, len(p.Rules)), shortestOf: map[*automaton.DFA]*shortest{}, finiteOf: map[*automaton.DFA]bool{}, maxElements: maxElements, json: p.JSON, quote: p.quote}
+	if m.quote == nil {
+		m.quote = automaton.Quote
+	}
 	for i := range p.Rules {
 		if err := m.add(ID(i), &p.Rules[i]); err != nil {
 			return nil, &RuleError{ID(i), err}
@@ -55,7 +60,7 @@ func NewWithin(budget *automaton.Budget, p *Program) (*Machine, error) {
 	if m.dead[p.Start] {
 		return nil, errors.New("nothing matches it")
 	}
-	m.budget, m.shortestOf, m.finiteOf = nil, nil, nil
+	m.budget, m.quote, m.shortestOf, m.finiteOf = nil, nil, nil, nil
 	return m, nil
 }
 
@@ -115,7 +120,7 @@ func (m *Machine) add(id ID, r *Rule) error {
 		if err := m.budget.Spend(8*n, 48*n); err != nil {
 			return err
 		}
-		prepared.object = newObject(r.Object)
+		prepared.object = newObject(r.Object, m.quote)
 	}
 	return nil
 }

@@ -17,12 +17,16 @@ type Constraint struct {
 }
 
 // Bind computes how many tokens of v each state of m needs to end. If the tokens cannot
-// spell any text of m, the error names the first missing character. If the shortest text of m
+// spell any text of m, even with escapes if it is JSON, the error names the first missing character. If the shortest text of m
 // needs keys or unique items that are too long to be found, the error says so.
 func Bind(m *Machine, v *Vocabulary) (*Constraint, error) { return BindWithin(nil, m, v) }
 
 // BindWithin is [Bind] within a budget.
 func BindWithin(budget *automaton.Budget, m *Machine, v *Vocabulary) (*Constraint, error) {
+	m, err := m.escapedFor(budget, v)
+	if err != nil {
+		return nil, err
+	}
 	costs, err := newCosts(budget, m, v)
 	if err != nil {
 		return nil, err

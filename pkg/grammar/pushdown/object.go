@@ -3,8 +3,6 @@ package pushdown
 import (
 	"slices"
 	"strings"
-
-	"glossa/pkg/grammar/automaton"
 )
 
 // An object is an Object with its keys in a trie.
@@ -26,7 +24,7 @@ type keyNode struct {
 	member          int32 // the member whose key ends here, or -1
 }
 
-func newObject(o *Object) *object {
+func newObject(o *Object, quote func(name string) string) *object {
 	n := len(o.Props)
 	t := &object{
 		keys: make([]string, n), order: make([]int32, n),
@@ -34,7 +32,7 @@ func newObject(o *Object) *object {
 	}
 	t.required[n] = int32(n)
 	for i := n - 1; i >= 0; i-- {
-		t.keys[i], t.order[i] = automaton.Quote(o.Props[i].Name)+":", int32(i)
+		t.keys[i], t.order[i] = quote(o.Props[i].Name)+":", int32(i)
 		t.required[i], t.needs[i] = t.required[i+1], t.needs[i+1]
 		if o.Props[i].Required {
 			t.required[i] = int32(i)

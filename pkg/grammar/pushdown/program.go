@@ -11,6 +11,11 @@ type Program struct {
 	Rules  []Rule
 	Start  ID
 	Places []Place // by rule, for the first rules: their source, for errors
+	// JSON reports that all texts are JSON, so that constants and declared keys may have \u escapes
+	// in place of characters that a vocabulary lacks.
+	JSON bool
+
+	quote func(name string) string // writes declared keys; nil: automaton.Quote
 }
 
 // A Place is the source of a rule in a schema.
