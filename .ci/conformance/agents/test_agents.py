@@ -58,6 +58,14 @@ class LangChain(unittest.TestCase):
         self.assertIn("sunny, 4 degrees", last.content)
         self.assertIn("Oslo", last.content)
 
+    def test_names(self):
+        question = "What is the weather in Oslo?"
+        answer = self.bound.invoke(question)
+        plain = self.bound.invoke([HumanMessage(question), answer, ToolMessage("sunny", tool_call_id=answer.tool_calls[0]["id"])])
+        named = answer.model_copy(update={"name": "helper"})
+        result = ToolMessage("sunny", name="get_weather", tool_call_id=answer.tool_calls[0]["id"])
+        self.assertEqual(self.bound.invoke([HumanMessage(question), named, result]).content, plain.content)
+
     def test_a_stream(self):
         whole = None
         for chunk in self.bound.stream("How much is 17 times 23?"):

@@ -43,13 +43,16 @@ class LiteLLM(unittest.TestCase):
                 answers.add((text, whole.usage.prompt_tokens, whole.usage.completion_tokens))
         self.assertEqual(len(answers), 1, answers)
 
-    def test_calls(self):
+    def test_a_call_its_result_and_an_answer(self):
         for provider in self.providers:
             with self.subTest(provider):
-                answer = litellm.completion(
-                    **self.options(provider, "tools"), messages=[{"role": "user", "content": "What is the weather in Oslo?"}], tools=[WEATHER], max_tokens=100)
-                [call] = answer.choices[0].message.tool_calls
+                sent = self.options(provider, "tools") | {"tools": [WEATHER], "max_tokens": 100}
+                messages = [{"role": "user", "content": "What is the weather in Oslo?"}]
+                message = litellm.completion(**sent, messages=messages).choices[0].message
+                [call] = message.tool_calls
                 self.assertEqual((call.function.name, json.loads(call.function.arguments)), ("get_weather", {"city": "Oslo"}))
+                messages += [message, {"role": "tool", "tool_call_id": call.id, "name": call.function.name, "content": "sunny, 4 degrees"}]
+                self.assertIn("sunny, 4 degrees", litellm.completion(**sent, messages=messages).choices[0].message.content)
 
     def test_embeddings(self):
         answer = litellm.embedding(model="openai/sentences", api_base=self.server.url + "/v1", api_key="not-needed", input=["a bell", "a boat"])

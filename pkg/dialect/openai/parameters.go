@@ -26,6 +26,7 @@ const (
 	defaultModel  = "the first model in the list"
 	textsOnly     = "strings only; token ids are rejected"
 	labelsCaller  = "labels the caller"
+	noNames       = "no template writes the names of participants"
 	ownTemplate   = "chats use the model's own template"
 	promptsAsText = "prompts are text only"
 )
@@ -103,7 +104,7 @@ var messageRows = []wire.Parameter{
 	{Name: "messages.tool_calls.function.parsed_arguments", Disposition: wire.NoEffect, Note: "SDKs parse it from arguments"},
 	{Name: "messages.tool_calls.index", Disposition: wire.NoEffect, Note: "streams number calls with it"},
 	{Name: "messages.tool_call_id", Remote: wire.ByRecord, Note: "the id of the earlier call that the message answers; required for the role tool, not allowed for others"},
-	{Name: "messages.name", Disposition: wire.Refused, Note: "no template writes the names of participants", Neutral: []string{`""`}},
+	{Name: "messages.name", Disposition: wire.NoEffect, Note: "only for the roles assistant and tool: " + noNames + "; a result has the name of its call's function"},
 	{Name: "messages.function_call", Disposition: wire.Refused, Note: noFunctions},
 	{Name: "messages.refusal", Disposition: wire.Refused, Note: "no template writes refusals", Neutral: []string{`""`}},
 	{Name: "messages.annotations", Disposition: wire.Refused, Note: "no template writes annotations", Neutral: []string{`[]`}},

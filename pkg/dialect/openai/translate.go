@@ -171,6 +171,8 @@ func (m *message) turn(path string) (llm.Message, error) {
 		return turn, wire.Invalid(path+".tool_call_id", "is required in a message of the role tool")
 	case m.Role != "tool" && m.ToolCallID != "":
 		return turn, wire.Invalid(path+".tool_call_id", "is only allowed in a message of the role tool")
+	case m.Name != "" && m.Role != "tool" && m.Role != assistant: // it tells participants apart
+		return turn, &llm.Error{Code: llm.Unsupported, Param: path + ".name", Message: noNames}
 	}
 	var err error
 	if turn.Reasoning, err = m.pastReasoning.text(path, m.Role); err != nil {

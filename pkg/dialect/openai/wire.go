@@ -102,7 +102,7 @@ type message struct {
 	ToolCalls  []toolCall      `json:"tool_calls"`
 	ToolCallID string          `json:"tool_call_id"`
 	pastReasoning
-	Name         json.RawMessage `json:"name"`
+	Name         string          `json:"name"`
 	FunctionCall json.RawMessage `json:"function_call"`
 	Refusal      json.RawMessage `json:"refusal"`
 	Annotations  json.RawMessage `json:"annotations"`
