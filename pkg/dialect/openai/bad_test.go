@@ -55,7 +55,7 @@ func TestBadInput(t *testing.T) {
 		{`{"messages":[{"role":"user","content":[{"type":"text","text":7}]}]}`, "Invalid value for 'messages[0].content.text': must be a string, not number", "messages[0].content.text", value},
 		{`{"messages":[{"role":"user","content":[{"type":"text","text":"x"},{"type":"image_url","image_url":{"url":"x"}}]}]}`, `Invalid value for 'messages[0].content[1].image_url.url': must be a data URL: data:image/png;base64,...`, "messages[0].content[1].image_url.url", value},
 		{`{"messages":[{"role":"user","content":[{"type":"input_audio","input_audio":{}}]}]}`, `Unsupported parameter 'messages[0].content[0]': parts of type "input_audio" are not supported: send text or image_url`, "messages[0].content[0]", unsupported},
-		{`{"messages":[{"role":"user","content":[{"type":"text","text":"x","cache_control":1}]}]}`, "Unrecognized request argument supplied: messages[0].content[0].cache_control", "messages[0].content[0].cache_control", unknown},
+		{`{"messages":[{"role":"user","content":[{"type":"text","text":"x","citations":1}]}]}`, "Unrecognized request argument supplied: messages[0].content[0].citations", "messages[0].content[0].citations", unknown},
 		{`{"messages":[{"role":"user","content":"x","Role":"y"}]}`, "Unrecognized request argument supplied: messages[0].Role", "messages[0].Role", unknown},
 		{`{"prediction":"x"}`, "Invalid value for 'prediction': must be an object, not string", "prediction", value},
 		{`{"prediction":{}}`, "Invalid value for 'prediction.type': is required", "prediction.type", value},

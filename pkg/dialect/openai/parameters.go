@@ -26,7 +26,11 @@ const (
 	defaultModel  = "the first model in the list"
 	textsOnly     = "strings only; token ids are rejected"
 	labelsCaller  = "labels the caller"
+	sameAnswer    = "caching does not change answers"
+	ofMessage     = "SDKs copy it from the message"
 	noNames       = "no template writes the names of participants"
+	noRefusals    = "no template writes refusals"
+	noAnnotations = "no template writes annotations"
 	ownTemplate   = "chats use the model's own template"
 	promptsAsText = "prompts are text only"
 )
@@ -66,8 +70,8 @@ var chatTable = wire.For[chatRequest](slices.Concat(
 		{Name: "tags", Disposition: wire.NoEffect, Note: "labels the caller; sent by Aleph Alpha's clients"},
 		{Name: "safety_identifier", Disposition: wire.NoEffect, Note: labelsCaller},
 		{Name: "metadata", Disposition: wire.NoEffect, Note: "labels stored completions, and none are stored"},
-		{Name: "prompt_cache_key", Disposition: wire.NoEffect, Note: "caching does not change answers"},
-		{Name: "prompt_cache_retention", Disposition: wire.NoEffect, Note: "caching does not change answers"},
+		{Name: "prompt_cache_key", Disposition: wire.NoEffect, Note: sameAnswer},
+		{Name: "prompt_cache_retention", Disposition: wire.NoEffect, Note: sameAnswer},
 		{Name: "functions", Disposition: wire.Refused, Note: noFunctions, Neutral: []string{`[]`}},
 		{Name: "function_call", Disposition: wire.Refused, Note: noFunctions, Neutral: []string{`"none"`, `"auto"`}},
 		{Name: "modalities", Disposition: wire.Refused, Note: "answers are plain text", Neutral: []string{`["text"]`}},
@@ -106,8 +110,8 @@ var messageRows = []wire.Parameter{
 	{Name: "messages.tool_call_id", Remote: wire.ByRecord, Note: "the id of the earlier call that the message answers; required for the role tool, not allowed for others"},
 	{Name: "messages.name", Disposition: wire.NoEffect, Note: "only for the roles assistant and tool: " + noNames + "; a result has the name of its call's function"},
 	{Name: "messages.function_call", Disposition: wire.Refused, Note: noFunctions},
-	{Name: "messages.refusal", Disposition: wire.Refused, Note: "no template writes refusals", Neutral: []string{`""`}},
-	{Name: "messages.annotations", Disposition: wire.Refused, Note: "no template writes annotations", Neutral: []string{`[]`}},
+	{Name: "messages.refusal", Disposition: wire.Refused, Note: noRefusals, Neutral: []string{`""`}},
+	{Name: "messages.annotations", Disposition: wire.Refused, Note: noAnnotations, Neutral: []string{`[]`}},
 	{Name: "messages.audio", Disposition: wire.Refused, Note: "messages are text only"},
 	{Name: "messages.parsed", Disposition: wire.NoEffect, Note: "SDKs parse it from content"},
 }

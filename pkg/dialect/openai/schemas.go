@@ -11,6 +11,13 @@ var contentTable = wire.For[contentPart](
 	wire.Parameter{Name: "image_url", Remote: wire.ByRecord, Note: "an image, for models that read images; required with type image_url, not allowed with others"},
 	wire.Parameter{Name: "image_url.url", Required: true, Note: "the image itself, as data:image/png;base64,... (or jpeg, gif, webp), of at most 3,750,000 bytes; the server fetches nothing"},
 	wire.Parameter{Name: "image_url.detail", Disposition: wire.NoEffect, Note: "the models choose their resolution"},
+	wire.Parameter{Name: "prompt_cache_breakpoint", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: sameAnswer},
+	wire.Parameter{Name: "cache_control", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: sameAnswer + "; sent by OpenRouter's clients"},
+	wire.Parameter{Name: "role", Disposition: wire.NoEffect, Note: ofMessage},
+	wire.Parameter{Name: "refusal", Disposition: wire.Refused, Note: noRefusals, Neutral: []string{`""`}},
+	wire.Parameter{Name: "annotations", Disposition: wire.Refused, Note: noAnnotations, Neutral: []string{`[]`}},
+	wire.Parameter{Name: "reasoning_content", Disposition: wire.NoEffect, Note: ofMessage},
+	wire.Parameter{Name: "reasoning", Disposition: wire.NoEffect, Note: ofMessage},
 )
 
 // contentSchema describes the content of a message.

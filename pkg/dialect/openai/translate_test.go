@@ -78,7 +78,8 @@ func TestMessages(t *testing.T) {
 	body := `{"messages":[
 		{"role":"developer","content":"be brief"},
 		{"role":"system","content":""},
-		{"role":"user","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}],"name":""},
+		{"role":"user","content":[{"type":"text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}],"name":""},
+		{"role":"assistant","content":[{"type":"text","text":"x","role":"assistant","refusal":null,"annotations":[],"reasoning":"hm","reasoning_content":"hm"}]},
 		{"role":"assistant","content":"x","refusal":null,"annotations":[],"audio":null,"function_call":null,"tool_calls":null},
 		{"role":"assistant","content":null,"name":"helper","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]},
 		{"role":"tool","content":"42","tool_call_id":"c1","name":"f"},
@@ -95,6 +96,7 @@ func TestMessages(t *testing.T) {
 		{Role: "system", Parts: text("be brief")},
 		{Role: "system", Parts: text("")},
 		{Role: "user", Parts: text("a", "b")},
+		{Role: "assistant", Parts: text("x")},
 		{Role: "assistant", Parts: text("x")},
 		{Role: "assistant", Calls: []llm.Call{{ID: "c1", Name: "f", Arguments: `{"a": 1}`}}},
 		{Role: "tool", Parts: text("42"), CallID: "c1"},

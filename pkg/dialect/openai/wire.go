@@ -116,11 +116,19 @@ type prediction struct {
 	Content json.RawMessage `json:"content"` // a string or parts of the type text
 }
 
-// contentPart is a part of the type text or image_url.
+// contentPart is a part of the type text or image_url. OpenAI's Agents SDK for JavaScript
+// sends answers back as a part that has the other keys of the message, too.
 type contentPart struct {
-	Type     string    `json:"type"`
-	Text     *string   `json:"text"`
-	ImageURL *imageURL `json:"image_url"`
+	Type                  string          `json:"type"`
+	Text                  *string         `json:"text"`
+	ImageURL              *imageURL       `json:"image_url"`
+	PromptCacheBreakpoint json.RawMessage `json:"prompt_cache_breakpoint"`
+	CacheControl          json.RawMessage `json:"cache_control"` // sent by OpenRouter's clients
+	Role                  string          `json:"role"`
+	Refusal               json.RawMessage `json:"refusal"`
+	Annotations           json.RawMessage `json:"annotations"`
+	ReasoningContent      *string         `json:"reasoning_content"`
+	Reasoning             *string         `json:"reasoning"`
 }
 
 // imageURL is an image in a message.
