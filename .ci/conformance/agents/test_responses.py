@@ -50,9 +50,12 @@ class SDK(unittest.TestCase):
         [call] = first.output
         self.assertEqual((call.type, call.name, json.loads(call.arguments)), ("function_call", "get_weather", {"city": "Oslo"}))
         self.assertEqual(self.client.responses.input_tokens.count(input=items, model=MODEL, tools=[WEATHER]).input_tokens, first.usage.input_tokens)
-        items += first.output + [{"type": "function_call_output", "call_id": call.call_id, "output": "sunny, 4 degrees"}]
-        last = self.client.responses.create(input=items, **sent)
+        result = {"type": "function_call_output", "call_id": call.call_id, "output": "sunny, 4 degrees"}
+        last = self.client.responses.create(input=items + first.output + [result], **sent)
         self.assertIn("sunny, 4 degrees", last.output_text)
+        dumped = [i.model_dump() for i in first.output + last.output]
+        again = self.client.responses.create(input=items + dumped[:1] + [result] + dumped[1:] + items, **sent)
+        self.assertEqual([i.type for i in again.output], ["function_call"])
 
     def test_a_stored_conversation(self):
         sent = {"model": MODEL, "tools": [WEATHER], "temperature": 0}

@@ -108,6 +108,7 @@ func TestBadInput(t *testing.T) {
 		{`{"stream":true,"stream_options":{"usage":true}}`, "Unrecognized request argument supplied: stream_options.usage", "stream_options.usage", unknown},
 		{`{"stream":true,"stream_options":{"include_obfuscation":true}}`, "Unsupported parameter 'stream_options.include_obfuscation': chunks are not padded; only false is accepted", "stream_options.include_obfuscation", unsupported},
 		{`{"functions":[{}]}`, "Unsupported parameter 'functions': deprecated by OpenAI: use tools; only [] is accepted", "functions", unsupported},
+		{`{"verbosity":"low"}`, `Unsupported parameter 'verbosity': these models have no verbosity setting; only "medium" is accepted`, "verbosity", unsupported},
 		{`{"function_call":{"name":"f"}}`, `Unsupported parameter 'function_call': deprecated by OpenAI: use tools; only "none" or "auto" is accepted`, "function_call", unsupported},
 		{`{"modalities":["text","audio"]}`, `Unsupported parameter 'modalities': answers are plain text; only ["text"] is accepted`, "modalities", unsupported},
 		{`{"reasoning_effort":"max"}`, `Invalid value for 'reasoning_effort': must be none, minimal, low, medium, high or xhigh, not "max"`, "reasoning_effort", value},

@@ -132,7 +132,7 @@ func TestDispositions(t *testing.T) {
 	values := map[string]string{ // a value that is not the default
 		"max_tokens": "5", "max_completion_tokens": "5", "maximum_tokens": "5", "temperature": "0.5", "top_p": "0.5", "n": "2", "stream": "true",
 		"stop": `"x"`, "seed": "1", "presence_penalty": "1", "frequency_penalty": "1", "logit_bias": `{"1":1}`, "logprobs": "true",
-		"user": `"x"`, "safety_identifier": `"x"`, "metadata": `{"a":"b"}`, "prompt_cache_key": `"x"`, "prompt_cache_retention": `"24h"`,
+		"user": `"x"`, "safety_identifier": `"x"`, "metadata": `{"a":"b"}`, "prompt_cache_key": `"x"`, "prompt_cache_retention": `"24h"`, "prompt_cache_options": `{"ttl":"30m"}`,
 		"response_format": `{"type":"json_object"}`, "tools": `[` + weather + `]`,
 		"tool_choice": `"required","tools":[` + weather + `]`, "parallel_tool_calls": `false,"tools":[` + weather + `]`,
 	}

@@ -72,6 +72,7 @@ type noEffect struct {
 	Metadata             map[string]string `json:"metadata"`
 	PromptCacheKey       string            `json:"prompt_cache_key"`
 	PromptCacheRetention string            `json:"prompt_cache_retention"`
+	PromptCacheOptions   json.RawMessage   `json:"prompt_cache_options"`
 }
 
 // refused has the keys that are accepted with neutral values only.
@@ -82,6 +83,7 @@ type refused struct {
 	Audio            json.RawMessage `json:"audio"`
 	WebSearchOptions json.RawMessage `json:"web_search_options"`
 	Verbosity        json.RawMessage `json:"verbosity"`
+	Moderation       json.RawMessage `json:"moderation"`
 	Store            json.RawMessage `json:"store"`
 	ServiceTier      json.RawMessage `json:"service_tier"`
 	SteeringConcepts json.RawMessage `json:"steering_concepts"` // sent by Aleph Alpha's clients

@@ -38,6 +38,7 @@ type inputItem struct {
 	CallID           *string         `json:"call_id"`
 	Name             *string         `json:"name"`
 	Namespace        json.RawMessage `json:"namespace"`
+	Caller           json.RawMessage `json:"caller"`
 	Arguments        *string         `json:"arguments"` // JSON
 	ParsedArguments  json.RawMessage `json:"parsed_arguments"`
 	Input            *string         `json:"input"`
@@ -57,6 +58,8 @@ type inputPart struct {
 	Annotations json.RawMessage `json:"annotations"`
 	Logprobs    json.RawMessage `json:"logprobs"`
 	Parsed      json.RawMessage `json:"parsed"`
+
+	PromptCacheBreakpoint json.RawMessage `json:"prompt_cache_breakpoint"`
 }
 
 // partTypes are the types of parts.
@@ -68,10 +71,10 @@ func itemKeys() map[string]struct{ required, optional []string } {
 	return map[string]struct{ required, optional []string }{
 		typeMessage:        {[]string{"role", "content"}, []string{"phase"}},
 		typeReasoning:      {nil, []string{"summary", "content", "encrypted_content"}},
-		typeFunctionCall:   {[]string{"call_id", "name", "arguments"}, []string{"namespace", "parsed_arguments"}},
-		typeFunctionOutput: {[]string{"call_id", "output"}, nil},
-		typeCustomCall:     {[]string{"call_id", "name", "input"}, []string{"namespace"}},
-		typeCustomOutput:   {[]string{"call_id", "output"}, nil},
+		typeFunctionCall:   {[]string{"call_id", "name", "arguments"}, []string{"namespace", "caller", "parsed_arguments"}},
+		typeFunctionOutput: {[]string{"call_id", "output"}, []string{"name", "namespace", "caller"}},
+		typeCustomCall:     {[]string{"call_id", "name", "input"}, []string{"namespace", "caller"}},
+		typeCustomOutput:   {[]string{"call_id", "output"}, []string{"caller"}},
 		typeReference:      {[]string{"id"}, nil},
 	}
 }

@@ -9,6 +9,7 @@ const (
 	maxTopLogprobs = 20 // OpenAI's
 	labelsCaller   = "labels the caller"
 	sameAnswer     = "caching does not change answers"
+	onlyModels     = "only the model calls tools"
 )
 
 // efforts are the words for how much a model reasons.
@@ -59,6 +60,7 @@ var createTable = wire.For[createRequest](
 	wire.Parameter{Name: "safety_identifier", Disposition: wire.NoEffect, Note: labelsCaller},
 	wire.Parameter{Name: "prompt_cache_key", Disposition: wire.NoEffect, Note: sameAnswer},
 	wire.Parameter{Name: "prompt_cache_retention", Disposition: wire.NoEffect, Note: sameAnswer},
+	wire.Parameter{Name: "prompt_cache_options", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: sameAnswer},
 	wire.Parameter{Name: "conversation", Disposition: wire.Refused, Note: "there are no stored conversations: send previous_response_id"},
 	wire.Parameter{Name: "background", Disposition: wire.Refused, Note: "answers are made while the client waits", Neutral: []string{`false`}},
 	wire.Parameter{Name: "prompt", Disposition: wire.Refused, Note: "there are no stored prompts"},
@@ -76,8 +78,9 @@ var itemTable = wire.For[inputItem](
 	wire.Parameter{Name: "phase", Disposition: wire.NoEffect, Note: "labels a message; no template writes it"},
 	wire.Parameter{Name: "content", Schema: wire.AnyOf(wire.Types("string"), wire.ListOf(partTable.Schema())), Note: "of a message: the text, or parts; of reasoning: parts of type reasoning_text"},
 	wire.Parameter{Name: "call_id", Note: "of a call: its id; of an output: the id of the earlier call that it answers"},
-	wire.Parameter{Name: "name", Note: "of a call: the tool"},
+	wire.Parameter{Name: "name", Note: "of a call: the tool; of an output: no effect, because its call names the tool"},
 	wire.Parameter{Name: "namespace", Disposition: wire.Refused, Note: "tools have no namespaces", Neutral: []string{`""`}},
+	wire.Parameter{Name: "caller", Disposition: wire.Refused, Note: onlyModels, Neutral: []string{`{"type":"direct"}`}},
 	wire.Parameter{Name: "arguments", Note: "of a function_call: a JSON object, as a string; an empty string is {}"},
 	wire.Parameter{Name: "parsed_arguments", Disposition: wire.NoEffect, Schema: &wire.Schema{}, Note: "SDKs parse it from arguments"},
 	wire.Parameter{Name: "input", Note: "of a custom_tool_call: a text"},
@@ -95,6 +98,7 @@ var partTable = wire.For[inputPart](
 	wire.Parameter{Name: "detail", Disposition: wire.NoEffect, Note: "the models choose their resolution"},
 	wire.Parameter{Name: "file_id", Disposition: wire.Refused, Note: "there are no stored files: send image_url"},
 	wire.Parameter{Name: "annotations", Disposition: wire.Refused, Note: "no template writes annotations", Neutral: []string{`[]`}},
+	wire.Parameter{Name: "prompt_cache_breakpoint", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: sameAnswer},
 	wire.Parameter{Name: "logprobs", Disposition: wire.NoEffect, Schema: &wire.Schema{}, Note: "belongs to the earlier answer"},
 	wire.Parameter{Name: "parsed", Disposition: wire.NoEffect, Schema: &wire.Schema{}, Note: "SDKs parse it from text"},
 )
@@ -112,7 +116,7 @@ var toolTable = wire.For[tool](
 	wire.Parameter{Name: "format.definition", Note: "of a grammar, where it is required: the regular expression that the whole input matches"},
 	wire.Parameter{Name: "defer_loading", Disposition: wire.Refused, Note: "there is no search for tools", Neutral: []string{`false`}},
 	wire.Parameter{Name: "output_schema", Disposition: wire.Refused, Note: "outputs are not checked"},
-	wire.Parameter{Name: "allowed_callers", Disposition: wire.Refused, Note: "only the model calls tools"},
+	wire.Parameter{Name: "allowed_callers", Disposition: wire.Refused, Note: onlyModels, Neutral: []string{`["direct"]`}},
 )
 
 // choiceTable describes a tool_choice that is an object.

@@ -48,11 +48,12 @@ type createRequest struct {
 
 // noEffect has the keys that cannot change an answer.
 type noEffect struct {
-	MaxToolCalls         *int   `json:"max_tool_calls"`
-	User                 string `json:"user"`
-	SafetyIdentifier     string `json:"safety_identifier"`
-	PromptCacheKey       string `json:"prompt_cache_key"`
-	PromptCacheRetention string `json:"prompt_cache_retention"`
+	MaxToolCalls         *int            `json:"max_tool_calls"`
+	User                 string          `json:"user"`
+	SafetyIdentifier     string          `json:"safety_identifier"`
+	PromptCacheKey       string          `json:"prompt_cache_key"`
+	PromptCacheRetention string          `json:"prompt_cache_retention"`
+	PromptCacheOptions   json.RawMessage `json:"prompt_cache_options"`
 }
 
 // refused has the keys that are accepted with neutral values only.
