@@ -56,6 +56,22 @@ class SDK(unittest.TestCase):
         self.assertIn("sunny, 4 degrees", last.content[0].text)
         self.assertEqual(last.stop_reason, "end_turn")
 
+    def test_tool_runner(self):
+        @anthropic.beta_tool
+        def get_weather(city: str) -> str:
+            """Get the weather in a city.
+
+            Args:
+                city: the city
+            """
+            return f"sunny, {len(city)} degrees"
+
+        runner = self.client.beta.messages.tool_runner(
+            model=MODEL, max_tokens=200, tools=[get_weather], messages=user("What is the weather in Oslo?"), **GREEDY)
+        messages = list(runner)
+        self.assertEqual([m.stop_reason for m in messages], ["tool_use", "end_turn"])
+        self.assertIn("sunny, 4 degrees", messages[-1].content[0].text)
+
     def test_stream(self):
         sent = {"model": MODEL, "max_tokens": 200, "tools": [WEATHER], "messages": user("What is the weather in Oslo?"), **GREEDY}
         pieces = ""

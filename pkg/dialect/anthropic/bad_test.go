@@ -54,6 +54,8 @@ func TestBadRequests(t *testing.T) {
 		send("m", `,"output_format":{"type":"json_schema","schema":{}},"output_config":{"format":{"type":"json_schema","schema":{}}}`):                               `output_format: is the older name`,
 		send("m", `,"output_config":{"format":{"type":"json_schema","schema":1}}`):                                                                                   `output_config.format.schema: must be an object`,
 		send("m", `,"container":"x"`):                                                                                                                                `container: nothing runs at the server`,
+		send("m", `,"thread":{"type":"create"}`):                                                                                                                     `thread: messages are not stored: send all of them","details":{"error_code":"thread_unsupported_request"}}`,
+		send("m", `,"context_management":{"edits":[{"type":"clear_tool_uses_20250919"}]}`):                                                                           `context_management: messages are not edited`,
 		send("m", `,"mcp_servers":[{}]`):                                                                                                                             `mcp_servers: `,
 	} {
 		w := post("/v1/messages", body)

@@ -25,6 +25,24 @@ type errorBody struct {
 type errorFields struct {
 	Type    string `json:"type" doc:"kind of the error"`
 	Message string `json:"message" doc:"what went wrong"`
+
+	Details *errorDetails `json:"details,omitempty" doc:"present if the request has thread"`
+}
+
+// errorDetails tells SDKs what to do about an error. Their loops of tools ask for a thread in each
+// first request, and go on without one if the details have this code.
+type errorDetails struct {
+	Code string `json:"error_code" doc:"always thread_unsupported_request" enum:"thread_unsupported_request"`
+}
+
+// threadKey is the key for a conversation that the server stores.
+const threadKey = "thread"
+
+func detailsOf(e *llm.Error) *errorDetails {
+	if e.Param != threadKey {
+		return nil
+	}
+	return &errorDetails{"thread_unsupported_request"}
 }
 
 // SetRequestID implements [httpx.Identified].
@@ -42,7 +60,7 @@ func (shape) Body(e *llm.Error) (int, any) {
 	if e.Code == llm.Unavailable {
 		status = statusOverloaded
 	}
-	return status, &errorBody{Type: "error", Error: errorFields{typeOf(e.Code, status), sentence(e)}}
+	return status, &errorBody{Type: "error", Error: errorFields{typeOf(e.Code, status), sentence(e), detailsOf(e)}}
 }
 
 // statusOverloaded is Anthropic's status of a server that is overloaded for all clients.

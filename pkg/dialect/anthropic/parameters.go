@@ -66,11 +66,12 @@ func promptedRows() []wire.Parameter {
 		{Name: "output_format.schema", Required: true, Schema: wire.AnyObject(), Remote: wire.Checked, Note: "a JSON Schema"},
 		{Name: "cache_control", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: sameAnswer},
 		{Name: "container", Disposition: wire.Refused, Note: "nothing runs at the server"},
-		{Name: "context_management", Disposition: wire.Refused, Note: "messages are not edited", Neutral: []string{`{}`, `{"edits":[]}`}},
+		{Name: "context_management", Disposition: wire.Refused, Note: "messages are not edited", Neutral: []string{`{}`, `{"edits":[]}`, `{"edits":[{"type":"clear_thinking_20251015","keep":"all"}]}`}},
 		{Name: "diagnostics", Disposition: wire.Refused, Note: "there are no diagnostics"},
 		{Name: "inference_geo", Disposition: wire.Refused, Note: "the operator chooses where models run"},
 		{Name: "mcp_servers", Disposition: wire.Refused, Note: "the server calls no tools", Neutral: []string{`[]`}},
 		{Name: "speed", Disposition: wire.Refused, Note: "there is one speed", Neutral: []string{`"standard"`}},
+		{Name: threadKey, Disposition: wire.Refused, Note: "messages are not stored: send all of them"},
 		{Name: "user_profile_id", Disposition: wire.Refused, Note: "keys name their owner"},
 		{Name: "workspace_id", Disposition: wire.Refused, Note: "keys name their owner"},
 	}

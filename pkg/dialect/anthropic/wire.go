@@ -49,6 +49,7 @@ type refused struct {
 	InferenceGeo      json.RawMessage `json:"inference_geo"`
 	MCPServers        json.RawMessage `json:"mcp_servers"`
 	Speed             json.RawMessage `json:"speed"`
+	Thread            json.RawMessage `json:"thread"`
 	UserProfileID     json.RawMessage `json:"user_profile_id"`
 	WorkspaceID       json.RawMessage `json:"workspace_id"`
 }
