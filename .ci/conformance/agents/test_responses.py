@@ -69,7 +69,7 @@ class SDK(unittest.TestCase):
         items = list(self.client.responses.input_items.list(last.id, limit=2, order="asc"))
         self.assertEqual([i.type for i in items], ["message", "function_call", "function_call_output"])
         self.assertEqual((items[0].content[0].text, items[1].id), ("What is the weather in Oslo?", call.id))
-        again = self.client.responses.create(input=[i.to_dict() for i in items], **sent)
+        again = self.client.responses.create(input=[i.model_dump() for i in items], **sent)
         self.assertEqual(again.output_text, last.output_text)
         with self.assertRaisesRegex(openai.BadRequestError, "Cannot cancel a response that has ended"):
             self.client.responses.cancel(last.id)

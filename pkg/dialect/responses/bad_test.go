@@ -142,10 +142,10 @@ func TestMessages(t *testing.T) {
 		{"type":"message","role":"user","content":[{"type":"input_text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}},{"type":"input_text","text":"b"}]},
 		{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"s"}],"content":[{"type":"reasoning_text","text":"r"}]},
 		{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"c","annotations":[],"logprobs":[]},{"type":"refusal","refusal":"d"}]},
-		{"type":"function_call","id":"fc_1","call_id":"1","name":"f","arguments":"","caller":null,"namespace":null},
+		{"type":"function_call","id":"fc_1","call_id":"1","name":"f","arguments":"","created_by":null,"caller":null,"namespace":null},
 		{"type":"custom_tool_call","call_id":"2","name":"g","input":"<\"\n","caller":{"type":"direct"}},
 		{"type":"custom_tool_call_output","call_id":"2","output":[{"type":"input_text","text":"e"},` + gif + `]},
-		{"type":"function_call_output","call_id":"1","output":"h","name":"f","caller":{ "type": "direct" }},
+		{"type":"function_call_output","call_id":"1","output":"h","created_by":"me","name":"f","caller":{ "type": "direct" }},
 		{"type":"reasoning","summary":[{"type":"summary_text","text":"s"}]},
 		{"role":"assistant","content":"i"},
 		{"role":"assistant","content":"j"}]}`

@@ -45,6 +45,7 @@ type inputItem struct {
 	Output           json.RawMessage `json:"output"`  // a string or parts
 	Summary          json.RawMessage `json:"summary"` // parts
 	EncryptedContent json.RawMessage `json:"encrypted_content"`
+	CreatedBy        string          `json:"created_by"`
 }
 
 // inputPart is a part of an item.
@@ -65,8 +66,8 @@ type inputPart struct {
 // partTypes are the types of parts.
 var partTypes = []string{"input_text", "input_image", outputText, "refusal", reasoningText, summaryText}
 
-// itemKeys lists the keys of each type of item besides type, id and status, required ones
-// first.
+// itemKeys lists the keys of each type of item besides type, id, status and created_by,
+// required ones first.
 func itemKeys() map[string]struct{ required, optional []string } {
 	return map[string]struct{ required, optional []string }{
 		typeMessage:        {[]string{"role", "content"}, []string{"phase"}},
@@ -99,7 +100,7 @@ func decodeItem(path string, raw json.RawMessage) (*inputItem, error) {
 		it.Type = typeMessage
 	}
 	keys := itemKeys()[it.Type]
-	if err := wire.CheckKeys(path, raw, "an item of type "+it.Type, keys.required, append([]string{"type", "id", "status"}, keys.optional...)); err != nil {
+	if err := wire.CheckKeys(path, raw, "an item of type "+it.Type, keys.required, append([]string{"type", "id", "status", "created_by"}, keys.optional...)); err != nil {
 		return nil, err
 	}
 	return it, nil

@@ -74,6 +74,7 @@ var itemTable = wire.For[inputItem](
 	wire.Parameter{Name: "type", OneOf: itemTypes(), Default: typeMessage, Note: "the kind of item"},
 	wire.Parameter{Name: "id", Note: "identifies the item; of an item_reference: the item of a stored response, which takes its place"},
 	wire.Parameter{Name: "status", Disposition: wire.NoEffect, Note: "belongs to the earlier answer"},
+	wire.Parameter{Name: "created_by", Disposition: wire.NoEffect, Note: "labels the item"},
 	wire.Parameter{Name: "role", OneOf: []string{"system", "developer", "user", "assistant"}, Note: "the author of a message, where it is required; developer is the newer name for system"},
 	wire.Parameter{Name: "phase", Disposition: wire.NoEffect, Note: "labels a message; no template writes it"},
 	wire.Parameter{Name: "content", Schema: wire.AnyOf(wire.Types("string"), wire.ListOf(partTable.Schema())), Note: "of a message: the text, or parts; of reasoning: parts of type reasoning_text"},
