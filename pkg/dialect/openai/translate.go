@@ -143,11 +143,18 @@ func (c *chatRequest) length() (*int, error) {
 func (list messages) prompt() (llm.Prompt, error) {
 	var chat llm.Prompt
 	called := map[string]bool{} // by id
+	user := ""                  // the name of the only one
 	for i := range list {
 		path := "messages[" + strconv.Itoa(i) + "]"
 		turn, err := list[i].turn(path)
 		if err != nil {
 			return chat, err
+		}
+		if name := list[i].Name; turn.Role == "user" && name != "" {
+			if user != "" && user != name {
+				return chat, &llm.Error{Code: llm.Unsupported, Param: path + ".name", Message: fmt.Sprintf("%s: write names into the texts to tell %.70q from %.70q", noNames, name, user)}
+			}
+			user = name
 		}
 		if turn.CallID != "" && !called[turn.CallID] {
 			return chat, wire.Invalid(path+".tool_call_id", "%.80q is not the id of an earlier call", turn.CallID)
@@ -171,8 +178,6 @@ func (m *message) turn(path string) (llm.Message, error) {
 		return turn, wire.Invalid(path+".tool_call_id", "is required in a message of the role tool")
 	case m.Role != "tool" && m.ToolCallID != "":
 		return turn, wire.Invalid(path+".tool_call_id", "is only allowed in a message of the role tool")
-	case m.Name != "" && m.Role != "tool" && m.Role != assistant: // it tells participants apart
-		return turn, &llm.Error{Code: llm.Unsupported, Param: path + ".name", Message: noNames}
 	}
 	var err error
 	if turn.Reasoning, err = m.pastReasoning.text(path, m.Role); err != nil {

@@ -78,7 +78,7 @@ func TestMessages(t *testing.T) {
 	body := `{"messages":[
 		{"role":"developer","content":"be brief"},
 		{"role":"system","content":""},
-		{"role":"user","content":[{"type":"text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}],"name":""},
+		{"role":"user","content":[{"type":"text","text":"a","prompt_cache_breakpoint":{"mode":"explicit"}},{"type":"text","text":"b","cache_control":{"type":"ephemeral"}}],"name":"Ann"},
 		{"role":"assistant","content":[{"type":"text","text":"x","role":"assistant","refusal":null,"annotations":[],"reasoning":"hm","reasoning_content":"hm"}]},
 		{"role":"assistant","content":"x","refusal":null,"annotations":[],"audio":null,"function_call":null,"tool_calls":null},
 		{"role":"assistant","content":null,"name":"helper","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]},
