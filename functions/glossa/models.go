@@ -13,13 +13,17 @@ import (
 
 	"glossa/pkg/app"
 	"glossa/pkg/catalog"
+	"glossa/pkg/memory"
 )
 
 // tableUsage describes the flag that names the table of records.
 const tableUsage = "DynamoDB `table` of model records, instead of the built-in ones"
 
+// memoryUsage describes the flag that bounds the memory of weights.
+const memoryUsage = "memory for the weights of open models, a `size` such as 8GiB; the least recently used is evicted first (default three quarters of the memory)"
+
 // modelsOptions holds the flags that choose the models.
-type modelsOptions struct{ checkpoints, table string }
+type modelsOptions struct{ checkpoints, table, memory string }
 
 // tableFlag adds the flag that names the table.
 func tableFlag(f *pflag.FlagSet, table *string) {
@@ -31,6 +35,13 @@ func tableFlag(f *pflag.FlagSet, table *string) {
 func modelFlags(c *cobra.Command, o *modelsOptions) {
 	checkpointsFlag(c, &o.checkpoints)
 	tableFlag(c.Flags(), &o.table)
+}
+
+// servedFlags adds the flags that choose the models, and the memory that decides which are served.
+func servedFlags(c *cobra.Command, o *modelsOptions) {
+	modelFlags(c, o)
+	c.Flags().StringVar(&o.memory, "memory", "", memoryUsage)
+	withVariables(c.Flags(), "memory")
 }
 
 // checkpointsFlag adds the flag that names the directory of models.
@@ -63,20 +74,34 @@ func (p *program) modelsListCommand() *cobra.Command {
 		Use: "list", Short: "List the models and report problems", Args: positional(0),
 		Example: "  glossa models list\n  glossa models list --json | jq -r '.models[].name'",
 	}
-	modelFlags(c, &o)
+	servedFlags(c, &o)
 	asJSON := jsonFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error { return p.listModels(c.Context(), o, *asJSON) }
 	return c
 }
 
-// catalogOf returns the models that serve would serve.
-func (p *program) catalogOf(o modelsOptions) (*catalog.Catalog, error) {
+// configure returns the configuration of a server with these flags.
+func (o *modelsOptions) configure(p *program) (app.Config, error) {
 	cfg, err := p.configure(o.checkpoints)
 	if err != nil {
-		return nil, err
+		return cfg, err
+	}
+	if o.memory != "" {
+		if cfg.Memory, err = memory.ParseSize(o.memory); err != nil {
+			return cfg, usagef("--memory: %w", err)
+		}
 	}
 	cfg.Table = cmp.Or(o.table, cfg.Table)
 	cfg.Accounts = "" // keys are not checked
+	return cfg, nil
+}
+
+// catalogOf returns the models that serve would serve.
+func (p *program) catalogOf(o modelsOptions) (*catalog.Catalog, error) {
+	cfg, err := o.configure(p)
+	if err != nil {
+		return nil, err
+	}
 	a, err := app.New(cfg)
 	if err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func (p *program) modelsCheckCommand() *cobra.Command {
 exit status is 1 if a model would not be served.`,
 		Example: "  glossa models check\n  glossa models check claude.json\n  glossa models check --records --table-name glossa",
 	}
-	modelFlags(c, &o)
+	servedFlags(c, &o)
 	c.Flags().BoolVar(&records, "records", false, "say of each record whether a model is served with it, and why not")
 	c.RunE = func(c *cobra.Command, files []string) error {
 		for _, file := range files {

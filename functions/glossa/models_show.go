@@ -33,7 +33,7 @@ func (p *program) modelsShowCommand() *cobra.Command {
 memory that its weights need by format; or why it is not served.`,
 		Example: "  glossa models show novels\n  glossa models show Qwen3-0.6B --json", ValidArgsFunction: p.completeModels,
 	}
-	modelFlags(c, &o)
+	servedFlags(c, &o)
 	asJSON := jsonFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, args []string) error {
 		m, err := p.show(c.Context(), o, args[0])
@@ -76,7 +76,7 @@ func (p *program) show(ctx context.Context, o modelsOptions, name string) (*show
 	if err != nil {
 		return nil, err
 	}
-	cfg, err := p.configure(o.checkpoints)
+	cfg, err := o.configure(p)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.kept, "prefixes-size", "4GiB", "maximum `size` of the directory of --prefixes; what has not been used for the longest is removed")
 	f.StringVar(&o.table, "table-name", "", tableUsage)
 	f.IntVar(&o.workers, "workers", app.DefaultWorkers, "concurrent generations; further requests wait in a queue")
-	f.StringVar(&o.memory, "memory", "", "memory for the weights of open models, a `size` such as 8GiB; the least recently used is evicted first (default three quarters of the memory)")
+	f.StringVar(&o.memory, "memory", "", memoryUsage)
 	f.StringVar(&o.quant, "quant", "", "`format` of weights in memory: "+strings.Join(catalog.Quants(), ", ")+" (default stored)")
 	f.StringVar(&o.drafts, "drafts", "", "draft models of local models whose records name none: a `list` such as Qwen3-4B=Qwen3-0.6B, separated by commas")
 	f.BoolVar(&o.auth, "auth", false, "require a key on all but the public routes: one of --accounts, of the table, of GLOSSA_KEYS or UPLOAD_SECRET")
@@ -324,6 +324,9 @@ func (o *serveOptions) tell(w io.Writer, problems []error) {
 	}
 	if o.table != "" {
 		fmt.Fprintf(w, " --table-name %s", o.table)
+	}
+	if o.memory != "" {
+		fmt.Fprintf(w, " --memory %s", o.memory)
 	}
 }
 

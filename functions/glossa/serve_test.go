@@ -82,11 +82,11 @@ func TestServe(t *testing.T) {
 
 // The first problems of models are printed, and the command that lists more of the same models.
 func TestServeTellsProblems(t *testing.T) {
-	o := &serveOptions{checkpoints: "runs", table: "glossa"}
+	o := &serveOptions{checkpoints: "runs", table: "glossa", memory: "8GiB"}
 	problems := []error{errors.New("one"), errors.New("two"), errors.New("three"), errors.New("four")}
 	for n, want := range []string{
 		"", ", with 1 problem:\n  one", ", with 2 problems:\n  one\n  two", ", with 3 problems:\n  one\n  two\n  three",
-		", with 4 problems:\n  one\n  two\n  three\nall are listed by glossa models --checkpoints runs --table-name glossa",
+		", with 4 problems:\n  one\n  two\n  three\nall are listed by glossa models --checkpoints runs --table-name glossa --memory 8GiB",
 	} {
 		var out strings.Builder
 		if o.tell(&out, problems[:n]); out.String() != want {
@@ -183,6 +183,29 @@ func TestModels(t *testing.T) {
 	}
 	if !strings.Contains(out.String(), "not served: "+dir+": run broken: config.json") {
 		t.Error(out.String())
+	}
+}
+
+// What does not fit into the memory of glossa serve --memory is a problem of the listing, too.
+func TestModelsMemory(t *testing.T) {
+	t.Setenv("GLOSSA_MEMORY", "1GiB")
+	const refused = " of memory, for its weights and the longest batch, and models may use 1.0 MiB here"
+	for args, want := range map[string]struct {
+		status int
+		part   string
+	}{
+		"models --memory 1MB":                {0, refused},
+		"models list --json --memory 1MiB":   {0, refused},
+		"models check --memory 1MiB":         {1, refused},
+		"models show sentences --memory 1MB": {0, refused},
+		"models show novels --memory 1MiB":   {0, "does not fit into 1.0 MB"},
+		"models show novels":                 {0, "memory stored"},
+		"models --memory 8":                  {2, `--memory: "8" is a size of 8 bytes: did you mean 8GB?`},
+	} {
+		status, out := operate(t, strings.Fields(args)...)
+		if status != want.status || !strings.Contains(out, want.part) {
+			t.Errorf("%s: status %d, %s", args, status, out)
+		}
 	}
 }
 
