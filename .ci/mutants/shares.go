@@ -28,6 +28,7 @@ func shares() []mutant {
 		{"bodies: what a request keeps has no limit", httpx, "lease.reserve", "l == nil || l.takeSmall(ctx, n)", "true", httpx, "^TestReserve$"},
 		{"bodies: a sender has all the room", httpx, "Bodies.limits", "Share: cmp.Or(b.Share, total/sharers)", "Share: total", httpx, "Bod"},
 		{"unknown paths: another dialect's routes are named", httpx, "Mux.noRoute", "s.route.Dialect != meant.Dialect", "false", httpx, "^TestUnknown$"},
+		{"unknown paths: routes unlike the path are named", httpx, "Mux.noRoute", "s.off > similarOff", "false", httpx, "^TestUnknown$"},
 		{"unknown paths: the client's dialect does not matter", httpx, "likely", "ok && c.Claims(header)", "ok && c == nil", httpx, "^TestUnknown$"},
 		{"unknown paths: a wildcard is related", httpx, "related", `!strings.HasPrefix(word, "{")`, "true", httpx, "^TestUnknown$"},
 		{"unknown paths: a wildcard is a match", httpx, "mismatch", "return similarOff", "return 0", httpx, "^TestUnknown$"},

@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,14 +19,14 @@ const (
 	maxSegments = 8   // of the path
 	maxOff      = 3   // letters; segments that differ by more are different words
 	mostNamed   = 3   // routes that an answer names
-	similarOff  = 0.4 // the distance below which two paths are similar
+	similarOff  = 0.4 // the distance up to which two paths are similar
 )
 
 // indexes are the routes that list all others, the best first.
 var indexes = [...]string{"/docs", "/openapi.json"}
 
 // noRoute answers paths without a route: in the shape of the dialect that the client most likely
-// means, with the most similar routes, of that dialect only if that is sure.
+// means, with the routes that it may have misspelt, of that dialect only if that is sure.
 func (m *Mux) noRoute() *Route {
 	known := m.Known
 	if known == nil {
@@ -43,24 +42,19 @@ func (m *Mux) noRoute() *Route {
 				rec.errors = meant.shape(r.Header)
 				rec.tellID(w.Header())
 			}
-			if sure {
-				list = slices.DeleteFunc(list, func(s similarity) bool { return s.route.Dialect != meant.Dialect })
-			} else {
-				slices.SortStableFunc(list, func(a, b similarity) int {
-					return cmp.Or(cmp.Compare(b.alike, a.alike), cmp.Compare(a.longer, b.longer))
-				})
-			}
-			return llm.Errorf(NoRoute, "no such path%s%s", naming(list), index(known))
+			list = slices.DeleteFunc(list, func(s similarity) bool {
+				return s.off > similarOff || sure && s.route.Dialect != meant.Dialect
+			})
+			return llm.Errorf(NoRoute, "no such path%s", advice(list, known))
 		},
 	}
 }
 
 // A similarity says how much an unknown path is like a route's.
 type similarity struct {
-	route  *Route
-	off    float64 // 0: equal; 1: nothing in common
-	alike  int     // equal segments at the beginning
-	longer int     // segments by which one is longer than the other
+	route *Route
+	off   float64 // 0: equal; 1: nothing in common
+	alike int     // equal segments at the beginning
 }
 
 // similar compares a path with all routes but those of the root, the most similar first.
@@ -72,7 +66,7 @@ func similar(routes []Route, path string) []similarity {
 		if own[0] == "{$}" || own[0] == "" {
 			continue
 		}
-		s := similarity{route: &routes[i], off: 1, longer: max(len(asked), len(own)) - min(len(asked), len(own))}
+		s := similarity{route: &routes[i], off: 1}
 		if related(asked, own) {
 			s.off = distance(asked, own) / float64(max(len(asked), len(own)))
 		}
@@ -148,7 +142,7 @@ func likely(list []similarity, header http.Header) (meant *Route, sure bool) {
 	}
 	deepest := 0
 	for _, s := range list {
-		if s.off < similarOff && s.route.Dialect != "" {
+		if s.off <= similarOff && s.route.Dialect != "" {
 			return s.route, true
 		}
 		deepest = max(deepest, s.alike)
@@ -166,25 +160,18 @@ func likely(list []similarity, header http.Header) (meant *Route, sure bool) {
 	return meant, false
 }
 
-// naming names the first routes of list.
-func naming(list []similarity) string {
+// advice names the first routes of list, and the route that lists all others, if there is one.
+func advice(list []similarity, known []Route) string {
 	var b strings.Builder
 	for i, s := range list[:min(len(list), mostNamed)] {
-		b.WriteString(map[bool]string{true: "; there are ", false: ", "}[i == 0])
+		b.WriteString(map[bool]string{true: "; did you mean ", false: " or "}[i == 0])
 		b.WriteString(s.route.Method + " " + strings.ReplaceAll(s.route.Pattern, "...}", "}"))
 	}
-	if len(list) > mostNamed {
-		fmt.Fprintf(&b, " and %d more", len(list)-mostNamed)
-	}
-	return b.String()
-}
-
-// index names the route that lists all others, if there is one.
-func index(routes []Route) string {
+	b.WriteString(map[bool]string{true: ";", false: "?"}[len(list) == 0])
 	for _, pattern := range indexes {
-		if slices.ContainsFunc(routes, func(r Route) bool { return r.Pattern == pattern }) {
-			return ": GET " + pattern + " lists all"
+		if slices.ContainsFunc(known, func(r Route) bool { return r.Pattern == pattern }) {
+			return b.String() + " GET " + pattern + " lists all"
 		}
 	}
-	return ""
+	return strings.TrimSuffix(b.String(), ";")
 }

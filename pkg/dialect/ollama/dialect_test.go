@@ -291,7 +291,7 @@ func TestBadRequests(t *testing.T) {
 		{"/api/embed", `{"model":"remote","input":"a","truncate":true}`, `truncate: cannot cut`, 400},
 		{"/api/show", `{}`, `model: is required`, 400},
 		{"/api/show", `{"model":"none"}`, `not found`, 404},
-		{"/api/pull", `{"model":"a"}`, `no such path; there are POST /api/chat`, 404},
+		{"/api/pull", `{"model":"a"}`, `no such path`, 404},
 	} {
 		w := ask("POST", c.path, c.body)
 		if got := w.Body.String(); w.Code != c.status || !strings.HasPrefix(got, `{"error":"`) || !strings.Contains(got, c.want) {
