@@ -7,6 +7,7 @@ func batches() []mutant {
 		{"batches: bytes that are no text become others", batch, "scan.check", "!utf8.Valid(text)", "!utf8.Valid(nil)", batch, "^TestBrokenLines$"},
 		{"batches: a parameter outside of the body is lost", batch, "scan.check", `problem != ""`, `problem == "-"`, batch, "^TestKeysOfLines$"},
 		{"batches: a key of a line that comes twice counts once", batch, "checkKeys", `key + " appears twice"`, `""`, batch, "^TestKeysOfLines$"},
+		{"batches: an escaped quote ends a string", batch, "keys", `text[i] == '\\'`, "false", batch, "^TestKeys$"},
 		{"batches: the rooms of owners are one", batch, "room", "[]byte(owner)", "[]byte(nil)", batch, "^TestOwners$"},
 		{"batches: a part that ran twice is whole", batch, "Batches.whole", "len(answered) == lines", "len(answered) >= 0", batch, "^TestOverlap$"},
 		{"batches: a lease is not renewed", batch, "Batches.renew", "_ = b.createJSON(ctx, key(n), time.Now().Add(b.cfg.Lease))", "", batch, "^TestRenewal$"},

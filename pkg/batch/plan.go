@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"unicode/utf8"
 )
@@ -187,11 +188,9 @@ const maxKey = 80
 // the case of keys, all but the last of equal ones, and unknown ones: a parameter outside of the body would
 // be lost.
 func checkKeys(text []byte) (key, problem string) {
-	in := json.NewDecoder(bytes.NewReader(unmarked(text)))
-	_, _ = in.Token() // the brace: no error, because the text is valid
-	for seen := map[string]bool{}; in.More(); seen[key] = true {
-		token, _ := in.Token()
-		switch key, _ = token.(string); key {
+	seen := map[string]bool{}
+	for key := range keys(text) {
+		switch key {
 		case "custom_id", "method", "url", "body":
 		default:
 			key = strings.ToValidUTF8(key[:min(len(key), maxKey)], "")
@@ -200,8 +199,40 @@ func checkKeys(text []byte) (key, problem string) {
 		if seen[key] {
 			return key, key + " appears twice"
 		}
-		var value json.RawMessage
-		_ = in.Decode(&value)
+		seen[key] = true
 	}
 	return "", ""
+}
+
+// keys returns the keys of an object in their order. The text is valid JSON, so nothing else is decoded.
+func keys(text []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		depth, next := 0, false // next: the next string is a key of the object
+		for i := 0; i < len(text); i++ {
+			switch text[i] {
+			case '{', '[':
+				depth++
+				next = depth == 1
+			case '}', ']':
+				depth--
+			case ',':
+				next = depth == 1
+			case '"':
+				from := i
+				for i++; text[i] != '"'; i++ {
+					if text[i] == '\\' {
+						i++ // the next one is escaped
+					}
+				}
+				if !next {
+					continue
+				}
+				next = false
+				var key string
+				if json.Unmarshal(text[from:i+1], &key) != nil || !yield(key) {
+					return
+				}
+			}
+		}
+	}
 }
