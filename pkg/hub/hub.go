@@ -53,7 +53,6 @@ type Client struct {
 
 	// For tests; zero values are the defaults.
 	sleep func(context.Context, time.Duration) error // between two attempts
-	stall time.Duration                              // time without a byte after which a connection is closed
 	free  func(dir string) (int64, error)            // bytes on the disk
 }
 

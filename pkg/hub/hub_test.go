@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"maps"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -281,6 +282,39 @@ func (h *testHub) send(w http.ResponseWriter, r *http.Request) {
 func (h *testHub) client() *Client {
 	return &Client{Endpoint: h.URL, sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }}
 }
+
+// inMemory returns a transport to the hub and its store that does without the network, whose
+// connections stall the time of a bubble.
+func (h *testHub) inMemory(t *testing.T) http.RoundTripper {
+	handlers := map[string]http.Handler{h.Listener.Addr().String(): h.Config.Handler, h.store.Listener.Addr().String(): h.store.Config.Handler}
+	transport := &http.Transport{DialContext: func(_ context.Context, _, address string) (net.Conn, error) {
+		client, server := net.Pipe()
+		ln := &pipe{conns: make(chan net.Conn, 1)}
+		ln.conns <- server
+		s := &http.Server{Handler: handlers[address]}
+		go func() { _ = s.Serve(ln) }()
+		t.Cleanup(func() { _ = s.Close() })
+		return client, nil
+	}}
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// A pipe is a listener with one connection.
+type pipe struct {
+	conns chan net.Conn
+	once  sync.Once
+}
+
+func (p *pipe) Accept() (net.Conn, error) {
+	c, ok := <-p.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (p *pipe) Close() error { p.once.Do(func() { close(p.conns) }); return nil }
+func (*pipe) Addr() net.Addr { return &net.UnixAddr{} }
 
 // pull downloads the files that the engine reads into dir.
 func pull(ctx context.Context, c *Client, dir string) (Progress, error) {

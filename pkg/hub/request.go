@@ -27,7 +27,6 @@ type requester struct {
 	agent          string // User-Agent
 	client         http.Client
 	sleep          func(context.Context, time.Duration) error
-	stall          time.Duration
 	retrying       func(error, time.Duration) // nil: not reported
 }
 
@@ -41,7 +40,6 @@ func (c *Client) requester(s *Snapshot) (*requester, error) {
 	// get follows redirects itself: it needs the headers of each, and decides which hosts
 	// get the token.
 	r.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	r.stall = cmp.Or(c.stall, stallTime)
 	if r.sleep = c.sleep; r.sleep == nil {
 		r.sleep = sleep
 	}
@@ -144,7 +142,6 @@ func (r *requester) send(a *attempt, u *url.URL, header http.Header) (*http.Resp
 type attempt struct {
 	ctx   context.Context
 	timer *time.Timer
-	stall time.Duration
 }
 
 // reader reads a body and keeps the attempt alive while bytes arrive.
@@ -158,7 +155,7 @@ type watched struct {
 func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.body.Read(p)
 	if n > 0 {
-		w.timer.Reset(w.stall)
+		w.timer.Reset(stallTime)
 	}
 	return n, err
 }

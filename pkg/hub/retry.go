@@ -74,9 +74,9 @@ func (r *requester) retry(ctx context.Context, try func(a *attempt) (progress bo
 func (r *requester) attempt(ctx context.Context, try func(*attempt) (bool, error)) (progress bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	timer := time.AfterFunc(r.stall, func() { cancel(errStalled) })
+	timer := time.AfterFunc(stallTime, func() { cancel(errStalled) })
 	defer timer.Stop()
-	progress, err = try(&attempt{ctx, timer, r.stall})
+	progress, err = try(&attempt{ctx, timer})
 	if err != nil && context.Cause(ctx) == errStalled {
 		err = &connectionError{errStalled}
 	}
