@@ -10,7 +10,8 @@ import (
 )
 
 // flock locks an open file or directory until it is closed. If it is locked already,
-// flock waits, or returns errLocked.
+// flock waits, or returns errLocked. Package flock does not fit: it never waits, and its locks on Windows
+// need files open for writing and keep others, such as the readers of a blob, from the locked bytes.
 func flock(f *os.File, wait bool) error {
 	how := unix.LOCK_EX
 	if !wait {
