@@ -34,12 +34,22 @@ func TestHealth(t *testing.T) {
 		t.Errorf("%d %q", code, out)
 	}
 	server.Close()
-	if code, _ := operate(t, "health", "--url", server.URL); code != 1 {
-		t.Errorf("nobody is there: %d", code)
+	if code, out := operate(t, "health", "--url", server.URL); code != 1 || !strings.Contains(out, "no server answers: start glossa serve") {
+		t.Errorf("nobody is there: %d %s", code, out)
 	}
-	for _, args := range [][]string{{"health", "now"}, {"health", "--url", "::"}} {
-		if code, _ := operate(t, args...); code != 2 {
-			t.Errorf("%q: %d", args, code)
+	if code, _ := operate(t, "health", "now"); code != 2 {
+		t.Errorf("an argument: %d", code)
+	}
+	for _, url := range []string{"::", "127.0.0.1:8080", "localhost:8080", "foo", "ftp://127.0.0.1", "http://"} {
+		for _, command := range []string{"health", "models ps"} {
+			const want = "--url: it must be a URL such as http://127.0.0.1:8080"
+			if code, out := operate(t, append(strings.Fields(command), "--url", url)...); code != 2 || !strings.Contains(out, want) {
+				t.Errorf("%s --url %s: %d %s", command, url, code, out)
+			}
 		}
+	}
+	t.Setenv("GLOSSA_PORT", "http")
+	if code, out := operate(t, "health"); code != 1 || !strings.Contains(out, `GLOSSA_PORT: "http" must be between`) {
+		t.Errorf("%d %s", code, out)
 	}
 }

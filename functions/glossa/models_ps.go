@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -30,17 +29,15 @@ the requests that use them. A server that requires keys needs one of the role
 monitor or admin.`,
 		Example: "  glossa models ps\n  glossa models ps --url http://127.0.0.1:9000 --key-file key.txt",
 	}
-	url := c.Flags().String("url", "", "base `URL` of the server (default http://127.0.0.1 with the port of the settings)")
+	address := c.Flags().String("url", "", "base `URL` of the server (default http://127.0.0.1 with the port of the settings)")
 	keyFile := c.Flags().String("key-file", "", "`file` that holds a key of the server")
 	asJSON := jsonFlag(c.Flags())
 	c.RunE = func(c *cobra.Command, _ []string) error {
-		if *url == "" {
-			if err := p.settings.load(); err != nil {
-				return err
-			}
-			*url = "http://127.0.0.1:" + cmp.Or(p.settings.get("GLOSSA_PORT"), "8080")
+		base, err := p.serverURL(*address)
+		if err != nil {
+			return err
 		}
-		s, err := readActivity(c.Context(), strings.TrimSuffix(*url, "/"), *keyFile)
+		s, err := readActivity(c.Context(), base, *keyFile)
 		if err != nil {
 			return err
 		}
@@ -69,12 +66,12 @@ type servedState struct {
 }
 
 // readActivity requests the state of a server.
-func readActivity(ctx context.Context, url, keyFile string) (*servedState, error) {
+func readActivity(ctx context.Context, base, keyFile string) (*servedState, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url+"/activity", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/activity", nil)
 	if err != nil {
-		return nil, usagef("--url: %w", err)
+		return nil, err
 	}
 	if keyFile != "" {
 		key, err := os.ReadFile(keyFile)
@@ -85,7 +82,7 @@ func readActivity(ctx context.Context, url, keyFile string) (*servedState, error
 	}
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
-		return nil, fmt.Errorf("no server answers: start glossa serve, or name another with --url: %w", err)
+		return nil, noServer(err)
 	}
 	defer answer.Body.Close()
 	switch answer.StatusCode {
