@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -38,7 +39,8 @@ func (p *program) helpCommand() *cobra.Command {
 // help prints the help of a command: what it does, its usage, commands, flags and examples.
 func (p *program) help(c *cobra.Command, _ []string) {
 	columns := newBar(p.stdout).columns // 0 does not wrap
-	w := p.stdout
+	w := &bytes.Buffer{}
+	defer func() { _, p.unwritten = w.WriteTo(p.stdout) }()
 	fmt.Fprintf(w, "%s\n\nUsage:\n", description(c))
 	for _, line := range synopsis(c) {
 		fmt.Fprintln(w, "  "+line)

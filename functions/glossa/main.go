@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type program struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	settings       settings
+	unwritten      error // of the help, whose functions return none
 }
 
 func main() {
@@ -55,5 +57,5 @@ func execute(ctx context.Context, args []string, stdin io.Reader, stdout, stderr
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	c, err := root.ExecuteContextC(ctx)
-	return c.CommandPath(), err
+	return c.CommandPath(), cmp.Or(err, p.unwritten)
 }

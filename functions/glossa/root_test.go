@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -89,3 +91,18 @@ func TestHelps(t *testing.T) {
 		}
 	}
 }
+
+// Help that cannot be written is an error.
+func TestHelpUnwritten(t *testing.T) {
+	for _, args := range []string{"", "help", "help serve", "serve --help", "--help"} {
+		var errs bytes.Buffer
+		if status := run(t.Context(), strings.Fields(args), nil, fullDisk{}, &errs); status != exitFailure || !strings.Contains(errs.String(), "disk full") {
+			t.Errorf("%q: status %d, %s", args, status, errs.String())
+		}
+	}
+}
+
+// fullDisk is a writer that fails.
+type fullDisk struct{}
+
+func (fullDisk) Write([]byte) (int, error) { return 0, errors.New("disk full") }
