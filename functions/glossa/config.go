@@ -40,7 +40,9 @@ key of the file is an error. Secrets are masked.`,
 			return printJSON(p.stdout, map[string]any{"file": path, "settings": shown})
 		}
 		state := ""
-		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if path == "" {
+			state = "none, because there is no home directory: --config names one"
+		} else if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			state = " (does not exist)"
 		}
 		fmt.Fprintf(p.stdout, "settings file: %s%s\n\n", path, state)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -122,7 +123,11 @@ func (s *settings) load() error {
 // the values by variable.
 func parseSettings(raw []byte) (map[string]string, error) {
 	var object map[string]json.RawMessage
+	raw = bytes.TrimPrefix(raw, []byte("\ufeff")) // editors on Windows begin files with a byte order mark
 	if err := json.Unmarshal(raw, &object); err != nil {
+		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+			return nil, errors.New("must be a JSON object")
+		}
 		return nil, fmt.Errorf("must be a JSON object: %w", err)
 	}
 	var names []string

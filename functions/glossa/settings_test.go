@@ -83,6 +83,24 @@ func TestConfigDefault(t *testing.T) {
 	}
 }
 
+// A file of an editor on Windows is read, and one without a home is not named.
+func TestConfigForms(t *testing.T) {
+	withConfig(t, "\ufeff{\r\n\"port\": 9000}\r\n")
+	if status, out, errs := glossa(t, "", "config"); status != 0 || !strings.Contains(out, " 9000 ") {
+		t.Errorf("status %d, %s%s", status, out, errs)
+	}
+	withConfig(t, "[]")
+	if _, _, errs := glossa(t, "", "config"); !strings.HasSuffix(errs, ": must be a JSON object\n") {
+		t.Error(errs)
+	}
+	for _, name := range []string{configVariable, "XDG_CONFIG_HOME", "HOME", "AppData"} {
+		t.Setenv(name, "")
+	}
+	if status, out, errs := glossa(t, "", "config"); status != 0 || !strings.HasPrefix(out, "settings file: none, because there is no home directory") {
+		t.Errorf("status %d, %s%s", status, out, errs)
+	}
+}
+
 // A mistake in the file is an error with the file and the key.
 func TestConfigRefuses(t *testing.T) {
 	for text, want := range map[string]string{

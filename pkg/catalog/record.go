@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -140,6 +141,7 @@ func ReadItem(fsys fs.FS, name string) Item {
 	if err == nil && len(b) > maxItem {
 		err = fmt.Errorf("larger than %d bytes", maxItem)
 	}
+	b = bytes.TrimPrefix(b, []byte("\ufeff")) // editors on Windows begin files with a byte order mark
 	return Item{Name: name, JSON: b, Err: err}
 }
 

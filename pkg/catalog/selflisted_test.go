@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -399,5 +400,13 @@ func TestReadmeOfAttributes(t *testing.T) {
 	want := "known are " + strings.Join(shown, ", ")
 	if got := parseItem([]byte(`{"pk":"models","sk":"bedrock-a.b","odd":1}`)).warnings; len(got) != 1 || !strings.HasSuffix(got[0].Message, want) {
 		t.Errorf("%v, and the page has %s", got, want)
+	}
+}
+
+// A record of an editor that begins files with a byte order mark is read.
+func TestMarkedRecord(t *testing.T) {
+	it := ReadItem(fstest.MapFS{"a.json": {Data: []byte("\ufeff{\"pk\":\"models\"}\r\n")}}, "a.json")
+	if it.Err != nil || !json.Valid(it.JSON) {
+		t.Errorf("%q, %v", it.JSON, it.Err)
 	}
 }
