@@ -122,11 +122,24 @@ func (o *serveOptions) check(s *settings, f *pflag.FlagSet) error {
 	}
 	switch {
 	case o.workers < 1:
-		return usagef("--workers must be a positive integer, not %d", o.workers)
+		return wrongSetting(s, f, "workers", "must be a positive integer")
 	case o.port < 0 || o.port > 65535:
-		return usagef("--port must be between 0 and 65535, not %d", o.port)
+		return wrongSetting(s, f, "port", "must be between 0 and 65535")
 	}
 	return nil
+}
+
+// wrongSetting returns the error of a flag's value. It names the place where the value is.
+func wrongSetting(s *settings, f *pflag.FlagSet, name, must string) error {
+	err := fmt.Errorf("%s, not %s", must, f.Lookup(name).Value)
+	switch s.source(f.Lookup(name)) {
+	case fromEnvironment:
+		return fmt.Errorf("%s %w", variable(name), err)
+	case fromFile:
+		path, _ := s.configFile()
+		return fmt.Errorf("%s: %s %w", path, name, err)
+	}
+	return usagef("--%s %w", name, err)
 }
 
 // configure returns the configuration of a server.

@@ -101,6 +101,21 @@ func TestConfigForms(t *testing.T) {
 	}
 }
 
+// A number out of range is an error that names the place where it is.
+func TestWrongSettings(t *testing.T) {
+	file := withConfig(t, `{"port": 99999}`)
+	if status, _, errs := glossa(t, "", "serve"); status != exitFailure || !strings.Contains(errs, file+": port must be between 0 and 65535, not 99999") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	t.Setenv("GLOSSA_WORKERS", "0")
+	if status, _, errs := glossa(t, "", "serve --port 0"); status != exitFailure || !strings.Contains(errs, "GLOSSA_WORKERS must be a positive integer, not 0") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	if status, _, errs := glossa(t, "", "serve --port 0 --workers -1"); status != exitUsage || !strings.Contains(errs, "--workers must be a positive integer, not -1") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+}
+
 // A mistake in the file is an error with the file and the key.
 func TestConfigRefuses(t *testing.T) {
 	for text, want := range map[string]string{
