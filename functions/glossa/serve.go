@@ -167,6 +167,12 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 		return cfg, usagef("--quant: %q must be %s", o.quant, strings.Join(catalog.Quants(), ", "))
 	}
 	cfg.Workers, cfg.Quant = o.workers, o.quant
+	if o.memory != "" {
+		if cfg.Memory, err = memory.ParseSize(o.memory); err != nil {
+			return cfg, usagef("--memory: %w", err)
+		}
+	}
+	cfg.RequestMemory = memory.Detect("").Request(cfg.Memory, cfg.Workers)
 	if cfg.Hosts, err = app.ParseList(o.hosts, httpx.CheckNames); err != nil {
 		return cfg, usagef("--hosts: %w", err)
 	}
@@ -178,11 +184,6 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 	}
 	if cfg.Drafts, err = app.ParseDrafts(o.drafts); err != nil {
 		return cfg, usagef("--drafts: %w", err)
-	}
-	if o.memory != "" {
-		if cfg.Memory, err = memory.ParseSize(o.memory); err != nil {
-			return cfg, usagef("--memory: %w", err)
-		}
 	}
 	if cfg.Namespace = o.namespace; cfg.Namespace != "" {
 		if err := emf.CheckNamespace(cfg.Namespace); err != nil {

@@ -95,6 +95,32 @@ func TestServeTellsProblems(t *testing.T) {
 	}
 }
 
+// The memory of a request follows the memory and the workers of flags as it does those of variables.
+func TestServeRequestMemory(t *testing.T) {
+	var logs bytes.Buffer
+	flags, err := serveWith(t, &logs, "--memory", "1GiB", "--workers", "4")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GLOSSA_MEMORY", "1GiB")
+	t.Setenv("GLOSSA_WORKERS", "4")
+	variables, err := serveWith(t, &logs, "--workers", "4")
+	if err != nil || flags.RequestMemory != variables.RequestMemory {
+		t.Errorf("%d with flags, %d with variables, %v", flags.RequestMemory, variables.RequestMemory, err)
+	}
+}
+
+// serveWith returns the configuration of glossa serve with flags.
+func serveWith(t *testing.T, logs *bytes.Buffer, args ...string) (app.Config, error) {
+	t.Helper()
+	o, f := &serveOptions{}, pflag.NewFlagSet("serve", pflag.ContinueOnError)
+	o.flags(f)
+	if err := f.Parse(args); err != nil {
+		t.Fatal(err)
+	}
+	return o.configure(&program{stdout: io.Discard, stderr: logs})
+}
+
 func TestServeRefuses(t *testing.T) {
 	for args, want := range map[string]struct {
 		status int
