@@ -151,7 +151,6 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 		return cfg, err
 	}
 	cfg.Auth, cfg.Accounts = o.auth, o.accounts
-	cfg.Batches = o.batchesDir(p)
 	if cfg.Issuers = nil; o.issuers != "" {
 		if cfg.Issuers, err = app.ReadIssuers(o.issuers); err != nil {
 			return cfg, usagef("--issuers: %w", err)
@@ -197,32 +196,39 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 	if cfg.Log, err = newLog(p.stderr, o.logFormat, cfg.Level); err != nil {
 		return cfg, usageError{err}
 	}
+	if cfg.Batches, err = o.batchesDir(p); err != nil {
+		cfg.Log.Warn("no batches: --batches names another directory, or none", slog.Any("error", err))
+	}
 	return cfg, nil
 }
 
 // batchesDir returns the directory of batches, "" if there is none. A server whose file system
-// is read-only works without.
-func (o *serveOptions) batchesDir(p *program) string {
+// is read-only works without, and err says why.
+func (o *serveOptions) batchesDir(p *program) (dir string, err error) {
 	switch o.batches {
 	case "none":
-		return ""
+		return "", nil
 	case "":
 	default:
-		return o.batches
+		return o.batches, nil
 	}
 	parent := filepath.Dir(o.accounts)
 	if o.accounts == "" {
 		models, err := p.modelsHome()
 		if err != nil {
-			return ""
+			return "", err
 		}
 		parent = filepath.Dir(models)
 	}
-	dir := filepath.Join(parent, "batches")
-	if os.MkdirAll(dir, 0o700) != nil {
-		return ""
+	dir = filepath.Join(parent, "batches")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
 	}
-	return dir
+	probe, err := os.CreateTemp(dir, ".writable-*")
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(probe.Close(), os.Remove(probe.Name()))
 }
 
 // serve answers HTTP until a signal.

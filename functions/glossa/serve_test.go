@@ -20,6 +20,7 @@ import (
 	"glossa/pkg/app"
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/checkpoint/checkpointtest"
+	"glossa/pkg/home"
 )
 
 // goldenRun returns a directory with the run "golden".
@@ -92,6 +93,26 @@ func TestServeTellsProblems(t *testing.T) {
 		if o.tell(&out, problems[:n]); out.String() != want {
 			t.Errorf("%d: %q", n, out.String())
 		}
+	}
+}
+
+// A server whose directory of batches cannot be written works without it, and says so.
+func TestServeWithoutBatches(t *testing.T) {
+	if _, err := os.Stat("/proc/self"); err != nil {
+		t.Skip("there is no directory that nobody can write")
+	}
+	dir := t.TempDir()
+	t.Setenv(home.Variable, dir)
+	if err := os.Symlink("/proc/self", filepath.Join(dir, "batches")); err != nil {
+		t.Fatal(err)
+	}
+	var logs bytes.Buffer
+	cfg, err := serveWith(t, &logs)
+	if err != nil || cfg.Batches != "" || !strings.Contains(logs.String(), "no batches") {
+		t.Errorf("%q, %v, %s", cfg.Batches, err, logs.String())
+	}
+	if cfg, err = serveWith(t, &logs, "--batches", dir); err != nil || cfg.Batches != dir {
+		t.Errorf("%q, %v", cfg.Batches, err)
 	}
 }
 
