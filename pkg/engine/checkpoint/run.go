@@ -54,7 +54,7 @@ var errNoCheckpoint = errors.New("no checkpoint")
 
 var checkpointName = regexp.MustCompile(`^checkpoint-([0-9]+)\.json$`)
 
-// Scan lists the runs in the directories of fsys: those with a config.json and a
+// Scan lists the runs in the directories of fsys and in those that it links to: those with a config.json and a
 // checkpoint of at least 1024 bytes, of which the one with the highest step is used. The
 // run with the newest checkpoint comes first; equal times, as in an embedded file system,
 // are ordered by name. Names that begin with a dot are skipped. A run that cannot be read
@@ -65,7 +65,7 @@ func Scan(fsys fs.FS) (runs []Run, problems []error) {
 		problems = append(problems, fmt.Errorf("checkpoints: %w", err))
 	}
 	for _, e := range entries {
-		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+		if strings.HasPrefix(e.Name(), ".") || !isDir(fsys, e) {
 			continue
 		}
 		run, err := readRun(fsys, e.Name())
@@ -85,6 +85,15 @@ func Scan(fsys fs.FS) (runs []Run, problems []error) {
 		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.ID, b.ID))
 	})
 	return runs, problems
+}
+
+// isDir reports whether an entry is a directory or a link to one.
+func isDir(fsys fs.FS, e fs.DirEntry) bool {
+	if e.Type()&fs.ModeSymlink == 0 {
+		return e.IsDir()
+	}
+	info, err := fs.Stat(fsys, e.Name())
+	return err == nil && info.IsDir()
 }
 
 // ReadRun reads the run whose directory is fsys; paths in it are relative to that.

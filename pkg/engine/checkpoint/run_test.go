@@ -114,6 +114,15 @@ func TestScanDirectory(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	links := t.TempDir()
+	for name, to := range map[string]string{"linked": dir, "nowhere": filepath.Join(root, "none"), "itself": links, "file": filepath.Join(dir, "config.json")} {
+		if err := os.Symlink(to, filepath.Join(links, name)); err != nil {
+			t.Skipf("links cannot be made: %v", err)
+		}
+	}
+	if runs, problems = checkpoint.Scan(os.DirFS(links)); len(runs) != 1 || runs[0].ID != "linked" || problems != nil {
+		t.Errorf("links: %+v %v", runs, problems)
+	}
 	runs, problems = checkpoint.Scan(os.DirFS(root))
 	if len(runs) != 1 || problems != nil || runs[0].LastLoss == nil || *runs[0].LastLoss != 0.25 {
 		t.Errorf("%+v %v", runs, problems)
