@@ -100,6 +100,10 @@ func (l *Loader) scanPublished(fsys fs.FS, runs []catalog.Run) (found []catalog.
 			}
 		}
 	}
+	isModel := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == "config.json" })
+	if isModel && len(runs)+len(found) == 0 {
+		return nil, []error{errors.New("it is the directory of a model: name the directory that holds it")}
+	}
 	return found, problems
 }
 
