@@ -30,7 +30,6 @@ func shares() []mutant {
 		{"unknown paths: another dialect's routes are named", httpx, "Mux.noRoute", "s.route.Dialect != meant.Dialect", "false", httpx, "^TestUnknown$"},
 		{"unknown paths: routes unlike the path are named", httpx, "Mux.noRoute", "s.off > similarOff", "false", httpx, "^TestUnknown$"},
 		{"unknown paths: the client's dialect does not matter", httpx, "likely", "ok && c.Claims(header)", "ok && c == nil", httpx, "^TestUnknown$"},
-		{"unknown paths: a wildcard is related", httpx, "related", `!strings.HasPrefix(word, "{")`, "true", httpx, "^TestUnknown$"},
 		{"unknown paths: a wildcard is a match", httpx, "mismatch", "return similarOff", "return 0", httpx, "^TestUnknown$"},
 		{"unknown paths: the id has no header", httpx, "Mux.noRoute", "rec.tellID(w.Header())", "", httpx, "^TestUnknown$"},
 		{"pages: another origin is ours", httpx, "pageOf", "!strings.EqualFold(host, r.Host)", `host == ""`, httpx, "."},

@@ -66,10 +66,7 @@ func similar(routes []Route, path string) []similarity {
 		if own[0] == "{$}" || own[0] == "" {
 			continue
 		}
-		s := similarity{route: &routes[i], off: 1}
-		if related(asked, own) {
-			s.off = distance(asked, own) / float64(max(len(asked), len(own)))
-		}
+		s := similarity{route: &routes[i], off: distance(asked, own) / float64(max(len(asked), len(own)))}
 		for s.alike < min(len(asked), len(own)) && mismatch(asked[s.alike], own[s.alike]) <= similarOff {
 			s.alike++
 		}
@@ -83,13 +80,6 @@ func similar(routes []Route, path string) []similarity {
 func segments(path string) []string {
 	list := strings.SplitN(strings.Trim(path, "/"), "/", maxSegments+1)
 	return list[:min(len(list), maxSegments)]
-}
-
-// related reports whether a segment of a path is a word of a route, perhaps misspelt.
-func related(asked, own []string) bool {
-	return slices.ContainsFunc(own, func(word string) bool {
-		return !strings.HasPrefix(word, "{") && slices.ContainsFunc(asked, func(segment string) bool { return mismatch(segment, word) < 1 })
-	})
 }
 
 // distance returns the number of segments to insert, delete or change to turn the path asked into
