@@ -13,7 +13,7 @@ func (r *run) attribute(v Value, name string, m methods) Value {
 		return absent(&undefined{of: v.typeName(), name: name, unsafe: true})
 	}
 	if call := m.of(v.kind); call != nil {
-		return function(v.typeName()+"."+name, func(r *run, a *arguments) Value { return call(r, v, a) })
+		return function(func(r *run, a *arguments) Value { return call(r, v, a) })
 	}
 	switch {
 	case m.unsafeFor(v.kind):
@@ -101,14 +101,14 @@ func (l *loop) attribute(r *run, name string) (Value, bool) {
 		}
 		return absent(&undefined{hint: "there is no next item"}), true
 	case "cycle":
-		return function("loop.cycle", func(r *run, a *arguments) Value {
+		return function(func(r *run, a *arguments) Value {
 			if len(r.only("loop.cycle", a, 0, len(a.pos))) == 0 {
 				r.fail(Type, "loop.cycle needs an argument")
 			}
 			return a.pos[l.index%len(a.pos)]
 		}), true
 	case "changed":
-		return function("loop.changed", func(r *run, a *arguments) Value {
+		return function(func(r *run, a *arguments) Value {
 			now := r.only("loop.changed", a, 0, len(a.pos))
 			same := l.changed != nil && r.equal(tuple(l.changed), tuple(now))
 			l.changed = append([]Value{}, now...)

@@ -118,14 +118,13 @@ func plural(n int, noun string) string {
 	return s
 }
 
-// builtin is the data of a function.
+// builtin is the data of a function, whose identity is its address.
 type builtin struct {
-	name string
 	call func(r *run, a *arguments) Value
 }
 
-func function(name string, call func(r *run, a *arguments) Value) Value {
-	return object(kindFunction, &builtin{name, call})
+func function(call func(r *run, a *arguments) Value) Value {
+	return object(kindFunction, &builtin{call})
 }
 
 // macro is a macro with the scope of its definition.

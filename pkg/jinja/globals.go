@@ -9,17 +9,17 @@ const maxRange = 100000
 func global(name string) Value {
 	switch name {
 	case "raise_exception":
-		return function(name, raise)
+		return function(raise)
 	case "range":
-		return function(name, makeRange)
+		return function(makeRange)
 	case "namespace":
-		return function(name, makeNamespace)
+		return function(makeNamespace)
 	case "dict":
-		return function(name, func(r *run, a *arguments) Value { return Map(r.makeDict(name, a)) })
+		return function(func(r *run, a *arguments) Value { return Map(r.makeDict(name, a)) })
 	case "joiner":
-		return function(name, makeJoiner)
+		return function(makeJoiner)
 	case "cycler":
-		return function(name, makeCycler)
+		return function(makeCycler)
 	}
 	return missing
 }
@@ -144,14 +144,14 @@ func (c *cycler) attribute(name string) (Value, bool) {
 	case "current":
 		return c.items[c.pos], true
 	case "next":
-		return function("cycler.next", func(r *run, a *arguments) Value {
+		return function(func(r *run, a *arguments) Value {
 			r.only("cycler.next", a, 0, 0)
 			v := c.items[c.pos]
 			c.pos = (c.pos + 1) % len(c.items)
 			return v
 		}), true
 	case "reset":
-		return function("cycler.reset", func(r *run, a *arguments) Value {
+		return function(func(r *run, a *arguments) Value {
 			r.only("cycler.reset", a, 0, 0)
 			c.pos = 0
 			return None()

@@ -136,7 +136,7 @@ func (t *Template) Execute(ctx context.Context, vars *Dict, l Limits) (out Outpu
 	r.frame = &frame{root: make([]Value, len(t.globals))}
 	copy(r.frame.root, t.globals)
 	if t.now >= 0 && !l.Now.IsZero() {
-		r.frame.root[t.now] = function("strftime_now", strftimeNow)
+		r.frame.root[t.now] = function(strftimeNow)
 	}
 	if vars != nil {
 		for name, v := range vars.All() {
