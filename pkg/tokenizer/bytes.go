@@ -1,6 +1,7 @@
 package tokenizer
 
 import (
+	"cmp"
 	"errors"
 	"strconv"
 	"strings"
@@ -21,7 +22,9 @@ func TokenBytes(t Tokenizer) ([]string, error) {
 		middle, after := strings.CutPrefix(text, around)
 		middle, before := strings.CutSuffix(middle, around)
 		if after && before {
-			tokens[id] = rawByte(middle, t.Piece(id))
+			if tokens[id] = middle; middle == "\ufffd" { // a byte alone may not be UTF-8
+				tokens[id] = cmp.Or(byteOf(t.Piece(id)), middle)
+			}
 		}
 	}
 	if s, ok := t.(Specials); ok {
@@ -35,12 +38,12 @@ func TokenBytes(t Tokenizer) ([]string, error) {
 }
 
 // findAnchor returns a token that adds the same text in every position, with no space at
-// either end.
+// either end. It is not a byte, which could make other bytes invalid.
 func findAnchor(t Tokenizer) (id int, ok bool) {
 	graphic := func(b byte) bool { return b > ' ' && b < 0x7f }
 	for id := range t.Size() {
 		text := Decode(t, []int{id})
-		if text == "" || !graphic(text[0]) || !graphic(text[len(text)-1]) {
+		if text == "" || !graphic(text[0]) || !graphic(text[len(text)-1]) || byteOf(t.Piece(id)) != "" {
 			continue
 		}
 		if Decode(t, []int{id, id, id}) == text+text+text {
@@ -50,15 +53,14 @@ func findAnchor(t Tokenizer) (id int, ok bool) {
 	return 0, false
 }
 
-// rawByte returns text, or the raw byte if the token is a byte that SentencePiece shows
-// as text: alone it is not UTF-8.
-func rawByte(text, piece string) string {
-	if text != "\ufffd" || len(piece) != len("<0x00>") || !strings.HasPrefix(piece, "<0x") || piece[5] != '>' {
-		return text
+// byteOf returns the byte that a piece such as <0x0A> stands for, "" for other pieces.
+func byteOf(piece string) string {
+	if len(piece) != len("<0x00>") || !strings.HasPrefix(piece, "<0x") || piece[5] != '>' {
+		return ""
 	}
 	b, err := strconv.ParseUint(piece[3:5], 16, 8)
 	if err != nil {
-		return text
+		return ""
 	}
 	return string([]byte{byte(b)})
 }

@@ -17,6 +17,7 @@ type decoderPlan struct {
 	texts []string            // by id: the text of the token
 	skip  []bool              // by id: special tokens, and ids that are not used
 	first func(id int) string // the text of a first token; nil if it does not differ
+	bytes bool                // ByteFallback: tokens such as <0x0A> are bytes
 	fused []fusedStep
 }
 
@@ -66,10 +67,13 @@ func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, e
 	for len(rest) > 0 && rest[0].Type != "Fuse" {
 		s := &rest[0]
 		rest = rest[1:]
-		step, err := readTokenStep(s)
-		if err == nil && s.Type == "ByteFallback" && len(rest) > 0 && rest[0].Type != "Fuse" {
-			err = errors.New("only Fuse may follow")
+		if plan.bytes = s.Type == "ByteFallback"; plan.bytes {
+			if len(rest) > 0 && rest[0].Type != "Fuse" {
+				return nil, fmt.Errorf("decoder: %s: only Fuse may follow", s.name())
+			}
+			break
 		}
+		step, err := readTokenStep(s)
 		if err != nil {
 			return nil, fmt.Errorf("decoder: %s: %w", s.name(), err)
 		}
@@ -122,13 +126,6 @@ func readTokenStep(s *fileStep) (tokenStep, error) {
 	switch s.Type {
 	case "ByteLevel":
 		return func(token string, _ bool) string { return byteText(token) }, nil
-	case "ByteFallback":
-		return func(token string, _ bool) string {
-			if b, ok := subword.ParseByte(token); ok {
-				return string([]byte{b})
-			}
-			return token
-		}, nil
 	case "Metaspace":
 		scheme, err := s.scheme()
 		mark := s.Replacement
@@ -188,7 +185,7 @@ func readStrip(s *fileStep) (fusedStep, error) {
 
 // start returns a decoder at the start of a text.
 func (p *decoderPlan) start() tokenizer.Decoder {
-	if p.first == nil && len(p.fused) == 0 {
+	if p.first == nil && !p.bytes && len(p.fused) == 0 {
 		return byteDecoder{p.texts}
 	}
 	d := &planDecoder{plan: p, atStart: true}
@@ -210,10 +207,13 @@ func (d byteDecoder) Next(id int) string {
 
 func (d byteDecoder) Flush() string { return "" }
 
-// planDecoder decodes by a plan in which the first token differs or that has fused steps.
+// planDecoder decodes by a plan in which the first token differs, or that has bytes or fused
+// steps. As in the reference, a byte may make all of its run invalid, so a run is held back until
+// it ends.
 type planDecoder struct {
 	plan    *decoderPlan
 	atStart bool
+	run     []byte // of adjacent byte tokens
 	fused   []fusedText
 }
 
@@ -226,14 +226,29 @@ func (d *planDecoder) Next(id int) string {
 		text = d.plan.first(id)
 	}
 	d.atStart = false
+	if b, ok := subword.ParseByte(text); ok && d.plan.bytes {
+		d.run = append(d.run, b)
+		return ""
+	}
+	text = d.endRun() + text
 	for i := range d.fused {
 		text = d.fused[i].next(text)
 	}
 	return text
 }
 
+// endRun returns the text of a run of bytes: if it is not UTF-8, U+FFFD for each byte.
+func (d *planDecoder) endRun() string {
+	text := string(d.run)
+	d.run = d.run[:0]
+	if utf8.ValidString(text) {
+		return text
+	}
+	return strings.Repeat("\uFFFD", len(text))
+}
+
 func (d *planDecoder) Flush() string {
-	text := ""
+	text := d.endRun()
 	for i := range d.fused {
 		text = d.fused[i].next(text) + d.fused[i].flush()
 	}
