@@ -7,6 +7,7 @@ func kinds() []mutant {
 		{"patterns: a space before a word is white space", "pkg/tokenizer/hf", "dfaBuilder.follow", "class == b.d.count || b.before[syntax.EmptyOp(inst.Arg)][class]", "class >= 0", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"patterns: the longest alternative wins", "pkg/tokenizer/hf", "dfaBuilder.step", "b.follow(pc, class, next)", "b.follow(pc, class, next) && len(*next) == 0", "pkg/tokenizer/hf", "^Test(Families|PatternDFA|PatternMatches)$"},
 		{"hf: a run of bytes that is not UTF-8 has no valid part", "pkg/tokenizer/hf", "planDecoder.endRun", "utf8.ValidString(text)", `utf8.ValidString("")`, "pkg/tokenizer/hf", "^TestByteFallback$"},
+		{"hf: a replacement belongs to the last character that it replaces", "pkg/tokenizer/hf", "matcher.replacedHead", "end <= n", "start <= n", "pkg/tokenizer/hf", "^TestMetaspaceFirst$"},
 		{"patterns: characters beyond the basic plane", "pkg/tokenizer/hf", "patternDFA.search", "!found", "found", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"patterns: what was read in vain is not read again", "pkg/tokenizer/hf", "farScan.match", "s.isDead(bit)", "false", "pkg/tokenizer/hf", "^TestFarScanIsLinear$"},
 		{"patterns: what was read up to a match was not in vain", "pkg/tokenizer/hf", "farScan.match", "end, s.vain = i, s.vain[:0]", "end = i", "pkg/tokenizer/hf", "^TestFarScan$"},

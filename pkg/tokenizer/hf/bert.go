@@ -13,9 +13,9 @@ import (
 // letters become small.
 //
 // Source: Hugging Face's tokenizers, normalizers/bert.rs; Devlin et al. 2018, tokenization.py.
-func readBertNormalizer(s *fileStep) (func(string) string, error) {
+func readBertNormalizer(s *fileStep) (normalStep, error) {
 	if s.CleanText == nil || s.ChineseChars == nil || s.Lowercase == nil {
-		return nil, errors.New("clean_text, handle_chinese_chars or lowercase is missing")
+		return normalStep{}, errors.New("clean_text, handle_chinese_chars or lowercase is missing")
 	}
 	strip := *s.Lowercase
 	if s.StripAccents != nil {
@@ -34,12 +34,12 @@ func readBertNormalizer(s *fileStep) (func(string) string, error) {
 	if *s.Lowercase {
 		steps = append(steps, lower)
 	}
-	return func(text string) string {
+	return normalStep{apply: func(text string) string {
 		for _, step := range steps {
 			text = step(text)
 		}
 		return text
-	}, nil
+	}}, nil
 }
 
 // mapValid returns a function that maps each valid rune; a negative result removes it.

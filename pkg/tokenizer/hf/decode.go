@@ -96,7 +96,7 @@ func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, e
 	pieces := slices.Clone(t.spelling)
 	for _, token := range added {
 		if token.Normalized {
-			pieces[token.ID] = t.normal(token.Content)
+			pieces[token.ID] = t.normalize.text(token.Content)
 		}
 	}
 	plan.decode(pieces, steps, firstDiffers)

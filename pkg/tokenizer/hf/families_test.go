@@ -146,7 +146,7 @@ func BenchmarkPatternDFA(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))
 			for b.Loop() {
-				cutSteps(tok.steps, segment{text, true}, func(segment) bool { return true })
+				cutSteps(tok.steps, segment{text, 1}, func(segment) bool { return true })
 			}
 		})
 	}

@@ -14,14 +14,43 @@ import (
 	"glossa/pkg/tokenizer/internal/charsmap"
 )
 
-// readNormalizer reads normalizer as one function, nil for none. Bytes that are not part of
-// a valid rune pass unchanged.
-func readNormalizer(s *fileStep) (func(string) string, error) {
+// A normalizer is a list of steps. Bytes that are not part of a valid rune pass unchanged.
+type normalizer []normalStep
+
+// normalStep is a step of a normalizer.
+type normalStep struct {
+	apply func(text string) string
+	// head returns how many bytes of the result are of the first n bytes of text; nil: those of
+	// text[:n] alone.
+	head func(text, result string, n int) int
+}
+
+// text returns the normalized text.
+func (n normalizer) text(text string) string { return n.segment(segment{text: text}).text }
+
+// segment returns the normalized segment.
+func (n normalizer) segment(s segment) segment {
+	for _, step := range n {
+		result := step.apply(s.text)
+		switch {
+		case s.head == 0:
+		case step.head != nil:
+			s.head = step.head(s.text, result, s.head)
+		default:
+			s.head = len(step.apply(s.text[:s.head]))
+		}
+		s = segment{result, min(s.head, len(result))}
+	}
+	return s
+}
+
+// readNormalizer reads normalizer.
+func readNormalizer(s *fileStep) (normalizer, error) {
 	list, err := flatten(s, maxGrowth, func(s *fileStep) []fileStep { return s.Normalizers })
 	if err != nil {
 		return nil, fmt.Errorf("normalizer: %w", err)
 	}
-	var steps []func(string) string
+	var steps normalizer
 	for i := range list {
 		read, ok := normalizers[list[i].Type]
 		if !ok {
@@ -33,54 +62,52 @@ func readNormalizer(s *fileStep) (func(string) string, error) {
 		}
 		steps = append(steps, step)
 	}
-	if len(steps) == 0 {
-		return nil, nil
-	}
-	return func(text string) string {
-		for _, step := range steps {
-			text = step(text)
-		}
-		return text
-	}, nil
+	return steps, nil
+}
+
+// each returns the reader of a step that treats each part of a text by itself.
+func each(apply func(string) string) func(*fileStep) (normalStep, error) {
+	return func(*fileStep) (normalStep, error) { return normalStep{apply: apply}, nil }
 }
 
 // normalizers are the supported types of normalizer.
-var normalizers = map[string]func(s *fileStep) (func(string) string, error){
-	"NFC":       func(*fileStep) (func(string) string, error) { return canonical(norm.NFC), nil },
-	"NFD":       func(*fileStep) (func(string) string, error) { return canonical(norm.NFD), nil },
-	"NFKC":      func(*fileStep) (func(string) string, error) { return canonical(norm.NFKC), nil },
-	"NFKD":      func(*fileStep) (func(string) string, error) { return canonical(norm.NFKD), nil },
-	"Lowercase": func(*fileStep) (func(string) string, error) { return lower, nil },
-	"ByteLevel": func(*fileStep) (func(string) string, error) { return bpe.Spell, nil },
-	"Prepend": func(s *fileStep) (func(string) string, error) {
+var normalizers = map[string]func(s *fileStep) (normalStep, error){
+	"NFC":       each(canonical(norm.NFC)),
+	"NFD":       each(canonical(norm.NFD)),
+	"NFKC":      each(canonical(norm.NFKC)),
+	"NFKD":      each(canonical(norm.NFKD)),
+	"Lowercase": each(lower),
+	"ByteLevel": each(bpe.Spell),
+	"Prepend": func(s *fileStep) (normalStep, error) {
 		prefix := s.Prepend
 		if len(prefix) > maxReplacement {
-			return nil, fmt.Errorf("prepend has %d bytes, at most %d", len(prefix), maxReplacement)
+			return normalStep{}, fmt.Errorf("prepend has %d bytes, at most %d", len(prefix), maxReplacement)
 		}
-		return func(text string) string {
+		return normalStep{apply: func(text string) string {
 			if text == "" {
 				return ""
 			}
 			return prefix + text
-		}, nil
+		}}, nil
 	},
-	"Replace": func(s *fileStep) (func(string) string, error) {
+	"Replace": func(s *fileStep) (normalStep, error) {
 		find, err := s.Pattern.compile()
 		content := s.Content
-		return func(text string) string { return find.on(text).replaceAll(text, content) }, err
+		return normalStep{
+			apply: func(text string) string { return find.on(text).replaceAll(text, content) },
+			head:  func(text, _ string, n int) int { return find.on(text).replacedHead(text, content, n) },
+		}, err
 	},
 	"Strip":          readStripSpace,
 	"Precompiled":    readPrecompiled,
 	"BertNormalizer": readBertNormalizer,
-	"StripAccents": func(*fileStep) (func(string) string, error) {
-		return mapValid(removeIn(combiningMarks)), nil
-	},
-	"Nmt": func(*fileStep) (func(string) string, error) { return mapValid(nmtRune), nil },
+	"StripAccents":   each(mapValid(removeIn(combiningMarks))),
+	"Nmt":            each(mapValid(nmtRune)),
 }
 
-func readStripSpace(s *fileStep) (func(string) string, error) {
+func readStripSpace(s *fileStep) (normalStep, error) {
 	left, right := s.StripLeft, s.StripRight
-	return func(text string) string {
+	return normalStep{func(text string) string {
 		if left {
 			text = strings.TrimLeftFunc(text, unicode.IsSpace)
 		}
@@ -88,30 +115,41 @@ func readStripSpace(s *fileStep) (func(string) string, error) {
 			text = strings.TrimRightFunc(text, unicode.IsSpace)
 		}
 		return text
-	}, nil
+	}, func(text, _ string, n int) int {
+		if left {
+			n -= len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+		}
+		return max(n, 0)
+	}}, nil
 }
 
 // maxReplacement bounds the replacement of a character, in bytes.
 const maxReplacement = 128
 
-func readPrecompiled(s *fileStep) (func(string) string, error) {
+// readPrecompiled reads Precompiled. As in the reference, what it removes at the beginning does not
+// count: the first character is then the one after it.
+func readPrecompiled(s *fileStep) (normalStep, error) {
 	if s.Charsmap == "" {
-		return nil, errors.New("precompiled_charsmap is missing")
+		return normalStep{}, errors.New("precompiled_charsmap is missing")
 	}
 	raw, err := base64.StdEncoding.DecodeString(s.Charsmap)
 	if err != nil {
-		return nil, fmt.Errorf("precompiled_charsmap: %w", err)
+		return normalStep{}, fmt.Errorf("precompiled_charsmap: %w", err)
 	}
 	m, err := charsmap.New(raw)
 	if err != nil {
-		return nil, err
+		return normalStep{}, err
 	}
 	for text := range m.Replacements() {
 		if len(text) > maxReplacement {
-			return nil, fmt.Errorf("precompiled_charsmap: a replacement has %d bytes, at most %d", len(text), maxReplacement)
+			return normalStep{}, fmt.Errorf("precompiled_charsmap: a replacement has %d bytes, at most %d", len(text), maxReplacement)
 		}
 	}
-	return func(text string) string { return eachValid(text, m.ReplaceClusters) }, nil
+	apply := func(text string) string { return eachValid(text, m.ReplaceClusters) }
+	return normalStep{apply, func(text, result string, n int) int {
+		_, first := utf8.DecodeRuneInString(result)
+		return max(first, len(apply(text[:n])))
+	}}, nil
 }
 
 // eachValid applies f to the valid parts of text.

@@ -56,10 +56,11 @@ func TestNormalizers(t *testing.T) {
 				if err := json.Unmarshal(settings, &s); err != nil {
 					t.Fatal(err)
 				}
-				var err error
-				if f, err = readNormalizer(&s); err != nil {
+				n, err := readNormalizer(&s)
+				if err != nil {
 					t.Fatal(err)
 				}
+				f = n.text
 			}
 			const block = 4096
 			last := []rune{0xe0000, 0xe1000, 0xf0000, 0x10f000}
@@ -93,7 +94,7 @@ func TestNormalizers(t *testing.T) {
 func bertPieces(text string) string {
 	steps, _ := readBertPreTokenizer(nil)
 	var pieces []string
-	cutSteps(steps, segment{text: text, first: true}, func(s segment) bool {
+	cutSteps(steps, segment{text: text}, func(s segment) bool {
 		pieces = append(pieces, s.text)
 		return true
 	})

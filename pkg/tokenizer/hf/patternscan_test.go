@@ -105,7 +105,7 @@ func TestFarSteps(t *testing.T) {
 		}
 		for _, text := range []string{long, strings.Repeat("a", 700), long, "aZa"} {
 			var got []int
-			cutSteps(steps, segment{text: text, first: true}, func(s segment) bool {
+			cutSteps(steps, segment{text: text}, func(s segment) bool {
 				got = append(got, len(s.text))
 				return true
 			})

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"glossa/pkg/tokenizer"
 	"glossa/pkg/tokenizer/internal/bpe"
@@ -17,10 +18,10 @@ import (
 // text, normalizes the text between them and cuts it into pieces, and the model turns each
 // piece into ids.
 type Tokenizer struct {
-	raw        addedTrie           // tokens read in the text as it is
-	normalized addedTrie           // tokens read in the normalized text
-	normalize  func(string) string // nil for nothing
-	steps      []preStep           // pre-tokenizers, in order
+	raw        addedTrie // tokens read in the text as it is
+	normalized addedTrie // tokens read in the normalized text
+	normalize  normalizer
+	steps      []preStep // pre-tokenizers, in order
 	model      pieceModel
 	before     []int // affixes, by the post-processor
 	after      []int
@@ -73,19 +74,12 @@ func (t *Tokenizer) add(token AddedToken) error {
 	if err := checkLength(token, token.Content); err != nil {
 		return err
 	}
-	normal, prefix := t.normal(token.Content), t.prefix()
+	normal, prefix := t.normalize.text(token.Content), t.prefix()
 	pad := 0
 	if len(prefix) < len(normal) && strings.HasPrefix(normal, prefix) {
 		pad = len(prefix)
 	}
 	return t.normalized.add(normal, pad, token)
-}
-
-func (t *Tokenizer) normal(text string) string {
-	if t.normalize == nil {
-		return text
-	}
-	return t.normalize(text)
 }
 
 // Encode implements [tokenizer.Tokenizer]. It reads added tokens that are not special.
@@ -97,25 +91,26 @@ func (t *Tokenizer) EncodeSpecial(text string) []int { return encode.All(t, text
 // EncodeTo implements [encode.Encoder].
 func (t *Tokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
 	o.Grow(len(text))
-	first := true
 	for p, id := range t.raw.cut(text, reads) {
 		if id >= 0 {
 			o.IDs = append(o.IDs, id)
-			first = false
 			if !o.More(1) {
 				return
 			}
 			continue
 		}
-		normal := t.normal(text[p.start:p.end])
-		within := t.readsAfter(text[p.start:p.end], normal, reads.After(p.start))
-		for p, id := range t.normalized.cut(normal, within) {
+		normal := segment{text: text[p.start:p.end]}
+		if p.start == 0 && slices.ContainsFunc(t.steps, func(s preStep) bool { return s.first }) {
+			_, normal.head = utf8.DecodeRuneInString(text)
+		}
+		normal = t.normalize.segment(normal)
+		within := t.readsAfter(text[p.start:p.end], normal.text, reads.After(p.start))
+		for p, id := range t.normalized.cut(normal.text, within) {
 			if id >= 0 {
 				o.IDs = append(o.IDs, id)
 			} else {
-				t.encodePart(o, segment{normal[p.start:p.end], first})
+				t.encodePart(o, normal.part(p.start, p.end))
 			}
-			first = false
 			if !o.More(1) {
 				return
 			}

@@ -13,8 +13,22 @@ import (
 
 // segment is a piece of text during pre-tokenization.
 type segment struct {
-	text  string
-	first bool // it begins the whole text
+	text string
+	head int // bytes at the beginning of text that are of the whole text's first character
+}
+
+// part returns the segment of the bytes [from, to) of s.
+func (s segment) part(from, to int) segment {
+	return segment{s.text[from:to], min(max(s.head-from, 0), to-from)}
+}
+
+// prepend puts text before s. As in the reference, it belongs to the character after it.
+func (s segment) prepend(text string) segment {
+	if s.head > 0 {
+		s.head += len(text)
+	}
+	s.text = text + s.text
+	return s
 }
 
 // preStep is a pre-tokenizer. It cuts each segment further and may rewrite it.
@@ -26,6 +40,7 @@ type preStep struct {
 	cut func(s segment, yield func(segment) bool) bool
 	// keeps is true if no part of a text is omitted or becomes shorter.
 	keeps bool
+	first bool // it treats the segment with the first character in another way
 }
 
 // cutSteps applies the steps one after another to a segment and yields the results.
@@ -45,7 +60,7 @@ func (step *preStep) apply(s segment, yield func(segment) bool) bool {
 	split := step.splitter(s.text)
 	for i := 0; i < len(s.text); {
 		end := split(s.text, i)
-		if !yield(segment{s.text[i:end], s.first && i == 0}) {
+		if !yield(s.part(i, end)) {
 			return false
 		}
 		i = end
@@ -122,6 +137,22 @@ func (find matcher) replaceAll(text, content string) string {
 	return b.String()
 }
 
+// replacedHead returns how many bytes of the result of replaceAll are of the first n bytes of text:
+// a replacement belongs to the last character that it replaces, as in the reference.
+func (find matcher) replacedHead(text, content string, n int) (head int) {
+	for i := 0; i < n; {
+		start, end := find(text, i)
+		if start < 0 || start >= n {
+			return head + n - i
+		}
+		if head += start - i; end <= n {
+			head += len(content)
+		}
+		i = end
+	}
+	return head
+}
+
 // behavior is the treatment of matches, as tokenizer.json spells it.
 type behavior string
 
@@ -181,7 +212,7 @@ func cutAt(find matcher, b behavior, invert bool) preStep {
 	}
 	return preStep{keeps: b != removed, cut: func(s segment, yield func(segment) bool) bool {
 		put := func(p span) bool {
-			return p.start == p.end || yield(segment{s.text[p.start:p.end], s.first && p.start == 0})
+			return p.start == p.end || yield(s.part(p.start, p.end))
 		}
 		var held span // the span that the next one may join; empty at first
 		for p := range find.spans(s.text, invert) {
@@ -222,10 +253,10 @@ func (find matcher) isolate(s segment, yield func(segment) bool) bool {
 		if start < 0 {
 			start, end = len(s.text), len(s.text)
 		}
-		if i < start && !yield(segment{s.text[i:start], s.first && i == 0}) {
+		if i < start && !yield(s.part(i, start)) {
 			return false
 		}
-		if start < end && !yield(segment{s.text[start:end], s.first && start == 0}) {
+		if start < end && !yield(s.part(start, end)) {
 			return false
 		}
 		i = end
@@ -266,36 +297,36 @@ func isPunctuation(r rune) bool {
 // prefixSpace puts a space before a segment that begins without one.
 var prefixSpace = preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
 	if s.text[0] != ' ' {
-		s.text = " " + s.text
+		s = s.prepend(" ")
 	}
 	return yield(s)
 }}
 
 // spellBytes spells a segment in GPT-2's byte alphabet.
 var spellBytes = preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
-	return yield(segment{bpe.Spell(s.text), s.first})
+	return yield(segment{bpe.Spell(s.text), len(bpe.Spell(s.text[:s.head]))})
 }}
 
 // metaspace replaces spaces, puts a replacement before the text by its scheme (always,
 // first, never), and cuts before each replacement if split is set.
 func metaspace(replacement, scheme string, split bool) preStep {
-	return preStep{keeps: true, cut: func(s segment, yield func(segment) bool) bool {
-		text := strings.ReplaceAll(s.text, " ", replacement)
-		if (scheme == "always" || scheme == "first" && s.first) && !strings.HasPrefix(text, replacement) {
-			text = replacement + text
+	mark := func(text string) string { return strings.ReplaceAll(text, " ", replacement) }
+	return preStep{keeps: true, first: scheme == "first", cut: func(s segment, yield func(segment) bool) bool {
+		s = segment{mark(s.text), len(mark(s.text[:s.head]))}
+		if (scheme == "always" || scheme == "first" && s.head > 0) && !strings.HasPrefix(s.text, replacement) {
+			s = s.prepend(replacement)
 		}
-		for i := 0; split && i < len(text); {
-			next := strings.Index(text[i+1:], replacement)
+		i := 0
+		for split {
+			next := strings.Index(s.text[i+1:], replacement)
 			if next < 0 {
-				text = text[i:]
-				s.first = s.first && i == 0
 				break
 			}
-			if !yield(segment{text[i : i+1+next], s.first && i == 0}) {
+			if !yield(s.part(i, i+1+next)) {
 				return false
 			}
 			i += 1 + next
 		}
-		return yield(segment{text, s.first})
+		return yield(s.part(i, len(s.text)))
 	}}
 }

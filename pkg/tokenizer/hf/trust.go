@@ -8,7 +8,7 @@ import (
 
 // prefix returns what the normalizer puts before every text.
 func (t *Tokenizer) prefix() string {
-	if prefix, ok := strings.CutSuffix(t.normal("a"), "a"); ok {
+	if prefix, ok := strings.CutSuffix(t.normalize.text("a"), "a"); ok {
 		return prefix
 	}
 	return ""
@@ -29,7 +29,7 @@ func (t *Tokenizer) readsAfter(text, normal string, reads encode.Reads) encode.R
 	var runs []run
 	prefix := t.prefix()
 	reads.Runs(len(text), func(start, end int, trusted bool) {
-		part := t.normal(text[start:end])
+		part := t.normalize.text(text[start:end])
 		if start > 0 {
 			part = strings.TrimPrefix(part, prefix)
 		}
