@@ -28,9 +28,8 @@ type fusedStep struct {
 	start, end int    // the largest number of removed characters
 }
 
-// addTokens gives special tokens and ids without a spelling an empty text. If raw is set,
-// the text of other added tokens is their content.
-func (p *decoderPlan) addTokens(spelling []string, added []AddedToken, raw bool) {
+// addTokens gives special tokens and ids without a spelling an empty text.
+func (p *decoderPlan) addTokens(spelling []string, added []AddedToken) {
 	p.skip = make([]bool, len(spelling))
 	for id, piece := range spelling {
 		if p.skip[id] = piece == ""; p.skip[id] {
@@ -38,11 +37,8 @@ func (p *decoderPlan) addTokens(spelling []string, added []AddedToken, raw bool)
 		}
 	}
 	for _, token := range added {
-		switch {
-		case token.Special:
+		if token.Special {
 			p.texts[token.ID], p.skip[token.ID] = "", true
-		case raw:
-			p.texts[token.ID] = token.Content
 		}
 	}
 }
@@ -50,8 +46,15 @@ func (p *decoderPlan) addTokens(spelling []string, added []AddedToken, raw bool)
 // tokenStep is a decoder that works on single tokens.
 type tokenStep func(token string, first bool) string
 
-// readDecoder reads decoder for the vocabulary of t. As in the reference, an added token that
-// is read after normalizing decodes to what is read.
+// decoded returns what an added token decodes to. As in the reference, it is what is read.
+func (t *Tokenizer) decoded(token AddedToken) string {
+	if token.Normalized {
+		return t.normalize.text(token.Content)
+	}
+	return token.Content
+}
+
+// readDecoder reads decoder for the vocabulary of t.
 func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, error) {
 	list, err := flatten(s, maxTokenGrowth, func(s *fileStep) []fileStep { return s.Decoders })
 	if err != nil {
@@ -95,12 +98,10 @@ func readDecoder(s *fileStep, t *Tokenizer, added []AddedToken) (*decoderPlan, e
 	}
 	pieces := slices.Clone(t.spelling)
 	for _, token := range added {
-		if token.Normalized {
-			pieces[token.ID] = t.normalize.text(token.Content)
-		}
+		pieces[token.ID] = t.decoded(token)
 	}
 	plan.decode(pieces, steps, firstDiffers)
-	plan.addTokens(t.spelling, added, false)
+	plan.addTokens(t.spelling, added)
 	return plan, nil
 }
 

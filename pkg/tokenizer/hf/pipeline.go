@@ -231,8 +231,11 @@ func (t *Tokenizer) setBytes(vocab map[string]int, merges [][2]string, added []A
 	for id, piece := range t.spelling {
 		texts[id] = byteText(piece)
 	}
+	for _, token := range added {
+		texts[token.ID] = t.decoded(token)
+	}
 	t.decoder = &decoderPlan{texts: texts}
-	t.decoder.addTokens(t.spelling, added, true)
+	t.decoder.addTokens(t.spelling, added)
 	t.setWeights(1)
 	return nil
 }
