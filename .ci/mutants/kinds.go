@@ -8,6 +8,8 @@ func kinds() []mutant {
 		{"patterns: the longest alternative wins", "pkg/tokenizer/hf", "dfaBuilder.step", "b.follow(pc, class, next)", "b.follow(pc, class, next) && len(*next) == 0", "pkg/tokenizer/hf", "^Test(Families|PatternDFA|PatternMatches)$"},
 		{"hf: a run of bytes that is not UTF-8 has no valid part", "pkg/tokenizer/hf", "planDecoder.endRun", "utf8.ValidString(text)", `utf8.ValidString("")`, "pkg/tokenizer/hf", "^TestByteFallback$"},
 		{"hf: a replacement belongs to the last character that it replaces", "pkg/tokenizer/hf", "matcher.replacedHead", "end <= n", "start <= n", "pkg/tokenizer/hf", "^TestMetaspaceFirst$"},
+		{"gguf: a shorter token fits before one that is taken", "pkg/tokenizer/internal/encode", "Partition", "add(m.From, to)", "_ = to", "pkg/tokenizer/gguf", "^TestGGUFPartition$"},
+		{"gguf: the longest token is read first", "pkg/tokenizer/internal/encode", "Partition", "slices.Backward(byLength)", "byLength", "pkg/tokenizer/gguf", "^TestGGUFPartition$"},
 		{"patterns: characters beyond the basic plane", "pkg/tokenizer/hf", "patternDFA.search", "!found", "found", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"patterns: what was read in vain is not read again", "pkg/tokenizer/hf", "farScan.match", "s.isDead(bit)", "false", "pkg/tokenizer/hf", "^TestFarScanIsLinear$"},
 		{"patterns: what was read up to a match was not in vain", "pkg/tokenizer/hf", "farScan.match", "end, s.vain = i, s.vain[:0]", "end = i", "pkg/tokenizer/hf", "^TestFarScan$"},

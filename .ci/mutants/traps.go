@@ -85,7 +85,7 @@ func words() []mutant {
 	return []mutant{
 		{"fairseq: a line feed is </s>", tokenizer, "newlineTokenizer.EncodeTo", "o.IDs = append(o.IDs, t.id)", "", tokenizer, "Newline"},
 		{"fairseq: line feeds collapse", tokenizer, "newlineTokenizer.EncodeTo", `strings.TrimLeft(rest, "\n")`, "rest", tokenizer, "Newline"},
-		{"spans: clients write marks that are not special", hf, "addedTrie.longest", "t.free[k-1]", "!t.tokens[k-1].Special", tokenizer, "^TestMarksAreNotForged$"},
+		{"spans: clients write marks that are not special", hf, "addedTrie.mayRead", "t.free[token]", "!t.tokens[token].Special", tokenizer, "^TestMarksAreNotForged$"},
 		{"spans: a mark begins in the template's text only", encode, "Reads.At", "end+r.from <= r.ends[run]", "end > 0", tokenizer, "^TestMarksAreNotForged$"},
 		{"spans: clients write user-defined pieces", sentencepiece, "normalizer.refuse", "!reads.At(from, to)", "false", tokenizer, "^TestUserDefinedPieces$"},
 		{"spans: user-defined pieces merge", sentencepiece, "bpeWork.offer", "w.m.kinds[id] == subword.KindUser", "false", tokenizer, "^TestUserDefinedPieces$"},

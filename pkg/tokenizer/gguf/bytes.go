@@ -88,7 +88,7 @@ func newBytes(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	}
 	t, err := hf.NewByteLevel(hf.ByteLevel{
 		Vocab: vocab, Merges: merges, Added: added, IgnoreMerges: pre.ignoreMerges, Digits: pre.digits,
-		Patterns: pre.patterns, Split: pre.split, Then: pre.then,
+		Patterns: pre.patterns, Split: pre.split, Then: pre.then, LongestFirst: true,
 	})
 	if err != nil {
 		return nil, err

@@ -112,7 +112,7 @@ func newPieces(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	o := sentencepiece.Options{
 		Unigram: g.Model == "t5", ByteFallback: found == 256, UnkSurface: " \u2047 ",
 		DummyPrefix: flag(g.AddSpacePrefix, true), RemoveExtra: flag(g.RemoveExtraWhitespaces, false),
-		EscapeSpaces: true, UserSpaces: true, Raw: true,
+		EscapeSpaces: true, Raw: true, LlamaCpp: true,
 	}
 	if len(g.Charsmap) > 0 {
 		if o.Charsmap, err = charsmap.New(g.Charsmap); err != nil {

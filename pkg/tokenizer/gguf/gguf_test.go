@@ -4,26 +4,41 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"glossa/pkg/tokenizer"
 	"glossa/pkg/tokenizer/gguf"
 	"glossa/pkg/tokenizer/internal/gguftest"
+	"glossa/pkg/tokenizer/internal/subword"
 	"glossa/pkg/tokenizer/internal/tokenizertest"
 )
 
-// For valid UTF-8 the ids are those of the .model file, in which a user-defined piece with a
-// space is not found in texts.
+// For valid UTF-8 the ids are those of the .model file, but for texts with user-defined pieces, which
+// llama.cpp reads first, and for spaces alone, before which t5 has no further one.
 func TestGGUFPieces(t *testing.T) {
 	g := tokenizertest.ReadPieceGoldens(t, "../sentencepiece/testdata")
 	for _, name := range []string{"unigram", "unigramuser", "unigrambytes", "bpe", "bpebytes"} {
 		tok := gguftest.Open(t, "../sentencepiece/testdata", name)
+		keys := gguftest.Keys(t, "../sentencepiece/testdata", name)
+		ids := make([]int, len(keys.Tokens))
+		for id := range ids {
+			ids[id] = id
+		}
+		same := 0
 		for i, text := range g.Texts {
-			if strings.Contains(text, "foo bar") {
-				continue // that piece
+			user := func(id int) bool {
+				return keys.Types[id] == int64(subword.KindUser) && strings.Contains(text, keys.Tokens[id])
 			}
+			if slices.ContainsFunc(ids, user) || strings.Trim(text, " ") == "" {
+				continue
+			}
+			same++
 			if got := tok.Encode(text); !slices.Equal(got, g.Models[name].IDs[i]) {
 				t.Errorf("%s: Encode(%.60q)\n %v, want\n %v", name, text, got, g.Models[name].IDs[i])
 			}
+		}
+		if same < 50 {
+			t.Errorf("%s: only %d texts", name, same)
 		}
 		tokenizertest.CheckDecoding(t, tok, g.Models[name].IDs[:len(g.Texts)], g.Models[name].Decoded[:len(g.Texts)])
 	}
@@ -65,6 +80,66 @@ func TestGGUFBrokenText(t *testing.T) {
 	for _, text := range tokenizertest.ReadPieceGoldens(t, "../sentencepiece/testdata").Inputs(t) {
 		if got, want := tokenizer.Decode(tok, tok.Encode(text)), strings.ReplaceAll(text, "\u2581", " "); got != want {
 			t.Errorf("%q is decoded to %q", text, got)
+		}
+	}
+}
+
+// llama.cpp reads special and user-defined tokens first, of those that overlap the longest, and then
+// what is between them, each as a text of its own. The ids are those of llama.cpp, with tokens for
+// bytes instead of <unk>.
+func TestGGUFPartition(t *testing.T) {
+	pieces := &gguf.Vocabulary{
+		Tokens: []string{"<unk>", "<s>", "<s>a", "ab", "bcd", "ca", "▁", "a", "b", "c", "d", "x", "▁x", "▁▁", "cab"}, Types: []int64{2, 3, 3, 4, 4, 4, 1, 1, 1, 1, 1, 1, 1, 1, 4},
+		Scores: []float32{0, 0, 0, -9, -9, -9, -3, -4, -5, -6, -7, -8, -1, -2, -9}, BOS: new(int64(1)), EOS: new(int64(1)), AddBOS: new(false), AddEOS: new(false),
+	}
+	bytes := byteGGUF(t, "gpt2", "gpt-2")
+	bytes.Tokens = slices.DeleteFunc(bytes.Tokens, func(piece string) bool { return utf8.RuneCountInString(piece) > 1 })
+	n := len(bytes.Tokens)
+	bytes.Tokens, bytes.Merges, bytes.Types = append(bytes.Tokens, "<s>", "<s>a", "ab", "bcd", "ca", "cab"), []string{}, make([]int64, n+6)
+	for i := range bytes.Types {
+		bytes.Types[i] = 1
+	}
+	copy(bytes.Types[n:], []int64{3, 3, 4, 4, 4, 4})
+	for _, c := range []struct {
+		model         string
+		prefix        bool
+		text          string
+		plain, tokens string // tokens: with special ones
+	}{
+		{"llama", true, "abcd", "▁ a bcd", "▁ a bcd"},
+		{"llama", true, "cabcd", "ca bcd", "ca bcd"},
+		{"llama", true, "xabx", "▁x ab ▁x", "▁x ab ▁x"},
+		{"llama", true, "x<s>ax", "▁x <unk> a x", "▁x <s>a ▁x"},
+		{"llama", true, "<s>abx", "▁ <unk> ab ▁x", "<s>a ▁ b x"},
+		{"llama", true, "x ab x", "▁x ▁ ab ▁ ▁x", "▁x ▁ ab ▁ ▁x"},
+		{"llama", false, "abcdca", "a bcd ca", "a bcd ca"},
+		{"llama", false, "xabx", "x ab x", "x ab x"},
+		{"t5", true, "abcd", "▁ a bcd", "▁ a bcd"},
+		{"t5", true, "xabx", "▁x ab ▁x", "▁x ab ▁x"},
+		{"t5", true, "ab  ", "ab ▁▁", "ab ▁▁"},
+		{"t5", true, "  ", "▁▁", "▁▁"},
+		{"gpt2", false, "abcd", "a bcd", "a bcd"},
+		{"gpt2", false, "cabcd", "ca bcd", "ca bcd"},
+		{"gpt2", false, "<s>abca", "< s > ab ca", "<s>a b ca"},
+	} {
+		g := *pieces
+		if c.model == "gpt2" {
+			g = *bytes
+		} else {
+			g.Model, g.AddSpacePrefix = c.model, &c.prefix
+		}
+		tok, err := gguf.New(&g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for want, ids := range map[string][]int{c.plain: tok.Encode(c.text), c.tokens: tok.EncodeSpecial(c.text)} {
+			var got []string
+			for _, id := range ids {
+				got = append(got, tok.Piece(id))
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%s, prefix %t: %q is %q, want %q", c.model, c.prefix, c.text, got, want)
+			}
 		}
 	}
 }

@@ -31,8 +31,11 @@ type addedTrie struct {
 	nodes    []trieNode // from the root; none if there are no tokens
 	begins   [256]bool  // the bytes that tokens begin with
 	ordinary bool       // some token is not special
-	free     []bool     // by token: it is read whoever wrote it
-	pad      []int      // by token: the bytes of its spelling that the normalizer puts before every text
+	// longestFirst follows llama.cpp: the longest token is read first instead of the leftmost, and a
+	// plain text has no special tokens. Tokens do not take white space.
+	longestFirst bool
+	free         []bool // by token: it is read whoever wrote it
+	pad          []int  // by token: the bytes of its spelling that the normalizer puts before every text
 }
 
 type trieNode struct {
@@ -91,11 +94,19 @@ func (t *addedTrie) longest(text string, from int, reads encode.Reads) (token *A
 			break
 		}
 		at = next
-		if k := t.nodes[at].token; k != 0 && (reads.Plain() || t.free[k-1] || reads.At(from+t.pad[k-1], i+1)) {
+		if k := t.nodes[at].token; k != 0 && t.mayRead(k-1, from, i+1, reads) {
 			token, end = &t.tokens[k-1], i+1
 		}
 	}
 	return token, end
+}
+
+// mayRead reports whether a token may be read in the bytes [from, to), which spell it.
+func (t *addedTrie) mayRead(token int32, from, to int, reads encode.Reads) bool {
+	if reads.Plain() {
+		return !t.longestFirst || !t.tokens[token].Special
+	}
+	return t.free[token] || reads.At(from+t.pad[token], to)
 }
 
 // find returns the leftmost longest token from i on that may be read and its place, or nil.
@@ -121,6 +132,10 @@ type place struct{ start, end int }
 // continues after it, as upstream does.
 func (t *addedTrie) cut(text string, reads encode.Reads) iter.Seq2[place, int] {
 	return func(yield func(place, int) bool) {
+		if t.longestFirst {
+			t.cutLongest(text, reads, yield)
+			return
+		}
 		from, white := 0, 0 // the end of the last token; of white space that a token has taken
 		for i := 0; len(t.nodes) > 0 && (!reads.Plain() || t.ordinary); {
 			token, start, end := t.find(text, i, reads)
@@ -151,6 +166,28 @@ func (t *addedTrie) cut(text string, reads encode.Reads) iter.Seq2[place, int] {
 		if from < len(text) {
 			yield(place{from, len(text)}, -1)
 		}
+	}
+}
+
+// cutLongest is cut with the longest token first.
+func (t *addedTrie) cutLongest(text string, reads encode.Reads, yield func(place, int) bool) {
+	from := 0
+	longest := func(from, to int) (id, length int) {
+		if token, end := t.longest(text[:to], from, reads); token != nil {
+			return token.ID, end - from
+		}
+		return 0, 0
+	}
+	if len(t.nodes) > 0 {
+		for _, m := range encode.Partition(len(text), longest) {
+			if from < m.From && !yield(place{from, m.From}, -1) || !yield(place{m.From, m.To}, m.ID) {
+				return
+			}
+			from = m.To
+		}
+	}
+	if from < len(text) {
+		yield(place{from, len(text)}, -1)
 	}
 }
 

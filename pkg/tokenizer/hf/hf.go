@@ -128,7 +128,7 @@ func (m *fileModel) unigram(ordinary map[string]int) (pieceModel, error) {
 	if m.UnkID != nil {
 		unk = *m.UnkID
 	}
-	u, err := unigram.New(pieces, m.scores, unk, unigram.Options{Kinds: kinds, ByteFallback: m.ByteFallback, Double: true})
+	u, err := unigram.New(pieces, m.scores, unk, unigram.Options{Kinds: kinds, ByteFallback: m.ByteFallback, As: unigram.Tokenizers})
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

@@ -174,11 +174,12 @@ type ByteLevel struct {
 	Patterns     []string          // regular expressions whose matches are cut out, one after another
 	Split        pretoken.Splitter // cuts texts into pieces; may be nil after Patterns
 	Then         []string          // as Patterns, after Split
+	LongestFirst bool              // added tokens are read as by [encode.Partition]
 }
 
 // NewByteLevel builds a tokenizer of bytes, without affixes.
 func NewByteLevel(o ByteLevel) (*Tokenizer, error) {
-	t := &Tokenizer{}
+	t := &Tokenizer{raw: addedTrie{longestFirst: o.LongestFirst}}
 	if o.Digits {
 		t.steps = append(t.steps, cutAt(matchRune(unicode.IsNumber), isolated, false))
 	}

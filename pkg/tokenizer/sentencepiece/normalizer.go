@@ -22,7 +22,7 @@ type normalizer struct {
 	removeExtra bool          // no spaces around the text, and no two within it
 	suffix      bool          // the dummy prefix is after the text
 	space       string        // the replacement of a space
-	userSpaces  bool          // but spaces of user-defined pieces stay
+	blank       bool          // a text of spaces only has no dummy prefix
 	raw         bool          // invalid bytes stay; else each becomes U+FFFD
 	plain       [256]bool     // ASCII bytes other than space that no rule or user-defined piece begins with
 }
@@ -63,7 +63,7 @@ func (n *normalizer) refuse(reads encode.Reads) subword.Refuse {
 func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(start, end, size int)) string {
 	at := 0
 	for n.removeExtra && at < len(text) {
-		part, length, _ := n.next(text, at, refuse)
+		part, length := n.next(text, at, refuse)
 		if part != " " {
 			break
 		}
@@ -80,24 +80,22 @@ func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(st
 	if moved != nil {
 		moved(0, 0, b.Len())
 	}
-	afterSpace := n.removeExtra
+	afterSpace, blank := n.removeExtra, n.blank
 	for at < len(text) {
-		length, whole := 0, false
+		length := 0
 		for at+length < len(text) && n.plain[text[at+length]] && (moved == nil || length == 0) {
 			length++
 		}
 		part := text[at : at+length]
 		if length == 0 {
-			part, length, whole = n.next(text, at, refuse)
-			if afterSpace && !whole {
+			part, length = n.next(text, at, refuse)
+			if afterSpace {
 				part = strings.TrimLeft(part, " ")
 			}
 		}
 		before := b.Len()
-		if whole {
-			b.WriteString(part)
-			afterSpace = false
-		} else if part != "" {
+		blank = blank && strings.Trim(part, " ") == ""
+		if part != "" {
 			n.write(&b, part)
 			afterSpace = n.removeExtra && part[len(part)-1] == ' '
 		}
@@ -107,6 +105,9 @@ func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(st
 		at += length
 	}
 	result := b.String()
+	if blank {
+		result = strings.TrimPrefix(result, n.space)
+	}
 	for n.removeExtra && strings.HasSuffix(result, n.space) {
 		result = result[:len(result)-len(n.space)]
 	}
@@ -128,26 +129,25 @@ func (n *normalizer) write(b *strings.Builder, part string) {
 }
 
 // next returns the normalization of text at a position, which is not its end, and the length
-// of what it normalizes: a user-defined piece, the longest part with a rule, or a rune. The
-// spaces of a whole part stay.
-func (n *normalizer) next(text string, at int, refuse subword.Refuse) (part string, length int, whole bool) {
+// of what it normalizes: a user-defined piece, the longest part with a rule, or a rune.
+func (n *normalizer) next(text string, at int, refuse subword.Refuse) (part string, length int) {
 	if n.user != nil {
 		if _, length := n.user.LongestBut(text, at, refuse); length > 0 {
-			return text[at : at+length], length, n.userSpaces
+			return text[at : at+length], length
 		}
 	}
 	text = text[at:]
 	if n.charsmap != nil {
 		if length, by := n.charsmap.Match(text, true); length > 0 {
-			return by, length, false
+			return by, length
 		}
 	}
 	if text[0] < utf8.RuneSelf {
-		return text[:1], 1, false
+		return text[:1], 1
 	}
 	r, length := utf8.DecodeRuneInString(text)
 	if r == utf8.RuneError && length == 1 && !n.raw {
-		return "\uFFFD", 1, false
+		return "\uFFFD", 1
 	}
-	return text[:length], length, false
+	return text[:length], length
 }

@@ -10,6 +10,7 @@ package sentencepiece
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 
 	"glossa/pkg/tokenizer"
@@ -59,8 +60,9 @@ type Tokenizer struct {
 	texts         []string // by id: the decoded text, with a leading space
 	strip         bool     // the first space is not decoded
 	special       map[string]int
-	trie          *subword.Trie // of the special tokens
-	before, after []int         // affixes
+	trie          *subword.Trie // of the special tokens; of user-defined pieces, too, if partition
+	partition     bool
+	before, after []int // affixes
 	weights       encode.ByteWeights
 }
 
@@ -81,13 +83,14 @@ type Options struct {
 	RemoveExtra  bool          // no spaces around the text, and no two within it
 	Suffix       bool          // the dummy prefix is after the text
 	EscapeSpaces bool          // spaces become U+2581
-	UserSpaces   bool          // but not in user-defined pieces
 	Raw          bool          // invalid bytes stay; else each becomes U+FFFD
+	LlamaCpp     bool          // user-defined pieces are read as special ones, in every text; see [encode.Partition]
 }
 
 func (o *Options) newNormalizer() normalizer {
 	n := normalizer{
-		charsmap: o.Charsmap, dummyPrefix: o.DummyPrefix, removeExtra: o.RemoveExtra, suffix: o.Suffix, space: " ", userSpaces: o.UserSpaces, raw: o.Raw,
+		charsmap: o.Charsmap, dummyPrefix: o.DummyPrefix, removeExtra: o.RemoveExtra, suffix: o.Suffix, space: " ",
+		blank: o.LlamaCpp && o.Unigram && o.DummyPrefix, raw: o.Raw,
 	}
 	if o.EscapeSpaces {
 		n.space = spaceMark
@@ -99,7 +102,7 @@ func (o *Options) newNormalizer() normalizer {
 func New(pieces []string, scores []float64, kinds []subword.Kind, o Options) (*Tokenizer, error) {
 	t := &Tokenizer{
 		normalizer: o.newNormalizer(), pieces: pieces, kinds: kinds, special: map[string]int{},
-		strip: o.DummyPrefix || o.RemoveExtra,
+		strip: o.DummyPrefix || o.RemoveExtra, partition: o.LlamaCpp,
 	}
 	unk, err := spmodel.UnknownID(kinds)
 	if err != nil {
@@ -118,7 +121,11 @@ func New(pieces []string, scores []float64, kinds []subword.Kind, o Options) (*T
 	t.normalizer.prepare()
 	t.setWeights()
 	if o.Unigram {
-		t.model, err = unigram.New(pieces, scores, unk, unigram.Options{Kinds: kinds, ByteFallback: o.ByteFallback})
+		as := unigram.SentencePiece
+		if o.LlamaCpp {
+			as = unigram.LlamaCpp
+		}
+		t.model, err = unigram.New(pieces, scores, unk, unigram.Options{Kinds: kinds, ByteFallback: o.ByteFallback, As: as})
 	} else {
 		t.model, err = newScoredBPE(pieces, scores, kinds, unk, t.normalizer.user)
 	}
@@ -151,14 +158,16 @@ func (t *Tokenizer) sort(unkSurface string) error {
 		t.texts[id] = strings.ReplaceAll(piece, spaceMark, " ")
 	}
 	var err error
-	if len(user) > 0 {
+	if t.partition {
+		special = append(special, user...)
+	} else if len(user) > 0 {
 		if t.normalizer.user, err = subword.NewTrie(t.pieces, user); err != nil {
 			return err
 		}
-		t.normalizer.marks = make([]bool, len(t.pieces))
-		for _, id := range user {
-			t.normalizer.marks[id] = encode.IsMark(t.pieces[id])
-		}
+	}
+	t.normalizer.marks = make([]bool, len(t.pieces))
+	for _, id := range user {
+		t.normalizer.marks[id] = encode.IsMark(t.pieces[id])
 	}
 	t.trie, err = subword.NewTrie(t.pieces, special)
 	return err
@@ -173,7 +182,11 @@ func (t *Tokenizer) EncodeSpecial(text string) []int { return encode.All(t, text
 
 // EncodeTo implements [encode.Encoder].
 func (t *Tokenizer) EncodeTo(o *encode.Output, text string, reads encode.Reads) {
-	encodeBetween(t.trie, o, text, reads, func(text string, reads encode.Reads) {
+	between := encodeBetween
+	if t.partition {
+		between = t.encodeParts
+	}
+	between(t.trie, o, text, reads, func(text string, reads encode.Reads) {
 		text, refuse := t.normalizer.parts(text, reads)
 		if text == "" || !o.Worked(0) {
 			return
@@ -204,6 +217,27 @@ func encodeBetween(trie *subword.Trie, o *encode.Output, text string, reads enco
 		from = i
 	}
 	encode(text[from:], reads.After(from))
+	o.More(len(text) - from)
+}
+
+// encodeParts is encodeBetween for a trie that has user-defined pieces, too.
+func (t *Tokenizer) encodeParts(trie *subword.Trie, o *encode.Output, text string, reads encode.Reads, encodePart func(string, encode.Reads)) {
+	refuse := func(id, from, to int) bool {
+		if t.kinds[id] == subword.KindUser && (reads.Plain() || !t.normalizer.marks[id]) {
+			return false
+		}
+		return !reads.At(from, to)
+	}
+	from := 0
+	for _, m := range encode.Partition(len(text), func(from, to int) (id, length int) { return trie.LongestBut(text[:to], from, refuse) }) {
+		encodePart(text[from:m.From], reads.After(from))
+		o.IDs = append(o.IDs, m.ID)
+		if !o.More(m.To - from) {
+			return
+		}
+		from = m.To
+	}
+	encodePart(text[from:], reads.After(from))
 	o.More(len(text) - from)
 }
 
@@ -286,7 +320,7 @@ func (d *textDecoder) Flush() string { return d.run.flush() }
 func (t *Tokenizer) Place(text string, at int, special bool) (from int, ok bool) {
 	m, bpe := t.model.(*scoredBPE)
 	n := &t.normalizer
-	if !bpe || !m.words || n.user != nil || n.charsmap != nil || n.space != spaceMark || special && len(t.special) > 0 {
+	if user := n.user != nil || t.partition && slices.Contains(t.kinds, subword.KindUser); user || !bpe || !m.words || n.charsmap != nil || n.space != spaceMark || special && len(t.special) > 0 {
 		return 0, false
 	}
 	return encode.LastPlace(text, at, func(i int) bool { return encode.IsWordStart(text, i) }), true

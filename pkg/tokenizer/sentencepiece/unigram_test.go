@@ -28,7 +28,7 @@ func TestUnigramOfTokenizers(t *testing.T) {
 	}
 	xglm := readXGLM(t)
 	scores := slices.Concat(make([]float64, 4), m.Scores[3:], make([]float64, xglmMadeUp))
-	u, err := unigram.New(xglm.pieces, scores, 3, unigram.Options{Double: true})
+	u, err := unigram.New(xglm.pieces, scores, 3, unigram.Options{As: unigram.Tokenizers})
 	if err != nil {
 		t.Fatal(err)
 	}

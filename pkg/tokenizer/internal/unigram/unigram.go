@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"glossa/pkg/tokenizer/internal/encode"
 	"glossa/pkg/tokenizer/internal/subword"
@@ -35,11 +36,22 @@ type Options struct {
 	// ByteFallback encodes text that no piece covers as its bytes, with the pieces <0x00>
 	// to <0xFF>, if all needed ones exist.
 	ByteFallback bool
-	// Double follows Hugging Face's tokenizers instead of sentencepiece: sums are float64,
-	// and an unknown character scores 10 below the lowest score of all pieces, not only of
-	// the normal ones.
-	Double bool
+	As           Reference
 }
+
+// A Reference is a program whose results are those of the model.
+type Reference int
+
+// The references.
+const (
+	// SentencePiece adds scores in float32. An unknown character scores 10 below the lowest score
+	// of a normal piece, and user-defined pieces have scores with which they are always chosen.
+	SentencePiece Reference = iota
+	// Tokenizers adds scores in float64. An unknown character scores 10 below the lowest of all.
+	Tokenizers
+	// LlamaCpp adds scores in float64, of which user-defined pieces have 0. Unused pieces are found.
+	LlamaCpp
+)
 
 // unknownPenalty is the difference between the lowest score of a piece and the score of an
 // unknown character.
@@ -66,10 +78,10 @@ func New(pieces []string, scores []float64, unk int, o Options) (*Model, error) 
 		if o.Kinds != nil {
 			kind = o.Kinds[id]
 		}
-		if kind == subword.KindNormal || o.Double {
+		if kind == subword.KindNormal || o.As == Tokenizers {
 			least = min(least, score)
 		}
-		if kind == subword.KindNormal || kind == subword.KindUser {
+		if kind == subword.KindNormal || kind == subword.KindUser || kind == subword.KindUnused && o.As == LlamaCpp {
 			ids = append(ids, id)
 		}
 	}
@@ -93,11 +105,19 @@ func New(pieces []string, scores []float64, unk int, o Options) (*Model, error) 
 	return u, err
 }
 
-// setScores sets the scores. In sentencepiece the scores of user-defined pieces make sure
-// that they are always chosen, the longest first.
+// setScores sets the scores.
 func (u *Model) setScores(pieces []string, scores []float64, least float64, o Options) {
-	if o.Double {
+	switch o.As {
+	case Tokenizers:
 		u.double, u.unkScore = scores, least-unknownPenalty
+		return
+	case LlamaCpp:
+		u.double, u.unkScore = slices.Clone(scores), float64(float32(least)-unknownPenalty)
+		for id, kind := range o.Kinds {
+			if kind == subword.KindUser {
+				u.double[id] = 0
+			}
+		}
 		return
 	}
 	u.single = make([]float32, len(scores))
