@@ -10,6 +10,7 @@ func kinds() []mutant {
 		{"hf: a replacement belongs to the last character that it replaces", "pkg/tokenizer/hf", "matcher.replacedHead", "end <= n", "start <= n", "pkg/tokenizer/hf", "^TestMetaspaceFirst$"},
 		{"gguf: a shorter token fits before one that is taken", "pkg/tokenizer/internal/encode", "Partition", "add(m.From, to)", "_ = to", "pkg/tokenizer/gguf", "^TestGGUFPartition$"},
 		{"gguf: the longest token is read first", "pkg/tokenizer/internal/encode", "Partition", "slices.Backward(byLength)", "byLength", "pkg/tokenizer/gguf", "^TestGGUFPartition$"},
+		{"gguf: scores of t5 are added in float64", "pkg/tokenizer/sentencepiece", "New", "as = unigram.LlamaCpp", "as = unigram.SentencePiece", "pkg/tokenizer/gguf", "^TestGGUFEqualCuts$"},
 		{"patterns: characters beyond the basic plane", "pkg/tokenizer/hf", "patternDFA.search", "!found", "found", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"patterns: what was read in vain is not read again", "pkg/tokenizer/hf", "farScan.match", "s.isDead(bit)", "false", "pkg/tokenizer/hf", "^TestFarScanIsLinear$"},
 		{"patterns: what was read up to a match was not in vain", "pkg/tokenizer/hf", "farScan.match", "end, s.vain = i, s.vain[:0]", "end = i", "pkg/tokenizer/hf", "^TestFarScan$"},

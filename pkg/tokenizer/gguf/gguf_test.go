@@ -144,6 +144,31 @@ func TestGGUFPartition(t *testing.T) {
 	}
 }
 
+// Two cuts of a run of spaces have the same sum of scores, except for rounding. The ids are those of
+// llama.cpp, which rounds to float64.
+func TestGGUFEqualCuts(t *testing.T) {
+	for _, c := range []struct {
+		scores []float32
+		spaces int
+		want   []int
+	}{
+		{[]float32{0, -4, -1.7, -4.8, -3}, 7, []int{2, 2, 3, 4}},
+		{[]float32{0, -1.6, -4.2, -0.4, -3}, 5, []int{1, 1, 3, 4}},
+		{[]float32{0, -2.4, -3.1, -5.6, -3}, 7, []int{1, 2, 2, 2, 4}},
+	} {
+		tok, err := gguf.New(&gguf.Vocabulary{
+			Model: "t5", Tokens: []string{"<unk>", "▁", "▁▁", "▁▁▁", "a"}, Types: []int64{2, 1, 1, 1, 1}, Scores: c.scores,
+			AddSpacePrefix: new(false), AddEOS: new(false),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tok.Encode(strings.Repeat(" ", c.spaces) + "a"); !slices.Equal(got, c.want) {
+			t.Errorf("%v: %d spaces are %v, want %v", c.scores, c.spaces, got, c.want)
+		}
+	}
+}
+
 func TestGGUFAffixes(t *testing.T) {
 	llama, t5 := gguftest.Keys(t, "../sentencepiece/testdata", "bpebytes"), gguftest.Keys(t, "../sentencepiece/testdata", "unigram")
 	check := func(g *gguf.Vocabulary, before, after []int) {
