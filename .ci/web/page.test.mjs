@@ -111,6 +111,7 @@ suite('keys', () => {
     const page = await open(t, keyed.url)
     page.expect(/status of 401/)
     await page.getByText('This server requires an API key.').waitFor()
+    assert.equal(await page.locator('#api-address').isVisible(), false) // the policy allows this server alone
     await shoot(page, 'key')
     await page.locator('#api-key').fill('wrong')
     await page.locator('#api-key').press('Enter')

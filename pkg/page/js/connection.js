@@ -22,7 +22,9 @@ export class Connection {
     this.toggle = /** @type {HTMLButtonElement} */ (document.getElementById('connection'))
     this.panel = /** @type {HTMLElement} */ (document.getElementById('connection-panel'))
     this.notice = /** @type {HTMLElement} */ (document.getElementById('notice'))
-    this.address = el('input', { id: 'api-address', type: 'url', placeholder: app.api.url(''), autocomplete: 'off', spellcheck: 'false' })
+    this.address = el('input', { id: 'api-address', type: 'url', placeholder: 'https://example.com/prod', autocomplete: 'off', spellcheck: 'false' })
+    this.elsewhere = field('API address', this.address, 'The address that the deployment printed.')
+    this.elsewhere.hidden = true // most pages are served with the API, and may only connect to it
     this.key = el('input', { id: 'api-key', type: 'password', autocomplete: 'off', spellcheck: 'false' })
     this.wrong = el('p', { class: 'bad', role: 'alert' })
     this.panel.append(this.#form())
@@ -40,8 +42,8 @@ export class Connection {
   #form() {
     const close = button('Close', () => { this.#open(false); this.toggle.focus() }, { kind: 'quiet' })
     return el('form', { on: { submit: (/** @type {Event} */ e) => { e.preventDefault(); this.#use() } } },
-      field('API address', this.address, 'Leave empty for the server of this page.'),
-      field('API key', this.key, 'Kept in memory only, and gone when you close the tab.'),
+      this.elsewhere,
+      field('API key', this.key, 'A key, or the token of a user. Kept in memory only, and gone when you close the tab.'),
       this.wrong, el('div', { class: 'row' }, el('button', { type: 'submit', class: 'primary', text: 'Connect' }), close))
   }
 
@@ -95,6 +97,7 @@ export class Connection {
     } else if (error.status === 404) {
       this.#mark('address')
       note('This address serves the page but not the API. Enter the API address that the deployment printed.')
+      this.elsewhere.hidden = false
       this.#open(true, this.address)
     } else {
       this.#mark('lost')
