@@ -9,7 +9,6 @@ import { Api, hashed } from '../../pkg/page/js/api.js'
 import { stops } from '../../pkg/page/js/sampling.js'
 import { linear, logarithmic, ticks } from '../../pkg/page/js/scale.js'
 import { level, percent, visible } from '../../pkg/page/js/shade.js'
-import { parameters, short } from '../../pkg/page/js/state.js'
 import { bounds, described, range } from '../../pkg/page/js/slider.js'
 import { step } from '../../pkg/page/js/tokens.js'
 
@@ -129,11 +128,6 @@ test('shades and shares', () => {
   assert.deepEqual([0, -0.2, -1, -2, -4, -50].map(level), [0, 1, 2, 3, 4, 5])
   assert.deepEqual([0, Math.log(0.5), Math.log(0.012), -50].map(percent), ['100 %', '50 %', '1.2 %', '< 0.001 %'])
   assert.equal(visible(' a\n'), '␣a⏎')
-})
-
-test('the size of a model', () => {
-  assert.equal(parameters({ vocabSize: 3, blockSize: 4, nLayer: 1, nEmbd: 4, nHead: 2 }), 3 * 4 * 2 + 4 * 4 + 8 + (4 * 4 * 4 + 2 * 4 * 16 + 16))
-  assert.deepEqual([999, 1000, 846100, 1.3e6].map(short), ['999', '1.0K', '846K', '1.3M'])
 })
 
 test('controls', () => {

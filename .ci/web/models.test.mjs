@@ -51,8 +51,23 @@ suite('models', () => {
       assert.deepEqual([number(step), number(context), tokenizer, loss],
         [run.step, run.modelConfig.blockSize, run.trainConfig.tokenizer, run.lastLoss.toFixed(3)], name)
     }
-    assert.deepEqual(rows.slice(0, 4).map((r) => r[2]), ['1.3M', '838K', '493K', '846K']) // as glossa models has it
-    assert.deepEqual(rows[4].slice(1), ['local · M2M100', '–', '–', '256', '–', '–'])
+    assert.deepEqual(rows.slice(0, 4).map((r) => r[2]), ['1.3M', '838.4K', '493.4K', '846.1K']) // as glossa models has it
+    assert.deepEqual(rows[4].slice(1), ['local · M2M100', '1.1M', '–', '256', '–', '–'])
+    assert.deepEqual(rows.map((r) => r[2]).slice(5), ['1.5M', '1.4M'])
+    assert.deepEqual(await page.locator('#models-table .act').allTextContents(), ['Write', 'Write', 'Write', 'Write', 'Translate', 'Chat', 'Compare'])
+  })
+
+  test('each button goes to the view for the model', async (t) => {
+    const { page } = await shown(t)
+    const go = async (title) => {
+      await view(page, 'models')
+      await page.getByTitle(title).click()
+    }
+    await go('Translate with phrases')
+    await page.locator('#inside-translation').waitFor()
+    assert.equal(await page.locator('#translate-model').inputValue(), 'phrases')
+    await go('Chat with tools')
+    await page.getByText('Chat with tools', { exact: true }).waitFor()
   })
 
   test('a list that comes again leaves the focus where it is', async (t) => {

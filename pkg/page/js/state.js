@@ -25,7 +25,7 @@ import { settings, textOf } from './settings.js'
  * @property {boolean} images whether it reads images in chats, as far as the server says
  * @property {string} description
  * @property {number} context tokens; 0: unknown
- * @property {number} parameters 0: unknown
+ * @property {string} size its number of parameters, such as 1.3M; '': unknown
  * @property {string} tokenizer bpe, char, word; '': unknown
  * @property {Run|null} run
  */
@@ -70,9 +70,9 @@ export async function loadModels(api) {
   const options = { background: true }
   /** @param {string} path */
   const optional = (path) => api.json('GET', path, undefined, options).catch(() => null)
-  const [list, runs, kinds, details] = await Promise.all([
+  const [list, runs, kinds, details, tags] = await Promise.all([
     api.json('GET', '/v1/models', undefined, options),
-    optional('/api/models'), optional('/list_models'), optional('/models_available'),
+    optional('/api/models'), optional('/list_models'), optional('/models_available'), optional('/api/tags'),
   ])
   /** @type {any[]} */
   const data = list?.data ?? []
@@ -81,10 +81,11 @@ export async function loadModels(api) {
     const run = find(runs, (r) => r.name === name)
     const kind = find(kinds?.models, (k) => k.model_name === name)
     const detail = find(details, (d) => d.name === name)
+    const tag = find(tags?.models, (m) => m.name === `${name}:latest`)
     return {
       name, task, family: kind?.model_family ?? (run ? 'local' : ''), type: kind?.model_type ?? '', streaming: kind?.streaming ?? true, images: detail?.image_support === true,
       description: detail?.description ?? '', context: run?.modelConfig?.blockSize ?? detail?.max_context_size ?? 0,
-      parameters: run ? parameters(run.modelConfig) : 0, tokenizer: run?.trainConfig?.tokenizer ?? '', run,
+      size: tag?.details?.parameter_size ?? '', tokenizer: run?.trainConfig?.tokenizer ?? '', run,
     }
   })
 }
@@ -97,28 +98,14 @@ function find(list, is) {
   return Array.isArray(list) ? list.find(is) ?? null : null
 }
 
-/**
- * The number of weights of a model of Alpha.
- * @param {Record<string, any>} c its modelConfig
- */
-export function parameters(c) {
-  const { vocabSize: v, blockSize: b, nLayer: l, nEmbd: e } = c
-  const gated = c.ffnActivation === 'swiglu'
-  const f = c.ffnDim ?? (gated ? Math.ceil(8 * e / 3 / 64) * 64 : 4 * e)
-  /** @type {Record<string, number>} */
-  const extra = { universal: 2 * f, kan_spline: 5 * f } // rows of length f in addition to the matrices
-  const mlp = (gated ? 3 : 2) * e * f + (extra[c.ffnActivation] ?? 0)
-  const n = 2 * v * e + b * e + 2 * e + l * (4 * e + 4 * e * e + mlp)
-  return Number.isFinite(n) ? n : 0
-}
+/** The parts of the address after its view, such as #inside/similarity/NAME. */
+export const address = () => location.hash.split('/').slice(1).map(decoded)
 
-/**
- * Formats a large number with few digits: 1.3M.
- * @param {number} n
- */
-export function short(n) {
-  for (const [unit, size] of /** @type {[string, number][]} */ ([['B', 1e9], ['M', 1e6], ['K', 1e3]])) {
-    if (n >= size) return (n / size).toFixed(n / size >= 100 ? 0 : 1) + unit
+/** @param {string} text of an address */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
   }
-  return String(n)
 }

@@ -21,11 +21,12 @@ export const ranks = (m) => m.task === 'rerank' || embeds(m)
 export const compared = (m, all) => embeds(m) || !m.task && !all.some(embeds)
 
 /**
- * The use of a model that does not write, with the part of Inspect for it; null if it writes or translates.
+ * The use of a model that does not write, with the part of Inspect for it; null if it writes.
  * @param {Model} m
  */
 export function use(m) {
   if (embeds(m)) return { chip: 'embeds texts', verb: 'Compare', title: `Compare texts with ${m.name}`, part: 'similarity' }
   if (m.task === 'rerank') return { chip: 'ranks documents', verb: 'Rank', title: `Rank documents with ${m.name}`, part: 'ranking' }
+  if (!writes(m)) return { chip: 'translates', verb: 'Translate', title: `Translate with ${m.name}`, part: 'translation' }
   return null
 }

@@ -17,6 +17,7 @@ import { title } from '../chat/tree.js'
 import { bodyOf } from '../described.js'
 import { modelPicker } from '../picker.js'
 import { keep, settings, textOf } from '../settings.js'
+import { address } from '../state.js'
 
 /** @typedef {import('../state.js').App} App */
 /** @typedef {import('../chat/tree.js').Conversation} Conversation */
@@ -112,7 +113,9 @@ class Chat {
     this.draw()
   }
 
-  shown() {
+  shown() { // the address may name a model: #chat/NAME
+    const [name] = address()
+    if (name) void this.picker.want(name).catch(() => {}) // the frame says that the server does not answer
     this.thread.toEnd()
     if (this.panes.wide && document.activeElement === document.body) this.composer.focus() // no other element loses it
   }

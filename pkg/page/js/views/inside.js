@@ -5,6 +5,7 @@ import { modelPicker } from '../picker.js'
 import { runner } from '../runner.js'
 import { fixed } from '../scale.js'
 import { legend, percent, shade, visible } from '../shade.js'
+import { address } from '../state.js'
 import { writes } from '../tasks.js'
 import { part } from './part.js'
 import { likeness } from './likeness.js'
@@ -28,19 +29,10 @@ export function mount(root, app) {
   for (const part of parts) part.load().catch(() => {}) // the frame says that the server does not answer
   return {
     show() { // the address may name a part and a model: #inside/similarity/NAME
-      const [, id, model] = location.hash.split('/')
-      if (model) parts.find((p) => p.id === id)?.use(decoded(model))
+      const [id, model] = address()
+      if (model) parts.find((p) => p.id === id)?.use(model)
     },
     hide: () => { for (const part of parts) part.stop() },
-  }
-}
-
-/** @param {string} text of an address */
-function decoded(text) {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
   }
 }
 

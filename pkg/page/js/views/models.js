@@ -1,10 +1,10 @@
 // @ts-check
 // Models: a table, and the curves of those that were trained here.
+import { chats } from '../chat/models.js'
 import { Chart, Span, value } from '../chart.js'
 import { Curves } from '../curves.js'
 import { button, clear, el, field, problem, svg } from '../dom.js'
 import { figure } from '../scale.js'
-import { short } from '../state.js'
 import { use } from '../tasks.js'
 
 /** @typedef {import('../state.js').App} App */
@@ -112,16 +112,27 @@ class Models {
    */
   row(m, i) {
     const choose = el('button', { type: 'button', id: `model-${i}`, class: 'quiet name', 'aria-pressed': String(m.name === this.chosen), text: m.name, on: { click: () => this.choose(m) } })
-    const run = m.run, other = use(m), chip = other?.chip ?? (m.images ? 'reads images' : '')
+    const run = m.run, chip = use(m)?.chip ?? (m.images ? 'reads images' : '')
     const cells = [
-      m.family + (m.type && m.type !== 'Alpha' ? ` · ${m.type}` : '') || '–', m.parameters ? short(m.parameters) : '–', run ? figure(run.step) : '–',
+      m.family + (m.type && m.type !== 'Alpha' ? ` · ${m.type}` : '') || '–', m.size || '–', run ? figure(run.step) : '–',
       m.context ? figure(m.context) : '–', m.tokenizer || '–', typeof run?.lastLoss === 'number' ? run.lastLoss.toFixed(3) : '–',
     ]
     return el('tr', { class: m.name === this.chosen ? 'chosen' : undefined },
       el('th', { scope: 'row' }, choose, chip && el('span', { class: 'chip', text: chip }), m.description ? el('p', { class: 'hint', text: m.description }) : null),
       cells.map((text, j) => el('td', { class: j > 0 && j !== 4 ? 'num' : undefined, dataset: { label: columns[j + 1] } }, text)),
-      el('td', { class: 'act' }, other ? button(other.verb, () => this.app.go(`inside/${other.part}/${encodeURIComponent(m.name)}`), { kind: 'quiet', id: `model-use-${i}`, title: other.title })
-        : m.streaming ? button('Write', () => { this.app.state.model = m.name; this.app.go('write') }, { kind: 'quiet', id: `model-use-${i}`, title: `Write with ${m.name}` }) : null))
+      el('td', { class: 'act' }, this.action(m, `model-use-${i}`)))
+  }
+
+  /**
+   * The button that goes to the view for a model.
+   * @param {Model} m
+   * @param {string} id
+   */
+  action(m, id) {
+    const other = use(m), to = encodeURIComponent(m.name)
+    if (other) return button(other.verb, () => this.app.go(`inside/${other.part}/${to}`), { kind: 'quiet', id, title: other.title })
+    if (chats(m)) return button('Chat', () => this.app.go(`chat/${to}`), { kind: 'quiet', id, title: `Chat with ${m.name}` })
+    return button('Write', () => { this.app.state.model = m.name; this.app.go('write') }, { kind: 'quiet', id, title: `Write with ${m.name}` })
   }
 
   /** @param {Model} m */
