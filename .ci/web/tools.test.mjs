@@ -45,6 +45,22 @@ suite('tools of the starter', () => {
     assert.match(await page.locator('.tool').nth(1).textContent(), /42/)
   })
 
+  test('a first message that the starter can answer brings the functions that it needs', async (t) => {
+    const page = await open(t, (await server()).url, { hash: 'chat' })
+    await picked(page, 'chat-model', 'tools')
+    for (const [text, want] of [['What is 17 times 23?', /391/], ['Add 12.5 and 30', /42\.5/], ['What time is it in Tokyo?', /\d\d:\d\d/]]) {
+      assert.equal(await page.locator('#chat-tools').inputValue(), '')
+      await page.locator('#view-chat [data-param=temperature]').fill('0')
+      await page.getByRole('button', { name: text }).click()
+      await page.locator('.assistant').nth(1).waitFor()
+      await settled(page)
+      assert.match(await page.locator('.assistant .said').nth(1).textContent(), want)
+      await page.getByRole('button', { name: 'New chat' }).click()
+    }
+    await page.locator('#chat-tools').fill(weather)
+    assert.equal(await page.locator('.chat-empty .tries button').count(), 0) // the page does not know what they answer
+  })
+
   test('the prompt is shown, by who wrote it', async (t) => {
     const page = await starter(t)
     await said(page, 'What is 6 times 7?')

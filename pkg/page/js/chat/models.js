@@ -7,6 +7,9 @@ import { writes } from '../tasks.js'
 /** Whether a model was trained on conversations, as far as the server says. @param {Model} m */
 export const chats = (m) => writes(m) && !m.run
 
+/** Whether a model is the starter that was trained to call functions, and for little else. @param {Model} m */
+export const calls = (m) => m.name === 'tools' && m.family === 'local' && chats(m)
+
 /**
  * Whether Chat offers a model. Base models are offered only where no model chats.
  * @param {Model} m

@@ -5,7 +5,7 @@ import { recall, remember } from '../remember.js'
 import { sampling } from '../sampling.js'
 import { keep, settings, textOf } from '../settings.js'
 import { helped } from '../tip.js'
-import { example, written, wrong } from './tools.js'
+import { examples, wrong } from './tools.js'
 
 const part = 'chat'
 
@@ -17,7 +17,7 @@ export class Options {
     this.system = el('textarea', { id: 'chat-system', rows: '3', placeholder: 'You are a helpful assistant.', value: textOf(kept.system), on: { input: () => { keep(part, { system: this.system.value }); hooks.system(this.system.value) } } })
     this.tools = el('textarea', { id: 'chat-tools', rows: '3', spellcheck: 'false', placeholder: '[{"name": "get_weather", …}]', value: textOf(kept.tools), 'aria-describedby': 'chat-tools-wrong', on: { input: () => this.#setTools(hooks) } })
     this.wrong = el('p', { class: 'hint bad', id: 'chat-tools-wrong', role: 'status', text: wrong(this.tools.value) })
-    const examples = button('Use examples', () => { this.tools.value = written(example); this.#setTools(hooks) }, { kind: 'quiet', id: 'chat-tools-example' })
+    const use = button('Use examples', () => { this.tools.value = examples; this.#setTools(hooks) }, { kind: 'quiet', id: 'chat-tools-example' })
     this.formatted = el('input', { type: 'checkbox', id: 'chat-formatted', checked: kept.formatted !== false })
     this.shaded = el('input', { type: 'checkbox', id: 'chat-shaded', checked: kept.shaded === true })
     for (const box of [this.formatted, this.shaded]) {
@@ -30,7 +30,7 @@ export class Options {
     remember(this.controls.element, part)
     this.element = el('aside', { class: 'chat-options panel', id: 'chat-options', 'aria-label': 'Settings' },
       el('div', { class: 'stack' }, helped('System prompt', this.system, 'Tells the model how to answer in this conversation, and in new ones.').element,
-        helped('Tools', this.tools, 'Functions that the model may call: a JSON list with name, description and parameters, as OpenAI takes them. You send the results of its calls; the page answers those of the examples itself.').element, this.wrong, examples,
+        helped('Tools', this.tools, 'Functions that the model may call: a JSON list with name, description and parameters, as OpenAI takes them. You send the results of its calls; the page answers those of the examples itself.').element, this.wrong, use,
         el('label', { class: 'check', for: this.formatted.id }, this.formatted, 'Formatted answers'),
         el('label', { class: 'check', for: this.shaded.id }, this.shaded, 'Token probabilities'),
         this.controls.element))

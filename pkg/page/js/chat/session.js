@@ -104,6 +104,11 @@ export class Session {
     this.hooks.changed()
   }
 
+  /** Gives tools to the open conversation alone. @param {string} text */
+  declare(text) {
+    this.current.tools = text
+  }
+
   /** @param {Conversation} c @param {string} name */
   rename(c, name) {
     c.title = name

@@ -24,11 +24,11 @@ export const example = [
   declare('get_time', 'Get the current time in a city.', { city: 'string' }),
 ]
 
+/** Their declarations as a text. */
+export const examples = JSON.stringify(example, null, 2)
+
 /** Requests to them. */
 export const requests = ['What is 17 times 23?', 'Add 12.5 and 30', 'What time is it in Tokyo?']
-
-/** Declarations as the editor shows them. @param {object[]} list */
-export const written = (list) => list.length ? JSON.stringify(list, null, 2) : ''
 
 /**
  * The declarations in a text; none if it is wrong.

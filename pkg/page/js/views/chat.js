@@ -5,11 +5,11 @@ import { beginnings } from '../beginnings.js'
 import { button, el } from '../dom.js'
 import { Composer } from '../chat/composer.js'
 import { List } from '../chat/list.js'
-import { note, offered, sight } from '../chat/models.js'
+import { calls, note, offered, sight } from '../chat/models.js'
 import { Options } from '../chat/options.js'
 import { Panes } from '../chat/panes.js'
 import { PromptDialog } from '../chat/prompt.js'
-import { known, requests } from '../chat/tools.js'
+import { examples, known, requests } from '../chat/tools.js'
 import { Session } from '../chat/session.js'
 import { fileName, markdown, write } from '../chat/format.js'
 import { Thread } from '../chat/thread.js'
@@ -174,13 +174,19 @@ class Chat {
   /** What an empty conversation shows. */
   empty() {
     const model = this.picker.model()
-    const calls = known(this.session.current.tools).length > 0
-    const tries = !model ? [] : model.run ? beginnings(model) : calls ? requests : suggestions
+    const { tools } = this.session.current, bare = !known(tools).length, caller = model !== null && bare && calls(model)
+    const tries = !model ? [] : model.run ? beginnings(model) : caller || tools === examples ? requests : bare ? suggestions : []
+    /** @param {string} text */
+    const ask = (text) => {
+      if (caller) this.session.declare(examples)
+      this.send(text)
+    }
     return el('div', { class: 'chat-empty' },
       el('p', { class: 'greeting', text: model ? `Chat with ${model.name}` : this.app.state.models.length ? 'No model here can chat' : 'Chat' }),
       model?.run ? el('p', { class: 'muted', text: 'No model of this server was trained to chat. This one continues what you write.' }) : null,
+      caller ? el('p', { class: 'muted', text: 'This small model was trained to call functions, and for little else. These requests come with three, which the page computes.' }) : null,
       model || !this.app.state.models.length ? null : el('p', { class: 'muted', text: 'The models of this server continue or translate texts.' }),
-      el('div', { class: 'tries' }, tries.map((text) => button(text, () => this.send(text)))),
+      el('div', { class: 'tries' }, tries.map((text) => button(text, () => ask(text)))),
       model?.run ? button('Open Write', () => this.app.go('write'), { kind: 'quiet' }) : null)
   }
 
