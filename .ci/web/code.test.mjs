@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
-import { ends, open, picked, server, shoot, view } from './browser.mjs'
+import { ends, open, picked, server, shoot, view, widths } from './browser.mjs'
 import { proxy, serve } from './servers.mjs'
 
 const here = new URL('.', import.meta.url).pathname
@@ -205,6 +205,11 @@ suite('code', () => {
     await page.locator(within).getByRole('button', { name: 'Copy' }).click()
     await page.getByText('Copied').first().waitFor()
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), program)
+    for (const width of widths) { // the button covers none of it
+      await page.setViewportSize({ width, height: 900 })
+      const [button, code] = await Promise.all(['button:has-text("Cop")', 'pre'].map((s) => page.locator(`${within} #code-panel ${s}`).boundingBox()))
+      assert.ok(button.y + button.height <= code.y, `${width}: ${JSON.stringify([button, code])}`)
+    }
   })
 
   test('the dialect and the language are remembered', async (t) => {

@@ -71,7 +71,7 @@ class Code {
     this.note = el('p', { class: 'note' })
     this.pre = el('pre', { class: 'mono', tabindex: 0, role: 'group' })
     this.panel = el('div', { id: 'code-panel', role: 'tabpanel', class: 'program' },
-      el('div', { class: 'row' }, this.#languages(), this.note), el('div', { class: 'copied' }, this.pre, copyButton(() => this.pre.textContent ?? '')))
+      el('div', { class: 'row' }, this.#languages(), this.note, copyButton(() => this.pre.textContent ?? '')), this.pre)
     this.lacking = el('section', { 'aria-label': 'Other dialects' })
     this.elements = [
       el('h2', { text: 'Code' }),
