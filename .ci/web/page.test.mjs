@@ -2,7 +2,7 @@
 // keyboard, themes and motion.
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { clean, ends, open, picked, server, shoot, view } from './browser.mjs'
+import { clean, ends, open, picked, server, shoot, view, widths } from './browser.mjs'
 import { alpha, proxy, serve } from './servers.mjs'
 
 const views = ['write', 'chat', 'structure', 'inside', 'models', 'server', 'code']
@@ -194,6 +194,35 @@ suite('errors', () => {
 })
 
 suite('for everybody', () => {
+  test('little moves while a view loads', async (t) => {
+    for (const width of widths) {
+      const page = await open(t, (await server()).url, { width })
+      const frames = () => page.evaluate(() => new Promise((done) => { requestAnimationFrame(() => requestAnimationFrame(done)) }))
+      await page.addInitScript(() => {
+        globalThis.moved = 0
+        new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) globalThis.moved += e.value }).observe({ type: 'layout-shift' })
+      })
+      // What there is without scripts, and then without models, is painted first.
+      await page.route('**/js/main.js', async (route) => {
+        await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0).catch(() => {})
+        await route.continue()
+      })
+      await page.route('**/v1/models', async (route) => {
+        await frames().catch(() => {}) // the page is being left
+        await route.continue()
+      })
+      for (const id of views) {
+        await page.evaluate((id) => { location.hash = id }, id)
+        await page.reload({ waitUntil: 'networkidle' })
+        await page.locator(`#view-${id}`).waitFor()
+        await frames()
+        const moved = await page.evaluate(() => globalThis.moved)
+        t.diagnostic(`${id}, ${width}: ${moved.toFixed(3)}`)
+        assert.ok(moved < 0.1, `${id}, ${width}: ${moved}`)
+      }
+    }
+  })
+
   test('on a phone', async (t) => {
     const page = await open(t, (await server()).url, { width: 360 })
     await tour(page)

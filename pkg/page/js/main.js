@@ -66,7 +66,7 @@ const app = {
 const parts = new Map()
 let current = ''
 /** The views that the server has. */
-const offered = () => views.filter((v) => !parts.get(v.id)?.tab.hidden)
+const offered = () => views.filter((v) => !parts.get(v.id)?.tab.matches('[hidden], .unsure'))
 
 /** Shows the view that the address names. */
 function show() {
@@ -111,7 +111,7 @@ function frame() {
   const list = /** @type {HTMLElement} */ (document.querySelector('.tabs'))
   list.addEventListener('keydown', keys)
   for (const view of views) {
-    const tab = el('a', { id: `tab-${view.id}`, class: 'tab', role: 'tab', href: `#${view.id}`, 'aria-controls': `view-${view.id}`, 'aria-selected': 'false', tabindex: -1, hidden: view.needs !== undefined, text: view.title })
+    const tab = el('a', { id: `tab-${view.id}`, class: view.needs ? 'tab unsure' : 'tab', role: 'tab', href: `#${view.id}`, 'aria-controls': `view-${view.id}`, 'aria-selected': 'false', tabindex: -1, text: view.title })
     const root = el('section', { id: `view-${view.id}`, class: `view ${view.id}`, role: 'tabpanel', 'aria-labelledby': tab.id, hidden: true })
     list.append(tab)
     main.append(root)
@@ -126,7 +126,9 @@ async function describe() {
   const foreign = api.base !== '' && new URL(api.base).origin !== location.origin // measurements never cross origins
   for (const { id, needs } of views) {
     const part = parts.get(id)
-    if (part && needs) part.tab.hidden = foreign || !(needs in paths)
+    if (!part || !needs) continue
+    part.tab.hidden = foreign || !(needs in paths)
+    part.tab.classList.remove('unsure')
   }
   const wanted = location.hash.slice(1).split('/')[0]
   if (wanted && wanted !== current) show()

@@ -53,6 +53,7 @@ class Models {
     this.values = new Map()
     this.legend = el('ul', { class: 'curve-legend' })
     this.charts = el('div', { class: 'stack', hidden: true })
+    this.training = el('section', { class: 'panel stack', 'aria-labelledby': 'curves-title', hidden: true }, el('div', { class: 'row' }, this.title, this.state), this.facts, this.charts)
     this.element = this.layout()
     this.span.addEventListener('change', () => this.read())
   }
@@ -70,7 +71,7 @@ class Models {
       el('table', { id: 'models-table', class: 'data models-table' }, el('caption', { class: 'sr', text: 'The models of this server' }),
         el('thead', {}, el('tr', {}, columns.map((c, i) => el('th', { scope: 'col', class: i > 1 && i !== 5 ? 'num' : undefined, text: c })), el('th', {}, el('span', { class: 'sr', text: 'Actions' })))),
         this.body),
-      el('section', { class: 'panel stack', 'aria-labelledby': 'curves-title' }, el('div', { class: 'row' }, this.title, this.state), this.facts, this.charts))
+      this.training)
   }
 
   /** Requests the list. @param {boolean} again */
@@ -193,6 +194,7 @@ class Models {
 
   draw() {
     const list = this.watched(), first = list[0], lines = this.lines()
+    this.training.hidden = !first
     const points = lines.flatMap((l) => [l.points[0], l.points.at(-1)]).flatMap((p) => p ? [p[0]] : [])
     this.charts.hidden = !points.length
     this.title.textContent = first ? `Training of ${first.model.name}` : 'Training'
