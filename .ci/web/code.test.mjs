@@ -6,13 +6,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { suite, test } from 'node:test'
 import { promisify } from 'node:util'
+import { DIALECTS } from '../../pkg/page/js/dialects.js'
 import { ends, open, picked, server, shoot, view, widths } from './browser.mjs'
 import { proxy, serve } from './servers.mjs'
 
 const here = new URL('.', import.meta.url).pathname
 const run = promisify(execFile)
 const python = process.env.SDKS_PYTHON // one that has the SDKs
-const ownSDK = ['OpenAI, Python', 'Cohere, Python'] // programs that need one
+const ownSDK = ['OpenAI, Python', 'OpenAI Responses, Python', 'Anthropic, Python', 'Ollama, Python', 'Cohere, Python'] // programs that need one
 
 const within = '#view-code'
 
@@ -45,7 +46,7 @@ async function printed(title, program, env = {}) {
     const { stdout, stderr } = await run(file, args, options)
     assert.equal(stderr, '', title)
     assert.notEqual(stdout, '', title)
-    assert.doesNotMatch(stdout, /"(error|detail)":/, `${title}\n${program}\n${stdout}`)
+    assert.doesNotMatch(stdout, /"(error|detail)":(?! ?null)/, `${title}\n${program}\n${stdout}`)
     return stdout
   } finally {
     if (dir) await rm(dir, { recursive: true })
@@ -72,7 +73,7 @@ async function tried(t, page, languages = ['curl', 'Python', 'JavaScript'], env 
 function said(output) {
   const pieces = output.split('\n').map((line) => line.replace(/^data: /, '')).filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
   if (pieces.length === 0) return output
-  return pieces.map((p) => p.choices?.[0]?.text ?? p.text ?? p.token ?? p.completion ?? p.generated_text ?? p.outputs?.output ?? '').join('')
+  return pieces.map((p) => p.choices?.[0]?.text ?? p.text ?? p.token ?? p.response ?? p.completion ?? p.generated_text ?? p.outputs?.output ?? '').join('')
 }
 
 suite('code', () => {
@@ -86,15 +87,15 @@ suite('code', () => {
   test('each example runs in the dialects that can express it', async (t) => {
     const page = await opened(t, (await server()).url)
     const want = {
-      'A streamed chat': ['OpenAI', 'TextSynth', 'API layer'],
-      'A completion': ['OpenAI', 'TextSynth', 'API layer'],
-      'Structured output': ['OpenAI', 'TextSynth', 'Lamini', 'API layer'],
+      'A streamed chat': ['OpenAI', 'OpenAI Responses', 'Anthropic', 'Ollama', 'Alpha', 'Aleph Alpha', 'TextSynth', 'API layer'],
+      'A completion': ['OpenAI', 'Ollama', 'TextSynth', 'API layer'],
+      'Structured output': ['OpenAI', 'OpenAI Responses', 'Anthropic', 'Ollama', 'TextSynth', 'Lamini', 'API layer'],
       'Tokenize a text': ['Aleph Alpha', 'TextSynth'],
       'Score a continuation': ['OpenAI', 'Aleph Alpha', 'TextSynth'],
-      'An embedding': ['OpenAI', 'Lamini'],
+      'An embedding': ['OpenAI', 'Ollama', 'Lamini'],
       'A ranking': ['Aleph Alpha', 'Cohere'],
       'A translation': ['TextSynth'],
-      'List the models': ['OpenAI', 'Alpha', 'Aleph Alpha', 'API layer'],
+      'List the models': ['OpenAI', 'Anthropic', 'Ollama', 'Alpha', 'Aleph Alpha', 'API layer'],
     }
     const names = await page.locator('#code-request optgroup[label="Examples"] option').allTextContents()
     assert.deepEqual(names, Object.keys(want))
@@ -102,19 +103,26 @@ suite('code', () => {
     for (const name of names) {
       await choose(page, name)
       assert.deepEqual(await tabs(page), want[name], name)
-      assert.equal((await lacking(page)).length, 6 - want[name].filter((d) => d !== 'Cohere').length) // it has rankings alone
+      const rest = (await lacking(page)).join(' ')
+      for (const dialect of DIALECTS) assert.ok(want[name].includes(dialect.name) || rest.includes(dialect.name), `${name}: ${dialect.name}`)
       got[name] = await tried(t, page)
     }
     const chat = got['A streamed chat']
     assert.match(chat['OpenAI, curl'], /^data: [\s\S]*\[DONE\]/)
     const content = chat['OpenAI, curl'].split('\n').map((l) => l.slice(6)).filter((d) => d.startsWith('{'))
       .map((d) => JSON.parse(d).choices[0].delta.content ?? '').join('')
-    assert.equal(chat['OpenAI, JavaScript'], content) // the seed makes them the same
-    if (python) assert.equal(chat['OpenAI, Python'], content)
+    assert.notEqual(content, '')
+    for (const dialect of ['OpenAI', 'OpenAI Responses', 'Anthropic', 'Ollama']) {
+      assert.equal(chat[`${dialect}, JavaScript`], content, dialect)
+      if (python) assert.equal(chat[`${dialect}, Python`], content, dialect)
+    }
     assert.equal(chat['TextSynth, Python'], chat['TextSynth, curl'])
     const form = got['Structured output']
     for (const language of ['curl', 'Python', 'JavaScript']) assert.equal(JSON.parse(form[`Lamini, ${language}`]).outputs.age, 10)
-    assert.equal(JSON.parse(form['OpenAI, JavaScript']).age, 10)
+    for (const dialect of ['OpenAI', 'OpenAI Responses', 'Anthropic', 'Ollama']) {
+      assert.equal(JSON.parse(form[`${dialect}, JavaScript`]).age, 10, dialect)
+      if (python) assert.equal(JSON.parse(form[`${dialect}, Python`]).age, 10, dialect)
+    }
     assert.match(got['A translation']['TextSynth, Python'], /Le train est en retard/)
     const score = got['Score a continuation']
     assert.equal(JSON.parse(score['Aleph Alpha, curl']).result.log_probability, JSON.parse(score['TextSynth, Python']).logprob)
@@ -141,17 +149,36 @@ suite('code', () => {
     await page.locator('.answer .to-code').click()
     await page.locator(`${within} pre`).waitFor()
     const text = await page.locator('.answer .written').first().textContent()
-    assert.deepEqual(await tabs(page), ['OpenAI', 'Aleph Alpha', 'API layer'])
-    const reasons = await lacking(page)
+    assert.deepEqual(await tabs(page), ['OpenAI', 'Ollama', 'Aleph Alpha', 'API layer'])
+    const reasons = await page.locator(`${within} .lacking li:has(button) > span`).allTextContents()
     assert.equal(reasons.length, 3)
     for (const reason of reasons) assert.match(reason, /^(Alpha|TextSynth|Lamini) has no .*(frequency_penalty|logprobs).* for completions\.$/)
     for (const _ of reasons) {
       await page.getByRole('button', { name: 'Show without' }).first().click()
       assert.match(await page.locator(`${within} .note.lacks`).textContent(), /^Without .*(frequency_penalty|logprobs)/)
     }
-    assert.deepEqual(await tabs(page), ['OpenAI', 'Alpha', 'Aleph Alpha', 'TextSynth', 'Lamini', 'API layer'])
+    assert.deepEqual(await tabs(page), ['OpenAI', 'Ollama', 'Alpha', 'Aleph Alpha', 'TextSynth', 'Lamini', 'API layer'])
+    assert.deepEqual(await lacking(page), ['OpenAI Responses has no completions, only chats.', 'Anthropic has no completions, only chats.', 'Cohere has no completions.'])
     const outputs = await tried(t, page, ['curl'])
     for (const [title, output] of Object.entries(outputs)) assert.ok(said(output).includes(text), `${title}: ${output}`)
+  })
+
+  test('a chat with tools runs in the dialects that have them', async (t) => {
+    const page = await open(t, (await server()).url, { hash: 'chat' })
+    await picked(page, 'chat-model', 'tools')
+    await page.locator('#view-chat [data-param=temperature]').fill('0')
+    await page.getByRole('button', { name: 'What is 17 times 23?' }).click()
+    const answers = page.locator('.assistant')
+    await answers.nth(1).locator('.figures').waitFor()
+    for (const [at, want] of [[1, /391/], [0, /multiply/]]) { // what the model says of a result, and its call
+      await answers.nth(at).getByRole('button', { name: 'Show as code' }).click()
+      await page.locator(`${within} pre`).waitFor()
+      assert.deepEqual(await tabs(page), ['OpenAI', 'OpenAI Responses', 'Anthropic', 'Ollama'])
+      const outputs = await tried(t, page, ['curl'])
+      if (at) for (const [title, output] of Object.entries(await tried(t, page, ['Python', 'JavaScript']))) assert.match(output, want, title)
+      else for (const [title, output] of Object.entries(outputs)) assert.match(output, want, title)
+      await view(page, 'chat')
+    }
   })
 
   test('what the page sent is there, with hostile text, and runs', async (t) => {
@@ -231,6 +258,12 @@ suite('code', () => {
     assert.equal(await page.evaluate(() => document.activeElement.textContent), 'API layer')
     await page.keyboard.press('Home')
     await page.getByRole('group', { name: 'Program: OpenAI, Go' }).waitFor()
+    await page.setViewportSize({ width: widths[0], height: 900 })
+    await shown(page, 'API layer', 'Go')
+    await page.reload()
+    await page.getByRole('group', { name: 'Program: API layer, Go' }).waitFor()
+    const box = await page.getByRole('tab', { name: 'API layer' }).boundingBox()
+    assert.ok(box.x + box.width <= widths[0], JSON.stringify(box)) // the tab is in sight
   })
 
   test('as it looks', async (t) => {

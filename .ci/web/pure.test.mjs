@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { suite, test } from 'node:test'
 import { DIALECTS, outputType, readings } from '../../pkg/page/js/dialects.js'
+import { Encoded } from '../../pkg/page/js/files.js'
 import { isOutputType, read, schemaOf } from '../../pkg/page/js/requests.js'
 import { goCode, javascriptCode, pythonCode } from '../../pkg/page/js/languages.js'
 import { coherePython, compact, curl, openaiNode, openaiPython, quote } from '../../pkg/page/js/snippets.js'
@@ -57,7 +58,7 @@ suite('requests', () => {
     const intent = { kind: 'complete', model: 'm', prompts: ['x'], settings: { maxTokens: 1, seed: 1, logprobs: 2, stop: ['a'], presence: 1 } }
     const left = Object.fromEntries(DIALECTS.map((d) => [d.id, d.say(intent, 'local').left]))
     assert.deepEqual(left, { openai: [], textsynth: ['logprobs'], alephalpha: ['seed'], lamini: ['seed', 'logprobs', 'stop', 'presence_penalty'],
-      alpha: ['seed', 'logprobs', 'stop', 'presence_penalty'], invoke: [], cohere: undefined })
+      alpha: ['seed', 'logprobs', 'stop', 'presence_penalty'], invoke: [], ollama: [], responses: undefined, anthropic: undefined, cohere: undefined })
     assert.deepEqual(say('invoke', intent, 'bedrock').call.body, { model_family: 'bedrock', model_name: 'm',
       body: { prompt: 'x', max_new_tokens: 1, seed: 1, logprobs: 2, stop: ['a'], presence_penalty: 1 } })
     for (const id of ['textsynth', 'alephalpha', 'alpha', 'invoke']) {
@@ -72,22 +73,59 @@ suite('requests', () => {
     assert.deepEqual(said, {
       openai: '', alpha: 'Alpha has no seed, frequency_penalty, or suffix for completions.', alephalpha: 'Aleph Alpha has no seed or suffix for completions.',
       textsynth: 'TextSynth has no suffix for completions.', lamini: 'Lamini has no seed, frequency_penalty, or suffix for completions.',
-      invoke: 'API layer has no suffix for completions.' })
+      invoke: 'API layer has no suffix for completions.', ollama: 'Ollama has no suffix for completions.', cohere: '',
+      anthropic: 'Anthropic has no completions, only chats.', responses: 'OpenAI Responses has no completions, only chats.' })
     const list = readings(post('/v1/embeddings', {}), { intent: { kind: 'embed', model: 'm', texts: ['a', 'b'] }, dialect: 'openai', unread: [] }, 'local')
-    assert.deepEqual(list.filter((r) => !r.call).map((r) => r.why), [
-      'Alpha has no embeddings.', 'Aleph Alpha embeds one text at a time.', 'TextSynth has no embeddings.', 'API layer has no embeddings.'])
+    assert.deepEqual(list.filter((r) => r.call).map((r) => r.id), ['openai', 'ollama', 'lamini'])
+    assert.deepEqual(list.map((r) => r.why).filter(Boolean), ['Aleph Alpha embeds one text at a time.'])
   })
 
   test('rankings, which Cohere has alone, and no other requests of it', () => {
     const call = post('/v1/rerank', { model: 'm', query: 'q', documents: ['a'], top_n: 1, priority: 2 })
     const list = readings(call, read(call), 'local')
     assert.deepEqual(list.filter((r) => r.call).map((r) => [r.id, r.call.path, r.lacks]), [['alephalpha', '/rerank', ['priority']], ['cohere', '/v1/rerank', null]])
-    assert.equal(list.find((r) => r.id === 'textsynth').why, 'TextSynth does not rank documents.')
     const python = coherePython(call, 'http://h')
     assert.match(python, /base_url="http:\/\/h",\n[\s\S]*client\.rerank\(\n {4}model="m",\n {4}query="q",\n {4}documents=\["a"\],\n {4}top_n=1,/)
     assert.equal(coherePython(post('/rerank', {}), 'http://h'), null)
     const models = { method: 'GET', path: '/v1/models', body: null }
-    assert.ok(!readings(models, read(models), 'local').some((r) => r.id === 'cohere'))
+    assert.equal(readings(models, read(models), 'local').find((r) => r.id === 'cohere').call, null)
+  })
+
+  test('a translation of Aleph Alpha’s, which detects the language', () => {
+    const call = post('/v1/engines/m/translate', { text: ['a'], source_lang: 'en', target_lang: 'fr' })
+    const found = (sent) => readings(sent, read(sent), 'local').find((r) => r.id === 'alephalpha')
+    const { call: said, lacks } = found(call)
+    assert.deepEqual([said, lacks], [post('/translate', { model: 'm', source: 'a', target_language: 'fr' }), ['source_lang']])
+    assert.equal(found(post(call.path, { ...call.body, source_lang: 'auto' })).lacks, null)
+    assert.equal(found(post(call.path, { ...call.body, text: ['a', 'b'] })).why, 'Aleph Alpha translates one text at a time.')
+  })
+
+  test('a chat with tools, images and a system prompt in other dialects', () => {
+    const schema = { type: 'object', properties: { city: { type: 'string' } } }
+    const tools = [{ type: 'function', function: { name: 'look', description: 'Look.', parameters: schema } }, { type: 'function', function: { name: 'wait' } }]
+    const calls = [['c1', '{"city":"Oslo"}'], ['c2', 'cut']].map(([id, args]) => ({ id, type: 'function', function: { name: 'look', arguments: args } }))
+    const image = new Encoded('data:image/jpeg;base64,', 'image-1.jpg'), bare = new Encoded('', 'image-1.jpg')
+    const { intent } = read(post('/v1/chat/completions', { model: 'm', max_tokens: 9, stop: ['x'], temperature: 0.5, seed: 1, tools, messages: [
+      { role: 'system', content: 's' }, { role: 'user', content: [{ type: 'text', text: 'u' }, { type: 'image_url', image_url: { url: image } }, { type: 'image_url', image_url: { url: 'data:image/png;base64,QQ==' } }] },
+      { role: 'assistant', content: 'a', tool_calls: calls }, { role: 'tool', tool_call_id: 'c1', content: 'r1' }, { role: 'tool', tool_call_id: 'c2', content: 'r2' }, { role: 'user', content: 'v' }] }))
+    assert.deepEqual(say('anthropic', intent), { left: ['seed'], call: { ...post('/v1/messages', { model: 'm', max_tokens: 9, system: 's', stop_sequences: ['x'], temperature: 0.5,
+      tools: [{ name: 'look', description: 'Look.', input_schema: schema }, { name: 'wait', input_schema: { type: 'object' } }], messages: [
+        { role: 'user', content: [{ type: 'text', text: 'u' }, { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: bare } }, { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'QQ==' } }] },
+        { role: 'assistant', content: [{ type: 'text', text: 'a' }, { type: 'tool_use', id: 'c1', name: 'look', input: { city: 'Oslo' } }, { type: 'tool_use', id: 'c2', name: 'look', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'r1' }, { type: 'tool_result', tool_use_id: 'c2', content: 'r2' }] },
+        { role: 'user', content: 'v' }] }), headers: { 'anthropic-version': '2023-06-01' } } })
+    assert.deepEqual(say('ollama', intent), { left: [], call: post('/api/chat', { model: 'm', stream: false, tools, options: { num_predict: 9, stop: ['x'], temperature: 0.5, seed: 1 }, messages: [
+      { role: 'system', content: 's' }, { role: 'user', content: 'u', images: [bare, 'QQ=='] },
+      { role: 'assistant', content: 'a', tool_calls: [{ function: { name: 'look', arguments: { city: 'Oslo' } } }, { function: { name: 'look', arguments: {} } }] },
+      { role: 'tool', tool_name: 'look', content: 'r1' }, { role: 'tool', tool_name: 'look', content: 'r2' }, { role: 'user', content: 'v' }] }) })
+    assert.deepEqual(say('responses', intent), { left: ['seed', 'stop'], call: post('/v1/responses', { model: 'm', instructions: 's', max_output_tokens: 9, temperature: 0.5,
+      tools: tools.map((t) => ({ type: 'function', ...t.function })), input: [
+        { role: 'user', content: [{ type: 'input_text', text: 'u' }, { type: 'input_image', image_url: image }, { type: 'input_image', image_url: 'data:image/png;base64,QQ==' }] },
+        { role: 'assistant', content: 'a' }, ...calls.map((c) => ({ type: 'function_call', call_id: c.id, name: 'look', arguments: c.function.arguments })),
+        { type: 'function_call_output', call_id: 'c1', output: 'r1' }, { type: 'function_call_output', call_id: 'c2', output: 'r2' }, { role: 'user', content: 'v' }] }) })
+    assert.deepEqual(say('textsynth', intent), { why: 'has no chats, only single texts' })
+    assert.deepEqual(say('alpha', intent).left.filter((name) => name === 'tools'), ['tools'])
+    assert.deepEqual(say('anthropic', { ...intent, settings: { temperature: 1.5 } }).left, ['temperature above 1'])
   })
 
   test('a chat of several messages is no text', () => {
@@ -115,6 +153,9 @@ suite('forms', () => {
     assert.deepEqual(say('openai', intent).call.body.response_format.json_schema.schema, schemaOf(types))
     assert.deepEqual(say('lamini', intent).call.body.output_type, types)
     assert.deepEqual(say('invoke', intent).call.body.body.schema, schemaOf(types))
+    assert.deepEqual(say('responses', intent).call.body.text.format.schema, schemaOf(types))
+    assert.deepEqual(say('anthropic', intent).call.body.output_config.format.schema, schemaOf(types))
+    assert.deepEqual(say('ollama', intent).call.body.format, schemaOf(types))
     assert.deepEqual(say('alephalpha', intent).left, ['JSON Schema'])
     intent.settings.schema.properties.age.minimum = 3
     assert.match(say('lamini', intent).why, /types/)

@@ -5,7 +5,7 @@
 /** @typedef {import('./requests.js').Intent} Intent */
 /** @typedef {import('./requests.js').Settings} Settings */
 
-/** A request and the settings that it cannot express, or why the dialect has no such request.
+/** A request and the settings that it cannot express, or why the dialect cannot express it; '': it has no requests of this kind.
  * @typedef {{call: Call, left: string[]} | {why: string}} Translation */
 
 /**
@@ -15,10 +15,11 @@
  * @property {string} name
  * @property {Call|null} call null: there is no such request
  * @property {string[]|null} lacks settings that call omits; null: none
- * @property {string} why the dialect cannot express the request; '': it can
+ * @property {string} why the dialect cannot express the request; '': it can, or has no requests of this kind
  */
 
-import { Encoded } from './files.js'
+import { base64 } from './files.js'
+import { anthropicMessages, anthropicTools, ollamaMessages, responsesInput, responsesTools, system } from './messages.js'
 import { SHARED } from './requests.js'
 
 /**
@@ -27,10 +28,10 @@ import { SHARED } from './requests.js'
  * @returns {Reading[]}
  */
 export function readings(call, { intent, dialect, unread }, family) {
-  return DIALECTS.filter(({ only }) => !only || only === intent.kind).map(({ id, name, say, images }) => {
+  return DIALECTS.map(({ id, name, say, images }) => {
     if (id === dialect) return { id, name, call, lacks: null, why: '' }
-    const said = !images && pictured(intent) ? { why: 'has no images' } : say(intent, family)
-    if ('why' in said) return { id, name, call: null, lacks: null, why: `${name} ${said.why}.` }
+    const own = say(intent, family), said = !images && pictured(intent) && ('call' in own || own.why) ? { why: 'has no images' } : own
+    if ('why' in said) return { id, name, call: null, lacks: null, why: said.why && `${name} ${said.why}.` }
     const lacks = [...said.left, ...unread]
     if (!lacks.length) return { id, name, call: said.call, lacks: null, why: '' }
     return { id, name, call: said.call, lacks, why: `${name} has no ${or.format(lacks)} for ${NOUNS[intent.kind]}.` }
@@ -39,20 +40,23 @@ export function readings(call, { intent, dialect, unread }, family) {
 
 const or = new Intl.ListFormat('en', { type: 'disjunction' })
 
-/** @type {Record<Intent['kind'], string>} */
-const NOUNS = {
+/** Requests of a kind. @type {Record<Intent['kind'], string>} */
+export const NOUNS = {
   chat: 'chats', complete: 'completions', score: 'scores', tokens: 'tokens', embed: 'embeddings', rank: 'rankings', translate: 'translations', models: 'lists of models',
 }
 
-/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Translation, only?: Intent['kind'], images?: boolean}[]} only: the dialect has no other requests; images: its messages or prompts may have images */
+/** @type {{id: string, name: string, say: (intent: Intent, family: string) => Translation, images?: boolean}[]} images: its messages or prompts may have images */
 export const DIALECTS = [
   { id: 'openai', name: 'OpenAI', say: openai, images: true },
+  { id: 'responses', name: 'OpenAI Responses', say: responses, images: true },
+  { id: 'anthropic', name: 'Anthropic', say: anthropic, images: true },
+  { id: 'ollama', name: 'Ollama', say: ollama, images: true },
   { id: 'alpha', name: 'Alpha', say: alpha },
   { id: 'alephalpha', name: 'Aleph Alpha', say: alephalpha, images: true },
   { id: 'textsynth', name: 'TextSynth', say: textsynth },
   { id: 'lamini', name: 'Lamini', say: lamini },
   { id: 'invoke', name: 'API layer', say: invoke },
-  { id: 'cohere', name: 'Cohere', say: (intent) => ranked('/v1/rerank', intent), only: 'rank' },
+  { id: 'cohere', name: 'Cohere', say: (intent) => ranked('/v1/rerank', intent) },
 ]
 
 /** @param {string} path @param {Record<string, any>} body @param {string[]} [left] @returns {Translation} */
@@ -99,20 +103,16 @@ function plain(intent) {
 const pictured = (intent) => intent.kind === 'chat' && intent.messages.some(({ content }) => Array.isArray(content) && content.some((p) => p?.type === 'image_url'))
 
 const noChat = { why: 'has no chats, only single texts' }
-/** @type {Record<Intent['kind'], string>} */
-const LACKS = {
-  chat: 'has no chats', complete: 'does not complete texts', score: 'does not score texts', tokens: 'does not return tokens',
-  embed: 'has no embeddings', rank: 'does not rank documents', translate: 'does not translate', models: 'does not list models',
-}
-/** @param {Intent} intent @returns {Translation} */
-const lacks = (intent) => ({ why: LACKS[intent.kind] })
+const oneText = { why: 'completes one text at a time' }
+/** The dialect has no requests of this kind. @type {Translation} */
+const none = { why: '' }
 
 /** @param {string[]} texts a single one is not a list @returns {string | string[]} */
 const one = (texts) => texts.length === 1 ? texts[0] : texts
 
 /** @param {string} path @param {Intent} intent @returns {Translation} */
 function ranked(path, intent) {
-  if (intent.kind !== 'rank') return lacks(intent)
+  if (intent.kind !== 'rank') return none
   const { model, query, documents, top } = intent
   return post(path, { model, query, documents, ...(top !== undefined && { top_n: top }) })
 }
@@ -126,25 +126,77 @@ function openai(intent) {
     case 'score':
       return post('/v1/completions', { model: intent.model, prompt: intent.context + intent.continuation, max_tokens: 0, echo: true, logprobs: 1 })
     case 'complete': {
-      if (intent.settings.schema && intent.prompts.length === 1) {
-        return openai({ kind: 'chat', model: intent.model, messages: [{ role: 'user', content: intent.prompts[0] }], settings: intent.settings })
-      }
+      const chat = talk(intent)
+      if (chat) return openai(chat)
       const { body, left } = write(intent.settings, { ...sampling, logprobs: 'logprobs' })
       return post('/v1/completions', { model: intent.model, prompt: one(intent.prompts), ...body }, left)
     }
     case 'chat': {
       const { body, left } = write(intent.settings, { ...sampling,
         logprobs: (top) => ({ logprobs: true, ...(top > 0 && { top_logprobs: top }) }),
-        schema: (schema) => ({ response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }) })
+        schema: (schema) => ({ response_format: { type: 'json_schema', json_schema: { name: 'answer', schema } } }), tools: 'tools' })
       return post('/v1/chat/completions', { model: intent.model, messages: intent.messages, ...body }, left)
     }
-    default: return lacks(intent)
+    default: return none
   }
+}
+
+/**
+ * A chat, or a text with a schema as one; null for other requests.
+ * @param {Intent} intent @returns {(Intent & {kind: 'chat'}) | null}
+ */
+function talk(intent) {
+  if (intent.kind === 'chat') return intent
+  if (intent.kind !== 'complete' || !intent.settings.schema || intent.prompts.length !== 1) return null
+  return { kind: 'chat', model: intent.model, messages: [{ role: 'user', content: intent.prompts[0] }], settings: intent.settings }
+}
+
+const onlyChats = { why: 'has no completions, only chats' }
+
+/** @param {Intent} intent @returns {Translation} */
+function responses(intent) {
+  const chat = talk(intent)
+  if (!chat) return intent.kind === 'complete' ? onlyChats : none
+  const instructions = system(chat.messages)
+  const { body, left } = write(chat.settings, { ...some('temperature', 'topP'), maxTokens: 'max_output_tokens', stream: 'stream',
+    logprobs: (top) => ({ include: ['message.output_text.logprobs'], ...(top > 0 && { top_logprobs: top }) }),
+    schema: (schema) => ({ text: { format: { type: 'json_schema', name: 'answer', schema } } }), tools: (tools) => ({ tools: responsesTools(tools) }) })
+  return post('/v1/responses', { model: chat.model, ...(instructions && { instructions }), input: responsesInput(chat.messages), ...body }, left)
+}
+
+const anthropicHeaders = { 'anthropic-version': '2023-06-01' }
+const anthropicTokens = 1024 // of an answer unless the user sets a limit: max_tokens is required
+
+/** @param {Intent} intent @returns {Translation} */
+function anthropic(intent) {
+  if (intent.kind === 'models') return { call: { method: 'GET', path: '/v1/models', body: null, headers: anthropicHeaders }, left: [] }
+  const chat = talk(intent)
+  if (!chat) return intent.kind === 'complete' ? onlyChats : none
+  const { maxTokens, temperature, ...settings } = chat.settings, hot = temperature !== undefined && temperature > 1, before = system(chat.messages)
+  const { body, left } = write({ ...settings, ...(!hot && temperature !== undefined && { temperature }) }, { ...some('temperature', 'topP', 'topK'), stop: 'stop_sequences', stream: 'stream',
+    schema: (schema) => ({ output_config: { format: { type: 'json_schema', schema } } }), tools: (tools) => ({ tools: anthropicTools(tools) }) })
+  return { left: hot ? ['temperature above 1', ...left] : left, call: { method: 'POST', path: '/v1/messages', headers: anthropicHeaders,
+    body: { model: chat.model, max_tokens: maxTokens ?? anthropicTokens, ...(before && { system: before }), messages: anthropicMessages(chat.messages), ...body } } }
+}
+
+/** @param {Intent} intent @returns {Translation} */
+function ollama(intent) {
+  if (intent.kind === 'models') return get('/api/tags')
+  if (intent.kind === 'embed') return post('/api/embed', { model: intent.model, input: one(intent.texts) })
+  if (intent.kind !== 'chat' && intent.kind !== 'complete') return none
+  if (intent.kind === 'complete' && intent.prompts.length !== 1) return oneText
+  const { stream = false, schema, tools, logprobs, ...settings } = intent.settings
+  const { body: options, left } = write(settings, { ...some('temperature', 'topK', 'topP', 'typicalP', 'seed', 'presence', 'frequency'),
+    repetition: 'repeat_penalty', maxTokens: 'num_predict', stop: 'stop' })
+  const body = { stream, ...(schema && { format: schema }), ...(tools && { tools }), ...(Object.keys(options).length && { options }),
+    ...(logprobs !== undefined && { logprobs: true, ...(logprobs > 0 && { top_logprobs: logprobs }) }) }
+  if (intent.kind === 'chat') return post('/api/chat', { model: intent.model, messages: ollamaMessages(intent.messages), ...body }, left)
+  return post('/api/generate', { model: intent.model, prompt: intent.prompts[0], raw: true, ...body }, left)
 }
 
 /** @param {Intent} intent @returns {Translation} */
 function textsynth(intent) {
-  if (intent.kind === 'models' || intent.kind === 'embed' || intent.kind === 'rank') return lacks(intent)
+  if (intent.kind === 'models' || intent.kind === 'embed' || intent.kind === 'rank') return none
   const engine = `/v1/engines/${encodeURIComponent(intent.model)}`
   switch (intent.kind) {
     case 'score': return post(`${engine}/logprob`, { context: intent.context, continuation: intent.continuation })
@@ -164,7 +216,9 @@ function alephalpha(intent) {
     case 'models': return get('/models_available')
     case 'tokens': return post('/tokenize', { model: intent.model, prompt: intent.text, tokens: true, token_ids: true })
     case 'score': return post('/evaluate', { model: intent.model, prompt: intent.context, completion_expected: intent.continuation })
-    case 'translate': return lacks(intent)
+    case 'translate': // it detects the language of the text
+      if (intent.texts.length !== 1) return { why: 'translates one text at a time' }
+      return post('/translate', { model: intent.model, source: intent.texts[0], target_language: intent.target }, intent.source === 'auto' ? [] : ['source_lang'])
     case 'rank': return ranked('/rerank', intent)
     case 'embed':
       if (intent.texts.length !== 1) return { why: 'embeds one text at a time' }
@@ -172,7 +226,7 @@ function alephalpha(intent) {
   }
   const text = plain(intent)
   if (!text) return noChat
-  if (text.prompts.length !== 1) return { why: 'completes one text at a time' }
+  if (text.prompts.length !== 1) return oneText
   const { body, left } = write(text.settings, { ...some('temperature', 'topK', 'topP', 'n', 'presence', 'frequency'),
     maxTokens: 'maximum_tokens', stop: 'stop_sequences', logprobs: 'log_probs', stream: 'stream' })
   return post('/complete', { model: intent.model, prompt: items(text.prompts[0]), ...body }, left)
@@ -183,7 +237,7 @@ function alephalpha(intent) {
  * @param {any} content
  */
 const items = (content) => !Array.isArray(content) ? content : content.map((p) => p.type === 'text' ? { type: 'text', data: p.text }
-  : { type: 'image', data: p.image_url.url instanceof Encoded ? new Encoded('', p.image_url.url.name) : p.image_url.url.replace(/^.*?,/, '') })
+  : { type: 'image', data: base64(p.image_url.url) })
 
 /**
  * Converts a schema to an output_type; null if no output_type is equivalent.
@@ -207,7 +261,7 @@ export function outputType(schema) {
 function lamini(intent) {
   if (intent.kind === 'embed') return post('/v1/embedding', { model_name: intent.model, prompt: one(intent.texts) })
   const text = plain(intent)
-  if (!text || !('model' in intent)) return intent.kind === 'chat' ? noChat : lacks(intent)
+  if (!text || !('model' in intent)) return intent.kind === 'chat' ? noChat : none
   const types = outputType(text.settings.schema)
   if (text.settings.schema && !types) return { why: 'has only the types str, int, float, bool and lists of values' }
   const { body, left } = write(text.settings, { maxTokens: 'max_new_tokens', schema: () => ({ output_type: types }) })
@@ -221,8 +275,8 @@ function alpha(intent) {
     const { body, left } = write(intent.settings, { maxTokens: 'maxTokens', temperature: 'temperature', topK: 'topk', stream: () => ({}) })
     return post('/api/chat', { model: intent.model, messages: intent.messages, ...body }, left)
   }
-  if (intent.kind !== 'complete') return lacks(intent)
-  if (intent.prompts.length !== 1) return { why: 'completes one text at a time' }
+  if (intent.kind !== 'complete') return none
+  if (intent.prompts.length !== 1) return oneText
   if (intent.settings.stream) {
     const { body, left } = write(intent.settings, { maxTokens: 'steps', temperature: 'temp', topK: 'topk', stream: () => ({}) })
     return { ...get(`/api/inference?${new URLSearchParams({ query: intent.prompts[0], model: intent.model, ...strings(body) })}`), left }
@@ -237,8 +291,8 @@ const strings = (values) => Object.fromEntries(Object.entries(values).map(([key,
 /** @param {Intent} intent @param {string} family of the model @returns {Translation} */
 function invoke(intent, family) {
   if (intent.kind === 'models') return get('/list_models')
-  if (intent.kind !== 'chat' && intent.kind !== 'complete') return lacks(intent)
-  if (intent.kind === 'complete' && intent.prompts.length !== 1) return { why: 'completes one text at a time' }
+  if (intent.kind !== 'chat' && intent.kind !== 'complete') return none
+  if (intent.kind === 'complete' && intent.prompts.length !== 1) return oneText
   const { n, ...alike } = SHARED // best_of has a different meaning
   const { body, left } = write(intent.settings, { ...alike, maxTokens: 'max_new_tokens', stop: 'stop', logprobs: 'logprobs', schema: 'schema', stream: () => ({}) })
   const text = intent.kind === 'chat' ? { messages: intent.messages } : { prompt: intent.prompts[0] }

@@ -69,7 +69,7 @@ export const documents = [
  */
 export const starts = [
   { name: 'A streamed chat', call: { method: 'POST', path: '/v1/chat/completions', body: {
-    model: 'novels', messages: [{ role: 'user', content: 'The old lighthouse' }], max_tokens: 60, temperature: 0.8, seed: 7, stream: true } } },
+    model: 'novels', messages: [{ role: 'user', content: 'The old lighthouse' }], max_tokens: 60, temperature: 0, stream: true } } },
   { name: 'A completion', call: { method: 'POST', path: '/v1/completions', body: { model: 'chords', prompt: 'G-major folk : verse', max_tokens: 12, seed: 1 } } },
   { name: 'Structured output', call: { method: 'POST', path: '/v2/completions', body: {
     model_name: 'forms', prompt: examples[3]?.prompt, output_type: examples[3]?.form } } },

@@ -13,6 +13,9 @@ export class Encoded {
   }
 }
 
+/** The base64 of an image alone. @param {any} url a data URL, or one that ends with a file */
+export const base64 = (url) => url instanceof Encoded ? new Encoded('', url.name) : String(url).replace(/^.*?,/, '')
+
 /**
  * A chat with files in the place of its images; other requests are returned as they are.
  * @param {Call} call @returns {Call}

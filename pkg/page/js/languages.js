@@ -2,9 +2,12 @@
 // Requests as programs in Python, JavaScript and Go that need only the language's own library.
 // Pure. OpenAI's SDKs are in snippets.js.
 import { fileNames } from './files.js'
-import { FILE, KEY, WIDE, importFiles, literal, node, pretty, python, streams } from './snippets.js'
+import { FILE, KEY, WIDE, importFiles, literal, node, pretty, python, quote, streams } from './snippets.js'
 
 /** @typedef {import('./requests.js').Call} Call */
+
+/** The headers that only the dialect of a request has. @param {Call} call @param {(text: string) => string} quoted @param {string} [between] */
+const own = (call, quoted, between = ': ') => Object.entries(call.headers ?? {}).map(([name, value]) => quoted(name) + between + quoted(value))
 
 /**
  * @param {Call} call @param {string} base the address of the server, without / at its end
@@ -13,7 +16,7 @@ import { FILE, KEY, WIDE, importFiles, literal, node, pretty, python, streams } 
 export function pythonCode(call, base, keyed) {
   const flows = streams(call)
   const body = call.body && `body = ${literal(call.body, '', python)}\n`
-  const headers = [call.body && '"Content-Type": "application/json"', keyed && `"Authorization": f"Bearer {os.environ['${KEY}']}"`].filter(Boolean)
+  const headers = [call.body && '"Content-Type": "application/json"', keyed && `"Authorization": f"Bearer {os.environ['${KEY}']}"`, ...own(call, JSON.stringify)].filter(Boolean)
   const more = [
     call.body && 'data=json.dumps(body).encode()', headers.length && `headers={${headers.join(', ')}}`,
     call.method !== (call.body ? 'POST' : 'GET') && `method=${JSON.stringify(call.method)}`,
@@ -30,7 +33,7 @@ export function pythonCode(call, base, keyed) {
  * @param {boolean} keyed
  */
 export function javascriptCode(call, base, keyed) {
-  const headers = [call.body && `'Content-Type': 'application/json'`, keyed && `Authorization: \`Bearer \${process.env.${KEY}}\``].filter(Boolean)
+  const headers = [call.body && `'Content-Type': 'application/json'`, keyed && `Authorization: \`Bearer \${process.env.${KEY}}\``, ...own(call, quote)].filter(Boolean)
   const options = [
     call.method !== 'GET' && `  method: '${call.method}',\n`, headers.length && `  headers: { ${headers.join(', ')} },\n`,
     call.body && `  body: JSON.stringify(${literal(call.body, '  ', node)}),\n`,
@@ -62,7 +65,7 @@ ${text && `${reads ? 'var' : 'const'} body = ${text}\n\n`}func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-${call.body ? '\trequest.Header.Set("Content-Type", "application/json")\n' : ''}${keyed ? `\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("${KEY}"))\n` : ''}	response, err := http.DefaultClient.Do(request)
+${call.body ? '\trequest.Header.Set("Content-Type", "application/json")\n' : ''}${keyed ? `\trequest.Header.Set("Authorization", "Bearer "+os.Getenv("${KEY}"))\n` : ''}${own(call, JSON.stringify, ', ').map((pair) => `\trequest.Header.Set(${pair})\n`).join('')}	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -3,8 +3,8 @@
 // Pure: it knows the paths and keys of the protocols, but not the page and its forms.
 
 /**
- * A request as sent. The path may have a query.
- * @typedef {{method: string, path: string, body: Record<string, any> | null}} Call
+ * A request as sent. The path may have a query. headers: those that only this dialect has.
+ * @typedef {{method: string, path: string, body: Record<string, any> | null, headers?: Record<string, string>}} Call
  */
 
 /**
@@ -13,7 +13,7 @@
  * @typedef {{
  *   maxTokens?: number, temperature?: number, topK?: number, topP?: number, typicalP?: number,
  *   seed?: number, stop?: string[], n?: number, presence?: number, frequency?: number,
- *   repetition?: number, logprobs?: number, schema?: object, stream?: boolean,
+ *   repetition?: number, logprobs?: number, schema?: object, tools?: any[], stream?: boolean,
  * }} Settings
  */
 
@@ -100,7 +100,8 @@ function chat(body) {
   const settings = body.settings()
   const format = body.take('response_format')
   if (format?.type === 'json_schema') settings.schema = format.json_schema.schema
-  const top = body.take('top_logprobs')
+  const [top, tools] = [body.take('top_logprobs'), body.take('tools')]
+  if (tools) settings.tools = tools
   if (body.take('logprobs')) settings.logprobs = top ?? 0
   return { kind: 'chat', model, messages, settings }
 }

@@ -1,6 +1,6 @@
 // @ts-check
 // Requests as programs to copy: curl, OpenAI's SDKs for Python and Node, and Cohere's for Python. Pure. They do
-// not contain the key, but read it from the environment.
+// not contain the key, but read it from the environment. The SDKs of Anthropic and Ollama are in sdks.js.
 
 import { Encoded, fileNames } from './files.js'
 
@@ -15,7 +15,7 @@ export const WIDE = 76 // columns of a call on one line
 export const quote = (text) => `'${text.replaceAll("'", `'\\''`)}'`
 
 /** Whether the answer is a stream. @param {Call} call */
-export const streams = (call) => call.body?.stream === true || /stream$|inference|\/api\/chat$/.test(call.path.split('?')[0] ?? '')
+export const streams = (call) => call.body?.stream ?? /stream$|inference|\/api\/chat$/.test(call.path.split('?')[0] ?? '')
 
 /**
  * @param {Call} call @param {string} base the address of the server, without / at its end
@@ -26,6 +26,7 @@ export function curl(call, base, keyed) {
   const lines = [`curl -s${streams(call) ? 'N' : ''} ${quote(base + call.path)}`]
   if (call.method !== (call.body ? 'POST' : 'GET')) lines[0] += ` -X ${call.method}`
   if (keyed) lines.push(`-H "Authorization: Bearer $${KEY}"`)
+  for (const [name, value] of Object.entries(call.headers ?? {})) lines.push(`-H ${quote(`${name}: ${value}`)}`)
   if (call.body) {
     lines.push(`-H 'Content-Type: application/json'`)
     lines.push(reads ? '-d @-' : `-d ${quote(pretty(call.body))}`)
@@ -107,15 +108,20 @@ export const pretty = (value) => literal(value, '', json)
 const METHODS = {
   '/v1/chat/completions': { method: 'chat.completions.create', whole: 'choices[0].message.content', piece: 'choices[0].delta.content' },
   '/v1/completions': { method: 'completions.create', whole: 'choices[0].text', piece: 'choices[0].text' },
+  '/v1/responses': { method: 'responses.create', whole: 'output_text', piece: '' },
   '/v1/embeddings': { method: 'embeddings.create', whole: 'data[0].embedding', piece: '' },
   '/v1/models': { method: 'models.list', whole: '', piece: '' },
 }
+
+/** The expressions for answers that may be calls of tools. @type {Record<string, string>} */
+const CALLED = { '/v1/chat/completions': 'choices[0].message', '/v1/responses': 'output' }
 
 /** @param {Call} call */
 function printed(call) {
   const { method, whole, piece } = METHODS[call.path]
   const scored = call.path === '/v1/completions' && call.body?.echo && call.body.max_tokens === 0
-  return { method, whole: scored ? 'choices[0].logprobs.token_logprobs' : whole, piece, streams: call.body?.stream === true }
+  const said = scored ? 'choices[0].logprobs.token_logprobs' : call.body?.tools ? CALLED[call.path] ?? whole : whole
+  return { method, whole: said, piece, streams: call.body?.stream === true }
 }
 
 /**
@@ -126,7 +132,7 @@ export function openaiPython(call, base) {
   if (!METHODS[call.path]) return null
   const { method, whole, piece, streams } = printed(call)
   const invoked = `client.${method}(${call.body ? keywords(call.body) : ''})`
-  const head = `${fileNames(call.body).length ? 'import base64\n' : ''}import os
+  const head = `${pythonFiles(call)}import os
 
 from openai import OpenAI
 
@@ -137,12 +143,16 @@ client = OpenAI(
 `
   if (method === 'models.list') return `${head}for model in ${invoked}:\n    print(model.id)\n`
   if (!streams) return `${head}answer = ${invoked}\nprint(answer.${whole})\n`
+  if (!piece) return `${head}stream = ${invoked}\nfor event in stream:\n    if event.type == "response.output_text.delta":\n        print(event.delta, end="", flush=True)\n`
   return `${head}stream = ${invoked}\nfor chunk in stream:\n    if chunk.choices and chunk.${piece}:\n        print(chunk.${piece}, end="", flush=True)\n`
 }
 
+/** The import of a program that reads files. @param {Call} call */
+export const pythonFiles = (call) => fileNames(call.body).length ? 'import base64\n' : ''
+
 /** Arguments of Python, one a line.
  * @param {Record<string, any>} body */
-const keywords = (body) => `\n${Object.entries(body).map(([key, value]) => `    ${key}=${literal(value, '    ', python)},\n`).join('')}`
+export const keywords = (body) => `\n${Object.entries(body).map(([key, value]) => `    ${key}=${literal(value, '    ', python)},\n`).join('')}`
 
 /**
  * @param {Call} call one of Cohere's; null for others
@@ -181,6 +191,7 @@ const client = new OpenAI({
 `
   if (method === 'models.list') return `${head}for await (const model of ${invoked}) console.log(model.id)\n`
   if (!streams) return `${head}const answer = await ${invoked}\nconsole.log(answer.${whole})\n`
+  if (!piece) return `${head}const stream = await ${invoked}\nfor await (const event of stream) {\n  if (event.type === 'response.output_text.delta') process.stdout.write(event.delta)\n}\n`
   return `${head}const stream = await ${invoked}\nfor await (const chunk of stream) {\n  process.stdout.write(chunk.${piece.replace('[0].', '[0]?.')} ?? '')\n}\n`
 }
 
@@ -189,4 +200,4 @@ export const importFiles = (call) => fileNames(call.body).length === 0 ? '' : `i
 
 /** An object of one member a line.
  * @param {Record<string, any>} body */
-const broken = (body) => `{\n${Object.entries(body).map(([key, value]) => `  ${node.key(key)}: ${literal(value, '  ', node)},\n`).join('')}}`
+export const broken = (body) => `{\n${Object.entries(body).map(([key, value]) => `  ${node.key(key)}: ${literal(value, '  ', node)},\n`).join('')}}`

@@ -1,12 +1,13 @@
 // @ts-check
 // The requests of the page as programs, in each dialect that can express them.
 import { button, clear, copyButton, el, field, newId } from '../dom.js'
-import { readings } from '../dialects.js'
+import { NOUNS, readings } from '../dialects.js'
 import { starts } from '../examples.js'
 import { filed, fileNames } from '../files.js'
 import { highlight } from '../highlight.js'
 import { goCode, javascriptCode, pythonCode } from '../languages.js'
 import { read } from '../requests.js'
+import { anthropicNode, anthropicPython, ollamaNode, ollamaPython } from '../sdks.js'
 import { keep, settings, textOf } from '../settings.js'
 import { coherePython, curl, KEY, openaiNode, openaiPython } from '../snippets.js'
 
@@ -31,11 +32,21 @@ const LANGUAGES = {
  * @type {Record<string, Record<string, {code: (call: Call, base: string) => string|null, run: string}>>}
  */
 const SDKS = {
-  openai: {
-    Python: { code: openaiPython, run: 'pip install openai, then python3 program.py' },
-    JavaScript: { code: openaiNode, run: 'npm install openai, then node program.mjs' },
-  },
+  openai: sdk('openai', openaiPython, 'openai', openaiNode),
+  responses: sdk('openai', openaiPython, 'openai', openaiNode),
+  anthropic: sdk('anthropic', anthropicPython, '@anthropic-ai/sdk', anthropicNode),
+  ollama: sdk('ollama', ollamaPython, 'ollama', ollamaNode),
   cohere: { Python: { code: coherePython, run: 'pip install cohere, then python3 program.py' } },
+}
+
+/** @typedef {(call: Call, base: string) => string|null} Program */
+
+/** @param {string} pip @param {Program} python @param {string} npm @param {Program} node */
+function sdk(pip, python, npm, node) {
+  return {
+    Python: { code: python, run: `pip install ${pip}, then python3 program.py` },
+    JavaScript: { code: node, run: `npm install ${npm}, then node program.mjs` },
+  }
 }
 
 const part = 'code' // of the settings
@@ -105,7 +116,7 @@ class Code {
     clear(this.select).append(...group('Sent by this page', sent), ...group('Examples', this.choices.slice(sent.length)))
     const { codeOf } = this.app.state
     const wanted = codeOf === null ? was || `sent-${this.app.api.last?.id}` : `sent-${codeOf}`
-    this.select.value = this.choices.some((c) => c.value === wanted) ? wanted : this.choices[0]?.value ?? ''
+    this.select.value = this.choices.some((c) => c.value === wanted) ? wanted : 'start-0'
     if (this.select.value === was) this.#draw()
     else this.#pick()
   }
@@ -139,7 +150,7 @@ class Code {
     this.dialect = on?.id ?? ''
     this.#tabs(able)
     this.#program(on?.call ?? choice.call, on)
-    this.#others(all.filter((r) => !able.includes(r)))
+    this.#others(all.filter((r) => !able.includes(r)), reading ? NOUNS[reading.intent.kind] : '')
   }
 
   /** @param {Reading[]} able */
@@ -155,6 +166,8 @@ class Code {
     if (tab) this.panel.setAttribute('aria-labelledby', tab.id)
     else this.panel.setAttribute('aria-label', 'Program')
     if (focused) tab?.focus()
+    const beyond = tab && tab.getBoundingClientRect().right - this.tabs.getBoundingClientRect().right
+    if (beyond && beyond > 0) this.tabs.scrollLeft += Math.ceil(beyond) // the tab of an earlier visit, in a narrow window
   }
 
   /** @returns {HTMLElement|null} the selected tab */
@@ -170,9 +183,9 @@ class Code {
     const { app, chosen: { language } } = this
     const base = app.api.url('').replace(/\/$/, '')
     const plain = LANGUAGES[language]
-    const sdk = SDKS[of?.id ?? '']?.[language]
-    const program = sdk?.code(call, base)
-    const run = program ? sdk?.run : plain?.run
+    const own = SDKS[of?.id ?? '']?.[language]
+    const program = own?.code(call, base)
+    const run = program ? own?.run : plain?.run
     this.note.className = of?.lacks ? 'note lacks' : 'note'
     const files = fileNames(call.body)
     this.note.textContent = [files.length ? `The program reads ${and(files)} from the current folder.` : '', of?.lacks ? `Without ${and(of.lacks)}.` : run ? `Run it: ${run}` : ''].join(' ').trim()
@@ -180,15 +193,16 @@ class Code {
     this.pre.setAttribute('aria-label', `Program: ${of?.name ?? 'this request'}, ${language}`)
   }
 
-  /** Lists the dialects that cannot express the request, with the reasons. @param {Reading[]} list */
-  #others(list) {
-    clear(this.lacking).append(...list.length ? [el('ul', { class: 'lacking' }, list.map(({ id, name, why, lacks }) => el('li', { dataset: { dialect: id } },
+  /** Lists the dialects that cannot express the request, with the reasons. @param {Reading[]} all @param {string} noun of requests of its kind */
+  #others(all, noun) {
+    const list = all.filter((r) => r.why), without = all.filter((r) => !r.why).map((r) => r.name)
+    clear(this.lacking).append(...all.length ? [el('ul', { class: 'lacking' }, list.map(({ id, name, why, lacks }) => el('li', { dataset: { dialect: id } },
       el('span', { text: why }), lacks && button('Show without', () => {
         this.partly.add(id)
         this.dialect = id
         this.#draw()
         this.#tab()?.focus()
-      }, { kind: 'quiet', title: `Show ${name} without ${and(lacks)}` }))))] : [])
+      }, { kind: 'quiet', title: `Show ${name} without ${and(lacks)}` }))), without.length > 0 && el('li', {}, el('span', { text: `${and(without)} ${without.length === 1 ? 'has' : 'have'} no ${noun}.` })))] : [])
   }
 
   /** @param {KeyboardEvent} event */
