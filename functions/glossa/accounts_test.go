@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -219,6 +220,32 @@ func TestServeAccounts(t *testing.T) {
 		if strings.Contains(lines, strings.TrimSpace(key)) {
 			t.Error("the log has a key")
 		}
+	}
+}
+
+// The request that the help of glossa user describes returns a token that is an API key.
+func TestUserHelp(t *testing.T) {
+	_, help, _ := glossa(t, "", "user --help")
+	route := regexp.MustCompile(`POST\s+(/\S+)`).FindStringSubmatch(help)
+	if route == nil {
+		t.Fatalf("the help names no request: %s", help)
+	}
+	path := filepath.Join(t.TempDir(), "accounts.json")
+	if status, _, errs := glossa(t, password, "user add ann --role client --accounts "+path); status != 0 {
+		t.Fatal(errs)
+	}
+	address, _ := serving(t, "--auth", "--accounts", path)
+	res, err := http.Post("http://"+address+route[1], "application/json", strings.NewReader(`{"email":"ann","password":"`+password+`"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	var answer struct{ Token string }
+	if err := json.NewDecoder(res.Body).Decode(&answer); err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("status %d, %v", res.StatusCode, err)
+	}
+	if got := listing(t, address, answer.Token); got != http.StatusOK {
+		t.Errorf("the list of models with the token: %d", got)
 	}
 }
 
