@@ -116,6 +116,7 @@ func held() []mutant {
 		{"constrained: forced tokens are not counted", engine, "generation.tokensLeft", "len(r.decided) - r.written", "0 * (len(r.decided) - r.written)", engine, "^TestEveryLength$"},
 		{"constrained: penalties count syntax", engine, "generation.accept", "h.matcher.Free()", "h.matcher.Cost() >= 0", engine, "^TestConstrainedPenalties$"},
 		{"constrained: forced text takes the model's choice", engine, "generation.force", "h.hasLonger(mask.Bits, len(h.text))", "false", engine, "^TestForced"},
+		{"constrained: forced text hides a choice that a bound takes", engine, "generation.force", "h.hasLonger(mask.Over, len(h.text))", "false", engine, "^TestForced"},
 		{"constrained: other tokens of the only text are another text", engine, "generation.sampleConstrained", "h.respelt = bound", "h.limitedBy = cmp.Or(bound)", engine, "^TestConstrainedFinish$"},
 		{"constrained: other tokens of a text choose the same", engine, "generation.sampleConstrained", "h.limitedBy = cmp.Or(h.limitedBy, h.respelt)", "_ = h", engine, "^TestConstrainedFinish$"},
 		{"stops: a rune's tokens before its last stay", engine, "text.push", "end++", "_ = end", engine, "^TestText$"},

@@ -196,6 +196,23 @@ func TestForcedEnd(t *testing.T) {
 	}
 }
 
+// If a token that the bound excludes extends beyond the forced text, the bound explains how that
+// text ends.
+func TestForcedBound(t *testing.T) {
+	words := unusedLong{characters(t), []string{`{"b`}}
+	e := withTokenizer(t, words, 64, Config{})
+	bias := map[int]float64{e.tokens - 1: 100, words.Encode(`"`)[0]: -100}
+	for tokens, want := range map[int]llm.Chunk{
+		60:                           {Text: `{"a":{"b":{"c":"d"}}}`, Finish: llm.FinishEOS},
+		shortest(t, e, nestedSchema): {Text: `{"a":{}}`, Finish: llm.FinishLength},
+	} {
+		rows, _ := collect(t, e, constrainedRequest(nestedSchema, llm.Params{MaxTokens: &tokens, LogitBias: bias}))
+		if rows[0].Text != want.Text || rows[0].Finish != want.Finish {
+			t.Errorf("%d tokens end with %s: %q, want %s: %q", tokens, rows[0].Finish, rows[0].Text, want.Finish, want.Text)
+		}
+	}
+}
+
 // Many rows share the room of a pass.
 func TestForcedRoom(t *testing.T) {
 	e, most := withTokenizer(t, characters(t), 256, Config{PrefixMemory: -1}), 0
