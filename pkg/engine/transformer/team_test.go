@@ -62,6 +62,36 @@ func TestTeamClosed(t *testing.T) {
 	}
 }
 
+// A worker that sleeps when the team is closed goes on waiting.
+func TestAwaitClosed(t *testing.T) {
+	team := NewTeam(2)
+	var checks atomic.Int32
+	var ready atomic.Bool
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		team.await(func() bool { checks.Add(1); return ready.Load() })
+	}()
+	for team.sleeps.Load() == 0 {
+		runtime.Gosched()
+	}
+	team.mu.Lock() // it waits
+	before := checks.Load()
+	team.mu.Unlock()
+	team.Close()
+	for checks.Load() == before {
+		runtime.Gosched()
+	}
+	team.mu.Lock() // it has woken, and waits again
+	if team.sleeps.Load() != 1 {
+		t.Error("it waits no longer")
+	}
+	team.mu.Unlock()
+	ready.Store(true)
+	team.rouse()
+	<-done
+}
+
 // The caller does jobs alone if the team is not wanted or busy.
 func TestTeamOfOne(t *testing.T) {
 	team := NewTeam(2)
