@@ -17,6 +17,8 @@ func openings() []mutant {
 		{"opening: Alpha's parameters stay in their file", checkpoint, "OpenAlpha", "Options{leave: f}", "Options{}", local, peak},
 		{"opening: memory of reads is used again", checkpoint, "TensorInfo.values", "buffers.Get().(*[readBuffer]byte)", "new([readBuffer]byte)", local, peak},
 		{"opening: a checkpoint's file is closed", checkpoint, "Alpha.Close", "a.file.Close()", "nil", checkpoint, "^TestOpenAlpha$"},
+		{"opening: files of an engine that fails are closed", engine, "closeOpened", "m.Close()", "error(nil)", engine, "^TestFailedConstructors$"},
+		{"opening: weights of an engine that fails are released", engine, "closeOpened", "_ = engine.Close()", "_ = engine", engine, "^TestFailedConstructors$"},
 		{"opening: parameters of other files are in memory", checkpoint, "Alpha.Values", "dst, data[from:]", "dst, data", checkpoint, "^TestOpenAlpha$"},
 	}
 }

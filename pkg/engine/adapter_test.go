@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"io/fs"
 	"math"
 	"os"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
@@ -235,5 +237,67 @@ func TestAdapterOnOtherWeights(t *testing.T) {
 	}
 	if w.users != 1 {
 		t.Errorf("%d users", w.users)
+	}
+}
+
+// openFiles is a file system that counts its open files. Closing one returns err.
+type openFiles struct {
+	fs.FS
+	count int
+	err   error
+}
+
+func (o *openFiles) Open(name string) (fs.File, error) {
+	f, err := o.FS.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	o.count++
+	return openFile{f.(*os.File), o}, nil
+}
+
+type openFile struct {
+	*os.File
+	of *openFiles
+}
+
+func (o openFile) Close() error {
+	o.of.count--
+	return errors.Join(o.File.Close(), o.of.err)
+}
+
+// A constructor that fails closes the files of the model and releases its weights.
+func TestFailedConstructors(t *testing.T) {
+	engine := func(m *arch.Model, cfg Config) error { _, err := New(m, cfg); return err }
+	translator := func(m *arch.Model, cfg Config) error { _, err := NewTranslator(m, cfg); return err }
+	torn := errors.New("torn")
+	for _, c := range []struct {
+		dir      string
+		open     func(*arch.Model, Config) error
+		cfg      Config
+		closing  error
+		want     string
+		released int // weights, which only an engine that fails later has read
+	}{
+		{"marian", engine, Config{}, nil, "does not continue texts", 0},
+		{"llama", engine, Config{Template: named(t, chat.ChatML)}, nil, "no special token", 1},
+		{"llama", engine, Config{}, torn, "torn", 1},
+		{"llama", translator, Config{}, nil, "does not translate", 0},
+		{"marian", translator, Config{Languages: []string{"xx"}}, nil, "no language", 0},
+		{"marian", translator, Config{}, torn, "torn", 1},
+	} {
+		files, released := &openFiles{FS: os.DirFS("arch/testdata")}, 0
+		m, err := arch.Open(files, c.dir)
+		if err != nil || files.count == 0 {
+			t.Fatalf("%d files are open, %v", files.count, err)
+		}
+		files.err = c.closing
+		m.Tokenizer, m.Weights.Release = numbers{m.Tokens}, func() { released++ }
+		if err := c.open(m, c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: got %v, want %q", c.dir, err, c.want)
+		}
+		if files.count != 0 || released != c.released {
+			t.Errorf("%s, %s: %d files are open, the weights were released %d times, want %d", c.dir, c.want, files.count, released, c.released)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"glossa/pkg/chat"
@@ -172,14 +173,14 @@ func newCore(m *arch.Model, cfg Config) (*core, error) {
 	return c, nil
 }
 
-// opened ends the constructor of an engine with this core, nil if there is none yet: it closes m
-// and, after an error, the core. It returns the error.
-func (c *core) opened(m *arch.Model, err error) error {
+// closeOpened ends the constructor of an engine, whose core is nil if there is none yet: it closes
+// m and, after an error, the engine. It returns the error.
+func closeOpened(m *arch.Model, engine io.Closer, err error) error {
 	if closing := m.Close(); err == nil {
 		err = closing
 	}
-	if err != nil && c != nil {
-		_ = c.Close() // it has no error
+	if err != nil {
+		_ = engine.Close() // it has no error
 	}
 	return err
 }
@@ -200,8 +201,11 @@ func (c *core) Failed() error {
 }
 
 // Close releases the weights. If no other engine has them, the memory of mapped ones is freed
-// after the last pass has ended, and later calls of the engine fail.
+// after the last pass has ended, and later calls of the engine fail. A nil core has none.
 func (c *core) Close() error {
+	if c == nil {
+		return nil
+	}
 	c.prefixes.close()
 	c.closing.Do(c.release)
 	return nil

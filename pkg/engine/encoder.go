@@ -35,7 +35,7 @@ var (
 // NewEncoder reads the weights of a model that embeds texts. It closes m.
 func NewEncoder(m *arch.Model, cfg Config) (_ *Encoder, err error) {
 	e := &Encoder{sentence: m.Sentence, special: cfg.ParseSpecial}
-	defer func() { err = e.core.opened(m, err) }()
+	defer func() { err = closeOpened(m, e, err) }()
 	if m.Sentence == nil {
 		return nil, fmt.Errorf("model %q: the files of the %s model do not say how it embeds texts", cfg.Name, m.Type)
 	}

@@ -23,7 +23,6 @@ package engine
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -59,13 +58,9 @@ var (
 // New reads the weights of a model that continues or answers texts and makes its engine. It closes m. Errors
 // name the model and the fault.
 func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
-	defer func() {
-		if closing := m.Close(); err == nil {
-			err = closing
-		}
-	}()
-	template, err := templateOf(m, cfg)
-	if err != nil {
+	e := &Engine{special: cfg.ParseSpecial, ends: map[int]bool{}, seq2seq: m.Seq2Seq}
+	defer func() { err = closeOpened(m, e, err) }()
+	if e.template, err = templateOf(m, cfg); err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
 	if m.Translation != nil {
@@ -80,29 +75,27 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	if m.Seq2Seq != nil {
 		cfg.PrefixMemory = -1 // no prompt continues an answer
 	}
-	c, err := newCore(m, cfg)
-	if err != nil {
+	if e.core, err = newCore(m, cfg); err != nil {
 		return nil, err
 	}
-	e := &Engine{core: c, template: template, special: cfg.ParseSpecial, ends: map[int]bool{}, seq2seq: m.Seq2Seq}
-	if m.Seq2Seq != nil && len(e.answerStart()) > c.context {
-		return nil, errors.Join(fmt.Errorf("model %q: answers begin with %d tokens, in a context of %d", cfg.Name, len(e.answerStart()), c.context), c.Close())
+	if m.Seq2Seq != nil && len(e.answerStart()) > e.context {
+		return nil, fmt.Errorf("model %q: answers begin with %d tokens, in a context of %d", cfg.Name, len(e.answerStart()), e.context)
 	}
-	if e.sight, err = newSight(m.Vision, c.kernels, cfg); err != nil {
-		return nil, errors.Join(err, c.Close())
+	if e.sight, err = newSight(m.Vision, e.kernels, cfg); err != nil {
+		return nil, err
 	}
 	e.info.Images = e.sight != nil
 	if err := e.useDraft(cfg.Draft); err != nil {
-		return nil, errors.Join(err, e.Close())
+		return nil, err
 	}
-	e.thinker = newThinker(cmp.Or(cfg.Reasoning, template.Reasoning()), c.tokenizer, c.tokens)
+	e.thinker = newThinker(cmp.Or(cfg.Reasoning, e.template.Reasoning()), e.tokenizer, e.tokens)
 	for _, id := range m.End {
 		e.ends[id] = true
 	}
 	if err := e.endTurns(); err != nil {
-		return nil, errors.Join(fmt.Errorf("model %q: %w", cfg.Name, err), e.Close())
+		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}
-	e.calls = newCallSyntax(template.Calls(), c.tokenizer, c.tokens)
+	e.calls = newCallSyntax(e.template.Calls(), e.tokenizer, e.tokens)
 	e.constraints = &constraintCache{vocabulary: e.calls.vocabulary(m.Vocabulary()), turns: cfg.Turns}
 	return e, nil
 }

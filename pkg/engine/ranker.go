@@ -39,7 +39,7 @@ const maxPairs = 2048
 // NewRanker reads the weights of a model that scores documents for a query. It closes m.
 func NewRanker(m *arch.Model, cfg Config) (_ *Ranker, err error) {
 	r := &Ranker{ranking: m.Ranking}
-	defer func() { err = r.core.opened(m, err) }()
+	defer func() { err = closeOpened(m, r, err) }()
 	if m.Ranking == nil {
 		return nil, fmt.Errorf("model %q: the files of the %s model do not say how it ranks documents", cfg.Name, m.Type)
 	}

@@ -47,15 +47,12 @@ var (
 
 // NewTranslator reads the weights of an encoder-decoder. It closes m.
 func NewTranslator(m *arch.Model, cfg Config) (_ *Translator, err error) {
-	defer func() {
-		if closing := m.Close(); err == nil {
-			err = closing
-		}
-	}()
+	t := &Translator{}
+	defer func() { err = closeOpened(m, t, err) }()
 	if m.Translation == nil || len(m.Translation.Sources) == 0 || len(m.Translation.Targets) == 0 {
 		return nil, fmt.Errorf("model %q: a %s model does not translate", cfg.Name, m.Type)
 	}
-	t := &Translator{rules: *m.Translation}
+	t.rules = *m.Translation
 	t.sources, t.targets = spoken(t.rules.Sources).among(cfg.Languages), spoken(t.rules.Targets).among(cfg.Languages)
 	for _, code := range cfg.Languages {
 		if t.sources.find(code) == nil && t.targets.find(code) == nil {
