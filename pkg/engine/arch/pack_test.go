@@ -211,7 +211,7 @@ func (l *late) ReadAt(p []byte, at int64) (int, error) {
 	select {
 	case <-l.come:
 		return l.Reader.ReadAt(p, at)
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return 0, errors.New("nobody computed the first layer")
 	}
 }
