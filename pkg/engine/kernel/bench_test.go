@@ -87,7 +87,7 @@ func BenchmarkVector(b *testing.B) {
 			{"GELU", func() { copy(out, x); k.GELU(out) }},
 			{"GELUErf", func() { copy(out, x); k.GELUErf(out) }},
 			{"SiLU", func() { copy(out, x); k.SiLU(out) }},
-			{"Softmax", func() { copy(out, x); k.Softmax(out) }},
+			{"Softmax", func() { copy(out, x); k.softmax(out) }},
 			{"LayerNorm", func() { k.LayerNorm(out, x, w, y, 1e-5) }},
 			{"RMSNorm", func() { k.RMSNorm(out, x, w, 1e-5) }},
 			{"RotateHalves", func() { copy(out, x); k.Rotate(out, y[:n/2], w[:n/2], false) }},

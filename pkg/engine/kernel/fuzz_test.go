@@ -51,10 +51,10 @@ func FuzzUnary(f *testing.F) {
 // softmaxAgrees also covers rows whose result is not a number.
 func softmaxAgrees(t *testing.T, x []float32) {
 	want := slices.Clone(x)
-	(&Kernels{}).Softmax(want)
+	(&Kernels{}).softmax(want)
 	for _, k := range Implementations()[1:] {
 		got := slices.Clone(x)
-		k.Softmax(got)
+		k.softmax(got)
 		for i, w := range want {
 			if !closeTo(got[i], float64(w), 1e-6) {
 				t.Fatalf("%s: softmax of %g at %d = %g, generic %g", k.Name(), x, i, got[i], w)

@@ -278,7 +278,7 @@ func vectorOps(f *fence, k *Kernels, n int) map[string]func() {
 		"Mul":     func() { k.Mul(f.random(n), f.random(n)) },
 		"Axpy":    func() { k.Axpy(f.random(n), 2, f.random(n)) },
 		"Dot":     func() { k.Dot(f.random(n), f.random(n)) },
-		"Softmax": func() { k.Softmax(f.random(n)) },
+		"Softmax": func() { k.softmax(f.random(n)) },
 		"LayerNorm": func() {
 			k.LayerNorm(f.random(n), f.random(n), f.random(n), f.random(n), 1)
 			k.LayerNorm(f.random(n), f.random(n), f.random(n), nil, 1)

@@ -19,6 +19,13 @@ func NewPacked(kind Kind, rows, cols int) *Packed {
 	return p
 }
 
+// softmax computes x = exp(x-max(x)) / Σ exp(x-max(x)) in place.
+func (k *Kernels) softmax(x []float32) {
+	if len(x) > 0 {
+		scale(k.isa, x, 1/expSum(k.isa, x, maxOf(k.isa, x)))
+	}
+}
+
 // Quantize returns the packed form of w, row-major (rows, cols).
 func Quantize(kind Kind, w []float32, rows, cols int) *Packed {
 	p := NewPacked(kind, rows, cols)
@@ -29,6 +36,8 @@ func Quantize(kind Kind, w []float32, rows, cols int) *Packed {
 // Pack returns the packed form of w, row-major (rows, cols).
 func Pack(w []float32, rows, cols int) *Matrix {
 	m := NewMatrix(rows, cols)
-	m.Load(w)
+	for r := range rows {
+		m.setRow(r, w[r*cols:(r+1)*cols])
+	}
 	return m
 }

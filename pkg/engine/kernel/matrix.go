@@ -55,28 +55,11 @@ func MatrixBytes(rows, cols int) int64 {
 	return 4 * int64(low)
 }
 
-// Bytes returns the memory of the weights, including padding.
-func (m *Matrix) Bytes() int64 { return 4 * int64(len(m.data)) }
-
-// Load replaces the weights by w, row-major (Rows, Cols).
-func (m *Matrix) Load(w []float32) {
-	for r := range m.Rows {
-		m.setRow(r, w[r*m.Cols:(r+1)*m.Cols])
-	}
-}
-
 // setRow replaces one row.
 func (m *Matrix) setRow(r int, w []float32) {
 	dst := m.data[r/panel*panel*m.Cols+r%panel:]
 	for c, v := range w {
 		dst[c*panel] = v
-	}
-}
-
-// LoadTransposed replaces the weights by the transpose of w, row-major (Cols, Rows).
-func (m *Matrix) LoadTransposed(w []float32) {
-	for c := range m.Cols {
-		m.setColumn(c, w[c*m.Rows:(c+1)*m.Rows])
 	}
 }
 
@@ -101,10 +84,10 @@ func (m *Matrix) Row(dst []float32, r int) {
 	}
 }
 
-// Load is a faster m.Load(w).
+// Load replaces the weights of m by w, row-major (Rows, Cols).
 func (k *Kernels) Load(m *Matrix, w []float32) { k.LoadRows(m, 0, w[:m.Rows*m.Cols]) }
 
-// LoadTransposed is m.LoadTransposed(w).
+// LoadTransposed replaces the weights of m by the transpose of w, row-major (Cols, Rows).
 func (k *Kernels) LoadTransposed(m *Matrix, w []float32) { k.LoadColumns(m, 0, w[:m.Rows*m.Cols]) }
 
 // LoadRows replaces rows of m, beginning with row from, by w: whole rows, row-major (n,

@@ -32,7 +32,7 @@ func TestSoftmaxBackward(t *testing.T) {
 		for _, n := range sizes[1:] {
 			r := source()
 			p, dp := random(r, n), random(r, n)
-			k.Softmax(p)
+			k.softmax(p)
 			got, inner := slices.Clone(dp), 0.0
 			k.SoftmaxBackward(got, p, 0.3)
 			for i := range p {

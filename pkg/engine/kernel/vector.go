@@ -42,13 +42,6 @@ func (k *Kernels) GELU(x []float32) { gelu(k.isa, x) }
 // GELUErf computes x = 0.5x(1+erf(x/√2)) in place.
 func (k *Kernels) GELUErf(x []float32) { geluErf(k.isa, x) }
 
-// Softmax computes x = exp(x-max(x)) / Σ exp(x-max(x)) in place.
-func (k *Kernels) Softmax(x []float32) {
-	if len(x) > 0 {
-		scale(k.isa, x, 1/expSum(k.isa, x, maxOf(k.isa, x)))
-	}
-}
-
 // LayerNorm computes dst = (x-mean)/sqrt(variance+eps)*weight + bias over one vector,
 // with the population variance. A nil bias is zero. dst may be x.
 func (k *Kernels) LayerNorm(dst, x, weight, bias []float32, eps float32) {

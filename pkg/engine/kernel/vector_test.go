@@ -202,7 +202,7 @@ func TestSoftmax(t *testing.T) {
 		for _, n := range sizes[1:] {
 			x := values(source(), n)
 			got := slices.Clone(x)
-			k.Softmax(got)
+			k.softmax(got)
 			top, sum := float64(slices.Max(x)), 0.0
 			for _, v := range x {
 				sum += math.Exp(float64(v) - top)
@@ -227,7 +227,7 @@ func TestSoftmaxSpecial(t *testing.T) {
 					x[i] = -inf
 				}
 				x[at] = -3
-				k.Softmax(x)
+				k.softmax(x)
 				for i, v := range x {
 					if v != map[bool]float32{true: 1}[i == at] {
 						t.Fatalf("n %d: one finite value at %d gave %g at %d", n, at, v, i)
@@ -236,14 +236,14 @@ func TestSoftmaxSpecial(t *testing.T) {
 				for _, bad := range []float32{nan, inf} {
 					clear(x)
 					x[at] = bad
-					k.Softmax(x)
+					k.softmax(x)
 					if x[at] == x[at] {
 						t.Fatalf("n %d: %g at %d gave %g", n, bad, at, x[at])
 					}
 				}
 			}
 		}
-		k.Softmax(nil)
+		k.softmax(nil)
 	})
 }
 
