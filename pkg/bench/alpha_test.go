@@ -36,11 +36,7 @@ func alpha(t *testing.T, c checkpoint.ModelConfig, fused bool, step int) *checkp
 	a := &checkpoint.Alpha{ModelConfig: c, ModelConfigRaw: raw, Params: map[string]checkpoint.Tensor{}, Tokenizer: words, Step: step}
 	random := rand.New(rand.NewPCG(1, uint64(step)))
 	for _, p := range checkpoint.Params(&c, fused) {
-		n := 1
-		for _, d := range p.Shape {
-			n *= d
-		}
-		data := make([]float32, n)
+		data := make([]float32, p.Elements())
 		for i := range data {
 			data[i] = float32(random.NormFloat64()) / 4
 		}

@@ -71,11 +71,7 @@ func weighted(c checkpoint.ModelConfig) *checkpoint.Alpha {
 	rng := rand.New(rand.NewPCG(3, 4))
 	ck := &checkpoint.Alpha{ModelConfig: c, Params: map[string]checkpoint.Tensor{}}
 	for _, p := range checkpoint.Params(&c, false) {
-		n := 1
-		for _, d := range p.Shape {
-			n *= d
-		}
-		data := make([]float32, n)
+		data := make([]float32, p.Elements())
 		for i := range data {
 			data[i] = float32(rng.NormFloat64()) * 0.4
 		}

@@ -53,10 +53,7 @@ func newModel(c checkpoint.ModelConfig) *model {
 	m := &model{config: c}
 	index, size := map[string]span{}, 0
 	for _, p := range checkpoint.Params(&c, false) {
-		s := span{size, 1}
-		for _, d := range p.Shape {
-			s.n *= d
-		}
+		s := span{size, p.Elements()}
 		m.params = append(m.params, param{p, s, len(p.Shape) > 1})
 		index[p.Name] = s
 		size += s.n

@@ -77,11 +77,7 @@ func randomShape(c checkpoint.ModelConfig, fused bool) *checkpoint.Alpha {
 	ck.ModelConfig = c
 	ck.Tokenizer = json.RawMessage(`{"type":"char","vocabSize":1,"vocab":["\n"]}`)
 	for _, p := range checkpoint.Params(&ck.ModelConfig, fused) {
-		n := 1
-		for _, d := range p.Shape {
-			n *= d
-		}
-		data := make([]float32, n)
+		data := make([]float32, p.Elements())
 		for i := range data {
 			data[i] = float32(rng.NormFloat64()) * 0.3
 			if strings.Contains(p.Name, "attn.w") {
