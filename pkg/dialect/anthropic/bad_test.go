@@ -23,7 +23,7 @@ func TestBadRequests(t *testing.T) {
 		chat(`{"role":"user","content":[{"type":"text"}]}`):                     `messages[0].content[0].text: is required in a block of type text`,
 		chat(`{"role":"user","content":[{"type":"text","text":"a","id":"b"}]}`): `messages[0].content[0].id: is not allowed in a block of type text`,
 		chat(`{"role":"user","content":[{"type":"text","text":"a","citations":[{}]}]}`):                                                                                   `messages[0].content[0].citations: no template writes citations`,
-		chat(`{"role":"user","content":[{"type":"image","source":{"type":"url","url":"x"}}]}`):                                                                            `messages[0].content[0].source`,
+		chat(`{"role":"user","content":[{"type":"image","source":{"type":"url","url":"x"}}]}`):                                                                            `messages[0].content[0].source.type: must be base64`,
 		chat(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/gif","data":"!"}}]}`):                                               `messages[0].content[0].source.data`,
 		chat(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"1"}]}`):                                                                                      `messages[0].content[0].tool_use_id: \"1\" is not the id of an earlier call`,
 		chat(user + `,{"role":"assistant","content":[` + use + `,` + use + `]}`):                                                                                          `messages[1].content[1].id: another call has the same id`,

@@ -101,6 +101,8 @@ var blockTable = wire.For[inputBlock](
 	wire.Parameter{Name: "source.type", Required: true, OneOf: []string{"base64"}, Note: "how the image is written"},
 	wire.Parameter{Name: "source.media_type", Required: true, Note: "image/jpeg, image/png, image/gif or image/webp"},
 	wire.Parameter{Name: "source.data", Required: true, Note: "the image, of at most 3,750,000 bytes"},
+	wire.Parameter{Name: "source.url", Disposition: wire.Refused, Note: "the server fetches nothing: send the image in base64"},
+	wire.Parameter{Name: "source.file_id", Disposition: wire.Refused, Note: "there are no files of images: send the image in base64"},
 	wire.Parameter{Name: "id", Note: "of tool_use: the id of the call"},
 	wire.Parameter{Name: "name", Note: "of tool_use: the tool"},
 	wire.Parameter{Name: "input", Schema: wire.AnyObject(), Note: "of tool_use: the arguments"},

@@ -86,9 +86,11 @@ type inputBlock struct {
 }
 
 type source struct {
-	Type      string `json:"type"`
-	MediaType string `json:"media_type"`
-	Data      string `json:"data"`
+	Type      string          `json:"type"`
+	MediaType string          `json:"media_type"`
+	Data      string          `json:"data"`
+	URL       json.RawMessage `json:"url"`
+	FileID    json.RawMessage `json:"file_id"`
 }
 
 // tool is a tool of the client.
