@@ -116,6 +116,7 @@ var messageRows = []wire.Parameter{
 	{Name: "messages.annotations", Disposition: wire.Refused, Note: noAnnotations, Neutral: []string{`[]`}},
 	{Name: "messages.audio", Disposition: wire.Refused, Note: "messages are text only"},
 	{Name: "messages.parsed", Disposition: wire.NoEffect, Note: "SDKs parse it from content"},
+	{Name: "messages.provider_specific_fields", Disposition: wire.NoEffect, Note: "LiteLLM copies keys of answers into it"},
 }
 
 // reasoningRows describe the keys of [reasoningKeys].

@@ -83,7 +83,7 @@ func TestMessages(t *testing.T) {
 		{"role":"assistant","content":"x","refusal":null,"annotations":[],"audio":null,"function_call":null,"tool_calls":null},
 		{"role":"assistant","content":null,"name":"helper","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]},
 		{"role":"tool","content":"42","tool_call_id":"c1","name":"f"},
-		{"role":"assistant","content":"y","parsed":{"a":1},"tool_calls":[
+		{"role":"assistant","content":"y","parsed":{"a":1},"provider_specific_fields":{"refusal":null},"tool_calls":[
 			{"id":"c2","index":0,"type":"function","function":{"name":"f","arguments":"","parsed_arguments":{"x":[1]}}},
 			{"id":"c1","index":1,"type":"function","function":{"name":"g","arguments":"{}"}}]}]}`
 	text := func(s ...string) (parts []llm.Part) {

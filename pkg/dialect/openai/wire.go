@@ -110,6 +110,7 @@ type message struct {
 	Annotations  json.RawMessage `json:"annotations"`
 	Audio        json.RawMessage `json:"audio"`
 	Parsed       json.RawMessage `json:"parsed"`
+	Provider     json.RawMessage `json:"provider_specific_fields"`
 }
 
 // prediction is text that the answer probably has.
