@@ -262,8 +262,10 @@ suite('code', () => {
     await shown(page, 'API layer', 'Go')
     await page.reload()
     await page.getByRole('group', { name: 'Program: API layer, Go' }).waitFor()
-    const box = await page.getByRole('tab', { name: 'API layer' }).boundingBox()
-    assert.ok(box.x + box.width <= widths[0], JSON.stringify(box)) // the tab is in sight
+    await page.waitForFunction((width) => { // until the tab is in sight
+      const tab = [...document.querySelectorAll('[role=tab]')].find((t) => t.textContent.trim() === 'API layer')
+      return tab?.getClientRects().length > 0 && tab.getBoundingClientRect().right <= width
+    }, widths[0])
   })
 
   test('as it looks', async (t) => {
