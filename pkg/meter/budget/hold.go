@@ -153,14 +153,15 @@ func spell(d time.Duration) string {
 }
 
 // begin reserves an amount for a request that has used this much, or the rest if that is less,
-// and at least one.
-func (h *hold) begin(ctx context.Context, used, amount int64) error {
+// but at least least, and one.
+func (h *hold) begin(ctx context.Context, used, least, amount int64) error {
 	h.mu.Lock()
 	reserved := h.reserved
 	h.mu.Unlock()
-	if amount = max(1, amount); reserved >= used+amount {
+	least = max(1, least)
+	if amount = max(least, amount); reserved >= used+amount {
 		return nil
 	}
-	_, err := h.adjust(ctx, used+1, used+amount)
+	_, err := h.adjust(ctx, used+least, used+amount)
 	return err
 }

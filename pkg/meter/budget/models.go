@@ -20,9 +20,9 @@ import (
 // a body of 12,000 bytes. Generate reserves the most that it can use, see [bound]. It is
 // rejected if less is left, unless the client sent no max_tokens: then the rest is its
 // limit. Every other call that runs the model reserves a token for each byte of its texts,
-// or the rest if that is less, and is rejected if nothing is left. Usage beyond the
-// reservation is charged when the request ends, so the last call of a period may exceed the
-// limit by its own tokens. If a provider does not report usage, it is estimated for senders
+// or the rest if that is less, and is rejected if the rest is less than the tokens of the
+// texts, see [backend.read]. Usage beyond the reservation is charged when the request ends.
+// If a provider does not report usage, it is estimated for senders
 // with a budget, and goes to the record of the request like reported usage.
 func (b *Budgets) Models(models llm.Models) llm.Models { return budgeted{models, b} }
 
@@ -38,7 +38,7 @@ func (m budgeted) Open(ctx context.Context, name string) (*llm.Model, error) {
 		if h.unit == money {
 			amount = 1 // the price is not known yet
 		}
-		if err := h.begin(ctx, h.unit.used(rec), amount); err != nil {
+		if err := h.begin(ctx, h.unit.used(rec), 1, amount); err != nil {
 			return nil, err
 		}
 	}
@@ -132,12 +132,7 @@ func (b backend) admit(ctx context.Context, rec *httpx.Record, call *intercept.C
 	case *intercept.Invocation:
 		return call, b.reserve(ctx, rec, req.Body)
 	}
-	for _, h := range b.holds {
-		if err := h.begin(ctx, h.unit.used(rec), b.weights(h.unit).of(call.Bytes(), 0)); err != nil {
-			return call, err
-		}
-	}
-	return call, nil
+	return call, b.read(ctx, rec, call)
 }
 
 // reserve reserves the tokens that body asks for. Tokens that the client did not ask for
