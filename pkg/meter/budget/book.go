@@ -16,6 +16,10 @@ import (
 // keepDays is the number of days that usage is kept.
 const keepDays = 400
 
+// maxBook is the size of a file beyond which it loses its oldest usage, in bytes: half of
+// what [account.EditPrivate] accepts.
+const maxBook = 8 << 20
+
 // A book is a ledger and a journal as a JSON document.
 type book struct {
 	Version int              `json:"version"`
@@ -217,6 +221,10 @@ func (f *File) edit(ctx context.Context, change func(*book) error) error {
 		}
 		b.prune(time.Now())
 		out, err := json.Marshal(b)
+		for err == nil && len(out) > maxBook && len(b.Usage) > 0 {
+			b.Usage = b.Usage[:len(b.Usage)*3/4] // newest first
+			out, err = json.Marshal(b)
+		}
 		return append(out, '\n'), err
 	})
 }

@@ -1,7 +1,10 @@
 package budget
 
 import (
+	"fmt"
 	"net/http"
+	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -43,6 +46,28 @@ func TestMemoryForgetsWindows(t *testing.T) {
 	for _, at := range []Account{dayOf("key k", noon()), monthOf("key k", noon())} {
 		if n, err := m.Leased(t.Context(), at); n != 1 || err != nil {
 			t.Errorf("%s: %d, %v", at.Period, n, err)
+		}
+	}
+}
+
+// TestFileLosesTheOldestUsage: a file with the usage of many principals and days stays small enough to
+// be changed. A full one would refuse all requests that have a budget.
+func TestFileLosesTheOldestUsage(t *testing.T) {
+	f, now := NewFile(filepath.Join(t.TempDir(), "usage")), time.Now().UTC()
+	var list []Usage
+	for i := range 60_000 {
+		day := now.AddDate(0, 0, -i/1000).Format(time.DateOnly)
+		list = append(list, Usage{Day: day, Principal: fmt.Sprintf("key %s%d", strings.Repeat("x", 250), i%1000), Model: "m", Requests: 1})
+	}
+	if n, err := f.Add(t.Context(), list); n != len(list) || err != nil {
+		t.Fatal(n, err)
+	}
+	if got, _, err := f.Take(t.Context(), dayOf("key a", now), 1, 7, 10); got != 7 || err != nil {
+		t.Error(got, err)
+	}
+	for day, want := range map[string]int{list[0].Day: 1000, list[len(list)-1].Day: 0} {
+		if kept, err := f.Of(t.Context(), day); len(kept) != want || err != nil {
+			t.Errorf("%s: %d, %v", day, len(kept), err)
 		}
 	}
 }
