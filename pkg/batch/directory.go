@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"glossa/pkg/internal/flock"
 )
@@ -21,9 +22,26 @@ type Directory struct {
 	lock *os.File // held until the process ends; nil: not locked
 }
 
-// OpenDirectory opens a store in a directory, which it creates for its user alone.
+// abandoned is the age at which an object that is still being written has lost its process.
+const abandoned = time.Hour
+
+// OpenDirectory opens a store in a directory, which it creates for its user alone. It removes what
+// processes that were killed have left half written.
 func OpenDirectory(dir string) (*Directory, error) {
-	return &Directory{path: dir}, os.MkdirAll(filepath.Join(dir, "tmp"), 0o700)
+	tmp := filepath.Join(dir, "tmp")
+	if err := os.MkdirAll(tmp, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(tmp)
+	if err != nil {
+		return nil, err
+	}
+	for _, entry := range entries {
+		if info, err := entry.Info(); err == nil && time.Since(info.ModTime()) > abandoned {
+			_ = os.Remove(filepath.Join(tmp, entry.Name())) // the next process tries again
+		}
+	}
+	return &Directory{path: dir}, nil
 }
 
 // Alone locks the store against other processes until this one ends, and reports whether it is
@@ -62,14 +80,22 @@ func (d *Directory) Create(_ context.Context, key string, body io.Reader) (err e
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-		return err
+	for range linkTries {
+		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
+			err = os.Link(f.Name(), to)
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
 	}
-	if err = os.Link(f.Name(), to); errors.Is(err, fs.ErrExist) {
+	if errors.Is(err, fs.ErrExist) {
 		return ErrExists
 	}
 	return err
 }
+
+// linkTries is how often an object gets its directory, which deletions may remove at any moment.
+const linkTries = 100
 
 // Open implements [Store].
 func (d *Directory) Open(_ context.Context, key string, offset, n int64) (io.ReadCloser, error) {
@@ -112,10 +138,15 @@ func (d *Directory) List(_ context.Context, prefix string) (keys []string, err e
 	return keys, err
 }
 
-// Delete implements [Store]. Directories that it empties stay.
+// Delete implements [Store]. It also removes the directories that it empties.
 func (d *Directory) Delete(_ context.Context, key string) error {
 	if err := os.Remove(d.file(key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
+	}
+	for dir := path.Dir(key); dir != "."; dir = path.Dir(dir) {
+		if os.Remove(d.file(dir)) != nil { // others use it
+			break
+		}
 	}
 	return nil
 }
