@@ -107,6 +107,7 @@ func TestRequest(t *testing.T) {
 		{`"top_logprobs":3`, llm.Params{Logprobs: new(3)}, nil},
 		{`"include":["message.output_text.logprobs","reasoning.encrypted_content"]`, llm.Params{Logprobs: new(0)}, nil},
 		{`"prompt_cache_options":{"ttl":"30m"}`, llm.Params{}, nil},
+		{`"client_metadata":{"x-codex-window-id":"w"}`, llm.Params{}, nil},
 		{`"reasoning":{"effort":"none"}`, llm.Params{Thinking: new(false)}, nil},
 		{`"reasoning":{"effort":"high","summary":"auto"}`, llm.Params{Effort: new("high")}, nil},
 		{`"text":{"format":{"type":"json_object"},"verbosity":"medium"}`, llm.Params{Schema: json.RawMessage(`{"type":"object"}`)}, nil},

@@ -61,6 +61,7 @@ var createTable = wire.For[createRequest](
 	wire.Parameter{Name: "prompt_cache_key", Disposition: wire.NoEffect, Note: sameAnswer},
 	wire.Parameter{Name: "prompt_cache_retention", Disposition: wire.NoEffect, Note: sameAnswer},
 	wire.Parameter{Name: "prompt_cache_options", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: sameAnswer},
+	wire.Parameter{Name: "client_metadata", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: labelsCaller + "; sent by Codex"},
 	wire.Parameter{Name: "conversation", Disposition: wire.Refused, Note: "there are no stored conversations: send previous_response_id"},
 	wire.Parameter{Name: "background", Disposition: wire.Refused, Note: "answers are made while the client waits", Neutral: []string{`false`}},
 	wire.Parameter{Name: "prompt", Disposition: wire.Refused, Note: "there are no stored prompts"},

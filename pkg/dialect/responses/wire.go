@@ -54,6 +54,7 @@ type noEffect struct {
 	PromptCacheKey       string          `json:"prompt_cache_key"`
 	PromptCacheRetention string          `json:"prompt_cache_retention"`
 	PromptCacheOptions   json.RawMessage `json:"prompt_cache_options"`
+	ClientMetadata       json.RawMessage `json:"client_metadata"`
 }
 
 // refused has the keys that are accepted with neutral values only.
