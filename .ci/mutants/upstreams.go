@@ -20,7 +20,7 @@ func upstreams() []mutant {
 		{"endpoints: a url holds a password", catalog, "checkURL", "u.User != nil", "false", catalog, "^TestUpstreamRecords$"},
 		{"endpoints: a stop sequence is dropped", remote, "mayDrop", `"stop"`, `"max_new_token"`, remote, "^TestDropped$"},
 		{"endpoints: hosted tools are left out unasked", responses, "offer.leaveOut", "!model.Drops", "false", app, "^TestHostedTools$"},
-		{"endpoints: a choice among tools that are not here", responses, "createRequest.structure", "len(left) > 0", "false", app, "^TestHostedTools$"},
+		{"endpoints: a choice among tools that are not here", responses, "createRequest.structure", "len(g.hosted) > 0", "false", app, "^TestHostedTools$"},
 		{"endpoints: what is dropped is not told", remote, "Backend.rows", "b.model.OnDrop(ctx, slices.Compact(dropped))", "", remote, "^TestDropped$"},
 		{"endpoints: a rejected key is sent again", upstream, "endpoint.post", "err == nil && key == rejected", "false", upstream, "^TestRefused$"},
 		{"endpoints: an error shows the end of the key", upstream, "shows", "i+part <= len(key)", "i < 1 && i+part <= len(key)", upstream, "^TestRefused$"},

@@ -237,11 +237,11 @@ func (a *answer) call(c llm.Call) error {
 	isCall := a.open != nil && (a.open.kind == typeFunctionCall || a.open.kind == typeCustomCall)
 	switch {
 	case c.Name != "":
-		o := opened{kind: typeFunctionCall, index: c.Index}
-		if a.gen.custom[c.Name] {
+		o, t := opened{kind: typeFunctionCall, index: c.Index}, a.gen.called(c.Name)
+		if t.Type == custom {
 			o.kind = typeCustomCall
 		}
-		o.Name, o.CallID = c.Name, c.ID
+		o.Name, o.Namespace, o.CallID = t.Name, t.namespace, c.ID
 		if o.CallID == "" {
 			o.CallID = openaiapi.NewID("call_")
 		}

@@ -41,7 +41,6 @@ func TestBadInput(t *testing.T) {
 		{`"input":[` + call + `,{"type":"custom_tool_call_output","call_id":"c","output":"x"}]`, "input[1].type", value, "function_call_output"},
 		{`"input":[` + call + `,{"type":"function_call_output","call_id":"c","output":"x"},{"type":"function_call_output","call_id":"c","output":"x"}]`, "input[2].call_id", value, "already"},
 		{`"input":[{"type":"function_call","call_id":"c","name":"f","arguments":"{}","caller":{"type":"program","caller_id":"p"}}]`, "input[0].caller", unsupported, "only the model"},
-		{`"input":[` + call + `,{"type":"function_call_output","call_id":"c","output":"x","namespace":"n"}]`, "input[1].namespace", unsupported, "no namespaces"},
 		{`"tools":[{"type":"web_search"}]`, "tools[0].type", unsupported, "web_search"},
 		{`"tools":[{"type":"function","name":"a b"}]`, "tools[0].name", value, ""},
 		{`"tools":[{"type":"function","name":"f"},{"type":"custom","name":"f"}]`, "tools[1].name", value, "another tool"},

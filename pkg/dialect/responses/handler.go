@@ -3,6 +3,7 @@ package responses
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -117,12 +118,20 @@ func (f follower) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 // rename puts the client's keys into an error of a model. The messages of a model are not the
 // items of the input.
 func (g *generation) rename(err error) error {
-	if e, ok := errors.AsType[*llm.Error](err); ok && strings.HasPrefix(e.Param, "messages") {
-		renamed := *e
-		renamed.Param = "input"
-		return &renamed
+	e, ok := errors.AsType[*llm.Error](openaiapi.RenameTool(err, g.indices, ""))
+	if !ok {
+		return err
 	}
-	return openaiapi.RenameTool(err, g.indices, "")
+	renamed := *e
+	if strings.HasPrefix(e.Param, "messages") {
+		renamed.Param = "input"
+	}
+	for i, t := range g.declared {
+		if key, ok := strings.CutPrefix(e.Param, fmt.Sprintf("tools[%d]", i)); ok {
+			renamed.Param = t.path + key
+		}
+	}
+	return &renamed
 }
 
 // stream sends the events of an answer as its chunks come.

@@ -37,7 +37,7 @@ type inputItem struct {
 	Content          json.RawMessage `json:"content"` // a string or parts
 	CallID           *string         `json:"call_id"`
 	Name             *string         `json:"name"`
-	Namespace        json.RawMessage `json:"namespace"`
+	Namespace        string          `json:"namespace"`
 	Caller           json.RawMessage `json:"caller"`
 	Arguments        *string         `json:"arguments"` // JSON
 	ParsedArguments  json.RawMessage `json:"parsed_arguments"`
@@ -275,7 +275,7 @@ func (t *conversation) call(path string, it *inputItem, arguments string) error 
 	}
 	t.kinds[*it.CallID] = it.Type
 	m := t.assistant(func(*llm.Message) bool { return false })
-	m.Calls = append(m.Calls, llm.Call{Index: len(m.Calls), ID: *it.CallID, Name: *it.Name, Arguments: arguments})
+	m.Calls = append(m.Calls, llm.Call{Index: len(m.Calls), ID: *it.CallID, Name: qualified(it.Namespace, *it.Name), Arguments: arguments})
 	return nil
 }
 

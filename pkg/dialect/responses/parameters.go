@@ -33,7 +33,7 @@ var createTable = wire.For[createRequest](
 	wire.Parameter{Name: "stream", Default: false, Note: "whether to stream the answer as server-sent events"},
 	wire.Parameter{Name: "stream_options", Note: "has no key with an effect"},
 	wire.Parameter{Name: "stream_options.include_obfuscation", Disposition: wire.Refused, Note: "events are not padded", Neutral: []string{`false`}},
-	wire.Parameter{Name: "tools", Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Schema: wire.ListOf(toolTable.Schema()), Remote: wire.ByRecord, Note: "the functions and custom tools that the answer may call; hosted tools, such as web_search, are rejected, or with tool_choice auto left out if the model's record has \"unsupported\": \"drop\""},
+	wire.Parameter{Name: "tools", Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Schema: wire.ListOf(wire.AnyOf(toolTable.Schema(), namespaceTable.Schema())), Remote: wire.ByRecord, Note: "the functions and custom tools that the answer may call, also in namespaces; hosted tools, such as web_search, are rejected, or with tool_choice auto left out if the model's record has \"unsupported\": \"drop\""},
 	wire.Parameter{Name: "tool_choice", Schema: choiceSchema(), Default: "auto", Canonical: "must_call", Remote: wire.ByRecord, Note: "whether tools are called, and which"},
 	wire.Parameter{Name: "parallel_tool_calls", Default: true, Canonical: "one_call", Remote: wire.ByRecord, Note: "whether the answer may have more than one call"},
 	wire.Parameter{Name: "text", Absent: "text", Canonical: "schema", Remote: wire.Checked, Note: "the format of the answer"},
@@ -81,7 +81,7 @@ var itemTable = wire.For[inputItem](
 	wire.Parameter{Name: "content", Schema: wire.AnyOf(wire.Types("string"), wire.ListOf(partTable.Schema())), Note: "of a message: the text, or parts; of reasoning: parts of type reasoning_text"},
 	wire.Parameter{Name: "call_id", Note: "of a call: its id; of an output: the id of the earlier call that it answers"},
 	wire.Parameter{Name: "name", Note: "of a call: the tool; of an output: no effect, because its call names the tool"},
-	wire.Parameter{Name: "namespace", Disposition: wire.Refused, Note: "tools have no namespaces", Neutral: []string{`""`}},
+	wire.Parameter{Name: "namespace", Note: "of a call: the namespace of the tool; of an output: no effect, because its call names it"},
 	wire.Parameter{Name: "caller", Disposition: wire.Refused, Note: onlyModels, Neutral: []string{`{"type":"direct"}`}},
 	wire.Parameter{Name: "arguments", Note: "of a function_call: a JSON object, as a string; an empty string is {}"},
 	wire.Parameter{Name: "parsed_arguments", Disposition: wire.NoEffect, Schema: &wire.Schema{}, Note: "SDKs parse it from arguments"},
@@ -119,6 +119,14 @@ var toolTable = wire.For[tool](
 	wire.Parameter{Name: "defer_loading", Disposition: wire.Refused, Note: "there is no search for tools", Neutral: []string{`false`}},
 	wire.Parameter{Name: "output_schema", Disposition: wire.Refused, Note: "outputs are not checked"},
 	wire.Parameter{Name: "allowed_callers", Disposition: wire.Refused, Note: onlyModels, Neutral: []string{`["direct"]`}},
+)
+
+// namespaceTable describes a namespace of tools.
+var namespaceTable = wire.For[namespace](
+	wire.Parameter{Name: "type", Required: true, OneOf: []string{typeNamespace}, Note: "the kind of tool"},
+	wire.Parameter{Name: "name", Required: true, Schema: openaiapi.NameSchema(), Note: "models know a tool as NAMESPACE__NAME, of at most 64 characters"},
+	wire.Parameter{Name: "description", Note: "tells the model what the tools are for"},
+	wire.Parameter{Name: "tools", Required: true, Count: wire.AtMost(openaiapi.MaxTools), Noun: "tool", Schema: wire.ListOf(toolTable.Schema()), Note: "functions and custom tools"},
 )
 
 // choiceTable describes a tool_choice that is an object.

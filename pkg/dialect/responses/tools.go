@@ -26,6 +26,21 @@ type tool struct {
 	AllowedCallers json.RawMessage `json:"allowed_callers"`
 }
 
+// namespace is a tool of type namespace, which groups tools of the client.
+type namespace struct {
+	Type        string            `json:"type"`
+	Name        string            `json:"name"`
+	Description string            `json:"description"`
+	Tools       []json.RawMessage `json:"tools"` // of [toolTypes]
+}
+
+// declared is a tool of the client in a list of all of them.
+type declared struct {
+	tool
+	namespace string // "" outside of namespaces
+	path      string // in the request
+}
+
 type toolFormat struct {
 	Type       string  `json:"type"`
 	Syntax     *string `json:"syntax"`
@@ -46,8 +61,9 @@ type allowedTool struct {
 }
 
 const (
-	function = "function"
-	custom   = "custom"
+	function      = "function"
+	custom        = "custom"
+	typeNamespace = "namespace"
 )
 
 // toolTypes are the tools that run at the client.
@@ -118,61 +134,115 @@ type hostedTool struct {
 	err  error
 }
 
-// decodeTools decodes the tools of the client. Hosted ones stay empty in the lists.
-func (c *createRequest) decodeTools() (sent []tool, out []llm.Tool, left []hostedTool, err error) {
-	sent, out = make([]tool, len(c.Tools)), make([]llm.Tool, len(c.Tools))
-	seen := map[string]bool{}
+// A toolbox collects the tools of the client.
+type toolbox struct {
+	declared []declared
+	tools    []llm.Tool   // as models know those of declared
+	hosted   []hostedTool // which are not declared
+	names    map[string]bool
+}
+
+// decodeTools decodes the tools of the client.
+func (c *createRequest) decodeTools() (toolbox, error) {
+	box := toolbox{names: map[string]bool{}}
 	for i, raw := range c.Tools {
 		path := fmt.Sprintf("tools[%d]", i)
-		if err := hosted(path, raw); err != nil {
-			left = append(left, hostedTool{path, err})
-			continue
+		var peek struct {
+			Type string `json:"type"`
 		}
-		t := &sent[i]
-		err := toolTable.DecodeAt(path, raw, t)
-		switch isCustom := t.Type == custom; {
-		case err != nil:
-			return nil, nil, nil, err
-		case isCustom && len(t.Parameters) > 0:
-			return nil, nil, nil, wire.Invalid(path+".parameters", "is not allowed in a custom tool")
-		case !isCustom && t.Format != nil:
-			return nil, nil, nil, wire.Invalid(path+".format", "is only allowed in a custom tool")
-		case isCustom:
-			if t.Parameters, err = t.Format.schema(path + ".format"); err != nil {
-				return nil, nil, nil, err
-			}
+		_ = json.Unmarshal(raw, &peek) // errors are reported by the table
+		add := box.add
+		if peek.Type == typeNamespace {
+			add = box.addNamespace
 		}
-		if out[i], err = openaiapi.Tool(path, llm.Tool{Name: t.Name, Description: t.Description, Parameters: t.Parameters}); err != nil {
-			return nil, nil, nil, err
+		if err := add(path, raw, namespace{}); err != nil {
+			return box, err
 		}
-		if seen[t.Name] {
-			return nil, nil, nil, wire.Invalid(path+".name", "another tool is named %q", t.Name)
-		}
-		seen[t.Name] = true
 	}
-	return sent, out, left, nil
+	return box, nil
+}
+
+// addNamespace adds the tools of the namespace at path.
+func (b *toolbox) addNamespace(path string, raw json.RawMessage, of namespace) error {
+	if err := namespaceTable.DecodeAt(path, raw, &of); err != nil {
+		return err
+	}
+	for i, raw := range of.Tools {
+		if err := b.add(fmt.Sprintf("%s.tools[%d]", path, i), raw, of); err != nil {
+			return err
+		}
+		of.Description = "" // the first tool has it
+	}
+	return nil
+}
+
+// add adds the tool at path, which may belong to a namespace.
+func (b *toolbox) add(path string, raw json.RawMessage, of namespace) error {
+	if err := hosted(path, raw); err != nil {
+		b.hosted = append(b.hosted, hostedTool{path, err})
+		return nil
+	}
+	t := declared{namespace: of.Name, path: path}
+	err := toolTable.DecodeAt(path, raw, &t.tool)
+	switch isCustom := t.Type == custom; {
+	case err != nil:
+		return err
+	case isCustom && len(t.Parameters) > 0:
+		return wire.Invalid(path+".parameters", "is not allowed in a custom tool")
+	case !isCustom && t.Format != nil:
+		return wire.Invalid(path+".format", "is only allowed in a custom tool")
+	case isCustom:
+		if t.Parameters, err = t.Format.schema(path + ".format"); err != nil {
+			return err
+		}
+	}
+	if of.Description != "" {
+		t.Description = strings.TrimSuffix(of.Description+"\n\n"+t.Description, "\n\n")
+	}
+	known, err := openaiapi.Tool(path, llm.Tool{Name: qualified(of.Name, t.Name), Description: t.Description, Parameters: t.Parameters})
+	switch {
+	case err != nil:
+		return err
+	case b.names[known.Name]:
+		return wire.Invalid(path+".name", "another tool is named %q", known.Name)
+	}
+	b.names[known.Name] = true
+	b.declared, b.tools = append(b.declared, t), append(b.tools, known)
+	return nil
+}
+
+// qualified returns the name by which models know a tool of a namespace, which may be "".
+func qualified(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	return namespace + "__" + name
 }
 
 // An offer is what an answer may call.
 type offer struct {
-	indices []int           // of the client's tools
-	hosted  []hostedTool    // that are left out, if the model's record says so
-	must    bool            // one of them must be called
-	custom  map[string]bool // the names of all custom tools
+	toolbox
+	indices []int // of the declared tools
+	must    bool  // one of them must be called
 }
 
-// offered returns what the answer may call.
-func (c *createRequest) offered(list []tool) (offer, error) {
-	const path = "tool_choice"
-	o := offer{custom: map[string]bool{}}
-	for _, t := range list {
-		if t.Type == custom {
-			o.custom[t.Name] = true
+// called returns the tool that models know by a name.
+func (o *offer) called(name string) declared {
+	for i, t := range o.tools {
+		if t.Name == name {
+			return o.declared[i]
 		}
 	}
+	return declared{tool: tool{Type: function, Name: name}}
+}
+
+// offered returns what the answer may call of a toolbox.
+func (c *createRequest) offered(box toolbox) (offer, error) {
+	const path = "tool_choice"
+	o := offer{toolbox: box}
 	raw, word := c.ToolChoice, "auto"
 	if len(raw) > 0 && raw[0] == '{' {
-		return o, c.chosen(&o, list)
+		return o, c.chosen(&o)
 	}
 	if len(raw) > 0 && string(raw) != "null" {
 		if err := wire.UnmarshalAt(path, raw, &word); err != nil {
@@ -184,20 +254,18 @@ func (c *createRequest) offered(list []tool) (offer, error) {
 		return o, nil
 	case word != "auto" && word != "required":
 		return o, wire.Invalid(path, "must be none, auto, required or an object, not %.40q", word)
-	case word == "required" && len(list) == 0:
+	case word == "required" && len(c.Tools) == 0:
 		return o, wire.Invalid(path, "there are no tools to call")
 	}
-	for i, t := range list {
-		if t.Type != "" {
-			o.indices = append(o.indices, i)
-		}
+	for i := range o.declared {
+		o.indices = append(o.indices, i)
 	}
 	o.must = word == "required"
 	return o, nil
 }
 
 // chosen is [createRequest.offered] of a choice that is an object.
-func (c *createRequest) chosen(o *offer, list []tool) error {
+func (c *createRequest) chosen(o *offer) error {
 	const path = "tool_choice"
 	if err := hosted(path, c.ToolChoice); err != nil {
 		return err
@@ -219,12 +287,12 @@ func (c *createRequest) chosen(o *offer, list []tool) error {
 		}
 	}
 	if !several {
-		i, err := index(path, list, allowedTool{choice.Type, *choice.Name})
+		i, err := o.index(path, allowedTool{choice.Type, *choice.Name})
 		o.indices, o.must = []int{i}, true
 		return err
 	}
 	for i, t := range choice.Tools {
-		at, err := index(fmt.Sprintf("%s.tools[%d]", path, i), list, t)
+		at, err := o.index(fmt.Sprintf("%s.tools[%d]", path, i), t)
 		if err != nil {
 			return err
 		}
@@ -249,9 +317,9 @@ func (o *offer) leaveOut(w http.ResponseWriter, model *llm.Model) error {
 	return nil
 }
 
-// index finds the tool that a choice at path names.
-func index(path string, list []tool, named allowedTool) (int, error) {
-	i := slices.IndexFunc(list, func(t tool) bool { return t.Name == named.Name && t.Type == named.Type })
+// index finds the tool that a choice at path names. Those of namespaces cannot be named.
+func (b *toolbox) index(path string, named allowedTool) (int, error) {
+	i := slices.IndexFunc(b.declared, func(t declared) bool { return t.namespace == "" && t.Name == named.Name && t.Type == named.Type })
 	if i < 0 {
 		return 0, wire.Invalid(path+".name", "%.80q is not one of the tools of type %s", named.Name, named.Type)
 	}

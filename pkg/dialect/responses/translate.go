@@ -73,21 +73,21 @@ func (c *createRequest) structure(g *generation) error {
 	if g.Schema, err = c.Text.schema(); err != nil {
 		return err
 	}
-	sent, all, left, err := c.decodeTools()
+	box, err := c.decodeTools()
 	if err != nil {
 		return err
 	}
-	if g.offer, err = c.offered(sent); err != nil {
+	if g.offer, err = c.offered(box); err != nil {
 		return err
 	}
-	if g.hosted = left; len(left) > 0 && (g.must || len(c.ToolChoice) > 0 && c.ToolChoice[0] == '{') {
-		return left[0].err // the client chose among tools that are not all here
+	if len(g.hosted) > 0 && (g.must || len(c.ToolChoice) > 0 && c.ToolChoice[0] == '{') {
+		return g.hosted[0].err // the client chose among tools that are not all here
 	}
-	if own := slices.DeleteFunc(slices.Clone(all), func(t llm.Tool) bool { return t.Name == "" }); len(g.indices) < len(own) {
-		g.Declared = own
+	if len(g.indices) < len(g.tools) {
+		g.Declared = g.tools
 	}
 	for _, i := range g.indices {
-		g.Tools = append(g.Tools, all[i])
+		g.Tools = append(g.Tools, g.tools[i])
 	}
 	if g.must {
 		g.MustCall = new(true)

@@ -176,6 +176,7 @@ type item struct {
 	Content   *[]part `json:"content,omitempty" doc:"of a message and of reasoning"`
 	CallID    string  `json:"call_id,omitempty" doc:"of a call: to be sent with its output"`
 	Name      string  `json:"name,omitempty" doc:"of a call: the tool"`
+	Namespace string  `json:"namespace,omitempty" doc:"of a call: the tool's namespace, if it has one"`
 	Arguments *string `json:"arguments,omitempty" doc:"of a function_call: a JSON object"`
 	Input     *string `json:"input,omitempty" doc:"of a custom_tool_call: a text"`
 }
