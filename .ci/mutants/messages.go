@@ -11,6 +11,7 @@ func messagesAPI() []mutant {
 		{"messages: texts run into each other", dialect, "appendPart", `parts = append(parts, llm.Part{Text: "\n"})`, "", dialect, "^TestMessages$"},
 		{"messages: a failed call has succeeded", dialect, "conversation.result", "b.IsError != nil && *b.IsError", "false", dialect, "^TestMessages$"},
 		{"messages: the last message is answered, not continued", dialect, "prompted.request", "g.Continue = new(true)", "g.Continue = nil", dialect, "^TestMessages$"},
+		{"messages: an effort is left out that a remote model refuses", dialect, "effortless.Generate", "m.InProcess", "true", dialect, "^TestEffort$"},
 		{"messages: a page of models ends the list", dialect, "listRequest.page", "to-from > limit", "false", dialect, "^TestModelPages$"},
 		{"messages: a page repeats its first model", dialect, "listRequest.page", "from++", "", dialect, "^TestModelPages$"},
 		{"messages: keys of older clients are not read", "pkg/account", "secretOf", `return strings.TrimSpace(h.Get("X-Api-Key"))`, `return ""`, "pkg/account", "^TestSecretOf$"},

@@ -61,11 +61,11 @@ func create(w http.ResponseWriter, r *http.Request, call httpx.Call[messageReque
 	if err := openaiapi.CheckImages("messages", &model.ModelInfo, gen.Request); err != nil {
 		return err
 	}
-	a := newAnswer(model, gen)
+	a, backend := newAnswer(model, gen), effortless{model, w.Header()}
 	if gen.Stream {
-		return gen.rename(a.stream(w, r, model))
+		return gen.rename(a.stream(w, r, model, backend))
 	}
-	rows, _, err := httpx.Collect(r, follower{model, a}, gen.Request)
+	rows, _, err := httpx.Collect(r, follower{backend, a}, gen.Request)
 	if err != nil {
 		return gen.rename(err)
 	}
@@ -74,6 +74,31 @@ func create(w http.ResponseWriter, r *http.Request, call httpx.Call[messageReque
 	}
 	httpx.Guarantee(w, rows)
 	return httpx.JSON(w, http.StatusOK, a.answerMessage)
+}
+
+// An effortless model leaves the effort out of requests if it runs in this process and does not
+// reason, and names it in a header. Claude Code sends an effort to every model.
+type effortless struct {
+	*llm.Model
+	header http.Header
+}
+
+// Generate implements [llm.Backend].
+func (m effortless) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
+	return func(yield func(llm.Chunk, error) bool) {
+		for chunk, err := range m.Model.Generate(ctx, req) {
+			if e, ok := errors.AsType[*llm.Error](err); ok && m.InProcess && e.Code == llm.Unsupported && e.Param == "reasoning_effort" {
+				httpx.Ignore(m.header, "output_config.effort")
+				rest := *req
+				rest.Effort = nil
+				m.Model.Generate(ctx, &rest)(yield)
+				return
+			}
+			if !yield(chunk, err) {
+				return
+			}
+		}
+	}
 }
 
 // A follower passes the chunks of a model on, in their order, to an answer that is not
@@ -107,9 +132,9 @@ const ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
 
 // stream sends the events of an answer as its chunks come. An error before the first one has a
 // status of its own.
-func (a *answer) stream(w http.ResponseWriter, r *http.Request, model *llm.Model) error {
+func (a *answer) stream(w http.ResponseWriter, r *http.Request, model *llm.Model, backend llm.Backend) error {
 	out, begun := httpx.NewStream(r.Context(), w, httpx.SSE.KeptAliveBy(ping)), false
-	for chunk, err := range out.Await(model.Generate(r.Context(), a.gen.Request)) {
+	for chunk, err := range out.Await(backend.Generate(r.Context(), a.gen.Request)) {
 		if err == nil && !begun {
 			begun = true
 			a.begin(a.gen.input(r.Context(), model))

@@ -57,7 +57,7 @@ func promptedRows() []wire.Parameter {
 		{Name: "thinking.budget_tokens", Bounds: wire.AtLeast(1), Canonical: "max_thinking_tokens", Remote: wire.ByRecord, Note: "thinking ends after this number of tokens; required with type enabled, not allowed with others, less than max_tokens; Anthropic's minimum of 1024 does not apply"},
 		{Name: "thinking.display", OneOf: []string{"summarized", "omitted"}, Default: "summarized", Note: "summarized returns the thinking, whole; omitted leaves its text empty"},
 		{Name: "output_config", Note: "the effort and the format"},
-		{Name: "output_config.effort", OneOf: []string{"low", "medium", "high", "xhigh", "max"}, Canonical: "reasoning_effort", Remote: wire.ByRecord, Note: "how much a model thinks, where its template has levels"},
+		{Name: "output_config.effort", OneOf: []string{"low", "medium", "high", "xhigh", "max"}, Canonical: "reasoning_effort", Remote: wire.ByRecord, Note: "how much a model thinks, where its template has levels; left out, and named in X-Glossa-Ignored, for local models that do not think"},
 		{Name: "output_config.format", Remote: wire.Checked, Note: "the answer is complete for every max_tokens; a limit below the shortest possible answer is rejected"},
 		{Name: "output_config.format.type", Required: true, OneOf: []string{"json_schema"}, Remote: wire.Checked, Note: "the kind of format"},
 		{Name: "output_config.format.schema", Required: true, Schema: wire.AnyObject(), Canonical: "schema", Remote: wire.Checked, Note: "a JSON Schema; members follow its order, and unsupported keywords are rejected"},
