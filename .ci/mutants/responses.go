@@ -32,6 +32,7 @@ func responsesAPI() []mutant {
 		{"responses: tokens of calls are of the text", dialect, "answer.call", "a.pending = nil", "", dialect, "^TestGolden$"},
 		{"responses: events have no numbers", dialect, "answer.emit", "a.number++", "", dialect, "^TestStreams$"},
 		{"responses: a failed stream has two ends", dialect, "answer.abort", "e.Err = sent{e.Err}", "", dialect, "^TestFailures$"},
+		{"responses: an output without a call is that of another", dialect, "conversation.uncalled", "strconv.Itoa(len(t.messages))", `"1"`, dialect, "^TestUncalled$"},
 		{"responses: a call loses its namespace", dialect, "answer.call", "o.Name, o.Namespace, o.CallID = t.Name, t.namespace, c.ID", "o.Name, o.CallID = t.Name, c.ID", dialect, "^TestNamespaces$"},
 		{"responses: tools of two namespaces are one", dialect, "qualified", `namespace + "__" + name`, "name", dialect, "^Test(Bad)?Namespaces$"},
 		{"responses: an error names another tool", dialect, "generation.rename", "openaiapi.RenameTool(err, g.indices, \"\")", "err", dialect, "^TestFailures$"},

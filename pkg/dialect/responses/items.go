@@ -73,7 +73,7 @@ func itemKeys() map[string]struct{ required, optional []string } {
 		typeMessage:        {[]string{"role", "content"}, []string{"phase"}},
 		typeReasoning:      {nil, []string{"summary", "content", "encrypted_content"}},
 		typeFunctionCall:   {[]string{"call_id", "name", "arguments"}, []string{"namespace", "caller", "parsed_arguments"}},
-		typeFunctionOutput: {[]string{"call_id", "output"}, []string{"name", "namespace", "caller"}},
+		typeFunctionOutput: {[]string{"output"}, []string{"call_id", "name", "namespace", "caller"}},
 		typeCustomCall:     {[]string{"call_id", "name", "input"}, []string{"namespace", "caller"}},
 		typeCustomOutput:   {[]string{"call_id", "output"}, []string{"caller"}},
 		typeReference:      {[]string{"id"}, nil},
@@ -279,8 +279,25 @@ func (t *conversation) call(path string, it *inputItem, arguments string) error 
 	return nil
 }
 
-// output adds the output of an earlier call.
+// uncalled adds a call before an output that has none, since chat templates write outputs
+// after calls.
+func (t *conversation) uncalled(path string, it *inputItem) error {
+	if it.Name == nil {
+		return wire.Invalid(path+".call_id", "is required in an item of type %s without a name", it.Type)
+	}
+	it.CallID = new("uncalled_" + strconv.Itoa(len(t.messages)))
+	call := *it
+	call.Type = typeFunctionCall
+	return t.call(path, &call, "{}")
+}
+
+// output adds the output of an earlier call, or of none.
 func (t *conversation) output(path string, it *inputItem) error {
+	if it.CallID == nil {
+		if err := t.uncalled(path, it); err != nil {
+			return err
+		}
+	}
 	kind := t.kinds[*it.CallID]
 	_, twice := t.answered[*it.CallID]
 	switch {

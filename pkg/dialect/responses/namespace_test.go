@@ -58,6 +58,28 @@ func TestNamespaces(t *testing.T) {
 	}
 }
 
+// TestUncalled: an output without a call, as Codex sends the objective of a goal, gets one. The
+// calls of a message stay together.
+func TestUncalled(t *testing.T) {
+	const call = `{"type":"function_call","call_id":"1","name":"f","arguments":"{}"},`
+	const uncalled = `{"type":"function_call_output","name":"objective","namespace":"agent","output":"o"}`
+	var in createRequest
+	if err := createTable.Decode([]byte(`{"input":[`+call+uncalled+`,{"type":"function_call_output","call_id":"1","output":"x"},`+uncalled+`]}`), &in); err != nil {
+		t.Fatal(err)
+	}
+	output := func(id, text string) llm.Message {
+		return llm.Message{Role: "tool", CallID: id, Parts: []llm.Part{{Text: text}}}
+	}
+	f, objective := llm.Call{ID: "1", Name: "f", Arguments: "{}"}, llm.Call{Index: 1, ID: "uncalled_1", Name: "agent__objective", Arguments: "{}"}
+	want := []llm.Message{
+		{Role: "assistant", Calls: []llm.Call{f, objective}}, output("uncalled_1", "o"), output("1", "x"),
+		{Role: "assistant", Calls: []llm.Call{{ID: "uncalled_3", Name: "agent__objective", Arguments: "{}"}}}, output("uncalled_3", "o"),
+	}
+	if got, err := in.messages(); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
 // TestBadNamespaces: errors name the place in the request, also those of models.
 func TestBadNamespaces(t *testing.T) {
 	for _, test := range []struct{ body, param, has string }{
