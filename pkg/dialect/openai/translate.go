@@ -152,7 +152,7 @@ func (list messages) prompt() (llm.Prompt, error) {
 		}
 		if name := list[i].Name; turn.Role == "user" && name != "" {
 			if user != "" && user != name {
-				return chat, &llm.Error{Code: llm.Unsupported, Param: path + ".name", Message: fmt.Sprintf("%s: write names into the texts to tell %.70q from %.70q", noNames, name, user)}
+				return chat, &llm.Error{Code: llm.Unsupported, Param: path + ".name", Message: fmt.Sprintf("%s: leave them out, and write them into the texts to tell %.70q from %.70q", noNames, name, user)}
 			}
 			user = name
 		}
