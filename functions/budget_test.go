@@ -16,8 +16,8 @@ import (
 	"glossa/pkg/app"
 )
 
-// maxZip is the maximum size of a function's zip file in bytes: 8 MiB.
-const maxZip = 8 << 20
+// maxZip is the maximum size of a function's zip file in bytes.
+const maxZip = 9_000_000
 
 // counter counts the bytes written to it.
 type counter int

@@ -23,10 +23,10 @@ import (
 func (p *program) userCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "user", Short: "Add, limit, list and remove users, who get tokens for a password", Args: subcommand, RunE: needsSubcommand,
-		Long: `Add, limit, list and remove the users of a file or a DynamoDB table. A user sends
-a name and a password, of which only a hash is stored, to POST /users/me/token
-and gets a token. The token is an API key for 24 hours: programs send it, and the
-page takes it in the field "API key".`,
+		Long: `Add, limit, list and remove the users of a file or a DynamoDB table. A user
+sends a name and a password, of which only a hash is stored, to
+POST /users/me/token and gets a token. The token is an API key for 24 hours:
+programs send it, and the page takes it in the field "API key".`,
 		Example: `  glossa user add ann@example.org --role admin --accounts accounts.json
   glossa user list --accounts accounts.json`,
 	}

@@ -75,7 +75,7 @@ func TestBudgetsOfDialects(t *testing.T) {
 		a := golden(t, cfg)
 		h := a.Handler()
 		ask(h, "POST", "/v1/engines/golden/completions", fast, strings.NewReader(`{"prompt":"a"}`)).Body.Close()
-		ask(h, "POST", "/v1/engines/golden/logprob", poor, strings.NewReader(`{"context":"a","continuation":"b"}`)).Body.Close()
+		ask(h, "POST", "/v1/embeddings", poor, strings.NewReader(paths["/v1/embeddings"])).Body.Close()
 		for path, body := range paths {
 			res := ask(h, "POST", path, rich, strings.NewReader(body))
 			if text := text(t, res); res.StatusCode != 200 || res.Header.Get("X-Ratelimit-Limit-Tokens") != "1000000" || strings.Contains(strings.ReplaceAll(text, `"error":null`, ""), `"error"`) {
