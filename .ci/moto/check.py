@@ -14,11 +14,13 @@ import re
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
 
 import boto3
+from moto.dynamodb.models import DynamoDBBackend
 from moto.server import ThreadedMotoServer
 
 GLOSSA = sys.argv[1]
@@ -26,7 +28,23 @@ MODEL = pathlib.Path(__file__).parents[2] / "pkg/engine/arch/testdata/gpt2-gguf/
 TABLE, BUCKET, LIMIT = "glossa", "models", 400
 
 
+def write_atomically():
+    """Serves one write to a table at a time, as DynamoDB does: the threads of moto interleave a
+    condition and its change."""
+    lock = threading.RLock()
+
+    def alone(write):
+        def locked(*args, **kwargs):
+            with lock:
+                return write(*args, **kwargs)
+        return locked
+
+    for name in ("put_item", "update_item", "delete_item", "transact_write_items"):
+        setattr(DynamoDBBackend, name, alone(getattr(DynamoDBBackend, name)))
+
+
 def main():
+    write_atomically()
     logging.getLogger("werkzeug").setLevel(logging.WARNING)
     aws = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     aws.start()
