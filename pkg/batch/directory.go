@@ -82,14 +82,13 @@ func (d *Directory) Create(_ context.Context, key string, body io.Reader) (err e
 	}
 	for range linkTries {
 		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
-			err = os.Link(f.Name(), to)
+			if err = os.Link(f.Name(), to); errors.Is(err, fs.ErrExist) {
+				return ErrExists
+			}
 		}
-		if !errors.Is(err, fs.ErrNotExist) {
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fs.ErrExist) { // of a directory that was there
 			break
 		}
-	}
-	if errors.Is(err, fs.ErrExist) {
-		return ErrExists
 	}
 	return err
 }
