@@ -7,7 +7,7 @@ func trying() []mutant {
 		{"fit: a format larger than the memory is chosen", fit, "Format", "size > 0 && size <= room", "size > 0", fit, "^TestFormat$"},
 		{"hub: two files of a repository get one name", hub, "Snapshot.rootNames", "taken[strings.ToLower(name)] > 1", "false", hub, "^TestChoose$"},
 		{"hub: the lock of a deleted directory is a lock", hub, "holds", "os.SameFile(locked, named)", "locked != nil && named != nil", hub, "^TestLockIsReplaced$"},
-		{"glossa: the listing ignores --memory", "functions/glossa", "modelsOptions.configure", `o.memory != ""`, `o.memory == "-"`, "functions/glossa", "^TestModelsMemory$"},
+		{"glossa: the listing ignores --memory", "functions/glossa", "readMemory", `size == ""`, `size != "-"`, "functions/glossa", "^TestModelsMemory$"},
 		{"glossa: another owner's model is found by its NAME", "functions/glossa", "modelName", `name == base && origin.Repo == ""`, "name == base", "functions/glossa", "^TestTwoOwners$"},
 		{"glossa: another file of the same name runs", "functions/glossa", "runOptions.find", "origin.Names[ref.File]", "path.Base(ref.File), true", "functions/glossa", "^TestRunSubdirectory$"},
 		{"glossa: adapters are deleted with a model", "functions/glossa", "owned", "weights = shards.MatchString", `weights = func(string) bool { return true }`, "functions/glossa", "^TestModelsRm$"},

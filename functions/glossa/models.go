@@ -86,14 +86,23 @@ func (o *modelsOptions) configure(p *program) (app.Config, error) {
 	if err != nil {
 		return cfg, err
 	}
-	if o.memory != "" {
-		if cfg.Memory, err = memory.ParseSize(o.memory); err != nil {
-			return cfg, usagef("--memory: %w", err)
-		}
+	if err := readMemory(o.memory, &cfg); err != nil {
+		return cfg, err
 	}
 	cfg.Table = cmp.Or(o.table, cfg.Table)
 	cfg.Accounts = "" // keys are not checked
 	return cfg, nil
+}
+
+// readMemory sets the memory for weights to the value of its flag, unless that is "".
+func readMemory(size string, cfg *app.Config) (err error) {
+	if size == "" {
+		return nil
+	}
+	if cfg.Memory, err = memory.ParseSize(size); err != nil {
+		return usagef("--memory: %w", err)
+	}
+	return nil
 }
 
 // catalogOf returns the models that serve would serve.

@@ -166,10 +166,8 @@ func (o *serveOptions) configure(p *program) (cfg app.Config, err error) {
 		return cfg, usagef("--quant: %q must be %s", o.quant, strings.Join(catalog.Quants(), ", "))
 	}
 	cfg.Workers, cfg.Quant = o.workers, o.quant
-	if o.memory != "" {
-		if cfg.Memory, err = memory.ParseSize(o.memory); err != nil {
-			return cfg, usagef("--memory: %w", err)
-		}
+	if err := readMemory(o.memory, &cfg); err != nil {
+		return cfg, err
 	}
 	cfg.RequestMemory = memory.Detect("").Request(cfg.Memory, cfg.Workers)
 	if cfg.Hosts, err = app.ParseList(o.hosts, httpx.CheckNames); err != nil {

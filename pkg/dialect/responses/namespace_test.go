@@ -13,8 +13,8 @@ import (
 const inNamespaces = `"tools":[{"type":"function","name":"time"},{"type":"namespace","name":"mcp__sky","description":"Weather.","tools":[
 	{"type":"function","name":"time","description":"Sunrise.","parameters":{"type":"object"}},{"type":"custom","name":"chart"}]}]`
 
-// TestNamespaces: models know the tools of a namespace by qualified names, and are told its
-// description once. Calls have the names of the client.
+// TestNamespaces: models know a tool by its namespace and its name. The description of the namespace
+// comes once, before that of its first tool. Calls have the names that the client sent.
 func TestNamespaces(t *testing.T) {
 	const calls = `[{"role":"user","content":"hi"},{"type":"function_call","call_id":"1","namespace":"mcp__sky","name":"time","arguments":"{}"},` +
 		`{"type":"function_call_output","call_id":"1","namespace":"mcp__sky","output":"6:00"}]`
