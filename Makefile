@@ -61,19 +61,23 @@ arm64: ## run the kernels' tests for arm64, in an emulator (needs qemu-aarch64-s
 	$(EMULATED) -exec 'qemu-aarch64-static -cpu cortex-a72' $(PRODUCTS) ./pkg/engine/kernel -tiers generic,neon
 	$(EMULATED) -exec 'qemu-aarch64-static -cpu neoverse-n1' $(PRODUCTS) -tags purego ./pkg/engine/kernel -tiers generic
 
-# Packages in which goroutines start. The tests of functions run programs that are built without
-# the detector.
-CONCURRENT := \bgo (func|[a-z][A-Za-z.]*\()|\.Go\(|\b(httptest|synctest|sync|atomic)\.
+# Packages in which goroutines share data. The tests of functions run programs that are built
+# without the detector.
+CONCURRENT := \bgo (func|[a-z][A-Za-z.]*\()|\.Go\(|\bhttptest\.New(Unstarted|TLS)?Server|\b(synctest|atomic)\.|\bsync\.(Mutex|RWMutex|WaitGroup|Cond|Map)
 
-# The tests of kernels and pushdown automata in which goroutines run. The others compute alone, and
-# take ten minutes under the detector.
-TOGETHER := TestMatMulPackedInvariant|TestConcurrent
+# Packages most of whose tests compute alone, and would take minutes under the detector: only those
+# in which goroutines work together run.
+TOGETHER := engine/kernel:TestMatMulPackedInvariant grammar/pushdown:TestConcurrent grammar:TestTurns|TestTurnsBusy \
+	engine/arch:TestPack|TestPackStops|TestPackComesLate|TestPackAgain|TestOpenPaged|TestCloseInAPass|TestAdapters bench:TestRun
 
 .PHONY: race
-race: ## run the concurrent packages' tests under the race detector, except for the starters' quality (needs a C compiler)
-	CGO_ENABLED=1 $(GO) test -race -short -timeout 40m $$($(GO) list -f '{{.Dir}}' $(PACKAGES) | grep -vE '/(functions|kernel|pushdown)$$' | \
+race: ## run the concurrent packages' tests under the race detector (needs a C compiler)
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 40m $$($(GO) list -f '{{.Dir}}' $(PACKAGES) | \
+		grep -vE '/functions$$|/pkg/($(subst $() $(),|,$(foreach part,$(TOGETHER),$(firstword $(subst :, ,$(part))))))$$' | \
 		while read -r dir; do ! grep -qE '$(CONCURRENT)' "$$dir"/*.go || echo "$$dir"; done)
-	CGO_ENABLED=1 $(GO) test -race -short -run '^($(TOGETHER))$$' ./pkg/engine/kernel ./pkg/grammar/pushdown
+	set -e; for part in $(foreach part,$(TOGETHER),'$(part)'); do \
+		CGO_ENABLED=1 $(GO) test -race -short -run "^($${part#*:})\$$" "./pkg/$${part%%:*}"; \
+	done
 
 .PHONY: man
 man: glossa ## write the manual pages and completion scripts into dist/man1 and dist/completion
