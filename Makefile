@@ -50,7 +50,7 @@ mutants: ## break changed code in one place after another and require a failing 
 
 # An emulator runs the kernels for arm64, which checks their results but not their speed: all as
 # on Graviton2; products with I8MM, without SDOT and without assembly.
-EMULATED := GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short
+EMULATED := GOOS=linux GOARCH=arm64 CGO_ENABLED=0 $(GO) test -short -timeout 40m
 PRODUCTS := -run 'Tier|MatMul|Packed|GEMM|StaysInside|Pairs|Limits'
 
 .PHONY: arm64
