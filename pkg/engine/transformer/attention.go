@@ -51,6 +51,38 @@ func (w *worker) normaliseQK(l *layer) {
 	w.barrier.wait()
 }
 
+// attend computes a layer's attention of the decoder into heads, with its gates.
+func (w *worker) attend(index int) {
+	w.selfAttention(index)
+	a := &w.m.decoder[index].Attention
+	if !a.Gated {
+		return
+	}
+	w.barrier.wait() // for the heads of other workers
+	n, rows := a.Heads*a.HeadDim, a.rows()
+	c := w.own(n)
+	for i := range w.tokens {
+		w.gateHeads(w.heads[i*n+c.from:i*n+c.to], w.qkv[(i+1)*rows-n+c.from:(i+1)*rows-n+c.to])
+	}
+}
+
+// gateHeads multiplies y by σ(gates) = (1 + tanh(gates/2))/2. It overwrites the gates.
+func (w *worker) gateHeads(y, gates []float32) {
+	k := w.m.kernels
+	k.Scale(gates, 0.5)
+	k.Bound(gates, kernel.Cap{Kind: kernel.CapTanh, Value: 1})
+	k.MulAdd(y, y, gates)
+	k.Scale(y, 0.5)
+}
+
+// rows returns the rows of the first product.
+func (a *Attention) rows() int {
+	if a.Gated {
+		return 2 * (a.Heads + a.KVHeads) * a.HeadDim
+	}
+	return (a.Heads + 2*a.KVHeads) * a.HeadDim
+}
+
 // selfAttention computes a layer's attention of the decoder into heads: each token
 // sees itself and those before it, as far as the layer's window reaches.
 func (w *worker) selfAttention(index int) {
@@ -183,7 +215,7 @@ func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
 	a := &l.Attention
 	dim, group := a.HeadDim, a.Heads/a.KVHeads
 	queries, all := a.Heads*dim, a.KVHeads*dim
-	stride := queries + 2*all
+	stride := a.rows()
 	rows := w.qkv[sp.row*stride : (sp.row+sp.n)*stride]
 	each := a.QKNorm == QKNormHead || a.QKNorm == QKNormEachHead
 	if each || a.Rotary > 0 {

@@ -85,8 +85,10 @@ func (s *Spec) checkUses() error {
 			switch kinds[kind] = true; {
 			case s.Mutual > 0 && (k.Attention.Chunk > 0 || len(k.Attention.Slopes) > 0 || k.Attention.HeadDim == 0 || k.States != nil):
 				return fmt.Errorf("%s[%d]: kinds[%d] mixes tokens in a way in which none see each other", stack.name, i, kind)
-			case (k.Convolution != nil || k.States != nil) && len(s.Encoder) > 0:
-				return fmt.Errorf("%s[%d]: kinds[%d].convolution and states are for models without an encoder only", stack.name, i, kind)
+			case (k.Convolution != nil || k.States != nil || k.Deltas != nil) && len(s.Encoder) > 0:
+				return fmt.Errorf("%s[%d]: kinds[%d].convolution, states and deltas are for models without an encoder only", stack.name, i, kind)
+			case k.Attention.Gated && len(s.Encoder) > 0:
+				return fmt.Errorf("%s[%d]: kinds[%d].attention.gated is for models without an encoder only", stack.name, i, kind)
 			case stack.encoder && len(k.Attention.Slopes) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.slopes is for decoders alone", stack.name, i, kind)
 			case stack.encoder && k.Attention.Chunk > 0:
@@ -195,21 +197,25 @@ func (k *Kind) check(s *Spec) error {
 
 // checkMixer refuses a kind whose tokens are not mixed in one way, or by attention and states.
 func (k *Kind) checkMixer(s *Spec) error {
-	c, states, attention := k.Convolution, k.States, !reflect.ValueOf(k.Attention).IsZero()
-	if attention || c == nil && states == nil {
+	c, states, deltas, attention := k.Convolution, k.States, k.Deltas, !reflect.ValueOf(k.Attention).IsZero()
+	if attention || c == nil && states == nil && deltas == nil {
 		if err := k.Attention.check(s); err != nil {
 			return fmt.Errorf("attention.%w", err)
 		}
 	}
 	switch {
-	case c != nil && (attention || states != nil):
-		return fmt.Errorf("convolution: there is attention too, or states, or both")
-	case k.Parallel && (c != nil || states != nil):
+	case c != nil && (attention || states != nil || deltas != nil):
+		return fmt.Errorf("convolution: there is attention too, or states, or deltas")
+	case deltas != nil && (attention || states != nil):
+		return fmt.Errorf("deltas: there is attention too, or states")
+	case k.Parallel && (c != nil || states != nil || deltas != nil):
 		return fmt.Errorf("parallel: there is not attention alone")
 	case states != nil && attention && (states.Norms != PreNorm || k.Attention.Norms != PreNorm):
 		return fmt.Errorf("states.norms: they and attention are not behind one norm")
 	case states != nil:
 		return states.check()
+	case deltas != nil:
+		return deltas.check()
 	case c == nil:
 		return nil
 	case int(c.Norms) >= len(placementNames):
@@ -235,6 +241,18 @@ func (s *StateSpace) check() error {
 		if err := f.check(); err != nil {
 			return fmt.Errorf("states.%w", err)
 		}
+	}
+	return nil
+}
+
+func (d *DeltaNet) check() error {
+	switch {
+	case int(d.Norms) >= len(placementNames):
+		return fmt.Errorf("deltas.norms: %d is unknown", d.Norms)
+	case min(d.Heads, d.HeadDim, d.KeyHeads, d.KeyDim, d.Taps) < 1:
+		return fmt.Errorf("deltas: %d heads of %d, %d of keys of %d and %d taps: all must be positive", d.Heads, d.HeadDim, d.KeyHeads, d.KeyDim, d.Taps)
+	case d.Heads%d.KeyHeads != 0:
+		return fmt.Errorf("deltas.key_heads: %d do not divide %d heads", d.KeyHeads, d.Heads)
 	}
 	return nil
 }

@@ -75,6 +75,8 @@ func (k *Kind) mixerNorms() Placement {
 	switch {
 	case k.Convolution != nil:
 		return k.Convolution.Norms
+	case k.Deltas != nil:
+		return k.Deltas.Norms
 	case k.States != nil: // of attention too, if there is any
 		return k.States.Norms
 	}
@@ -93,8 +95,11 @@ func (k *Kind) mixer(width int) (products, result int) {
 	if k.Convolution != nil {
 		return 3 * width, width
 	}
+	if d := k.Deltas; d != nil {
+		return d.products(), d.inner()
+	}
 	a := &k.Attention
-	products, result = (a.Heads+2*a.KVHeads)*a.HeadDim, a.Heads*a.HeadDim
+	products, result = a.rows(), a.Heads*a.HeadDim
 	if s := k.States; s != nil {
 		products, result = max(products, s.products()), max(result, s.inner())
 	}

@@ -82,6 +82,74 @@ func (m formulas) states(at string, s *transformer.StateSpace, x rows) (out rows
 	return out
 }
 
+func (m formulas) deltas(at string, d *transformer.DeltaNet, x rows) (out rows) {
+	inner, keys := d.Heads*d.HeadDim, d.KeyHeads*d.KeyDim
+	channels := inner + 2*keys
+	taps, step, decay, norm := m.vector(at+"deltas_convolution"), m.vector(at+"deltas_step"), m.vector(at+"deltas_decay"), m.vector(at+"deltas_inner_norm")
+	var all rows
+	states := make([]rows, d.Heads) // (KeyDim, HeadDim), as the original has them
+	for p := range x {
+		all = append(all, m.linear(at+"deltas_in", x[p]))
+		in := make([]float64, channels)
+		for i := range in {
+			for back := range min(d.Taps, p+1) {
+				in[i] += taps[(d.Taps-1-back)*channels+i] * all[p-back][inner+i]
+			}
+			in[i] = silu(in[i])
+		}
+		y := make([]float64, inner)
+		for h := range d.Heads {
+			of := h * d.KeyHeads / d.Heads
+			if d.Turns {
+				of = h % d.KeyHeads
+			}
+			q, k := unit(in[of*d.KeyDim:][:d.KeyDim]), unit(in[keys+of*d.KeyDim:][:d.KeyDim])
+			v := in[2*keys+h*d.HeadDim:][:d.HeadDim]
+			b, a := all[p][inner+channels+h], all[p][inner+channels+d.Heads+h]
+			forget := math.Exp(decay[h] * math.Log1p(math.Exp(a+step[h])))
+			if states[h] == nil {
+				states[h] = make(rows, d.KeyDim)
+				for i := range states[h] {
+					states[h][i] = make([]float64, d.HeadDim)
+				}
+			}
+			for j := range v {
+				seen := 0.0
+				for i := range k {
+					states[h][i][j] *= forget
+					seen += states[h][i][j] * k[i]
+				}
+				for i := range k {
+					states[h][i][j] += k[i] * (v[j] - seen) / (1 + math.Exp(-b))
+					y[h*d.HeadDim+j] += states[h][i][j] * q[i] / math.Sqrt(float64(d.KeyDim))
+				}
+			}
+			squares := 0.0
+			for _, v := range y[h*d.HeadDim:][:d.HeadDim] {
+				squares += v * v / float64(d.HeadDim)
+			}
+			for j := range d.HeadDim {
+				i := h*d.HeadDim + j
+				y[i] *= norm[j] / math.Sqrt(squares+float64(m.Spec.Eps)) * silu(all[p][i])
+			}
+		}
+		out = append(out, m.linear(at+"deltas_out", y))
+	}
+	return out
+}
+
+// unit returns x divided by its length.
+func unit(x []float64) (out []float64) {
+	squares := 1e-6
+	for _, v := range x {
+		squares += v * v
+	}
+	for _, v := range x {
+		out = append(out, v/math.Sqrt(squares))
+	}
+	return out
+}
+
 // groupNorms normalises the results of each group of heads.
 func (m formulas) groupNorms(at string, s *transformer.StateSpace, y []float64) (out []float64) {
 	norm, n := m.vector(at+"states_inner_norm"), len(y)/s.Groups

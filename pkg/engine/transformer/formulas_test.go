@@ -135,6 +135,10 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 		x = m.branch(at+"convolution", c.Norms, x, func(n rows) rows { return m.convolution(at, c, n) })
 		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
 	}
+	if d := k.Deltas; d != nil {
+		x = m.branch(at+"deltas", d.Norms, x, func(n rows) rows { return m.deltas(at, d, n) })
+		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+	}
 	if s := k.States; s != nil {
 		if k.Attention.Heads == 0 {
 			x = m.branch(at+"states", s.Norms, x, func(n rows) rows { return m.states(at, s, n) })
@@ -191,12 +195,13 @@ func (m formulas) addScaled(x, y []float64) {
 
 func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, causal bool) (out rows) {
 	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
-	var q, k, v rows
+	var q, k, v, gates rows
 	for p := range x {
 		all := m.linear(at+"qkv", x[p])
 		q = append(q, m.turn(a, p, m.headNorms(at+"q_norm", a, all[:queries])))
 		k = append(k, m.turn(a, p, m.headNorms(at+"k_norm", a, all[queries:queries+keys])))
-		v = append(v, all[queries+keys:])
+		v = append(v, all[queries+keys:queries+2*keys])
+		gates = append(gates, all[queries+2*keys:])
 	}
 	for p := range x {
 		sees := func(j int) bool {
@@ -212,7 +217,11 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 		if a.Sinks {
 			sinks = m.vector(at + "sinks")
 		}
-		out = append(out, times(m.linear(at+"out", attention(a, q[p], k, v, sees, sinks, m.bias(at, p, causal))), a.OutScale))
+		y := attention(a, q[p], k, v, sees, sinks, m.bias(at, p, causal))
+		for i, g := range gates[p] {
+			y[i] /= 1 + math.Exp(-g)
+		}
+		out = append(out, times(m.linear(at+"out", y), a.OutScale))
 	}
 	return out
 }

@@ -99,6 +99,8 @@ func (m *Model) newKV(i, tokens int) kv {
 	switch {
 	case k.Convolution != nil:
 		return k.Convolution.newState(m.Width, tokens)
+	case k.Deltas != nil:
+		return k.Deltas.newState()
 	case !k.attends():
 		return k.States.newState()
 	}

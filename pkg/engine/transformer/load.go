@@ -135,8 +135,12 @@ func (l *layer) setKind(k *Kind) {
 		l.convolution = &convolution{Convolution: k.Convolution}
 	}
 	if k.States != nil {
-		l.states = &states{StateSpace: k.States}
+		s := k.States
+		l.states = &states{StateSpace: s, filter: filter{length: s.Taps, channels: s.channels(), first: s.inner(), products: s.products()}}
 		l.states.out.scale = k.States.OutScale
+	}
+	if d := k.Deltas; d != nil {
+		l.deltas = &deltas{DeltaNet: d, filter: filter{length: d.Taps, channels: d.channels(), first: d.inner(), products: d.products()}}
 	}
 	l.out.scale, l.ffn.gate.scale, l.ffn.lower.scale = a.OutScale, k.FeedForward.GateScale, k.FeedForward.OutScale
 	l.ffn.gated, l.ffn.limit = k.FeedForward.Gated, k.FeedForward.Limit

@@ -107,7 +107,8 @@ type layer struct {
 	attentionNorms, crossNorms norms
 
 	convolution *convolution // nil: there is attention,
-	states      *states      // or this, or both
+	deltas      *deltas      // or this,
+	states      *states      // or this, or both attention and this
 
 	qkv, out                  linear
 	qNorm, kNorm              norm

@@ -155,6 +155,10 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 			l.norms(at+"convolution", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
 			l.convolution(at, f, o)
 		}
+		if o.deltas != nil {
+			l.norms(at+"deltas", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
+			l.deltas(at, f, o)
+		}
 		if o.states != nil {
 			if !o.attends() {
 				l.norms(at+"states", &f.AttentionNorm, &f.AttentionPostNorm, &o.attentionNorms)
@@ -187,8 +191,8 @@ func (l *partList) convolution(at string, f *Layer, o *layer) {
 func (l *partList) states(at string, f *Layer, o *layer) {
 	s, width := o.states, l.spec.Width
 	l.linear(at+"states_in", &f.StatesIn, &s.in, s.products(), width)
-	l.vector(at+"states_convolution", &f.Convolution, &s.taps, s.Taps*s.channels())
-	l.vector(at+"states_convolution.bias", &f.ConvolutionBias, &s.bias, s.channels())
+	l.vector(at+"states_convolution", &f.Convolution, &s.filter.taps, s.Taps*s.channels())
+	l.vector(at+"states_convolution.bias", &f.ConvolutionBias, &s.filter.bias, s.channels())
 	l.vector(at+"states_step", &f.Step, &s.step, s.Heads)
 	l.vector(at+"states_decay", &f.Decay, &s.decay, s.Heads)
 	l.vector(at+"states_skip", &f.Skip, &s.skip, s.Heads)
@@ -199,10 +203,22 @@ func (l *partList) states(at string, f *Layer, o *layer) {
 	l.adaptable(&s.in, &s.out)
 }
 
+// deltas lists a delta rule.
+func (l *partList) deltas(at string, f *Layer, o *layer) {
+	d, width := o.deltas, l.spec.Width
+	l.linear(at+"deltas_in", &f.DeltasIn, &d.in, d.products(), width)
+	l.vector(at+"deltas_convolution", &f.Convolution, &d.filter.taps, d.Taps*d.channels())
+	l.vector(at+"deltas_step", &f.Step, &d.step, d.Heads)
+	l.vector(at+"deltas_decay", &f.Decay, &d.decay, d.Heads)
+	l.vector(at+"deltas_inner_norm", &f.InnerNorm, &d.norm, d.HeadDim)
+	l.linear(at+"deltas_out", &f.DeltasOut, &d.out, width, d.inner())
+	l.adaptable(&d.in, &d.out)
+}
+
 // attention lists an attention and the cross-attention.
 func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	queries, keys, width := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim, l.spec.Width
-	l.linear(at+"qkv", &f.QKV, &o.qkv, queries+2*keys, width)
+	l.linear(at+"qkv", &f.QKV, &o.qkv, o.Attention.rows(), width)
 	switch o.Attention.QKNorm {
 	case QKNormHead:
 		l.norm(at+"q_norm", &f.QNorm, &o.qNorm, o.Attention.HeadDim)

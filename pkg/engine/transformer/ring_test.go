@@ -20,16 +20,20 @@ func ringed(bounds ...int) *transformertest.Model {
 	return transformertest.New(ringedSpec(bounds...), 3)
 }
 
-// stateful is a model with attention, a window, a convolution and states, in one layer together with attention.
+// stateful is a model with attention, a window, a convolution, a delta rule and states, in one layer
+// together with attention.
 func stateful() *transformertest.Model {
 	spec := convolved(7).Spec
-	spec.Decoder = append(spec.Decoder, len(spec.Kinds), len(spec.Kinds)+1)
+	spec.Decoder = append(spec.Decoder, len(spec.Kinds), len(spec.Kinds)+1, len(spec.Kinds)+2)
 	spec.Kinds = append(spec.Kinds, transformer.Kind{
 		States:      &transformer.StateSpace{Heads: 4, HeadDim: 6, Size: 16, Groups: 2, Taps: 4},
 		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
 	}, transformer.Kind{
 		Attention:   transformer.Attention{Heads: 2, KVHeads: 1, HeadDim: 8},
 		States:      &transformer.StateSpace{Heads: 2, HeadDim: 5, Size: 8, Groups: 1, Taps: 3, Gating: transformer.GateAlone},
+		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
+	}, transformer.Kind{
+		Deltas:      &transformer.DeltaNet{Heads: 4, HeadDim: 6, KeyHeads: 2, KeyDim: 8, Taps: 4},
 		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
 	})
 	return transformertest.New(spec, 3)
@@ -438,5 +442,16 @@ func TestStatesBegin(t *testing.T) {
 	got := slices.Clone(must(pass.Forward([]transformer.Sequence{{Cache: used, Tokens: ids[50:], Logits: 20}})))
 	if want := must(pass.Forward([]transformer.Sequence{{Cache: m.NewCache(100), Tokens: ids[50:], Logits: 20}})); !slices.Equal(got, want) {
 		t.Error("an emptied cache gives other logits")
+	}
+}
+
+// Queries and keys of no length are no numbers divided by zero.
+func TestDeltasOfNothing(t *testing.T) {
+	m := stateful()
+	clear(m.Values[fmt.Sprintf("decoder.%d.deltas_convolution", len(m.Spec.Decoder)-1)].Data)
+	model := load(t, m, kernel.Best(), transformer.F32)
+	got := must(model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(9), Tokens: tokens(9, m.Spec.Vocab), Logits: 9}}))
+	if kernel.Best().HasNaN(got) {
+		t.Error("logits are no numbers")
 	}
 }

@@ -81,11 +81,14 @@ type Spec struct {
 }
 
 // A Kind describes layers. A layer has two branches that add to the residual stream: one
-// mixes tokens, by attention, a convolution or a recurrence of states, one computes the feed-forward block of each
-// token, or some of several.
+// mixes tokens, by attention, a convolution, a delta rule or a recurrence of states, one computes the
+// feed-forward block of each token, or some of several.
 type Kind struct {
 	Attention   Attention    `json:"attention,omitzero"`    // zero if there is another mixer only
 	Convolution *Convolution `json:"convolution,omitempty"` // instead of Attention
+
+	// Deltas replace Attention too.
+	Deltas *DeltaNet `json:"deltas,omitempty"`
 
 	// States replace Attention, or come in addition to it: then both read the same norm, and both
 	// results are added to the residual stream (Falcon-H1).
@@ -121,6 +124,10 @@ type Attention struct {
 	Sinks   bool    `json:"sinks,omitempty"`    // each head's softmax has one score more, without a value (GPT-OSS)
 
 	OutScale float32 `json:"out_scale,omitempty"` // factor of the last product's results
+
+	// Gated says that the results of heads are multiplied by σ of as many values more of the first
+	// product (Qwen3-Next). Models without an encoder only.
+	Gated bool `json:"gated,omitempty"`
 
 	// Slopes are those of ALiBi (Press et al. 2022), one for each head of queries: the score
 	// of a key decreases by the slope for each token of distance. Decoders only.

@@ -87,6 +87,8 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
 				"sigmoid": k.FeedForward.Experts != nil && k.FeedForward.Experts.Sigmoid, "corrected": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected,
 				"limit": k.FeedForward.Limit > 0, "states": k.States != nil, "groups": k.States != nil && k.States.Groups > 1, "states and attention": k.States != nil && a.Heads > 0,
+				"deltas": k.Deltas != nil, "deltas in turn": k.Deltas != nil && k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads,
+				"heads share keys": k.Deltas != nil && !k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads, "gated attention": a.Gated,
 				"scales of states": k.States != nil && k.States.GateScale*k.States.StepScale > 0, "out scale": a.OutScale > 0, "gate scale": k.FeedForward.GateScale > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
 				"gated": k.FeedForward.Gated, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
@@ -96,7 +98,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+29 {
+	if len(seen) != 4+3+8+5+5+9+5+3+33 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -288,6 +290,12 @@ func TestSpecRefuses(t *testing.T) {
 			s.Kinds[1].Attention.Rotary = 1
 		}
 	}
+	deltas := func(d transformer.DeltaNet) func(*spec, *transformer.Kind) {
+		return func(s *spec, k *transformer.Kind) {
+			mixedBy(transformer.Convolution{})(s, k)
+			k.Convolution, k.Deltas = nil, &d
+		}
+	}
 	for want, change := range map[string]func(s *spec, k *transformer.Kind){
 		"0 tokens":                           func(s *spec, _ *transformer.Kind) { s.Vocab = 0 },
 		"and 0 layers":                       func(s *spec, _ *transformer.Kind) { s.Decoder = nil },
@@ -313,7 +321,7 @@ func TestSpecRefuses(t *testing.T) {
 		},
 		"kinds[0].convolution.taps: 0":  mixedBy(transformer.Convolution{}),
 		"kinds[0].convolution.norms: 9": mixedBy(transformer.Convolution{Taps: 3, Norms: 9}),
-		"decoder[0]: kinds[0].convolution and states are for models without an encoder": func(s *spec, k *transformer.Kind) {
+		"decoder[0]: kinds[0].convolution, states and deltas are for models without an encoder": func(s *spec, k *transformer.Kind) {
 			mixedBy(transformer.Convolution{Taps: 3})(s, k)
 			s.Encoder = []int{1}
 		},
@@ -321,6 +329,13 @@ func TestSpecRefuses(t *testing.T) {
 			mixedBy(transformer.Convolution{Taps: 3})(s, k)
 			k.Parallel = true
 		},
+		"kinds[0].deltas: there is attention too": func(_ *spec, k *transformer.Kind) {
+			k.Deltas = &transformer.DeltaNet{Heads: 1, HeadDim: 1, KeyHeads: 1, KeyDim: 1, Taps: 1}
+		},
+		"kinds[0].deltas.norms: 9":                      deltas(transformer.DeltaNet{Norms: 9, Heads: 1, HeadDim: 1, KeyHeads: 1, KeyDim: 1, Taps: 1}),
+		"kinds[0].deltas: 2 heads of 1, 1 of keys of 0": deltas(transformer.DeltaNet{Heads: 2, HeadDim: 1, KeyHeads: 1, Taps: 1}),
+		"kinds[0].deltas.key_heads: 2":                  deltas(transformer.DeltaNet{Heads: 3, HeadDim: 1, KeyHeads: 2, KeyDim: 1, Taps: 1}),
+		"decoder[0]: kinds[0].attention.gated":          func(s *spec, k *transformer.Kind) { k.Attention.Gated, s.Encoder = true, []int{1} },
 		"kinds[0].states.norms: they and attention": func(_ *spec, k *transformer.Kind) {
 			k.States = &transformer.StateSpace{Heads: 1, HeadDim: 1, Size: 1, Groups: 1, Taps: 1}
 		},

@@ -47,16 +47,18 @@ func (s *StateSpace) products() int { return s.inner() + s.channels() + s.Heads 
 func (s *StateSpace) kept() int { return (s.Taps - 1) * s.channels() }
 
 // newState returns what a layer keeps, without memory: after each token, the inputs that the
-// convolution sees next (Taps-1, channels), and all states (Heads, HeadDim, Size). It is a ring
-// of one token, which the next one sees.
-func (s *StateSpace) newState() kv {
-	return kv{slots: 1, ring: true, window: 2, heads: 1, dim: s.kept() + s.inner()*s.Size, keyless: true, single: true}
+// convolution sees next (Taps-1, channels), and all states (Heads, HeadDim, Size).
+func (s *StateSpace) newState() kv { return newStates(s.kept() + s.inner()*s.Size) }
+
+// newStates returns what keeps n values, without memory: a ring of one token, which the next one sees.
+func newStates(n int) kv {
+	return kv{slots: 1, ring: true, window: 2, heads: 1, dim: n, keyless: true, single: true}
 }
 
 // Rewinds reports whether [Cache.Truncate] can drop tokens: not if layers have states.
 func (s *Spec) Rewinds() bool {
 	for i := range s.Kinds {
-		if s.Kinds[i].States != nil {
+		if s.Kinds[i].States != nil || s.Kinds[i].Deltas != nil {
 			return false
 		}
 	}
@@ -66,10 +68,9 @@ func (s *Spec) Rewinds() bool {
 // states has the weights of a layer with a [StateSpace].
 type states struct {
 	*StateSpace
-	slot        int       // of the states in a cache
-	in, out     linear    // (products, Width), (Width, inner)
-	taps        []float32 // (Taps, channels), row-major
-	bias        []float32 // (channels), or nil
+	slot        int    // of the states in a cache
+	in, out     linear // (products, Width), (Width, inner)
+	filter      filter
 	step, decay []float32 // (Heads): the bias of steps; negative
 	skip        []float32 // (Heads)
 	norm        []float32 // (inner), or nil
@@ -78,12 +79,7 @@ type states struct {
 // recur computes a layer's recurrence from its product, in qkv, into heads.
 func (w *worker) recur(index int) {
 	s := w.m.decoder[index].states
-	c := w.own(s.channels())
-	for _, sp := range w.spans {
-		if sp.n > 0 && c.from < c.to {
-			w.filter(s, sp, sp.cache.state(s.slot), c.from, c.to)
-		}
-	}
+	w.filterSpans(&s.filter, s.slot)
 	w.barrier.wait()
 	from, to := w.share(len(w.spans) * s.Heads)
 	for i := from; i < to; i++ {
@@ -100,43 +96,6 @@ func (w *worker) recur(index int) {
 
 // state returns the states in a slot. Before the first token they are zero.
 func (c *Cache) state(slot int) []float32 { return c.layers[slot].head(0).Value(0) }
-
-// filter convolves the channels from, ..., to-1 of a sequence, in place, and keeps the inputs that
-// its next tokens see. Later tokens come first, since they read the inputs of earlier ones.
-func (w *worker) filter(s *states, sp span, kept []float32, from, to int) {
-	k, channels := w.m.kernels, s.channels()
-	if sp.start == 0 {
-		for tap := range s.Taps - 1 {
-			clear(kept[tap*channels+from : tap*channels+to])
-		}
-	}
-	at := func(row int) []float32 { // of the sequence's rows in the pass; before them come those that are kept
-		if row < 0 {
-			return kept[(s.Taps-1+row)*channels+from : (s.Taps-1+row)*channels+to]
-		}
-		row = (sp.row+row)*s.products() + s.inner()
-		return w.qkv[row+from : row+to]
-	}
-	n := to - from
-	fit(&w.filtered, s.Taps*n)
-	last, y := w.filtered[:(s.Taps-1)*n], w.filtered[(s.Taps-1)*n:]
-	for tap := range s.Taps - 1 {
-		copy(last[tap*n:], at(sp.n-(s.Taps-1)+tap))
-	}
-	for row := sp.n - 1; row >= 0; row-- {
-		if clear(y); s.bias != nil {
-			copy(y, s.bias[from:to])
-		}
-		for tap := range s.Taps {
-			k.MulAdd(y, at(row-(s.Taps-1)+tap), s.taps[tap*channels+from:tap*channels+to])
-		}
-		k.SiLU(y)
-		copy(at(row), y)
-	}
-	for tap := range s.Taps - 1 {
-		copy(kept[tap*channels+from:], last[tap*n:(tap+1)*n])
-	}
-}
 
 // scanHead computes the states of a head after each token of a sequence, and its results.
 func (w *worker) scanHead(s *states, sp span, kept []float32, head int) {

@@ -47,7 +47,7 @@ type Layer struct {
 	AttentionNorm, CrossNorm, FFNNorm             Norm // (Width), before a branch
 	AttentionPostNorm, CrossPostNorm, FFNPostNorm Norm // (Width), after a branch
 
-	QKV          Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values
+	QKV          Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values, and of (Heads*HeadDim) gates if Gated
 	QNorm, KNorm Norm   // (HeadDim), (Heads*HeadDim) and (KVHeads*HeadDim) if not of QKNormHead
 	Sinks        Vector // (Heads)
 	Relative     Linear // (RelativeBuckets, Heads), of a Spec with RelativeLayers
@@ -65,6 +65,11 @@ type Layer struct {
 	Step, Decay, Skip Vector // (Heads); decays are negative
 	InnerNorm         Vector // (Heads*HeadDim), unless GateAlone
 	StatesOut         Linear // (Width, Heads*HeadDim)
+
+	// With deltas, whose norms are those of attention, and with Convolution (Taps, channels), Step,
+	// Decay and InnerNorm (HeadDim) as with states.
+	DeltasIn  Linear // (products, Width): rows of z, of the channels, and of each head's b, then of its step
+	DeltasOut Linear // (Width, Heads*HeadDim)
 
 	CrossQ   Linear // (Heads*HeadDim, Width)
 	CrossKV  Linear // (2*KVHeads*HeadDim, Width): rows of keys, values
@@ -276,7 +281,7 @@ func (w *Weights) Quantised() bool {
 
 // matrices lists the matrices of a layer.
 func (l *Layer) matrices() []Linear {
-	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut}
+	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut}
 	for i := range l.Experts {
 		e := &l.Experts[i]
 		list = append(list, e.Up, e.Gate, e.Down)

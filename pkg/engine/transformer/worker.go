@@ -178,10 +178,13 @@ func (w *worker) decode(i int) {
 		return
 	}
 	if l.attends() {
-		w.mixTokens(l, &l.qkv, &l.out, in, func() { w.selfAttention(i) })
+		w.mixTokens(l, &l.qkv, &l.out, in, func() { w.attend(i) })
 	}
 	if c := l.convolution; c != nil {
 		w.mixTokens(l, &c.in, &c.out, in, func() { w.convolve(i) })
+	}
+	if d := l.deltas; d != nil {
+		w.mixTokens(l, &d.in, &d.out, in, func() { w.correct(i) })
 	}
 	if s := l.states; s != nil {
 		w.mixTokens(l, &s.in, &s.out, in, func() { w.recur(i) })
@@ -205,7 +208,7 @@ func (w *worker) decodeParallel(i int, in []float32) {
 	}
 	l.ffn.up(w, w.h, w.g, in, w.tokens)
 	w.barrier.wait()
-	w.selfAttention(i)
+	w.attend(i)
 	w.barrier.wait()
 	w.apply(&l.out, w.out, w.heads, w.tokens, w.residual)
 	w.barrier.wait() // for out, which the next product writes

@@ -15,7 +15,7 @@ func Random(seed uint64) *Model {
 	for i := range spec.Kinds {
 		g.experts(&spec.Kinds[i])
 		g.mixer(spec, &spec.Kinds[i])
-		g.scales(&spec.Kinds[i])
+		g.scales(&spec.Kinds[i], spec.Encoder != nil)
 		if !spec.Kinds[i].Parallel && g.one(12) {
 			spec.Kinds[i].FeedForward = transformer.FeedForward{}
 		}
@@ -59,15 +59,19 @@ func (g *generator) experts(k *transformer.Kind) {
 // mixer replaces the attention of some layers of models without an encoder, or adds states to it.
 func (g *generator) mixer(s *transformer.Spec, k *transformer.Kind) {
 	attention, norms := k.Attention, k.Attention.Norms
-	if s.Encoder != nil || k.Parallel || g.IntN(5) > 1 {
+	if s.Encoder != nil || k.Parallel {
 		return
 	}
-	if k.Attention = (transformer.Attention{}); g.one(2) {
+	switch k.Attention = (transformer.Attention{}); g.IntN(5) {
+	case 0:
 		k.Convolution = &transformer.Convolution{Norms: norms, Taps: 1 + g.IntN(5)}
-		return
-	}
-	k.States = g.states(norms)
-	if norms == transformer.PreNorm {
+	case 1:
+		if k.States = g.states(norms); norms == transformer.PreNorm {
+			k.Attention = attention
+		}
+	case 2:
+		k.Deltas, s.Eps = g.deltas(norms), 0.02 // or the norm magnifies results of heads that nearly vanish
+	default:
 		k.Attention = attention
 	}
 }
@@ -80,11 +84,19 @@ func (g *generator) states(norms transformer.Placement) *transformer.StateSpace 
 	return s
 }
 
+// deltas are those of a layer.
+func (g *generator) deltas(norms transformer.Placement) *transformer.DeltaNet {
+	d := &transformer.DeltaNet{Norms: norms, HeadDim: pick(g, 3, 8, 17), KeyHeads: 2 + g.IntN(2), KeyDim: pick(g, 5, 16), Taps: 1 + g.IntN(4)}
+	d.Heads, d.Turns = d.KeyHeads*pick(g, 2, 3), g.one(2)
+	return d
+}
+
 // scales gives some branches factors.
-func (g *generator) scales(k *transformer.Kind) {
+func (g *generator) scales(k *transformer.Kind, encoder bool) {
 	if k.Attention.Heads > 0 && g.one(4) {
 		k.Attention.OutScale = 0.7
 	}
+	k.Attention.Gated = k.Attention.Heads > 0 && !encoder && g.one(5)
 	if f := &k.FeedForward; f.Experts == nil && g.one(4) {
 		if f.OutScale = 0.8; f.Gated {
 			f.GateScale = 0.6

@@ -154,6 +154,10 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 	if k.Convolution != nil {
 		b.convolution(&l, at, k.Convolution)
 	}
+	if k.Deltas != nil {
+		l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"deltas", k.Deltas.Norms)
+		b.deltas(&l, at, k.Deltas)
+	}
 	if k.States != nil {
 		if k.Attention.Heads == 0 {
 			l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"states", k.States.Norms)
@@ -183,7 +187,11 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 
 func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Attention, cross bool) {
 	queries, keys, width := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim, b.Spec.Width
-	l.QKV, l.Out = b.linear(at+"qkv", queries+2*keys, width), b.linear(at+"out", width, queries)
+	rows := queries + 2*keys
+	if a.Gated {
+		rows += queries
+	}
+	l.QKV, l.Out = b.linear(at+"qkv", rows, width), b.linear(at+"out", width, queries)
 	switch a.QKNorm {
 	case transformer.QKNormHead:
 		l.QNorm, l.KNorm = b.norm(at+"q_norm", a.HeadDim), b.norm(at+"k_norm", a.HeadDim)
@@ -225,6 +233,15 @@ func (b *builder) states(l *transformer.Layer, at string, s *transformer.StateSp
 	if s.Gating != transformer.GateAlone {
 		l.InnerNorm = b.vector(at+"states_inner_norm", inner, 1, 0.3)
 	}
+}
+
+func (b *builder) deltas(l *transformer.Layer, at string, d *transformer.DeltaNet) {
+	inner, keys := d.Heads*d.HeadDim, d.KeyHeads*d.KeyDim
+	l.DeltasIn, l.DeltasOut = b.linear(at+"deltas_in", 2*(inner+keys+d.Heads), b.Spec.Width), b.linear(at+"deltas_out", b.Spec.Width, inner)
+	l.Convolution = b.vector(at+"deltas_convolution", d.Taps*(inner+2*keys), 0, 0.7)
+	l.Step = b.vector(at+"deltas_step", d.Heads, 0, 1)
+	l.Decay = b.add(at+"deltas_decay", d.Heads, 1, 0, func() float64 { return -math.Exp(b.r.NormFloat64() - 1) })
+	l.InnerNorm = b.vector(at+"deltas_inner_norm", d.HeadDim, 1, 0.3)
 }
 
 // experts are those of a layer.
