@@ -290,12 +290,6 @@ func TestSpecRefuses(t *testing.T) {
 			s.Kinds[1].Attention.Rotary = 1
 		}
 	}
-	deltas := func(d transformer.DeltaNet) func(*spec, *transformer.Kind) {
-		return func(s *spec, k *transformer.Kind) {
-			mixedBy(transformer.Convolution{})(s, k)
-			k.Convolution, k.Deltas = nil, &d
-		}
-	}
 	for want, change := range map[string]func(s *spec, k *transformer.Kind){
 		"0 tokens":                           func(s *spec, _ *transformer.Kind) { s.Vocab = 0 },
 		"and 0 layers":                       func(s *spec, _ *transformer.Kind) { s.Decoder = nil },
@@ -329,13 +323,6 @@ func TestSpecRefuses(t *testing.T) {
 			mixedBy(transformer.Convolution{Taps: 3})(s, k)
 			k.Parallel = true
 		},
-		"kinds[0].deltas: there is attention too": func(_ *spec, k *transformer.Kind) {
-			k.Deltas = &transformer.DeltaNet{Heads: 1, HeadDim: 1, KeyHeads: 1, KeyDim: 1, Taps: 1}
-		},
-		"kinds[0].deltas.norms: 9":                      deltas(transformer.DeltaNet{Norms: 9, Heads: 1, HeadDim: 1, KeyHeads: 1, KeyDim: 1, Taps: 1}),
-		"kinds[0].deltas: 2 heads of 1, 1 of keys of 0": deltas(transformer.DeltaNet{Heads: 2, HeadDim: 1, KeyHeads: 1, Taps: 1}),
-		"kinds[0].deltas.key_heads: 2":                  deltas(transformer.DeltaNet{Heads: 3, HeadDim: 1, KeyHeads: 2, KeyDim: 1, Taps: 1}),
-		"decoder[0]: kinds[0].attention.gated":          func(s *spec, k *transformer.Kind) { k.Attention.Gated, s.Encoder = true, []int{1} },
 		"kinds[0].states.norms: they and attention": func(_ *spec, k *transformer.Kind) {
 			k.States = &transformer.StateSpace{Heads: 1, HeadDim: 1, Size: 1, Groups: 1, Taps: 1}
 		},
@@ -383,5 +370,31 @@ func TestSpecRefuses(t *testing.T) {
 	}
 	if err := rich().Check(); err != nil {
 		t.Error(err)
+	}
+}
+
+// The same of delta rules and attention with gates.
+func TestSpecRefusesDeltas(t *testing.T) {
+	type spec = transformer.Spec
+	deltas := func(d transformer.DeltaNet) func(*spec, *transformer.Kind) {
+		return func(s *spec, k *transformer.Kind) {
+			k.Attention, k.Deltas, s.Rotaries = transformer.Attention{}, &d, s.Rotaries[1:]
+			s.Kinds[1].Attention.Rotary = 1
+		}
+	}
+	for want, change := range map[string]func(s *spec, k *transformer.Kind){
+		"kinds[0].deltas: there is attention too": func(_ *spec, k *transformer.Kind) {
+			k.Deltas = &transformer.DeltaNet{Heads: 1, HeadDim: 1, KeyHeads: 1, KeyDim: 1, Taps: 1}
+		},
+		"kinds[0].deltas.norms: 9":                      deltas(transformer.DeltaNet{Norms: 9, Heads: 1, HeadDim: 1, KeyHeads: 1, KeyDim: 1, Taps: 1}),
+		"kinds[0].deltas: 2 heads of 1, 1 of keys of 0": deltas(transformer.DeltaNet{Heads: 2, HeadDim: 1, KeyHeads: 1, Taps: 1}),
+		"kinds[0].deltas.key_heads: 2":                  deltas(transformer.DeltaNet{Heads: 3, HeadDim: 1, KeyHeads: 2, KeyDim: 1, Taps: 1}),
+		"decoder[0]: kinds[0].attention.gated":          func(s *spec, k *transformer.Kind) { k.Attention.Gated, s.Encoder = true, []int{1} },
+	} {
+		s := rich()
+		change(s, &s.Kinds[0])
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
 	}
 }
