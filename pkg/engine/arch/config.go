@@ -115,6 +115,22 @@ func (c *config) object(names string) *config {
 	return &config{fields: fields, within: c.within + name + ".", err: c.err}
 }
 
+// inner returns a member that describes the model of text, with what only c says of all. After an error
+// it returns c.
+func (c *config) inner(name string) *config {
+	inner := c.object(name)
+	if inner == nil {
+		c.reject(name, "missing")
+		return c
+	}
+	for _, name := range []string{"eos_token_id", "bos_token_id", "pad_token_id", "quantization_config"} {
+		if !inner.has(name) && c.has(name) {
+			inner.fields[name] = c.fields[name]
+		}
+	}
+	return inner
+}
+
 // ids returns the tokens in a member, one or a list, each below vocab; nil if it is
 // absent.
 func (c *config) ids(names string, vocab int) []int {

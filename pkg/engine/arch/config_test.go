@@ -141,6 +141,21 @@ func TestHostileMixers(t *testing.T) {
 		{"bamba-biased", members{"num_key_value_heads": nil}, "kv_heads: 8 key-value heads do not divide 3 attention heads"},
 		{"mamba2", members{"expand": 3}, "head_dim: 4 heads of 16 are not 96 inputs"},
 		{"mamba2", members{"n_groups": nil}, "states.groups: 8 do not divide 4 heads"},
+		{"qwen3_5", members{"linear_num_key_heads": 4}, "linear_num_key_heads: 4 do not divide linear_num_value_heads, 6"},
+		{"qwen3_5", members{"linear_num_key_heads": 1 << 20}, "linear_num_key_heads: 1048576 is not in 1..4096"},
+		{"qwen3_5", members{"linear_key_head_dim": 1 << 17, "linear_value_head_dim": 1 << 17}, "deltas: 6 heads of 131072 with keys of 131072 in 2 heads are too many"},
+		{"qwen3_5", members{"linear_value_head_dim": 11}, `in_proj_z.weight": shape [72 32], but the configuration has [66 32]`},
+		{"qwen3_5", members{"linear_conv_kernel_dim": 5}, `conv1d.weight": shape [104 1 4], but the configuration has [104 1 5]`},
+		{"qwen3_5", members{"layer_types": []string{"linear_attention"}}, "layer_types: 1 types of 4 layers"},
+		{"qwen3_5", members{"layer_types": []string{"mamba", "", "", ""}}, `layer_types: layer 0 is of type "mamba"; only linear_attention and full_attention`},
+		{"qwen3_5", members{"layer_types": nil, "full_attention_interval": 0}, "full_attention_interval: 0 is not in"},
+		{"qwen3_5", members{"layer_types": nil, "full_attention_interval": 2}, `tensor "layers.1.self_attn.q_proj.weight": missing`},
+		{"qwen3_5", members{"hidden_act": "gelu"}, `hidden_act: "gelu" is not supported`},
+		{"qwen3_5", members{"head_dim": 24}, `q_proj.weight": shape [128 32], but the configuration has [192 32]`},
+		{"qwen3_5", members{"head_dim": 12}, "rotary dimensions: 0.25 of heads of 12 are 3"},
+		{"qwen3_5-pictures", members{"text_config": nil}, "text_config: missing"},
+		{"qwen3_5-pictures", members{"quantization_config": members{"quant_method": "fp8"}}, "quantization_config: "},
+		{"qwen3_next", members{"linear_num_value_heads": 4}, `in_proj_qkvz.weight": shape [176 32], but the configuration has [128 32]`},
 		{"marian", members{"share_encoder_decoder_embeddings": false}, "share_encoder_decoder_embeddings: false is not supported"},
 		{"marian", members{"decoder_vocab_size": 30}, "decoder_vocab_size: 30 is not vocab_size, 37"},
 		{"marian", members{"normalize_before": true}, "normalize_before: true is not supported"},
@@ -156,6 +171,21 @@ func TestHostileMixers(t *testing.T) {
 		{"t5", members{"decoder_start_token_id": 60}, "decoder_start_token_id: token 60 is not below vocab_size, 60"},
 	} {
 		c.check(t)
+	}
+}
+
+// Values missing in a configuration of Qwen3.5: every fourth layer has attention, which rotates a quarter
+// of each head.
+func TestQwen35Defaults(t *testing.T) {
+	fsys := bare(t, "qwen3_5")
+	set(t, fsys, "config.json", members{"layer_types": nil, "rope_parameters": members{"rope_theta": 1000}})
+	s := openIn(t, fsys, "m").Spec
+	var recurrent []bool
+	for _, kind := range s.Decoder {
+		recurrent = append(recurrent, s.Kinds[kind].Deltas != nil)
+	}
+	if want := []bool{true, true, true, false}; !slices.Equal(recurrent, want) || s.Rotaries[0].Dims != 4 {
+		t.Errorf("layers with deltas: %v; %d of 16 dimensions are rotated", recurrent, s.Rotaries[0].Dims)
 	}
 }
 

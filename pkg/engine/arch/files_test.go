@@ -197,7 +197,7 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 	norm(w.EmbedNorm, w.DecoderEmbedNorm, w.DecoderNorm, w.EncoderNorm)
 	for _, l := range slices.Concat(w.Decoder, w.Encoder) {
 		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm)
-		linear(l.QKV, l.Relative, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut)
+		linear(l.QKV, l.Relative, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut)
 		for _, e := range l.Experts {
 			linear(e.Up, e.Gate, e.Down)
 		}

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -53,7 +54,7 @@ func (o *opened) readGGUF() error {
 	if err != nil {
 		return named(err)
 	}
-	c.needs("context_length", "embedding_length", "block_count", "attention.head_count", "feed_forward_length", "vocab_size")
+	c.needs("context_length", "embedding_length", "block_count", "attention.head_count", cmp.Or(t.family.decoder.ffn.names, "feed_forward_length"), "vocab_size")
 	if n := c.integer("expert_count", 0, 0, math.MaxInt32); n > 0 && t.family.tensors.decoder.experts.router == "" {
 		c.reject("expert_count", "%d experts: %s are not supported", n, needsExperts)
 	}

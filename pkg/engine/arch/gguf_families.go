@@ -22,6 +22,7 @@ var ggufTypes = map[string]struct {
 	"qwen2moe": {"qwen2_moe", &ggufQwen2MoE}, "qwen3moe": {"qwen3_moe", &ggufQwen3MoE}, "olmoe": {"olmoe", &ggufOLMoE}, "granitemoe": {"granitemoe", &ggufGraniteMoE}, "gpt-oss": {"gpt_oss", &ggufGPTOSS},
 	"ernie4_5": {"ernie4_5", &ggufERNIE}, "seed_oss": {"seed_oss", &ggufSeedOSS}, "minicpm": {"minicpm", &ggufMiniCPM},
 	"granitehybrid": {"granitemoehybrid", &ggufGraniteHybrid}, "falcon-h1": {"falcon_h1", &ggufFalconH1}, "mamba2": {"mamba2", &ggufMamba2}, "lfm2": {"lfm2", &ggufLFM2}, "lfm2moe": {"lfm2_moe", &ggufLFM2MoE},
+	"qwen35": {"qwen3_5_text", &ggufQwen35}, "qwen35moe": {"qwen3_5_moe_text", &ggufQwen35MoE}, "qwen3next": {"qwen3_next", &ggufQwen3Next},
 	"t5": {"t5", &ggufT5},
 }
 

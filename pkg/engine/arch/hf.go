@@ -103,6 +103,9 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if o.family.detect != nil {
 		o.family.detect(src, s, l)
 	}
+	for _, prefix := range o.family.skipped {
+		src.ignore(prefix)
+	}
 	if name, _, _ := strings.Cut(l.head.names, " "); !src.has(name+".weight") && exists(fsys, p.beside(modulesFile)) {
 		l.tied = true // a model that embeds texts needs no head
 	}
@@ -145,7 +148,10 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 	if viewers[kind] != nil && *c.err == nil {
 		return o.readViewer(c, kind)
 	}
-	switch o.family = families[kind]; {
+	if o.family = families[kind]; o.family != nil && o.family.text != "" {
+		c = c.inner(o.family.text)
+	}
+	switch {
 	case *c.err != nil:
 		return nil, nil, *c.err
 	case kind == "" && c.has("modelConfig"):

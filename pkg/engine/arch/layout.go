@@ -47,6 +47,7 @@ type layers struct {
 	convolution                       string // of layers with one: the stem of its tensors
 	convolutionBias                   bias   // of all its tensors
 	states                            stateNames
+	deltas                            deltaNames // of layers with a delta rule
 
 	qkv, out        linear
 	crossQ, crossKV linear
@@ -281,6 +282,9 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 		if k.Convolution != nil {
 			b.convolution(&o, l, i, k.Convolution)
 		}
+		if k.Deltas != nil {
+			b.deltas(&o, l, i, k.Deltas)
+		}
 		if k.States != nil {
 			b.states(&o, l, i, k.States)
 		}
@@ -304,9 +308,12 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 	if a.Norms.After() {
 		o.AttentionPostNorm = b.norm(l.attentionPostNorm, i)
 	}
-	if l.qkv.grouped {
+	switch {
+	case a.Gated:
+		o.QKV = b.gated(&l.qkv, i, a, width)
+	case l.qkv.grouped:
 		o.QKV = b.groups(&l.qkv, i, a, width)
-	} else {
+	default:
 		o.QKV = b.pieces(&l.qkv, i, width, queries, keys, keys)
 	}
 	switch a.QKNorm {

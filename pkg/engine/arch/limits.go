@@ -67,6 +67,12 @@ func checkKind(k *transformer.Kind) error {
 		}
 		return checkFeedForward(&k.FeedForward)
 	}
+	if d := k.Deltas; d != nil {
+		if err := checkDeltas(d); err != nil {
+			return err
+		}
+		return checkFeedForward(&k.FeedForward)
+	}
 	a := &k.Attention
 	if s := k.States; s != nil {
 		if err := checkStates(s); err != nil {
@@ -107,6 +113,24 @@ func checkStates(s *transformer.StateSpace) error {
 	}
 	if inner := s.Heads * s.HeadDim; inner > maxFFN || s.Groups*s.Size > maxFFN || inner*s.Size > maxStates {
 		return fmt.Errorf("states: %d heads of %d with states of %d in %d groups are too many", s.Heads, s.HeadDim, s.Size, s.Groups)
+	}
+	return nil
+}
+
+// checkDeltas rejects dimensions of a delta rule that are out of bounds.
+func checkDeltas(d *transformer.DeltaNet) error {
+	for _, n := range []struct {
+		name       string
+		value, max int
+	}{
+		{"heads", d.Heads, maxHeads}, {"head_dim", d.HeadDim, maxWidth}, {"key_heads", d.KeyHeads, maxHeads}, {"key_dim", d.KeyDim, maxWidth}, {"taps", d.Taps, maxTaps},
+	} {
+		if n.value < 1 || n.value > n.max {
+			return fmt.Errorf("deltas.%s: %d is not in 1..%d", n.name, n.value, n.max)
+		}
+	}
+	if inner := d.Heads * d.HeadDim; inner > maxFFN || d.KeyHeads*d.KeyDim > maxFFN || inner*d.KeyDim > maxStates {
+		return fmt.Errorf("deltas: %d heads of %d with keys of %d in %d heads are too many", d.Heads, d.HeadDim, d.KeyDim, d.KeyHeads)
 	}
 	return nil
 }

@@ -112,19 +112,24 @@ func (b *builder) states(o *transformer.Layer, l *layers, i int, s *transformer.
 	}
 	o.Step, o.Skip, o.Decay = b.flat(at(n.step, i), s.Heads, 1), b.flat(at(n.skip, i), s.Heads, 1), b.flat(at(n.decay, i), s.Heads, 1)
 	if n.logarithms {
-		read := o.Decay[0].Read
-		o.Decay[0].Read = func(dst []float32, from int) error {
-			err := read(dst, from)
-			for k, v := range dst {
-				dst[k] = float32(-math.Exp(float64(v)))
-			}
-			return err
-		}
+		opposites(&o.Decay[0])
 	}
 	if s.Gating != transformer.GateAlone {
 		o.InnerNorm = b.flat(at(n.norm, i)+".weight", s.Groups, inner/s.Groups)
 	}
 	o.StatesOut = b.linear(&linear{names: n.out, bias: offsets(n.out, n.outBias)}, i, width, inner)
+}
+
+// opposites replaces logarithms by the opposites of what they are of.
+func opposites(t *transformer.Tensor) {
+	read := t.Read
+	t.Read = func(dst []float32, from int) error {
+		err := read(dst, from)
+		for i, v := range dst {
+			dst[i] = float32(-math.Exp(float64(v)))
+		}
+		return err
+	}
 }
 
 // scale multiplies the values first, ..., end-1 of a vector by a factor, of which 0 is 1.

@@ -28,7 +28,7 @@ var unsupported = func() map[string]string {
 		"it needs " + needsLatents:                            "minicpm3",
 		"it needs gates of attention":                         "lfm3",
 		"it needs " + needsStates:                             "mamba falcon_mamba zamba zamba2 nemotron_h nemotron_h_moe jamba plamo2",
-		"it needs " + needsDeltas:                             "qwen3_next qwen3next qwen3_5 qwen3_5_text qwen35 qwen3_5_moe qwen35moe kimi_linear kimi-linear olmo_hybrid",
+		"it needs " + needsDeltas:                             "kimi_linear kimi-linear olmo_hybrid",
 		"it needs recurrent layers":                           "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
 		"it needs embeddings of each layer":                   "gemma3n gemma3n_text gemma4 gemma4_text",
 		"it is an encoder-decoder; of these only t5, mt5, umt5, bart, pegasus, mbart, m2m_100 and marian are supported":                                                                                                       "longt5 t5gemma led pegasus_x bigbird_pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",

@@ -135,15 +135,9 @@ const (
 // text_config.
 func (o *opened) readViewer(c *config, kind string) (*transformer.Spec, *layout, error) {
 	o.viewer, o.outer = viewers[kind], c
-	inner := c.object("text_config")
-	if inner == nil {
-		c.reject("text_config", "missing")
+	inner := c.inner("text_config")
+	if *c.err != nil {
 		return nil, nil, *c.err
-	}
-	for _, name := range []string{"eos_token_id", "bos_token_id", "pad_token_id", "quantization_config"} {
-		if !inner.has(name) && c.has(name) {
-			inner.fields[name] = c.fields[name]
-		}
 	}
 	of := inner.text("model_type", o.viewer.inner)
 	if o.family = families[of]; o.family == nil && *c.err == nil {

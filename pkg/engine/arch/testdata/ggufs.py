@@ -51,6 +51,8 @@ def transform(config, name, w):
         return permuted(w, config.num_key_value_heads)
     if (config.model_type.startswith("gemma") or config.model_type == "nemotron") and name.endswith("norm.weight"):
         return w + 1
+    if config.model_type.startswith(("qwen3_5", "qwen3_next")):
+        return delta(config, name, w)
     if config.model_type == "falcon" and ".query_key_value." in name:
         newer = config.new_decoder_architecture
         return grouped(w, config.num_attention_heads, config.num_kv_heads if newer else 1)
@@ -71,6 +73,30 @@ def transform(config, name, w):
     if config.model_type == "falcon_h1":
         return w * factor(config, name)
     return w
+
+
+def delta(config, name, w):
+    """The heads of Qwen3.5's delta rules in an order in which they have their keys in turn; Qwen3-Next's remain."""
+    if name.endswith("norm.weight"):
+        return w if name.endswith("linear_attn.norm.weight") else w + 1
+    if ".linear_attn." in name and config.model_type.startswith("qwen3_5"):
+        keys, heads, dim = config.linear_num_key_heads, config.linear_num_value_heads, config.linear_value_head_dim
+        each = dim if ".in_proj_qkv." in name or ".in_proj_z." in name or ".conv1d." in name or ".out_proj." in name else 1
+        order = np.arange(heads * each).reshape(keys, heads // keys, each).swapaxes(0, 1).ravel()
+        first = 2 * keys * config.linear_key_head_dim if ".in_proj_qkv." in name or ".conv1d." in name else 0
+        w = w[:, order] if ".out_proj." in name else np.concatenate([w[:first], w[first:][order]])
+    if name.endswith(".A_log"):
+        return -np.exp(w)
+    return w.squeeze(1) if name.endswith("conv1d.weight") else w
+
+
+def divided(config, name, w):
+    """The rows of queries, keys and values of all heads, and those of the gates, of Qwen3-Next's matrix of both."""
+    keys, dim, values = config.linear_num_key_heads, config.linear_key_head_dim, config.linear_num_value_heads * config.linear_value_head_dim
+    parts = np.split(w.reshape(keys, -1, w.shape[-1]), np.cumsum([dim, dim, values // keys]), axis=1)
+    q, k, v, z = (np.ascontiguousarray(p.reshape(-1, w.shape[-1])) for p in parts)
+    block = f"blk.{name.split('.')[2]}."
+    return {block + "attn_qkv.weight": np.concatenate([q, k, v]), block + "attn_gate.weight": z}
 
 
 def factor(config, name):
@@ -98,6 +124,9 @@ def tensors(model, arch):
         w = transform(model.config, name, p.detach().numpy())
         if name.endswith(".sinks"):
             out[f"blk.{name.split('.')[2]}.attn_sinks.weight"] = w
+            continue
+        if name.endswith("in_proj_qkvz.weight"):
+            out |= divided(model.config, name, w)
             continue
         name = name.replace(".dt_bias", ".dt_proj.bias")
         if matrices := expert_matrices(name, w, model.config.model_type == "gpt_oss"):
@@ -148,7 +177,7 @@ def expert_matrices(name, w, sinks=False):
 def add_keys(writer, config):
     writer.add_context_length(getattr(config, "max_position_embeddings", 128))
     writer.add_embedding_length(config.hidden_size)
-    writer.add_block_count(config.num_hidden_layers)
+    writer.add_block_count(config.num_hidden_layers + modern_keys.drafts(config))
     if config.model_type == "mamba2":
         modern_keys.add_mamba2(writer, config)
         return
@@ -404,6 +433,12 @@ def corrections(model):
     return {f"blk.{name.split('.')[2]}.exp_probs_b.bias": b.numpy() for name, b in model.named_buffers() if name.endswith("expert_bias")}
 
 
+def drafting(model):
+    """The beginning of a layer that drafts tokens."""
+    block = f"blk.{model.config.num_hidden_layers}."
+    return {block + "nextn.eh_proj.weight": np.zeros((2, 3), np.float32), block + "attn_norm.weight": np.zeros(2, np.float32)}
+
+
 def modern():
     """GGUF files of the models of modern.py."""
     names = gguf.MODEL_ARCH
@@ -455,4 +490,7 @@ def modern():
     one("granite4-groups", names.GRANITE_HYBRID, judged=False)
     one("falcon_h1-gated", names.FALCON_H1, judged=False)
     one("mamba2-groups", names.MAMBA2, judged=False)
+    one("qwen3_5", names.QWEN35, drafting, judged=False)
+    one("qwen3_5_moe", names.QWEN35MOE, judged=False)
+    one("qwen3_next", names.QWEN3NEXT, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))

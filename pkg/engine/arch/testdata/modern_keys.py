@@ -7,14 +7,15 @@ MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
-    "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1",
+    "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next",
 )
 
 
 def add(writer, config):
     writer.add_vocab_size(config.vocab_size)
     ffn = adjusted(config) or dense(config) or getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
-    writer.add_feed_forward_length(ffn)
+    if config.model_type != "qwen3_5_moe_text":
+        writer.add_feed_forward_length(ffn)
     add_norm(writer, config)
     if config.model_type == "gpt_bigcode":
         writer.add_head_count_kv(1)
@@ -30,6 +31,7 @@ def add(writer, config):
     add_experts(writer, config)
     add_convolutions(writer, config)
     add_states(writer, config)
+    add_deltas(writer, config)
     if config.model_type in ("granite", "granitemoe", "granitemoeshared", "granitemoehybrid"):
         writer.add_attention_scale(config.attention_multiplier)
     if config.model_type in ("granite", "minicpm", "granitemoe", "granitemoeshared", "granitemoehybrid"):
@@ -47,7 +49,7 @@ def add(writer, config):
 
 def add_experts(writer, config):
     used = getattr(config, "num_experts_per_tok", 0)
-    if not used or not config.model_type.endswith(("moe", "moeshared", "mixtral", "gpt_oss", "hybrid")):
+    if not used or not config.model_type.endswith(("moe", "moeshared", "mixtral", "gpt_oss", "hybrid", "moe_text", "next")):
         return
     writer.add_expert_count(getattr(config, "num_experts", None) or config.num_local_experts)
     writer.add_expert_used_count(used)
@@ -76,6 +78,27 @@ def add_states(writer, config):
     writer.add_ssm_time_step_rank(config.mamba_n_heads)
     if config.model_type == "granitemoehybrid":
         writer.add_rope_scaling_finetuned(config.position_embedding_type == "rope")
+
+
+def drafts(config):
+    """The number of layers that draft tokens."""
+    return 1 if config.model_type == "qwen3_5_text" else 0
+
+
+def add_deltas(writer, config):
+    if not config.model_type.startswith(("qwen3_5", "qwen3_next")):
+        return
+    writer.add_ssm_conv_kernel(config.linear_conv_kernel_dim)
+    writer.add_ssm_state_size(config.linear_key_head_dim)
+    writer.add_ssm_group_count(config.linear_num_key_heads)
+    writer.add_ssm_inner_size(config.linear_value_head_dim * config.linear_num_value_heads)
+    writer.add_ssm_time_step_rank(config.linear_num_value_heads)
+    writer.add_full_attention_interval(4)
+    recurrent = [kind == "linear_attention" for kind in config.layer_types]
+    if recurrent != [(i + 1) % 4 > 0 for i in range(len(recurrent))]:
+        writer.add_array(f"{writer.arch}.attention.recurrent_layers", recurrent)
+    if n := drafts(config):
+        writer.add_nextn_predict_layers(n)
 
 
 def add_mamba2(writer, config):

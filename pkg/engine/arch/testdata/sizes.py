@@ -44,6 +44,12 @@ def falcon_h1(layers, width, heads, ffn, vocab, context, states, **rest):
     return sized("falcon_h1", layers, width, heads, ffn, vocab, context, 2, rope_theta=1e11, mamba_n_heads=states, mamba_norm_before_gate=False, **rest)
 
 
+def qwen35(layers, width, heads, ffn, keys, values, tied=False, kind="qwen3_5_text", vocab=248320):
+    config = sized(kind, layers, width, heads, ffn, vocab, 262144, keys, tied, linear_num_value_heads=values,
+                   rope_parameters={"rope_type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.25})
+    return {k: v for k, v in config.items() if v is not None}
+
+
 SUPPORTED = {
     "SmolLM2-135M": sized("llama", 30, 576, 9, 1536, 49152, 8192, 3, True, rope_theta=1e5),
     "SmolLM2-360M": sized("llama", 32, 960, 15, 2560, 49152, 8192, 5, True, rope_theta=1e5),
@@ -122,6 +128,11 @@ SUPPORTED = {
     "Falcon-H1-7B": falcon_h1(44, 3072, 12, 12288, 130048, 262144, 24, head_dim=128, mamba_d_ssm=3072, mamba_d_head=128, mamba_d_state=256, mamba_rms_norm=True),
     "LFM2-8B-A1B": sized("lfm2_moe", 24, 2048, 32, 7168, 65536, 128000, 8, True, num_experts=32, num_experts_per_tok=4, moe_intermediate_size=1792,
                          num_dense_layers=2, layer_types=mixed(24, (2, 6, 10, 14, 18, 21))),
+    "Qwen3.5-0.8B, text": qwen35(24, 1024, 8, 3584, 2, 16, True),
+    "Qwen3.5-4B, text": qwen35(32, 2560, 16, 9216, 4, 32, True),
+    "Qwen3.5-9B, text": qwen35(32, 4096, 16, 12288, 4, 32),
+    "Qwen3.5-35B-A3B, text": qwen35(40, 2048, 16, None, 2, 32, kind="qwen3_5_moe_text"),
+    "Qwen3-Next-80B-A3B": qwen35(48, 2048, 16, 5120, 2, 32, kind="qwen3_next", vocab=151936),
 }
 
 ENCODERS = {
@@ -185,8 +196,6 @@ def processor(kind, size):
 
 
 REFUSED = {
-    "Qwen3-Next-80B-A3B": {"model_type": "qwen3_next"},
-    "Qwen3.5-0.8B": {"model_type": "qwen3_5"},
     "DeepSeek-V3": {"model_type": "deepseek_v3"},
     "Llama-4-Scout": {"model_type": "llama4"},
     "Llama-3.2-11B-Vision": {"model_type": "mllama"},
@@ -226,7 +235,7 @@ def tensors(config):
             continue  # computed
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
-        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid")):  # whose layers differ
+        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next")):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name, count=1 if auto is AutoModelForSeq2SeqLM else 0)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name
