@@ -64,6 +64,12 @@ func decoders() []mutant {
 		{"OPT-350m: positions have the width of the layers", transformer, "Pass.embed", "p.lookUp(sp, tokens)", "p.lookUp(sp, tokens[:1])", arch, goldens},
 		{"MiniCPM: the factor of branches is divided by the root of the depth", arch, "minicpm", "math.Sqrt(float64(len(s.Decoder)))", "math.Sqrt(1)", arch, goldens},
 		{"MiniCPM: states are divided by width over dim_model_base", arch, "minicpm", `float32(c.integer("dim_model_base", 1, 1, maxWidth)) / float32(s.Width)`, `float32(s.Width) / float32(c.integer("dim_model_base", 1, 1, maxWidth))`, arch, goldens},
+		{"Ministral 3: queries grow by steps", transformer, "Attention.growth", "position/a.GrowthStep", "position", arch, goldens},
+		{"Ministral 3: queries grow with their own position", transformer, "worker.storeKV", "a.growth(at+j)", "a.growth(j)", arch, "^TestCachedChunkedAndBatched$"},
+		{"Ministral 3: the tower is left out", arch, "openHFWeights", "src.ignore(prefix)", "_ = prefix", arch, "^TestMistral3$"},
+		{"GGUF of Ministral 3: pairs are neighbours", arch, "ggufMinistral3", "interleaved(ggufHeads(c, s))", "ggufHeads(c, s)", arch, goldens},
+		{"GGUF of Ministral 3: YaRN's magnitude is divided", arch, "ggufYaRN", "y.mscale = 1", "y.mscale = 0", arch, goldens},
+		{"GGUF of Ministral 3: YaRN's magnitude may be below 1", arch, "ggufYaRN", "cmp.Or(r.Magnitude, 1)", "max(cmp.Or(r.Magnitude, 1), 1)", arch, goldens},
 		{"published models: memory of windows", transformer, "Weights.CacheBytes", "m.CacheBytes(capacity)", "m.CacheBytes(capacity / 2)", arch, "^TestPublishedModels$"},
 	}
 }

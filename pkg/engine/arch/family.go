@@ -78,7 +78,7 @@ func translates(kind string) bool {
 // families maps config.json's model_type to architectures.
 var families = map[string]*family{
 	"gpt2": &gpt2, "gptj": &gptj, "gpt_neo": &gptNeo, "gpt_neox": &gptNeoX, "bloom": &bloom, "falcon": &falcon, "opt": &opt,
-	llamaType: &llama, "mistral": &mistral, "ministral": &mistral, "phi3": &phi3, "qwen2": &qwen2, "qwen3": &qwen3, "smollm3": &smollm3,
+	llamaType: &llama, "mistral": &mistral, "ministral": &mistral, "ministral3": &ministral3, "phi3": &phi3, "qwen2": &qwen2, "qwen3": &qwen3, "smollm3": &smollm3,
 	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "granite": &granite, "granitemoehybrid": &granite4, "falcon_h1": &falconH1, "bamba": &bamba, "mamba2": &mamba2, "minicpm": &minicpm,
 	"cohere": &cohere, "cohere2": &cohere2, "phi": &phi, "gpt_bigcode": &gptBigCode, "starcoder2": &starcoder2, "glm": &glm, "glm4": &glm4,
 	"exaone4": &exaone4, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,

@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"cmp"
 	"fmt"
 
 	"glossa/pkg/engine/transformer"
@@ -52,12 +53,15 @@ func ggufYaRN(c *config, factor, theta float64, round bool, r *transformer.Rotar
 		fast:     c.number("rope.scaling.yarn_beta_fast", 0, 0, 1e6),
 		slow:     c.number("rope.scaling.yarn_beta_slow", 0, 0, 1e6),
 	}
+	if y.mscaleDims = c.number("rope.scaling.yarn_log_multiplier", 0, 0, 1e6); y.mscaleDims > 0 {
+		y.mscale = 1
+	}
 	by := c.number("rope.scaling.attn_factor rope.scaling.yarn_attn_factor", 1, 0, 1e6)
 	if *c.err != nil {
 		return
 	}
 	y.scale(r)
-	if m := float64(max(r.Magnitude, 1)) * by; m != 1 {
+	if m := float64(cmp.Or(r.Magnitude, 1)) * by; m != 1 {
 		r.Magnitude = float32(m)
 	}
 }

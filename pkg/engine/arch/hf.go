@@ -90,8 +90,13 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if o.viewer != nil {
 		src = newRenamed(o.file, o.viewer.renames)
 		l.tied = !src.has("lm_head.weight")
-		if err := o.openVision(fsys, p, src, s); err != nil {
-			return nil, errors.Join(err, o.Close())
+		for _, prefix := range o.viewer.unread {
+			src.ignore(prefix)
+		}
+		if o.viewer.unread == nil {
+			if err := o.openVision(fsys, p, src, s); err != nil {
+				return nil, errors.Join(err, o.Close())
+			}
 		}
 	}
 	if p.adapter != "" {

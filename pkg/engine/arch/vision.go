@@ -72,6 +72,8 @@ type viewer struct {
 	mark    string
 	text    Framing
 
+	unread []string // instead of all that follows: what the names of the tower's tensors begin with, which the engine cannot compute
+
 	// project reads what follows the encoder, for a decoder of a width.
 	project func(c *config, v *Vision, src *source, width int)
 	// process reads the processor's settings.
@@ -85,7 +87,7 @@ type viewer struct {
 type rename struct{ from, to string }
 
 // viewers maps config.json's model_type to architectures that read pictures.
-var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava}
+var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3}
 
 // towers maps model_type of a vision_config to encoders that several architectures have.
 var towers = map[string]*family{"siglip_vision_model": &siglip, "clip_vision_model": &clip}

@@ -1,6 +1,10 @@
 package transformer
 
-import "glossa/pkg/engine/kernel"
+import (
+	"math"
+
+	"glossa/pkg/engine/kernel"
+)
 
 // A span locates the rows of a sequence in a pass.
 type span struct {
@@ -209,6 +213,11 @@ func (l *layer) headSlopes(head int) []float32 {
 	return l.Attention.Slopes[head*group : (head+1)*group]
 }
 
+// growth returns the factor of queries at a position.
+func (a *Attention) growth(position int) float32 {
+	return 1 + float32(a.Growth*float32(math.Log(float64(1+position/a.GrowthStep))))
+}
+
 // storeKV normalises and rotates the keys of a head and its queries, and stores keys and
 // values as tokens at, at+1, ...
 func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
@@ -218,7 +227,7 @@ func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
 	stride := a.rows()
 	rows := w.qkv[sp.row*stride : (sp.row+sp.n)*stride]
 	each := a.QKNorm == QKNormHead || a.QKNorm == QKNormEachHead
-	if each || a.Rotary > 0 {
+	if each || a.Rotary > 0 || a.Growth > 0 {
 		for j := range sp.n {
 			q := rows[j*stride+head*group*dim:][:group*dim]
 			k := rows[j*stride+queries+head*dim:][:dim]
@@ -228,6 +237,9 @@ func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
 			if a.Rotary > 0 {
 				w.rotate(q, sp.row+j, a)
 				w.rotate(k, sp.row+j, a)
+			}
+			if a.Growth > 0 {
+				w.m.kernels.Scale(q, a.growth(at+j))
 			}
 		}
 	}

@@ -294,8 +294,14 @@ func (a *Attention) check(s *Spec) error {
 		return fmt.Errorf("soft_cap: there is a clamp too")
 	case len(a.Slopes) > 0 && len(a.Slopes) != a.Heads:
 		return fmt.Errorf("slopes: %d for %d heads", len(a.Slopes), a.Heads)
+	case a.GrowthStep < 0 || (a.Growth > 0) != (a.GrowthStep > 0):
+		return fmt.Errorf("growth_step: %d tokens, where growth is %v", a.GrowthStep, a.Growth)
+	case a.Growth > 0 && len(s.Encoder) > 0:
+		return fmt.Errorf("growth: there is an encoder")
 	}
-	for _, f := range []factor{{"scale", a.Scale, false}, {"soft_cap", a.SoftCap, false}, {"clamp", a.Clamp, false}, {"out_scale", a.OutScale, false}} {
+	for _, f := range []factor{
+		{"scale", a.Scale, false}, {"soft_cap", a.SoftCap, false}, {"clamp", a.Clamp, false}, {"out_scale", a.OutScale, false}, {"growth", a.Growth, false},
+	} {
 		if err := f.check(); err != nil {
 			return err
 		}

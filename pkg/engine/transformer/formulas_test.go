@@ -199,6 +199,9 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 	for p := range x {
 		all := m.linear(at+"qkv", x[p])
 		q = append(q, m.turn(a, p, m.headNorms(at+"q_norm", a, all[:queries])))
+		if a.Growth > 0 {
+			q[p] = times(q[p], float32(1+float64(a.Growth)*math.Log(1+math.Floor(float64(p)/float64(a.GrowthStep)))))
+		}
 		k = append(k, m.turn(a, p, m.headNorms(at+"k_norm", a, all[queries:queries+keys])))
 		v = append(v, all[queries+keys:queries+2*keys])
 		gates = append(gates, all[queries+2*keys:])
@@ -444,6 +447,7 @@ func (m formulas) activation(at string, a transformer.Activation, v float64, i i
 		return silu(v)
 	case transformer.QuickGELU:
 		return v / (1 + math.Exp(-1.702*v))
+
 	case transformer.Universal:
 		return silu(v)*learned(0) + v*learned(1)
 	case transformer.KANSpline:

@@ -129,6 +129,11 @@ type Attention struct {
 	// product (Qwen3-Next). Models without an encoder only.
 	Gated bool `json:"gated,omitempty"`
 
+	// Growth makes rotated queries grow with their position p: their factor is
+	// 1 + Growth·ln(1 + ⌊p/GrowthStep⌋) (Ministral 3). Decoders without an encoder only.
+	Growth     float32 `json:"growth,omitempty"`
+	GrowthStep int     `json:"growth_step,omitempty"` // tokens
+
 	// Slopes are those of ALiBi (Press et al. 2022), one for each head of queries: the score
 	// of a key decreases by the slope for each token of distance. Decoders only.
 	Slopes []float32 `json:"slopes,omitempty"`

@@ -229,6 +229,9 @@ func TestFieldsMatter(t *testing.T) {
 		"clamp": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
 			a.SoftCap, a.Clamp = 0, 2
 		},
+		"growth": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
+			a.Growth, a.GrowthStep = 0.7, 4
+		},
 		"limit": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Limit = 0.5 },
 		"gated": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
 			f.Gated, f.Experts, f.Limit = false, nil, 0
@@ -310,6 +313,13 @@ func TestSpecRefuses(t *testing.T) {
 		"kinds[0].attention.norms: 9":        func(_ *spec, k *transformer.Kind) { k.Attention.Norms = 9 },
 		"kinds[0].attention.scale: -1":       func(_ *spec, k *transformer.Kind) { k.Attention.Scale = -1 },
 		"kinds[0].attention.soft_cap: there": func(_ *spec, k *transformer.Kind) { k.Attention.Clamp = 1 },
+		"kinds[0].attention.growth_step: 0":  func(_ *spec, k *transformer.Kind) { k.Attention.Growth = 1 },
+		"kinds[0].attention.growth: there is an encoder": func(s *spec, k *transformer.Kind) {
+			k.Attention.Growth, k.Attention.GrowthStep, s.Encoder = 1, 4, []int{1}
+		},
+		"kinds[0].attention.growth: +Inf": func(_ *spec, k *transformer.Kind) {
+			k.Attention.Growth, k.Attention.GrowthStep = float32(math.Inf(1)), 4
+		},
 		"kinds[0].convolution: there is attention too, or states": func(_ *spec, k *transformer.Kind) {
 			k.Convolution = &transformer.Convolution{Taps: 3}
 		},

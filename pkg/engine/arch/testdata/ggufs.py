@@ -35,7 +35,8 @@ def regrouped(w, heads):
     return w.reshape(heads, 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
 
 
-PERMUTED = ("llama", "mistral", "mixtral", "granite", "granitemoe", "granitemoeshared", "smollm3", "olmo", "arcee", "internlm3", "minicpm", "granitemoehybrid")
+PERMUTED = ("llama", "mistral", "mixtral", "granite", "granitemoe", "granitemoeshared", "smollm3", "olmo", "arcee", "internlm3", "minicpm", "granitemoehybrid",
+            "ministral3")
 
 
 def grouped(w, queries, keys):
@@ -494,3 +495,10 @@ def modern():
     one("qwen3_5_moe", names.QWEN35MOE, judged=False)
     one("qwen3_next", names.QWEN3NEXT, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))
+
+
+def today():
+    """GGUF files of the models of today.py."""
+    names = gguf.MODEL_ARCH
+    for source, arch in (("ministral3", names.MISTRAL3),):
+        convert(source, source + "-gguf", arch, Type.F32, {}, [], judged=False)

@@ -71,6 +71,9 @@ SUPPORTED = {
     "Llama-3.1-8B": sized("llama", 32, 4096, 32, 14336, 128256, 131072, 8, **llama3(8.0)),
     "Mistral-7B-v0.3": sized("mistral", 32, 4096, 32, 14336, 32768, 32768, 8, rope_theta=1e6, sliding_window=None),
     "Mistral-Nemo-12B": sized("mistral", 40, 5120, 32, 14336, 131072, 131072, 8, head_dim=128, rope_theta=1e6, sliding_window=None),
+    "Ministral-3-3B": sized("ministral3", 26, 3072, 32, 9216, 131072, 262144, 8, True, head_dim=128, rope_parameters={
+        "rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0,
+        "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}),
     "Phi-2": sized("phi", 32, 2560, 32, 10240, 51200, 2048, partial_rotary_factor=0.4),
     "Phi-3-mini-4k": sized("phi3", 32, 3072, 32, 8192, 32064, 4096, 32, sliding_window=2047),
     "Phi-4-mini": sized("phi3", 32, 3072, 24, 8192, 200064, 131072, 8, True, sliding_window=262144, partial_rotary_factor=0.75,

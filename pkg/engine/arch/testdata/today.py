@@ -1,0 +1,20 @@
+"""Goldens of dense decoders of 2025: Ministral 3."""
+
+from transformers import Ministral3Config, Ministral3ForCausalLM
+
+from decoders import make
+from modern import FAR, LAST, rope
+from others import OTHER, SMALL
+
+
+def ministral3():
+    """Queries grow within the first tokens; the factor of sines and cosines is below 1, and above."""
+    yarn = {"factor": 16.0, "original_max_position_embeddings": 8, "beta_fast": 32.0, "beta_slow": 1.0, "mscale": 1.0}
+    make("ministral3", Ministral3ForCausalLM, Ministral3Config(
+        **SMALL, **rope("yarn", **yarn, mscale_all_dim=2.0, llama_4_scaling_beta=0.4), head_dim=16), 1161, 48, long=100)
+    make("ministral3-window", Ministral3ForCausalLM, Ministral3Config(
+        **OTHER | FAR, **rope("yarn", **yarn | {"original_max_position_embeddings": 5}, mscale_all_dim=0.5, llama_4_scaling_beta=0.2), head_dim=8,
+        sliding_window=7, tie_word_embeddings=True), 1162, 50, flip=LAST, long=400)
+
+
+GROUPS = {f.__name__: f for f in (ministral3,)}

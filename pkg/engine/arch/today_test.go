@@ -1,0 +1,62 @@
+package arch_test
+
+import (
+	"encoding/json"
+	"maps"
+	"testing"
+)
+
+// Configurations of Ministral 3 with values that would change results.
+func TestHostileToday(t *testing.T) {
+	rope := func(more members) members {
+		all := members{"rope_type": "default", "rope_theta": 1000}
+		maps.Copy(all, more)
+		return members{"rope_parameters": all}
+	}
+	for _, c := range []hostileConfig{
+		{"ministral3", members{"rope_parameters": nil}, "config.json: rope_parameters: missing"},
+		{"ministral3", rope(members{"llama_4_scaling_beta": 0.1}), "rope_parameters.original_max_position_embeddings: missing"},
+		{"ministral3", rope(members{"llama_4_scaling_beta": -1}), "rope_parameters.llama_4_scaling_beta: -1 is not in 0..1e+06"},
+		{"ministral3", rope(members{"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": 0}), "rope_parameters.original_max_position_embeddings: 0 is not in 1.."},
+	} {
+		c.check(t)
+	}
+}
+
+// Mistral 3 is its model of text: the encoder of pictures, which is not read, is left out.
+func TestMistral3(t *testing.T) {
+	fsys := bare(t, "ministral3")
+	want := openIn(t, fsys, "m").Weights.Elements()
+	inner := map[string]any{}
+	if err := json.Unmarshal(fsys["m/config.json"].Data, &inner); err != nil {
+		t.Fatal(err)
+	}
+	delete(fsys, "m/config.json")
+	set(t, fsys, "config.json", members{
+		"model_type": "mistral3", "text_config": inner, "vision_config": members{"model_type": "pixtral"}, "eos_token_id": 7,
+	})
+	for _, names := range [][3]string{
+		{"language_model.", "vision_tower.", "multi_modal_projector."},
+		{"", "model.vision_tower.", "model.multi_modal_projector."}, // as transformers 5 has them; model. is followed by language_model.
+	} {
+		named := bare(t, "ministral3")
+		named["m/config.json"] = fsys["m/config.json"]
+		tensors(t, named, func(all map[string]stored) {
+			for name, x := range maps.Clone(all) {
+				delete(all, name)
+				if names[0] == "" && name != "lm_head.weight" {
+					name = "model.language_model." + name[len("model."):]
+				}
+				all[names[0]+name] = x
+			}
+			all[names[1]+"patch_conv.weight"] = numbers(0, 4, 3, 2, 2)
+			all[names[2]+"linear_1.weight"] = numbers(0, 4, 4)
+		})
+		m := openIn(t, named, "m")
+		if m.Vision != nil || m.Weights.Elements() != want || m.Name() != "Mistral 3" {
+			t.Errorf("%v: %s with %d weights, want %d, and pictures: %v", names, m.Name(), m.Weights.Elements(), want, m.Vision != nil)
+		}
+		tensors(t, named, func(all map[string]stored) { all["pooler.weight"] = numbers(0, 4) })
+		checkRejected(t, "another tensor", named, `tensor "pooler.weight": unknown`)
+	}
+}
