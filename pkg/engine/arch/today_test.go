@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Configurations of Ministral 3 with values that would change results.
+// Configurations of Ministral 3 and HunYuan with values that would change results.
 func TestHostileToday(t *testing.T) {
 	rope := func(more members) members {
 		all := members{"rope_type": "default", "rope_theta": 1000}
@@ -18,6 +18,9 @@ func TestHostileToday(t *testing.T) {
 		{"ministral3", rope(members{"llama_4_scaling_beta": 0.1}), "rope_parameters.original_max_position_embeddings: missing"},
 		{"ministral3", rope(members{"llama_4_scaling_beta": -1}), "rope_parameters.llama_4_scaling_beta: -1 is not in 0..1e+06"},
 		{"ministral3", rope(members{"llama_4_scaling_beta": 0.1, "original_max_position_embeddings": 0}), "rope_parameters.original_max_position_embeddings: 0 is not in 1.."},
+		{"hunyuan_v1_dense", rope(members{"rope_type": "dynamic", "alpha": -1}), "rope_parameters.alpha: -1 is not in"},
+		{"hunyuan_v1_dense", members{"use_cla": true}, "use_cla: true is not supported, only false"},
+		{"hunyuan_v1_dense", members{"use_qk_norm": false}, "use_qk_norm: false is not supported, only true"},
 	} {
 		c.check(t)
 	}

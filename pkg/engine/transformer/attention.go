@@ -231,12 +231,15 @@ func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
 		for j := range sp.n {
 			q := rows[j*stride+head*group*dim:][:group*dim]
 			k := rows[j*stride+queries+head*dim:][:dim]
-			if each {
+			if each && !a.RotatedNorm {
 				w.normaliseHeads(l, q, k, head)
 			}
 			if a.Rotary > 0 {
 				w.rotate(q, sp.row+j, a)
 				w.rotate(k, sp.row+j, a)
+			}
+			if a.RotatedNorm {
+				w.normaliseHeads(l, q, k, head)
 			}
 			if a.Growth > 0 {
 				w.m.kernels.Scale(q, a.growth(at+j))

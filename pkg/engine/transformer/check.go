@@ -290,6 +290,8 @@ func (a *Attention) check(s *Spec) error {
 		return fmt.Errorf("window: there is a chunk too")
 	case int(a.QKNorm) >= len(qkNormNames):
 		return fmt.Errorf("qk_norm: %d is unknown", a.QKNorm)
+	case a.RotatedNorm && a.QKNorm != QKNormHead && a.QKNorm != QKNormEachHead:
+		return fmt.Errorf("rotated_norm: there is no norm of each head")
 	case a.SoftCap != 0 && a.Clamp != 0:
 		return fmt.Errorf("soft_cap: there is a clamp too")
 	case len(a.Slopes) > 0 && len(a.Slopes) != a.Heads:

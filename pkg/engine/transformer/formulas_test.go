@@ -198,11 +198,17 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 	var q, k, v, gates rows
 	for p := range x {
 		all := m.linear(at+"qkv", x[p])
-		q = append(q, m.turn(a, p, m.headNorms(at+"q_norm", a, all[:queries])))
+		turned := func(name string, x []float64) []float64 {
+			if a.RotatedNorm {
+				return m.headNorms(name, a, m.turn(a, p, x))
+			}
+			return m.turn(a, p, m.headNorms(name, a, x))
+		}
+		q = append(q, turned(at+"q_norm", all[:queries]))
 		if a.Growth > 0 {
 			q[p] = times(q[p], float32(1+float64(a.Growth)*math.Log(1+math.Floor(float64(p)/float64(a.GrowthStep)))))
 		}
-		k = append(k, m.turn(a, p, m.headNorms(at+"k_norm", a, all[queries:queries+keys])))
+		k = append(k, turned(at+"k_norm", all[queries:queries+keys]))
 		v = append(v, all[queries+keys:queries+2*keys])
 		gates = append(gates, all[queries+2*keys:])
 	}

@@ -118,6 +118,8 @@ type Attention struct {
 	Rotary int    `json:"rotary,omitempty"`  // the table, counted from 1; 0: no rotary embedding
 	QKNorm QKNorm `json:"qk_norm,omitempty"` // of queries and keys, before rotary embedding
 
+	RotatedNorm bool `json:"rotated_norm,omitempty"` // QKNorm, of each head, comes after rotary embedding (HunYuan)
+
 	Scale   float32 `json:"scale,omitempty"`    // factor of scores; 0: 1/√HeadDim
 	SoftCap float32 `json:"soft_cap,omitempty"` // c of c·tanh(score/c)
 	Clamp   float32 `json:"clamp,omitempty"`    // or scores are bounded to -Clamp...Clamp

@@ -229,6 +229,7 @@ func TestFieldsMatter(t *testing.T) {
 		"clamp": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
 			a.SoftCap, a.Clamp = 0, 2
 		},
+		"rotated norm": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.RotatedNorm = true },
 		"growth": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
 			a.Growth, a.GrowthStep = 0.7, 4
 		},
@@ -313,7 +314,10 @@ func TestSpecRefuses(t *testing.T) {
 		"kinds[0].attention.norms: 9":        func(_ *spec, k *transformer.Kind) { k.Attention.Norms = 9 },
 		"kinds[0].attention.scale: -1":       func(_ *spec, k *transformer.Kind) { k.Attention.Scale = -1 },
 		"kinds[0].attention.soft_cap: there": func(_ *spec, k *transformer.Kind) { k.Attention.Clamp = 1 },
-		"kinds[0].attention.growth_step: 0":  func(_ *spec, k *transformer.Kind) { k.Attention.Growth = 1 },
+		"kinds[0].attention.rotated_norm: there is no": func(_ *spec, k *transformer.Kind) {
+			k.Attention.RotatedNorm, k.Attention.QKNorm = true, transformer.QKNormAll
+		},
+		"kinds[0].attention.growth_step: 0": func(_ *spec, k *transformer.Kind) { k.Attention.Growth = 1 },
 		"kinds[0].attention.growth: there is an encoder": func(s *spec, k *transformer.Kind) {
 			k.Attention.Growth, k.Attention.GrowthStep, s.Encoder = 1, 4, []int{1}
 		},

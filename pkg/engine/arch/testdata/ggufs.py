@@ -500,5 +500,5 @@ def modern():
 def today():
     """GGUF files of the models of today.py."""
     names = gguf.MODEL_ARCH
-    for source, arch in (("ministral3", names.MISTRAL3),):
+    for source, arch in (("ministral3", names.MISTRAL3), ("hunyuan_v1_dense", names.HUNYUAN_DENSE)):
         convert(source, source + "-gguf", arch, Type.F32, {}, [], judged=False)

@@ -7,7 +7,7 @@ MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
-    "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3",
+    "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense",
 )
 
 
@@ -147,7 +147,7 @@ def add_rope(writer, config, dim):
     if "full_attention" in rope:
         window, rope = rope["sliding_attention"], rope["full_attention"]
         writer.add_rope_freq_base_swa(window["rope_theta"])
-    writer.add_rope_freq_base(rope["rope_theta"])
+    writer.add_rope_freq_base(rope["rope_theta"] * rope.get("alpha", 1) ** (dim / (dim - 2)))  # HunYuan's alpha is in the base
     writer.add_rope_dimension_count(int(dim * rope.get("partial_rotary_factor", 1)))
     if rope["rope_type"] == "linear":
         writer.add_rope_scaling_type(gguf.RopeScalingType.LINEAR)

@@ -74,6 +74,8 @@ SUPPORTED = {
     "Ministral-3-3B": sized("ministral3", 26, 3072, 32, 9216, 131072, 262144, 8, True, head_dim=128, rope_parameters={
         "rope_type": "yarn", "rope_theta": 1e6, "factor": 16.0, "original_max_position_embeddings": 16384, "beta_fast": 32.0, "beta_slow": 1.0,
         "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}),
+    "Hunyuan-0.5B": sized("hunyuan_v1_dense", 24, 1024, 16, 3584, 120818, 262144, 8, True, head_dim=128, rope_theta=10000.0, rope_scaling={
+        "type": "dynamic", "alpha": 1000.0, "factor": 1.0}),
     "Phi-2": sized("phi", 32, 2560, 32, 10240, 51200, 2048, partial_rotary_factor=0.4),
     "Phi-3-mini-4k": sized("phi3", 32, 3072, 32, 8192, 32064, 4096, 32, sliding_window=2047),
     "Phi-4-mini": sized("phi3", 32, 3072, 24, 8192, 200064, 131072, 8, True, sliding_window=262144, partial_rotary_factor=0.75,
@@ -207,7 +209,6 @@ REFUSED = {
     "Mamba-130M": {"model_type": "mamba"},
     "RWKV-4-169M": {"model_type": "rwkv"},
     "Apertus-8B": {"model_type": "apertus"},
-    "Hunyuan-0.5B": {"model_type": "hunyuan_v1_dense"},
     "LED-Base": {"model_type": "led"},
     "DeBERTa-v3-Base": {"model_type": "deberta-v2"},
     "ELECTRA-Base": {"model_type": "electra"},

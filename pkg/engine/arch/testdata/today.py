@@ -1,8 +1,8 @@
-"""Goldens of dense decoders of 2025: Ministral 3."""
+"""Goldens of dense decoders of 2025: Ministral 3, HunYuan."""
 
-from transformers import Ministral3Config, Ministral3ForCausalLM
+from transformers import HunYuanDenseV1Config, HunYuanDenseV1ForCausalLM, Ministral3Config, Ministral3ForCausalLM
 
-from decoders import make
+from decoders import legacy, make
 from modern import FAR, LAST, rope
 from others import OTHER, SMALL
 
@@ -17,4 +17,13 @@ def ministral3():
         sliding_window=7, tie_word_embeddings=True), 1162, 50, flip=LAST, long=400)
 
 
-GROUPS = {f.__name__: f for f in (ministral3,)}
+def hunyuan_v1_dense():
+    alpha = {"alpha": 50.0, "factor": 1.0}
+    make("hunyuan_v1_dense", HunYuanDenseV1ForCausalLM, HunYuanDenseV1Config(
+        **SMALL, **rope("dynamic", **alpha), head_dim=16), 1171, 48, long=100,
+        finish=lambda path: legacy(path, range(40), rope_parameters=None, rope_theta=1000.0, rope_scaling={"type": "dynamic", **alpha}))
+    make("hunyuan_v1_dense-biased", HunYuanDenseV1ForCausalLM, HunYuanDenseV1Config(
+        **OTHER, **rope(), head_dim=8, attention_bias=True, rms_norm_eps=0.02, tie_word_embeddings=True), 1172, 50, flip=LAST, long=0)
+
+
+GROUPS = {f.__name__: f for f in (ministral3, hunyuan_v1_dense,)}
