@@ -73,6 +73,10 @@ func decoders() []mutant {
 		{"HunYuan: norms follow the rotation", transformer, "worker.storeKV", "each && !a.RotatedNorm", "each", arch, goldens},
 		{"HunYuan: alpha changes the base", arch, "stretched", "math.Pow(alpha, float64(plain.Dims)/float64(plain.Dims-2))", "math.Pow(alpha, 1)", arch, goldens},
 		{"GGUF of HunYuan: pairs are halves", arch, "ggufHunyuan", "setRotary(s, ggufHeads(c, s))", "setRotary(s, interleaved(ggufHeads(c, s)))", arch, goldens},
+		{"Apertus: beta is added to the second number", transformer, "xielu", "beta+softplus(number(1))", "softplus(number(1))", arch, goldens},
+		{"Apertus: the exponent is bounded", transformer, "xielu", "min(x, most)", "min(x, 0*most)", arch, goldens},
+		{"Apertus: each layer has its own numbers", arch, "builder.learned", "values[layer+from:layer+1]", "values[from:1]", arch, goldens},
+		{"GGUF of Apertus: pairs are halves", arch, "ggufApertus", "setRotary(s, ggufHeads(c, s))", "setRotary(s, interleaved(ggufHeads(c, s)))", arch, goldens},
 		{"published models: memory of windows", transformer, "Weights.CacheBytes", "m.CacheBytes(capacity)", "m.CacheBytes(capacity / 2)", arch, "^TestPublishedModels$"},
 	}
 }

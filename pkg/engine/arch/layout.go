@@ -53,7 +53,9 @@ type layers struct {
 	crossQ, crossKV linear
 	crossOut        linear
 	up, gate, down  linear
-	gateUp          linear // instead of up and gate: the rows of gate, then those of up
+	gateUp          linear   // instead of up and gate: the rows of gate, then those of up
+	learned         []string // the numbers of the activation: whole names
+	learnedKeys     []string // of GGUF instead: keys with a value of each layer
 	experts         expertNames
 }
 
@@ -380,6 +382,7 @@ func (b *builder) feedForward(o *transformer.Layer, l *layers, i int, k *transfo
 			return
 		}
 	}
+	o.Learned = b.learned(l, i)
 	width := b.spec.Width
 	switch {
 	case n.gateUp.names != "":

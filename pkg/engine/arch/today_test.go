@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Configurations of Ministral 3 and HunYuan with values that would change results.
+// Configurations of Ministral 3, HunYuan and Apertus with values that would change results.
 func TestHostileToday(t *testing.T) {
 	rope := func(more members) members {
 		all := members{"rope_type": "default", "rope_theta": 1000}
@@ -21,9 +21,14 @@ func TestHostileToday(t *testing.T) {
 		{"hunyuan_v1_dense", rope(members{"rope_type": "dynamic", "alpha": -1}), "rope_parameters.alpha: -1 is not in"},
 		{"hunyuan_v1_dense", members{"use_cla": true}, "use_cla: true is not supported, only false"},
 		{"hunyuan_v1_dense", members{"use_qk_norm": false}, "use_qk_norm: false is not supported, only true"},
+		{"apertus", members{"hidden_act": "silu"}, `hidden_act: "silu" is not supported, only "xielu"`},
+		{"llama", members{"hidden_act": "xielu"}, `hidden_act: "xielu" is not supported`},
 	} {
 		c.check(t)
 	}
+	fsys := bare(t, "apertus")
+	tensors(t, fsys, func(all map[string]stored) { delete(all, "model.layers.1.mlp.act_fn.beta") })
+	checkRejected(t, "no beta", fsys, `tensor "layers.1.mlp.act_fn.beta": missing`)
 }
 
 // Mistral 3 is its model of text: the encoder of pictures, which is not read, is left out.

@@ -3,6 +3,7 @@ package transformer
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"glossa/pkg/engine/kernel"
 )
@@ -16,7 +17,7 @@ type feedForward struct {
 	gated       bool
 	limit       float32
 	act         activation
-	learned     [][]float32 // (FFN) each, of Universal and KANSpline
+	learned     [][]float32 // (FFN) each, of Universal and KANSpline; of XIELU (1)
 }
 
 // up computes the worker's pieces of h = act(up in), gated act(gate in) ⊙ up in, for n rows of
@@ -38,7 +39,10 @@ func (f *feedForward) upColumns(w *worker, h, g, in []float32, n int, c columns,
 	fit(&w.row, f.act.depth*(to-from))
 	w.learned = w.learned[:0]
 	for _, v := range f.learned {
-		w.learned = append(w.learned, v[from:to])
+		if !f.act.single {
+			v = v[from:to]
+		}
+		w.learned = append(w.learned, v)
 	}
 	for i := range n {
 		h := h[i*ffn+from : i*ffn+to]
@@ -58,8 +62,9 @@ func (f *feedForward) upColumns(w *worker, h, g, in []float32, n int, c columns,
 // activation is applied to one row (ffn) in place; scratch has at least
 // depth*ffn values.
 type activation struct {
-	learned int // vectors of parameters
-	depth   int // rows of scratch that it needs
+	learned int  // vectors of parameters
+	single  bool // these have one value each
+	depth   int  // rows of scratch that it needs
 	apply   func(k *kernel.Kernels, h []float32, learned [][]float32, scratch []float32)
 }
 
@@ -80,6 +85,8 @@ func newActivation(f *FeedForward) (a activation, err error) {
 		a = simple((*kernel.Kernels).ReLU)
 	case ReLU2:
 		a = simple(squaredReLU)
+	case XIELU:
+		a = activation{learned: 4, single: true, apply: xielu}
 	case Universal:
 		a = activation{learned: 2, depth: 1, apply: universal}
 	case KANSpline:
@@ -121,6 +128,22 @@ func bound(k *kernel.Kernels, h, g []float32, limit float32) {
 func squaredReLU(k *kernel.Kernels, h []float32) {
 	k.ReLU(h)
 	k.Mul(h, h)
+}
+
+// xielu has its formula at [XIELU]. Most of its time is that of the exponential function, which must
+// be exact near 0.
+func xielu(_ *kernel.Kernels, h []float32, learned [][]float32, _ []float32) {
+	number := func(i int) float64 { return float64(learned[i][0]) }
+	beta, most := number(2), number(3)
+	positive, negative := softplus(number(0)), beta+softplus(number(1))
+	for i, v := range h {
+		x := float64(v)
+		if x > 0 {
+			h[i] = float32(positive*x*x + beta*x)
+		} else {
+			h[i] = float32((math.Expm1(min(x, most))-x)*negative + beta*x)
+		}
+	}
 }
 
 // universal is silu(h)*gate + h*skip.

@@ -453,7 +453,12 @@ func (m formulas) activation(at string, a transformer.Activation, v float64, i i
 		return silu(v)
 	case transformer.QuickGELU:
 		return v / (1 + math.Exp(-1.702*v))
-
+	case transformer.XIELU:
+		number := func(j int) float64 { return m.vector(fmt.Sprintf("%sactivation.%d", at, j))[0] }
+		if v > 0 {
+			return math.Log(1+math.Exp(number(0)))*v*v + number(2)*v
+		}
+		return (math.Exp(min(v, number(3)))-1-v)*(number(2)+math.Log(1+math.Exp(number(1)))) + number(2)*v
 	case transformer.Universal:
 		return silu(v)*learned(0) + v*learned(1)
 	case transformer.KANSpline:

@@ -255,8 +255,12 @@ func (l *partList) feedForward(at string, f *Layer, o *layer) {
 		if o.FeedForward.Gated {
 			l.linear(at+"gate", &f.Gate, &o.ffn.gate, ffn, width)
 		}
+		values := ffn
+		if o.FeedForward.Activation == XIELU {
+			values = 1
+		}
 		for j := range f.Learned {
-			l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], ffn)
+			l.vector(fmt.Sprintf("%sactivation.%d", at, j), &f.Learned[j], &o.ffn.learned[j], values)
 		}
 		l.linear(at+"down", &f.Down, &o.ffn.lower, width, ffn)
 	}

@@ -290,7 +290,9 @@ const (
 // An Activation is the non-linearity of the feed-forward block.
 type Activation string
 
-// Activations. The last three are Alpha's: they have parameters, or an expression.
+// Activations. The last three are Alpha's: they have parameters, or an expression. XIELU has four
+// numbers a, b, β and ε of each layer (Huang and Schlag 2024): it is softplus(a)·x² + βx of positive x,
+// of others (e^min(x,ε)-1-x)·(β+softplus(b)) + βx.
 const (
 	GELU      Activation = "gelu_tanh" // 0.5x(1+tanh(√(2/π)(x+0.044715x³)))
 	GELUErf   Activation = "gelu"      // 0.5x(1+erf(x/√2))
@@ -298,6 +300,7 @@ const (
 	ReLU2     Activation = "relu2" // relu(x)² (So et al. 2021)
 	SiLU      Activation = "silu"
 	QuickGELU Activation = "quick_gelu" // x·σ(1.702x)
+	XIELU     Activation = "xielu"
 	Universal Activation = "universal"
 	KANSpline Activation = "kan_spline"
 	Composed  Activation = "composed"

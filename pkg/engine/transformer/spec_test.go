@@ -268,6 +268,9 @@ func TestFieldsMatter(t *testing.T) {
 		"activation": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
 			f.Activation = transformer.GELU
 		},
+		"xielu": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Activation, f.Gated, f.Experts, f.Limit = transformer.XIELU, false, nil, 0
+		},
 		"embed scale":    func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.EmbedScale = 0 },
 		"residual scale": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.ResidualScale = 0 },
 		"logit scale":    func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LogitScale = 0 },
@@ -359,6 +362,9 @@ func TestSpecRefuses(t *testing.T) {
 		},
 		"kinds[0].feed_forward.norms: 9":            func(_ *spec, k *transformer.Kind) { k.FeedForward.Norms = 9 },
 		"kinds[0].feed_forward.activation: unknown": func(_ *spec, k *transformer.Kind) { k.FeedForward.Activation = "mish" },
+		"kinds[0].feed_forward.activation: activation \"xielu\" cannot": func(_ *spec, k *transformer.Kind) {
+			k.FeedForward.Activation = transformer.XIELU
+		},
 		"kinds[0].shared_norm":                      func(_ *spec, k *transformer.Kind) { k.SharedNorm = true },
 		"kinds[0].parallel: there is a norm behind": func(_ *spec, k *transformer.Kind) { k.Parallel = true },
 		"encoder[0]: kinds[2].attention.chunk": func(s *spec, k *transformer.Kind) {

@@ -77,7 +77,7 @@ type Layer struct {
 
 	Up, Gate Linear   // (FeedForward.Width, Width); Gate only if Gated
 	Down     Linear   // (Width, FeedForward.Width)
-	Learned  []Vector // (FeedForward.Width) each, of Universal and KANSpline
+	Learned  []Vector // (FeedForward.Width) each, of Universal and KANSpline; of XIELU one value each
 
 	// With experts, Up, Gate and Down are those of the shared block, of width Experts.Shared.
 	Router     Linear   // (Experts.Count, Width)

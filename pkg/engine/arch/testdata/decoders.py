@@ -57,7 +57,7 @@ def check_sensitive(model, ids):
             if name.endswith("k_proj.bias") and not rotated:
                 continue
             kept = p.clone()
-            p.copy_(kept.roll(1, 0 if len(kept) > 1 else -1))
+            p.copy_(kept.roll(1, 0 if len(kept) > 1 else -1) if kept.numel() > 1 else kept + 0.5)
             got, _ = forward(model, ids)
             p.copy_(kept)
             assert (got - want).abs().max() > 0.02, name

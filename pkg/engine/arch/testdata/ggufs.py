@@ -118,6 +118,8 @@ def tensors(model, arch):
     names = gguf.get_tensor_name_map(arch, model.config.num_hidden_layers)
     out, stacks = {}, {}
     for name, p in model.named_parameters():
+        if ".act_fn." in name:  # Apertus: keys
+            continue
         if ".norms." in name:  # StableLM: the norms of a layer's heads are one tensor
             stack = name.split(".norms.")[0] + ".weight"
             stacks.setdefault(stack, []).append(p.detach().numpy())
@@ -502,3 +504,6 @@ def today():
     names = gguf.MODEL_ARCH
     for source, arch in (("ministral3", names.MISTRAL3), ("hunyuan_v1_dense", names.HUNYUAN_DENSE)):
         convert(source, source + "-gguf", arch, Type.F32, {}, [], judged=False)
+    model = AutoModelForCausalLM.from_pretrained(HERE / "apertus", dtype=torch.float32, attn_implementation="eager")
+    model.config.xielu = {key: [float(getattr(layer.mlp.act_fn, key)) for layer in model.model.layers] for key in ("alpha_p", "alpha_n", "beta", "eps")}
+    convert("apertus", "apertus-gguf", names.APERTUS, Type.F32, {}, [], lambda model: {"rope_freqs.weight": factors(model)}, judged=False, model=model)

@@ -7,7 +7,7 @@ MODERN = (
     "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
-    "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense",
+    "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense", "apertus",
 )
 
 
@@ -43,6 +43,8 @@ def add(writer, config):
     if config.model_type == "gemma2":
         writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
         writer.add_final_logit_softcapping(config.final_logit_softcapping)
+    for key, values in getattr(config, "xielu", {}).items():
+        getattr(writer, "add_xielu_" + key)(values)
     if config.model_type == "stablelm":
         writer.add_parallel_residual(config.use_parallel_residual)
 

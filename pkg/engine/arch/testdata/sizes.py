@@ -76,6 +76,7 @@ SUPPORTED = {
         "mscale": 1.0, "mscale_all_dim": 1.0, "llama_4_scaling_beta": 0.1}),
     "Hunyuan-0.5B": sized("hunyuan_v1_dense", 24, 1024, 16, 3584, 120818, 262144, 8, True, head_dim=128, rope_theta=10000.0, rope_scaling={
         "type": "dynamic", "alpha": 1000.0, "factor": 1.0}),
+    "Apertus-8B": sized("apertus", 32, 4096, 32, 21504, 131072, 65536, 8, **llama3(8.0) | {"rope_theta": 12e6}),
     "Phi-2": sized("phi", 32, 2560, 32, 10240, 51200, 2048, partial_rotary_factor=0.4),
     "Phi-3-mini-4k": sized("phi3", 32, 3072, 32, 8192, 32064, 4096, 32, sliding_window=2047),
     "Phi-4-mini": sized("phi3", 32, 3072, 24, 8192, 200064, 131072, 8, True, sliding_window=262144, partial_rotary_factor=0.75,
@@ -208,7 +209,6 @@ REFUSED = {
     "Gemma-3n-E2B": {"model_type": "gemma3n"},
     "Mamba-130M": {"model_type": "mamba"},
     "RWKV-4-169M": {"model_type": "rwkv"},
-    "Apertus-8B": {"model_type": "apertus"},
     "LED-Base": {"model_type": "led"},
     "DeBERTa-v3-Base": {"model_type": "deberta-v2"},
     "ELECTRA-Base": {"model_type": "electra"},
@@ -231,7 +231,7 @@ def tensors(config):
         described = AutoConfig.for_model(config.pop("model_type"), **config)
         model = auto.from_config(described)
     found = {}
-    corrections = [(name, b) for name, b in model.named_buffers() if name.endswith(".expert_bias")]
+    corrections = [(name, b) for name, b in model.named_buffers() if name.endswith((".expert_bias", ".act_fn.beta", ".act_fn.eps"))]
     for name, p in [*model.named_parameters(), *corrections]:
         if name.startswith("pooler."):
             continue  # of classifiers

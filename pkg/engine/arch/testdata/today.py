@@ -1,6 +1,9 @@
-"""Goldens of dense decoders of 2025: Ministral 3, HunYuan."""
+"""Goldens of dense decoders of 2025: Ministral 3, HunYuan, Apertus."""
 
-from transformers import HunYuanDenseV1Config, HunYuanDenseV1ForCausalLM, Ministral3Config, Ministral3ForCausalLM
+import torch
+from transformers import (
+    ApertusConfig, ApertusForCausalLM, HunYuanDenseV1Config, HunYuanDenseV1ForCausalLM, Ministral3Config, Ministral3ForCausalLM,
+)
 
 from decoders import legacy, make
 from modern import FAR, LAST, rope
@@ -26,4 +29,19 @@ def hunyuan_v1_dense():
         **OTHER, **rope(), head_dim=8, attention_bias=True, rms_norm_eps=0.02, tie_word_embeddings=True), 1172, 50, flip=LAST, long=0)
 
 
-GROUPS = {f.__name__: f for f in (ministral3, hunyuan_v1_dense,)}
+def apertus():
+    llama3 = rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, original_max_position_embeddings=32)
+    make("apertus", ApertusForCausalLM, ApertusConfig(**SMALL, **llama3), 1181, 48, embed=0.4, long=100, tune=bent)
+    make("apertus-biased", ApertusForCausalLM, ApertusConfig(
+        **OTHER, **rope(), attention_bias=True, tie_word_embeddings=True), 1182, 50, flip=LAST, embed=0.4, long=0)
+
+
+def bent(model):
+    """Numbers of xIELU that are not the class's."""
+    with torch.no_grad():
+        for i, layer in enumerate(model.model.layers):
+            layer.mlp.act_fn.beta.fill_(0.3 + 0.4 * i)
+            layer.mlp.act_fn.eps.fill_(-0.2 - 0.1 * i)
+
+
+GROUPS = {f.__name__: f for f in (ministral3, hunyuan_v1_dense, apertus)}

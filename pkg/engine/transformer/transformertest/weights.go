@@ -178,9 +178,12 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 	if f.Gated {
 		l.Gate = b.linear(at+"gate", f.Width, width)
 	}
-	learned := map[transformer.Activation]int{transformer.Universal: 2, transformer.KANSpline: 5}
+	learned, values := map[transformer.Activation]int{transformer.Universal: 2, transformer.KANSpline: 5, transformer.XIELU: 4}, f.Width
+	if f.Activation == transformer.XIELU {
+		values = 1
+	}
 	for i := range learned[f.Activation] {
-		l.Learned = append(l.Learned, b.vector(fmt.Sprintf("%sactivation.%d", at, i), f.Width, 0.5, 0.3))
+		l.Learned = append(l.Learned, b.vector(fmt.Sprintf("%sactivation.%d", at, i), values, 0.5, 0.3))
 	}
 	return l
 }
