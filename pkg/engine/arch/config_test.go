@@ -98,7 +98,7 @@ func TestHostileConfigs(t *testing.T) {
 		{"cohere2", members{"sliding_window": 0}, "sliding_window: missing: layer 0 is of type sliding_attention"},
 		{"cohere2", members{"layer_types": []string{"linear_attention"}}, "layer_types: 1 types of 5 layers"},
 		{"exaone4", members{"layer_types": nil, "sliding_window_pattern": "LLLG"}, `sliding_window_pattern: "LLLG" is not supported without layer_types`},
-		{"minicpm", members{"num_experts": 8}, "num_experts: 8 experts: mixtures of experts are not supported"},
+		{"minicpm", members{"num_experts": 8}, "num_experts: 8 experts are not supported in this architecture"},
 		{"phi", members{"qk_layernorm": true}, "qk_layernorm: true is not supported, only false"},
 		{"starcoder2", members{"hidden_act": "xielu"}, `hidden_act: "xielu" is not supported`},
 		{"m2m_100", members{"pad_token_id": 2}, "pad_token_id: 2 is not supported, only 1"},

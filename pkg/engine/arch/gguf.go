@@ -56,7 +56,7 @@ func (o *opened) readGGUF() error {
 	}
 	c.needs("context_length", "embedding_length", "block_count", "attention.head_count", cmp.Or(t.family.decoder.ffn.names, "feed_forward_length"), "vocab_size")
 	if n := c.integer("expert_count", 0, 0, math.MaxInt32); n > 0 && t.family.tensors.decoder.experts.router == "" {
-		c.reject("expert_count", "%d experts: %s are not supported", n, needsExperts)
+		c.reject("expert_count", "%d experts are not supported in this architecture", n)
 	}
 	s, l, err := t.family.read(c)
 	if err != nil {

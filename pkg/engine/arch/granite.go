@@ -77,7 +77,7 @@ var minicpm = llamaLike("MiniCPM", func(f *family) {
 	f.tied = true
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		if n := c.integer("num_experts", 0, 0, maxDepth); n > 0 {
-			c.reject("num_experts", "%d experts: %s are not supported", n, needsExperts)
+			c.reject("num_experts", "%d experts are not supported in this architecture", n)
 		}
 		s.EmbedScale = float32(c.number("scale_emb", 1, 1e-6, 1e6))
 		s.ResidualScale = float32(c.number("scale_depth", 1, 1e-6, 1e6) / math.Sqrt(float64(len(s.Decoder))))

@@ -9,9 +9,8 @@ import (
 
 // What some architectures need that the engine lacks.
 const (
-	needsExperts = "mixtures of experts"
 	needsStates  = "state-space layers"
-	needsDeltas  = "gated delta networks"
+	needsDeltas  = "gated delta networks of another form"
 	needsLatents = "latent attention"
 )
 
@@ -20,17 +19,20 @@ const (
 var unsupported = func() map[string]string {
 	all := map[string]string{}
 	for reason, names := range map[string]string{
-		"it needs " + needsExperts: "phimoe dbrx arctic afmoe axk1 " +
-			"glm4_moe glm4moe ernie4_5_moe ernie4_5-moe hunyuan_v1_moe hunyuan-moe exaone_moe exaone-moe cohere2_moe cohere2moe minimax minimax_m2 " +
-			"minimax-m2 bailing_hybrid bailingmoe dots1 flex_olmo grok jetmoe solar_open smallthinker",
-		"it needs " + needsExperts + " and chunked attention": "llama4 llama4_text",
-		"it needs " + needsExperts + " and " + needsLatents:   "deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 deepseek2 glm4_moe_lite kimi_k25 longcat_flash",
-		"it needs " + needsLatents:                            "minicpm3",
-		"it needs gates of attention":                         "lfm3",
-		"it needs " + needsStates:                             "mamba falcon_mamba zamba zamba2 nemotron_h nemotron_h_moe jamba plamo2",
-		"it needs " + needsDeltas:                             "kimi_linear kimi-linear olmo_hybrid",
-		"it needs recurrent layers":                           "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
-		"it needs embeddings of each layer":                   "gemma3n gemma3n_text gemma4 gemma4_text",
+		"it is a mixture of experts of another form; of these only mixtral, qwen2_moe, qwen3_moe, qwen3_next, qwen3_5_moe, olmoe, granitemoe, granitemoehybrid, gpt_oss and lfm2_moe are supported": "phimoe dbrx arctic " +
+			"glm4_moe glm4moe ernie4_5_moe ernie4_5-moe hunyuan_v1_moe hunyuan-moe exaone_moe exaone-moe cohere2_moe cohere2moe minimax_m2 " +
+			"minimax-m2 bailingmoe dots1 flex_olmo grok jetmoe solar_open smallthinker",
+		"it needs experts whose inputs are scaled, and norms without weights of rotated queries and keys": "llama4 llama4_text",
+		"it needs " + needsLatents:                                "minicpm3 axk1 bailing_hybrid deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 deepseek2 glm4_moe_lite kimi_k25 longcat_flash",
+		"it needs gates of attention of another form":             "lfm3 afmoe",
+		"it needs " + needsStates + " of the first form (Mamba)":  "mamba falcon_mamba zamba jamba",
+		"it needs " + needsStates + " with norms of their inputs": "plamo2",
+		"it needs layers that share their weights":                "zamba2",
+		"it needs layers with a feed-forward block alone":         "nemotron_h nemotron_h_moe",
+		"it needs " + needsDeltas:                                 "kimi_linear kimi-linear olmo_hybrid",
+		"it needs recurrent layers":                               "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
+		"it needs linear attention":                               "minimax",
+		"it needs embeddings of each layer":                       "gemma3n gemma3n_text gemma4 gemma4_text",
 		"it is an encoder-decoder; of these only t5, mt5, umt5, bart, pegasus, mbart, m2m_100 and marian are supported":                                                                                                       "longt5 t5gemma led pegasus_x bigbird_pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",
 		"it is an encoder; of these only bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert and gemma3_text are supported, and GGUF files of bert, nomic-bert, modern-bert and gemma-embedding": "electra deberta deberta-v2 albert nomic-bert-moe jina-bert-v2 jina-bert-v3 eurobert neo-bert embedding_gemma2",
 		"it reads images or sound; GGUF files of its model of text may be supported":                                                                                                                                          "llava_next llava_onevision mllama qwen2_vl qwen2vl qwen2_5_vl qwen3_vl qwen3vl phi4_multimodal idefics2 paligemma vipllava video_llava clip siglip",
