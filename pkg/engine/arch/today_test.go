@@ -3,7 +3,9 @@ package arch_test
 import (
 	"encoding/json"
 	"maps"
+	"strings"
 	"testing"
+	"testing/fstest"
 )
 
 // Configurations of Ministral 3, HunYuan and Apertus with values that would change results.
@@ -66,5 +68,32 @@ func TestMistral3(t *testing.T) {
 		}
 		tensors(t, named, func(all map[string]stored) { all["pooler.weight"] = numbers(0, 4) })
 		checkRejected(t, "another tensor", named, `tensor "pooler.weight": unknown`)
+	}
+}
+
+// Keys of Ministral 3, HunYuan and Apertus that lie are rejected by name.
+func TestHostileGGUFToday(t *testing.T) {
+	for _, c := range []struct {
+		kind, key string
+		value     any
+		want      string
+	}{
+		{"mistral3", "mistral3.attention.temperature_scale", 0.1, "mistral3.rope.scaling.original_context_length: missing"},
+		{"mistral3", "mistral3.attention.temperature_scale", -1.0, "mistral3.attention.temperature_scale: -1 is not in"},
+		{"hunyuan-dense", "hunyuan-dense.rope.scaling.alpha", 2.0, "hunyuan-dense.rope.scaling.alpha: 2 is not supported, only 0"},
+		{"apertus", "xielu.beta", 0.5, `key "xielu.alpha_p": no such key`},
+		{"apertus", "xielu.alpha_p", 7, `key "xielu.alpha_p": uint32 where []float32 was expected`},
+	} {
+		llama, all := ggufLlama()
+		keys := map[string]any{}
+		for key, value := range llama {
+			if rest, ok := strings.CutPrefix(key, "llama."); ok {
+				key = c.kind + "." + rest
+			}
+			keys[key] = value
+		}
+		keys["general.architecture"], keys[c.key] = c.kind, c.value
+		all["blk.0.attn_q_norm.weight"], all["blk.0.attn_k_norm.weight"] = blockOf(4), blockOf(4)
+		checkRejected(t, c.want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, c.want)
 	}
 }
