@@ -39,7 +39,7 @@ def qwen3_5_moe():
 def qwen3_next():
     make("qwen3_next", Qwen3NextForCausalLM, Qwen3NextConfig(
         **SMALL, **DELTAS, **FEW, **rope(partial_rotary_factor=0.25), moe_intermediate_size=20, shared_expert_intermediate_size=28,
-        layer_types=["linear_attention", "full_attention"]), 1051, 64, long=100, tune=slow)
+        layer_types=["linear_attention", "full_attention"]), 1061, 64, long=100, tune=slow)
     make("qwen3_next-sparse", Qwen3NextForCausalLM, Qwen3NextConfig(
         **OTHER, **DELTAS | {"linear_num_value_heads": 4}, **MANY, **rope(partial_rotary_factor=0.5), moe_intermediate_size=16,
         shared_expert_intermediate_size=12, norm_topk_prob=False, mlp_only_layers=[1], layer_types=["full_attention", "linear_attention"],
