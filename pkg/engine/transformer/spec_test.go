@@ -317,16 +317,6 @@ func TestSpecRefuses(t *testing.T) {
 		"kinds[0].attention.norms: 9":        func(_ *spec, k *transformer.Kind) { k.Attention.Norms = 9 },
 		"kinds[0].attention.scale: -1":       func(_ *spec, k *transformer.Kind) { k.Attention.Scale = -1 },
 		"kinds[0].attention.soft_cap: there": func(_ *spec, k *transformer.Kind) { k.Attention.Clamp = 1 },
-		"kinds[0].attention.rotated_norm: there is no": func(_ *spec, k *transformer.Kind) {
-			k.Attention.RotatedNorm, k.Attention.QKNorm = true, transformer.QKNormAll
-		},
-		"kinds[0].attention.growth_step: 0": func(_ *spec, k *transformer.Kind) { k.Attention.Growth = 1 },
-		"kinds[0].attention.growth: there is an encoder": func(s *spec, k *transformer.Kind) {
-			k.Attention.Growth, k.Attention.GrowthStep, s.Encoder = 1, 4, []int{1}
-		},
-		"kinds[0].attention.growth: +Inf": func(_ *spec, k *transformer.Kind) {
-			k.Attention.Growth, k.Attention.GrowthStep = float32(math.Inf(1)), 4
-		},
 		"kinds[0].convolution: there is attention too, or states": func(_ *spec, k *transformer.Kind) {
 			k.Convolution = &transformer.Convolution{Taps: 3}
 		},
@@ -362,9 +352,6 @@ func TestSpecRefuses(t *testing.T) {
 		},
 		"kinds[0].feed_forward.norms: 9":            func(_ *spec, k *transformer.Kind) { k.FeedForward.Norms = 9 },
 		"kinds[0].feed_forward.activation: unknown": func(_ *spec, k *transformer.Kind) { k.FeedForward.Activation = "mish" },
-		"kinds[0].feed_forward.activation: activation \"xielu\" cannot": func(_ *spec, k *transformer.Kind) {
-			k.FeedForward.Activation = transformer.XIELU
-		},
 		"kinds[0].shared_norm":                      func(_ *spec, k *transformer.Kind) { k.SharedNorm = true },
 		"kinds[0].parallel: there is a norm behind": func(_ *spec, k *transformer.Kind) { k.Parallel = true },
 		"encoder[0]: kinds[2].attention.chunk": func(s *spec, k *transformer.Kind) {
