@@ -50,7 +50,9 @@ func (w *worker) normaliseQK(l *layer) {
 	for i := from; i < to; i++ {
 		row := w.qkv[i*l.qkv.rows : (i+1)*l.qkv.rows]
 		w.m.normalise(row[:queries], row[:queries], l.qNorm)
-		w.m.normalise(row[queries:queries+keys], row[queries:queries+keys], l.kNorm)
+		if a.KVLayer == 0 {
+			w.m.normalise(row[queries:queries+keys], row[queries:queries+keys], l.kNorm)
+		}
 	}
 	w.barrier.wait()
 }
@@ -79,21 +81,13 @@ func (w *worker) gateHeads(y, gates []float32) {
 	k.Scale(y, 0.5)
 }
 
-// rows returns the rows of the first product.
-func (a *Attention) rows() int {
-	if a.Gated {
-		return 2 * (a.Heads + a.KVHeads) * a.HeadDim
-	}
-	return (a.Heads + 2*a.KVHeads) * a.HeadDim
-}
-
 // selfAttention computes a layer's attention of the decoder into heads: each token
 // sees itself and those before it, as far as the layer's window reaches.
 func (w *worker) selfAttention(index int) {
 	w.normaliseQK(&w.m.decoder[index])
-	a := &w.m.decoder[index].Attention
+	a, slot := &w.m.decoder[index].Attention, w.m.decoder[index].slot
 	w.eachHead(a, func(sp span, head int) { // all first: loads that follow stores at once are slow
-		w.storeSpan(index, sp.part(0, sp.fits(index, 0)), head)
+		w.storeSpan(index, sp.part(0, sp.fits(slot, 0)), head)
 	})
 	switch w.divided(index) {
 	case byTokens:
@@ -106,10 +100,10 @@ func (w *worker) selfAttention(index int) {
 		return
 	}
 	w.dealHeads(a, false, func(sp span, head int) {
-		at := sp.fits(index, 0)
+		at := sp.fits(slot, 0)
 		w.attendSpan(index, sp.part(0, at), head)
 		for at < sp.n { // a ring is full
-			part := sp.part(at, sp.fits(index, at))
+			part := sp.part(at, sp.fits(slot, at))
 			w.storeSpan(index, part, head)
 			w.attendSpan(index, part, head)
 			at += part.n
@@ -125,7 +119,7 @@ func (sp span) part(at, n int) span {
 
 // storeSpan stores the keys and values of a span's head in its cache.
 func (w *worker) storeSpan(index int, sp span, head int) {
-	w.storeKV(sp.cache.layers[index].head(head), sp.start, &w.m.decoder[index], sp, head)
+	w.storeKV(w.kept(sp, index, head), sp.start, &w.m.decoder[index], sp, head)
 }
 
 // attendSpan computes the attention of a span's queries to a head of its cache.
@@ -134,7 +128,12 @@ func (w *worker) attendSpan(index int, sp span, head int) {
 		w.attendMutual(index, sp, head)
 		return
 	}
-	w.m.kernels.Attend(w.attention, w.causal(index, sp, head), sp.cache.layers[index].head(head))
+	w.m.kernels.Attend(w.attention, w.causal(index, sp, head), w.kept(sp, index, head))
+}
+
+// kept returns the keys and values of a head that a layer reads in the cache of a span.
+func (w *worker) kept(sp span, index, head int) kernel.KV {
+	return sp.cache.layers[w.m.decoder[index].slot].head(head)
 }
 
 // causal returns the queries of a span for a head of its cache.
@@ -219,18 +218,32 @@ func (a *Attention) growth(position int) float32 {
 }
 
 // storeKV normalises and rotates the keys of a head and its queries, and stores keys and
-// values as tokens at, at+1, ...
+// values as tokens at, at+1, ... If the layer reads those of another, there are only queries.
 func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
 	a := &l.Attention
 	dim, group := a.HeadDim, a.Heads/a.KVHeads
 	queries, all := a.Heads*dim, a.KVHeads*dim
-	stride := a.rows()
+	stride := l.qkv.rows
 	rows := w.qkv[sp.row*stride : (sp.row+sp.n)*stride]
 	each := a.QKNorm == QKNormHead || a.QKNorm == QKNormEachHead
-	if each || a.Rotary > 0 || a.Growth > 0 {
+	if each || a.Rotary > 0 || a.Growth > 0 || a.ValueNorm || a.KeysAsValues {
 		for j := range sp.n {
 			q := rows[j*stride+head*group*dim:][:group*dim]
-			k := rows[j*stride+queries+head*dim:][:dim]
+			var k, v []float32
+			if a.KVLayer == 0 {
+				k = rows[j*stride+queries+head*dim:][:dim]
+			}
+			switch {
+			case a.KeysAsValues:
+				fit(&w.value, dim)
+				v = w.value
+				copy(v, k)
+			case a.KVLayer == 0:
+				v = rows[j*stride+queries+all+head*dim:][:dim]
+			}
+			if a.ValueNorm && v != nil {
+				w.m.normalise(v, v, norm{weight: w.m.ones})
+			}
 			if each && !a.RotatedNorm {
 				w.normaliseHeads(l, q, k, head)
 			}
@@ -244,14 +257,19 @@ func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
 			if a.Growth > 0 {
 				w.m.kernels.Scale(q, a.growth(at+j))
 			}
+			if a.KeysAsValues {
+				w.m.kernels.Store(kv, at+j, k, v, 1, dim)
+			}
 		}
 	}
-	w.m.kernels.Store(kv, at, rows[queries+head*dim:], rows[queries+all+head*dim:], sp.n, stride)
+	if a.KVLayer == 0 && !a.KeysAsValues {
+		w.m.kernels.Store(kv, at, rows[queries+head*dim:], rows[queries+all+head*dim:], sp.n, stride)
+	}
 }
 
-// normaliseHeads normalises a key and the queries of its head, (heads, HeadDim).
+// normaliseHeads normalises a key, unless it is nil, and the queries of its head, (heads, HeadDim).
 func (w *worker) normaliseHeads(l *layer, queries, key []float32, head int) {
-	dim := len(key)
+	dim := l.Attention.HeadDim
 	of := func(n norm, head int) norm {
 		if l.Attention.QKNorm == QKNormHead {
 			return n
@@ -269,7 +287,9 @@ func (w *worker) normaliseHeads(l *layer, queries, key []float32, head int) {
 		q := queries[i*dim : (i+1)*dim]
 		w.m.normalise(q, q, of(l.qNorm, head*group+i))
 	}
-	w.m.normalise(key, key, of(l.kNorm, head))
+	if key != nil {
+		w.m.normalise(key, key, of(l.kNorm, head))
+	}
 }
 
 // rotate rotates heads, (heads, HeadDim), by the position of a row.

@@ -18,12 +18,12 @@ const (
 // divided returns how workers share a layer's attention: by heads, unless these are too few for
 // like shares. The smaller models of Gemma 3 have one head of keys.
 func (w *worker) divided(index int) division {
-	a, far := &w.m.decoder[index].Attention, false
+	a, slot, far := &w.m.decoder[index].Attention, w.m.decoder[index].slot, false
 	if !w.uneven(a) {
 		return byHeads
 	}
 	for _, sp := range w.spans {
-		if sp.mutual != nil || sp.fits(index, 0) < sp.n {
+		if sp.mutual != nil || sp.fits(slot, 0) < sp.n {
 			return byHeads
 		}
 		seen := sp.start + sp.n
@@ -152,7 +152,7 @@ func (w *worker) attendKeys(index int) {
 				}
 				part := &w.ownParts[own-1]
 				fit(part, n)
-				w.m.kernels.AttendSegment(w.attention, q, sp.cache.layers[index].head(head), s, *part)
+				w.m.kernels.AttendSegment(w.attention, q, w.kept(sp, index, head), s, *part)
 				w.parts[turn] = *part
 			}
 		}

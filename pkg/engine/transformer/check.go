@@ -27,6 +27,8 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("masked_head: there is a decoder")
 	case s.DecoderInput && (len(s.Encoder) == 0 || len(s.Decoder) == 0 || s.Position != Learned && !s.EmbedNorm):
 		return fmt.Errorf("decoder_input: there is only one stack, or neither learned positions nor a norm of embeddings")
+	case s.LayerInputs < 0 || (s.LayerInputs > 0 || s.LayerScale) && len(s.Encoder) > 0 || s.LayerInputs > 0 && s.Mutual > 0:
+		return fmt.Errorf("layer_inputs: %d is negative, or there is an encoder, or inputs see each other", s.LayerInputs)
 	case s.EmbedWidth < 0 || s.EmbedWidth > 0 && len(s.Encoder) > 0:
 		return fmt.Errorf("embed_width: %d is negative, or there is an encoder", s.EmbedWidth)
 	case int(s.Position) >= len(positionNames):
@@ -89,6 +91,10 @@ func (s *Spec) checkUses() error {
 				return fmt.Errorf("%s[%d]: kinds[%d].convolution, states and deltas are for models without an encoder only", stack.name, i, kind)
 			case k.Attention.Gated && len(s.Encoder) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.gated is for models without an encoder only", stack.name, i, kind)
+			case s.LayerInputs > 0 && !k.FeedForward.Gated:
+				return fmt.Errorf("%s[%d]: kinds[%d].feed_forward.gated: inputs of layers need a gated block", stack.name, i, kind)
+			case k.Attention.KVLayer != 0 && !s.readsKV(i):
+				return fmt.Errorf("%s[%d]: kinds[%d].attention.kv_layer: there is an encoder, or layer %d is not an earlier one with keys and values like these", stack.name, i, kind, k.Attention.KVLayer)
 			case stack.encoder && len(k.Attention.Slopes) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.slopes is for decoders alone", stack.name, i, kind)
 			case stack.encoder && k.Attention.Chunk > 0:
@@ -115,6 +121,17 @@ func (s *Spec) checkUses() error {
 		}
 	}
 	return nil
+}
+
+// readsKV reports whether layer i of the decoder can read the keys and values of another, which is
+// before it.
+func (s *Spec) readsKV(i int) bool {
+	a := &s.Kinds[s.Decoder[i]].Attention
+	if a.KVLayer < 1 || a.KVLayer > i || len(s.Encoder) > 0 {
+		return false
+	}
+	from := &s.Kinds[s.Decoder[a.KVLayer-1]].Attention
+	return from.KVLayer == 0 && from.KVHeads == a.KVHeads && from.HeadDim == a.HeadDim
 }
 
 // checkTables refuses tables of encoders that cannot be used.
@@ -288,6 +305,8 @@ func (a *Attention) check(s *Spec) error {
 		return fmt.Errorf("window: %d, chunk: %d are negative", a.Window, a.Chunk)
 	case a.Window > 0 && a.Chunk > 0:
 		return fmt.Errorf("window: there is a chunk too")
+	case a.KeysAsValues && (a.KVLayer != 0 || a.QKNorm == QKNormAll):
+		return fmt.Errorf("keys_as_values: the keys are those of another layer, or those of all heads have one norm")
 	case int(a.QKNorm) >= len(qkNormNames):
 		return fmt.Errorf("qk_norm: %d is unknown", a.QKNorm)
 	case a.RotatedNorm && a.QKNorm != QKNormHead && a.QKNorm != QKNormEachHead:

@@ -32,7 +32,7 @@ func (w *worker) convolve(index int) {
 // cache: those that later tokens may see.
 func (w *worker) convolveSpan(index int, sp span, from, to int) {
 	c, k, width := w.m.decoder[index].convolution, w.m.kernels, w.m.Width
-	layer := &sp.cache.layers[index]
+	layer := &sp.cache.layers[w.m.decoder[index].slot]
 	kept := layer.head(0)
 	third := func(row, i int) []float32 { return w.qkv[(3*row+i)*width+from : (3*row+i)*width+to] }
 	for j := range sp.n {

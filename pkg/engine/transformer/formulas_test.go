@@ -20,7 +20,7 @@ type rows = [][]float64
 func (m formulas) logits(source, tokens []int) (out rows) {
 	var memory rows
 	if len(m.Spec.Encoder) > 0 {
-		memory = m.run("encoder", m.Spec.Encoder, m.embed(source, ""), nil)
+		memory = m.run("encoder", m.Spec.Encoder, source, m.embed(source, ""), nil)
 		if !m.Spec.NoLastNorm {
 			memory = m.each(memory, func(x []float64) []float64 { return m.norm("encoder.norm", x) })
 		}
@@ -33,7 +33,7 @@ func (m formulas) logits(source, tokens []int) (out rows) {
 	if m.Spec.DecoderInput {
 		own = "decoder_"
 	}
-	for _, x := range m.run("decoder", m.Spec.Decoder, m.embed(tokens, own), memory) {
+	for _, x := range m.run("decoder", m.Spec.Decoder, tokens, m.embed(tokens, own), memory) {
 		if !m.Spec.NoLastNorm {
 			x = m.norm("norm", x)
 		}
@@ -99,15 +99,49 @@ func (m formulas) embed(tokens []int, own string) (out rows) {
 	return out
 }
 
-func (m formulas) run(name string, layers []int, x, memory rows) rows {
-	for i, kind := range layers {
-		x = m.layer(fmt.Sprintf("%s.%d.", name, i), &m.Spec.Kinds[kind], x, memory, name == "decoder")
+// keyValues are those of a layer.
+type keyValues struct{ keys, values rows }
+
+// endLayer returns what a layer returns, of what its branches do. first is the input of the first layer.
+func (m formulas) endLayer(at string, layer int, k *transformer.Kind, x, first rows, tokens []int) (out rows) {
+	n := m.Spec.LayerInputs
+	if n > 0 {
+		row := -1
+		x = m.branch(at+"input", transformer.PostNorm, x, func(x rows) rows {
+			return m.each(x, func(x []float64) []float64 {
+				row++
+				p := times(m.linear("layer_projection", first[row]), float32(1/math.Sqrt(float64(m.Spec.Width))))
+				p = m.norm("layer_projection_norm", p[layer*n:(layer+1)*n])
+				h := m.linear(at+"input_gate", x)
+				for i, e := range m.row("layer_embedding", tokens[row])[layer*n : (layer+1)*n] {
+					h[i] = m.activation(at, k.FeedForward.Activation, h[i], i) * (p[i] + e*math.Sqrt(float64(n))) / math.Sqrt2
+				}
+				return m.linear(at+"input_out", h)
+			})
+		})
+	}
+	if m.Spec.LayerScale {
+		x = m.each(x, func(x []float64) []float64 { return times(x, float32(m.vector(at + "scale")[0])) })
 	}
 	return x
 }
 
-func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal bool) rows {
-	attend := func(n rows) rows { return m.selfAttention(at, &k.Attention, n, causal) }
+// run computes the layers of a stack, whose tokens have the embeddings x.
+func (m formulas) run(name string, layers []int, tokens []int, x, memory rows) rows {
+	first, kept := x, make([]keyValues, len(layers))
+	for i, kind := range layers {
+		at, k := fmt.Sprintf("%s.%d.", name, i), &m.Spec.Kinds[kind]
+		if from := k.Attention.KVLayer; from > 0 {
+			kept[i] = kept[from-1]
+		}
+		x = m.layer(at, k, x, memory, name == "decoder", &kept[i])
+		x = m.endLayer(at, i, k, x, first, tokens)
+	}
+	return x
+}
+
+func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal bool, kept *keyValues) rows {
+	attend := func(n rows) rows { return m.selfAttention(at, &k.Attention, n, causal, kept) }
 	feed := func(n rows) rows {
 		return m.each(n, func(x []float64) []float64 { return m.feed(at, &k.FeedForward, x) })
 	}
@@ -145,7 +179,7 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 			return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
 		}
 		attend = func(n rows) rows {
-			sum := m.selfAttention(at, &k.Attention, n, causal)
+			sum := m.selfAttention(at, &k.Attention, n, causal, kept)
 			for p, y := range m.states(at, s, n) {
 				add(sum[p], y)
 			}
@@ -193,7 +227,7 @@ func (m formulas) addScaled(x, y []float64) {
 	}
 }
 
-func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, causal bool) (out rows) {
+func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, causal bool, kept *keyValues) (out rows) {
 	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
 	var q, k, v, gates rows
 	for p := range x {
@@ -208,10 +242,25 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 		if a.Growth > 0 {
 			q[p] = times(q[p], float32(1+float64(a.Growth)*math.Log(1+math.Floor(float64(p)/float64(a.GrowthStep)))))
 		}
+		gates = append(gates, all[len(all)-queries:])
+		if a.KVLayer > 0 {
+			continue
+		}
+		values := all[queries+keys:]
+		if a.KeysAsValues {
+			values = slices.Clone(all[queries:])
+		}
+		values = values[:keys]
 		k = append(k, turned(at+"k_norm", all[queries:queries+keys]))
-		v = append(v, all[queries+keys:queries+2*keys])
-		gates = append(gates, all[queries+2*keys:])
+		for h := 0; a.ValueNorm && h < keys; h += a.HeadDim {
+			copy(values[h:], m.plainNorm(values[h:h+a.HeadDim]))
+		}
+		v = append(v, values)
 	}
+	if a.KVLayer == 0 {
+		*kept = keyValues{k, v}
+	}
+	k, v = kept.keys, kept.values
 	for p := range x {
 		sees := func(j int) bool {
 			switch {
@@ -471,6 +520,20 @@ func (m formulas) activation(at string, a transformer.Activation, v float64, i i
 func (m formulas) norm(name string, x []float64) []float64 { return m.normAt(name, 0, x) }
 
 func (m formulas) normAt(name string, at int, x []float64) []float64 {
+	y := m.plainNorm(x)
+	for i := range y {
+		if m.Spec.Norm != transformer.PlainLayerNorm {
+			y[i] *= float64(m.Values[name].Data[at+i])
+		}
+		if bias, ok := m.Values[name+".bias"]; ok {
+			y[i] += float64(bias.Data[at+i])
+		}
+	}
+	return y
+}
+
+// plainNorm normalises x without a weight.
+func (m formulas) plainNorm(x []float64) []float64 {
 	mean, squares, n := 0.0, 0.0, float64(len(x))
 	if m.Spec.Norm != transformer.RMSNorm {
 		for _, v := range x {
@@ -483,12 +546,6 @@ func (m formulas) normAt(name string, at int, x []float64) []float64 {
 	y := make([]float64, len(x))
 	for i, v := range x {
 		y[i] = (v - mean) / math.Sqrt(squares+float64(m.Spec.Eps))
-		if m.Spec.Norm != transformer.PlainLayerNorm {
-			y[i] *= float64(m.Values[name].Data[at+i])
-		}
-		if bias, ok := m.Values[name+".bias"]; ok {
-			y[i] += float64(bias.Data[at+i])
-		}
 	}
 	return y
 }

@@ -50,19 +50,22 @@ type Pass struct {
 	team    *Team
 	workers []*worker
 
-	masked []float32   // (outputs, Width), what MaskedLogits reads; nil: of another pass
-	x, out []float32   // (tokens, Width)
-	qkv    []float32   // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed, or what other mixers read
-	heads  []float32   // (tokens, Heads*HeadDim), or what other mixers write
-	h, g   []float32   // (tokens, FeedForward.Width), of what computes all tokens
-	eh, eg []float32   // (tokens*Used, FeedForward.Width), of the experts
-	mixed  []float32   // (tokens, Width), the results of an expert
-	cross  []float32   // (tokens, 2*KVHeads*HeadDim), of an encoder
-	narrow []float32   // (tokens, EmbedWidth), what projections read or write
-	angles []angles    // of each table of Rotaries
-	logits []float32   // (outputs, Vocab)
-	parts  [][]float32 // of a layer's attention, if workers share its keys
-	texts  []float32   // keys and values of a layer of an encoder, if workers share its tokens
+	masked []float32 // (outputs, Width), what MaskedLogits reads; nil: of another pass
+	x, out []float32 // (tokens, Width)
+	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed, or what other mixers read
+	heads  []float32 // (tokens, Heads*HeadDim), or what other mixers write
+	h, g   []float32 // (tokens, FeedForward.Width), of what computes all tokens
+	eh, eg []float32 // (tokens*Used, FeedForward.Width), of the experts
+	mixed  []float32 // (tokens, Width), the results of an expert
+	cross  []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
+	narrow []float32 // (tokens, EmbedWidth), what projections read or write
+	angles []angles  // of each table of Rotaries
+	logits []float32 // (outputs, Vocab)
+
+	layerInputs []float32 // (tokens, layers, LayerInputs)
+
+	parts [][]float32 // of a layer's attention, if workers share its keys
+	texts []float32   // keys and values of a layer of an encoder, if workers share its tokens
 }
 
 // ErrStopped is the error of a pass that [Pass.Stop] ends.
@@ -117,12 +120,12 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		}
 		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
 	}
-	shared := 2*s.Width + qkv + heads + hidden + cross + texts + s.EmbedWidth + s.Patch
+	shared := len(s.Decoder)*s.LayerInputs + 2*s.Width + qkv + heads + max(hidden, s.LayerInputs) + cross + texts + s.EmbedWidth + s.Patch
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
 	const packed = 8 // bytes of an input: 4 in bf16, up to 7.6 in two quantised forms, each twice
-	own := 4*(s.Width+2*dim+routed) + packed*(s.Width+heads+ffn+s.Patch)
+	own := 4*(s.Width+2*dim+routed) + packed*(s.Width+heads+ffn+s.LayerInputs+s.Patch)
 	return int64(tokens) * int64(4*shared+max(1, workers)*own)
 }
 
@@ -172,9 +175,11 @@ func (p *Pass) work(index, count int, b *barrier) {
 		w.memorise(p.memories)
 		return
 	}
+	w.computeInputs()
 	for i := range p.m.decoder {
 		p.m.await.stage(1 + len(p.m.encoder) + i)
 		w.decode(i)
+		w.endLayer(i)
 		p.show(false, i+1)
 	}
 	p.m.await.stage(p.m.await.stages - 1)
@@ -381,7 +386,8 @@ func (p *Pass) grow(layers []layer) {
 	fit(&p.qkv, n*qkv)
 	fit(&p.heads, n*heads)
 	fit(&p.narrow, n*m.EmbedWidth)
-	fit(&p.h, n*h)
+	fit(&p.h, n*max(h, m.LayerInputs))
+	fit(&p.layerInputs, n*len(m.decoder)*m.LayerInputs)
 	fit(&p.g, n*g)
 	fit(&p.eh, n*chosen)
 	fit(&p.eg, n*chosen)

@@ -75,20 +75,33 @@ func ringSlots(window, spare, tokens int) int {
 	return 0
 }
 
-// setSlots numbers what a cache keeps: what each layer does, then the states of those that have
-// attention too.
+// A slot is a part of a cache.
+type slot struct {
+	*Kind      // of the layer that fills it
+	lent  bool // later layers read it: it must have all tokens of a pass
+}
+
+// setSlots numbers what a cache keeps: what each layer does that does not read another's, then the
+// states of those that have attention too.
 func (m *Model) setSlots() {
 	for i := range m.decoder {
-		m.slots = append(m.slots, m.decoder[i].Kind)
+		l := &m.decoder[i]
+		if from := l.Attention.KVLayer; from > 0 {
+			l.slot = m.decoder[from-1].slot
+			m.slots[l.slot].lent = true
+			continue
+		}
+		l.slot = len(m.slots)
+		m.slots = append(m.slots, slot{Kind: l.Kind})
 	}
 	for i := range m.decoder {
 		l := &m.decoder[i]
 		if l.states == nil {
 			continue
 		}
-		if l.states.slot = i; l.attends() {
+		if l.states.slot = l.slot; l.attends() {
 			l.states.slot = len(m.slots)
-			m.slots = append(m.slots, &Kind{States: l.States})
+			m.slots = append(m.slots, slot{Kind: &Kind{States: l.States}})
 		}
 	}
 }
@@ -105,7 +118,11 @@ func (m *Model) newKV(i, tokens int) kv {
 		return k.States.newState()
 	}
 	a := &k.Attention
-	c := newWindow(cmp.Or(a.Window, a.Chunk), SpareTokens+m.Mutual, tokens) // a chunk sees less than a window of its size
+	window := cmp.Or(a.Window, a.Chunk) // a chunk sees less than a window of its size
+	if k.lent {
+		window = 0
+	}
+	c := newWindow(window, SpareTokens+m.Mutual, tokens)
 	c.heads, c.dim, c.format = a.KVHeads, a.HeadDim, m.kvFormat
 	return c
 }

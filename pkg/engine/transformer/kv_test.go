@@ -51,7 +51,9 @@ func TestStoreQ8(t *testing.T) {
 	m.StoreKV(transformer.KVQ8)
 	scales := int64(0)
 	for i := range r.Spec.Decoder {
-		scales += 2 * 4 * int64(r.Spec.Kinds[r.Spec.Decoder[i]].Attention.KVHeads)
+		if a := &r.Spec.Kinds[r.Spec.Decoder[i]].Attention; a.KVLayer == 0 {
+			scales += 2 * 4 * int64(a.KVHeads)
+		}
 	}
 	const tokens = 16 // a panel of keys
 	if got, want := m.CacheBytes(tokens), plain.CacheBytes(tokens)/4+tokens*scales; got != want || scales == 0 {

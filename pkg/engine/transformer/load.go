@@ -68,7 +68,7 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 		m.buckets = relativeBuckets(spec.RelativeBuckets/2, spec.RelativeDistance)
 		m.causalBuckets = relativeBuckets(spec.RelativeBuckets, spec.RelativeDistance)
 	}
-	if spec.Norm == PlainLayerNorm {
+	if spec.Norm == PlainLayerNorm || slices.ContainsFunc(spec.Kinds, func(k Kind) bool { return k.Attention.ValueNorm }) {
 		m.ones = slices.Repeat([]float32{1}, m.widest())
 	}
 	parts := m.parts(w, m, format)
@@ -80,8 +80,12 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 	}
 	m.active = m.elements
 	for i := range parts {
-		if p := &parts[i]; p.experts != nil && !p.absent() {
-			n := int64(p.rows) * int64(p.cols)
+		p := &parts[i]
+		n := int64(p.rows) * int64(p.cols)
+		switch {
+		case p.name == layerEmbedPart:
+			m.active -= n
+		case p.experts != nil && !p.absent():
 			m.active -= n - n/int64(p.experts.Count)*int64(p.experts.Used)
 		}
 	}
@@ -123,6 +127,7 @@ func newModel(spec *Spec, w *Weights) *Model {
 	}
 	m.decoder, m.encoder = stack(spec.Decoder, w.Decoder), stack(spec.Encoder, w.Encoder)
 	m.setSlots()
+	m.setLayerInputs()
 	return m
 }
 
@@ -168,7 +173,7 @@ func (l *layer) setActivation(a activation) {
 
 // widest returns the length of the longest normalised vector.
 func (s *Spec) widest() int {
-	n := s.Width
+	n := max(s.Width, s.LayerInputs)
 	for i := range s.Kinds {
 		n = max(n, s.Kinds[i].Attention.Heads*s.Kinds[i].Attention.HeadDim)
 	}

@@ -37,11 +37,15 @@ type Model struct {
 	buckets     []int     // by distance, of RelativeBuckets on one side
 	head        linear    // (Vocab, Width or EmbedWidth)
 
+	layerEmbed      linear // (Vocab, layers*LayerInputs), looked up by row
+	layerProjection linear // (layers*LayerInputs, Width)
+	layerNorm       norm   // (LayerInputs)
+
 	causalRelative []float32 // (RelativeBuckets, Heads), row-major, of the decoder
 	causalBuckets  []int     // by distance
 
 	decoder, encoder         []layer
-	slots                    []*Kind // of a cache, see setSlots
+	slots                    []slot // of a cache, see setSlots
 	kvFormat                 kernel.KVFormat
 	packed                   bool // not all matrices that tokens multiply are float32
 	decoderNorm, encoderNorm norm
@@ -110,6 +114,8 @@ type layer struct {
 	deltas      *deltas      // or this,
 	states      *states      // or this, or both attention and this
 
+	slot int // of what it reads in a cache
+
 	qkv, out                  linear
 	qNorm, kNorm              norm
 	sinks                     []float32 // (Heads), or nil
@@ -119,6 +125,10 @@ type layer struct {
 	experts                   *experts   // nil: there are none
 	scale                     float32    // of scores
 	cap                       kernel.Cap // of scores
+
+	inputGate, inputOut linear    // (LayerInputs, Width), (Width, LayerInputs), of LayerInputs
+	inputNorms          norms     // around that branch
+	factor              []float32 // (1), of LayerScale
 }
 
 // Failed returns the error of loading weights in the background; nil if there is none.

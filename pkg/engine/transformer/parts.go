@@ -53,6 +53,7 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 		m.embed = &linear{}
 		l.add(part{name: embeddingPart, head: true, usage: lookedUp, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: m.embed})
 	}
+	l.layerInputs(w, m)
 	if s.EmbedWidth > 0 {
 		l.linear("project_in", &w.ProjectIn, &m.projectIn, s.Width, s.EmbedWidth)
 	}
@@ -165,15 +166,15 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 			}
 			l.states(at, f, o)
 		}
-		if !o.feeds() {
-			continue
+		if o.feeds() {
+			if !o.SharedNorm {
+				l.norms(at+"ffn", &f.FFNNorm, &f.FFNPostNorm, &o.ffn.norms)
+			}
+			if l.feedForward(at, f, o); o.experts == nil {
+				l.adaptable(&o.ffn.upper, &o.ffn.gate, &o.ffn.lower)
+			}
 		}
-		if !o.SharedNorm {
-			l.norms(at+"ffn", &f.FFNNorm, &f.FFNPostNorm, &o.ffn.norms)
-		}
-		if l.feedForward(at, f, o); o.experts == nil {
-			l.adaptable(&o.ffn.upper, &o.ffn.gate, &o.ffn.lower)
-		}
+		l.layerEnd(at, f, o)
 	}
 }
 
@@ -219,13 +220,16 @@ func (l *partList) deltas(at string, f *Layer, o *layer) {
 func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	queries, keys, width := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim, l.spec.Width
 	l.linear(at+"qkv", &f.QKV, &o.qkv, o.Attention.rows(), width)
+	normed := keys
 	switch o.Attention.QKNorm {
 	case QKNormHead:
 		l.norm(at+"q_norm", &f.QNorm, &o.qNorm, o.Attention.HeadDim)
-		l.norm(at+"k_norm", &f.KNorm, &o.kNorm, o.Attention.HeadDim)
+		normed = o.Attention.HeadDim
 	case QKNormEachHead, QKNormAll:
 		l.norm(at+"q_norm", &f.QNorm, &o.qNorm, queries)
-		l.norm(at+"k_norm", &f.KNorm, &o.kNorm, keys)
+	}
+	if o.Attention.QKNorm != NoQKNorm && o.Attention.KVLayer == 0 {
+		l.norm(at+"k_norm", &f.KNorm, &o.kNorm, normed)
 	}
 	if o.Attention.Sinks {
 		l.vector(at+"sinks", &f.Sinks, &o.sinks, o.Attention.Heads)

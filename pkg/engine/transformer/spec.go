@@ -78,6 +78,17 @@ type Spec struct {
 	ResidualScale float32 `json:"residual_scale,omitempty"` // factor of what a branch adds to the residual stream (Granite)
 	LogitScale    float32 `json:"logit_scale,omitempty"`    // factor of logits
 	LogitSoftCap  float32 `json:"logit_soft_cap,omitempty"` // c of c·tanh(logit/c), after that (Gemma 2)
+
+	// LayerInputs, if set, is the width of the input p that each layer has for each token (Gemma 4):
+	// p = (norm(projection x/√Width) + embedding·√LayerInputs)/√2, where x is the input of the first
+	// layer and the embedding a second one, of the token and the layer. A layer ends with the branch
+	// x + norm(out(act(gate x) ⊙ p)), where act is the activation of its gated feed-forward block.
+	// Decoders alone, without Mutual.
+	LayerInputs int `json:"layer_inputs,omitempty"`
+
+	// LayerScale says that each layer multiplies what it returns by a learned number (Gemma 4).
+	// Decoders alone.
+	LayerScale bool `json:"layer_scale,omitempty"`
 }
 
 // A Kind describes layers. A layer has two branches that add to the residual stream: one
@@ -115,10 +126,18 @@ type Attention struct {
 	Window int `json:"window,omitempty"`
 	Chunk  int `json:"chunk,omitempty"`
 
+	// KVLayer is the layer of the decoder, counted from 1, whose keys and values this one reads; 0: it
+	// has its own (Gemma 4). It is an earlier one that has its own, of as many heads of the same width.
+	// A layer that others read keeps all tokens, even with a window. Decoders alone.
+	KVLayer int `json:"kv_layer,omitempty"`
+
 	Rotary int    `json:"rotary,omitempty"`  // the table, counted from 1; 0: no rotary embedding
 	QKNorm QKNorm `json:"qk_norm,omitempty"` // of queries and keys, before rotary embedding
 
 	RotatedNorm bool `json:"rotated_norm,omitempty"` // QKNorm, of each head, comes after rotary embedding (HunYuan)
+
+	ValueNorm    bool `json:"value_norm,omitempty"`     // each head of values is normalised, without a weight (Gemma 4)
+	KeysAsValues bool `json:"keys_as_values,omitempty"` // the values are the keys before their norm; not with KVLayer or QKNormAll (Gemma 4)
 
 	Scale   float32 `json:"scale,omitempty"`    // factor of scores; 0: 1/√HeadDim
 	SoftCap float32 `json:"soft_cap,omitempty"` // c of c·tanh(score/c)
@@ -139,6 +158,22 @@ type Attention struct {
 	// Slopes are those of ALiBi (Press et al. 2022), one for each head of queries: the score
 	// of a key decreases by the slope for each token of distance. Decoders only.
 	Slopes []float32 `json:"slopes,omitempty"`
+}
+
+// rows returns the rows of the first product: of queries, and of keys and values if the layer has
+// its own.
+func (a *Attention) rows() int {
+	heads := a.Heads
+	if a.KVLayer == 0 {
+		heads += a.KVHeads
+	}
+	if a.KVLayer == 0 && !a.KeysAsValues {
+		heads += a.KVHeads
+	}
+	if a.Gated {
+		heads += a.Heads
+	}
+	return heads * a.HeadDim
 }
 
 // FeedForward describes the feed-forward block of a layer: down(act(up x)), or gated

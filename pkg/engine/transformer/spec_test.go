@@ -65,7 +65,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 		seen[fmt.Sprint("norm ", s.Norm)]++
 		for name, said := range map[string]bool{
 			"encoder": s.Encoder != nil, "relative biases": s.RelativeBuckets > 0 && !s.RelativeLayers, "relative biases of layers": s.RelativeLayers, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm, "decoder input": s.DecoderInput,
-			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0,
+			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0, "layer inputs": s.LayerInputs > 0, "layer scale": s.LayerScale,
 		} {
 			if said {
 				seen[name]++
@@ -82,7 +82,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 			for name, said := range map[string]bool{
 				"window": a.Window > 0 && !encoder, "window of an encoder": a.Window > 0 && encoder, "chunk": a.Chunk > 0, "sinks": a.Sinks, "clamp": a.Clamp > 0,
-				"soft cap": a.SoftCap > 0, "scale": a.Scale > 0, "rotary": a.Rotary > 0, "no rotary beside tables": a.Rotary == 0 && len(s.Rotaries) > 0,
+				"soft cap": a.SoftCap > 0, "scale": a.Scale > 0, "value norm": a.ValueNorm, "keys as values": a.KeysAsValues, "keys of another layer": a.KVLayer > 0, "rotary": a.Rotary > 0, "no rotary beside tables": a.Rotary == 0 && len(s.Rotaries) > 0,
 				"experts": k.FeedForward.Experts != nil, "shared expert": k.FeedForward.Experts != nil && k.FeedForward.Experts.Shared > 0,
 				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
 				"sigmoid": k.FeedForward.Experts != nil && k.FeedForward.Experts.Sigmoid, "corrected": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected,
@@ -98,7 +98,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+33 {
+	if len(seen) != 4+3+8+5+5+9+5+3+38 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -275,7 +275,16 @@ func TestFieldsMatter(t *testing.T) {
 		"residual scale": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.ResidualScale = 0 },
 		"logit scale":    func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LogitScale = 0 },
 		"logit soft cap": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LogitSoftCap = 0 },
-		"eps":            func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.Eps = 1e-6 },
+		"value norm":     func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.ValueNorm = true },
+		"keys as values": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.KeysAsValues = true },
+		"layer inputs":   func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LayerInputs = 6 },
+		"layer scale":    func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LayerScale = true },
+		"keys of another layer": func(s *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
+			k := s.Kinds[0]
+			k.Attention.KVLayer, s.Decoder[3] = 2, 2
+			s.Kinds = append(s.Kinds, k)
+		},
+		"eps": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.Eps = 1e-6 },
 	} {
 		spec := rich()
 		change(spec, &spec.Kinds[0].Attention, &spec.Kinds[0].FeedForward)

@@ -65,10 +65,10 @@ func mutualsOf(tokens []int, start int) (list []mutual) {
 	return list
 }
 
-// fits returns how many rows of a span, beginning with row at, can be stored in a layer at once,
+// fits returns how many rows of a span, beginning with row at, can be stored in a slot at once,
 // so that the first still sees all that its window reaches. It does not divide a stretch that fits.
-func (sp *span) fits(layer, at int) int {
-	n := sp.cache.layers[layer].room(sp.n - at)
+func (sp *span) fits(slot, at int) int {
+	n := sp.cache.layers[slot].room(sp.n - at)
 	end := sp.start + at + n
 	for _, b := range sp.mutual {
 		if b.from < end && end < b.to && b.from > sp.start+at {
@@ -105,13 +105,13 @@ func (w *worker) attendStretch(layer int, sp span, head int) {
 	if window == 0 || end <= window {
 		q := w.queries(l, l.qkv.rows, sp, head)
 		q.Seen, q.Sinks = end, l.headSinks(head)
-		w.m.kernels.Attend(w.attention, q, sp.cache.layers[layer].head(head))
+		w.m.kernels.Attend(w.attention, q, w.kept(sp, layer, head))
 		return
 	}
 	for i := range sp.n {
 		q := w.queries(l, l.qkv.rows, sp.part(i, 1), head)
 		q.Seen, q.Causal, q.Sinks = end, true, l.headSinks(head)
 		q.Window = window + end - 1 - (sp.start + i)
-		w.m.kernels.Attend(w.attention, q, sp.cache.layers[layer].head(head))
+		w.m.kernels.Attend(w.attention, q, w.kept(sp, layer, head))
 	}
 }

@@ -18,6 +18,11 @@ type Weights struct {
 	DecoderEmbedNorm Norm
 	DecoderPositions Linear
 
+	// Of a Spec with LayerInputs.
+	LayerEmbed      Linear // (Vocab, layers*LayerInputs)
+	LayerProjection Linear // (layers*LayerInputs, Width)
+	LayerNorm       Norm   // (LayerInputs)
+
 	TokenTypes     Linear // (TokenTypes, Width), of a Spec with TokenTypes
 	Relative       Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets, but not with RelativeLayers
 	CausalRelative Linear // the same, of its decoder
@@ -47,7 +52,7 @@ type Layer struct {
 	AttentionNorm, CrossNorm, FFNNorm             Norm // (Width), before a branch
 	AttentionPostNorm, CrossPostNorm, FFNPostNorm Norm // (Width), after a branch
 
-	QKV          Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values, and of (Heads*HeadDim) gates if Gated
+	QKV          Linear // ((Heads+2*KVHeads)*HeadDim, Width): rows of queries, keys, values, without those that the layer lacks, and of (Heads*HeadDim) gates if Gated
 	QNorm, KNorm Norm   // (HeadDim), (Heads*HeadDim) and (KVHeads*HeadDim) if not of QKNormHead
 	Sinks        Vector // (Heads)
 	Relative     Linear // (RelativeBuckets, Heads), of a Spec with RelativeLayers
@@ -84,6 +89,11 @@ type Layer struct {
 	Correction Vector   // (Experts.Count), of Corrected
 	SharedGate Linear   // (1, Width)
 	Experts    []Expert // Experts.Count of them
+
+	// Of a Spec with LayerInputs, and with LayerScale.
+	InputGate, InputOut Linear // (LayerInputs, Width), (Width, LayerInputs)
+	InputNorm           Norm   // (Width)
+	Scale               Vector // (1)
 }
 
 // An Expert has the parameters of one expert.
@@ -281,7 +291,7 @@ func (w *Weights) Quantised() bool {
 
 // matrices lists the matrices of a layer.
 func (l *Layer) matrices() []Linear {
-	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut}
+	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut}
 	for i := range l.Experts {
 		e := &l.Experts[i]
 		list = append(list, e.Up, e.Gate, e.Down)
@@ -341,10 +351,10 @@ func (w *Weights) CacheBytes(spec *Spec, f Format, capacity int) int64 {
 
 // Elements returns the number of values of all weights.
 func (w *Weights) Elements() (n int64) {
-	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head} {
+	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head, w.LayerEmbed, w.LayerProjection} {
 		n += l.elements()
 	}
-	n += w.Class.elements() + w.EmbedNorm.elements() + w.DecoderEmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements()
+	n += w.Class.elements() + w.EmbedNorm.elements() + w.DecoderEmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements() + w.LayerNorm.elements()
 	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
 		for i := range stack {
 			n += stack[i].elements()
@@ -362,11 +372,11 @@ func (l *Layer) elements() (n int64) {
 		n += v.elements()
 	}
 	for _, norm := range []Norm{
-		l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm,
+		l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm, l.InputNorm,
 	} {
 		n += norm.elements()
 	}
-	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.InnerNorm} {
+	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale} {
 		n += v.elements()
 	}
 	return n

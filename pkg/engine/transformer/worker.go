@@ -26,6 +26,8 @@ type worker struct {
 	biases    [][]float32
 	routes    routes
 	gathered  []float32   // (rows, Width), the inputs of an expert
+	value     []float32   // (HeadDim), of a key that is a value too
+	looked    []float32   // (layers*LayerInputs), a row of the embedding of layers
 	filtered  []float32   // (Taps, channels), of a layer with states
 	stepped   []float32   // (HeadDim), of a layer with states
 	low       []float32   // (rows, rank), of an adapter

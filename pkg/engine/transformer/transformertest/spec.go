@@ -24,8 +24,44 @@ func Random(seed uint64) *Model {
 	if len(spec.Encoder) > 0 && g.one(2) {
 		g.relate(spec)
 	}
+	g.extend(spec)
 	spec.DecoderInput = len(spec.Encoder) > 0 && (spec.Position == transformer.Learned || spec.EmbedNorm) && g.one(2)
 	return New(spec, seed)
+}
+
+// extend gives some models norms of values, and decoders alone what only Gemma 4 has.
+func (g *generator) extend(s *transformer.Spec) {
+	for i := range s.Kinds {
+		if a := &s.Kinds[i].Attention; a.Heads > 0 {
+			a.ValueNorm, a.KeysAsValues = g.one(4), a.QKNorm != transformer.QKNormAll && g.one(6)
+		}
+	}
+	if len(s.Encoder) > 0 {
+		return
+	}
+	if s.LayerScale = g.one(3); g.one(4) {
+		s.LayerInputs = pick(g, 5, 16, 40)
+	}
+	for i := range s.Kinds {
+		if f := &s.Kinds[i].FeedForward; s.LayerInputs > 0 && !f.Gated {
+			*f = transformer.FeedForward{Norms: transformer.PreNorm, Width: pick(g, 7, 40), Activation: pick(g, transformer.GELU, transformer.SiLU), Gated: true}
+		}
+	}
+	if g.one(2) {
+		return
+	}
+	for i := len(s.Decoder) - 1; i > 0; i-- {
+		kind := s.Decoder[i]
+		from := slices.Index(s.Decoder, kind)
+		if k := s.Kinds[kind]; from < i && k.Attention.Heads > 0 {
+			k.Attention.KVLayer, k.Attention.KeysAsValues = from+1, false
+			if k.Attention.Chunk == 0 && g.one(2) {
+				k.Attention.Window = pick(g, 0, 2, 60)
+			}
+			s.Decoder[i] = len(s.Kinds)
+			s.Kinds = append(s.Kinds, k)
+		}
+	}
 }
 
 // relate gives heads biases by distance, and all layers of a stack the same heads, which may share them.

@@ -43,6 +43,11 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 	if spec.EmbedWidth > 0 {
 		w.ProjectIn, w.ProjectOut = b.linear("project_in", spec.Width, width), b.linear("project_out", width, spec.Width)
 	}
+	if n := spec.LayerInputs; n > 0 {
+		all := len(spec.Decoder) * n
+		w.LayerEmbed, w.LayerProjection = b.matrix("layer_embedding", spec.Vocab, all, 1), b.linear("layer_projection", all, spec.Width)
+		w.LayerNorm = b.norm("layer_projection_norm", n)
+	}
 	if spec.Position == transformer.Learned {
 		w.Positions = b.matrix("positions", spec.Context, spec.Width, 0.5)
 	}
@@ -145,7 +150,19 @@ func (b *builder) stack(name string, kinds []int, cross bool) (list []transforme
 	return list
 }
 
-func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transformer.Layer) {
+func (b *builder) layer(at string, k *transformer.Kind, cross bool) transformer.Layer {
+	l, width := b.branches(at, k, cross), b.Spec.Width
+	if n := b.Spec.LayerInputs; n > 0 {
+		l.InputGate, l.InputOut = b.linear(at+"input_gate", n, width), b.linear(at+"input_out", width, n)
+		l.InputNorm = b.norm(at+"input_post_norm", width)
+	}
+	if b.Spec.LayerScale {
+		l.Scale = b.vector(at+"scale", 1, 0.9, 0.2)
+	}
+	return l
+}
+
+func (b *builder) branches(at string, k *transformer.Kind, cross bool) (l transformer.Layer) {
 	f, width := &k.FeedForward, b.Spec.Width
 	if k.Attention.Heads > 0 {
 		l.AttentionNorm, l.AttentionPostNorm = b.norms(at+"attention", k.Attention.Norms)
@@ -191,15 +208,25 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) (l transform
 func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Attention, cross bool) {
 	queries, keys, width := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim, b.Spec.Width
 	rows := queries + 2*keys
+	switch {
+	case a.KVLayer > 0:
+		rows = queries
+	case a.KeysAsValues:
+		rows = queries + keys
+	}
 	if a.Gated {
 		rows += queries
 	}
 	l.QKV, l.Out = b.linear(at+"qkv", rows, width), b.linear(at+"out", width, queries)
-	switch a.QKNorm {
-	case transformer.QKNormHead:
-		l.QNorm, l.KNorm = b.norm(at+"q_norm", a.HeadDim), b.norm(at+"k_norm", a.HeadDim)
-	case transformer.QKNormEachHead, transformer.QKNormAll:
-		l.QNorm, l.KNorm = b.norm(at+"q_norm", queries), b.norm(at+"k_norm", keys)
+	normed, own := keys, queries
+	if a.QKNorm == transformer.QKNormHead {
+		normed, own = a.HeadDim, a.HeadDim
+	}
+	if a.QKNorm != transformer.NoQKNorm {
+		l.QNorm = b.norm(at+"q_norm", own)
+	}
+	if a.QKNorm != transformer.NoQKNorm && a.KVLayer == 0 {
+		l.KNorm = b.norm(at+"k_norm", normed)
 	}
 	if a.Sinks {
 		l.Sinks = b.vector(at+"sinks", a.Heads, 0.5, 1)
