@@ -26,6 +26,9 @@ type layout struct {
 	tokenTypes, relative string // of a Spec with TokenTypes and with RelativeBuckets
 	causalRelative       string // of its decoder
 
+	layerEmbed, layerNorm string // of a Spec with LayerInputs
+	layerProjection       linear // the same
+
 	class             string // the whole name
 	embedNorm         string
 	decoderPositions  string // of a Spec with DecoderInput
@@ -48,11 +51,14 @@ type layers struct {
 	convolutionBias                   bias   // of all its tensors
 	states                            stateNames
 	deltas                            deltaNames // of layers with a delta rule
+	inputNorm, scale                  string     // of a Spec with LayerInputs; of one with LayerScale, the whole name
 
 	qkv, out        linear
 	crossQ, crossKV linear
 	crossOut        linear
 	up, gate, down  linear
+	inputGate       linear   // of a Spec with LayerInputs
+	inputOut        linear   // the same
 	gateUp          linear   // instead of up and gate: the rows of gate, then those of up
 	learned         []string // the numbers of the activation: whole names
 	learnedKeys     []string // of GGUF instead: keys with a value of each layer
@@ -120,6 +126,11 @@ func (b *builder) weights() *transformer.Weights {
 		if len(s.Decoder) > 0 {
 			w.CausalRelative = b.table(l.causalRelative, s.RelativeBuckets, s.Kinds[s.Decoder[0]].Attention.Heads)
 		}
+	}
+	if n := s.LayerInputs; n > 0 {
+		all := len(s.Decoder) * n
+		w.LayerEmbed, w.LayerProjection = b.table(l.layerEmbed, s.Vocab, all), b.linear(&l.layerProjection, 0, all, s.Width)
+		w.LayerNorm = b.normOf([]string{l.layerNorm}, n, never)
 	}
 	b.stacks(w, l)
 	return w
@@ -296,6 +307,13 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 		if k.FeedForward.Width > 0 {
 			b.feedForward(&o, l, i, k)
 		}
+		if n := b.spec.LayerInputs; n > 0 {
+			o.InputGate, o.InputOut = b.linear(&l.inputGate, i, n, b.spec.Width), b.linear(&l.inputOut, i, b.spec.Width, n)
+			o.InputNorm = b.norm(l.inputNorm, i)
+		}
+		if b.spec.LayerScale {
+			o.Scale = transformer.Vector{b.vector(at(l.scale, i), 1).rows(0, 1)}
+		}
 		out = append(out, o)
 	}
 	return out
@@ -310,18 +328,24 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 	if a.Norms.After() {
 		o.AttentionPostNorm = b.norm(l.attentionPostNorm, i)
 	}
-	switch {
+	switch names := strings.Fields(l.qkv.names); {
 	case a.Gated:
 		o.QKV = b.gated(&l.qkv, i, a, width)
 	case l.qkv.grouped:
 		o.QKV = b.groups(&l.qkv, i, a, width)
+	case a.KVLayer > 0:
+		o.QKV = b.linear(&linear{names: names[0], bias: l.qkv.bias}, i, queries, width)
+	case a.KeysAsValues:
+		o.QKV = b.pieces(&linear{names: names[0] + " " + names[1], bias: l.qkv.bias}, i, width, queries, keys)
 	default:
 		o.QKV = b.pieces(&l.qkv, i, width, queries, keys, keys)
 	}
 	switch a.QKNorm {
 	case transformer.QKNormHead:
 		o.QNorm = b.normOf([]string{at(l.qNorm, i)}, a.HeadDim, never)
-		o.KNorm = b.normOf([]string{at(l.kNorm, i)}, a.HeadDim, never)
+		if a.KVLayer == 0 {
+			o.KNorm = b.normOf([]string{at(l.kNorm, i)}, a.HeadDim, never)
+		}
 	case transformer.QKNormEachHead:
 		o.QNorm, o.KNorm = b.headNorms(l.qNorm, i, a.Heads, a.HeadDim), b.headNorms(l.kNorm, i, a.KVHeads, a.HeadDim)
 	case transformer.QKNormAll:

@@ -3,7 +3,7 @@
 import torch
 from transformers import (
     BloomConfig, BloomForCausalLM, FalconConfig, FalconForCausalLM, Gemma2Config, Gemma2ForCausalLM, Gemma3ForCausalLM,
-    Gemma3TextConfig, GemmaConfig, GemmaForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GraniteConfig, GraniteForCausalLM,
+    Gemma3TextConfig, Gemma4ForCausalLM, Gemma4TextConfig, GemmaConfig, GemmaForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GraniteConfig, GraniteForCausalLM,
     GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, MistralConfig, MistralForCausalLM, Olmo2Config, Olmo2ForCausalLM,
     Olmo3Config, Olmo3ForCausalLM, OlmoConfig, OlmoForCausalLM, OPTConfig, OPTForCausalLM, Phi3Config, Phi3ForCausalLM,
     Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM, StableLmConfig,
@@ -84,6 +84,30 @@ def gemma3():
         layer_types=["full_attention", "sliding_attention", "full_attention"],
         rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": 1000.0},
                          "sliding_attention": {"rope_type": "default", "rope_theta": 50.0}}), 862, 70, flip=LAST, embed=0.3, long=0)
+
+
+def scalars(model):
+    """Every layer's number, which transformers keeps as a buffer."""
+    for i, layer in enumerate(model.model.layers):
+        layer.layer_scalar.fill_(1.3 - 0.15 * i)
+
+
+def gemma4():
+    sliding, full = "sliding_attention", "full_attention"
+    make("gemma4", Gemma4ForCausalLM, Gemma4TextConfig(
+        **SMALL | FAR | {"num_hidden_layers": 6, "intermediate_size": 20}, head_dim=8, global_head_dim=16, sliding_window=6, num_kv_shared_layers=3,
+        layer_types=[sliding, sliding, full, sliding, sliding, full], use_double_wide_mlp=True, hidden_size_per_layer_input=12,
+        vocab_size_per_layer_input=64, final_logit_softcapping=12.0,
+        rope_parameters={full: {"rope_type": "proportional", "rope_theta": 1000.0, "partial_rotary_factor": 0.25},
+                         sliding: {"rope_type": "default", "rope_theta": 50.0}}), 864, 64, flip=LAST, embed=0.3, long=400, tune=scalars,
+         finish=lambda path: legacy(path, range(60), per_layer_config=None, global_head_dim=16))
+    make("gemma4-keys", Gemma4ForCausalLM, Gemma4TextConfig(
+        **OTHER | {"num_hidden_layers": 3, "num_attention_heads": 4, "num_key_value_heads": 2}, head_dim=12, global_head_dim=16, num_global_key_value_heads=1,
+        attention_k_eq_v=True, attention_bias=True, hidden_size_per_layer_input=0, sliding_window=5, tie_word_embeddings=False, rms_norm_eps=0.02,
+        use_bidirectional_attention="vision", layer_types=[sliding, full, full],
+        rope_parameters={full: {"rope_type": "proportional", "rope_theta": 500.0, "partial_rotary_factor": 0.5, "factor": 2.0},
+                         sliding: {"rope_type": "default", "rope_theta": 50.0}}), 865, 70, embed=0.3, long=100, tune=scalars,
+         finish=lambda path: legacy(path, range(60), per_layer_config=None, global_head_dim=16, num_global_key_value_heads=1))
 
 
 def smollm3():
@@ -186,5 +210,5 @@ def bloom():
 
 
 GROUPS = {f.__name__: f for f in (
-    qwen2, qwen3, mistral, phi3, gemma, gemma2, gemma3, smollm3, olmo, olmo2, olmo3, granite, granite4, stablelm, falcon, opt,
+    qwen2, qwen3, mistral, phi3, gemma, gemma2, gemma3, gemma4, smollm3, olmo, olmo2, olmo3, granite, granite4, stablelm, falcon, opt,
     gpt_neo, bloom)}

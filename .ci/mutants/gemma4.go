@@ -1,0 +1,31 @@
+package main
+
+// gemma4: inputs of each layer, and keys and values that layers share.
+func gemma4() []mutant {
+	const formulas, rings, goldens, config = "^TestRandomArchitectures$", "^TestGoldensOfWindows$", "^TestGoldens$", "^TestGemma4(Defaults|Within)$|^TestHostileGemma4$"
+	return []mutant{
+		{"Gemma 4: norms are stored as they are", arch, "gemma4Text", "f.tensors.lessOne = false", "f.tensors.lessOne = true", arch, goldens},
+		{"Gemma 4: scores are not scaled", arch, "gemma4Text", "transformer.QKNormHead, true, 1", "transformer.QKNormHead, true, 0", arch, goldens},
+		{"Gemma 4: values are normalised", transformer, "worker.storeKV", "a.ValueNorm && v != nil", "false", transformer, formulas},
+		{"Gemma 4: the projection of the input is scaled", transformer, "Model.setLayerInputs", "1 / math.Sqrt(float64(m.Width))", "1", transformer, formulas},
+		{"Gemma 4: the embedding of layers is scaled", transformer, "worker.computeInputs", "float32(math.Sqrt(float64(n)))", "1", transformer, formulas},
+		{"Gemma 4: inputs are a mean of squares", transformer, "worker.computeInputs", "1/math.Sqrt2", "0.5", transformer, formulas},
+		{"Gemma 4: each layer has its input", transformer, "worker.endLayer", "(i*len(w.m.decoder)+index)*n", "i*len(w.m.decoder)*n", transformer, formulas},
+		{"Gemma 4: inputs are of the tokens of their sequence", transformer, "worker.computeInputs", "w.seqs[i].Tokens[row-sp.row]", "w.seqs[0].Tokens[row-sp.row]", transformer, "^TestRandomArchitecturesInvariant$"},
+		{"Gemma 4: layers end with a factor", transformer, "worker.endLayer", "l.factor == nil", "true", transformer, formulas},
+		{"Gemma 4: keys are those of the source", transformer, "Model.setSlots", "l.slot = m.decoder[from-1].slot", "l.slot = 0", transformer, formulas},
+		{"Gemma 4: layers that others read keep all tokens", transformer, "Model.newKV", "k.lent", "false", arch, rings},
+		{"Gemma 4: sources are of the layer's type", arch, "config.sources", "windowed[j] == windowed[i]", "true", arch, goldens},
+		{"Gemma 4: the source is the last of its type", arch, "config.sources", "list[i] = j + 1", "list[i] = max(1, j)", arch, goldens},
+		{"Gemma 4: layers that share are wider", arch, "gemma4Layers", "wider && a.KVLayer > 0", "wider", arch, goldens},
+		{"Gemma 4: keys are values in full attention alone", arch, "gemma4Layers", "same && !windowed[layer]", "same", arch, goldens},
+		{"Gemma 4: values are keys before their norm", transformer, "worker.storeKV", "copy(v, k)", "if w.normaliseHeads(l, nil, k, head); true { copy(v, k) }", transformer, formulas},
+		{"Gemma 4: the last layer has no window", arch, "gemma4Layers", "windowed[depth-1] = false", "", arch, config},
+		{"Gemma 4: frequencies are those of the whole head", arch, "proportional", "transformer.Frequencies(theta, dim)", "transformer.Frequencies(theta, int(part*float64(dim)))", arch, goldens},
+		{"Gemma 4: a part of the pairs is rotated", arch, "proportional", "j >= rotated", "false", arch, goldens},
+		{"Gemma 4: frequencies are divided", arch, "proportional", "r.Frequencies[j] /= float32(factor)", "_ = factor", arch, goldens},
+		{"Gemma 4: full attention has heads of its own", arch, "gemma4Heads", "list == nil && !windowed[i]", "false", arch, "^TestLegacyConfig$"},
+		{"Gemma 4: layers list their heads", arch, "gemma4Heads", `own.integer("num_key_value_heads", all.KVHeads, 1, maxHeads)`, "all.KVHeads", arch, goldens},
+		{"Gemma 4: ends of the whole model are those of the text", arch, "opened.readWithin", "inner.fields[name] = c.fields[name]", "_ = name", arch, config},
+	}
+}

@@ -1,0 +1,186 @@
+package arch
+
+import (
+	"math"
+	"strconv"
+
+	"glossa/pkg/engine/transformer"
+)
+
+// gemma4Text is the text model of Gemma Team 2026 (Gemma 4), as transformers' Gemma4ForCausalLM has
+// it: inputs of each layer, last layers that read the keys and values of earlier ones, and heads that
+// layers of full attention have of their own.
+var gemma4Text = gemmaLike("Gemma 4", func(f *family) {
+	sandwich(f)
+	f.vocab, f.context = field{"vocab_size", 262144}, field{"max_position_embeddings", 131072}
+	f.decoder.depth, f.decoder.heads = field{"num_hidden_layers", 30}, field{"num_attention_heads", 8}
+	f.tensors.lessOne = false
+	f.kind.Attention.QKNorm, f.kind.Attention.ValueNorm, f.kind.Attention.Scale = transformer.QKNormHead, true, 1
+	f.fixed = append(f.fixed, requiredValue{"enable_moe_block", "false"})
+	f.tensors.layerEmbed, f.tensors.layerNorm = "embed_tokens_per_layer", "per_layer_projection_norm"
+	f.tensors.layerProjection = linear{names: "per_layer_model_projection"}
+	l := &f.tensors.decoder
+	l.qNorm, l.kNorm = "layers.%d.self_attn.q_norm", "layers.%d.self_attn.k_norm"
+	l.inputGate, l.inputOut = linear{names: "layers.%d.per_layer_input_gate"}, linear{names: "layers.%d.per_layer_projection"}
+	l.inputNorm, l.scale = "layers.%d.post_per_layer_input_norm", "layers.%d.layer_scalar"
+	// Files may have keys and values of layers that read those of others.
+	for _, name := range []string{"k_proj.weight", "v_proj.weight", "k_proj.bias", "v_proj.bias", "k_norm.weight"} {
+		f.buffers = append(f.buffers, "layers.*.self_attn."+name)
+	}
+	f.adjust = gemma4Layers
+	f.detect = func(src *source, s *transformer.Spec, _ *layout) { s.LayerScale = src.has("layers.0.layer_scalar") }
+})
+
+// gemma4 is the whole model, of which the text's is read.
+var gemma4 = func() family {
+	f := gemma4Text
+	f.text, f.tensors.prefix = "text_config", "model.language_model."
+	f.detect = func(src *source, s *transformer.Spec, l *layout) {
+		for _, part := range []string{"vision_tower", "audio_tower", "embed_vision", "embed_audio"} {
+			src.ignore("model." + part + ".")
+		}
+		gemma4Text.detect(src, s, l)
+	}
+	return f
+}()
+
+// gemma4Layers reads what layers are.
+func gemma4Layers(c *config, s *transformer.Spec, l *layout) {
+	s.EmbedScale = float32(math.Sqrt(float64(s.Width)))
+	s.LogitSoftCap = float32(c.cap("final_logit_softcapping", 0))
+	llamaBiases(c, l)
+	if by := c.text("use_bidirectional_attention", "vision"); by != "vision" { // of images
+		c.reject("use_bidirectional_attention", "%.40q is not supported", by)
+	}
+	depth := len(s.Decoder)
+	if s.LayerInputs = c.integer("hidden_size_per_layer_input", 256, 0, maxWidth); s.LayerInputs > 0 {
+		if n := c.integer("vocab_size_per_layer_input", 262144, 1, maxVocab); n != s.Vocab {
+			c.reject("vocab_size_per_layer_input", "%d is not vocab_size, %d", n, s.Vocab)
+		}
+	}
+	windowed := c.windowed(depth, func(layer int) bool { return (layer+1)%6 != 0 })
+	windowed[depth-1] = false // whatever layer_types says
+	a := &s.Kinds[0].Attention
+	a.HeadDim, a.KVHeads = c.integer("head_dim", 256, 1, maxWidth), c.integer("num_key_value_heads", 4, 1, maxHeads)
+	heads := gemma4Heads(c, windowed, a)
+	window := c.integer("sliding_window", 512, 1, maxContext)
+	sources := c.sources(windowed)
+	wider := c.flag("use_double_wide_mlp", false)
+	same := c.flag("attention_k_eq_v", false)
+	if *c.err != nil {
+		return
+	}
+	eachLayer(s, func(layer int, k *transformer.Kind) {
+		a := &k.Attention
+		a.HeadDim, a.KVHeads, a.KVLayer = heads[layer].HeadDim, heads[layer].KVHeads, sources[layer]
+		a.KeysAsValues = same && !windowed[layer] && a.KVLayer == 0
+		if windowed[layer] && window < s.Context {
+			a.Window = window
+		}
+		if wider && a.KVLayer > 0 {
+			k.FeedForward.Width *= 2
+		}
+		r := gemma4Rotary(c, a.HeadDim, windowed[layer])
+		a.Rotary = addRotary(s, &r)
+	})
+}
+
+// gemma4Heads returns the heads of keys of each layer: those of full attention have other ones, unless
+// per_layer_config lists what layers have.
+func gemma4Heads(c *config, windowed []bool, all *transformer.Attention) []transformer.Attention {
+	heads := make([]transformer.Attention, len(windowed))
+	full := *all
+	full.HeadDim = c.integer("global_head_dim", 512, 1, maxWidth)
+	if c.flag("attention_k_eq_v", false) {
+		full.KVHeads = c.integer("num_global_key_value_heads", all.KVHeads, 1, maxHeads)
+	}
+	list := c.object("per_layer_config")
+	for i := range heads {
+		if heads[i] = *all; list == nil && !windowed[i] {
+			heads[i] = full
+		}
+	}
+	if list == nil {
+		return heads
+	}
+	for name := range list.fields {
+		layer, err := strconv.Atoi(name)
+		if err != nil || layer < 0 || layer >= len(heads) {
+			list.reject(name, "there is no such layer")
+			return heads
+		}
+		own := list.object(name)
+		if own == nil {
+			continue
+		}
+		heads[layer].HeadDim = own.integer("head_dim", all.HeadDim, 1, maxWidth)
+		heads[layer].KVHeads = own.integer("num_key_value_heads", all.KVHeads, 1, maxHeads)
+		for member := range own.fields {
+			if member != "head_dim" && member != "num_key_value_heads" {
+				own.reject(member, "it is the same in all layers that are supported")
+			}
+		}
+	}
+	return heads
+}
+
+// sources returns for each layer the layer, counted from 1, whose keys and values it reads, 0 for its
+// own: the last layers read those of the last one of their type before them.
+func (c *config) sources(windowed []bool) []int {
+	list := make([]int, len(windowed))
+	first := len(list) - c.integer("num_kv_shared_layers", 0, 0, maxDepth)
+	for i := max(first, 0); i < len(list); i++ {
+		for j := range max(first, 0) {
+			if windowed[j] == windowed[i] {
+				list[i] = j + 1
+			}
+		}
+		if list[i] == 0 {
+			c.reject("num_kv_shared_layers", "no layer of the type of layer %d has keys and values", i)
+		}
+	}
+	return list
+}
+
+// gemma4Rotary reads the rotary embedding of a type of layers, for heads of a width.
+func gemma4Rotary(c *config, dim int, windowed bool) transformer.Rotary {
+	layers, r := fullAttention, rope{dim: dim, base: real{"", 1e6}, part: real{"", 0.25}}
+	if windowed {
+		layers, r = slidingAttention, rope{dim: dim, base: real{"", 10000}, part: real{"", 1}}
+	}
+	all := c.object("rope_parameters")
+	if all == nil {
+		if windowed {
+			return r.readFrom(c, nil)
+		}
+		return proportional(dim, r.base.absent, r.part.absent, 1)
+	}
+	own := all.object(layers)
+	if own == nil {
+		all.reject(layers, "missing")
+		return transformer.Rotary{}
+	}
+	r.part.absent = 1
+	if own.text("rope_type", "") != "proportional" {
+		out := r.readFrom(c, own)
+		if out.Dims != dim {
+			own.reject("partial_rotary_factor", "only a proportional embedding can rotate a part of a head")
+		}
+		return out
+	}
+	own.needs("rope_theta")
+	return proportional(dim, own.number("rope_theta", r.base.absent, 1, 1e12), own.number("partial_rotary_factor", 1, 0, 1), own.number("factor", 1, 1e-3, 1e6))
+}
+
+// proportional returns an embedding that rotates a part of the pairs of a head, with frequencies as if
+// it were all (transformers, modeling_rope_utils).
+func proportional(dim int, theta, part, factor float64) transformer.Rotary {
+	r := transformer.Rotary{Dims: dim / 2 * 2, Frequencies: transformer.Frequencies(theta, dim)}
+	rotated := int(part*float64(dim)) / 2
+	for j := range r.Frequencies {
+		if r.Frequencies[j] /= float32(factor); j >= rotated {
+			r.Frequencies[j] = 0
+		}
+	}
+	return r
+}
