@@ -53,7 +53,11 @@ func gemma4Layers(c *config, s *transformer.Spec, l *layout) {
 		c.reject("use_bidirectional_attention", "%.40q is not supported", by)
 	}
 	depth := len(s.Decoder)
-	if s.LayerInputs = c.integer("hidden_size_per_layer_input", 256, 0, maxWidth); s.LayerInputs > 0 {
+	const inputs = "hidden_size_per_layer_input"
+	if _, stated := c.fields[inputs]; !stated || c.has(inputs) { // null is none
+		s.LayerInputs = c.integer(inputs, 256, 0, maxWidth)
+	}
+	if s.LayerInputs > 0 {
 		if n := c.integer("vocab_size_per_layer_input", 262144, 1, maxVocab); n != s.Vocab {
 			c.reject("vocab_size_per_layer_input", "%d is not vocab_size, %d", n, s.Vocab)
 		}

@@ -68,6 +68,11 @@ func TestGemma4Defaults(t *testing.T) {
 	if got := openIn(t, fsys, "m").Spec; !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
+	dense := bare(t, "gemma4-keys")
+	set(t, dense, "config.json", members{"hidden_size_per_layer_input": json.RawMessage("null")})
+	if s := openIn(t, dense, "m").Spec; s.LayerInputs != 0 {
+		t.Errorf("%d inputs of each layer, where null is none", s.LayerInputs)
+	}
 	set(t, fsys, "config.json", members{"rope_parameters": nil})
 	s := openIn(t, fsys, "m").Spec
 	sliding, full := &s.Rotaries[0], &s.Rotaries[1]
