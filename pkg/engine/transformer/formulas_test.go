@@ -242,7 +242,10 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 		if a.Growth > 0 {
 			q[p] = times(q[p], float32(1+float64(a.Growth)*math.Log(1+math.Floor(float64(p)/float64(a.GrowthStep)))))
 		}
-		gates = append(gates, all[len(all)-queries:])
+		gates = append(gates, nil)
+		if a.Gated {
+			gates[p] = all[len(all)-queries:]
+		}
 		if a.KVLayer > 0 {
 			continue
 		}

@@ -136,7 +136,7 @@ func compare(t *testing.T, what string, got []float32, want [][]float64) {
 		scale = max(scale, math.Abs(w))
 	}
 	for i, w := range flat {
-		if d := math.Abs(float64(got[i]) - w); !(d <= 3e-5*scale) {
+		if d := math.Abs(float64(got[i]) - w); !(d <= 4e-5*scale) {
 			t.Errorf("%s: logit %d is %v, want %v (scale %v)", what, i, got[i], w, scale)
 			return
 		}
