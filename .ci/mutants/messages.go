@@ -16,7 +16,7 @@ func messagesAPI() []mutant {
 		{"messages: a page repeats its first model", dialect, "listRequest.page", "from++", "", dialect, "^TestModelPages$"},
 		{"messages: keys of older clients are not read", "pkg/account", "secretOf", `return strings.TrimSpace(h.Get("X-Api-Key"))`, `return ""`, "pkg/account", "^TestSecretOf$"},
 		{"messages: tools that are not offered are unknown", dialect, "prompted.structure", "g.Declared = all", "", dialect, "^TestParameters$"},
-		{"messages: an error names another tool", dialect, "generation.rename", `openaiapi.RenameTool(err, g.offered, "")`, "err", dialect, "^TestErrors$"},
+		{"messages: an error names another tool", dialect, "generation.rename", `openaiapi.RenameTool(err, g.paths)`, "err", dialect, "^TestErrors$"},
 		{"messages: the beginning of an answer may spell marks", chat, "Template.renderContinued", "llm.Part{Text: text}", "llm.Part{Text: text, Special: true}", chat, "^TestContinue$"},
 		{"messages: an answer that continues may reason", engine, "Engine.begins", "return reasoning.Answer, nil", "return begin, nil", engine, "^TestContinueThinking$"},
 		{"messages: another stop sequence is told", engine, "text.find", "at, found, t.stop = i, true, stop", "at, found, t.stop = i, true, t.stops[0]", engine, "^TestStopIsTold$"},

@@ -35,6 +35,6 @@ func responsesAPI() []mutant {
 		{"responses: an output without a call is that of another", dialect, "conversation.uncalled", "strconv.Itoa(len(t.messages))", `"1"`, dialect, "^TestUncalled$"},
 		{"responses: a call loses its namespace", dialect, "answer.call", "o.Name, o.Namespace, o.CallID = t.Name, t.namespace, c.ID", "o.Name, o.CallID = t.Name, c.ID", dialect, "^TestNamespaces$"},
 		{"responses: tools of two namespaces are one", dialect, "qualified", `namespace + "__" + name`, "name", dialect, "^Test(Bad)?Namespaces$"},
-		{"responses: an error names another tool", dialect, "generation.rename", "openaiapi.RenameTool(err, g.indices, \"\")", "err", dialect, "^TestFailures$"},
+		{"responses: an error names another tool", dialect, "generation.rename", "openaiapi.RenameTool(err, g.paths)", "err", dialect, "^TestFailures$"},
 	}
 }

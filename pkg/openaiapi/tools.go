@@ -80,10 +80,9 @@ func AnsweredArguments(arguments string, why llm.Finish) (json.RawMessage, error
 	return json.RawMessage(`{}`), nil
 }
 
-// RenameTool puts the client's index into an error about a tool: that of a model's error is
-// an index of offered, whose elements are indices of the client's tools. The argument inside
-// is the path from a tool to its function's keys.
-func RenameTool(err error, offered []int, inside string) error {
+// RenameTool puts the client's path into an error about a tool: a model's error has an index of
+// paths, which are those of the offered functions in the client's request.
+func RenameTool(err error, paths []string) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
@@ -93,13 +92,10 @@ func RenameTool(err error, offered []int, inside string) error {
 		return err
 	}
 	index, key, _ := strings.Cut(rest, "]")
-	if key != "" {
-		key = inside + key
-	}
 	renamed := *e
 	renamed.Param = "tools"
-	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(offered) {
-		renamed.Param = fmt.Sprintf("tools[%d]%s", offered[i], key)
+	if i, err := strconv.Atoi(index); err == nil && i >= 0 && i < len(paths) {
+		renamed.Param = paths[i] + key
 	}
 	return &renamed
 }

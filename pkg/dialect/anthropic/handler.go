@@ -167,7 +167,7 @@ func (g *generation) input(ctx context.Context, model *llm.Model) int {
 // rename puts the client's keys into an error of a model. The messages of a model are not those
 // of the client.
 func (g *generation) rename(err error) error {
-	err = openaiapi.RenameTool(err, g.offered, "")
+	err = openaiapi.RenameTool(err, g.paths)
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"glossa/pkg/llm"
@@ -12,8 +13,8 @@ import (
 // generation is a request as the model takes it, and what the answer needs to know of it.
 type generation struct {
 	*llm.Request
-	offered []int // indices of the client's tools that the answer may call
-	omitted bool  // thinking is returned without its text
+	paths   []string // of the tools that the answer may call, in the client's request
+	omitted bool     // thinking is returned without its text
 }
 
 // request translates a request; every error names the key at fault.
@@ -86,20 +87,20 @@ func (p *prompted) structure(g *generation) error {
 	if err != nil {
 		return err
 	}
-	must := false
-	if g.offered, must, err = p.offered(all); err != nil {
+	offered, must, err := p.offered(all)
+	if err != nil {
 		return err
 	}
-	if len(g.offered) < len(all) {
+	if len(offered) < len(all) {
 		g.Declared = all
 	}
-	for _, i := range g.offered {
-		g.Tools = append(g.Tools, all[i])
+	for _, i := range offered {
+		g.Tools, g.paths = append(g.Tools, all[i]), append(g.paths, fmt.Sprintf("tools[%d]", i))
 	}
 	if must {
 		g.MustCall = new(true)
 	}
-	if len(g.offered) > 0 && p.ToolChoice != nil && p.ToolChoice.DisableParallelToolUse {
+	if len(offered) > 0 && p.ToolChoice != nil && p.ToolChoice.DisableParallelToolUse {
 		g.OneCall = new(true)
 	}
 	return nil

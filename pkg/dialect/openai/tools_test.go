@@ -140,7 +140,7 @@ func TestRename(t *testing.T) {
 	for _, test := range []struct{ body, param, want string }{
 		{`"response_format":{"type":"json_object"}`, "schema", "response_format"},
 		{tools, "tools", "tools"},
-		{tools, "tools[1]", "tools[1]"},
+		{tools, "tools[1]", "tools[1].function"},
 		{tools, "tools[1].parameters", "tools[1].function.parameters"},
 		{tools, "tools[3].parameters", "tools"},
 		{spelling, "tools[0].name", "tools[2].function.name"},

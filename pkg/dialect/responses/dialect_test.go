@@ -3,6 +3,7 @@ package responses
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"iter"
@@ -89,6 +90,7 @@ func testModels() llm.Fixed {
 		model("reopens", chunks{list: []llm.Chunk{{Calls: []llm.Call{{Name: "time"}}}, {Calls: []llm.Call{{Index: 1, Arguments: "{}"}}}}}),
 		model("too-long", chunks{err: llm.TooManyTokens("the prompt has", 300, 256)}),
 		model("untold", chunks{err: &llm.Error{Code: llm.Unsupported, Param: "messages[1]", Message: "no"}}),
+		model("late", chunks{list: []llm.Chunk{{Text: "Once"}}, err: &llm.Error{Code: llm.Unsupported, Param: "tools[0].parameters", Message: "too deep"}}),
 		model("picky", chunks{err: &llm.Error{Code: llm.Unsupported, Param: "tools[0].parameters", Message: "too deep"}}),
 	}
 }
@@ -400,6 +402,11 @@ func TestFailures(t *testing.T) {
 	picky := `{"model":"picky",` + hi + `,` + allTools + `,"tool_choice":{"type":"function","name":"time"}}`
 	if w := ask(testHandler(), picky); !strings.Contains(w.Body.String(), `"param":"tools[2].parameters"`) {
 		t.Errorf("got %s", w.Body)
+	}
+	late := httptest.NewRequest("POST", "/v1/responses", strings.NewReader(strings.Replace(picky, "picky", `late","stream":true,"user":"`, 1)))
+	err := Routes(Config{Models: testModels()})[0].Handle(httptest.NewRecorder(), late) // for the log
+	if e, ok := errors.AsType[*llm.Error](err); !ok || e.Param != "tools[2].parameters" {
+		t.Errorf("got %+v", err)
 	}
 }
 

@@ -3,7 +3,6 @@ package responses
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"net/http"
 	"strings"
@@ -79,7 +78,7 @@ func (cfg Config) create(w http.ResponseWriter, r *http.Request, call httpx.Call
 	if in.Stream { // others cannot be cancelled: their clients do not know the id
 		ctx, stop := cfg.watched(r.Context(), a)
 		defer stop()
-		return gen.rename(a.stream(ctx, w, model))
+		return a.stream(ctx, w, model)
 	}
 	rows, _, err := httpx.Collect(r, follower{model, a}, gen.Request)
 	if err != nil {
@@ -118,18 +117,13 @@ func (f follower) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.
 // rename puts the client's keys into an error of a model. The messages of a model are not the
 // items of the input.
 func (g *generation) rename(err error) error {
-	e, ok := errors.AsType[*llm.Error](openaiapi.RenameTool(err, g.indices, ""))
+	e, ok := errors.AsType[*llm.Error](openaiapi.RenameTool(err, g.paths))
 	if !ok {
 		return err
 	}
 	renamed := *e
 	if strings.HasPrefix(e.Param, "messages") {
 		renamed.Param = "input"
-	}
-	for i, t := range g.declared {
-		if key, ok := strings.CutPrefix(e.Param, fmt.Sprintf("tools[%d]", i)); ok {
-			renamed.Param = t.path + key
-		}
 	}
 	return &renamed
 }
@@ -160,7 +154,7 @@ func (a *answer) stream(ctx context.Context, w http.ResponseWriter, model *llm.M
 		}
 		if err != nil {
 			if !begun {
-				return err
+				return a.gen.rename(err)
 			}
 			return a.abort(send, err)
 		}

@@ -13,8 +13,9 @@ import (
 type generation struct {
 	*llm.Request
 	offer
-	logprobs bool // the answer has them
-	summary  bool // the reasoning is sent as its summary
+	paths    []string // of the tools that the answer may call, in the client's request
+	logprobs bool     // the answer has them
+	summary  bool     // the reasoning is sent as its summary
 }
 
 // request translates a request; every error names the key at fault.
@@ -87,7 +88,7 @@ func (c *createRequest) structure(g *generation) error {
 		g.Declared = g.tools
 	}
 	for _, i := range g.indices {
-		g.Tools = append(g.Tools, g.tools[i])
+		g.Tools, g.paths = append(g.Tools, g.tools[i]), append(g.paths, g.declared[i].path)
 	}
 	if g.must {
 		g.MustCall = new(true)
