@@ -163,6 +163,9 @@ func (rec *Record) entry(run *Run) *Entry {
 	info.Task, info.Images = rec.Schema.Task(), rec.Images
 	if run != nil {
 		info.Run, info.Task, info.Embeds, info.Images = run.Info, run.Task, run.Embeds, run.Images
+		if info.Reasons = run.Reasons; rec.Reasons != nil {
+			info.Reasons = *rec.Reasons
+		}
 		info.Size, info.Parameters = run.Size, run.Parameters
 		if info.Context == 0 || run.Context > 0 && run.Context < info.Context {
 			info.Context = run.Context // a record can only lower it

@@ -256,12 +256,13 @@ func short(name string) string {
 	return name
 }
 
-// fill completes info with the metadata of an open model.
+// fill completes info with the metadata of an open model, which knows best whether it reasons.
 func fill(info *llm.ModelInfo, more llm.ModelInfo) {
 	info.Type = cmp.Or(info.Type, more.Type)
 	info.Version = cmp.Or(info.Version, more.Version)
 	info.Description = cmp.Or(info.Description, more.Description)
 	info.Context = cmp.Or(info.Context, more.Context)
+	info.Reasons = more.Reasons
 	info.StartToken = cmp.Or(info.StartToken, more.StartToken)
 	info.EndToken = cmp.Or(info.EndToken, more.EndToken)
 }

@@ -73,6 +73,7 @@ type row struct {
 type local struct {
 	checkpoint   string
 	chatTemplate string
+	reasons      *bool // with chatTemplate
 	cap          spelled
 	aliases      []string
 	languages    []string
@@ -304,8 +305,13 @@ func (it *item) readLocal() {
 	if l.checkpoint == "" && len(it.mistakes) == 0 {
 		it.wrong("/schema/checkpoint", "it is missing")
 	}
-	if err := chat.Check(l.chatTemplate); err != nil && !IsTemplateFile(l.chatTemplate) {
-		it.wrong("/schema/chat_template", "%v", err)
+	if l.chatTemplate != "" && !IsTemplateFile(l.chatTemplate) {
+		template, err := chat.Parse(l.chatTemplate, nil)
+		if err != nil {
+			it.wrong("/schema/chat_template", "%v", err)
+		} else {
+			l.reasons = new(template.Reasoning() != nil)
+		}
 	}
 	if l.quant != "" && !slices.Contains(Quants(), l.quant) {
 		it.wrong("/schema/quant", "it is %q: it must be one of %s", l.quant, strings.Join(Quants(), ", "))

@@ -231,7 +231,7 @@ func (it *item) record(row Row) Record {
 		Images:    (images == nil || *images) && it.remote.Images(),
 		Schema:    it.remote, ModelID: it.modelID, Endpoint: it.endpoint, Component: it.component, Guardrail: guardrail, Region: region, Role: role, Upstream: it.upstream, Drop: it.drop,
 		Fallbacks: it.fallbacks, CacheSeconds: int(it.cache), Prices: it.prices, IgnoreUnmapped: it.lenient,
-		Checkpoint: l.checkpoint, ChatTemplate: l.chatTemplate, Cap: string(l.cap), Aliases: l.aliases,
+		Checkpoint: l.checkpoint, ChatTemplate: l.chatTemplate, Reasons: l.reasons, Cap: string(l.cap), Aliases: l.aliases,
 		ParseSpecial: it.special, Languages: l.languages, Quant: l.quant, KV: l.kv, Public: l.prefixes == publicPrefixes, NoDrafts: l.speculate != nil && !*l.speculate, Draft: l.draft, raw: raw,
 	}
 }

@@ -87,6 +87,7 @@ type Run struct {
 	Task       llm.Task
 	Embeds     []llm.EmbedKind // of a model that embeds
 	Images     bool            // the model reads images
+	Reasons    bool            // its own chat template has the model reason
 	Checkpoint string          // path in FS
 	Step       int
 	ModTime    time.Time        // of the checkpoint

@@ -74,6 +74,7 @@ type Record struct {
 	// Of the family local:
 	Checkpoint   string // a run: its name in a root, or its directory
 	ChatTemplate string
+	Reasons      *bool  // the model reasons with ChatTemplate; nil: it names a file or nothing
 	Cap          string // of attention scores: none, clamp30, tanh30 or a number; "": as the checkpoint says
 	Aliases      []string
 	ParseSpecial bool     // special tokens spelled in raw prompts are read as such

@@ -89,6 +89,7 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		return nil, err
 	}
 	e.thinker = newThinker(cmp.Or(cfg.Reasoning, e.template.Reasoning()), e.tokenizer, e.tokens)
+	e.info.Reasons = e.thinker != nil
 	for _, id := range m.End {
 		e.ends[id] = true
 	}

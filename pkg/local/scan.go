@@ -116,7 +116,7 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 	run := catalog.Run{
 		ID: m.Name, Type: info.Name, Checkpoint: m.Path, ModTime: info.ModTime, Size: info.Size,
 		Parameters: info.Parameters, Bytes: info.Bytes[transformer.Formats()[l.cfg.Quant]], Sizes: sizesByName(info.Bytes), Quant: l.cfg.Quant, Context: info.Context, Files: files,
-		Images: info.Images, Chat: m.chat, Mixture: info.Mixture, Paged: pagedByName(info.Paged),
+		Images: info.Images, Reasons: m.reasons, Chat: m.chat, Mixture: info.Mixture, Paged: pagedByName(info.Paged),
 	}
 	if info.Shared != "" {
 		run.Base, run.Weights, run.Added = info.Shared, m.weights, info.Added
@@ -161,7 +161,8 @@ type described struct {
 	arch.Place
 	info    arch.Info
 	weights string // [filesKey] of the weights that it shares
-	chat    error  // of its chat template
+	reasons bool   // its chat template has it reason
+	chat    error  // of that template
 	err     error
 }
 
@@ -226,8 +227,10 @@ func (l *Loader) describe(fsys fs.FS, entry string) (models []described, key str
 			m.weights, m.err = filesKey(fsys, m.info.Shared)
 		}
 		if m.err == nil && !m.info.Chat.Empty() {
-			if _, err := chat.Compile(m.info.Chat); err != nil {
+			if template, err := chat.Compile(m.info.Chat); err != nil {
 				m.chat = fmt.Errorf("%s: %w; a record may name another chat_template", place.Path, err)
+			} else {
+				m.reasons = template.Reasoning() != nil
 			}
 		}
 		if m.err != nil {

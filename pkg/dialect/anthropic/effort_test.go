@@ -31,6 +31,7 @@ func TestEffort(t *testing.T) {
 	backend := thoughtless{play(llm.FinishEOS, llm.Chunk{Text: "Once"})}
 	h := (&httpx.Mux{Routes: Routes(Config{Models: llm.Fixed{
 		{ModelInfo: llm.ModelInfo{Name: "local", InProcess: true}, Backend: backend}, {ModelInfo: llm.ModelInfo{Name: "remote"}, Backend: backend},
+		{ModelInfo: llm.ModelInfo{Name: "thinks", InProcess: true, Reasons: true}, Backend: backend},
 	}}), Fallback: Errors}).Handler()
 	const effort, adaptive = `,"output_config":{"effort":"high"}`, `,"thinking":{"type":"adaptive"}`
 	for _, test := range []struct {
@@ -42,12 +43,18 @@ func TestEffort(t *testing.T) {
 		{"local", effort + adaptive + `,"stream":true`, 200, "Once"},
 		{"local", effort + `,"thinking":{"type":"enabled","budget_tokens":4}`, 400, "thinking.type: this model does not reason"},
 		{"remote", effort, 400, "output_config.effort: this model does not reason"},
+		{"thinks", effort, 400, "output_config.effort: this model does not reason"}, // it was asked with the effort
 	} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("POST", "/v1/messages", strings.NewReader(send(test.model, test.more))))
 		ignored := w.Header().Get(httpx.IgnoredHeader)
-		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) || (ignored == "output_config.effort") != (w.Code == 200) {
+		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) || (ignored == "output_config.effort") != (test.model == "local") {
 			t.Errorf("%s: got %d, %q left out, %s", test.more, w.Code, ignored, w.Body)
 		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("POST", "/v1/messages/count_tokens", strings.NewReader(`{"model":"local","messages":[{"role":"user","content":"a"}]`+effort+`}`)))
+	if ignored := w.Header().Get(httpx.IgnoredHeader); ignored != "output_config.effort" {
+		t.Errorf("%q left out of the count: %d %s", ignored, w.Code, w.Body)
 	}
 }

@@ -61,11 +61,12 @@ func create(w http.ResponseWriter, r *http.Request, call httpx.Call[messageReque
 	if err := openaiapi.CheckImages("messages", &model.ModelInfo, gen.Request); err != nil {
 		return err
 	}
-	a, backend := newAnswer(model, gen), effortless{model, w.Header()}
+	gen.leaveOutEffort(w, model)
+	a := newAnswer(model, gen)
 	if gen.Stream {
-		return gen.rename(a.stream(w, r, model, backend))
+		return gen.rename(a.stream(w, r, model))
 	}
-	rows, _, err := httpx.Collect(r, follower{backend, a}, gen.Request)
+	rows, _, err := httpx.Collect(r, follower{model, a}, gen.Request)
 	if err != nil {
 		return gen.rename(err)
 	}
@@ -76,28 +77,12 @@ func create(w http.ResponseWriter, r *http.Request, call httpx.Call[messageReque
 	return httpx.JSON(w, http.StatusOK, a.answerMessage)
 }
 
-// An effortless model leaves the effort out of requests if it runs in this process and does not
-// reason, and names it in a header. Claude Code sends an effort to every model.
-type effortless struct {
-	*llm.Model
-	header http.Header
-}
-
-// Generate implements [llm.Backend].
-func (m effortless) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
-	return func(yield func(llm.Chunk, error) bool) {
-		for chunk, err := range m.Model.Generate(ctx, req) {
-			if e, ok := errors.AsType[*llm.Error](err); ok && m.InProcess && e.Code == llm.Unsupported && e.Param == "reasoning_effort" {
-				httpx.Ignore(m.header, "output_config.effort")
-				rest := *req
-				rest.Effort = nil
-				m.Model.Generate(ctx, &rest)(yield)
-				return
-			}
-			if !yield(chunk, err) {
-				return
-			}
-		}
+// leaveOutEffort leaves the effort out of a request for a model in this process that does not reason,
+// and names it in a header. Claude Code sends an effort to every model.
+func (g *generation) leaveOutEffort(w http.ResponseWriter, model *llm.Model) {
+	if g.Effort != nil && model.InProcess && !model.Reasons {
+		httpx.Ignore(w.Header(), "output_config.effort")
+		g.Effort = nil
 	}
 }
 
@@ -132,9 +117,9 @@ const ping = "event: ping\ndata: {\"type\":\"ping\"}\n\n"
 
 // stream sends the events of an answer as its chunks come. An error before the first one has a
 // status of its own.
-func (a *answer) stream(w http.ResponseWriter, r *http.Request, model *llm.Model, backend llm.Backend) error {
+func (a *answer) stream(w http.ResponseWriter, r *http.Request, model *llm.Model) error {
 	out, begun := httpx.NewStream(r.Context(), w, httpx.SSE.KeptAliveBy(ping)), false
-	for chunk, err := range out.Await(backend.Generate(r.Context(), a.gen.Request)) {
+	for chunk, err := range out.Await(model.Generate(r.Context(), a.gen.Request)) {
 		if err == nil && !begun {
 			begun = true
 			a.begin(a.gen.input(r.Context(), model))
@@ -208,6 +193,7 @@ func countTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[prompte
 	if err := openaiapi.CheckImages("messages", &call.Model.ModelInfo, call.Req.Request); err != nil {
 		return err
 	}
+	call.Req.leaveOutEffort(w, call.Model)
 	n, err := call.Req.count(r.Context(), call.Model)
 	if err != nil {
 		return err

@@ -349,3 +349,12 @@ func TestVisionShown(t *testing.T) {
 		}
 	}
 }
+
+// A model that reasons says so.
+func TestThinkingShown(t *testing.T) {
+	for _, m := range []llm.ModelInfo{{Name: "m", InProcess: true, Reasons: true}, {Name: "m", InProcess: true}} {
+		if got := newShown(&m).Capabilities; slices.Contains(got, "thinking") != m.Reasons {
+			t.Errorf("%+v: %q", m, got)
+		}
+	}
+}

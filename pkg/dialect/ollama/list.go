@@ -130,6 +130,9 @@ func newShown(m *llm.ModelInfo) shown {
 		if m.Images {
 			out.Capabilities = append(out.Capabilities, "vision")
 		}
+		if m.Reasons {
+			out.Capabilities = append(out.Capabilities, "thinking")
+		}
 	}
 	return out
 }
