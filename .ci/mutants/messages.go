@@ -8,7 +8,7 @@ func messagesAPI() []mutant {
 		{"messages: a call that the model garbled counts as cut", "pkg/openaiapi", "AnsweredArguments", "why == llm.FinishEOS", "false", dialect, "^TestErrors$"},
 		{"messages: an answer after a call ends with tool_use", dialect, "answer.finish", "a.open != nil && a.open.Type == typeUse", "len(a.Content) > 0 || a.open != nil", dialect, "^TestAnswers$"},
 		{"messages: a result has two answers", dialect, "conversation.result", "delete(t.asked, *b.ToolUseID)", "", dialect, "^Test(TwoResults|BadRequests)$"},
-		{"messages: texts run into each other", dialect, "appendPart", `parts = append(parts, llm.Part{Text: "\n"})`, "", dialect, "^TestMessages$"},
+		{"messages: texts run into each other", "pkg/openaiapi", "AppendPart", `parts[n-1].Text += "\n"`, "", dialect, "^TestMessages$"},
 		{"messages: a failed call has succeeded", dialect, "conversation.result", "b.IsError != nil && *b.IsError", "false", dialect, "^TestMessages$"},
 		{"messages: the last message is answered, not continued", dialect, "prompted.request", "g.Continue = new(true)", "g.Continue = nil", dialect, "^TestMessages$"},
 		{"messages: an effort is left out that a remote model refuses", dialect, "generation.leaveOutEffort", "model.InProcess", "true", dialect, "^TestEffort$"},

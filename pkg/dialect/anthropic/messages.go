@@ -149,15 +149,7 @@ func (t *conversation) append(role string, part llm.Part) {
 		t.messages = append(t.messages, llm.Message{Role: role})
 	}
 	m := &t.messages[len(t.messages)-1]
-	m.Parts = appendPart(m.Parts, part)
-}
-
-// appendPart adds a part; a line feed separates texts.
-func appendPart(parts []llm.Part, part llm.Part) []llm.Part {
-	if n := len(parts); n > 0 && parts[n-1].Image == nil && part.Image == nil {
-		parts = append(parts, llm.Part{Text: "\n"})
-	}
-	return append(parts, part)
+	m.Parts = openaiapi.AppendPart(m.Parts, part)
 }
 
 // user adds a message of the user: the results of calls, and then texts and images.
@@ -215,7 +207,7 @@ func (t *conversation) result(path string, b *inputBlock) error {
 			if err != nil {
 				return err
 			}
-			m.Parts = appendPart(m.Parts, part)
+			m.Parts = openaiapi.AppendPart(m.Parts, part)
 		}
 	}
 	if m.Parts == nil {

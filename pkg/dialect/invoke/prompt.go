@@ -115,7 +115,7 @@ func content(path string, raw json.RawMessage) ([]llm.Part, error) {
 	if err := wire.UnmarshalAt(path, raw, &sent); err != nil {
 		return nil, err
 	}
-	list := make([]llm.Part, len(sent))
+	var list []llm.Part
 	for i, p := range sent {
 		switch at := fmt.Sprintf("%s[%d]", path, i); {
 		case p.Type != nil && *p.Type != "text":
@@ -123,7 +123,7 @@ func content(path string, raw json.RawMessage) ([]llm.Part, error) {
 		case p.Text == nil:
 			return nil, wire.Invalid(at+".text", "is required")
 		}
-		list[i].Text = *p.Text
+		list = openaiapi.AppendPart(list, llm.Part{Text: *p.Text})
 	}
 	return list, nil
 }

@@ -28,6 +28,7 @@ func sent(t *testing.T, body string, stream bool) (*llm.Request, error) {
 
 func TestGeneration(t *testing.T) {
 	text := func(role, s string) llm.Message { return llm.Message{Role: role, Parts: []llm.Part{{Text: s}}} }
+	lines := llm.Message{Role: "user", Parts: []llm.Part{{Text: "c\n"}, {Text: "d"}}}
 	chat := func(list ...llm.Message) llm.Prompt { return llm.Prompt{Messages: list} }
 	call := llm.Message{Role: "assistant", Calls: []llm.Call{{ID: "c", Name: "f", Arguments: "{}"}}}
 	result := text("tool", "x")
@@ -40,8 +41,8 @@ func TestGeneration(t *testing.T) {
 		{`{"prompt":"a"}`, llm.Text("a"), llm.Params{}},
 		{`{"inputs":"","prompt":null}`, llm.Text(""), llm.Params{}},
 		{`{"prompt":"a","system":"s"}`, chat(text("system", "s"), text("user", "a")), llm.Params{}},
-		{`{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"}]},{"role":"user","content":[{"text":"c"}]}],"system":"s"}`,
-			chat(text("system", "s"), text("user", "a"), text("assistant", "b"), text("user", "c")), llm.Params{}},
+		{`{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"text","text":"b"}]},{"role":"user","content":[{"text":"c"},{"text":"d"}]}],"system":"s"}`,
+			chat(text("system", "s"), text("user", "a"), text("assistant", "b"), lines), llm.Params{}},
 		{`{"messages":[{"role":"assistant","content":null,"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"c","content":"x"}]}`,
 			chat(call, result), llm.Params{}},
 		{`{"prompt":"a","temperature":null,"stop":null,"schema":null,"tools":null,"logit_bias":null}`, llm.Text("a"), llm.Params{}},

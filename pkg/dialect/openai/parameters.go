@@ -97,7 +97,7 @@ var predictionRows = []wire.Parameter{
 var messageRows = []wire.Parameter{
 	{Name: "messages", Required: true, Count: wire.AtLeast(1), Noun: "message", Canonical: "prompt", Remote: wire.ByRecord, Note: "the chat so far"},
 	{Name: "messages.role", Required: true, OneOf: []string{"system", "developer", "user", "assistant", "tool"}, Remote: wire.ByRecord, Note: "the author; developer is the newer name for system"},
-	{Name: "messages.content", Schema: contentSchema(), Remote: wire.ByRecord, Note: "the text, or parts of the types text and image_url; required unless there are tool_calls"},
+	{Name: "messages.content", Schema: contentSchema(), Remote: wire.ByRecord, Note: "the text, or parts of the types text and image_url, whose texts are joined by a line feed; required unless there are tool_calls"},
 	{Name: "messages.reasoning_content", Remote: wire.ByGlossa, Note: "what the assistant thought before its content; only for the role assistant; models see it where their chat template writes it"},
 	{Name: "messages.reasoning", Remote: wire.ByGlossa, Note: "the same as reasoning_content"},
 	{Name: "messages.thinking", Remote: wire.ByGlossa, Note: "the same as reasoning_content"},

@@ -189,7 +189,10 @@ func (m *message) turn(path string) (llm.Message, error) {
 	if len(turn.Calls) > 0 && (len(m.Content) == 0 || string(m.Content) == "null") {
 		return turn, nil
 	}
-	turn.Parts, err = m.parts(path + ".content")
+	parts, err := m.parts(path + ".content")
+	for _, p := range parts {
+		turn.Parts = openaiapi.AppendPart(turn.Parts, p)
+	}
 	return turn, err
 }
 

@@ -82,7 +82,7 @@ func TestMessages(t *testing.T) {
 		{"role":"assistant","content":[{"type":"text","text":"x","role":"assistant","refusal":null,"annotations":[],"reasoning":"hm","reasoning_content":"hm"}]},
 		{"role":"assistant","content":"x","refusal":null,"annotations":[],"audio":null,"function_call":null,"tool_calls":null},
 		{"role":"assistant","content":null,"name":"helper","tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\": 1}"}}]},
-		{"role":"tool","content":"42","tool_call_id":"c1","name":"f"},
+		{"role":"tool","content":[{"type":"text","text":"4"},{"type":"text","text":"2"}],"tool_call_id":"c1","name":"f"},
 		{"role":"assistant","content":"y","parsed":{"a":1},"provider_specific_fields":{"refusal":null},"tool_calls":[
 			{"id":"c2","index":0,"type":"function","function":{"name":"f","arguments":"","parsed_arguments":{"x":[1]}}},
 			{"id":"c1","index":1,"type":"function","function":{"name":"g","arguments":"{}"}}]}]}`
@@ -95,11 +95,11 @@ func TestMessages(t *testing.T) {
 	want := []llm.Message{
 		{Role: "system", Parts: text("be brief")},
 		{Role: "system", Parts: text("")},
-		{Role: "user", Parts: text("a", "b")},
+		{Role: "user", Parts: text("a\n", "b")},
 		{Role: "assistant", Parts: text("x")},
 		{Role: "assistant", Parts: text("x")},
 		{Role: "assistant", Calls: []llm.Call{{ID: "c1", Name: "f", Arguments: `{"a": 1}`}}},
-		{Role: "tool", Parts: text("42"), CallID: "c1"},
+		{Role: "tool", Parts: text("4\n", "2"), CallID: "c1"},
 		{Role: "assistant", Parts: text("y"), Calls: []llm.Call{{ID: "c2", Name: "f", Arguments: "{}"}, {Index: 1, ID: "c1", Name: "g", Arguments: "{}"}}},
 	}
 	got, err := translate(body)

@@ -147,7 +147,7 @@ func TestMessages(t *testing.T) {
 		{"type":"message","id":"msg_1","role":"assistant","status":"completed","content":[{"type":"output_text","text":"c","annotations":[],"logprobs":[]},{"type":"refusal","refusal":"d"}]},
 		{"type":"function_call","id":"fc_1","call_id":"1","name":"f","arguments":"","created_by":null,"caller":null,"namespace":null},
 		{"type":"custom_tool_call","call_id":"2","name":"g","input":"<\"\n","caller":{"type":"direct"}},
-		{"type":"custom_tool_call_output","call_id":"2","output":[{"type":"input_text","text":"e"},` + gif + `]},
+		{"type":"custom_tool_call_output","call_id":"2","output":[{"type":"input_text","text":"e"},{"type":"input_text","text":"f"},` + gif + `]},
 		{"type":"function_call_output","call_id":"1","output":"h","created_by":"me","name":"f","caller":{ "type": "direct" }},
 		{"type":"reasoning","summary":[{"type":"summary_text","text":"s"}]},
 		{"role":"assistant","content":"i"},
@@ -164,9 +164,9 @@ func TestMessages(t *testing.T) {
 	}
 	image := llm.Part{Image: &llm.Image{Type: "image/gif", Data: []byte("GIF89a\x01\x00\x01\x00\x00\x00\x00,")}}
 	want := []llm.Message{
-		{Role: "system", Parts: text("Be brief.")}, {Role: "system", Parts: append(text("Hi."), image)}, {Role: "user", Parts: text("a", "b")},
-		{Role: "assistant", Reasoning: "r", Parts: text("c", "d"), Calls: []llm.Call{{ID: "1", Name: "f", Arguments: "{}"}, {Index: 1, ID: "2", Name: "g", Arguments: `{"input":"<\"\n"}`}}},
-		{Role: "tool", CallID: "2", Parts: append(text("e"), image)}, {Role: "tool", CallID: "1", Parts: text("h")},
+		{Role: "system", Parts: text("Be brief.")}, {Role: "system", Parts: append(text("Hi."), image)}, {Role: "user", Parts: text("a\n", "b")},
+		{Role: "assistant", Reasoning: "r", Parts: text("c\n", "d"), Calls: []llm.Call{{ID: "1", Name: "f", Arguments: "{}"}, {Index: 1, ID: "2", Name: "g", Arguments: `{"input":"<\"\n"}`}}},
+		{Role: "tool", CallID: "2", Parts: append(text("e\n", "f"), image)}, {Role: "tool", CallID: "1", Parts: text("h")},
 		{Role: "assistant", Reasoning: "s", Parts: text("i")}, {Role: "assistant", Parts: text("j")},
 	}
 	if got, err := in.messages(); err != nil || !reflect.DeepEqual(got, want) {

@@ -344,16 +344,17 @@ func decodeParts(path string, raw json.RawMessage, role string) ([]llm.Part, err
 	if len(list) == 0 {
 		return nil, wire.Invalid(path, "at least one part is required")
 	}
-	parts := make([]llm.Part, len(list))
+	var parts []llm.Part
 	for i := range list {
 		path := fmt.Sprintf("%s[%d]", path, i)
 		if err := partTable.Check(path, &list[i]); err != nil {
 			return nil, err
 		}
-		var err error
-		if parts[i], err = list[i].part(path, role); err != nil {
+		part, err := list[i].part(path, role)
+		if err != nil {
 			return nil, err
 		}
+		parts = openaiapi.AppendPart(parts, part)
 	}
 	return parts, nil
 }
