@@ -17,6 +17,7 @@ func requests() []mutant {
 		{"requests: errors of models keep canonical names", wire, "Table.Rename", "renamed.Param = name", "", wire, "^TestRename$"},
 		{"requests: errors name no keys of objects", wire, "object.nameOf", "f.inside != nil && shapeOf(f.of).kind == reflect.Struct", "false", wire, "^TestRename$"},
 		{"bodies: every cut one should have been gzip", httpx, "bodyError", "truncated && packed", "truncated", httpx, "^TestBodyErrors$"},
+		{"requests: users are one", openai, "messages.severalUsers", "len(names) > 1", "false", openai, "^TestNames$"},
 		{"requests: errors name a key that was not sent", wire, "object.nameOf", "present(value)", "true", wire, "^TestRename$"},
 	}
 }

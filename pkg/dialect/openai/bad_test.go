@@ -62,7 +62,6 @@ func TestBadInput(t *testing.T) {
 		{`{"prediction":{"type":"text","content":"x"}}`, `Invalid value for 'prediction.type': must be content, not "text"`, "prediction.type", value},
 		{`{"prediction":{"type":"content"}}`, "Invalid value for 'prediction.content': is required", "prediction.content", value},
 		{`{"prediction":{"type":"content","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,eA=="}}]}}`, "Invalid value for 'prediction.content[0]': images are not allowed in texts of the assistant", "prediction.content[0]", value},
-		{`{"messages":[{"role":"user","content":"x","name":"Ann"},{"role":"assistant","content":"y","name":"Eve"},{"role":"user","content":"z","name":"Bob"}]}`, `Unsupported parameter 'messages[2].name': no template writes the names of participants: leave them out, and write them into the texts to tell "Bob" from "Ann"`, "messages[2].name", unsupported},
 		{`{"messages":[{"role":"tool","content":"x"}]}`, "Invalid value for 'messages[0].tool_call_id': is required in a message of the role tool", "messages[0].tool_call_id", value},
 		{`{"messages":[{"role":"user","content":"x","tool_call_id":"c"}]}`, "Invalid value for 'messages[0].tool_call_id': is only allowed in a message of the role tool", "messages[0].tool_call_id", value},
 		{`{"model":5}`, "Invalid value for 'model': must be a string, not number", "model", value},

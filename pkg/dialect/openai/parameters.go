@@ -28,7 +28,6 @@ const (
 	labelsCaller  = "labels the caller"
 	sameAnswer    = "caching does not change answers"
 	ofMessage     = "SDKs copy it from the message"
-	noNames       = "no template writes the names of participants"
 	noRefusals    = "no template writes refusals"
 	noAnnotations = "no template writes annotations"
 	ownTemplate   = "chats use the model's own template"
@@ -110,7 +109,7 @@ var messageRows = []wire.Parameter{
 	{Name: "messages.tool_calls.function.parsed_arguments", Disposition: wire.NoEffect, Note: "SDKs parse it from arguments"},
 	{Name: "messages.tool_calls.index", Disposition: wire.NoEffect, Note: "streams number calls with it"},
 	{Name: "messages.tool_call_id", Remote: wire.ByRecord, Note: "the id of the earlier call that the message answers; required for the role tool, not allowed for others"},
-	{Name: "messages.name", Disposition: wire.NoEffect, Note: noNames + ", so users with two names are rejected; a result has the name of its call's function"},
+	{Name: "messages.name", Note: "if users have different names, their texts begin with a line such as Ann said:; a result has the name of its call's function"},
 	{Name: "messages.function_call", Disposition: wire.Refused, Note: noFunctions},
 	{Name: "messages.refusal", Disposition: wire.Refused, Note: noRefusals, Neutral: []string{`""`}},
 	{Name: "messages.annotations", Disposition: wire.Refused, Note: noAnnotations, Neutral: []string{`[]`}},

@@ -143,18 +143,15 @@ func (c *chatRequest) length() (*int, error) {
 func (list messages) prompt() (llm.Prompt, error) {
 	var chat llm.Prompt
 	called := map[string]bool{} // by id
-	user := ""                  // the name of the only one
+	several := list.severalUsers()
 	for i := range list {
 		path := "messages[" + strconv.Itoa(i) + "]"
 		turn, err := list[i].turn(path)
 		if err != nil {
 			return chat, err
 		}
-		if name := list[i].Name; turn.Role == "user" && name != "" {
-			if user != "" && user != name {
-				return chat, &llm.Error{Code: llm.Unsupported, Param: path + ".name", Message: fmt.Sprintf("%s: leave them out, and write them into the texts to tell %.70q from %.70q", noNames, name, user)}
-			}
-			user = name
+		if several {
+			list[i].sign(&turn)
 		}
 		if turn.CallID != "" && !called[turn.CallID] {
 			return chat, wire.Invalid(path+".tool_call_id", "%.80q is not the id of an earlier call", turn.CallID)
@@ -165,6 +162,26 @@ func (list messages) prompt() (llm.Prompt, error) {
 		chat.Messages = append(chat.Messages, turn)
 	}
 	return chat, nil
+}
+
+// severalUsers reports whether messages of users have different names.
+func (list messages) severalUsers() bool {
+	names := map[string]bool{}
+	for i := range list {
+		if m := &list[i]; m.Role == "user" && m.Name != "" {
+			names[m.Name] = true
+		}
+	}
+	return len(names) > 1
+}
+
+// sign puts the name of a user before the text of its turn, unless the client did, as AutoGen does for
+// models without names. Hardly a chat template writes names.
+func (m *message) sign(turn *llm.Message) {
+	said := m.Name + " said:\n"
+	if m.Role == "user" && m.Name != "" && !strings.HasPrefix(turn.Parts[0].Text, said) {
+		turn.Parts = slices.Insert(turn.Parts, 0, llm.Part{Text: said})
+	}
 }
 
 // turn translates the message that is at path.

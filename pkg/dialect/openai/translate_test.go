@@ -108,6 +108,29 @@ func TestMessages(t *testing.T) {
 	}
 }
 
+// TestNames: texts begin with the names of users if there are several, as AutoGen's agents have them.
+func TestNames(t *testing.T) {
+	const ann, bob, eve = `{"role":"user","content":"x","name":"Ann"}`, `{"role":"user","content":"Bob said:\nz","name":"Bob"}`, `{"role":"assistant","content":"y","name":"Eve"}`
+	const more = `{"role":"user","content":"x"},` + eve
+	for list, want := range map[string]string{
+		ann + `,` + more + `,` + ann:             "x|x|y|x",
+		ann + `,` + more + `,` + bob + `,` + ann: "Ann said:\nx|x|y|Bob said:\nz|Ann said:\nx",
+	} {
+		got, err := translate(`{"messages":[` + list + `]}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var texts []string
+		for _, m := range got.Prompts[0].Messages {
+			text, _ := llm.Prompt{Parts: m.Parts}.Text()
+			texts = append(texts, text)
+		}
+		if s := strings.Join(texts, "|"); s != want {
+			t.Errorf("%s: got %q", list, s)
+		}
+	}
+}
+
 // TestParameters: every row has a note, and neutral values are JSON. The tables themselves
 // check that every key has a row.
 func TestParameters(t *testing.T) {
