@@ -130,7 +130,12 @@ func TestAnswers(t *testing.T) {
 {"model":"ends","created_at":T,"response":"ce","done":false}
 {"model":"ends","created_at":T,"response":"","done":true,"done_reason":"stop",` + times},
 		{"/api/generate", `{"model":"ends","prompt":"a","stream":false}`, `{"model":"ends","created_at":T,"response":"Once","done":true,"done_reason":"stop",` + times},
-		{"/api/chat", `{"model":"says","messages":[],"keep_alive":0}`, `{"model":"says","created_at":T,"message":{"role":"assistant","content":""},"done":true,"done_reason":"load"}`},
+		{"/api/chat", `{"model":"says","messages":[],"keep_alive":0}`, `{"model":"says","created_at":T,"message":{"role":"assistant","content":""},"done":true,"done_reason":"unload"}`},
+		{"/api/chat", `{"model":"says","messages":[],"keep_alive":"5m"}`, `"done":true,"done_reason":"load"}`},
+		{"/api/generate", `{"model":"says","keep_alive":"0s"}`, `{"model":"says","created_at":T,"response":"","done":true,"done_reason":"unload"}`},
+		{"/api/generate", `{"model":"local/says:latest","keep_alive":-1}`, `"done":true,"done_reason":"load"}`},
+		{"/api/generate", `{"model":"says","keep_alive":null}`, `"done":true,"done_reason":"load"}`},
+		{"/api/generate", `{"model":"says","prompt":"a","keep_alive":0,"stream":false}`, `"done_reason":"length",`},
 		{"/api/generate", `{"model":"says"}`, `{"model":"says","created_at":T,"response":"","done":true,"done_reason":"load"}`},
 		{"/api/chat", `{"model":"breaks","messages":[{"role":"user","content":"a"}]}`, `"content":"On"},"done":false}` + "\n" + `{"error":"the model failed"}`},
 		{"/api/embed", `{"model":"encoder","input":["a","b"],"dimensions":2}`, `{"model":"encoder","embeddings":[[0.6,0.8],[0.6,0.8]],"total_duration":2000000,"load_duration":1000000,"prompt_eval_count":4}`},
@@ -348,6 +353,29 @@ func TestVisionShown(t *testing.T) {
 			t.Errorf("%+v: %q", m, got)
 		}
 	}
+}
+
+// A request that unloads a model does not load it.
+func TestUnload(t *testing.T) {
+	cfg := Config{Models: listed{}, Now: time.Now}
+	find := open[chatRequest](cfg)
+	r := httptest.NewRequest("POST", "/api/chat", nil)
+	for keep, want := range map[string]bool{"0": true, `"0"`: true, "0.0": true, "1": false, `"soon"`: false} {
+		in := chatRequest{settings: settings{Model: "m:latest", KeepAlive: json.RawMessage(keep)}}
+		if model, err := find(r, &in); (err == nil) != want || want && model.Name != "m" {
+			t.Errorf("%s: %v", keep, err)
+		}
+	}
+}
+
+// listed are models that cannot be opened.
+type listed struct{}
+
+func (listed) List(context.Context) ([]llm.ModelInfo, error) {
+	return []llm.ModelInfo{{Name: "m"}}, nil
+}
+func (listed) Open(context.Context, string) (*llm.Model, error) {
+	return nil, llm.Errorf(llm.Internal, "opened")
 }
 
 // A model that reasons says so.

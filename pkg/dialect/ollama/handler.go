@@ -72,21 +72,47 @@ func (s *settings) modelName() string          { return s.Model }
 func (e *embedRequest) modelName() string      { return e.Model }
 func (e *embeddingsRequest) modelName() string { return e.Model }
 
+func (c *chatRequest) unloads() bool     { return c.asksNothing() && c.leaves() }
+func (g *generateRequest) unloads() bool { return g.asksNothing() && g.leaves() }
+func (*embedRequest) unloads() bool      { return false }
+func (*embeddingsRequest) unloads() bool { return false }
+
+func (c *chatRequest) asksNothing() bool { return len(c.Messages) == 0 }
+func (g *generateRequest) asksNothing() bool {
+	return g.Prompt == "" && len(g.Images.Values) == 0
+}
+
+// leaves reports whether the model is to leave the memory after the request.
+func (s *settings) leaves() bool {
+	var text string
+	if json.Unmarshal(s.KeepAlive, &text) == nil { // null too
+		d, err := time.ParseDuration(text)
+		return err == nil && d == 0
+	}
+	var seconds float64
+	return json.Unmarshal(s.KeepAlive, &seconds) == nil && seconds == 0
+}
+
 // A timed model is one that was opened for a request.
 type timed struct {
 	*llm.Model
 	clock
 }
 
-// open returns how the model of a request is found.
+// open returns how the model of a request is found. One that only unloads it does not load it.
 func open[In any, Request interface {
 	*In
 	modelName() string
+	unloads() bool
 }](cfg Config) func(*http.Request, *In) (*timed, error) {
 	return func(r *http.Request, in *In) (*timed, error) {
 		out := &timed{clock: clock{begun: cfg.Now()}}
+		find := cfg.open
+		if Request(in).unloads() {
+			find = cfg.find
+		}
 		var err error
-		out.Model, err = cfg.open(r.Context(), Request(in).modelName())
+		out.Model, err = find(r.Context(), Request(in).modelName())
 		out.opened = cfg.Now()
 		return out, err
 	}
@@ -107,21 +133,33 @@ func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 }
 
 func (cfg Config) chat(w http.ResponseWriter, r *http.Request, call httpx.Call[chatRequest, *llm.Request, *timed]) error {
-	return cfg.answer(w, r, call.Req, call.Model, true, len(call.In.Messages) == 0)
+	if call.In.asksNothing() {
+		return cfg.loaded(w, call.Model, true, call.In.unloads())
+	}
+	return cfg.answer(w, r, call.Req, call.Model, true)
 }
 
 func (cfg Config) text(w http.ResponseWriter, r *http.Request, call httpx.Call[generateRequest, *llm.Request, *timed]) error {
-	return cfg.answer(w, r, call.Req, call.Model, false, call.In.Prompt == "" && len(call.In.Images.Values) == 0)
+	if call.In.asksNothing() {
+		return cfg.loaded(w, call.Model, false, call.In.unloads())
+	}
+	return cfg.answer(w, r, call.Req, call.Model, false)
 }
 
-// answer answers a chat or a text. If nothing is asked, the model is only opened.
-func (cfg Config) answer(w http.ResponseWriter, r *http.Request, req *llm.Request, model *timed, isChat, nothing bool) error {
-	a := &answer{model: model.Name, isChat: isChat, now: cfg.Now, clock: model.clock}
-	if nothing {
-		line := a.line("", "")
-		line.Done, line.Reason = true, "load"
-		return httpx.JSON(w, http.StatusOK, line)
+// loaded answers a chat or a text that asks nothing: the model was only opened. Whether it stays in
+// the memory does not depend on requests.
+func (cfg Config) loaded(w http.ResponseWriter, model *timed, isChat, unload bool) error {
+	line := (&answer{model: model.Name, isChat: isChat, now: cfg.Now}).line("", "")
+	line.Done, line.Reason = true, "load"
+	if unload {
+		line.Reason = "unload"
 	}
+	return httpx.JSON(w, http.StatusOK, line)
+}
+
+// answer answers a chat or a text.
+func (cfg Config) answer(w http.ResponseWriter, r *http.Request, req *llm.Request, model *timed, isChat bool) error {
+	a := &answer{model: model.Name, isChat: isChat, now: cfg.Now, clock: model.clock}
 	if err := openaiapi.CheckImages("messages", &model.ModelInfo, req); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package ollama
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -52,20 +53,26 @@ func (cfg Config) show(w http.ResponseWriter, r *http.Request) error {
 	if in.Model == "" {
 		return wire.Invalid("model", "is required")
 	}
-	infos, err := cfg.Models.List(r.Context())
-	if err != nil {
-		return err
-	}
-	name := strings.TrimSuffix(in.Model, latest)
-	at := slices.IndexFunc(infos, func(m llm.ModelInfo) bool { return m.Name == name || m.Family+"/"+m.Name == name })
-	if at >= 0 { // opening a model may load it, and only aliases need that
-		return httpx.JSON(w, http.StatusOK, newShown(&infos[at]))
-	}
-	model, err := cfg.open(r.Context(), in.Model)
+	model, err := cfg.find(r.Context(), in.Model)
 	if err != nil {
 		return err
 	}
 	return httpx.JSON(w, http.StatusOK, newShown(&model.ModelInfo))
+}
+
+// find returns a model of the list, without its backend: opening it may load it, and only aliases
+// need that.
+func (cfg Config) find(ctx context.Context, name string) (*llm.Model, error) {
+	infos, err := cfg.Models.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	own := strings.TrimSuffix(name, latest)
+	at := slices.IndexFunc(infos, func(m llm.ModelInfo) bool { return m.Name == own || m.Family+"/"+m.Name == own })
+	if at < 0 {
+		return cfg.open(ctx, name)
+	}
+	return &llm.Model{ModelInfo: infos[at]}, nil
 }
 
 // newModel describes a model.

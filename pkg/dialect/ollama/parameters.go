@@ -76,7 +76,7 @@ func settingsRows() []wire.Parameter {
 }
 
 func keepAliveRow() wire.Parameter {
-	return wire.Parameter{Name: "keep_alive", Disposition: wire.NoEffect, Schema: wire.AnyOf(wire.Types("string"), wire.Types("number")), Note: "a model leaves when others need its memory"}
+	return wire.Parameter{Name: "keep_alive", Disposition: wire.NoEffect, Schema: wire.AnyOf(wire.Types("string"), wire.Types("number")), Note: "a model leaves when others need its memory; 0 without a prompt is answered as unload"}
 }
 
 // optionRows describe the options.
