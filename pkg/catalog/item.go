@@ -121,7 +121,7 @@ func parseItem(b []byte) *item {
 	it.readGuardrail(family, guardrail)
 	it.readPrices(prices)
 	it.readUpstream(family, key, insecure, secretRef)
-	it.readUnsupported(family, unsupported)
+	it.readUnsupported(unsupported)
 	it.checkID("/sk", family, key)
 	it.checkID("/model_id", family, it.modelID)
 	it.checkKey(family, key)
@@ -232,12 +232,9 @@ func (it *item) checkRegion(family string) {
 	}
 }
 
-// readUnsupported reads what becomes of parameters that a remote model lacks.
-func (it *item) readUnsupported(family, value string) {
-	switch {
-	case value != "" && family == Local:
-		it.wrong("/unsupported", "only records of remote models may have it")
-	case value != "" && value != "drop" && value != "reject":
+// readUnsupported reads what becomes of parameters that a model lacks.
+func (it *item) readUnsupported(value string) {
+	if value != "" && value != "drop" && value != "reject" {
 		it.wrong("/unsupported", "it is %.20q: it must be drop or reject", value)
 	}
 	if it.drop = value == "drop"; it.drop && it.lenient == nil {

@@ -110,7 +110,7 @@ func scanWeights(fsys fs.FS) (runs []Run, problems []error) {
 
 // The loader receives the options of a model's record, and the model runs in this process.
 func TestOptions(t *testing.T) {
-	record := `{"pk":"models","sk":"local-a","context":7,"parse_special":true,"schema":{"checkpoint":"m","chat_template":"chatml","cap":"tanh30","languages":["en","fr"],"quant":"q8_0","kv":"f32","prefixes":"public","speculate":false}}`
+	record := `{"pk":"models","sk":"local-a","context":7,"parse_special":true,"unsupported":"drop","schema":{"checkpoint":"m","chat_template":"chatml","cap":"tanh30","languages":["en","fr"],"quant":"q8_0","kv":"f32","prefixes":"public","speculate":false}}`
 	l := &loader{}
 	c := catalogOf(l, files(record, rows("r"), group("r", "")), Root{"root", fstest.MapFS{"m/weights": {Data: []byte("m")}}, false})
 	if got := say(t, c, "a"); got != "m" {
@@ -125,7 +125,7 @@ func TestOptions(t *testing.T) {
 		t.Errorf("a remote model: %+v, %v", remote, err)
 	}
 	local, err := c.Entry(t.Context(), "a")
-	if err != nil || !local.InProcess {
+	if err != nil || !local.InProcess || !local.Drops {
 		t.Errorf("a local model: %+v, %v", local, err)
 	}
 }

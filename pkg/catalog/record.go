@@ -59,7 +59,8 @@ type Record struct {
 
 	Upstream Upstream // of openai
 
-	// Drop leaves out the parameters that the model lacks, instead of rejecting the request.
+	// Drop leaves out the parameters that the model lacks, instead of rejecting the request; of a
+	// model of the family local, hosted tools.
 	Drop bool
 
 	Fallbacks    []string // names of models that answer when this one fails

@@ -77,9 +77,11 @@ func testModels() llm.Fixed {
 	}
 	remote := model("remote", play(llm.FinishEOS, llm.Chunk{Text: "hi"}))
 	remote.InProcess = false
+	drops := model("drops", play(llm.FinishEOS, llm.Chunk{Text: "hi"}))
+	drops.Drops = true
 	partial := chunks{list: []llm.Chunk{{Text: "hi"}, {Finish: llm.FinishEOS, Usage: &llm.Usage{Partial: true}}}}
 	return llm.Fixed{
-		model("everything", play(llm.FinishEOS, everything...)), remote,
+		model("everything", play(llm.FinishEOS, everything...)), remote, drops,
 		model("length", play(llm.FinishLength, llm.Chunk{Text: "Once"})),
 		model("call-length", play(llm.FinishLength, llm.Chunk{Calls: []llm.Call{{ID: "call_a", Name: "weather", Arguments: `{"city":""}`}}})),
 		model("filtered", play(llm.FinishFiltered)), model("partial", partial),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
 
@@ -77,6 +78,17 @@ func TestUncalled(t *testing.T) {
 	}
 	if got, err := in.messages(); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
+	}
+}
+
+// TestHosted: a hosted tool, as Codex offers it, is left out if the model's record says so.
+func TestHosted(t *testing.T) {
+	const search = `"tools":[{"type":"web_search"}]`
+	if w := ask(testHandler(), `{"model":"drops",`+hi+`,`+search+`}`); w.Code != 200 || w.Header().Get(httpx.IgnoredHeader) != "tools[0]" {
+		t.Errorf("got %d %v %s", w.Code, w.Header(), w.Body)
+	}
+	if w := ask(testHandler(), `{`+hi+`,`+search+`}`); w.Code != 400 || !strings.Contains(w.Body.String(), `or have the model's record leave others out: \"unsupported\": \"drop\"`) {
+		t.Errorf("got %d %s", w.Code, w.Body)
 	}
 }
 

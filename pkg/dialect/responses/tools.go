@@ -309,7 +309,9 @@ func (o *offer) leaveOut(w http.ResponseWriter, model *llm.Model) error {
 	var paths []string
 	for _, t := range o.hosted {
 		if !model.Drops {
-			return t.err
+			e := *llm.AsError(t.err)
+			e.Message += `, or have the model's record leave others out: "unsupported": "drop"`
+			return &e
 		}
 		paths = append(paths, t.path)
 	}
