@@ -3,7 +3,7 @@ package main
 // batches: files of requests that run in the background.
 func batches() []mutant {
 	return []mutant{
-		{"batches: a byte order mark is part of the first line", batch, "unmarked", `bytes.TrimPrefix(text, []byte("\ufeff"))`, "text", batch, "^TestBrokenLines$"},
+		{"batches: a byte order mark is part of the first line", "pkg/internal/osfile", "Unmarked", `[]byte("\ufeff")`, "nil", batch, "^TestBrokenLines$"},
 		{"batches: bytes that are no text become others", batch, "scan.check", "!utf8.Valid(text)", "!utf8.Valid(nil)", batch, "^TestBrokenLines$"},
 		{"batches: a parameter outside of the body is lost", batch, "scan.check", `problem != ""`, `problem == "-"`, batch, "^TestKeysOfLines$"},
 		{"batches: a key of a line that comes twice counts once", batch, "checkKeys", `key + " appears twice"`, `""`, batch, "^TestKeysOfLines$"},

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -17,6 +16,7 @@ import (
 	"glossa/pkg/app"
 	"glossa/pkg/cloud"
 	"glossa/pkg/home"
+	"glossa/pkg/internal/osfile"
 )
 
 // configVariable names the file of settings.
@@ -123,8 +123,7 @@ func (s *settings) load() error {
 // the values by variable.
 func parseSettings(raw []byte) (map[string]string, error) {
 	var object map[string]json.RawMessage
-	raw = bytes.TrimPrefix(raw, []byte("\ufeff")) // editors on Windows begin files with a byte order mark
-	if err := json.Unmarshal(raw, &object); err != nil {
+	if err := json.Unmarshal(osfile.Unmarked(raw), &object); err != nil {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return nil, errors.New("must be a JSON object")
 		}

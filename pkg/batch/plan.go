@@ -12,6 +12,8 @@ import (
 	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"glossa/pkg/internal/osfile"
 )
 
 // A plan divides the input into parts. It is made once.
@@ -174,12 +176,10 @@ func hashOf(s string) []byte {
 	return sum[:16]
 }
 
-// parse reads a line.
-func parse(text []byte) (line Line, err error) { return line, json.Unmarshal(unmarked(text), &line) }
-
-// unmarked returns a line without the byte order mark that editors and spreadsheets put before the first
-// one.
-func unmarked(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
+// parse reads a line. The first one may have a byte order mark.
+func parse(text []byte) (line Line, err error) {
+	return line, json.Unmarshal(osfile.Unmarked(text), &line)
+}
 
 // maxKey bounds an unknown key in a message, in bytes.
 const maxKey = 80

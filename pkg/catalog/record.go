@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"glossa/pkg/internal/osfile"
 	"glossa/pkg/llm"
 	"glossa/pkg/schema"
 	"glossa/pkg/table"
@@ -143,8 +143,7 @@ func ReadItem(fsys fs.FS, name string) Item {
 	if err == nil && len(b) > maxItem {
 		err = fmt.Errorf("larger than %d bytes", maxItem)
 	}
-	b = bytes.TrimPrefix(b, []byte("\ufeff")) // editors on Windows begin files with a byte order mark
-	return Item{Name: name, JSON: b, Err: err}
+	return Item{Name: name, JSON: osfile.Unmarked(b), Err: err}
 }
 
 // Table is a [Source] of the items of a DynamoDB table.

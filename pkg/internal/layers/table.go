@@ -15,7 +15,7 @@ func Glossa() *Table {
 		Rows: map[string]Layer{
 			"pkg/llm":   {Floor: 0},
 			"pkg/fair":  {Floor: 0},
-			"pkg/batch": {Floor: 0, May: []string{"pkg/internal/flock"}}, "pkg/batch/inbucket": {Floor: 1, May: []string{"pkg/batch", "pkg/bucket"}},
+			"pkg/batch": {Floor: 0, May: []string{"pkg/internal/flock", "pkg/internal/osfile"}}, "pkg/batch/inbucket": {Floor: 1, May: []string{"pkg/batch", "pkg/bucket"}},
 			"pkg/version": {Floor: 0}, "pkg/canary": {Floor: 0},
 			"pkg/spelling":     {Floor: 0},
 			"pkg/llm/llmtest":  {Floor: 0, May: []string{"pkg/llm"}},
@@ -71,7 +71,7 @@ func Glossa() *Table {
 			"pkg/resilience":     {Floor: 3, May: []string{"pkg/llm", "pkg/httpx", "pkg/intercept"}},
 
 			"pkg/arn": {Floor: 0}, "pkg/partition": {Floor: 0}, "pkg/secret": {Floor: 0},
-			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn", "pkg/secret"}},
+			"pkg/catalog": {Floor: 3, May: []string{"pkg/llm", "pkg/engine/dtype", "pkg/schema", "pkg/table", "pkg/chat", "pkg/arn", "pkg/secret", "pkg/internal/osfile"}},
 			"pkg/local": {Floor: 3, May: []string{
 				"pkg/llm", "pkg/chat", "pkg/grammar", "pkg/tokenizer", "pkg/engine", "pkg/engine/kernel", "pkg/engine/checkpoint", "pkg/engine/transformer",
 				"pkg/engine/arch", "pkg/engine/sealed", "pkg/bucket", "pkg/catalog", "pkg/version",

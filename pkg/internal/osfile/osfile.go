@@ -3,6 +3,7 @@
 package osfile
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"runtime"
@@ -22,6 +23,9 @@ func SyncDir(dir *os.File, err error) error {
 	}
 	return errors.Join(err, dir.Close())
 }
+
+// Unmarked returns a text without the byte order mark with which editors on Windows begin files.
+func Unmarked(text []byte) []byte { return bytes.TrimPrefix(text, []byte("\ufeff")) }
 
 // IsDevice reports whether Windows considers the name of a file a device. Files that may be
 // copied to Windows must not have such names on any system.

@@ -20,6 +20,14 @@ func TestSyncDir(t *testing.T) {
 	}
 }
 
+func TestUnmarked(t *testing.T) {
+	for text, want := range map[string]string{"": "", "\ufeff": "", "\ufeff{}": "{}", "{}\ufeff": "{}\ufeff", "\ufeff\ufeff": "\ufeff"} {
+		if got := Unmarked([]byte(text)); string(got) != want {
+			t.Errorf("%q: got %q", text, got)
+		}
+	}
+}
+
 func TestIsDevice(t *testing.T) {
 	for _, name := range []string{"con", "CON", "Nul.txt", "com1", "LPT9.tar.gz", "aux .x", "conin$", "CONOUT$.txt"} {
 		if !IsDevice(name) {
