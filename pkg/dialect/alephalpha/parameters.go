@@ -46,7 +46,7 @@ func promptSchema() *wire.Schema {
 
 // completeTable describes the body of POST /complete.
 var completeTable = wire.For[completeRequest](slices.Concat(targetRows(), []wire.Parameter{
-	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: "text only; token_ids are rejected", Note: "a string, which may be empty, or a list of items; a prompt that exceeds the context is rejected"},
+	{Name: "prompt", Required: true, Schema: promptSchema(), Canonical: "prompt", Remote: "text, and images if the model's record maps them; token_ids are rejected", Note: "a string, which may be empty, or a list of items; a prompt that exceeds the context is rejected"},
 	{Name: "maximum_tokens", Bounds: wire.AtLeast(0), Absent: "up to the end of the context", Canonical: "max_new_tokens", Remote: wire.ByRecord, Note: "the maximum number of tokens of a completion"},
 	{Name: "n", Bounds: wire.Between(1, 256), Default: 1, Canonical: "n", Remote: wire.ByGlossa, Note: "the number of completions to return"},
 	{Name: "best_of", Remote: wire.ByRecord, Note: "generates this number of completions, which must be greater than n, and returns the n with the highest mean log-probability"},

@@ -31,7 +31,7 @@ const (
 	noRefusals    = "no template writes refusals"
 	noAnnotations = "no template writes annotations"
 	ownTemplate   = "chats use the model's own template"
-	promptsAsText = "prompts are text only"
+	ownImages     = "models read images as their files say"
 )
 
 // chatTable describes the body of POST /v1/chat/completions.
@@ -113,7 +113,7 @@ var messageRows = []wire.Parameter{
 	{Name: "messages.function_call", Disposition: wire.Refused, Note: noFunctions},
 	{Name: "messages.refusal", Disposition: wire.Refused, Note: noRefusals, Neutral: []string{`""`}},
 	{Name: "messages.annotations", Disposition: wire.Refused, Note: noAnnotations, Neutral: []string{`[]`}},
-	{Name: "messages.audio", Disposition: wire.Refused, Note: "messages are text only"},
+	{Name: "messages.audio", Disposition: wire.Refused, Note: "no model hears: messages are text and images"},
 	{Name: "messages.parsed", Disposition: wire.NoEffect, Note: "SDKs parse it from content"},
 	{Name: "messages.provider_specific_fields", Disposition: wire.NoEffect, Note: "LiteLLM copies keys of answers into it"},
 }
@@ -213,8 +213,8 @@ var tokenizeTable = wire.For[tokenizeRequest](slices.Concat(
 		{Name: "continue_final_message", Disposition: wire.Refused, Note: "an answer is always a new message", Neutral: []string{`false`}},
 		{Name: "chat_template", Disposition: wire.Refused, Note: ownTemplate},
 		{Name: "chat_template_kwargs", Schema: wire.AnyObject(), Remote: wire.NotRemote, Note: "as in /v1/chat/completions; only with messages"},
-		{Name: "media_io_kwargs", Disposition: wire.Refused, Note: promptsAsText, Neutral: []string{`{}`}},
-		{Name: "mm_processor_kwargs", Disposition: wire.Refused, Note: promptsAsText, Neutral: []string{`{}`}},
+		{Name: "media_io_kwargs", Disposition: wire.Refused, Note: ownImages, Neutral: []string{`{}`}},
+		{Name: "mm_processor_kwargs", Disposition: wire.Refused, Note: ownImages, Neutral: []string{`{}`}},
 	},
 )...)
 

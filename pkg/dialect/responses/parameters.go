@@ -98,7 +98,7 @@ var partTable = wire.For[inputPart](
 	wire.Parameter{Name: "refusal", Note: "the text of a refusal"},
 	wire.Parameter{Name: "image_url", Remote: wire.ByRecord, Note: "of input_image: the image itself, as data:image/png;base64,... (or jpeg, gif, webp), of at most 3,750,000 bytes; the server fetches nothing"},
 	wire.Parameter{Name: "detail", Disposition: wire.NoEffect, Note: "the models choose their resolution"},
-	wire.Parameter{Name: "file_id", Disposition: wire.Refused, Note: "there are no stored files: send image_url"},
+	wire.Parameter{Name: "file_id", Disposition: wire.Refused, Note: "stored files are those of batches: send image_url"},
 	wire.Parameter{Name: "annotations", Disposition: wire.Refused, Note: "no template writes annotations", Neutral: []string{`[]`}},
 	wire.Parameter{Name: "prompt_cache_breakpoint", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: sameAnswer},
 	wire.Parameter{Name: "logprobs", Disposition: wire.NoEffect, Schema: &wire.Schema{}, Note: "belongs to the earlier answer"},
