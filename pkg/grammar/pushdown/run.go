@@ -55,7 +55,7 @@ type run struct {
 	used       []usedKey
 	keyIndex   map[usedKey]int32
 	text       []byte   // read so far; element.from is an offset in it
-	suffixes   []string // scratch of takenAfter
+	suffixes   []string // scratch of takenSuffixes
 	out        []element
 	outSet     map[element]struct{} // the elements of out, if they are many
 	work       int                  // elements visited since resetOut
