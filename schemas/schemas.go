@@ -2,7 +2,7 @@
 // form of the items that the table of records holds. It refuses to know what they
 // mean.
 //
-// Source: seed 003, "schema" and "models".
+// Source: the documentation of API layer, "schema" and "models".
 package schemas
 
 import (

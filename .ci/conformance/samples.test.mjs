@@ -1,4 +1,4 @@
-// The Node sample of seed 002, unchanged except for the base URL.
+// The Node sample of Alpha's documentation, unchanged except for the base URL.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import OpenAI from 'openai'

@@ -86,7 +86,7 @@ class CloudTest(unittest.TestCase):
         return self.server.json("POST", "/invoke", {"model_name": name, "model_family": family, "body": body})
 
     def invoke_stream(self, name, family, **body):
-        """The lines of the answer; the client of the seed sends no Content-Type."""
+        """The lines of the answer; API layer's client sends no Content-Type."""
         data = json.dumps({"model_name": name, "model_family": family, "body": body}).encode()
         status, headers, answer = self.server.raw("POST", "/invoke_stream", data)
         self.assertEqual((status, headers["Content-Type"]), (200, "application/x-ndjson"))

@@ -1,4 +1,4 @@
-"""The Python sample of seed 002, unchanged except for the base URL."""
+"""The Python sample of Alpha's documentation, unchanged except for the base URL."""
 
 import contextlib
 import io

@@ -39,7 +39,7 @@ func phrases() []phrase {
 		not(`\bthe most tokens (to|that)\b`, `the maximum number of tokens`, "the most tokens to generate"),
 		not(`\bwherever [a-z_]+ ends (it|them)\b`, `complete for every max_tokens`, "whole wherever max_tokens ends it"),
 		not(`\b(messages|prompts) are text only\b`, `models read images, too`, "prompts are text only"),
-		not(`\bin the word of\b`, `under the name of`, "the same, in the word of seed 003"),
+		not(`\bin the word of\b`, `under the name of`, "the same, in the word of the API layer"),
 		not(`\bwithout effect\b`, `no effect; ignored`, "not known, without effect"),
 		not(`\bis no canonical\b|; is %q meant`, `did you mean …?`, "x is no canonical key; is y meant?"),
 

@@ -268,7 +268,7 @@ func (p *parser) perFamily(name string, least, most int) map[string]int {
 	return own
 }
 
-// origins reads a list, or [ownOrigin]. Seed 002 answers pages of all origins; that is safe
+// origins reads a list, or [ownOrigin]. Alpha's server answers pages of all origins; that is safe
 // because keys are sent in headers, which browsers do not add by themselves.
 func (p *parser) origins() []string {
 	v := p.value("origins")

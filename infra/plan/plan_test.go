@@ -281,7 +281,7 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestOrigins: pages of all origins may use a deployment (seed 002), or only those that the
+// TestOrigins: pages of all origins may use a deployment, as Alpha's, or only those that the
 // operator names.
 func TestOrigins(t *testing.T) {
 	for context, want := range map[string]string{"": "*", "own": "", "https://a.example,http://localhost:3000": "https://a.example,http://localhost:3000"} {

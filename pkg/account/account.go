@@ -4,8 +4,8 @@
 // and keys come from a [Store]: a [File] or a [Table]. It stores the [Limits] of each;
 // other packages enforce them.
 //
-// Source: the roles and POST /users/me/token of seed 000, the bearer secret of
-// seed 002, /api/upload.
+// Source: the roles and POST /users/me/token of Aleph Alpha, the bearer secret of
+// Alpha's /api/upload.
 package account
 
 import (
@@ -79,7 +79,7 @@ func (p Principal) String() string { return strings.TrimSpace(p.Kind + " " + p.N
 
 // Config configures [New]. Its zero value rejects all but the public routes.
 type Config struct {
-	// Open admits everybody and ignores the Authorization header (seed 002). Publishing
+	// Open admits everybody and ignores the Authorization header, as Alpha's server. Publishing
 	// still needs a key with the permission.
 	Open  bool
 	Keys  []Key // in addition to those of Store

@@ -23,7 +23,7 @@ func (a *Accounts) Guard(r *http.Request, route *httpx.Route) (*http.Request, er
 	case route.Permission == httpx.Public, a.cfg.Open && !upload && knownPermission(route.Permission):
 		return withCaller(r, c), nil
 	case upload && !a.publisher:
-		// Seed 002 answers 500 with these words.
+		// Alpha's server answers 500 with these words.
 		return nil, llm.Errorf(llm.Forbidden, "UPLOAD_SECRET not configured: set it, or another key with the role worker, to allow uploads")
 	}
 	list, err := a.senders(r)

@@ -54,7 +54,7 @@ func fromPage(t *testing.T, address, method, path, host, origin string) *http.Re
 }
 
 // An open server runs no model for a page of another origin, or for one whose name resolves
-// to this machine. A server with keys is protected by them. Seed 002 lets all origins read
+// to this machine. A server with keys is protected by them. Alpha's server lets all origins read
 // all answers ("CORS"): that is GLOSSA_ORIGINS=*, which the stacks set, but which would let
 // any page spend the money of a user who serves on their own machine.
 func TestPagesOfOthers(t *testing.T) {

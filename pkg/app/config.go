@@ -120,7 +120,7 @@ type Config struct {
 	// Metrics receives a line in CloudWatch's embedded metric format for each request, instead
 	// of the request's line in Log; nil: no such lines.
 	Metrics   io.Writer
-	Namespace string // of these metrics; "": the namespace of seed 003
+	Namespace string // of these metrics; "": the namespace of API layer
 
 	// KeepAlive is the silence after which a stream sends a keep-alive; 0: [DefaultKeepAlive];
 	// negative: it sends none.

@@ -156,7 +156,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 			if !slices.Contains(m.has, c.needs) {
 				status, member = 400, c.refusal
 				if c.path == "/invoke" {
-					status = 200 // like seed 003's server
+					status = 200 // like API layer's server
 				}
 			}
 			if res.StatusCode != status || member != "" && (!has(got, member) || member == c.refusal && len(got) < 30) {

@@ -10,7 +10,7 @@ import (
 )
 
 // TestDifferences lists and demonstrates the differences of /invoke over remote models
-// from seed 003 and its server, each with the reason. The dialect's own list has the
+// from API layer's documentation and its server, each with the reason. The dialect's own list has the
 // rest.
 func TestDifferences(t *testing.T) {
 	claude, tgi := remoteModels[0], remoteModels[2]
@@ -20,11 +20,11 @@ func TestDifferences(t *testing.T) {
 	dots.name, dots.path = "tgi.llama.v2", "/endpoints/llama.v2/invocations"
 	chat.record, chat.next, chat.last = "sagemaker-tgi-chat", `data: {"choices":[{"delta":{"content":TEXT}}]}`, `data: [DONE]`
 	for _, test := range []struct {
-		seed, reason string
-		m            *remoteModel
-		path, body   string
-		status       int
-		has, sent    string // in the answer, and in the provider's request
+		original, reason string
+		m                *remoteModel
+		path, body       string
+		status           int
+		has, sent        string // in the answer, and in the provider's request
 	}{
 		{
 			"the default of stop is its example's word", "who sends no stop asks for none",
@@ -72,7 +72,7 @@ func TestDifferences(t *testing.T) {
 			sent += r.Path + string(b)
 		}
 		if res.StatusCode != test.status || !strings.Contains(got, test.has) || !strings.Contains(sent, test.sent) {
-			t.Errorf("seed: %s; here otherwise: %s. Got %d %s of %s", test.seed, test.reason, res.StatusCode, got, sent)
+			t.Errorf("original: %s; here otherwise: %s. Got %d %s of %s", test.original, test.reason, res.StatusCode, got, sent)
 		}
 	}
 }

@@ -167,7 +167,7 @@ func TestAnyDialectOverRemoteModels(t *testing.T) {
 			}
 			if !can {
 				if member, status = c.refusal, 400; c.path == "/invoke" {
-					status = 200 // like seed 003's server
+					status = 200 // like API layer's server
 				}
 			}
 			if res.StatusCode != status || member != "" && !has(got, member) || can != (sent > 0) {

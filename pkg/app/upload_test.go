@@ -67,7 +67,7 @@ func TestUploadIsServedAtOnce(t *testing.T) {
 	}
 }
 
-// Seed 002 answers 500 if no secret is set. Here it is 403 with the same words: nothing
+// Alpha's server answers 500 if no secret is set. Here it is 403 with the same words: nothing
 // failed, and clients retry 500.
 func TestUploadNeedsItsSecret(t *testing.T) {
 	for want, test := range map[string]struct {

@@ -9,7 +9,7 @@
 // Start with [New]; a [Config] needs a [Source] of records or a [Root] of models, and what opens
 // them. A fixed list of models is an [llm.Fixed].
 //
-// Source: seed 003 (records, DynamoDB table) and seed 002 (scanning for runs).
+// Source: API layer's documentation (records, DynamoDB table) and Alpha's (scanning for runs).
 package catalog
 
 import (

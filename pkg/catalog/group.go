@@ -10,7 +10,7 @@ import (
 // with the whole name; and, of remote models, with the name without its geography or
 // ARN, and with each prefix of that which ends before a '.', '-' or ':'.
 //
-// Source: seed 003 and its upstream, whose keys "bedrock-anthropic" and
+// Source: API layer and its records, whose keys "bedrock-anthropic" and
 // "sagemaker-tgi" are prefixes cut at the first dot.
 func Keys(family, name string) []string {
 	keys := []string{family + "-" + name}

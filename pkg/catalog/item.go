@@ -55,7 +55,7 @@ type item struct {
 	warnings []schema.Mistake
 }
 
-// A Row is one of the models that all-models lists (seed 003, list_models).
+// A Row is one of the models that all-models lists (API layer, list_models).
 type Row struct {
 	Type      string `json:"model_type"`
 	Name      string `json:"model_name"`

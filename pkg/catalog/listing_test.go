@@ -25,7 +25,7 @@ func remotes(source Source) *Catalog {
 	return New(Config{Source: source, Loader: &loader{}, Openers: map[string]Opener{Bedrock: open, SageMaker: open}})
 }
 
-// seed returns the JSON documents of seed 003: the schemas of Claude and TGI.
+// seed returns the JSON documents of API layer's documentation: the schemas of Claude and TGI.
 func seed(t *testing.T, name string) json.RawMessage {
 	t.Helper()
 	b, err := os.ReadFile("../schema/testdata/" + name)
@@ -45,7 +45,7 @@ func quoted(t *testing.T, v json.RawMessage) string {
 	return string(b)
 }
 
-// upstream returns the items of seed 003 as its upstream writes them: schema and models
+// upstream returns the items of API layer as its own scripts write them: schema and models
 // are JSON strings.
 func upstream(t *testing.T) []Item {
 	rows := `[

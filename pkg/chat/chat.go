@@ -15,7 +15,7 @@
 // that the template itself refuses, for example because two users speak in a row, is an error.
 //
 // Sources: apply_chat_template of transformers 5.23 for the variables; the probing is that of
-// llama.cpp's minja; seed 002 for "concat"; Meta's prompt formats of Llama 3 and 3.1, and the
+// llama.cpp's minja; Alpha's documentation for "concat"; Meta's prompt formats of Llama 3 and 3.1, and the
 // chat template of Llama-3.1-8B-Instruct for tools, for "llama3"; OpenAI's chatml.md of 2023,
 // and the chat templates of Qwen2.5 and Qwen3 (after Nous Research's Hermes 2 Pro) for tools,
 // for "chatml".
@@ -55,7 +55,7 @@ const (
 // The templates of this package.
 const (
 	// Concat joins the contents of all messages by line feeds, whatever their roles: the format
-	// for base models (seed 002, "Message handling"). A list of the tools comes first, and
+	// for base models (Alpha, "Message handling"). A list of the tools comes first, and
 	// calls are lines of JSON.
 	Concat = "concat"
 

@@ -135,7 +135,7 @@ func TestScoreGreedy(t *testing.T) {
 	}
 }
 
-// The end-of-text token stands for an empty context, as in seed 001.
+// The end-of-text token stands for an empty context, as in TextSynth.
 func TestScoreEmptyContext(t *testing.T) {
 	e, _, ids := reference(t, "gpt2")
 	end := llm.Prompt{Parts: []llm.Part{{Tokens: []int{e.empty}}}}

@@ -197,7 +197,7 @@ func newEmbedOptions(req *llm.EmbedRequest, depth, width int) (*embedOptions, er
 	w := &embedOptions{pooling: req.Pooling}
 	for _, layer := range req.Layers {
 		index := layer
-		if layer < 0 { // counted from the end, including the embeddings (seed 000, layers)
+		if layer < 0 { // counted from the end, including the embeddings (Aleph Alpha, layers)
 			index += depth + 1
 		}
 		if index < 0 || index > depth {

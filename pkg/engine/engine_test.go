@@ -233,7 +233,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestDifferences lists the deviations of the engine from seed 002's server, each with
+// TestDifferences lists the deviations of the engine from Alpha's server, each with
 // its reason.
 func TestDifferences(t *testing.T) {
 	e := larger(t, nil)

@@ -70,7 +70,7 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	if out.lead += ids.Total(); out.lead == 0 { // nothing predicts the first token
 		out.ids, out.lead = append([]int{e.empty}, out.ids...), 1
 	}
-	out.input = len(out.ids) // an empty context is the end-of-text token (seed 001, logprob)
+	out.input = len(out.ids) // an empty context is the end-of-text token (TextSynth, logprob)
 	// The logits of the last token are not needed, but it takes a place.
 	if n := len(out.ids); n > e.context {
 		return nil, llm.TooManyTokens("the context and the continuation have", n, e.context)

@@ -49,7 +49,7 @@ func numberTranslator(t *testing.T, cfg Config) (*Translator, searches) {
 }
 
 // A translation is the original implementation's output between the tokens of the
-// language and the end, and its usage is that of seed 001's example.
+// language and the end, and its usage is that of the example of TextSynth.
 func TestTranslate(t *testing.T) {
 	tr, golden := numberTranslator(t, Config{})
 	language, from := golden.Searches[0].Language, golden.Searches[0].Sources[0][0]

@@ -23,7 +23,7 @@ type Framing struct {
 var (
 	SSE      = Framing{"text/event-stream; charset=utf-8", "data: ", "\n\n", ": keep-alive\n\n"}
 	NDJSON   = Framing{"application/x-ndjson", "", "\n", " "}
-	LineFeed = Framing{"application/json", "", "\n\n", " "} // TextSynth, seed 001
+	LineFeed = Framing{"application/json", "", "\n\n", " "} // TextSynth
 	Plain    = Framing{"text/plain; charset=utf-8", "", "", ""}
 )
 

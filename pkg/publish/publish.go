@@ -4,7 +4,7 @@
 // too large for one request comes in parts, in any order, which are kept until all have
 // arrived. The package refuses to know HTTP, permissions, and how models run.
 //
-// Source: seed 002, /api/upload and the layout of run directories.
+// Source: Alpha's documentation, /api/upload and the layout of run directories.
 package publish
 
 import (

@@ -17,7 +17,7 @@ import (
 const (
 	baseTokens  = 200
 	temperature = 0.8
-	topK        = 40  // seed 002
+	topK        = 40  // Alpha's
 	reserve     = 256 // tokens of the context kept free for an answer without a limit
 )
 

@@ -20,7 +20,7 @@ type Key struct {
 	Synonyms []string // providers' names, which records should not use
 }
 
-// Keys returns the canonical keys: those of [llm.Params], and those of seed 003.
+// Keys returns the canonical keys: those of [llm.Params], and those of API layer.
 func Keys() []Key { return append(requestKeys(), answerKeys()...) }
 
 func requestKeys() []Key {

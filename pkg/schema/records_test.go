@@ -154,7 +154,7 @@ func TestSeedRecords(t *testing.T) {
 		readTest(t, seed, &want)
 		want = bytes.ReplaceAll(want, []byte(`"photographer"`), nil) // the stop word of its example, which nobody needs
 		if all[sk] == nil || !same(t, json.RawMessage(all[sk].text), want) {
-			t.Errorf("%s is not the schema of seed 003", sk)
+			t.Errorf("%s is not the schema of API layer's documentation", sk)
 		}
 	}
 }

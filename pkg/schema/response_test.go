@@ -14,7 +14,7 @@ func TestRead(t *testing.T) {
 		r             *Response
 		payload, want string
 	}{
-		// a null seed is kept, missing keys are omitted (seed 003's TGI schema)
+		// a null seed is kept, missing keys are omitted (API layer's TGI schema)
 		{s.Response, `[{"text": "hi", "seed": null}]`, `{"generated_text": "hi", "seed": null, "first": "hi"}`},
 		{s.Response, `[]`, `{}`},
 		{s.Response, `{}`, `{}`},

@@ -5,7 +5,7 @@
 //
 // Start with [Parse], [Schema.Request] and [Response.Read].
 //
-// Sources: seed 003, "schema"; jsonpath-ng 1.8 and Python's re define its paths and
+// Sources: API layer, "schema"; jsonpath-ng 1.8 and Python's re define its paths and
 // patterns, which this package translates for PaesslerAG/jsonpath and RE2.
 package schema
 

@@ -20,8 +20,8 @@ func Names() []string {
 }
 
 // Runs returns the run directories novels, abc, chords and forms, each with config.json,
-// metrics.jsonl and one checkpoint (seed 002), and tools, which calls functions, phrases, a
-// translator, and sentences, which embeds, in the layout of published models.
+// metrics.jsonl and one checkpoint, as Alpha's trainer writes them, and tools, which calls
+// functions, phrases, a translator, and sentences, which embeds, in the layout of published models.
 func Runs() fs.FS {
 	runs, err := fs.Sub(embedded, "runs")
 	if err != nil {

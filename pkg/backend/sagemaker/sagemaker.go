@@ -3,7 +3,7 @@
 // consists of lines; records and pkg/backend/remote define the bodies. It makes no
 // clients.
 //
-// Sources: Amazon SageMaker Runtime API Reference; seed 003 and its upstream for the
+// Sources: Amazon SageMaker Runtime API Reference; API layer and its handlers for the
 // headers.
 package sagemaker
 

@@ -177,7 +177,7 @@ func (e *embedRequest) newEmbed(h head, req *llm.EmbedRequest, made *llm.Embeddi
 	return answer
 }
 
-// newEvaluate translates the score of the expected completion (seed 000, /evaluate). The
+// newEvaluate translates the score of the expected completion (documentation of /evaluate). The
 // log-perplexity is the negated log-probability.
 func newEvaluate(h head, expected string, s *llm.Score, used llm.Usage) evaluateAnswer {
 	tokens, characters := len(s.Tokens), utf8.RuneCountInString(expected)

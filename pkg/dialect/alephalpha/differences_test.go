@@ -5,14 +5,14 @@ import (
 	"testing"
 )
 
-// TestDifferences lists and checks the differences from seed 000 and the service that it
+// TestDifferences lists and checks the differences from the documentation and the service that it
 // describes, each with its reason.
 func TestDifferences(t *testing.T) {
 	for _, test := range []struct {
-		seed, reason string
-		target, body string
-		status       int
-		has          string
+		original, reason string
+		target, body     string
+		status           int
+		has              string
 	}{
 		{
 			"hosting must be sent", "today's client leaves it out",
@@ -59,13 +59,13 @@ func TestDifferences(t *testing.T) {
 			"/semantic_embed", `{"model":"luminous","prompt":"x","representation":"symmetric"}`, 400, `"code":"MISSING_CAPABILITY"`,
 		},
 		{
-			"the seed has errors of no shape", "the service's own, as its clients report them",
+			"the documentation has errors of no shape", "the service's own, as its clients report them",
 			"/complete", `{"model":"luminous"}`, 400, `{"error":"prompt: is required","code":"INVALID"}`,
 		},
 	} {
 		w := ask(newFixture(), "POST", test.target, test.body)
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
-			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+			t.Errorf("original: %s; here otherwise: %s. Got %d %s", test.original, test.reason, w.Code, w.Body)
 		}
 	}
 }

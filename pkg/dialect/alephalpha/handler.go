@@ -42,7 +42,7 @@ func Routes(cfg Config) []httpx.Route {
 	routes = append(routes, refusals()...)
 	if cfg.Login != nil {
 		routes = append(routes,
-			httpx.Route{Method: post, Pattern: "/users/me/token", Permission: httpx.Public, Doc: loginDoc, Handle: cfg.login}, // seed 000
+			httpx.Route{Method: post, Pattern: "/users/me/token", Permission: httpx.Public, Doc: loginDoc, Handle: cfg.login}, // documented
 			httpx.Route{Method: post, Pattern: "/get_token", Permission: httpx.Public, Doc: getTokenDoc, Handle: cfg.login})   // the clients' path
 	}
 	for i := range routes {

@@ -39,7 +39,7 @@ func completed(body string) (*llm.Request, error) {
 	return translate([]byte(body), (*completeRequest).request)
 }
 
-// TestCompleteRequest: the translation of the keys of seed 000, /complete.
+// TestCompleteRequest: the translation of the documented keys of /complete.
 func TestCompleteRequest(t *testing.T) {
 	plain := func() *llm.Request {
 		return &llm.Request{Prompts: []llm.Prompt{llm.Text("x")}, N: 1, Defaults: llm.Params{Temperature: new(0.0)}}

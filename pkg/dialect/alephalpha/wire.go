@@ -2,8 +2,8 @@
 // evaluations, explanations, translations and tokens. It knows HTTP and llm, nothing of
 // models, tokenizers or accounts.
 //
-// Source: seed 000, and the requests and answers of the Python client's versions 1.0.0 and
-// 11.5.1.
+// Source: Aleph Alpha's documentation, and the requests and answers of the Python
+// client's versions 1.0.0 and 11.5.1.
 package alephalpha
 
 import (

@@ -82,11 +82,11 @@ func TestClientLeavesWhole(t *testing.T) {
 	}
 }
 
-// TestDifferences lists and checks the differences from the server that seed 002 describes,
+// TestDifferences lists and checks the differences from the server that Alpha's documentation describes,
 // each with its reason.
 func TestDifferences(t *testing.T) {
 	for _, test := range []struct {
-		seed, reason         string
+		original, reason     string
 		method, target, body string
 		status               int
 		has                  string
@@ -124,7 +124,7 @@ func TestDifferences(t *testing.T) {
 			"GET", "/api/generate?prompt=x&model=local%2Fnovels-5hr", "", 200, `"model":"novels-5hr"`,
 		},
 		{
-			"any role is taken", "seed 002 has three; another one is a mistyped one",
+			"any role is taken", "the documentation has three; another one is a mistyped one",
 			"POST", "/api/chat", `{"messages":[{"role":"robot","content":"x"}]}`, 400, "role",
 		},
 		{
@@ -150,7 +150,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		w := ask(newFixture(), test.method, test.target, test.body)
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
-			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+			t.Errorf("original: %s; here otherwise: %s. Got %d %s", test.original, test.reason, w.Code, w.Body)
 		}
 	}
 }

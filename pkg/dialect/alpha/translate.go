@@ -7,7 +7,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Defaults and limits of numbers of tokens, as in the server of seed 002. Greater numbers
+// Defaults and limits of numbers of tokens, as in Alpha's server. Greater numbers
 // are reduced to the limit; later servers accept 20000 tokens.
 const (
 	defaultSteps = 200

@@ -2,7 +2,7 @@
 // models, inference, chat, generate and upload. It knows HTTP and llm. A [Publisher] stores
 // checkpoints and knows their format.
 //
-// Source: seed 002, "Internal endpoints", and the server that it describes.
+// Source: Alpha's documentation, "Internal endpoints", and the server that it describes.
 package alpha
 
 import (

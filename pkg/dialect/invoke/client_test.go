@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// A client behaves like the client of seed 003's server: it takes models from the list, with
+// A client behaves like the client of API layer's server: it takes models from the list, with
 // all four fields, sends JSON without a Content-Type, reads generated_text of an answer or of
 // each line, else error, and reads lines of a stream as they arrive, without the model's end
 // token.

@@ -8,7 +8,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// Errors gives errors the shapes of seed 003's server. Errors of a request or a model have
+// Errors gives errors the shapes of API layer's server. Errors of a request or a model have
 // status 200, because clients check the body. Errors of permissions, overload and the server
 // itself have their own statuses.
 var Errors httpx.Errors = shape{}
@@ -22,7 +22,7 @@ const (
 )
 
 // failure is an error in the body; clients read the key error. It omits the stack trace of
-// seed 003's server.
+// API layer's server.
 type failure struct {
 	Error      string  `json:"error" doc:"what went wrong"`
 	Stacktrace *string `json:"stacktrace,omitempty" doc:"empty: a stack trace would help attackers"`

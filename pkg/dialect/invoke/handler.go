@@ -158,7 +158,7 @@ func list(names []string) string {
 }
 
 // decode reads a request. Without a Content-Type it is JSON, as clients send it. With another
-// Content-Type the server of seed 003 does not see an object.
+// Content-Type API layer's server does not see an object.
 func decode(r *http.Request) (*request, error) {
 	if kind := r.Header.Get("Content-Type"); kind != "" {
 		media, _, err := mime.ParseMediaType(kind)
@@ -185,7 +185,7 @@ func (cfg Config) open(ctx context.Context, family, name string) (*llm.Model, er
 	}
 	none := llm.Errorf(llm.NotFound, "the family %.80q has no model %.200q", family, name)
 	if !slices.ContainsFunc(list, func(m llm.ModelInfo) bool { return m.Family == family }) {
-		none.Message = "No module named 'handlers." + family + "'" // the exact text of seed 003's server
+		none.Message = "No module named 'handlers." + family + "'" // the exact text of API layer's server
 	}
 	none.Err = err
 	return nil, none

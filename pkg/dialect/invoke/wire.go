@@ -2,7 +2,7 @@
 // model of every provider. It knows HTTP and llm, nothing of models, of their records and of
 // providers.
 //
-// Source: seed 003, and the behaviour of its server and its client.
+// Source: API layer's documentation, and the behaviour of its server and its client.
 package invoke
 
 import "encoding/json"

@@ -13,7 +13,7 @@ import (
 
 const claude, tgi = `"model_family":"bedrock","model_name":"anthropic.claude-v2:1"`, `"model_family":"sagemaker","model_name":"tgi.llama-2-13b"`
 
-// TestAnswers reads like seed 003.
+// TestAnswers reads like API layer's documentation.
 func TestAnswers(t *testing.T) {
 	h := handler(testModels())
 	for _, test := range []struct{ method, target, body, want string }{
@@ -216,15 +216,15 @@ func TestGone(t *testing.T) {
 	}
 }
 
-// TestDifferences lists and checks the differences from seed 003 and its server, each with
+// TestDifferences lists and checks the differences from API layer's documentation and its server, each with
 // its reason.
 func TestDifferences(t *testing.T) {
 	h := handler(testModels())
 	for _, test := range []struct {
-		seed, reason string
-		target, body string
-		status       int
-		has          string
+		original, reason string
+		target, body     string
+		status           int
+		has              string
 	}{
 		{
 			"keys of body that the record does not map are dropped", "nothing that a client sends is dropped in silence: it says so itself with ignore_unmapped, or the operator does for it",
@@ -264,7 +264,7 @@ func TestDifferences(t *testing.T) {
 		},
 	} {
 		if w := ask(h, "POST", test.target, test.body); w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
-			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+			t.Errorf("original: %s; here otherwise: %s. Got %d %s", test.original, test.reason, w.Code, w.Body)
 		}
 	}
 }

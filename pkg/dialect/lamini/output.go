@@ -9,7 +9,7 @@ import (
 	"glossa/pkg/wire"
 )
 
-// schemas holds the JSON Schemas of the types of seed 004.
+// schemas holds the JSON Schemas of the types of Lamini's documentation.
 var schemas = map[string]string{
 	"str": `{"type":"string"}`, "int": `{"type":"integer"}`, "float": `{"type":"number"}`, "bool": `{"type":"boolean"}`,
 }

@@ -47,7 +47,7 @@ func (c *completionRequest) answer(rows []llm.Chunk, req *llm.Request) (a answer
 	return a, nil
 }
 
-// finishReason returns seed 004's finish reason of a row.
+// finishReason returns the documented finish reason of a row.
 func finishReason(why llm.Finish) string {
 	switch why {
 	case llm.FinishLength, llm.FinishContext:

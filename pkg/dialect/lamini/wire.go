@@ -1,7 +1,7 @@
 // Package lamini speaks the Lamini protocol: completions of one prompt or of a list,
 // embeddings, the version. It knows HTTP and llm, nothing of models or tokenizers.
 //
-// Source: seed 004, and the requirements of Lamini's Python SDK.
+// Source: Lamini's documentation, and the requirements of Lamini's Python SDK.
 package lamini
 
 import (

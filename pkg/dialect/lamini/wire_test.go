@@ -23,7 +23,7 @@ func TestGuarantee(t *testing.T) {
 	}
 }
 
-// TestAnswers reads like seed 004: the answer is a list if its prompt is a list.
+// TestAnswers reads like Lamini's documentation: the answer is a list if its prompt is a list.
 func TestAnswers(t *testing.T) {
 	h := testHandler()
 	for _, test := range []struct{ method, target, body, want string }{
@@ -139,15 +139,15 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// TestDifferences lists and checks the differences from seed 004 and the server that it
+// TestDifferences lists and checks the differences from Lamini's documentation and the server that it
 // describes, each with its reason.
 func TestDifferences(t *testing.T) {
 	h := testHandler()
 	for _, test := range []struct {
-		seed, reason string
-		body         string
-		status       int
-		has          string
+		original, reason string
+		body             string
+		status           int
+		has              string
 	}{
 		{
 			"outputs are strings without an output_type", "objects with the key output, as in /v1, which the SDK reads of either version",
@@ -171,7 +171,7 @@ func TestDifferences(t *testing.T) {
 		},
 	} {
 		if w := ask(h, "POST", "/v2/completions", test.body); w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
-			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+			t.Errorf("original: %s; here otherwise: %s. Got %d %s", test.original, test.reason, w.Code, w.Body)
 		}
 	}
 }

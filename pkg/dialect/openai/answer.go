@@ -76,7 +76,7 @@ func (s *chatStream) events(c llm.Chunk) (events []chatChunk) {
 	if c.Finish != "" {
 		last := s.event(chunkChoice{Index: c.Row, FinishReason: new(chatFinish(s.model, c.Finish, s.called[c.Row])), Guarantee: c.Guarantee})
 		if hasFullUsage(c) && !s.withUsage && !s.toAlephAlpha {
-			last.Usage = new(newUsage(*c.Usage)) // seed 002
+			last.Usage = new(newUsage(*c.Usage)) // as Alpha's server
 		}
 		events = append(events, last)
 	}
@@ -97,7 +97,7 @@ func (s *chatStream) event(choice chunkChoice) chatChunk {
 	return event
 }
 
-// chatFinish is [finishReason], but the models of seed 002 end a text that fills their
+// chatFinish is [finishReason], but the models of Alpha end a text that fills their
 // context with stop.
 func chatFinish(model *llm.Model, why llm.Finish, called bool) string {
 	if why == llm.FinishContext && model.Run != nil {
@@ -144,7 +144,7 @@ func newLogprobs(tokens []llm.Token) *logprobs {
 }
 
 // newModel translates the description of a model. Models that Alpha trained are owned by
-// it (seed 002), others by their family.
+// it, others by their family.
 func newModel(info llm.ModelInfo) modelObject {
 	m := modelObject{ID: info.Name, Object: "model", OwnedBy: info.Family, Task: string(info.Task), EmbeddingTypes: info.Embeds}
 	if info.Images {

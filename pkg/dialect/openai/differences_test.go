@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// TestDifferences lists where this dialect departs from seed 002 and the server it
+// TestDifferences lists where this dialect departs from Alpha's documentation and the server it
 // describes, each with the reason and a request that shows it.
 func TestDifferences(t *testing.T) {
 	h := testHandler()
 	for _, test := range []struct {
-		seed, reason string
-		body         string
-		status       int
-		has          string
+		original, reason string
+		body             string
+		status           int
+		has              string
 	}{
 		{
 			"an unknown model is 400", "OpenAI's own answer, which its SDKs turn into NotFoundError",
@@ -80,7 +80,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		w := ask(h, "POST", "/v1/chat/completions", test.body)
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
-			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+			t.Errorf("original: %s; here otherwise: %s. Got %d %s", test.original, test.reason, w.Code, w.Body)
 		}
 	}
 
@@ -102,17 +102,17 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestDifferencesOfClients lists where models and clients that are not those of seed 002
+// TestDifferencesOfClients lists where models and clients that are not those of Alpha
 // get other answers than it describes.
 func TestDifferencesOfClients(t *testing.T) {
 	h := testHandler()
-	for _, test := range []struct{ seed, reason, body, has string }{
+	for _, test := range []struct{ original, reason, body, has string }{
 		{
-			"a full context is stop", "it is of the models of seed 002 only: another was cut, as by max_tokens",
+			"a full context is stop", "it is of Alpha's models only: another was cut, as by max_tokens",
 			`{"model":"context",` + hi + `}`, `"finish_reason":"length"`,
 		},
 		{
-			"max_tokens is 2048 at most", "it is so of the models of seed 002 only: others give what their context takes, see TestAlphaLimits",
+			"max_tokens is 2048 at most", "it is so of Alpha's models only: others give what their context takes, see TestAlphaLimits",
 			`{"model":"tokens","max_tokens":100000,` + hi + `}`, `"finish_reason":"stop"`,
 		},
 		{
@@ -122,7 +122,7 @@ func TestDifferencesOfClients(t *testing.T) {
 	} {
 		w := ask(h, "POST", "/v1/chat/completions", test.body)
 		if w.Code != 200 || !strings.Contains(w.Body.String(), test.has) {
-			t.Errorf("seed: %s; here otherwise: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+			t.Errorf("original: %s; here otherwise: %s. Got %d %s", test.original, test.reason, w.Code, w.Body)
 		}
 	}
 
@@ -136,7 +136,7 @@ func TestDifferencesOfClients(t *testing.T) {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, r)
 		if got := w.Body.String(); strings.Contains(got, "usage") || !strings.Contains(got, has) {
-			t.Errorf("seed: usage is on a row's last chunk; here otherwise: not for Aleph Alpha's client. Got %s", got)
+			t.Errorf("original: usage is on a row's last chunk; here otherwise: not for Aleph Alpha's client. Got %s", got)
 		}
 	}
 }

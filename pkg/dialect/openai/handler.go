@@ -187,10 +187,10 @@ func (c *chatRequest) stream(w http.ResponseWriter, r *http.Request, model *llm.
 }
 
 // isAlephAlpha reports whether Aleph Alpha's own client sends the request. It ignores the
-// rest of a chunk that has usage: with seed 002's usage in the last chunk of a choice it
+// rest of a chunk that has usage: with Alpha's usage in the last chunk of a choice it
 // would lose the reason of the end, and the calls, which it returns with that reason. It
 // requires a text in the first chunk, where OpenAI's has null if a call follows. The path
-// cannot distinguish clients: seed 002 has clients on both paths.
+// cannot distinguish clients: Alpha has clients on both paths.
 func isAlephAlpha(header http.Header) bool {
 	return strings.HasPrefix(header.Get("User-Agent"), "Aleph-Alpha-Python-Client-")
 }

@@ -10,7 +10,7 @@ import (
 
 // Limits of requests.
 const (
-	maxTokens      = 2048 // of a chat with a model of seed 002: the default, and the largest limit
+	maxTokens      = 2048 // of a chat with a model of Alpha: the default, and the largest limit
 	defaultTokens  = 16   // of a completion, OpenAI's
 	maxChoices     = 128  // OpenAI's
 	maxStops       = 4    // OpenAI's, of a chat

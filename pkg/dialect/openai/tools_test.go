@@ -233,7 +233,7 @@ func TestFinish(t *testing.T) {
 	}
 }
 
-// TestAlphaLimits: the limits of seed 002 apply only to the models of its server.
+// TestAlphaLimits: the limits of Alpha's server apply only to the models that it serves.
 func TestAlphaLimits(t *testing.T) {
 	for _, test := range []struct {
 		run    *llm.Run

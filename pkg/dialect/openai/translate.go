@@ -54,7 +54,7 @@ func (c *chatRequest) request() (*llm.Request, error) {
 		Params:     params,
 		Declared:   declared,
 		Prediction: predicted,
-		Defaults:   llm.Params{Temperature: new(0.7)}, // seed 002
+		Defaults:   llm.Params{Temperature: new(0.7)}, // Alpha's
 	}, nil
 }
 
@@ -71,7 +71,7 @@ func (p *prediction) text() (string, error) {
 	return text.String(), err
 }
 
-// alphaLimits applies the limits that seed 002 has for the models of its server. Other
+// alphaLimits applies the limits that Alpha's server has for its models. Other
 // models generate to the end of their context, or to the client's limit, and draw among
 // all tokens.
 func alphaLimits(req *llm.Request) {

@@ -3,7 +3,7 @@
 //
 // Start with [Routes]: httpx.Mux serves them.
 //
-// Source: seed 002, OpenAI's published API reference, and what its SDKs rely on.
+// Source: Alpha's documentation of its API, OpenAI's published API reference, and what its SDKs rely on.
 package openai
 
 import (

@@ -12,7 +12,7 @@ import (
 // one token, which is the meaning of 0. Some backends treat 0 itself as "off".
 const minMass = 1e-30
 
-// completionDefaults returns the defaults of seed 001 §1.3. A prompt that does not fit loses
+// completionDefaults returns the documented defaults (§1.3). A prompt that does not fit loses
 // its beginning.
 func completionDefaults() llm.Params {
 	return llm.Params{MaxTokens: new(100), Temperature: new(1.0), TopK: new(40), TopP: new(0.9), Truncate: new(0)}
@@ -80,7 +80,7 @@ func (c *completionRequest) n() int {
 	return *c.N
 }
 
-// many reports whether an answer has a list of texts: for n above 1 (seed 001 §1.3) and for
+// many reports whether an answer has a list of texts: for n above 1 (§1.3) and for
 // a list of prompts.
 func (c *completionRequest) many() bool { return c.Prompt.List || c.n() > 1 }
 

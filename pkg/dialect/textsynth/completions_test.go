@@ -21,7 +21,7 @@ func complete(body string) (*llm.Request, error) {
 	return in.request()
 }
 
-// TestDefaults compares the defaults with seed 001 §1.3.
+// TestDefaults compares the defaults with TextSynth's documentation §1.3.
 func TestDefaults(t *testing.T) {
 	req, err := complete(`{"prompt":"x"}`)
 	if err != nil {

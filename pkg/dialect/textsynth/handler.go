@@ -92,7 +92,7 @@ func answerTranslation(w http.ResponseWriter, r *http.Request, call httpx.Call[t
 	return httpx.JSON(w, http.StatusOK, call.In.answer(list, used))
 }
 
-// answerTokens does not count usage, because it is free (seed 001 §1.6).
+// answerTokens does not count usage, because it is free (§1.6).
 func answerTokens(w http.ResponseWriter, r *http.Request, call httpx.Call[tokenizeRequest, llm.Part, llm.Tokenizer]) error {
 	tokens, err := call.Model.Tokenize(r.Context(), []llm.Part{call.Req}, false)
 	if err != nil {

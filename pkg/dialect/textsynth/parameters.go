@@ -6,8 +6,8 @@ import (
 	"glossa/pkg/wire"
 )
 
-// Limits of seed 001 §1.3-1.4 and of later additions. The seeds do not limit the number of
-// prompts; the limit is that of texts to translate.
+// Limits of TextSynth's documentation §1.3-1.4 and of later additions. It does not limit the
+// number of prompts; the limit is that of texts to translate.
 const (
 	maxTexts     = 64
 	defaultBeams = 4

@@ -64,7 +64,7 @@ func TestTranslateRequest(t *testing.T) {
 	}
 }
 
-// seedTable is the language table of seed 001 §1.4, in its order.
+// seedTable is the language table of TextSynth's documentation §1.4, in its order.
 const seedTable = `
 	af Afrikaans, sq Albanian, am Amharic, ar Arabic, hy Armenian, ast Asturian, az Azerbaijani, ba Bashkir, be Belarusian,
 	bn Bengali, bs Bosnian, bg Bulgarian, my Burmese, ca Catalan, ceb Cebuano, km Central Khmer, zh Chinese, hr Croatian,

@@ -1,7 +1,7 @@
 // Package textsynth speaks the TextSynth REST protocol: completions, translations,
 // log-probabilities and tokens. It knows HTTP and llm, nothing of models or tokenizers.
 //
-// Source: seed 001 §1.3-1.6, and its clients' requirements: later additions (lists of
+// Source: TextSynth's documentation §1.3-1.6, and its clients' requirements: later additions (lists of
 // prompts, seed, schema, grammar, finish_reason, num_tokens, token_content_type), and
 // total_tokens, which an early client reads.
 package textsynth

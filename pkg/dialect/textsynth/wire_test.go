@@ -13,7 +13,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The paths of the engines of the seed, and of others.
+// The paths of the engines of TextSynth, and of others.
 const (
 	gptj    = "/v1/engines/gptj_6B/logprob"
 	m2m     = "/v1/engines/m2m100_1_2B/translate"
@@ -94,14 +94,14 @@ func TestEngines(t *testing.T) {
 	}
 }
 
-// TestDifferences lists and checks the differences from seed 001, and decisions that it
-// leaves open, each with its reason.
+// TestDifferences lists and checks the differences from TextSynth's documentation, and decisions
+// that it leaves open, each with its reason.
 func TestDifferences(t *testing.T) {
 	for _, test := range []struct {
-		seed, reason string
-		target, body string
-		status       int
-		has          string
+		original, reason string
+		target, body     string
+		status           int
+		has              string
 	}{
 		{
 			"nothing is said of unknown keys", "nothing that a client sends is dropped in silence",
@@ -182,7 +182,7 @@ func TestDifferences(t *testing.T) {
 	} {
 		w := ask(newFixture(), "POST", test.target, test.body)
 		if w.Code != test.status || !strings.Contains(w.Body.String(), test.has) {
-			t.Errorf("seed: %s; here: %s. Got %d %s", test.seed, test.reason, w.Code, w.Body)
+			t.Errorf("original: %s; here: %s. Got %d %s", test.original, test.reason, w.Code, w.Body)
 		}
 	}
 }

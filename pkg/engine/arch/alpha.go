@@ -13,7 +13,7 @@ import (
 )
 
 // alphaType is [Model.Type] of Alpha's models: GPT-2 without biases in linear layers,
-// with a separate output matrix (seed 002).
+// with a separate output matrix.
 const alphaType = "alpha"
 
 // alphaActivations maps Alpha's names of functions. SwiGLU uses SiLU for the gate.

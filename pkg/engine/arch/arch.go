@@ -9,8 +9,8 @@
 // what a listing shows, and [Pack] writes a model as one file that opens without conversion.
 //
 // Sources: the published checkpoints' config.json, generation_config.json and tensor
-// names, as transformers' classes read them; the keys and names of GGUF; seed 002
-// (Alpha).
+// names, as transformers' classes read them; the keys and names of GGUF; Alpha's own
+// files.
 package arch
 
 import (

@@ -8,7 +8,7 @@
 // Start with [Open]: it returns the tensors and keys of any GGUF or safetensors file. [WriteGGUF]
 // writes GGUF.
 //
-// Source: seed 002 (Alpha) and the formats that its trainer writes; the safetensors
+// Source: Alpha's documentation and the formats that its trainer writes; the safetensors
 // format's description; gguf.h and the reference dequantisation of ggml.
 package checkpoint
 

@@ -135,7 +135,7 @@ func TestScanDirectory(t *testing.T) {
 	}
 }
 
-// The hashes were computed in Node from the rule of seed 002's trainer.
+// The hashes were computed in Node from the rule of Alpha's trainer.
 func TestConfigHash(t *testing.T) {
 	for text, want := range map[string]string{
 		`{}`:      "5465b825",

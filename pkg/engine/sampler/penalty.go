@@ -31,11 +31,11 @@ func (s *Sampler) Observe(id int) {
 // tokens, in scratch if there are any.
 //
 //	repetition: l > 0: l/r, else l*r    (Keskar et al. 2019, 4.1; once a token)
-//	presence:   l -= p                  (seed 000, presence_penalty)
-//	frequency:  l -= f*count            (seed 000, frequency_penalty)
+//	presence:   l -= p                  (Aleph Alpha, presence_penalty)
+//	frequency:  l -= f*count            (Aleph Alpha, frequency_penalty)
 //
 // With MultiplyPresence, MultiplyFrequency they scale like the repetition penalty, r =
-// 1+p and r = 1+f*count: seed 000 names this form without a formula.
+// 1+p and r = 1+f*count: Aleph Alpha's documentation names this form without a formula.
 func (s *Sampler) penalised(logits []float32) []float32 {
 	seen := s.seen()
 	if len(s.bias) == 0 && len(seen) == 0 {

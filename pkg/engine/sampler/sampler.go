@@ -3,7 +3,7 @@
 //
 // Start with [New] and [Sampler.Sample].
 //
-// Order (seed 000 and seed 001 agree with it): logit bias, repetition penalty, presence
+// Order (Aleph Alpha's and TextSynth's agree with it): logit bias, repetition penalty, presence
 // and frequency penalties, a mask if there is one, temperature, top_k, then typical_p or
 // top_p, then one draw by inverse cumulative distribution in the order of token ids.
 //

@@ -114,7 +114,7 @@ func TestTopKOfEquals(t *testing.T) {
 	}
 }
 
-// TestDifferences lists the deviations of the sampler from seed 002's server, each with
+// TestDifferences lists the deviations of the sampler from Alpha's server, each with
 // its reason.
 func TestDifferences(t *testing.T) {
 	// There temperature 0 divides by zero and gives token 0. In every dialect it means
@@ -122,7 +122,7 @@ func TestDifferences(t *testing.T) {
 	if got := sample(t, sampler.Config{Temperature: 0, TopK: 40}, []float32{1, 2, 3}, 0.5); got != 2 {
 		t.Errorf("temperature 0: got %d", got)
 	}
-	// There tokens as likely as the k-th stay; seeds 000 and 001 specify "at most top_k".
+	// There tokens as likely as the k-th stay; Aleph Alpha and TextSynth specify "at most top_k".
 	for i := range 100 {
 		if got := sample(t, sampler.Config{Temperature: 1, TopK: 2}, []float32{1, 1, 1}, float64(i)/100); got > 1 {
 			t.Errorf("top_k 2 of three equals: got %d", got)

@@ -6,7 +6,7 @@
 // Start with [New], which reads the weights of a model that package arch has opened, and
 // [Pass.Forward].
 //
-// Sources of the architectures: seed 002 (Alpha); Radford et al. 2019 (GPT-2); Wang
+// Sources of the architectures: Alpha's trainer; Radford et al. 2019 (GPT-2); Wang
 // and Komatsuzaki 2021 (GPT-J); Black et al. 2022 (GPT-NeoX); Lin et al. 2021
 // (XGLM); Fan et al. 2020 (M2M100); Touvron et al. 2023 and Llama 3; the published
 // checkpoints and their reference code.

@@ -8,7 +8,7 @@
 //
 // Sources: Amazon CloudWatch User Guide, "Specification: Embedded metric format" and its
 // JSON schema; CloudWatch API Reference, Dimension; the metrics invocations and latency of
-// seed 003, the latter with the unit of this package.
+// API layer, the latter with the unit of this package.
 package emf
 
 import (
@@ -21,7 +21,7 @@ import (
 	"glossa/pkg/llm"
 )
 
-// DefaultNamespace is the namespace of seed 003.
+// DefaultNamespace is the namespace of API layer.
 const DefaultNamespace = "Codenator/api-layer/"
 
 // Config configures a [Meter].

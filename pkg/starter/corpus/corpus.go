@@ -1,7 +1,7 @@
 // Package corpus generates the training texts of the starter models.
 //
 // Its grammars and word lists generate every text: the same name, seed and size give the
-// same bytes on every platform. Three domains are those of seed 002: short stories, tunes
+// same bytes on every platform. Three domains are those of Alpha: short stories, tunes
 // in ABC notation (abcnotation.com, standard 2.1) and functional chord progressions. The
 // fourth is sentences with the forms that they fill in, in JSON (RFC 8259), the fifth
 // chats that call tools, and the sixth pairs of sentences that mean the same. The package knows nothing of tokenizers, models or training. Its tests check whether a text follows

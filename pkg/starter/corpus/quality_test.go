@@ -33,7 +33,7 @@ const (
 	mostRuns  = 0.05 // share of the samples' runs in the training text
 )
 
-// Sampling parameters: the defaults of seed 002.
+// Sampling parameters: the defaults of Alpha's server.
 const (
 	temperature   = 0.7
 	topK          = 40
@@ -244,7 +244,7 @@ func judgeSamples(t *testing.T, s *starter) (valid, repeated float64) {
 }
 
 // samplePrompts returns the prompts of the samples and their stop string: the openings of
-// seed 002's examples, the heads of held-out pieces, or the end of the previous piece.
+// the examples of Alpha's documentation, the heads of held-out pieces, or the end of the previous piece.
 func samplePrompts(name, heldOut string) (prompts []string, stop string) {
 	switch name {
 	case "abc":

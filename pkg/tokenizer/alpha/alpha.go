@@ -3,7 +3,7 @@
 //
 // Start with [Train] or [Parse].
 //
-// Source: seed 002, and the artifacts that its trainer stores in checkpoints.
+// Source: Alpha's documentation, and the artifacts that its trainer stores in checkpoints.
 package alpha
 
 import (

@@ -36,7 +36,7 @@ func wholeVocabulary(t testing.TB) tokenizer.Tokenizer {
 	return tok
 }
 
-// The examples of seed 001 (tokenize, logit_bias), with the part of r50k that determines
+// The examples of TextSynth (tokenize, logit_bias), with the part of r50k that determines
 // them; see testdata/seed001.py for why that suffices.
 func TestSeed001(t *testing.T) {
 	small, err := ParseGPT2(tokenizertest.ReadFile(t, "testdata", "seed001.vocab.json"), tokenizertest.ReadFile(t, "testdata", "seed001.merges.txt"))
