@@ -258,6 +258,3 @@ func EmbeddingParameters() []wire.Parameter { return embeddingTable.Parameters("
 
 // taskWords lists the words for what vectors are for.
 func taskWords() []string { return slices.Sorted(maps.Keys(tasks)) }
-
-// TokenizeParameters describes the keys of a request to tokenize.
-func TokenizeParameters() []wire.Parameter { return tokenizeTable.Parameters("") }
