@@ -36,6 +36,8 @@ func TestMistakes(t *testing.T) {
 		"health --timeout 3":     `glossa health: --timeout: "3" must be a duration with a unit, such as 30s or 5m`,
 		"health --timeout 0s":    `glossa health: --timeout: 0s must be positive`,
 		"train --lr warm":        `glossa train: --lr: "warm" must be a number`,
+		"train --steps -2":       `glossa train: steps: -2 is not in 1..1073741824`,
+		"train --tokenizer mine": `glossa train: tokenizer: "mine" is not bpe, char or word`,
 		"corpus abc --seed -1":   `glossa corpus: --seed: "-1" must be an integer and not negative`,
 		"version now":            `glossa version: unexpected argument "now"`,
 		"completion tcsh":        `glossa completion: unknown shell "tcsh": must be bash, zsh, fish, powershell`,

@@ -53,6 +53,9 @@ has no optimiser state: its optimiser starts anew, with another warm-up.`,
 	completeWords(cmd, "tokenizer", "bpe", "char", "word")
 	completeDirectory(cmd, "out")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if err := c.Check(); err != nil {
+			return usageError{err}
+		}
 		if *text == "" || *out == "" {
 			return usagef("--text and --out are required")
 		}

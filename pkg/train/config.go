@@ -5,7 +5,7 @@
 //
 // Start with [Run]: the zero [Config] trains a small model of byte pairs.
 //
-// Sources: seed 002 (architecture, run directory), Radford et al. 2019 (GPT-2),
+// Sources: Alpha's trainer (architecture, run directory), Radford et al. 2019 (GPT-2),
 // Loshchilov and Hutter 2019 (AdamW) and 2017 (cosine schedule).
 package train
 
@@ -15,6 +15,7 @@ import (
 	"runtime"
 
 	"glossa/pkg/engine/checkpoint"
+	"glossa/pkg/tokenizer/alpha"
 )
 
 // Config configures a training run. The zero value is a small BPE model. A zero field has
@@ -94,13 +95,21 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Check returns an error that names the first invalid field. [Run] checks them too.
+func (c Config) Check() error {
+	c = c.withDefaults()
+	return c.validate()
+}
+
 // validate reports the first invalid field, with defaults filled in.
 func (c *Config) validate() error {
 	switch {
+	case c.Tokenizer != alpha.BPE && c.Tokenizer != alpha.Char && c.Tokenizer != alpha.Word:
+		return fmt.Errorf("tokenizer: %q is not bpe, char or word", c.Tokenizer)
 	case c.FFNActivation != checkpoint.GELU:
-		return fmt.Errorf("train: ffnActivation: %q cannot be trained, only %q", c.FFNActivation, checkpoint.GELU)
+		return fmt.Errorf("ffnActivation: %q cannot be trained, only %q", c.FFNActivation, checkpoint.GELU)
 	case c.Dropout != 0:
-		return fmt.Errorf("train: dropout: %v is not supported, only 0", c.Dropout)
+		return fmt.Errorf("dropout: %v is not supported, only 0", c.Dropout)
 	}
 	for _, f := range []struct {
 		name       string
@@ -117,7 +126,7 @@ func (c *Config) validate() error {
 		{"threads", c.Threads, 1, 1 << 10},
 	} {
 		if f.value < f.least || f.value > f.top {
-			return fmt.Errorf("train: %s: %d is not in %d..%d", f.name, f.value, f.least, f.top)
+			return fmt.Errorf("%s: %d is not in %d..%d", f.name, f.value, f.least, f.top)
 		}
 	}
 	for _, f := range []struct {
@@ -135,14 +144,11 @@ func (c *Config) validate() error {
 		{"softCap", c.SoftCap, 1e6},
 	} {
 		if !(f.value >= 0 && f.value <= f.top) {
-			return fmt.Errorf("train: %s: %v is not in 0..%v", f.name, f.value, f.top)
+			return fmt.Errorf("%s: %v is not in 0..%v", f.name, f.value, f.top)
 		}
 	}
 	model := c.model(1)
-	if err := model.Validate(); err != nil {
-		return fmt.Errorf("train: %w", err)
-	}
-	return nil
+	return model.Validate()
 }
 
 // model returns the shape for a vocabulary of the given size. softCap is written when

@@ -30,7 +30,7 @@ func split(ids []int, c *Config) (train, val []int32, err error) {
 	cut := len(all) - int(float64(len(all))*c.ValFraction)
 	train, val = all[:cut], all[cut:]
 	if len(train) < c.BlockSize+1 {
-		return nil, nil, fmt.Errorf("train: the text has %d tokens to train on; a context (blockSize) of %d needs at least %d", len(train), c.BlockSize, c.BlockSize+1)
+		return nil, nil, fmt.Errorf("the text has %d tokens to train on; a context (blockSize) of %d needs at least %d", len(train), c.BlockSize, c.BlockSize+1)
 	}
 	return train, val, nil
 }

@@ -39,17 +39,17 @@ func Run(ctx context.Context, c Config, text, dir string, progress func(Progress
 	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return fmt.Errorf("train: %w", err)
+		return err
 	}
 	if c.RunID == "" {
 		c.RunID = filepath.Base(abs)
 	}
 	r := &run{dir: runDir(abs), config: c, keepWarmup: keepWarmup, progress: progress}
 	if err := r.open(text); err != nil {
-		return fmt.Errorf("train: run %s: %w", abs, err)
+		return fmt.Errorf("run %s: %w", abs, err)
 	}
 	if err := r.steps(ctx); err != nil {
-		return fmt.Errorf("train: run %s: %w", abs, err)
+		return fmt.Errorf("run %s: %w", abs, err)
 	}
 	return nil
 }

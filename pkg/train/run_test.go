@@ -282,6 +282,7 @@ func TestRefusesOtherRun(t *testing.T) {
 
 func TestRefusesConfig(t *testing.T) {
 	for field, change := range map[string]func(c *Config){
+		"tokenizer":     func(c *Config) { c.Tokenizer = "tiles" },
 		"ffnActivation": func(c *Config) { c.FFNActivation = "swiglu" },
 		"dropout":       func(c *Config) { c.Dropout = 0.1 },
 		"nHead":         func(c *Config) { c.NHead = 3 },
@@ -289,15 +290,15 @@ func TestRefusesConfig(t *testing.T) {
 		"batchSize":     func(c *Config) { c.BatchSize = -4 },
 		"beta2":         func(c *Config) { c.Beta2 = 1 },
 		"valFraction":   func(c *Config) { c.ValFraction = 0.95 },
-		"blockSize":     func(c *Config) { c.BlockSize = 1 << 16 },
+		"blockSize":     func(c *Config) { c.BlockSize = 1 << 30 },
 	} {
 		c, dir := small(), t.TempDir()
 		change(&c)
-		if err := Run(t.Context(), c, corpus(), dir, nil); err == nil || !strings.Contains(err.Error(), field) {
+		if err := Run(t.Context(), c, corpus(), dir, nil); err == nil || !strings.HasPrefix(err.Error(), field+": ") || c.Check() == nil {
 			t.Errorf("%s: %v", field, err)
 		}
 	}
-	for _, text := range []string{"", "a"} {
+	for _, text := range []string{"", "a", "a short text"} {
 		if err := Run(t.Context(), small(), text, t.TempDir(), nil); err == nil {
 			t.Errorf("text %q: no error", text)
 		}

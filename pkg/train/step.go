@@ -96,7 +96,7 @@ func (t *trainer) step(n int) (loss, norm float64, err error) {
 	loss /= float64(size * block)
 	norm = t.reduce()
 	if math.IsNaN(norm) || math.IsInf(norm, 0) || math.IsNaN(loss) {
-		return loss, norm, fmt.Errorf("train: step %d: loss %v, gradient norm %v: a lower lr may help", n, loss, norm)
+		return loss, norm, fmt.Errorf("step %d: loss %v, gradient norm %v: a lower lr may help", n, loss, norm)
 	}
 	t.update(n, norm)
 	return loss, norm, nil
