@@ -106,7 +106,7 @@ exit status is 1 if a model would not be served.`,
 		Example: "  glossa models check\n  glossa models check claude.json\n  glossa models check --records --table-name glossa",
 	}
 	servedFlags(c, &o)
-	c.Flags().BoolVar(&records, "records", false, "say of each record whether a model is served with it, and why not")
+	c.Flags().BoolVar(&records, "records", false, "list the models that each record serves, or why it serves none")
 	c.RunE = func(c *cobra.Command, files []string) error {
 		for _, file := range files {
 			if info, err := os.Stat(file); err == nil && info.IsDir() {
@@ -238,11 +238,14 @@ func (p *program) checkModels(ctx context.Context, o modelsOptions, records bool
 		items = nil
 	}
 	for _, s := range items {
-		text := strings.Join(s.Served, ", ")
-		if s.Served == nil {
-			text = "nothing: " + s.Why
+		text := " serves " + strings.Join(s.Served, ", ")
+		switch {
+		case s.Unlisted: // as records of groups may be: nothing is wrong
+			text = ": " + s.Why
+		case s.Served == nil:
+			text = " serves nothing: " + s.Why
 		}
-		if _, err := fmt.Fprintf(p.stdout, "%s serves %s\n", s.Item, text); err != nil {
+		if _, err := fmt.Fprintf(p.stdout, "%s%s\n", s.Item, text); err != nil {
 			return err
 		}
 	}

@@ -67,7 +67,7 @@ func TestModelsOfATable(t *testing.T) {
 		{"models --table-name glossa add --name mine --family bedrock --type Mine --no-streaming", 0, []string{"wrote models/all-models\n"}},
 		{"models --table-name glossa", 0, []string{"mine  ", "bedrock-mine", "\nwarning: record models/bedrock-mine: "}},
 		{"models check --table-name glossa", 0, []string{"warning: record models/bedrock-mine"}},
-		{"models check --records --table-name glossa", 0, []string{"bedrock-mine serves mine\n", "bedrock-anthropic serves " + claude + "\n", "bedrock-amazon serves nothing: no list names its model: "}},
+		{"models check --records --table-name glossa", 0, []string{"bedrock-mine serves mine\n", "bedrock-anthropic serves " + claude + "\n", "\nbedrock-amazon: no list names its model: "}},
 		{"models remove nope --table-name glossa", 1, []string{"nope is not listed"}},
 		{"models remove mine --record --table-name glossa", 0, []string{"removed bedrock/mine\n"}},
 		{"models check --table-name glossa", 0, []string{"all is well\n"}},

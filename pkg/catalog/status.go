@@ -12,6 +12,7 @@ type Status struct {
 	Item     string   // its sort key
 	Served   []string // the names of the models that it describes and that are served
 	Why      string   // why there are none
+	Unlisted bool     // nothing is wrong: no list names a model of it, as records of groups may have none
 	Warnings []string
 }
 
@@ -43,13 +44,14 @@ func (v *view) status(key string) Status {
 		s.Warnings = append(s.Warnings, w.Error())
 	}
 	if s.Served == nil {
-		s.Why = v.why(key, it)
+		s.Why, s.Unlisted = v.why(key, it)
 	}
 	return s
 }
 
-// why returns why no model of an item is served; for the list itself, why some are not.
-func (v *view) why(key string, it *item) string {
+// why returns why no model of an item is served, and whether that is only because no list names
+// one; for the list itself, why some are not.
+func (v *view) why(key string, it *item) (text string, unlisted bool) {
 	var list []string
 	for _, m := range it.mistakes {
 		list = append(list, m.Error())
@@ -65,11 +67,11 @@ func (v *view) why(key string, it *item) string {
 	}
 	switch {
 	case list != nil || key == allSK:
-		return strings.Join(list, "; ")
+		return strings.Join(list, "; "), false
 	case family != Local && v.records != nil:
-		return "no list names its model: it is served when a request names it, and lends its schema to others of its group"
+		return "no list names its model: it is served when a request names it, and lends its schema to others of its group", true
 	case family != Local:
-		return "no list names its model, and only listed models are served; it lends its schema to others of its group"
+		return "no list names its model, and only listed models are served; it lends its schema to others of its group", true
 	}
-	return "another record has the name of its model"
+	return "another record has the name of its model", false
 }

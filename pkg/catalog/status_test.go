@@ -42,19 +42,19 @@ func TestStatus(t *testing.T) {
 			t.Errorf("%+v", s)
 		}
 		for key, why := range map[string]string{allSK: "no record of sagemaker/lost", "bedrock-wrong": "/context: ", "local-gone": `checkpoint "gone": no such run`} {
-			if s := got[key]; s.Served != nil || !strings.Contains(s.Why, why) {
+			if s := got[key]; s.Served != nil || s.Unlisted || !strings.Contains(s.Why, why) {
 				t.Errorf("%s: %+v", key, s)
 			}
 		}
 	}
 	groups := remotes(Table{tableOf(t, shipped(t, "bedrock-anthropic")...)})
 	list, _ := groups.Status(t.Context())
-	if len(list) != 1 || !strings.Contains(list[0].Why, "served when a request names it") {
+	if len(list) != 1 || !list[0].Unlisted || !strings.Contains(list[0].Why, "served when a request names it") {
 		t.Errorf("%+v", list)
 	}
 	groups.cfg.ListedOnly = true
 	groups.Refresh()
-	if list, _ = groups.Status(t.Context()); len(list) != 1 || !strings.Contains(list[0].Why, "only listed models") {
+	if list, _ = groups.Status(t.Context()); len(list) != 1 || !list[0].Unlisted || !strings.Contains(list[0].Why, "only listed models") {
 		t.Errorf("%+v", list)
 	}
 }
