@@ -60,7 +60,7 @@ file that loads without conversion.
 		Example: `  glossa pack checkpoints/pythia-160m
   glossa pack runs/mine -o models/mine.safetensors --quant f32`,
 	}
-	c.Flags().StringVarP(&o.file, "output", "o", "", "`file` to write; an existing packed model is replaced (default SOURCE's name and the format)")
+	c.Flags().StringVarP(&o.file, "output", "o", "", "`file` to write, whose directory is created; an existing packed model is replaced (default SOURCE's name and the format)")
 	c.Flags().StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(packFormats, ", ")+" (default "+packDefault+")")
 	c.Flags().StringVar(&o.head, "head", "", "`format` of the embedding and the head, one of those of --quant (default as above)")
 	completeWords(c, "quant", packFormats...)
@@ -152,6 +152,9 @@ func (o *packOptions) run(ctx context.Context, p *program) (err error) {
 	}
 	k, err := p.kernels()
 	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(o.file), 0o755); err != nil {
 		return err
 	}
 	file, err := os.CreateTemp(filepath.Dir(o.file), "."+filepath.Base(o.file)+".*")

@@ -52,7 +52,7 @@ func TestPack(t *testing.T) {
 
 // An Alpha run can be packed, and gives the same text.
 func TestPackRun(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "mine.safetensors")
+	file := filepath.Join(t.TempDir(), "new", "models", "mine.safetensors")
 	out, _, err := runPack(t.Context(), "../../pkg/starter/runs/novels", "-o", file, "--quant", "f32")
 	if err != nil || !strings.Contains(out, ": Alpha, ") {
 		t.Fatalf("%q, %v", out, err)

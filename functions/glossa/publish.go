@@ -38,7 +38,8 @@ func (p *program) publishCommand() *cobra.Command {
 the functions serve it. The same command resumes an interrupted upload.
 
 ` + precision + `
-A packed model is stored as it is.`,
+A packed model is stored as it is. A model of the same name is replaced, also
+one of several files; --new refuses that.`,
 		Example: `  glossa publish runs/mine --checkpoints s3://bucket/models
   glossa publish checkpoints/pythia-160m --name pythia --checkpoints models`,
 	}
@@ -100,13 +101,19 @@ func (p *publishOptions) run(ctx context.Context, cfg app.Config, out, notes io.
 		bar.show(packProgress{done, total}, time.Now())
 		size = total
 	}
-	err = p.put(ctx, store)
+	other, err := store.HasOther(ctx, p.upload.Name)
+	if err == nil {
+		err = p.put(ctx, store)
+	}
 	bar.end()
 	if err != nil {
 		if ctx.Err() != nil {
 			return fmt.Errorf("%w: run the same command to resume", err)
 		}
 		return err
+	}
+	if other {
+		fmt.Fprintf(notes, "the earlier files of %s, which were not a packed model, are deleted\n", p.upload.Name)
 	}
 	_, err = fmt.Fprintf(out, "%s: %s of weights in %s\n", p.upload.Name, fit.Bytes(size), strings.TrimSuffix(cfg.Checkpoints, "/"))
 	return err

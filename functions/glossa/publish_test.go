@@ -151,6 +151,20 @@ func TestPublishRefuses(t *testing.T) {
 	}
 }
 
+// Files that are not a packed model are not deleted without a word.
+func TestPublishReplacesFiles(t *testing.T) {
+	place := t.TempDir()
+	if err := os.CopyFS(filepath.Join(place, "gpt2"), os.DirFS(packSource)); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []bool{true, false} { // the second replaces a packed model
+		_, notes, err := runPublish(t.Context(), packSource, "--checkpoints", place)
+		if said := strings.Contains(notes, "the earlier files of gpt2, which were not a packed model, are deleted\n"); err != nil || said != want {
+			t.Errorf("%d: %q %v", i, notes, err)
+		}
+	}
+}
+
 // packedModel returns the path of a packed model.
 func packedModel(t *testing.T) string {
 	t.Helper()

@@ -194,6 +194,12 @@ func (d *directory) store(_ context.Context, name string, isNew bool, write func
 	return nil
 }
 
+// hasOther implements [models].
+func (d *directory) hasOther(_ context.Context, name string) (bool, error) {
+	there, err := d.occupied(name)
+	return there && !d.isSinglePackedFile(name), err
+}
+
 // isSinglePackedFile reports whether a model is a single packed file, which every system can replace
 // atomically.
 func (d *directory) isSinglePackedFile(name string) bool {

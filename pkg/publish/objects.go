@@ -84,6 +84,12 @@ func (o *objects) store(ctx context.Context, name string, isNew bool, write func
 	return o.delete(ctx, slices.DeleteFunc(keys, func(key string) bool { return key == target }))
 }
 
+// hasOther implements [models].
+func (o *objects) hasOther(ctx context.Context, name string) (bool, error) {
+	keys, isModel, err := o.objectsOf(ctx, name)
+	return isModel && (len(keys) > 1 || keys[0] != target(keys, name)), err
+}
+
 // target returns the key of a new model: that of the packed model of the name, if that is
 // its only object.
 func target(keys []string, name string) string {

@@ -46,6 +46,27 @@ func layouts(t *testing.T) map[string]map[string][]byte {
 	}
 }
 
+// A model of the files that training wrote has another form, until Put replaces it.
+func TestHasOther(t *testing.T) {
+	s3 := &buckettest.Store{}
+	s3.Put("checkpoints/run/config.json", []byte(config))
+	s3.Put("checkpoints/run/checkpoint-1.json", golden(t))
+	dir := open(t, t.TempDir())
+	putRun(t, dir.dir, "run")
+	for what, p := range map[string]*place{"directory": dir, "bucket": inBucket(t, s3)} {
+		put(t, p, upload(t, "packed", 2))
+		for name, want := range map[string]bool{"run": true, "packed": false, "none": false} {
+			if other, err := p.HasOther(t.Context(), name); other != want || err != nil {
+				t.Errorf("%s: %s: %v, %v", what, name, other, err)
+			}
+		}
+		put(t, p, upload(t, "run", 2))
+		if other, err := p.HasOther(t.Context(), "run"); other || err != nil {
+			t.Errorf("%s: replaced: %v, %v", what, other, err)
+		}
+	}
+}
+
 // Anything with the name in a bucket is replaced completely. A reader between two requests
 // finds the old model or the new one; a process that dies there leaves one of them, which
 // the next upload replaces.

@@ -87,6 +87,8 @@ type models interface {
 	store(ctx context.Context, name string, isNew bool, write func(to io.WriterAt) error) error
 	// remove deletes a model; an unknown name is a NotFound error.
 	remove(ctx context.Context, name string) error
+	// hasOther reports whether a model of the name is not just the packed one of store.
+	hasOther(ctx context.Context, name string) (bool, error)
 	// used returns the bytes of all models.
 	used(ctx context.Context) (int64, error)
 	close() error
@@ -225,6 +227,16 @@ func (s *Store) put(ctx context.Context, u *Upload, read func() (*model, error))
 		return internal(ctx, err)
 	}
 	return nil
+}
+
+// HasOther reports whether a model of the name has another form than what Put stores, such as
+// the directory of a run, whose files Put deletes.
+func (s *Store) HasOther(ctx context.Context, name string) (bool, error) {
+	other, err := s.models.hasOther(ctx, name)
+	if err != nil {
+		return false, internal(ctx, err)
+	}
+	return other, nil
 }
 
 // Delete removes a model. An unknown name is a NotFound error.
