@@ -52,14 +52,14 @@ with the same threads and instructions before and after each measurement, and
 the highest ones count, those of the measurements themselves included.
 
 With --speculate, tasks that quote their prompt are answered with and without
-drafts in turn: PLAIN is a token in a pass, DRAFTING several where that is
+drafts in turn: PLAIN is one token in a pass, DRAFTING several where that is
 faster. RATIO is the median of the ratios of neighbouring measurements. DRAFT is
 text for drafts from the prompt and the answer; shapes also answer the last task
-with a draft model that is right in so many of a hundred tokens, and a MODEL
-with that of --draft.
+with a draft model that is right in that percentage of tokens, and a MODEL with
+that of --draft.
 
-With --prefix, the first token of an answer is measured after a prompt of so
-many tokens and a few more: COMPUTED, with the beginning FROM DIRECTORY as
+With --prefix, the first token of an answer is measured after a prompt of that
+number of tokens and a few more: COMPUTED, with the beginning FROM DIRECTORY as
 after a restart with glossa serve --prefixes, and FROM MEMORY.
 
 With --context, prompts of some lengths are read in turn, in passes of 64
@@ -75,7 +75,7 @@ share of the speed with the first length.`,
 	b := &benchOptions{}
 	f := c.Flags()
 	shapes := f.String("shape", "", "`names` of built-in shapes, with random weights: "+strings.Join(bench.Shapes(), ", ")+" (default all)")
-	quants := f.String("quant", "", "`names` of weight formats: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+", of a MODEL stored)")
+	quants := f.String("quant", "", "`names` of weight formats: "+strings.Join(dtype.Options(), ", ")+", stored (default "+dtype.Q8_0.Option()+"; for a MODEL stored)")
 	f.StringVar(&b.kv, "kv", "", "`format` of keys and values: "+strings.Join(catalog.KVs(), ", ")+" (default that of a record without \"kv\")")
 	threads := f.String("threads", defaultThreads(runtime.GOMAXPROCS(0)), "`numbers` of threads")
 	batches := f.String("batch", "1", "`numbers` of rows that are computed in one pass")
@@ -84,7 +84,7 @@ share of the speed with the first length.`,
 	f.IntVar(&b.config.Repeat, "repeat", 5, "measurements; the median is shown")
 	f.BoolVar(&b.speculate, "speculate", false, "measure tasks that quote their prompt, with and without drafts (default shapes "+strings.Join(quoting.Shapes(), ", ")+")")
 	f.StringVar(&b.draft, "draft", "", "directory or `file` of a draft model for a MODEL, with --speculate")
-	f.IntVar(&b.prefix, "prefix", 0, "measure the first token after a known beginning of so many `tokens`; 0: do not")
+	f.IntVar(&b.prefix, "prefix", 0, "measure the first token after a known beginning of this number of `tokens`; 0: do not")
 	f.IntSliceVar(&b.contexts, "context", nil, "measure prompts of these `numbers` of tokens, and generation after each")
 	f.BoolVar(&b.json, "json", false, "print one JSON object per line")
 	f.StringVar(&b.save, "save", "", "write the weights of one shape, or of one MODEL of GPT-2's architecture, in one format to a GGUF `file`, and measure them")
@@ -190,21 +190,11 @@ func (b *benchOptions) check() error {
 			return usagef("--quant: %q must be %s or, for a MODEL, stored", name, strings.Join(dtype.Options(), ", "))
 		}
 	}
-	switch {
-	case b.kv != "" && !slices.Contains(catalog.KVs(), b.kv):
+	if b.kv != "" && !slices.Contains(catalog.KVs(), b.kv) {
 		return usagef("--kv: %q must be %s", b.kv, strings.Join(catalog.KVs(), ", "))
-	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
-		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
-	case len(b.contexts) > 0 && (slices.Min(b.contexts) < 1 || b.config.Decode < 1 || b.prefix > 0 || b.speculate || b.save != "" || !slices.Equal(b.config.Batches, []int{1})):
-		return usagef("--context takes positive numbers of tokens; it needs --decode and --batch 1, and excludes --prefix, --speculate and --save")
-	case b.prefix < 0 || b.prefix > 0 && (b.save != "" || b.speculate || !slices.Equal(b.config.Batches, []int{1})):
-		return usagef("--prefix is a number of tokens; it measures one row, without drafts, and saves nothing")
-	case b.draft != "" && (!b.speculate || b.model == ""):
-		return usagef("--draft is for a MODEL and --speculate")
-	case b.speculate && (b.save != "" || !slices.Equal(b.config.Batches, []int{1})):
-		return usagef("--speculate measures one row and saves nothing")
-	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):
-		return usagef("--save writes one MODEL or --shape in one --quant other than stored")
+	}
+	if err := b.checkTogether(); err != nil {
+		return err
 	}
 	if _, err := os.Stat(b.model); b.model != "" && errors.Is(err, fs.ErrNotExist) {
 		hint := "--shape measures built-in shapes"
@@ -212,6 +202,26 @@ func (b *benchOptions) check() error {
 			hint = "did you mean --shape " + b.model + "?"
 		}
 		return usagef("%q does not exist: MODEL is the directory or file of a model; %s", b.model, hint)
+	}
+	return nil
+}
+
+// checkTogether validates numbers, and flags that need or exclude others.
+func (b *benchOptions) checkTogether() error {
+	oneRow := slices.Equal(b.config.Batches, []int{1})
+	switch {
+	case b.config.Prefill < 0 || b.config.Decode < 0 || b.config.Repeat < 1:
+		return usagef("--prefill and --decode must not be negative, --repeat must be positive")
+	case len(b.contexts) > 0 && (slices.Min(b.contexts) < 1 || b.config.Decode < 1 || b.prefix > 0 || b.speculate || b.save != "" || !oneRow):
+		return usagef("--context takes positive numbers of tokens; it needs --decode and --batch 1, and excludes --prefix, --speculate and --save")
+	case b.prefix < 0 || b.prefix > 0 && (b.save != "" || b.speculate || !oneRow):
+		return usagef("--prefix must not be negative; it needs --batch 1, and excludes --speculate and --save")
+	case b.draft != "" && (!b.speculate || b.model == ""):
+		return usagef("--draft needs a MODEL and --speculate")
+	case b.speculate && (b.save != "" || !oneRow):
+		return usagef("--speculate needs --batch 1, and excludes --save")
+	case b.save != "" && (b.model == "" && len(b.shapes) != 1 || len(b.quants) != 1 || b.quants[0] == "stored"):
+		return usagef("--save needs one MODEL or --shape, and one --quant other than stored")
 	}
 	return nil
 }

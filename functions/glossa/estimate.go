@@ -50,16 +50,16 @@ type estimateOptions struct {
 // estimateCommand returns glossa estimate.
 func (p *program) estimateCommand() *cobra.Command {
 	c := &cobra.Command{
-		Use: "estimate MODEL", Short: "Say what a model will need and cost on AWS", Args: positional(1, "MODEL"),
-		Long: `Say what a model will need and cost before it is deployed: its memory, cold
-start, time to the first token, tokens a second and price, on Lambda by the size
-of its memory, on Managed Instances, and on one EC2 instance or Fargate task.
+		Use: "estimate MODEL", Short: "Estimate what a model needs and costs on AWS", Args: positional(1, "MODEL"),
+		Long: `Estimate what a model needs and costs before it is deployed: memory, cold start,
+time to the first token, tokens a second and price, on Lambda by the size of its
+memory, on Managed Instances, and on one EC2 instance or Fargate task.
 MODEL is a directory, a GGUF file, a packed model, or a shape of glossa bench.
 
 The speed is that of this machine, which is measured first, or that of
 --machine, a file of lines that glossa bench --json prints. A model that was not
-measured is scaled from the shape of the most similar size. More processors than
-measured are extrapolated.
+measured is scaled from the shape of the most similar size. The speed of more
+processors than were measured is extrapolated.
 
 With --rate or --trace, traffic is simulated: instances, cold starts, waiting
 and throttled requests, latencies and the bill. --rate is a day of requests that
@@ -74,13 +74,13 @@ Prices are those of us-east-1, on demand; --price replaces one.`,
 	}
 	o := &estimateOptions{start: estimate.DefaultStart()}
 	f := c.Flags()
-	f.StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(dtype.Options(), ", ")+", stored (default stored, of a shape "+dtype.Q8_0.Option()+")")
+	f.StringVar(&o.quant, "quant", "", "`format` of the weights: "+strings.Join(dtype.Options(), ", ")+", stored (default stored; for a shape "+dtype.Q8_0.Option()+")")
 	f.StringVar(&o.machine, "machine", "", "`file` of measurements, as glossa bench --json prints them (default: measure this machine)")
 	sizes := f.String("memory", joined(estimate.MemorySizes()), "`sizes` of Lambda's memory in MB")
 	f.StringVar(&o.server, "server", "", "`size` of the machine that is paid by the hour: "+strings.Join(estimate.Machines(), ", ")+" (default: the smallest that the model fits into)")
 	f.IntVar(&o.request.Prompt, "prompt", 256, "`tokens` of the prompt of a request")
 	f.IntVar(&o.request.Answer, "answer", 128, "`tokens` of the answer to a request")
-	f.Float64Var(&o.rate, "rate", 0, "simulate a day of so many `requests` a minute; 0: none")
+	f.Float64Var(&o.rate, "rate", 0, "simulate a day with this number of `requests` a minute; 0: none")
 	f.StringVar(&o.trace, "trace", "", "simulate the requests of a `file`")
 	f.Uint64Var(&o.seed, "seed", 1, "seed of the requests of --rate")
 	f.IntVar(&o.concurrency, "concurrency", 1000, "`instances` of the function at once; more requests are throttled")

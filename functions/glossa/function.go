@@ -24,8 +24,8 @@ func inLines(names []string) string {
 func (p *program) functionCommand() *cobra.Command {
 	names := append(app.Families(), deployment.Canary)
 	return &cobra.Command{
-		Use: "function NAME", Short: "Be a function of AWS Lambda", Args: positional(1, "NAME"), ValidArgs: names,
-		Long: "Be a function of AWS Lambda, from a container image:\n" + inLines(names) +
+		Use: "function NAME", Short: "Run one of the functions on AWS Lambda", Args: positional(1, "NAME"), ValidArgs: names,
+		Long: "Run one of the functions on AWS Lambda, from a container image:\n" + inLines(names) +
 			"\nIt is configured by the environment, as the functions of zip files are. Models\nof the image are in /models; elsewhere GLOSSA_MODELS names their directory.",
 		Example: "  glossa function openai",
 		RunE: func(_ *cobra.Command, args []string) error {

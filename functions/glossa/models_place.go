@@ -178,7 +178,7 @@ func (e *endpoint) flags(f *pflag.FlagSet) {
 func (e *endpoint) item(row catalog.Row, names []string) (catalog.Item, error) {
 	switch {
 	case row.Family != "" && row.Family != catalog.OpenAI:
-		return catalog.Item{}, usagef("--url is for --family openai")
+		return catalog.Item{}, usagef("--url needs --family openai")
 	case e.url == "" || len(names) != 1:
 		return catalog.Item{}, usagef("--family openai needs --url and one NAME")
 	}

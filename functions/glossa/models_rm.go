@@ -29,7 +29,7 @@ import (
 func (p *program) modelsRmCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "rm NAME...", Short: "Delete the files of downloaded models",
-		Long: `Delete the files of models in the directory of models, after a question. Files
+		Long: `Delete the files of models in the directory of models, after asking. Files
 that do not belong to a model stay. The starter models are part of the program
 and cannot be deleted; glossa models remove edits the records of a table.`,
 		Example:           "  glossa models rm Qwen3-0.6B\n  glossa models rm Llama-3.2-1B-Instruct-GGUF:Q8_0 --yes",

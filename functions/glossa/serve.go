@@ -51,7 +51,7 @@ func (o *serveOptions) flags(f *pflag.FlagSet) {
 	f.StringVar(&o.checkpoints, "checkpoints", "", "`directory` of models, or s3://bucket/prefix, served in addition to the starters; uploads are stored there (default the models of glossa pull and glossa run, without uploads)")
 	f.StringVar(&o.batches, "batches", "", "`directory` of uploaded files and of batches, or none (default batches, next to the file of --accounts or the user's models)")
 	f.StringVar(&o.prefixes, "prefixes", "", "`directory` or s3://bucket/prefix that keeps the beginnings which prompts have in common, encrypted, so that they need not be computed after a restart or by another server (default none)")
-	f.StringVar(&o.kept, "prefixes-size", "4GiB", "maximum `size` of the directory of --prefixes; what has not been used for the longest is removed")
+	f.StringVar(&o.kept, "prefixes-size", "4GiB", "maximum `size` of the directory of --prefixes; the least recently used prefixes are removed first")
 	f.StringVar(&o.table, "table-name", "", tableUsage)
 	f.IntVar(&o.workers, "workers", app.DefaultWorkers, "concurrent generations; further requests wait in a queue")
 	f.StringVar(&o.memory, "memory", "", memoryUsage)

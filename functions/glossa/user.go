@@ -152,7 +152,7 @@ func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 // withHint adds to the error of a missing file how to create one.
 func withHint(err error) error {
 	if isMissing(err) {
-		return fmt.Errorf("%w: glossa user add and glossa key create create it", err)
+		return fmt.Errorf("%w: create it with glossa user add or glossa key create", err)
 	}
 	return err
 }

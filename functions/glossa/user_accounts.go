@@ -82,7 +82,7 @@ type limitOptions struct {
 // memberLimitFlags adds the flags of the limits of a user or a key.
 func memberLimitFlags(f *pflag.FlagSet) *limitOptions {
 	g := limitFlags(f)
-	g.team = f.String("team", "", "the `team` whose limits hold, too, see glossa team; none: no team")
+	g.team = f.String("team", "", "the `team` whose limits also apply, see glossa team; none: no team")
 	return g
 }
 
@@ -95,7 +95,7 @@ func limitFlags(f *pflag.FlagSet) *limitOptions {
 		month:    f.Int64("tokens-per-month", 0, "`number` of tokens per month (UTC); 0: no limit"),
 		usdDay:   f.String("usd-per-day", "", "cost in `US-dollars` per day (UTC), such as 2.5; 0: no limit"),
 		usdMonth: f.String("usd-per-month", "", "cost in `US-dollars` per month (UTC); 0: no limit"),
-		models:   f.String("models", "", "the only models to be used: `names` separated by commas, or NAME* for all that begin with NAME; \"*\": all models"),
+		models:   f.String("models", "", "the only models that may be used: `names` separated by commas, or NAME* for all that begin with NAME; \"*\": all models"),
 		none:     f.Bool("none", false, "remove all limits except those set by the other flags"),
 	}
 }
