@@ -10,6 +10,7 @@ func batches() []mutant {
 		{"batches: an escaped quote ends a string", batch, "keys", `text[i] == '\\'`, "false", batch, "^TestKeys$"},
 		{"batches: the rooms of owners are one", batch, "room", "[]byte(owner)", "[]byte(nil)", batch, "^TestOwners$"},
 		{"batches: a part that ran twice is whole", batch, "Batches.whole", "len(answered) == lines", "len(answered) >= 0", batch, "^TestOverlap$"},
+		{"batches: answers of whole parts are read while others are left", batch, "work.inTurn", "w.mustRead(i)", "false", batch, "^TestAnswersAreReadLast$"},
 		{"batches: a lease is not renewed", batch, "Batches.renew", "_ = b.createJSON(ctx, key(n), time.Now().Add(b.cfg.Lease))", "", batch, "^TestRenewal$"},
 		{"batches: what runs is taken over", batch, "Batches.choose", "d > 0 && !until.Add(-b.cfg.Lease).Before(b.cfg.Alone)", "false", batch, "^TestRenewal$"},
 		{"batches: the only process waits for dead ones", batch, "Batches.choose", "!until.Add(-b.cfg.Lease).Before(b.cfg.Alone)", "true", batch, "^TestAlone$"},

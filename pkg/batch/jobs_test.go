@@ -3,6 +3,7 @@ package batch_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -183,5 +184,54 @@ func TestFair(t *testing.T) {
 		if first := fmt.Sprint(jobs[0].Owner, jobs[1].Owner); !strings.Contains(first, "small") {
 			t.Errorf("first %s", first)
 		}
+	}
+}
+
+// answersRead is a store that counts the answers that are read.
+type answersRead struct {
+	*memory
+	n int
+}
+
+func (s *answersRead) Open(ctx context.Context, key string, offset, n int64) (io.ReadCloser, error) {
+	if strings.Contains(key, "/answers/") {
+		s.n++
+	}
+	return s.memory.Open(ctx, key, offset, n)
+}
+
+// Parts that took several attempts are not read again while others are left.
+func TestAnswersAreReadLast(t *testing.T) {
+	synctest.Test(t, answersAreReadLast)
+}
+
+func answersAreReadLast(t *testing.T) {
+	const parts = 500
+	store := &answersRead{memory: &memory{objects: map[string][]byte{}}}
+	b := batch.New(batch.Config{Store: store, Runner: newEcho(), Endpoints: []string{endpoint}, PartLines: 2})
+	id := order(t, b, input(2*parts)).ID
+	step := func() {
+		if _, err := b.Step(t.Context(), "ann", id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	step() // it checks the input
+	plan, err := store.List(t.Context(), "work/")
+	if err != nil || len(plan) != 1 {
+		t.Fatal(plan, err)
+	}
+	work := strings.TrimSuffix(plan[0], "plan")
+	for i := range 2 * (parts - 1) { // lines of all parts but the last
+		part, attempt := i/2, i%2+1
+		for key, text := range map[string]string{
+			fmt.Sprintf("claim/%06d", attempt): `"2026-01-01T00:00:00Z"`, fmt.Sprintf("answers/%06d-1-0-0", attempt): fmt.Sprintf(`{"line":%d,"out":{}}`, i+1),
+		} {
+			if err := store.Create(t.Context(), fmt.Sprintf("%sparts/%05d/%s", work, part, key), strings.NewReader(text)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if step(); store.n > 0 {
+		t.Errorf("%d objects of answers are read before an attempt at the last part", store.n)
 	}
 }

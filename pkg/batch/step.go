@@ -116,12 +116,7 @@ func (b *Batches) choose(ctx context.Context, w *work, stop bool) (part int, wai
 			wait = d
 		}
 	}
-	first := 0
-	if len(w.parts) > 0 {
-		first = rand.IntN(len(w.parts)) // processes seldom choose the same one
-	}
-	for i := range w.parts {
-		i = (i + first) % len(w.parts)
+	for _, i := range w.inTurn() {
 		p := &w.parts[i]
 		if whole, err := b.whole(ctx, w, i); err != nil {
 			return 0, 0, err
@@ -153,12 +148,35 @@ func (b *Batches) choose(ctx context.Context, w *work, stop bool) (part int, wai
 	return -1, wait, nil
 }
 
-// whole reports whether every line of a part is answered. The numbers of one commit prove it;
-// those of several may count a line twice.
-func (b *Batches) whole(ctx context.Context, w *work, part int) (bool, error) {
+// inTurn returns the parts, from a random one on, so that processes seldom choose the same one.
+// Those whose answers must be read to know whether they are whole come last.
+func (w *work) inTurn() []int {
+	var known, read []int
+	first := rand.IntN(max(1, len(w.parts)))
+	for i := range w.parts {
+		i = (i + first) % len(w.parts)
+		if w.mustRead(i) {
+			read = append(read, i)
+		} else {
+			known = append(known, i)
+		}
+	}
+	return append(known, read...)
+}
+
+// mustRead reports whether only the answers of a part show whether it is whole: the numbers of
+// one commit prove it, those of several may count a line twice.
+func (w *work) mustRead(part int) bool {
 	p, lines := &w.parts[part], len(w.plan.Parts[part])
 	done, failed := p.counts(lines)
-	if done+failed < lines || len(p.answers) == 1 {
+	return done+failed == lines && len(p.answers) > 1
+}
+
+// whole reports whether every line of a part is answered.
+func (b *Batches) whole(ctx context.Context, w *work, part int) (bool, error) {
+	p, lines := &w.parts[part], len(w.plan.Parts[part])
+	if !w.mustRead(part) {
+		done, failed := p.counts(lines)
 		return done+failed == lines, nil
 	}
 	answered, err := b.answered(ctx, p.keys())
