@@ -104,6 +104,7 @@ func meanings() []mutant {
 		{"exponents beyond the greatest of a range", automaton, "Range.exponentials", "power-1", "power", automaton, "^TestExponentials$"},
 		{"a long constant in another spelling than its schema's", grammar, "search.part", "automaton.Exponential(short)", "short", grammar, "^TestExponents$"},
 		{"escapes of characters that the vocabulary has", pushdown, "Vocabulary.escaped", "v.spell(string(r))[0] >= never", "true", grammar, "^TestLackingCharacters$"},
+		{"escapes: constants of calls have none", jsonschema, "compiler.text", "t.JSON = true", "t.JSON = false", grammar, "^TestLackingCharactersOfCalls$"},
 		{"grammars: repetitions have one more", gbnf, "compiler.calls", "e, n.min, n.max", "e, n.min, max(n.max, n.max+min(n.max, 1))", gbnf, "^Test(Compile|Match)"},
 	}
 }

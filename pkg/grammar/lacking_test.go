@@ -12,6 +12,7 @@ import (
 
 	"glossa/pkg/grammar"
 	"glossa/pkg/grammar/pushdown"
+	"glossa/pkg/toolcall"
 )
 
 // Bounded strings can be written of characters that are tokens although their bytes are not, whatever
@@ -104,6 +105,46 @@ func TestLackingCharacters(t *testing.T) {
 	}
 	if _, err := g.Bind(vocabs[1].ready); err == nil {
 		t.Error("a text that is not JSON is escaped")
+	}
+}
+
+// Constants are also escaped in arguments of calls and in texts that may be written instead of calls.
+func TestLackingCharactersOfCalls(t *testing.T) {
+	var tokens []string
+	for b := range 0x80 {
+		tokens = append(tokens, string(rune(b)))
+	}
+	v := grammar.NewVocabulary(tokens)
+	text, err := grammar.Schema([]byte(`{"type":"object","properties":{"größe":{"enum":["ß","😁"]}},"required":["größe"],"additionalProperties":false}`), grammar.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tools := []grammar.Tool{{Name: "f", Parameters: []byte(`{"type":"object","properties":{"x":{"const":"é"}},"required":["x"],"additionalProperties":false}`)}}
+	for _, x := range []struct {
+		syntax    toolcall.Syntax
+		arguments string
+	}{{toolcall.Hermes(), `{"x":"\u00e9"}`}, {toolcall.LFM2(), `x="\u00e9"`}} {
+		g, err := grammar.NewCompiler(t.Context()).Calls(&x.syntax, tools, grammar.CallForm{Text: text}, grammar.Limits{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := g.Bind(v)
+		if err != nil {
+			t.Fatalf("%s: %v", x.syntax.Family, err)
+		}
+		call := x.syntax.Begin() + "f" + x.syntax.Middle + x.arguments + x.syntax.End + x.syntax.Close
+		for _, want := range []string{`{"gr\u00f6\u00dfe":"\u00df"}`, `{"gr\u00f6\u00dfe":"\ud83d\ude01"}`, call} {
+			m := c.Start()
+			for i := range len(want) {
+				if !m.Take(int(want[i])) {
+					t.Errorf("%s: %q may not follow %q", x.syntax.Family, want[i], m.Text())
+					break
+				}
+			}
+			if !m.Accepts() {
+				t.Errorf("%s: %q is not accepted", x.syntax.Family, m.Text())
+			}
+		}
 	}
 }
 

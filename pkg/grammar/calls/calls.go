@@ -70,7 +70,7 @@ func CompileWithin(budget *automaton.Budget, syntax *Syntax, tools []Tool, form 
 		return nil, err
 	}
 	b.rules[start].Proc = &pushdown.Proc{States: b.states}
-	return &pushdown.Program{Rules: b.rules, Start: start}, nil
+	return &pushdown.Program{Rules: b.rules, Start: start, JSON: true}, nil
 }
 
 // maxName bounds the length of a function's name, as in OpenAI's API.

@@ -215,6 +215,7 @@ func (c *compiler) any(ids []pushdown.ID) (pushdown.ID, error) {
 
 // text returns the rule of a text.
 func (c *compiler) text(t pushdown.Text) (pushdown.ID, error) {
+	t.JSON = true
 	if c.none(t) {
 		return never, nil
 	}

@@ -25,7 +25,7 @@ func (m *Machine) escapedFor(budget *automaton.Budget, v *Vocabulary) (*Machine,
 	for i := range m.rules {
 		r := m.rules[i].Rule
 		switch {
-		case r.Text != nil && !r.Text.Counted:
+		case r.Text != nil && r.Text.JSON && !r.Text.Counted:
 			d, ok := made[r.Text.DFA]
 			if !ok {
 				var err error

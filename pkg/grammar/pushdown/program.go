@@ -11,7 +11,7 @@ type Program struct {
 	Rules  []Rule
 	Start  ID
 	Places []Place // by rule, for the first rules: their source, for errors
-	// JSON reports that all texts are JSON, so that constants and declared keys may have \u escapes
+	// JSON reports that some texts are JSON, see [Text], and that declared keys may have \u escapes
 	// in place of characters that a vocabulary lacks.
 	JSON bool
 
@@ -51,6 +51,9 @@ type Text struct {
 	// Min. Min must be 0 unless the DFA is [automaton.String] or [automaton.Key].
 	Counted  bool
 	Min, Max int
+	// JSON reports that the texts are JSON, so that constants may have \u escapes in place of
+	// characters that a vocabulary lacks.
+	JSON bool
 }
 
 // An Array is a JSON array without white space.
