@@ -11,6 +11,7 @@ func kinds() []mutant {
 		{"gguf: a shorter token fits before one that is taken", "pkg/tokenizer/internal/encode", "Partition", "add(m.From, to)", "_ = to", "pkg/tokenizer/gguf", "^TestGGUFPartition$"},
 		{"gguf: the longest token is read first", "pkg/tokenizer/internal/encode", "Partition", "slices.Backward(byLength)", "byLength", "pkg/tokenizer/gguf", "^TestGGUFPartition$"},
 		{"gguf: scores of t5 are added in float64", "pkg/tokenizer/sentencepiece", "New", "as = unigram.LlamaCpp", "as = unigram.SentencePiece", "pkg/tokenizer/gguf", "^TestGGUFEqualCuts$"},
+		{"gguf: U+2581 at the end of a text is a space", "pkg/tokenizer/sentencepiece", "normalizer.normalize", "len(result) > kept", "true", "pkg/tokenizer/gguf", "^TestGGUFLiteralMark$"},
 		{"patterns: characters beyond the basic plane", "pkg/tokenizer/hf", "patternDFA.search", "!found", "found", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"patterns: what was read in vain is not read again", "pkg/tokenizer/hf", "farScan.match", "s.isDead(bit)", "false", "pkg/tokenizer/hf", "^TestFarScanIsLinear$"},
 		{"patterns: what was read up to a match was not in vain", "pkg/tokenizer/hf", "farScan.match", "end, s.vain = i, s.vain[:0]", "end = i", "pkg/tokenizer/hf", "^TestFarScan$"},

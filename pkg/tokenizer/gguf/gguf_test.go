@@ -14,7 +14,8 @@ import (
 )
 
 // For valid UTF-8 the ids are those of the .model file, but for texts with user-defined pieces, which
-// llama.cpp reads first, and for spaces alone, before which t5 has no further one.
+// llama.cpp reads first, for spaces alone, before which t5 has no further one, and for U+2581 at the
+// end, which llama.cpp keeps.
 func TestGGUFPieces(t *testing.T) {
 	g := tokenizertest.ReadPieceGoldens(t, "../sentencepiece/testdata")
 	for _, name := range []string{"unigram", "unigramuser", "unigrambytes", "bpe", "bpebytes"} {
@@ -29,7 +30,7 @@ func TestGGUFPieces(t *testing.T) {
 			user := func(id int) bool {
 				return keys.Types[id] == int64(subword.KindUser) && strings.Contains(text, keys.Tokens[id])
 			}
-			if slices.ContainsFunc(ids, user) || strings.Trim(text, " ") == "" {
+			if slices.ContainsFunc(ids, user) || strings.Trim(text, " ") == "" || strings.HasSuffix(strings.TrimRight(text, " "), "▁") {
 				continue
 			}
 			same++
@@ -72,6 +73,24 @@ func TestGGUFUserSpaces(t *testing.T) {
 	}
 	g.RemoveExtraWhitespaces = new(true) // those are not extra
 	check("    a   ", 3, 6, 2)
+}
+
+// U+2581 in a text is not a space that is removed: llama.cpp removes spaces before it escapes them.
+func TestGGUFLiteralMark(t *testing.T) {
+	tok, err := gguf.New(&gguf.Vocabulary{
+		Model: "t5", Tokens: []string{"<unk>", "<s>", "▁", "a", "▁a"}, Types: []int64{2, 3, 1, 1, 1}, Scores: []float32{0, 0, -3, -4, -1},
+		AddSpacePrefix: new(true), RemoveExtraWhitespaces: new(true), AddEOS: new(false),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string][]int{
+		"a▁": {4, 2}, "a▁ ": {4, 2}, "a ▁": {4, 2, 2}, "a▁▁  ": {4, 2, 2}, "▁": {2, 2}, "a  ": {4}, "  ": nil, "a▁ <s> a▁": {4, 2, 1, 4, 2},
+	} {
+		if got := tok.EncodeSpecial(text); !slices.Equal(got, want) {
+			t.Errorf("%q is %v, want %v", text, got, want)
+		}
+	}
 }
 
 // Bytes that are not UTF-8 are kept if there are pieces for them.

@@ -24,6 +24,7 @@ type normalizer struct {
 	space       string        // the replacement of a space
 	blank       bool          // a text of spaces only has no dummy prefix
 	raw         bool          // invalid bytes stay; else each becomes U+FFFD
+	markIsText  bool          // removeExtra keeps U+2581 at the end of a text
 	plain       [256]bool     // ASCII bytes other than space that no rule or user-defined piece begins with
 }
 
@@ -80,7 +81,7 @@ func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(st
 	if moved != nil {
 		moved(0, 0, b.Len())
 	}
-	afterSpace, blank := n.removeExtra, n.blank
+	afterSpace, blank, kept := n.removeExtra, n.blank, 0
 	for at < len(text) {
 		length := 0
 		for at+length < len(text) && n.plain[text[at+length]] && (moved == nil || length == 0) {
@@ -97,6 +98,9 @@ func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(st
 		blank = blank && strings.Trim(part, " ") == ""
 		if part != "" {
 			n.write(&b, part)
+			if words := strings.TrimRight(part, " "); n.markIsText && words != "" {
+				kept = b.Len() - (len(part)-len(words))*len(n.space)
+			}
 			afterSpace = n.removeExtra && part[len(part)-1] == ' '
 		}
 		if moved != nil {
@@ -108,7 +112,7 @@ func (n *normalizer) normalize(text string, refuse subword.Refuse, moved func(st
 	if blank {
 		result = strings.TrimPrefix(result, n.space)
 	}
-	for n.removeExtra && strings.HasSuffix(result, n.space) {
+	for n.removeExtra && len(result) > kept && strings.HasSuffix(result, n.space) {
 		result = result[:len(result)-len(n.space)]
 	}
 	if n.dummyPrefix && n.suffix {

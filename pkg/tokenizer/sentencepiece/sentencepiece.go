@@ -90,7 +90,7 @@ type Options struct {
 func (o *Options) newNormalizer() normalizer {
 	n := normalizer{
 		charsmap: o.Charsmap, dummyPrefix: o.DummyPrefix, removeExtra: o.RemoveExtra, suffix: o.Suffix, space: " ",
-		blank: o.LlamaCpp && o.Unigram && o.DummyPrefix, raw: o.Raw,
+		blank: o.LlamaCpp && o.Unigram && o.DummyPrefix, raw: o.Raw, markIsText: o.LlamaCpp,
 	}
 	if o.EscapeSpaces {
 		n.space = spaceMark
