@@ -12,6 +12,8 @@ func kinds() []mutant {
 		{"gguf: the longest token is read first", "pkg/tokenizer/internal/encode", "Partition", "slices.Backward(byLength)", "byLength", "pkg/tokenizer/gguf", "^TestGGUFPartition$"},
 		{"gguf: scores of t5 are added in float64", "pkg/tokenizer/sentencepiece", "New", "as = unigram.LlamaCpp", "as = unigram.SentencePiece", "pkg/tokenizer/gguf", "^TestGGUFEqualCuts$"},
 		{"gguf: U+2581 at the end of a text is a space", "pkg/tokenizer/sentencepiece", "normalizer.normalize", "len(result) > kept", "true", "pkg/tokenizer/gguf", "^TestGGUFLiteralMark$"},
+		{"gguf: a token takes the space before the next one", "pkg/tokenizer/sentencepiece", "Tokenizer.encodeParts", "m.To < next && isSpace(text[m.To])", "m.To < len(text) && isSpace(text[m.To])", "pkg/tokenizer/gguf", "^TestGGUFTakenSpace$"},
+		{"gguf: tokens of Phi-3 take no space", "pkg/tokenizer/gguf", "Vocabulary.takesSpace", "kinds[id] != subword.KindNormal", "false", "pkg/tokenizer/gguf", "^TestGGUFTakenSpace$"},
 		{"patterns: characters beyond the basic plane", "pkg/tokenizer/hf", "patternDFA.search", "!found", "found", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"patterns: what was read in vain is not read again", "pkg/tokenizer/hf", "farScan.match", "s.isDead(bit)", "false", "pkg/tokenizer/hf", "^TestFarScanIsLinear$"},
 		{"patterns: what was read up to a match was not in vain", "pkg/tokenizer/hf", "farScan.match", "end, s.vain = i, s.vain[:0]", "end = i", "pkg/tokenizer/hf", "^TestFarScan$"},

@@ -66,6 +66,9 @@ func (k *ggufKeys) read() *gguf.Vocabulary {
 		RemoveExtraWhitespaces: k.flag("remove_extra_whitespaces"), Charsmap: k.bytes("precompiled_charsmap"),
 		Lowercase: k.flag("normalizer.lowercase"), StripAccents: k.flag("normalizer.strip_accents"),
 	}
+	if name, err := k.meta.Text("general.name"); err == nil {
+		g.Name = name
+	}
 	g.Tokens, _ = key(k, "tokens", checkpoint.Meta.Texts)
 	g.Types, _ = key(k, "token_type", checkpoint.Meta.Ints)
 	g.Scores, _ = key(k, "scores", checkpoint.Meta.Floats)

@@ -35,6 +35,8 @@ type Vocabulary struct {
 	RemoveExtraWhitespaces         *bool
 	Lowercase, StripAccents        *bool  // of WordPiece: normalizer.lowercase, normalizer.strip_accents
 	Charsmap                       []byte // precompiled_charsmap
+
+	Name string // general.name: llama.cpp knows by it which special tokens take white space
 }
 
 // Source returns g as a source. Its texts must be UTF-8.
@@ -112,7 +114,7 @@ func newPieces(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	o := sentencepiece.Options{
 		Unigram: g.Model == "t5", ByteFallback: found == 256, UnkSurface: " \u2047 ",
 		DummyPrefix: flag(g.AddSpacePrefix, true), RemoveExtra: flag(g.RemoveExtraWhitespaces, false),
-		EscapeSpaces: true, Raw: true, LlamaCpp: true,
+		EscapeSpaces: true, Raw: true, LlamaCpp: true, TakesSpace: g.takesSpace(kinds),
 	}
 	if len(g.Charsmap) > 0 {
 		if o.Charsmap, err = charsmap.New(g.Charsmap); err != nil {
@@ -129,6 +131,19 @@ func newPieces(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	}
 	t.SetAffixes(before, after)
 	return t, nil
+}
+
+// takesSpace reports by id whether a token takes the white space after it. It returns nil if none
+// does, as in all models but Phi-3.
+func (g *Vocabulary) takesSpace(kinds []subword.Kind) []bool {
+	if name := strings.ToLower(g.Name); !strings.Contains(name, "phi-3") && !strings.Contains(name, "phi3") {
+		return nil
+	}
+	takes := make([]bool, len(g.Tokens))
+	for id, piece := range g.Tokens {
+		takes[id] = kinds[id] != subword.KindNormal && !slices.Contains([]string{"<unk>", "<s>", "<|endoftext|>"}, piece)
+	}
+	return takes
 }
 
 // affixes returns the ids before and after a text, with llama.cpp's defaults for missing

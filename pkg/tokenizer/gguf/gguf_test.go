@@ -93,6 +93,36 @@ func TestGGUFLiteralMark(t *testing.T) {
 	}
 }
 
+// Special tokens of Phi-3 take the white space after them, but for those of Llama. llama.cpp knows
+// them by the model's name.
+func TestGGUFTakenSpace(t *testing.T) {
+	g := &gguf.Vocabulary{
+		Model: "llama", Tokens: []string{"<unk>", "<s>", "<|user|>", "<|end|>", "<|endoftext|>", "▁", "a", "▁a", "\n", "\t", "b"},
+		Types: []int64{2, 3, 3, 4, 3, 1, 1, 1, 1, 1, 1}, Scores: []float32{0, 0, 0, 0, 0, -3, -4, -1, -5, -6, -7}, AddBOS: new(false),
+	}
+	check := func(name, text string, special bool, want ...int) {
+		t.Helper()
+		g.Name = name
+		tok, err := gguf.New(g)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := tok.Encode(text)
+		if special {
+			got = tok.EncodeSpecial(text)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, special %v, is %v, want %v", name, text, special, got, want)
+		}
+	}
+	const text = "<s> <|user|>\n \ta<|end|>\n<|user|> <|endoftext|> a"
+	check("Phi-3-mini", text, true, 1, 5, 5, 2, 7, 3, 2, 4, 5, 7)
+	check("phi3", "a<|end|>\n a b", false, 7, 3, 7, 5, 10)
+	check("phi3", "a<|end|> \n", false, 7, 3)
+	check("Llama", text, true, 1, 5, 5, 2, 5, 8, 5, 9, 6, 3, 5, 8, 2, 5, 5, 4, 5, 7)
+	check("", "a<|end|> \n", false, 7, 3, 5, 5, 8)
+}
+
 // Bytes that are not UTF-8 are kept if there are pieces for them.
 func TestGGUFBrokenText(t *testing.T) {
 	tok := gguftest.Open(t, "../sentencepiece/testdata", "bpebytes")

@@ -63,6 +63,7 @@ type Tokenizer struct {
 	trie          *subword.Trie // of the special tokens; of user-defined pieces, too, if partition
 	partition     bool
 	before, after []int // affixes
+	takesSpace    []bool
 	weights       encode.ByteWeights
 }
 
@@ -85,6 +86,7 @@ type Options struct {
 	EscapeSpaces bool          // spaces become U+2581
 	Raw          bool          // invalid bytes stay; else each becomes U+FFFD
 	LlamaCpp     bool          // user-defined pieces are read as special ones, in every text; see [encode.Partition]
+	TakesSpace   []bool        // by id, with LlamaCpp: a piece that is read so takes the white space after it; nil: none does
 }
 
 func (o *Options) newNormalizer() normalizer {
@@ -102,7 +104,7 @@ func (o *Options) newNormalizer() normalizer {
 func New(pieces []string, scores []float64, kinds []subword.Kind, o Options) (*Tokenizer, error) {
 	t := &Tokenizer{
 		normalizer: o.newNormalizer(), pieces: pieces, kinds: kinds, special: map[string]int{},
-		strip: o.DummyPrefix || o.RemoveExtra, partition: o.LlamaCpp,
+		strip: o.DummyPrefix || o.RemoveExtra, partition: o.LlamaCpp, takesSpace: o.TakesSpace,
 	}
 	unk, err := spmodel.UnknownID(kinds)
 	if err != nil {
@@ -229,9 +231,19 @@ func (t *Tokenizer) encodeParts(trie *subword.Trie, o *encode.Output, text strin
 		return !reads.At(from, to)
 	}
 	from := 0
-	for _, m := range encode.Partition(len(text), func(from, to int) (id, length int) { return trie.LongestBut(text[:to], from, refuse) }) {
+	matches := encode.Partition(len(text), func(from, to int) (id, length int) { return trie.LongestBut(text[:to], from, refuse) })
+	for i, m := range matches {
 		encodePart(text[from:m.From], reads.After(from))
 		o.IDs = append(o.IDs, m.ID)
+		if t.takesSpace != nil && t.takesSpace[m.ID] {
+			next := len(text)
+			if i+1 < len(matches) {
+				next = matches[i+1].From
+			}
+			for m.To < next && isSpace(text[m.To]) {
+				m.To++
+			}
+		}
 		if !o.More(m.To - from) {
 			return
 		}
@@ -240,6 +252,9 @@ func (t *Tokenizer) encodeParts(trie *subword.Trie, o *encode.Output, text strin
 	encodePart(text[from:], reads.After(from))
 	o.More(len(text) - from)
 }
+
+// isSpace is isspace in C.
+func isSpace(c byte) bool { return c == ' ' || '\t' <= c && c <= '\r' }
 
 // Size implements [tokenizer.Tokenizer].
 func (t *Tokenizer) Size() int { return len(t.pieces) }

@@ -12,7 +12,7 @@ func (t *Tokenizer) Weigh(text string, _ bool) (n, per int) { return t.weights.W
 func (t *remapped) Weigh(text string, _ bool) (n, per int) { return t.sp.weights.Weigh(text) }
 
 // setWeights finds the bytes that count. The normalizer does not change plain bytes, and
-// without rules it drops only spaces.
+// without rules it drops only spaces. Special tokens may take white space.
 func (t *Tokenizer) setWeights() {
 	w := &t.weights
 	w.Per = encode.MaxSpecialLength
@@ -26,7 +26,7 @@ func (t *Tokenizer) setWeights() {
 	}
 	bytes := t.unknown.HasAllBytes()
 	for c := range w.Counts {
-		kept := t.normalizer.plain[c] || t.normalizer.charsmap == nil && (c != ' ' || !t.normalizer.removeExtra)
+		kept := (t.takesSpace == nil || !isSpace(byte(c))) && (t.normalizer.plain[c] || t.normalizer.charsmap == nil && (c != ' ' || !t.normalizer.removeExtra))
 		w.Counts[c] = kept && (bytes || t.normalizer.plain[c] && single[c] && !unused)
 	}
 }
