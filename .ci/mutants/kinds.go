@@ -14,6 +14,7 @@ func kinds() []mutant {
 		{"gguf: U+2581 at the end of a text is a space", "pkg/tokenizer/sentencepiece", "normalizer.normalize", "len(result) > kept", "true", "pkg/tokenizer/gguf", "^TestGGUFLiteralMark$"},
 		{"gguf: a token takes the space before the next one", "pkg/tokenizer/sentencepiece", "Tokenizer.encodeParts", "m.To < next && isSpace(text[m.To])", "m.To < len(text) && isSpace(text[m.To])", "pkg/tokenizer/gguf", "^TestGGUFTakenSpace$"},
 		{"gguf: tokens of Phi-3 take no space", "pkg/tokenizer/gguf", "Vocabulary.takesSpace", "kinds[id] != subword.KindNormal", "false", "pkg/tokenizer/gguf", "^TestGGUFTakenSpace$"},
+		{"tokens of bytes in lower case are written", "pkg/tokenizer/internal/subword", "ByteIDs", "piece == BytePiece(b)", "true", "pkg/tokenizer/hf", "^TestByteFallback$"},
 		{"patterns: characters beyond the basic plane", "pkg/tokenizer/hf", "patternDFA.search", "!found", "found", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"patterns: what was read in vain is not read again", "pkg/tokenizer/hf", "farScan.match", "s.isDead(bit)", "false", "pkg/tokenizer/hf", "^TestFarScanIsLinear$"},
 		{"patterns: what was read up to a match was not in vain", "pkg/tokenizer/hf", "farScan.match", "end, s.vain = i, s.vain[:0]", "end = i", "pkg/tokenizer/hf", "^TestFarScan$"},

@@ -106,10 +106,13 @@ func newPieces(g *Vocabulary) (tokenizer.Tokenizer, error) {
 		if kinds[id] != subword.KindByte {
 			continue
 		}
-		if _, ok := subword.ParseByte(piece); !ok {
+		b, ok := subword.ParseByte(piece)
+		if !ok {
 			return nil, fmt.Errorf("token %d, %.40q, has token_type BYTE but is not a byte", id, piece)
 		}
-		found++
+		if piece == subword.BytePiece(b) {
+			found++
+		}
 	}
 	o := sentencepiece.Options{
 		Unigram: g.Model == "t5", ByteFallback: found == 256, UnkSurface: " \u2047 ",

@@ -123,6 +123,23 @@ func TestGGUFTakenSpace(t *testing.T) {
 	check("", "a<|end|> \n", false, 7, 3, 5, 5, 8)
 }
 
+// A token such as <0xab> is decoded to its byte, but no text is encoded to it.
+func TestGGUFLowerBytes(t *testing.T) {
+	tok, err := gguf.New(&gguf.Vocabulary{
+		Model: "llama", Tokens: []string{"<unk>", "<0xc3>", "<0xA4>", "a"}, Types: []int64{2, 6, 6, 1}, Scores: []float32{0, 0, 0, -1},
+		AddBOS: new(false), AddSpacePrefix: new(false),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := tokenizer.Decode(tok, []int{3, 1, 2}); got != "aä" {
+		t.Errorf("decoded to %q", got)
+	}
+	if got := tok.Encode("aä"); !slices.Equal(got, []int{3, 0}) {
+		t.Errorf("encoded to %v", got)
+	}
+}
+
 // Bytes that are not UTF-8 are kept if there are pieces for them.
 func TestGGUFBrokenText(t *testing.T) {
 	tok := gguftest.Open(t, "../sentencepiece/testdata", "bpebytes")

@@ -1,9 +1,11 @@
 package hf
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -202,15 +204,32 @@ func TestPartsLossless(t *testing.T) {
 }
 
 // A run of bytes that is not UTF-8 decodes to U+FFFD for each of its bytes, also the valid ones.
-// The texts are those of tokenizers.
+// Tokens may have their digits in lower case, but then no text is encoded to them. The texts are those
+// of tokenizers.
 func TestByteFallback(t *testing.T) {
-	tok, err := Parse(tokenizertest.ReadFile(t, "testdata", "llama2.tokenizer.json"))
+	content := tokenizertest.ReadFile(t, "testdata", "llama2.tokenizer.json")
+	checkByteFallback(t, content, func(tokens string) string { return tokens }, "▁ <0xE8> <0xAA> <0x9E>")
+	checkByteFallback(t, regexp.MustCompile(`"<0x..>"`).ReplaceAllFunc(content, bytes.ToLower), strings.ToLower, "▁ <unk>")
+}
+
+// checkByteFallback checks a tokenizer.json whose tokens are spelled as spell says. unknown are those
+// of 語, which is not in the vocabulary.
+func checkByteFallback(t *testing.T, content []byte, spell func(tokens string) string, unknown string) {
+	t.Helper()
+	tok, err := Parse(content)
 	if err != nil {
 		t.Fatal(err)
 	}
 	ids := map[string]int{}
 	for id := range tok.Size() {
 		ids[tok.Piece(id)] = id
+	}
+	var pieces []string
+	for _, id := range tok.Encode("語") {
+		pieces = append(pieces, tok.Piece(id))
+	}
+	if got := strings.Join(pieces, " "); got != unknown {
+		t.Errorf("an unknown character is %s, want %s", got, unknown)
 	}
 	for tokens, want := range map[string]string{
 		"a <0xC3> <0xA9> b":                     "aéb",
@@ -222,7 +241,7 @@ func TestByteFallback(t *testing.T) {
 		"▁ <0x41> <0xE4> <0xB8>":                "���",
 	} {
 		var list []int
-		for piece := range strings.FieldsSeq(tokens) {
+		for piece := range strings.FieldsSeq(spell(tokens)) {
 			id, ok := ids[piece]
 			if !ok {
 				t.Fatalf("no token %s", piece)

@@ -178,7 +178,7 @@ func (m *Model) check() error {
 			continue
 		}
 		b, ok := subword.ParseByte(piece)
-		if !ok || !m.ByteFallback {
+		if !ok || piece != subword.BytePiece(b) || !m.ByteFallback {
 			return fmt.Errorf("piece %d, %.40q, is of type BYTE, but it is not a byte or byte_fallback is off", id, piece)
 		}
 		found[b] = true

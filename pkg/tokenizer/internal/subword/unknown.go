@@ -2,6 +2,7 @@ package subword
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"glossa/pkg/tokenizer/internal/encode"
@@ -98,14 +99,17 @@ func ByteIDs(pieces []string) *[256]int {
 		ids[i] = -1
 	}
 	for id, piece := range pieces {
-		if b, ok := ParseByte(piece); ok {
+		if b, ok := ParseByte(piece); ok && piece == BytePiece(b) {
 			ids[b] = id
 		}
 	}
 	return ids
 }
 
-// ParseByte returns the byte that a piece such as <0x0A> stands for.
+// BytePiece returns the piece of a byte that encoders look for, such as <0x0A>.
+func BytePiece(b byte) string { return fmt.Sprintf("<0x%02X>", b) }
+
+// ParseByte returns the byte that a piece such as <0x0A> or <0x0a> stands for in decoders.
 func ParseByte(piece string) (b byte, ok bool) {
 	if len(piece) != 6 || piece[:3] != "<0x" || piece[5] != '>' {
 		return 0, false
@@ -116,6 +120,8 @@ func ParseByte(piece string) (b byte, ok bool) {
 			b = b<<4 | (c - '0')
 		case 'A' <= c && c <= 'F':
 			b = b<<4 | (c - 'A' + 10)
+		case 'a' <= c && c <= 'f':
+			b = b<<4 | (c - 'a' + 10)
 		default:
 			return 0, false
 		}
