@@ -14,6 +14,7 @@ func batches() []mutant {
 		{"batches: a lease is not renewed", batch, "Batches.renew", "_ = b.createJSON(ctx, key(n), time.Now().Add(b.cfg.Lease))", "", batch, "^TestRenewal$"},
 		{"batches: what runs is taken over", batch, "Batches.choose", "d > 0 && !until.Add(-b.cfg.Lease).Before(b.cfg.Alone)", "false", batch, "^TestRenewal$"},
 		{"batches: the only process waits for dead ones", batch, "Batches.choose", "!until.Add(-b.cfg.Lease).Before(b.cfg.Alone)", "true", batch, "^TestAlone$"},
+		{"batches: a process is alone while an older one works", batch, "Directory.Alone", "flock.Share(f) != nil", "!alone", batch, "^TestDirectoryAlone$"},
 		{"batches: a slow line runs for ever", batch, "progress.lost", "c.done+c.failed > 0", "true", batch, "^TestSlowLine$"},
 		{"batches: a line that kills runs for ever", batch, "Batches.try", "since >= 2*patience", "since >= 1000*patience", batch, "^TestPoison$"},
 		{"batches: a throttled line holds up the others", batch, "Batches.try", "left = append(left[first:len(left):len(left)], left[:first]...)", "_ = first", batch, "^TestThrottledLine$"},

@@ -34,8 +34,9 @@ func (a *App) openBatches() (*batchWork, error) {
 		if err != nil {
 			return nil, err
 		}
+		began := time.Now() // another process may follow before Alone returns
 		if cfg.Store = store; store.Alone() {
-			cfg.Alone = time.Now()
+			cfg.Alone = began
 		}
 	}
 	return newBatchWork(a, batch.New(cfg)), nil

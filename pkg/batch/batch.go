@@ -137,7 +137,7 @@ type Config struct {
 	Attempt   time.Duration // the longest time of one attempt at a part; 9 minutes
 	Lease     time.Duration // after which an attempt counts as lost unless it renews its lease; 30 seconds
 	PartLines int           // lines of a part; 32
-	// Alone, unless zero, is the start of the only process that uses the store: attempts that
+	// Alone, unless zero, is the start of the only process that used the store then: attempts that
 	// began before it have ended with the processes that made them.
 	Alone    time.Time
 	MaxLines int   // lines of a file; 50,000

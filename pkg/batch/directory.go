@@ -19,7 +19,7 @@ import (
 // it: it needs hard links.
 type Directory struct {
 	path string
-	lock *os.File // held until the process ends; nil: not locked
+	lock *os.File // shared until the process ends; nil: not locked
 }
 
 // abandoned is the age at which an object that is still being written has lost its process.
@@ -44,19 +44,21 @@ func OpenDirectory(dir string) (*Directory, error) {
 	return &Directory{path: dir}, nil
 }
 
-// Alone locks the store against other processes until this one ends, and reports whether it is
-// the only one that has done so. Where files cannot be locked, it is not.
+// Alone registers this process as a user of the store until it ends, and reports whether there was
+// no other one: whatever began before the call then has no process any more. Others may follow.
+// Where files cannot be locked, no process is alone.
 func (d *Directory) Alone() bool {
 	f, err := os.OpenFile(filepath.Join(d.path, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return false
 	}
-	if flock.Try(f) != nil {
+	alone := flock.Try(f) == nil
+	if flock.Share(f) != nil {
 		_ = f.Close() // nothing was written
 		return false
 	}
 	d.lock = f
-	return true
+	return alone
 }
 
 func (d *Directory) file(key string) string {

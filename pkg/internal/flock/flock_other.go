@@ -9,3 +9,6 @@ import (
 
 // Try is not implemented on this system.
 func Try(*os.File) error { return errors.ErrUnsupported }
+
+// Share is not implemented on this system.
+func Share(*os.File) error { return errors.ErrUnsupported }

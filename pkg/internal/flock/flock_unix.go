@@ -18,3 +18,7 @@ func Try(f *os.File) error {
 	}
 	return err
 }
+
+// Share locks an open file until it is closed, together with others that share it. It waits for a
+// process that has it by [Try] alone; what this process has by Try is shared from now on.
+func Share(f *os.File) error { return unix.Flock(int(f.Fd()), unix.LOCK_SH) }

@@ -17,3 +17,11 @@ func Try(f *os.File) error {
 	}
 	return err
 }
+
+// Share locks an open file until it is closed, together with others that share it. It waits for a
+// process that has it by [Try] alone; what this process has by Try is shared from now on.
+func Share(f *os.File) error {
+	h := windows.Handle(f.Fd())
+	_ = windows.UnlockFileEx(h, 0, 1, 0, &windows.Overlapped{}) // it may not be locked
+	return windows.LockFileEx(h, 0, 0, 1, 0, &windows.Overlapped{})
+}
