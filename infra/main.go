@@ -26,7 +26,7 @@ func main() {
 
 func run() error {
 	app := awscdk.NewApp(nil)
-	p, err := stacks.Plan(app)
+	p, err := stacks.Plan(app, os.Getenv("CDK_DEFAULT_REGION")) // the CDK's command sets it
 	if err != nil {
 		return err
 	}

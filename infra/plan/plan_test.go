@@ -474,6 +474,14 @@ func TestReplicas(t *testing.T) {
 	if second.Output("ApiUrl") != "ReplicaApiUrl" || second.Dashboard() != "glossa-dev-us-west-2" || p.Dashboard() != "glossa-dev" {
 		t.Errorf("%s %s", second.Output("ApiUrl"), second.Dashboard())
 	}
+	for first, fails := range map[string]bool{"us-west-2": true, "eu-west-1": false, "": false} {
+		if err := p.Config.CheckRegion(first); (err != nil) != fails {
+			t.Errorf("first region %q: %v", first, err)
+		}
+	}
+	if err := newPlan(t, nil).Config.CheckRegion(""); err != nil {
+		t.Errorf("one region: %v", err)
+	}
 	domain := map[string]string{"domain": "llm.example.com", "certificate": "arn:c"}
 	for name, own := range map[string]map[string]string{
 		"replica":             {"replica": "Frankfurt"},

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"fmt"
 	"regexp"
 
 	"glossa/pkg/deployment"
@@ -27,6 +28,15 @@ func (p *parser) replica(cfg *Config) {
 	case (cfg.Domain == "") != (cfg.ReplicaCertificate == ""):
 		p.fail("replica-certificate", "domain, certificate and replica-certificate go together: each region needs a certificate of its own")
 	}
+}
+
+// CheckRegion returns an error if the second region is the first one, to which the CDK deploys: its
+// table cannot have two replicas there. The CDK may not say which one it is.
+func (c Config) CheckRegion(first string) error {
+	if c.Replica != "" && c.Replica == first {
+		return fmt.Errorf("context replica: %s is the first region: choose another one", first)
+	}
+	return nil
 }
 
 // Second returns the plan of the second region, or nil. It has the functions, the API and the alarms

@@ -78,8 +78,9 @@ func newRegion(app awscdk.App, p *plan.Plan, dist string) *region {
 	return &region{data.stack, api.stack, watch}
 }
 
-// Plan returns the plan for the context values of an app.
-func Plan(app awscdk.App) (*plan.Plan, error) {
+// Plan returns the plan for the context values of an app that is deployed to a region, "" if it is
+// not known.
+func Plan(app awscdk.App, region string) (*plan.Plan, error) {
 	all, _ := app.Node().GetAllContext(nil).(map[string]any)
 	if unknown := plan.Unknown(slices.Sorted(maps.Keys(all))); len(unknown) > 0 {
 		var known strings.Builder
@@ -94,6 +95,9 @@ func Plan(app awscdk.App) (*plan.Plan, error) {
 		}
 		return fmt.Sprint(all[name]) // a string from the command line, a JSON value from a file
 	})
+	if err == nil {
+		err = cfg.CheckRegion(region)
+	}
 	if err != nil {
 		return nil, err
 	}

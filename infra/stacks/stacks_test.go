@@ -98,7 +98,7 @@ func TestStacks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			app := awscdk.NewApp(&awscdk.AppProps{Context: contexts(t, all[name]), Outdir: &out})
-			p, err := stacks.Plan(app)
+			p, err := stacks.Plan(app, "eu-west-1")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -179,10 +179,12 @@ func dashboard(t *testing.T, watch policy.Template) {
 }
 
 func TestPlanRefuses(t *testing.T) {
-	for name, own := range map[string]map[string]any{"memroy": {"memroy": "1"}, "stage": {"stage": "A"}, "reserved": {"reserved": -1.0}} {
+	for name, own := range map[string]map[string]any{
+		"memroy": {"memroy": "1"}, "stage": {"stage": "A"}, "reserved": {"reserved": -1.0}, "us-west-2 is the first region": {"replica": "us-west-2"},
+	} {
 		out := t.TempDir()
 		app := awscdk.NewApp(&awscdk.AppProps{Context: contexts(t, own), Outdir: &out})
-		if _, err := stacks.Plan(app); err == nil || !strings.Contains(err.Error(), name) {
+		if _, err := stacks.Plan(app, "us-west-2"); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%v: %v", own, err)
 		}
 	}

@@ -91,7 +91,7 @@ func Glossa() *Table {
 
 			"functions/*":      function,
 			"functions/glossa": {Floor: 7, May: []string{"..."}, Environment: true, Outside: []string{"golang.org/x/term", "github.com/spf13", "github.com/lmittmann"}},
-			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws},
+			"infra":            {Floor: 7, May: []string{"infra/policy", "infra/stacks"}, Outside: aws, Environment: true},
 			"infra/plan":       {Floor: 7, May: []string{"pkg/app", "pkg/canary", "pkg/partition", "pkg/meter/traces", "pkg/deployment", "pkg/httpx"}, Outside: []string{"github.com/aws/aws-sdk-go-v2/aws"}},
 			"infra/policy":     {Floor: 7, May: []string{"pkg/deployment", "pkg/partition", "infra/plan"}},
 			"infra/stacks":     {Floor: 7, May: []string{"pkg/deployment", "pkg/price", "infra/plan", "infra/policy"}, Outside: aws},
