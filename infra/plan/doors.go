@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"encoding/json"
+	"fmt"
+	"sort"
+)
+
 // A Door is a statement about everybody in the policy of the API's resources.
 type Door struct {
 	Sid       string
@@ -26,6 +32,49 @@ func (p *Plan) Doors() []Door {
 		list = append(list, Door{"OtherNetworks", true, map[string]map[string][]string{"StringNotEquals": {"aws:SourceVpce": p.Config.Endpoints}}})
 	}
 	return list
+}
+
+// maxDoors is the largest size of the policy of an API's resources.
+//
+// Source: Amazon API Gateway Developer Guide, "Quotas for configuring and running a REST API".
+const maxDoors = 8192 // bytes
+
+// checkDoors returns an error if there are more ranges or VPC endpoints than the policy of the
+// API's resources can hold.
+func (p *Plan) checkDoors() error {
+	allow, endpoints := p.Config.Allow, p.Config.Endpoints
+	all, name, things := len(allow), "allow", "ranges"
+	if endpoints != nil { // then there are no ranges
+		all, name, things = len(endpoints), "vpc-endpoints", "endpoints"
+	}
+	fit := sort.Search(all, func(n int) bool {
+		part := *p
+		part.Config.Allow, part.Config.Endpoints = allow[:min(n+1, len(allow))], endpoints[:min(n+1, len(endpoints))]
+		return doorsSize(part.Doors()) > maxDoors
+	})
+	if fit == all {
+		return nil
+	}
+	return fmt.Errorf("context %s: the policy of an API has at most %d bytes, and only the first %d of these %d %s fit", name, maxDoors, fit, all, things)
+}
+
+// doorsSize returns the size in bytes of the policy that consists of doors. API Gateway replaces
+// execute-api:/* with the ARN of the API.
+func doorsSize(doors []Door) int {
+	type statement struct {
+		Sid, Effect, Action, Resource string
+		Principal                     map[string]string
+		Condition                     map[string]map[string][]string `json:",omitempty"`
+	}
+	var list []statement
+	for _, d := range doors {
+		list = append(list, statement{
+			d.Sid, "Allow", "execute-api:Invoke", "arn:aws-us-gov:execute-api:ap-northeast-1:123456789012:0123456789/*",
+			map[string]string{"AWS": "*"}, d.Condition,
+		})
+	}
+	text, _ := json.Marshal(map[string]any{"Version": "2012-10-17", "Statement": list}) // texts cannot fail
+	return len(text)
 }
 
 // A FirewallRule is a rule of the web firewall: a group of rules that AWS keeps, or a limit.

@@ -192,6 +192,7 @@ func (p *Plan) check() error {
 			errs = append(errs, fmt.Errorf("statement %s: %w", s.Sid, err))
 		}
 	}
+	errs = append(errs, p.checkDoors())
 	for _, f := range p.All() {
 		for _, s := range f.Statements {
 			if err := s.check(); err != nil {

@@ -400,6 +400,39 @@ func TestDoors(t *testing.T) {
 	}
 }
 
+// TestDoorsFit: API Gateway would refuse a longer policy in the middle of a deployment. The error
+// says how many ranges fit: exactly so many are accepted.
+func TestDoorsFit(t *testing.T) {
+	for name, format := range map[string]string{"allow": "198.51.%d.%d/32", "vpc-endpoints": "vpce-0123456789abc%02x%02x"} {
+		parse := func(n int) error {
+			var list []string
+			for i := range n {
+				list = append(list, fmt.Sprintf(format, i/256, i%256))
+			}
+			cfg, err := Parse(lookUp(map[string]string{"urls": "off", name: strings.Join(list, ",")}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = New(cfg)
+			return err
+		}
+		err := parse(500)
+		if err == nil {
+			t.Errorf("%s: 500 are accepted", name)
+			continue
+		}
+		_, said, _ := strings.Cut(err.Error(), "only the first ")
+		var fit int
+		if _, scanned := fmt.Sscan(said, &fit); scanned != nil || fit < 250 || !strings.Contains(err.Error(), "context "+name) {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if few, more := parse(fit), parse(fit+1); few != nil || more == nil {
+			t.Errorf("%s: %d: %v; one more: %v", name, fit, few, more)
+		}
+	}
+}
+
 // TestCheck breaks a plan in every way.
 func TestCheck(t *testing.T) {
 	for name, change := range map[string]func(*Function){
