@@ -90,8 +90,10 @@ func (b *book) of(prefix string) (list []Usage) {
 
 // A Memory is a [Ledger] and a [Journal] in memory.
 type Memory struct {
-	mu   sync.Mutex
-	book *book
+	mu    sync.Mutex
+	book  *book
+	now   time.Time // or earlier
+	swept sweep
 }
 
 // NewMemory returns an empty one.
@@ -101,7 +103,13 @@ func NewMemory() *Memory { return &Memory{book: newBook()} }
 func (m *Memory) Take(_ context.Context, at Account, least, most, limit int64) (got, left int64, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.book.prune(at.earliest())
+	if t := at.earliest(); t.After(m.now) {
+		m.now = t
+	}
+	if m.swept.due(len(m.book.Leased)) {
+		m.book.prune(m.now)
+		m.swept.done(len(m.book.Leased))
+	}
 	return m.book.take(at, least, most, limit)
 }
 

@@ -61,6 +61,8 @@ type Budgets struct {
 	timer  *time.Timer // nil: nothing is due
 	closed bool
 
+	leasesSwept, pacesSwept sweep
+
 	chores sync.Mutex // held during a flush
 	last   time.Time  // of the last flush; under chores
 }
@@ -83,17 +85,14 @@ func New(cfg Config) *Budgets {
 	}
 }
 
-// lease returns the process's lease of an account. It also deletes leases of periods
-// that are over, because their rest is of no use. Its caller holds mu.
+// lease returns the process's lease of an account. From time to time it deletes leases of
+// periods that are over, because their rest is of no use. Its caller holds mu.
 func (b *Budgets) lease(at Account, limit int64) *lease {
 	l, ok := b.leases[at]
 	if !ok {
 		now := b.cfg.Now()
-		for other := range b.leases {
-			if !now.Before(other.End) {
-				delete(b.leases, other) // its running requests settle with their own pointers
-			}
-		}
+		// The running requests of a deleted lease settle with their own pointers.
+		swept(&b.leasesSwept, b.leases, func(other Account, _ *lease) bool { return !now.Before(other.End) })
 		l = &lease{at: at, share: tokenShare, ledger: b.cfg.Ledger, now: b.cfg.Now}
 		if strings.HasPrefix(at.Period, kindRequests) {
 			l.share = requestShare

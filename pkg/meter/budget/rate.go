@@ -2,7 +2,6 @@ package budget
 
 import (
 	"errors"
-	"maps"
 	"math"
 	"net/http"
 	"strconv"
@@ -69,14 +68,14 @@ func (b *Budgets) admit(r *http.Request, of account.Bound, fewest *int) error {
 }
 
 // pace takes one request from the process's pace of a principal or a team. It returns the time to
-// wait, the requests left, and the time until all are. It also deletes the paces of those who have
-// sent nothing for so long that all are left: an identity provider may know any number of people.
+// wait, the requests left, and the time until all are. From time to time it deletes the paces of those
+// who have sent nothing for so long that all are left: an identity provider may know any number of people.
 func (b *Budgets) pace(principal string, rate account.Rate, now time.Time) (wait time.Duration, left int, reset time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	own, ok := b.paces[principal]
 	if !ok {
-		maps.DeleteFunc(b.paces, func(_ string, other *account.Bucket) bool { return other.Full(now) })
+		swept(&b.pacesSwept, b.paces, func(_ string, other *account.Bucket) bool { return other.Full(now) })
 		own = &account.Bucket{}
 		b.paces[principal] = own
 	}

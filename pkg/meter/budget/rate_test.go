@@ -113,11 +113,11 @@ func TestRateIsOfInference(t *testing.T) {
 // Paces are kept while a part of them is used, however many principals there are.
 func TestPacesAreForgotten(t *testing.T) {
 	b, rate, now := New(Config{}), account.Rate{N: 2, Per: time.Minute}, noon()
-	for i := range 100 {
+	for i := range leastSwept - 1 {
 		b.pace(strconv.Itoa(i), rate, now)
 	}
 	b.pace("busy", rate, now.Add(29*time.Second))
-	if _, left, _ := b.pace("0", rate, now.Add(29*time.Second)); left != 0 || len(b.paces) != 101 {
+	if _, left, _ := b.pace("0", rate, now.Add(29*time.Second)); left != 0 || len(b.paces) != leastSwept {
 		t.Errorf("%d requests left, %d paces", left, len(b.paces))
 	}
 	b.pace("new", rate, now.Add(30*time.Second))
