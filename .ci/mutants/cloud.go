@@ -35,6 +35,8 @@ func budgets() []mutant {
 		{"budgets: every request writes", budget, "lease.settle", "l.used += used", "l.used += 0 * used", budget, "^TestMostRequestsWriteNothing$"},
 		{"budgets: each new principal looks at all", budget, "sweep.due", "n >= max(s.at, leastSwept)", "n >= 0*s.at", budget, "^TestSweeps$"},
 		{"budgets: leases that are over stay", budget, "sweep.due", "n >= max(s.at, leastSwept)", "n < 0*s.at", budget, "^Test(Sweeps|MemoryForgetsWindows|PacesAreForgotten)$"},
+		{"budgets: a file has leases of any number of accounts", budget, "File.Take", "b.leasedBytes() > maxLeased", "false", budget, "^TestFileIsFull$"},
+		{"budgets: a file stays full of what is over", budget, "File.Take", "b.prune(time.Now())", "", budget, "^TestFileIsFull$"},
 		{"budgets: what may have been given back is given again", budget, "lease.refund", "err != nil && n < 0", "err != nil", budget, "^TestNothingIsGivenBackTwice$"},
 		{"budgets: the table lets more pass than the limit", budget, "Table.Take", "limit-most", "limit", budget, "^TestLedgers$"},
 		{"budgets: an expired period gets tokens back", budget, "Table.Return", "n > 0", "n < 0", budget, "^TestNothingIsGivenBackTwice$"},

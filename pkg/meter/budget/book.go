@@ -20,6 +20,13 @@ const keepDays = 400
 // what [account.EditPrivate] accepts.
 const maxBook = 8 << 20
 
+// maxLeased is the size of the leases in a file beyond which it accepts no further accounts, in bytes.
+// Those that it has can always be charged.
+const maxLeased = maxBook / 2
+
+// errFull means that a file has no place for another account.
+var errFull = errors.New("it has leases of too many users and keys: use a table")
+
 // A book is a ledger and a journal as a JSON document.
 type book struct {
 	Version int              `json:"version"`
@@ -52,6 +59,14 @@ func (b *book) take(at Account, least, most, limit int64) (got, left int64, err 
 func (b *book) refund(at Account, n int64) {
 	e := b.Leased[at.key()]
 	b.Leased[at.key()] = entry{e.Leased - n, at.End}
+}
+
+// leasedBytes returns about how many bytes of a file the leases need.
+func (b *book) leasedBytes() (n int) {
+	for key := range b.Leased {
+		n += len(key) + len(`"":{"leased":1000000000,"end":"2026-01-31T00:00:00Z"},`)
+	}
+	return n
 }
 
 // add adds to the usage.
@@ -154,6 +169,10 @@ func NewFile(path string) *File { return &File{path} }
 // Take implements [Ledger].
 func (f *File) Take(ctx context.Context, at Account, least, most, limit int64) (got, left int64, err error) {
 	err = f.edit(ctx, func(b *book) (err error) {
+		b.prune(time.Now()) // a file that is full of what is over is not
+		if _, ok := b.Leased[at.key()]; !ok && b.leasedBytes() > maxLeased {
+			return fmt.Errorf("%s: %w", f.path, errFull)
+		}
 		got, left, err = b.take(at, least, most, limit)
 		return err
 	})

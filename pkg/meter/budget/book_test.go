@@ -1,8 +1,11 @@
 package budget
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -47,6 +50,45 @@ func TestMemoryForgetsWindows(t *testing.T) {
 		if n, err := m.Leased(t.Context(), at); n != 1 || err != nil {
 			t.Errorf("%s: %d, %v", at.Period, n, err)
 		}
+	}
+}
+
+// TestFileIsFull: a file with the leases of too many principals accepts no others, but those that it
+// has can use their budgets, and usage has a place.
+func TestFileIsFull(t *testing.T) {
+	now := time.Now().UTC()
+	full := func(days int) *File { // of accounts that end after so many days
+		b, path := newBook(), filepath.Join(t.TempDir(), "usage")
+		for i := 0; b.leasedBytes() <= maxLeased; i++ {
+			at := dayOf(fmt.Sprintf("user %d%s", i, strings.Repeat("x", 4000)), now)
+			b.Leased[at.key()] = entry{5, now.AddDate(0, 0, days)}
+		}
+		content, err := json.Marshal(b)
+		if err == nil {
+			err = os.WriteFile(path, content, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return NewFile(path)
+	}
+	if _, _, err := full(-1).Take(t.Context(), dayOf("user new", now), 1, 1, 10); err != nil {
+		t.Errorf("a new account, when the others are over: %v", err)
+	}
+	f := full(1)
+	if _, _, err := f.Take(t.Context(), dayOf("user new", now), 1, 1, 10); !errors.Is(err, errFull) {
+		t.Errorf("a new account: %v", err)
+	}
+	known := dayOf("user 0"+strings.Repeat("x", 4000), now)
+	if got, _, err := f.Take(t.Context(), known, 1, 2, 10); got != 2 || err != nil {
+		t.Errorf("a known account: %d, %v", got, err)
+	}
+	used := []Usage{{Day: now.Format(time.DateOnly), Principal: "user 0", Model: "m", Requests: 1}}
+	if _, err := f.Add(t.Context(), used); err != nil {
+		t.Error(err)
+	}
+	if kept, err := f.Of(t.Context(), used[0].Day); len(kept) != 1 || err != nil {
+		t.Errorf("the usage: %v, %v", kept, err)
 	}
 }
 
