@@ -92,6 +92,14 @@ func (w *World) ranked(t *testing.T, door, base, key string) {
 			t.Errorf("%s %s: %s", door, path, a)
 		}
 	}
+	for path, body := range map[string]string{
+		"/v1/embed": `{"model": "sentences", "texts": ["the hen"]}`,
+		"/v2/embed": `{"model": "sentences", "texts": ["the hen"], "input_type": "search_query"}`,
+	} {
+		if a := w.ask(t, request{method: "POST", url: base + path, key: key, body: body}); a.status != 200 {
+			t.Errorf("%s %s: %s", door, path, a)
+		}
+	}
 	for _, path := range []string{"/score", "/v1/score"} {
 		a := w.ask(t, request{method: "POST", url: base + path, key: key, body: `{"model": "ranker", "text_1": "a hen", "text_2": ["the hen", "a dog"]}`})
 		var answer struct{ Data []struct{ Score float64 } }

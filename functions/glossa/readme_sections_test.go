@@ -39,6 +39,10 @@ func replaceSections(t *testing.T, text string) string {
 			made = parameterTable(openai.CompletionParameters())
 		case "embeddings":
 			made = parameterTable(openai.EmbeddingParameters())
+		case "embed":
+			made = parameterTable(openai.EmbedParameters())
+		case "inputs":
+			made = parameterTable(openai.InputsParameters())
 		case "rerank":
 			made = parameterTable(openai.RerankParameters())
 		case "score":

@@ -61,6 +61,10 @@ var asked = []struct {
 	{"POST", "/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "results", "error.message"},
 	{"POST", "/v1/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "usage", "error.message"},
 	{"POST", "/v2/rerank", `{"model":"MODEL","query":"a","documents":["b"]}`, "rerank", "meta", "error.message"},
+	{"POST", "/v1/embed", `{"model":"MODEL","texts":["a"]}`, "embed", "embeddings", "error.message"},
+	{"POST", "/v2/embed", `{"model":"MODEL","texts":["a"]}`, "embed", "embeddings.float", "message"},
+	{"POST", "/embed", `{"model":"MODEL","inputs":"a"}`, "embed", "", "error"},
+	{"POST", "/embed_sparse", `{"model":"MODEL","inputs":"a"}`, "sparse", "", "error"},
 	{"POST", "/v1/score", `{"model":"MODEL","text_1":"a","text_2":"b"}`, "rerank", "data", "error.message"},
 	{"POST", "/score", `{"model":"MODEL","text_1":"a","text_2":"b"}`, "rerank", "data", "error.message"},
 	{"POST", "/steering_concepts", `{"examples":[]}`, "steer", "id", "error"},
@@ -154,16 +158,24 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 			got := text(t, res)
 			status, member := 200, c.answer
 			if !slices.Contains(m.has, c.needs) {
-				status, member = 400, c.refusal
-				if c.path == "/invoke" {
-					status = 200 // like API layer's server
-				}
+				status, member = refusedAs(c.path, c.body), c.refusal
 			}
 			if res.StatusCode != status || member != "" && (!has(got, member) || member == c.refusal && len(got) < 30) {
 				t.Errorf("%s: %s %s: %d %s, want %d with %s", m.name, c.method, path, res.StatusCode, got, status, member)
 			}
 		}
 	}
+}
+
+// refusedAs returns the status of a request for what a model cannot do.
+func refusedAs(path, body string) int {
+	switch {
+	case path == "/invoke":
+		return 200 // like seed 003's server
+	case strings.Contains(body, `"inputs"`):
+		return 424 // like Text Embeddings Inference
+	}
+	return 400
 }
 
 // isChat reports whether a request that is asked reaches the model as a chat.

@@ -166,9 +166,7 @@ func TestAnyDialectOverRemoteModels(t *testing.T) {
 				can = false // its record maps no schema, or no chat
 			}
 			if !can {
-				if member, status = c.refusal, 400; c.path == "/invoke" {
-					status = 200 // like API layer's server
-				}
+				member, status = c.refusal, refusedAs(c.path, c.body)
 			}
 			if res.StatusCode != status || member != "" && !has(got, member) || can != (sent > 0) {
 				t.Errorf("%s: %s %s: %d %s after %d calls, want %d with %s", m.name, c.method, c.path, res.StatusCode, got, sent, status, member)

@@ -28,6 +28,7 @@ func sharings() []sharing {
 		{http.MethodGet, "/v1/models/{id...}", "openai", "messages", pickModels},
 		{http.MethodPost, "/api/chat", "alpha", "ollama", pickOllama},
 		{http.MethodPost, "/api/generate", "alpha", "ollama", pickOllama},
+		{http.MethodPost, "/embed", "alephalpha", "embeddings", pickInputs},
 		{http.MethodPost, "/tokenize", "alephalpha", "openai", pickTokens},
 		{http.MethodPost, "/detokenize", "alephalpha", "openai", pickTokens},
 	}
@@ -116,4 +117,16 @@ func pickTokens(header http.Header, body []byte) (int, error) {
 		return 0, nil
 	}
 	return 1, nil
+}
+
+// pickInputs distinguishes Aleph Alpha's /embed (0) from that of Text Embeddings Inference (1), whose
+// requests have inputs.
+func pickInputs(_ http.Header, body []byte) (int, error) {
+	var keys struct {
+		Inputs *json.RawMessage `json:"inputs"`
+	}
+	if json.Unmarshal(body, &keys) == nil && keys.Inputs != nil { // other JSON gets a better error from the table
+		return 1, nil
+	}
+	return 0, nil
 }

@@ -57,9 +57,9 @@ func TestSharedCompletions(t *testing.T) {
 	}
 }
 
-// TestSharedTokens sends requests of Aleph Alpha's clients and of vLLM's to the paths that
-// they share.
-func TestSharedTokens(t *testing.T) {
+// TestSharedWithAlephAlpha sends requests of Aleph Alpha's clients, of vLLM's and of Text Embeddings
+// Inference's to the paths that they share.
+func TestSharedWithAlephAlpha(t *testing.T) {
 	h := golden(t, Config{}).Handler()
 	for _, test := range []struct {
 		path, body string
@@ -79,6 +79,12 @@ func TestSharedTokens(t *testing.T) {
 		{"/detokenize", `{"tokens":[1,2]}`, 200, `{"prompt":"ab"}`},
 		{"/detokenize", `{"tokens":[1],"token_ids":[1]}`, 400, `{"error":"tokens: unknown parameter"`},
 		{"/detokenize", `{}`, 400, `{"error":"model: is required"`},
+		{"/embed", `{"model":"golden","prompt":"ab","layers":[0]}`, 200, `{"id":`},
+		{"/embed", `{"model":"golden","inputs":"ab"}`, 200, `[[`},
+		{"/embed", `{"model":"golden","inputs":[]}`, 422, `{"error":"Invalid value for 'inputs': must not be an empty array","error_type":"Validation"}`},
+		{"/embed", `{"prompt":"ab","layers":[0],"inputs":"ab"}`, 422, `{"error":"Unrecognized request argument supplied: `},
+		{"/embed", `{}`, 400, `{"error":"model: is required"`},
+		{"/embed", `{`, 400, `{"error":"the body is not valid JSON`},
 	} {
 		res := ask(h, "POST", test.path, "", strings.NewReader(test.body))
 		if got := text(t, res); res.StatusCode != test.status || !strings.HasPrefix(got, test.begins) {

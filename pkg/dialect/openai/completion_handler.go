@@ -58,12 +58,8 @@ func (s *completions) stream(w http.ResponseWriter, r *http.Request, model *llm.
 }
 
 func answerEmbedding(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingRequest, *llm.EmbedRequest, *llm.Model]) error {
-	embedder, err := llm.As[llm.Embedder](call.Model)
-	if err != nil {
-		return err
-	}
 	call.Req.MaxValues = maxValues
-	list, used, err := embedder.Embed(r.Context(), call.Req)
+	list, used, err := embedTexts(r.Context(), call.Model, call.Req, false)
 	if err != nil {
 		return err
 	}

@@ -108,17 +108,9 @@ const maxValues = 1 << 23
 
 // request translates a request for embeddings; every error names the key at fault.
 func (e *embeddingRequest) request() (*llm.EmbedRequest, error) {
-	list, err := prompts("input", e.Input)
-	switch {
-	case err != nil:
+	list, err := inputPrompts("input", e.Input)
+	if err != nil {
 		return nil, err
-	case len(list) > maxInputs:
-		return nil, wire.Invalid("input", "at most %d inputs", maxInputs)
-	}
-	for i, prompt := range list {
-		if text, ok := prompt.Text(); ok && text == "" {
-			return nil, wire.Invalid("input", "input %d is an empty string", i)
-		}
 	}
 	req := &llm.EmbedRequest{Prompts: list, PromptName: e.PromptName, Task: tasks[cmp.Or(e.InputType, e.Task)], Kind: llm.EmbedKind(e.Type)}
 	switch {
@@ -133,6 +125,23 @@ func (e *embeddingRequest) request() (*llm.EmbedRequest, error) {
 	}
 	req.Truncate, err = e.truncates()
 	return req, err
+}
+
+// inputPrompts reads texts or token ids to embed, none of them an empty text.
+func inputPrompts(key string, raw json.RawMessage) ([]llm.Prompt, error) {
+	list, err := prompts(key, raw)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) > maxInputs:
+		return nil, wire.Invalid(key, "at most %d inputs", maxInputs)
+	}
+	for i, prompt := range list {
+		if text, ok := prompt.Text(); ok && text == "" {
+			return nil, wire.Invalid(key, "input %d is an empty string", i)
+		}
+	}
+	return list, nil
 }
 
 // tasks maps the words of Cohere, Jina, Voyage and NVIDIA for what the vectors are for.
@@ -179,8 +188,7 @@ func (e *embeddingRequest) answer(model string, list []llm.Embedding, used llm.U
 		o := &out.Data[i]
 		*o = embeddingObject{Object: "embedding", Index: i, Embedding: e.embedding(&made)}
 		if v := o.Embedding.vectors; o.Embedding.kind == llm.EmbedDense && e.Dimensions != nil && *e.Dimensions != len(v[0]) {
-			message := fmt.Sprintf("embeddings of this model have %d dimensions and cannot be shortened", len(v[0]))
-			return nil, &llm.Error{Code: llm.Unsupported, Param: "dimensions", Message: message}
+			return nil, notShortened("dimensions", len(v[0]))
 		} else if o.Embedding.kind == llm.EmbedMulti {
 			o.Shape = []int{len(v), 0}
 			if len(v) > 0 {
@@ -192,6 +200,12 @@ func (e *embeddingRequest) answer(model string, list []llm.Embedding, used llm.U
 		}
 	}
 	return out, nil
+}
+
+// notShortened returns the error of a model whose vectors have another number of dimensions than key
+// asks for.
+func notShortened(key string, has int) error {
+	return &llm.Error{Code: llm.Unsupported, Param: key, Message: fmt.Sprintf("embeddings of this model have %d dimensions and cannot be shortened", has)}
 }
 
 // embedding translates the embedding of an input.

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func GenerationRoutes(cfg Config) []httpx.Route {
 func EmbeddingRoutes(cfg Config) []httpx.Route {
 	cfg = cfg.defaults()
 	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
-	return append(cfg.rerankRoutes(),
+	return append(slices.Concat(cfg.rerankRoutes(), cfg.embedRoutes()),
 		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Errors: Errors, Handle: embed})
 }
 

@@ -3,8 +3,10 @@ package openai
 import (
 	"encoding/json"
 	"reflect"
+	"strconv"
 	"testing"
 
+	"glossa/pkg/llm"
 	"glossa/pkg/openapi"
 )
 
@@ -38,6 +40,12 @@ func TestExamples(t *testing.T) {
 			_, err = in.request()
 		case *scoreRequest:
 			_, err = in.request()
+		case *embedRequest:
+			_, err = in.request()
+		case *inputsRequest:
+			_, err = in.request()
+		case *sparseRequest:
+			_, err = in.request()
 		}
 		if err != nil {
 			t.Errorf("%s: %v", doc.ID, err)
@@ -63,7 +71,8 @@ func TestDocument(t *testing.T) {
 	for _, route := range Routes(Config{}) {
 		method := map[string]string{"GET": "get", "POST": "post"}[route.Method]
 		op, ok := doc.Paths[openapi.Path(route.Pattern)][method]
-		if !ok || op.Responses["200"] == nil || op.Responses["400"] == nil || op.Responses["503"] == nil || (op.Body != nil) != (route.Method == "POST") {
+		invalid, _ := route.Errors.Body(&llm.Error{Code: llm.Invalid})
+		if !ok || op.Responses["200"] == nil || op.Responses[strconv.Itoa(invalid)] == nil || op.Responses["503"] == nil || (op.Body != nil) != (route.Method == "POST") {
 			t.Errorf("%s %s: %v", route.Method, route.Pattern, op)
 		}
 	}

@@ -70,7 +70,7 @@ type rerankMeta struct {
 }
 
 type apiVersion struct {
-	Version string `json:"version" doc:"2 for /v2/rerank, otherwise 1"`
+	Version string `json:"version" doc:"2 for paths that begin with /v2/, otherwise 1"`
 }
 
 type billedUnits struct {

@@ -28,6 +28,16 @@ func (cfg Config) rerankRoutes() []httpx.Route {
 	}
 }
 
+// A trait is what models may have.
+type trait func(*llm.ModelInfo) bool
+
+// does is the trait of models of a task.
+func does(task llm.Task) trait { return func(m *llm.ModelInfo) bool { return m.Task == task } }
+
+// ranks are the traits of models that rank documents: those that were trained for it before those
+// that embed texts.
+var ranks = []trait{does(llm.TaskRerank), does(llm.TaskEmbed)}
+
 // openReranker returns how the model of a request is found: without a name, it is the first one
 // that ranks documents.
 func openReranker[In any, Request interface {
@@ -35,34 +45,37 @@ func openReranker[In any, Request interface {
 	modelName() string
 }](cfg Config) func(*http.Request, *In) (*llm.Model, error) {
 	return func(r *http.Request, in *In) (*llm.Model, error) {
-		name := Request(in).modelName()
-		if name == "" {
-			names, err := cfg.rerankers(r.Context())
-			if err != nil {
-				return nil, err
-			}
-			if len(names) > 0 {
-				name = names[0]
-			}
-		}
-		model, err := cfg.open(r.Context(), name)
+		model, err := cfg.openFirst(r.Context(), Request(in).modelName(), ranks...)
 		if err != nil {
 			return nil, err
 		}
 		if _, missing := reranker(model); missing != nil {
-			return nil, cfg.notReranker(r.Context(), model)
+			return nil, cfg.lacks(r.Context(), model.Name+" continues texts and has no reranker", "rank documents", "ranks documents", ranks...)
 		}
 		return model, nil
 	}
 }
 
-// rerankers lists the names of the models that rank documents: those that were trained for it
-// before those that embed texts.
-func (cfg Config) rerankers(ctx context.Context) (names []string, err error) {
+// openFirst opens a model by its name or, without a name, the first one that has one of the traits.
+func (cfg Config) openFirst(ctx context.Context, name string, traits ...trait) (*llm.Model, error) {
+	if name == "" {
+		names, err := cfg.named(ctx, traits)
+		if err != nil {
+			return nil, err
+		}
+		if len(names) > 0 {
+			name = names[0]
+		}
+	}
+	return cfg.open(ctx, name)
+}
+
+// named lists the names of the models that have one of the traits, those with the first trait first.
+func (cfg Config) named(ctx context.Context, traits []trait) (names []string, err error) {
 	infos, err := cfg.Models.List(ctx)
-	for _, task := range []llm.Task{llm.TaskRerank, llm.TaskEmbed} {
+	for _, has := range traits {
 		for _, info := range infos {
-			if info.Task == task {
+			if has(&info) {
 				names = append(names, info.Name)
 			}
 		}
@@ -70,17 +83,18 @@ func (cfg Config) rerankers(ctx context.Context) (names []string, err error) {
 	return names, err
 }
 
-// notReranker returns the error of a model that does not rank documents.
-func (cfg Config) notReranker(ctx context.Context, model *llm.Model) error {
-	names, err := cfg.rerankers(ctx)
+// lacks returns the error of a model that lacks what a request needs. It names the models that
+// have it: they do it, and each does it.
+func (cfg Config) lacks(ctx context.Context, what, they, each string, traits ...trait) error {
+	names, err := cfg.named(ctx, traits)
 	if err != nil {
 		return err
 	}
-	others := "none of the models here ranks documents"
+	others := "none of the models here " + each
 	if len(names) > 0 {
-		others = "these rank documents: " + strings.Join(names[:min(len(names), maxNamed)], ", ")
+		others = "these " + they + ": " + strings.Join(names[:min(len(names), maxNamed)], ", ")
 	}
-	e := llm.Errorf(llm.Unsupported, "%s continues texts and has no reranker; %s", model.Name, others)
+	e := llm.Errorf(llm.Unsupported, "%s; %s", what, others)
 	e.Param = "model"
 	return e
 }
@@ -96,11 +110,15 @@ func answerRerank(w http.ResponseWriter, r *http.Request, call httpx.Call[rerank
 	if call.In.Texts != nil {
 		return httpx.JSON(w, http.StatusOK, call.In.textScores(scores))
 	}
-	version := "1"
+	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, versionOf(r), scores, used))
+}
+
+// versionOf returns the version of Cohere's protocol that a path belongs to.
+func versionOf(r *http.Request) string {
 	if strings.HasPrefix(r.URL.Path, "/v2/") {
-		version = "2"
+		return "2"
 	}
-	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, version, scores, used))
+	return "1"
 }
 
 func (cfg Config) answerScore(w http.ResponseWriter, r *http.Request, call httpx.Call[scoreRequest, *llm.RerankRequest, *llm.Model]) error {

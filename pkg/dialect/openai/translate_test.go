@@ -134,7 +134,7 @@ func TestNames(t *testing.T) {
 // TestParameters: every row has a note, and neutral values are JSON. The tables themselves
 // check that every key has a row.
 func TestParameters(t *testing.T) {
-	for _, p := range slices.Concat(Parameters(), CompletionParameters(), EmbeddingParameters(), tokenizeTable.Parameters(""), RerankParameters(), ScoreParameters()) {
+	for _, p := range slices.Concat(Parameters(), CompletionParameters(), EmbeddingParameters(), tokenizeTable.Parameters(""), RerankParameters(), ScoreParameters(), EmbedParameters(), InputsParameters()) {
 		if p.Note == "" || len(p.Neutral) > 0 && p.Disposition != wire.Refused {
 			t.Errorf("%+v", p)
 		}

@@ -1,0 +1,99 @@
+package openai
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+
+	"glossa/pkg/httpx"
+	"glossa/pkg/llm"
+)
+
+// embedRoutes returns the routes of embeddings in the protocols of Cohere and of Text Embeddings
+// Inference.
+func (cfg Config) embedRoutes() []httpx.Route {
+	embed := httpx.Post(embedTable, (*embedRequest).request, openEmbedder[embedRequest](cfg, llm.EmbedDense), answerEmbed)
+	inputs := httpx.Post(inputsTable, (*inputsRequest).request, openEmbedder[inputsRequest](cfg, llm.EmbedDense), answerInputs)
+	sparse := httpx.Post(sparseTable, (*sparseRequest).request, openEmbedder[sparseRequest](cfg, llm.EmbedSparse), answerSparse)
+	route := func(pattern string, doc *httpx.Operation, errors httpx.Errors, handle httpx.Handler) httpx.Route {
+		return httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Inference, Doc: doc, Errors: errors, Handle: handle}
+	}
+	return []httpx.Route{
+		route("/v1/embed", embedV1Doc, documentsErrors, embed),
+		route("/v2/embed", embedDoc, documentsErrors, embed),
+		route("/embed", inputsDoc, textsErrors, inputs),
+		route("/embed_sparse", sparseDoc, textsErrors, sparse),
+	}
+}
+
+// embeds is the trait of models that have a kind of embeddings.
+func embeds(kind llm.EmbedKind) trait {
+	return func(m *llm.ModelInfo) bool {
+		return m.Task == llm.TaskEmbed && (slices.Contains(m.Embeds, kind) || len(m.Embeds) == 0 && kind == llm.EmbedDense)
+	}
+}
+
+// openEmbedder returns how the model of a request is found: without a name, it is the first one
+// that has embeddings of the kind.
+func openEmbedder[In any, Request interface {
+	*In
+	modelName() string
+}](cfg Config, kind llm.EmbedKind) func(*http.Request, *In) (*llm.Model, error) {
+	return func(r *http.Request, in *In) (*llm.Model, error) {
+		model, err := cfg.openFirst(r.Context(), Request(in).modelName(), embeds(kind))
+		if err != nil {
+			return nil, err
+		}
+		if _, missing := llm.As[llm.Embedder](model); missing != nil {
+			why := strings.Replace(llm.AsError(missing).Message, "this model", model.Name, 1)
+			return nil, cfg.lacks(r.Context(), why, "embed texts", "embeds texts", embeds(kind))
+		}
+		return model, nil
+	}
+}
+
+// embedTexts computes the embeddings of a request. With lenient, a model that cannot cut texts gets
+// them whole.
+func embedTexts(ctx context.Context, model *llm.Model, req *llm.EmbedRequest, lenient bool) ([]llm.Embedding, llm.Usage, error) {
+	embedder, err := llm.As[llm.Embedder](model)
+	if err != nil {
+		return nil, llm.Usage{}, err
+	}
+	if lenient {
+		return llm.EmbedCut(ctx, embedder, req)
+	}
+	return embedder.Embed(ctx, req)
+}
+
+func answerEmbed(w http.ResponseWriter, r *http.Request, call httpx.Call[embedRequest, *llm.EmbedRequest, *llm.Model]) error {
+	list, used, err := embedTexts(r.Context(), call.Model, call.Req, call.In.Truncate == nil)
+	if err != nil {
+		return err
+	}
+	answer, err := call.In.answer(call.Model.Name, versionOf(r), list, used)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, answer)
+}
+
+func answerInputs(w http.ResponseWriter, r *http.Request, call httpx.Call[inputsRequest, *llm.EmbedRequest, *llm.Model]) error {
+	list, _, err := embedTexts(r.Context(), call.Model, call.Req, false)
+	if err != nil {
+		return err
+	}
+	answer, err := call.In.answer(list)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, answer)
+}
+
+func answerSparse(w http.ResponseWriter, r *http.Request, call httpx.Call[sparseRequest, *llm.EmbedRequest, *llm.Model]) error {
+	list, _, err := embedTexts(r.Context(), call.Model, call.Req, false)
+	if err != nil {
+		return err
+	}
+	return httpx.JSON(w, http.StatusOK, sparseValues(list))
+}
