@@ -141,7 +141,7 @@ type answer struct {
 
 // volatile matches parts that differ between runs, and last digits that differ between
 // instruction sets.
-var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score)-[0-9a-f]{24}|(resp|msg|req)_[0-9a-f]{24,30}|"id":"req_[0-9a-f]{24}"|"(created|created_at|completed_at|\w+_duration)":(?:\d+|"[^"]*")|,"cost":[^,}]+|"cost":[^,}]+,|,"prompt_tokens_details":\{"cached_tokens":\d+\}|(-?\d+\.\d{5})\d+`)
+var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score|embed)-[0-9a-f]{24}|(resp|msg|req)_[0-9a-f]{24,30}|"id":"req_[0-9a-f]{24}"|"(created|created_at|completed_at|\w+_duration)":(?:\d+|"[^"]*")|,"cost":[^,}]+|"cost":[^,}]+,|,"prompt_tokens_details":\{"cached_tokens":\d+\}|(-?\d+\.\d{5})\d+`)
 
 func (a answer) String() string {
 	body := volatile.ReplaceAllStringFunc(a.body, func(s string) string {

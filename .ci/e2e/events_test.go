@@ -200,7 +200,7 @@ func (w *World) sendEvent(t *testing.T, file, base, key string) string {
 
 // volatile matches parts that differ between runs or deployments, and last digits that
 // differ between instruction sets.
-var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score)-[0-9a-f]{24}|(resp|msg|req)_[0-9a-f]{24,32}|"store":(?:true|false)|"id":"req_[0-9a-f]{24}"|` +
+var volatile = regexp.MustCompile(`(chatcmpl|cmpl|rerank|score|embed)-[0-9a-f]{24}|(resp|msg|req)_[0-9a-f]{24,32}|"store":(?:true|false)|"id":"req_[0-9a-f]{24}"|` +
 	`"(?:created|created_at|completed_at|modified_at|mtime|\w+_duration)":(?:\d+|"[^"]*")|,"cost":[^,}]+|"cost":[^,}]+,|,"prompt_tokens_details":\{"cached_tokens":\d+\}|(-?\d+\.\d{5})\d+`)
 
 func steady(body string) string {
