@@ -165,7 +165,7 @@ func callsOpenAI() []call {
 		{"POST", "/v2/embed", "", account.Client, `{"model":"golden","texts":["a"],"input_type":"search_query"}`, 400},
 		{"POST", "/v2/embed", "", account.Client, `{"model":"ranker","texts":["a"]}`, 400},
 		{"POST", "/v2/embed", "", account.Client, `{"model":"none","texts":["a"]}`, 404},
-		{"POST", "/embed_sparse", "", account.Client, `{"model":"encoder","inputs":"a"}`, 400},
+		{"POST", "/embed_sparse", "", account.Client, `{"model":"encoder","inputs":"a"}`, 424},
 		{"POST", "/score", "", account.Client, `{"queries":["a","b"],"documents":["b","c"]}`, 200},
 		{"POST", "/score", "", account.Client, `{"queries":["a","b"],"documents":["b"]}`, 400},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":"a","input_type":"query"}`, 400},

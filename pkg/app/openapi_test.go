@@ -366,10 +366,11 @@ func TestAnswersFitTheDocument(t *testing.T) {
 	addTranslator(t, a)
 	addRanker(t, a)
 	addEncoder(t, a)
+	addModel(t, a, "weights", "../engine/testdata/vectors/splade-bert")
 	h := a.Handler()
 	doc := load(t, h)
 	answered := map[string]bool{}
-	for _, c := range calls(t) {
+	for _, c := range append(calls(t), call{"POST", "/embed_sparse", "", account.Client, `{"model":"weights","inputs":"a"}`, 200}) {
 		c.check(t, h, doc)
 		pattern, _, _ := strings.Cut(cmp.Or(c.pattern, c.path), "?")
 		answered[fmt.Sprint(c.method, " ", pattern, " ", c.status)] = true

@@ -20,7 +20,7 @@ func TestUnknownPaths(t *testing.T) {
 	}{
 		{"openai", "/v1/chat/completion", "", []string{"error", "message"}, "POST /v1/chat/completions"},
 		{"openai", "/v1/assistants", "", []string{"error", "message"}, ""},
-		{"embeddings", "/v1/embed", "", []string{"error", "message"}, "POST /v1/embeddings"},
+		{"embeddings", "/v1/embeddins", "", []string{"error", "message"}, "POST /v1/embeddings"},
 		{"responses", "/v1/response", "", []string{"error", "message"}, "POST /v1/responses"},
 		{"messages", "/v1/message", "", []string{"error", "message"}, "POST /v1/messages"},
 		{"messages", "/v1/complete", "Anthropic-Version", []string{"error", "message"}, ""},
