@@ -251,6 +251,17 @@ func TokenBias(m map[string]float64) map[int]float64 {
 	return bias
 }
 
+// minMass is a probability mass below that of any kept token: as top_p or typical_p it leaves one token.
+const minMass = 1e-30
+
+// Mass returns a top_p or typical_p of a protocol in which 0 leaves one token. Backends treat 0 itself as "off".
+func Mass(p *float64) *float64 {
+	if p == nil || *p != 0 {
+		return p
+	}
+	return new(minMass)
+}
+
 // present reports whether a decoded field was in the body and not null. An empty string,
 // false and 0 count as absent if their type cannot represent null.
 func present(v reflect.Value) bool {

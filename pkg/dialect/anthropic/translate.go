@@ -33,7 +33,7 @@ func (q *messageRequest) request() (*generation, error) {
 	}
 	g.Stream = q.Stream
 	g.MaxTokens, g.Stop = q.MaxTokens, q.StopSequences.Values
-	g.Temperature, g.TopP, g.TopK = q.Temperature, q.TopP, q.TopK
+	g.Temperature, g.TopP, g.TopK = q.Temperature, wire.Mass(q.TopP), q.TopK
 	g.Defaults = llm.Params{Temperature: new(1.0)}
 	return g, nil
 }

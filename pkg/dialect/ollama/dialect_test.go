@@ -227,7 +227,8 @@ func TestSettings(t *testing.T) {
 			MaxTokens: new(7), Temperature: new(0.0), TopK: new(1), TopP: new(0.5), TypicalP: new(0.5), RepetitionPenalty: new(1.1),
 			PresencePenalty: new(1.0), FrequencyPenalty: new(1.0), Seed: new(int64(3)), Stop: []string{"x"},
 		},
-		`,"think":true`: {Thinking: new(true)}, `,"think":false`: {Thinking: new(false)}, `,"think":"high"`: {Effort: new("high")}, `,"think":null`: {},
+		`,"options":{"top_p":0,"typical_p":0}`: {TopP: new(1e-30), TypicalP: new(1e-30)}, // 0 itself would be "off"
+		`,"think":true`:                        {Thinking: new(true)}, `,"think":false`: {Thinking: new(false)}, `,"think":"high"`: {Effort: new("high")}, `,"think":null`: {},
 		`,"format":""`: {}, `,"format":"json"`: {Schema: json.RawMessage(`{"type":"object"}`)}, `,"format":{"type":"array"}`: {Schema: json.RawMessage(`{"type":"array"}`)},
 		`,"logprobs":true`: {Logprobs: new(0)}, `,"logprobs":true,"top_logprobs":2`: {Logprobs: new(2)},
 		`,"tools":[{"function":{"name":"f","description":"d","parameters":{"type":"object"}}}]`: {Tools: []llm.Tool{{Name: "f", Description: "d", Parameters: json.RawMessage(`{"type":"object"}`)}}},

@@ -70,7 +70,7 @@ func (s *settings) request() (*llm.Request, error) {
 	o := &s.Options
 	req := &llm.Request{N: 1, Stream: s.Stream == nil || *s.Stream}
 	req.Params = llm.Params{
-		Temperature: o.Temperature, TopK: o.TopK, TopP: o.TopP, TypicalP: o.TypicalP, RepetitionPenalty: o.RepeatPenalty,
+		Temperature: o.Temperature, TopK: o.TopK, TopP: wire.Mass(o.TopP), TypicalP: wire.Mass(o.TypicalP), RepetitionPenalty: o.RepeatPenalty,
 		PresencePenalty: o.PresencePenalty, FrequencyPenalty: o.FrequencyPenalty, Seed: o.Seed, Stop: o.Stop.Values,
 	}
 	req.Defaults = llm.Params{Temperature: new(0.8), TopK: new(40), TopP: new(0.9)}

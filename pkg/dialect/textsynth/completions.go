@@ -8,10 +8,6 @@ import (
 	"glossa/pkg/wire"
 )
 
-// minMass is a probability mass below that of any kept token: as top_p or typical_p it leaves
-// one token, which is the meaning of 0. Some backends treat 0 itself as "off".
-const minMass = 1e-30
-
 // completionDefaults returns the documented defaults (§1.3). A prompt that does not fit loses
 // its beginning.
 func completionDefaults() llm.Params {
@@ -26,7 +22,7 @@ func (c *completionRequest) request() (*llm.Request, error) {
 	req := &llm.Request{
 		Prompts: c.prompts(), N: c.n(), Stream: c.Stream,
 		Params: llm.Params{
-			MaxTokens: c.MaxTokens, Stop: c.Stop.Values, Temperature: c.Temperature, TopK: c.TopK, TopP: mass(c.TopP), TypicalP: mass(c.TypicalP),
+			MaxTokens: c.MaxTokens, Stop: c.Stop.Values, Temperature: c.Temperature, TopK: c.TopK, TopP: wire.Mass(c.TopP), TypicalP: wire.Mass(c.TypicalP),
 			LogitBias: wire.TokenBias(c.LogitBias), PresencePenalty: c.PresencePenalty, FrequencyPenalty: c.FrequencyPenalty, RepetitionPenalty: c.RepetitionPenalty,
 			Schema: c.schema(), Grammar: c.Grammar,
 		},
@@ -55,14 +51,6 @@ func (c *completionRequest) schema() json.RawMessage {
 		return nil
 	}
 	return c.Schema
-}
-
-// mass returns top_p or typical_p with 0 replaced by [minMass].
-func mass(p *float64) *float64 {
-	if p == nil || *p != 0 {
-		return p
-	}
-	return new(minMass)
 }
 
 func (c *completionRequest) prompts() []llm.Prompt {

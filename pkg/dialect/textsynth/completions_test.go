@@ -57,7 +57,7 @@ func TestCompletionRequest(t *testing.T) {
 		`{"prompt":"x","temperature":10,"top_k":1000,"top_p":0.5,"typical_p":0.25}`: {Prompts: x, N: 1, Params: llm.Params{
 			Temperature: new(10.0), TopK: new(1000), TopP: new(0.5), TypicalP: new(0.25),
 		}},
-		`{"prompt":"x","top_p":0,"typical_p":0}`:             {Prompts: x, N: 1, Params: llm.Params{TopP: new(minMass), TypicalP: new(minMass)}},
+		`{"prompt":"x","top_p":0,"typical_p":0}`:             {Prompts: x, N: 1, Params: llm.Params{TopP: new(1e-30), TypicalP: new(1e-30)}},
 		`{"prompt":"x","logit_bias":{"44986":-100,"0":100}}`: {Prompts: x, N: 1, Params: llm.Params{LogitBias: map[int]float64{44986: -100, 0: 100}}},
 		`{"prompt":"x","logit_bias":{}}`:                     {Prompts: x, N: 1, Params: llm.Params{LogitBias: map[int]float64{}}},
 		`{"prompt":"x","presence_penalty":-2,"frequency_penalty":2,"repetition_penalty":1.2}`: {Prompts: x, N: 1, Params: llm.Params{
