@@ -8,6 +8,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -273,6 +274,8 @@ func TestRefused(t *testing.T) {
 		{"bias", "logit_bias", llm.Invalid, with(llm.Params{LogitBias: map[int]float64{99: 1}})},
 		{"best_of", "best_of", llm.Invalid, &llm.Request{N: 3, Prompts: []llm.Prompt{llm.Text("a")}, Params: llm.Params{BestOf: new(2)}}},
 		{"rows", "n", llm.Invalid, &llm.Request{N: 257, Prompts: []llm.Prompt{llm.Text("a")}}},
+		{"rows of candidates", "best_of", llm.Invalid, with(llm.Params{BestOf: new(257)})},
+		{"rows of prompts", "prompt", llm.Invalid, request(slices.Repeat([]string{"a"}, 257)...)},
 		{"logprobs", "logprobs", llm.Invalid, with(llm.Params{Logprobs: new(-1)})},
 		{"tools that it cannot call", "tools", llm.Unsupported, with(llm.Params{Tools: []llm.Tool{{Name: "f"}}})},
 		{"a call of nothing", "must_call", llm.Invalid, with(llm.Params{MustCall: new(true)})},

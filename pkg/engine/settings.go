@@ -81,7 +81,7 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 	case len(req.Prompts) == 0:
 		return nil, invalid("prompt", "is required")
 	case s.bestOf > maxRows/len(req.Prompts): // their product may overflow
-		return nil, invalid("n", fmt.Sprintf("must be at most %d, multiplied by the number of prompts", maxRows))
+		return nil, s.tooManyRows(len(req.Prompts))
 	}
 	var err error
 	if s.variables, err = e.templateVariables(p); err != nil {
@@ -124,6 +124,18 @@ func (e *Engine) newSampler(s *settings, i int) (*sampler.Sampler, error) {
 	cfg := s.sampler
 	cfg.Row, cfg.Kernels = i, e.kernels
 	return sampler.New(cfg, e.tokens)
+}
+
+// tooManyRows returns the error of a request for more than [maxRows] rows, which names what the client sent.
+func (s *settings) tooManyRows(prompts int) error {
+	param := "n"
+	switch {
+	case s.bestOf > s.n:
+		param = "best_of"
+	case s.n == 1:
+		return invalid("prompt", fmt.Sprintf("must be at most %d prompts, not %d", maxRows, prompts))
+	}
+	return invalid(param, fmt.Sprintf("must be at most %d, multiplied by the number of prompts", maxRows))
 }
 
 // doesNotReason returns the error of a parameter that asks a model to reason that does not.
