@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -16,7 +17,6 @@ import (
 	"glossa/pkg/app"
 	"glossa/pkg/cloud"
 	"glossa/pkg/home"
-	"glossa/pkg/internal/osfile"
 )
 
 // configVariable names the file of settings.
@@ -123,7 +123,7 @@ func (s *settings) load() error {
 // the values by variable.
 func parseSettings(raw []byte) (map[string]string, error) {
 	var object map[string]json.RawMessage
-	if err := json.Unmarshal(osfile.Unmarked(raw), &object); err != nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), &object); err != nil {
 		if _, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 			return nil, errors.New("must be a JSON object")
 		}

@@ -171,7 +171,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 func refusedAs(path, body string) int {
 	switch {
 	case path == "/invoke":
-		return 200 // like seed 003's server
+		return 200 // like API layer's server
 	case strings.Contains(body, `"inputs"`):
 		return 424 // like Text Embeddings Inference
 	}
