@@ -172,7 +172,7 @@ func TestPackRefuses(t *testing.T) {
 		{t.Context(), []string{packSource, "-o", fresh, "--quant", "q5_1"}, true, `"q5_1"`},
 		{t.Context(), []string{packSource, "-o", precious}, false, "not replaced"},
 		{t.Context(), []string{"no-such-model", "-o", fresh}, false, "no-such-model"},
-		{t.Context(), []string{packSource, "-o", filepath.Join(dir, "nowhere", "x.safetensors")}, false, "nowhere"},
+		{t.Context(), []string{packSource, "-o", filepath.Join(precious, "x.safetensors")}, false, precious},
 		{gone, []string{packSource, "-o", fresh}, false, "canceled"},
 	} {
 		_, _, err := runPack(c.ctx, c.args...)

@@ -50,7 +50,7 @@ func described(t *testing.T, s Source) string {
 	l := r.read(items, nil)
 	var b strings.Builder
 	for _, rec := range l.records {
-		text := ""
+		text := fmt.Sprint(rec.Reasons != nil && *rec.Reasons)
 		if rec.Schema != nil {
 			var v any
 			raw, _ := json.Marshal(rec.Schema)
@@ -58,9 +58,9 @@ func described(t *testing.T, s Source) string {
 				t.Fatal(err)
 			}
 			sorted, _ := json.Marshal(v)
-			text = string(sorted)
+			text += string(sorted)
 		}
-		rec.raw, rec.Schema = "", nil
+		rec.raw, rec.Schema, rec.Reasons = "", nil, nil
 		fmt.Fprintf(&b, "%+v %s\n", rec, text)
 	}
 	return b.String() + fmt.Sprint(len(l.problems))

@@ -28,7 +28,7 @@ func TestBadInput(t *testing.T) {
 		{`"input":[{"role":"user","content":[{"type":"input_text"}]}]`, "input[0].content[0].text", value, "is required"},
 		{`"input":[{"role":"user","content":[{"type":"output_text","text":"x"}]}]`, "input[0].content[0].type", value, "must be input_text or input_image"},
 		{`"input":[{"role":"user","content":[{"type":"input_image","image_url":"https://example.com/a.png"}]}]`, "input[0].content[0].image_url", value, "does not fetch"},
-		{`"input":[{"role":"user","content":[{"type":"input_image","file_id":"file-1"}]}]`, "input[0].content[0].file_id", unsupported, "no stored files"},
+		{`"input":[{"role":"user","content":[{"type":"input_image","file_id":"file-1"}]}]`, "input[0].content[0].file_id", unsupported, "stored files are those of batches"},
 		{`"input":[{"type":"item_reference","id":"msg_1"}]`, "input[0]", "item_not_found", "msg_1"},
 		{`"input":[{"type":"item_reference"}]`, "input[0].id", value, "is required"},
 		{`"input":[{"type":"item_reference","id":"msg_1","role":"user"}]`, "input[0].role", value, "is not allowed"},
