@@ -26,6 +26,6 @@ func gemma4() []mutant {
 		{"Gemma 4: frequencies are divided", arch, "proportional", "r.Frequencies[j] /= float32(factor)", "_ = factor", arch, goldens},
 		{"Gemma 4: full attention has heads of its own", arch, "gemma4Heads", "list == nil && !windowed[i]", "false", arch, "^TestLegacyConfig$"},
 		{"Gemma 4: layers list their heads", arch, "gemma4Heads", `own.integer("num_key_value_heads", all.KVHeads, 1, maxHeads)`, "all.KVHeads", arch, goldens},
-		{"Gemma 4: ends of the whole model are those of the text", arch, "opened.readWithin", "inner.fields[name] = c.fields[name]", "_ = name", arch, config},
+		{"Gemma 4: ends of the whole model are those of the text", arch, "config.inner", "inner.fields[name] = c.fields[name]", "_ = name", arch, config},
 	}
 }

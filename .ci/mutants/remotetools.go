@@ -26,7 +26,6 @@ func remoteTools() []mutant {
 		{"remote tools: Converse has no guardrail", bedrock, "endpoint.guarded", `e.guardrail.ID == ""`, "true", bedrock, "^TestGuardrail$"},
 		{"remote tools: a guardrail's text is the model's", bedrock, "intervened", `a.Action == "INTERVENED"`, `a.Action == ""`, bedrock, "^Test(Guardrail|Intervened)$"},
 		{"remote tools: a group's guardrail is not its models'", catalog, "item.record", "cmp.Or(guardrail, it.lender.guardrail)", "guardrail", catalog, "^TestGuardrail$"},
-		{"names: users are one person", dialect, "messages.prompt", `user != "" && user != name`, "false", dialect, "^TestBadInput$"},
 		{"images: the server fetches", "pkg/openaiapi", "Image", `scheme == "http" || scheme == "https"`, `scheme == "ftp"`, dialect, "^TestBadImages$"},
 		{"images: of any size", "pkg/openaiapi", "Image", "base64.StdEncoding.DecodedLen(len(data)) > MaxImage+2", "len(data) < 0", dialect, "^TestBadImages$"},
 		{"images: the data is another type", "pkg/openaiapi", "Image", "got != kind", `got == ""`, dialect, "^TestBadImages$"},

@@ -35,12 +35,7 @@ var gemma4Text = gemmaLike("Gemma 4", func(f *family) {
 var gemma4 = func() family {
 	f := gemma4Text
 	f.text, f.tensors.prefix = "text_config", "model.language_model."
-	f.detect = func(src *source, s *transformer.Spec, l *layout) {
-		for _, part := range []string{"vision_tower", "audio_tower", "embed_vision", "embed_audio"} {
-			src.ignore("model." + part + ".")
-		}
-		gemma4Text.detect(src, s, l)
-	}
+	f.skipped = []string{"model.vision_tower.", "model.audio_tower.", "model.embed_vision.", "model.embed_audio."}
 	return f
 }()
 

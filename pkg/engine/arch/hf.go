@@ -108,8 +108,8 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if o.family.detect != nil {
 		o.family.detect(src, s, l)
 	}
-	for _, prefix := range o.family.skipped {
-		src.ignore(prefix)
+	for _, name := range o.family.skipped {
+		src.ignore(name)
 	}
 	if name, _, _ := strings.Cut(l.head.names, " "); !src.has(name+".weight") && exists(fsys, p.beside(modulesFile)) {
 		l.tied = true // a model that embeds texts needs no head

@@ -66,13 +66,13 @@ type deltas struct {
 
 // correct computes a layer's delta rule from its product, in qkv, into heads.
 func (w *worker) correct(index int) {
-	d := w.m.decoder[index].deltas
-	w.filterSpans(&d.filter, index)
+	d, slot := w.m.decoder[index].deltas, w.m.decoder[index].slot
+	w.filterSpans(&d.filter, slot)
 	w.barrier.wait()
 	from, to := w.share(len(w.spans) * d.Heads)
 	for i := from; i < to; i++ {
 		if sp := w.spans[i/d.Heads]; sp.n > 0 {
-			w.correctHead(d, sp, sp.cache.state(index), i%d.Heads)
+			w.correctHead(d, sp, sp.cache.state(slot), i%d.Heads)
 		}
 	}
 }

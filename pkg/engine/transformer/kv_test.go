@@ -71,7 +71,7 @@ func TestKVDivided(t *testing.T) {
 
 func testKVDivided(t *testing.T, f transformer.KVFormat) {
 	t.Helper()
-	for seed := range architectures {
+	for _, seed := range architectures {
 		r := transformertest.Random(uint64(seed))
 		source, ids := texts(seed)
 		m, exact := load(t, r, kernel.Best(), transformer.F32), load(t, r, kernel.Best(), transformer.F32)

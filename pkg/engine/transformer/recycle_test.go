@@ -13,7 +13,7 @@ import (
 // it, and so are those of its copies. Caches with rings or states are not recycled.
 func TestRecycle(t *testing.T) {
 	recycled := 0
-	for seed := range architectures {
+	for _, seed := range architectures {
 		r := transformertest.Random(uint64(seed))
 		source, ids := texts(seed)
 		m := load(t, r, kernel.Best(), transformer.F32)
@@ -56,7 +56,7 @@ func TestRecycle(t *testing.T) {
 // knows nothing of that one's sequences. It has the same team.
 func TestRecyclePass(t *testing.T) {
 	recycled := 0
-	for seed := range architectures {
+	for _, seed := range architectures {
 		r := transformertest.Random(uint64(seed))
 		source, ids := texts(seed)
 		m, team := load(t, r, kernel.Best(), transformer.F32), transformer.NewTeam(1)
@@ -101,7 +101,7 @@ func TestRecyclePass(t *testing.T) {
 func TestRecycleSizes(t *testing.T) {
 	var m *transformer.Model
 	for seed := uint64(0); m == nil || m.NewCache(90).Spoil() < 4<<10 || m.NewCache(300).Spoil() == 0; seed++ {
-		if seed == architectures {
+		if seed == 80 {
 			t.Fatal("no cache is recycled")
 		}
 		m = load(t, transformertest.Random(seed), kernel.Best(), transformer.F32)

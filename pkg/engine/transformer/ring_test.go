@@ -153,7 +153,7 @@ func TestTruncate(t *testing.T) {
 // Every random architecture with a window computes with rings what it computes without.
 func TestRandomArchitecturesRings(t *testing.T) {
 	rings := 0
-	for seed := range architectures {
+	for _, seed := range architectures {
 		r := transformertest.Random(uint64(seed))
 		m := load(t, r, kernel.Best(), transformer.F32)
 		m.StoreKV(kvFormats[seed%len(kvFormats)])
