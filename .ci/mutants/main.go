@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,15 +30,17 @@ type mutant struct {
 	Run      string // pattern of their names
 }
 
-// workers run at once; limit is for one of them.
+// workers run at once; limit is for one of them, and share for all of a CI run.
 const (
 	workers = 2
 	limit   = 5 * time.Minute
+	share   = 15 * time.Minute
 )
 
 // main tries the mutants that have changed, or whose packages have, since they were noticed.
 // With arguments, it tries those whose name has one of them in it, and with -all all. It lists
-// what was noticed for the next time, but not in a CI run, whose checkout stays as it is.
+// what was noticed for the next time, but not in a CI run, whose checkout stays as it is, and which
+// tries as many, in random order, as it has time for.
 func main() {
 	failures, tried, err := check(os.Args[1:])
 	for _, f := range failures {
@@ -71,7 +74,14 @@ func check(parts []string) (failures []string, tried int, err error) {
 			list, digests = append(list, m), append(digests, digest)
 		}
 	}
-	err = run(list, func(i int, fault error) error {
+	began := time.Now()
+	late := func() bool { return os.Getenv("CI") != "" && time.Since(began) > share }
+	if os.Getenv("CI") != "" {
+		rand.Shuffle(len(list), func(i, j int) {
+			list[i], list[j], digests[i], digests[j] = list[j], list[i], digests[j], digests[i]
+		})
+	}
+	left, err := run(list, late, func(i int, fault error) error {
 		if noticed[list[i].Name] = digests[i]; fault != nil {
 			delete(noticed, list[i].Name)
 			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", list[i].Name, list[i].Package, list[i].Function, fault))
@@ -81,14 +91,18 @@ func check(parts []string) (failures []string, tried int, err error) {
 		}
 		return writeNoticed(noticed) // now: a run may be ended
 	})
-	return failures, len(list), err
+	if left > 0 {
+		fmt.Printf("%d mutants are left for want of time\n", left)
+	}
+	return failures, len(list) - left, err
 }
 
-// run tries all mutants and tells what is wrong with each that survives, nil if it is noticed.
-func run(list []mutant, tell func(i int, fault error) error) (err error) {
+// run tries mutants until it is late, tells what is wrong with each that survives, nil if it is
+// noticed, and returns how many are left.
+func run(list []mutant, late func() bool, tell func(i int, fault error) error) (left int, err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer os.RemoveAll(dir)
 	var (
@@ -107,11 +121,15 @@ func run(list []mutant, tell func(i int, fault error) error) (err error) {
 		})
 	}
 	for i := range list {
+		if late() {
+			left = len(list) - i
+			break
+		}
 		next <- i
 	}
 	close(next)
 	group.Wait()
-	return err
+	return left, err
 }
 
 // try runs the tests of m on the broken code.
