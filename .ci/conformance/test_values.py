@@ -81,8 +81,8 @@ class Messages(unittest.TestCase):
         self.assertEqual(ask(client, turns, **self.greedy).text, ask(client, "One.\nTwo.\nThree", **self.greedy).text)
 
     def test_content_parts(self):
-        parts = [{"role": "user", "content": [{"type": "text", "text": "The old "}, {"type": "text", "text": "house"}]}]
-        self.assertEqual(ask(client, parts, **self.greedy).text, ask(client, "The old house", **self.greedy).text)
+        parts = [{"role": "user", "content": [{"type": "text", "text": "The old"}, {"type": "text", "text": "house"}]}]
+        self.assertEqual(ask(client, parts, **self.greedy).text, ask(client, "The old\nhouse", **self.greedy).text)
 
     def test_path_alias(self):
         self.assertEqual(ask(server.client(path=""), "The castle", **self.greedy).text,
