@@ -69,7 +69,6 @@ func decoders() []mutant {
 		{"Ministral 3: the tower is left out", arch, "openHFWeights", "src.ignore(prefix)", "_ = prefix", arch, "^TestMistral3$"},
 		{"GGUF of Ministral 3: pairs are neighbours", arch, "ggufMinistral3", "interleaved(ggufHeads(c, s))", "ggufHeads(c, s)", arch, goldens},
 		{"GGUF of Ministral 3: YaRN's magnitude is divided", arch, "ggufYaRN", "y.mscale = 1", "y.mscale = 0", arch, goldens},
-		{"GGUF of Ministral 3: YaRN's magnitude may be below 1", arch, "ggufYaRN", "cmp.Or(r.Magnitude, 1)", "max(cmp.Or(r.Magnitude, 1), 1)", arch, goldens},
 		{"HunYuan: norms follow the rotation", transformer, "worker.storeKV", "each && !a.RotatedNorm", "each", arch, goldens},
 		{"HunYuan: alpha changes the base", arch, "stretched", "math.Pow(alpha, float64(plain.Dims)/float64(plain.Dims-2))", "math.Pow(alpha, 1)", arch, goldens},
 		{"GGUF of HunYuan: pairs are halves", arch, "ggufHunyuan", "setRotary(s, ggufHeads(c, s))", "setRotary(s, interleaved(ggufHeads(c, s)))", arch, goldens},
