@@ -19,7 +19,7 @@ func recurrences() []mutant {
 		{"states: prompts part where they differ", engine, "generation.parting", "place = min(place, other.shared)", "_ = other", engine, "^TestStatesShared$"},
 		{"Granite 4: decays are logarithms", arch, "opposites", "-math.Exp(float64(v))", "math.Exp(float64(v))", arch, goldens},
 		{"Granite 4: steps come last", transformer, "worker.scanHead", "scaled(all[s.channels()+head], s.StepScale) + s.step[head]", "scaled(all[head], s.StepScale) + s.step[head]", transformer, formulas},
-		{"Granite 4: layers are what their types say", arch, "config.stateful", "stateful[i] = false", "_ = i", arch, goldens},
+		{"Granite 4: layers are what their types say", arch, "config.replaced", "slices.Contains(mixers, types[i])", "true", arch, goldens},
 		{"states and attention: both read the norm before the layer", transformer, "worker.decode", "w.mixTokens(l, &s.in, &s.out, in, func() { w.recur(i) })", "w.mixTokens(l, &s.in, &s.out, w.inputs(&l.attentionNorms), func() { w.recur(i) })", transformer, formulas},
 		{"states and attention: attention remains", transformer, "worker.decode", "l.attends()", "l.attends() && l.states == nil", transformer, formulas},
 		{"states and attention: each keeps its own", transformer, "Model.setSlots", "l.states.slot = len(m.slots)", "l.states.slot = len(m.slots) - 1", transformer, rings},

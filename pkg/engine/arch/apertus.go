@@ -24,9 +24,7 @@ var apertus = llamaLike("Apertus", func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		s.Kinds[0].FeedForward.Activation = transformer.XIELU
 		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 12e6}}))
-		if c.flag("attention_bias", false) {
-			l.decoder.qkv.bias, l.decoder.out.bias = always, always
-		}
+		attentionBiases(c, l)
 	}
 })
 

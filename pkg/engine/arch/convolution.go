@@ -9,39 +9,19 @@ import (
 // convolved reports for each layer whether it is a convolution: by layer_types, or, if that is
 // absent, as one of which full_attn_idxs does not say that it has attention.
 func (c *config) convolved(depth int) []bool {
-	convolved := make([]bool, depth)
-	if _, list, ok := read[[]int](c, "full_attn_idxs", "list of integers"); ok {
+	_, list, said := read[[]int](c, "full_attn_idxs", "list of integers")
+	return c.replaced("layer_types", depth, []string{"conv"}, []string{fullAttention}, func(depth int) []bool {
+		convolved := make([]bool, depth)
 		for i := range convolved {
-			convolved[i] = !slices.Contains(list, i)
+			convolved[i] = said && !slices.Contains(list, i)
 		}
-	}
-	name, types, ok := read[[]string](c, "layer_types", "list of strings")
-	if !ok {
 		return convolved
-	}
-	if len(types) < depth {
-		c.reject(name, "%d types of %d layers", len(types), depth)
-		return convolved
-	}
-	for i := range convolved {
-		if convolved[i] = types[i] == "conv"; !convolved[i] && types[i] != fullAttention {
-			c.reject(name, "layer %d is of type %.40q; only conv and %s are supported", i, types[i], fullAttention)
-		}
-	}
-	return convolved
+	})
 }
 
-// setConvolutions replaces the attention of some layers by a convolution of a number of taps. If no
-// layer has attention, no table of rotary embeddings is left.
+// setConvolutions replaces the attention of some layers by a convolution of a number of taps.
 func setConvolutions(s *transformer.Spec, convolved []bool, taps int) {
-	eachLayer(s, func(layer int, k *transformer.Kind) {
-		if convolved[layer] {
-			k.Attention, k.Convolution = transformer.Attention{}, &transformer.Convolution{Taps: taps}
-		}
-	})
-	if !slices.Contains(convolved, false) {
-		s.Rotaries = nil
-	}
+	replaceAttention(s, convolved, func(k *transformer.Kind) { k.Convolution = &transformer.Convolution{Taps: taps} })
 }
 
 // convolution looks up the convolution of a layer.

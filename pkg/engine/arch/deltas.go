@@ -42,20 +42,9 @@ func readDeltas(c *config) *transformer.DeltaNet {
 // recurrent reports for each layer whether it has a delta rule: by layer_types, or, if that is absent,
 // all but the last of an interval.
 func (c *config) recurrent(depth int) []bool {
-	if !c.has("layer_types") {
+	return c.replaced("layer_types", depth, []string{"linear_attention"}, []string{fullAttention}, func(depth int) []bool {
 		return lastAttends(depth, c.integer("full_attention_interval", 4, 1, maxDepth))
-	}
-	types, recurrent := c.words("layer_types"), make([]bool, depth)
-	if len(types) < depth {
-		c.reject("layer_types", "%d types of %d layers", len(types), depth)
-		return recurrent
-	}
-	for i := range recurrent {
-		if recurrent[i] = types[i] == "linear_attention"; !recurrent[i] && types[i] != fullAttention {
-			c.reject("layer_types", "layer %d is of type %.40q; only linear_attention and %s are supported", i, types[i], fullAttention)
-		}
-	}
-	return recurrent
+	})
 }
 
 // lastAttends returns layers of which only the last of an interval has attention.
@@ -67,17 +56,9 @@ func lastAttends(depth, interval int) []bool {
 	return recurrent
 }
 
-// setDeltas replaces the attention of some layers by a delta rule. If no layer has attention, no table
-// of rotary embeddings is left.
+// setDeltas replaces the attention of some layers by a delta rule.
 func setDeltas(s *transformer.Spec, recurrent []bool, d *transformer.DeltaNet) {
-	eachLayer(s, func(layer int, k *transformer.Kind) {
-		if recurrent[layer] {
-			k.Attention, k.Deltas = transformer.Attention{}, d
-		}
-	})
-	if !slices.Contains(recurrent, false) {
-		s.Rotaries = nil
-	}
+	replaceAttention(s, recurrent, func(k *transformer.Kind) { k.Deltas = d })
 }
 
 // deltas looks up the delta rule of a layer.

@@ -41,9 +41,7 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 		default:
 			c.reject("position_embedding_type", "%.40q is not supported, only rope and nope", kind)
 		}
-		if c.flag("attention_bias", false) {
-			l.decoder.qkv.bias, l.decoder.out.bias = always, always
-		}
+		attentionBiases(c, l)
 		if slices.Contains(stateful, true) && *c.err == nil {
 			setStates(s, stateful, readStates(c, l, &hybridFields, c.expanded(s.Width)))
 		}
@@ -52,22 +50,8 @@ var granite4 = llamaLike("Granite 4", func(f *family) {
 
 // stateful reports for each layer whether it has states, as all have if layer_types is absent.
 func (c *config) stateful(depth int) []bool {
-	stateful := slices.Repeat([]bool{true}, depth)
-	types := c.words("layer_types layers_block_type")
-	if types != nil && len(types) < depth {
-		c.reject("layer_types", "%d types of %d layers", len(types), depth)
-		return stateful
-	}
-	for i := range min(depth, len(types)) {
-		switch types[i] {
-		case "mamba", "linear_attention":
-		case "attention", fullAttention:
-			stateful[i] = false
-		default:
-			c.reject("layer_types", "layer %d is of type %.40q; only mamba and attention are supported", i, types[i])
-		}
-	}
-	return stateful
+	return c.replaced("layer_types layers_block_type", depth, []string{"mamba", "linear_attention"}, []string{"attention", fullAttention},
+		func(depth int) []bool { return slices.Repeat([]bool{true}, depth) })
 }
 
 // minicpm is Hu et al. 2024 (MiniCPM 1B and 2B, MiniCPM4): Granite with other names of the
@@ -92,10 +76,4 @@ func graniteFactors(c *config, s *transformer.Spec) {
 	s.ResidualScale = float32(c.number("residual_multiplier", 1, 1e-6, 1e6))
 	s.LogitScale = float32(1 / c.number("logits_scaling", 1, 1e-6, 1e6))
 	s.Kinds[0].Attention.Scale = float32(c.number("attention_multiplier", 1, 1e-9, 1e6))
-}
-
-// words returns a list of strings; nil if it is absent.
-func (c *config) words(names string) []string {
-	_, list, _ := read[[]string](c, names, "list of strings")
-	return list
 }

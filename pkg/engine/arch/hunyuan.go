@@ -16,9 +16,7 @@ var hunyuan = llamaLike("HunYuan", func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		r := rope{base: real{"rope_theta", 10000}}
 		setRotary(s, stretched(c, r, llamaHeads(c, s, r)))
-		if c.flag("attention_bias", false) {
-			l.decoder.qkv.bias, l.decoder.out.bias = always, always
-		}
+		attentionBiases(c, l)
 	}
 })
 

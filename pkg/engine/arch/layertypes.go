@@ -2,6 +2,7 @@ package arch
 
 import (
 	"reflect"
+	"slices"
 
 	"glossa/pkg/engine/transformer"
 )
@@ -80,4 +81,39 @@ func setWindows(c *config, s *transformer.Spec, windowed []bool, window field) {
 			c.reject(window.names, "missing: layer %d is of type %s", layer, slidingAttention)
 		}
 	})
+}
+
+// replaced reports for each layer whether something other than attention mixes its tokens: by a list of
+// types, each one of mixers or of attentions, or, if it is absent, as absent returns it for a number of
+// layers.
+func (c *config) replaced(names string, depth int, mixers, attentions []string, absent func(depth int) []bool) []bool {
+	name, types, ok := read[[]string](c, names, "list of strings")
+	if !ok {
+		return absent(depth)
+	}
+	replaced := make([]bool, depth)
+	if len(types) < depth {
+		c.reject(name, "%d types of %d layers", len(types), depth)
+		return replaced
+	}
+	for i := range replaced {
+		if replaced[i] = slices.Contains(mixers, types[i]); !replaced[i] && !slices.Contains(attentions, types[i]) {
+			c.reject(name, "layer %d is of type %.40q; only %s and %s are supported", i, types[i], mixers[0], attentions[0])
+		}
+	}
+	return replaced
+}
+
+// replaceAttention has set say what mixes the tokens of some layers instead of attention. If no layer
+// has attention, no table of rotary embeddings is left.
+func replaceAttention(s *transformer.Spec, replaced []bool, set func(k *transformer.Kind)) {
+	eachLayer(s, func(layer int, k *transformer.Kind) {
+		if replaced[layer] {
+			k.Attention = transformer.Attention{}
+			set(k)
+		}
+	})
+	if !slices.Contains(replaced, false) {
+		s.Rotaries = nil
+	}
 }

@@ -76,10 +76,15 @@ func llamaHeads(c *config, s *transformer.Spec, r rope) transformer.Rotary {
 
 // llamaBiases reads which matrices have a bias.
 func llamaBiases(c *config, l *layout) {
-	if c.flag("attention_bias", false) {
-		l.decoder.qkv.bias, l.decoder.out.bias = always, always
-	}
+	attentionBiases(c, l)
 	if c.flag("mlp_bias", false) {
 		l.decoder.up.bias, l.decoder.gate.bias, l.decoder.down.bias = always, always, always
+	}
+}
+
+// attentionBiases reads whether the matrices of attention have a bias.
+func attentionBiases(c *config, l *layout) {
+	if c.flag("attention_bias", false) {
+		l.decoder.qkv.bias, l.decoder.out.bias = always, always
 	}
 }

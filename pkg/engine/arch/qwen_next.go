@@ -67,9 +67,7 @@ func qwenNextLike(title string, keyHeads int, experts func(c *config, s *transfo
 			r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}, part: real{"partial_rotary_factor", 0.25}})
 			a.KVHeads = c.integer("num_key_value_heads", keyHeads, 1, maxHeads)
 			setRotary(s, r)
-			if c.flag("attention_bias", false) {
-				l.decoder.qkv.bias, l.decoder.out.bias = always, always
-			}
+			attentionBiases(c, l)
 			if experts != nil && *c.err == nil {
 				experts(c, s)
 			}

@@ -69,20 +69,9 @@ func readStates(c *config, l *layout, f *stateFields, inner int) *transformer.St
 // expanded returns the number of inputs of states: a multiple of the width.
 func (c *config) expanded(width int) int { return c.integer("mamba_expand", 2, 1, maxHeads) * width }
 
-// setStates replaces the attention of some layers by states. If no layer has attention, no table of
-// rotary embeddings is left.
+// setStates replaces the attention of some layers by states.
 func setStates(s *transformer.Spec, stateful []bool, states *transformer.StateSpace) {
-	attention := false
-	eachLayer(s, func(layer int, k *transformer.Kind) {
-		if stateful[layer] {
-			k.Attention, k.States = transformer.Attention{}, states
-		} else {
-			attention = true
-		}
-	})
-	if !attention {
-		s.Rotaries = nil
-	}
+	replaceAttention(s, stateful, func(k *transformer.Kind) { k.States = states })
 }
 
 // states looks up the states of a layer.
