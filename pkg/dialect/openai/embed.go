@@ -177,18 +177,17 @@ func unitVectors(list []llm.Embedding, key string, dimensions *int) ([][]float32
 // newTyped returns vectors as values of some types.
 func newTyped(types []string, vectors [][]float32) (out typedVectors) {
 	for _, v := range vectors {
-		signed, bits := int8s(v), packed(v)
 		for _, each := range []struct {
 			name   string
 			to     *[][]int
-			values []int
+			values func([]float32) []int
 			offset int
 		}{
-			{"int8", &out.Int8, signed, 0}, {"uint8", &out.Uint8, signed, 128},
-			{"binary", &out.Binary, bits, -128}, {"ubinary", &out.Ubinary, bits, 0},
+			{"int8", &out.Int8, int8s, 0}, {"uint8", &out.Uint8, int8s, 128},
+			{"binary", &out.Binary, packed, -128}, {"ubinary", &out.Ubinary, packed, 0},
 		} {
 			if slices.Contains(types, each.name) {
-				*each.to = append(*each.to, plus(each.values, each.offset))
+				*each.to = append(*each.to, plus(each.values(v), each.offset))
 			}
 		}
 		if slices.Contains(types, "float") {
@@ -230,11 +229,10 @@ func packed(v []float32) []int {
 	return out
 }
 
-// plus returns values, with a number added to each.
+// plus adds a number to each of some values, and returns them.
 func plus(values []int, n int) []int {
-	out := make([]int, len(values))
-	for i, x := range values {
-		out[i] = x + n
+	for i := range values {
+		values[i] += n
 	}
-	return out
+	return values
 }
