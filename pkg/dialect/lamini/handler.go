@@ -95,21 +95,10 @@ func completeV2(w http.ResponseWriter, r *http.Request, call completion) error {
 func complete(w http.ResponseWriter, r *http.Request, call completion) (answerV2, error) {
 	rows, _, err := httpx.Collect(r, call.Model, call.Req)
 	if err != nil {
-		return answerV2{}, tooManyPrompts(err)
+		return answerV2{}, err
 	}
 	httpx.Guarantee(w, rows)
 	return call.In.answer(rows, call.Req)
-}
-
-// tooManyPrompts names the parameter prompt in the error of too many rows.
-func tooManyPrompts(err error) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || e.Param != "n" {
-		return err
-	}
-	renamed := *e
-	renamed.Param = "prompt"
-	return &renamed
 }
 
 func embed(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingRequest, *llm.EmbedRequest, llm.Embedder]) error {

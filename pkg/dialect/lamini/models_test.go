@@ -84,7 +84,7 @@ func testHandler() http.Handler {
 		model("repeater", repeater{}), model("typist", typist{}),
 		model("unfit", failing{&llm.Error{Code: llm.Invalid, Param: "schema", Message: "/properties/age: the vocabulary has no '7'"}}), model("org/story:1", llmtest.Script{"Once", " upon", " a time"}),
 		model("too-long", failing{&llm.Error{Code: llm.TooLong, Message: "the prompt has 300 tokens, the context of this model 256"}}),
-		model("rows", failing{&llm.Error{Code: llm.Invalid, Param: "n", Message: "a request may have 256 rows"}}),
+		model("rows", failing{&llm.Error{Code: llm.Invalid, Param: "prompt", Message: "a request may have 256 rows"}}),
 		model("picky", failing{&llm.Error{Code: llm.Unsupported, Param: "max_new_tokens", Message: "this model does not support it"}}),
 		model("full", failing{&llm.Error{Code: llm.Overloaded, Message: "8 requests are waiting", RetryAfter: 2 * time.Second}}),
 		model("late", failing{fmt.Errorf("x: %w", context.DeadlineExceeded)}),
