@@ -74,9 +74,9 @@ func check(parts []string) (failures []string, tried int, err error) {
 			list, digests = append(list, m), append(digests, digest)
 		}
 	}
-	began := time.Now()
-	late := func() bool { return os.Getenv("CI") != "" && time.Since(began) > share }
-	if os.Getenv("CI") != "" {
+	ci, began := os.Getenv("CI") != "", time.Now()
+	late := func() bool { return ci && time.Since(began) > share }
+	if ci {
 		rand.Shuffle(len(list), func(i, j int) {
 			list[i], list[j], digests[i], digests[j] = list[j], list[i], digests[j], digests[i]
 		})
@@ -86,7 +86,7 @@ func check(parts []string) (failures []string, tried int, err error) {
 			delete(noticed, list[i].Name)
 			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", list[i].Name, list[i].Package, list[i].Function, fault))
 		}
-		if os.Getenv("CI") != "" {
+		if ci {
 			return nil
 		}
 		return writeNoticed(noticed) // now: a run may be ended
