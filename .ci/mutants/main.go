@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,17 +29,15 @@ type mutant struct {
 	Run      string // pattern of their names
 }
 
-// workers run at once; limit is for one of them, and share for all of a CI run.
+// workers run at once; limit is for one of them.
 const (
 	workers = 2
 	limit   = 5 * time.Minute
-	share   = 15 * time.Minute
 )
 
 // main tries the mutants that have changed, or whose packages have, since they were noticed.
 // With arguments, it tries those whose name has one of them in it, and with -all all. It lists
-// what was noticed for the next time, but not in a CI run, whose checkout stays as it is, and which
-// tries as many, in random order, as it has time for.
+// what was noticed for the next time, but not in a CI run, whose checkout stays as it is.
 func main() {
 	failures, tried, err := check(os.Args[1:])
 	for _, f := range failures {
@@ -74,35 +71,24 @@ func check(parts []string) (failures []string, tried int, err error) {
 			list, digests = append(list, m), append(digests, digest)
 		}
 	}
-	ci, began := os.Getenv("CI") != "", time.Now()
-	late := func() bool { return ci && time.Since(began) > share }
-	if ci {
-		rand.Shuffle(len(list), func(i, j int) {
-			list[i], list[j], digests[i], digests[j] = list[j], list[i], digests[j], digests[i]
-		})
-	}
-	left, err := run(list, late, func(i int, fault error) error {
+	err = run(list, func(i int, fault error) error {
 		if noticed[list[i].Name] = digests[i]; fault != nil {
 			delete(noticed, list[i].Name)
 			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", list[i].Name, list[i].Package, list[i].Function, fault))
 		}
-		if ci {
+		if os.Getenv("CI") != "" {
 			return nil
 		}
 		return writeNoticed(noticed) // now: a run may be ended
 	})
-	if left > 0 {
-		fmt.Printf("%d mutants are left for want of time\n", left)
-	}
-	return failures, len(list) - left, err
+	return failures, len(list), err
 }
 
-// run tries mutants until it is late, tells what is wrong with each that survives, nil if it is
-// noticed, and returns how many are left.
-func run(list []mutant, late func() bool, tell func(i int, fault error) error) (left int, err error) {
+// run tries all mutants and tells what is wrong with each that survives, nil if it is noticed.
+func run(list []mutant, tell func(i int, fault error) error) (err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
-		return 0, err
+		return err
 	}
 	defer os.RemoveAll(dir)
 	var (
@@ -121,15 +107,11 @@ func run(list []mutant, late func() bool, tell func(i int, fault error) error) (
 		})
 	}
 	for i := range list {
-		if late() {
-			left = len(list) - i
-			break
-		}
 		next <- i
 	}
 	close(next)
 	group.Wait()
-	return left, err
+	return err
 }
 
 // try runs the tests of m on the broken code.

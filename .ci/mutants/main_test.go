@@ -121,14 +121,3 @@ func g(a, b int) (n int) {
 		}
 	}
 }
-
-// When it is late, no other mutant is tried, and those that are left are counted.
-func TestLate(t *testing.T) {
-	left, err := run(make([]mutant, 3), func() bool { return true }, func(i int, fault error) error {
-		t.Errorf("%d is tried", i)
-		return nil
-	})
-	if left != 3 || err != nil {
-		t.Errorf("%d left, %v", left, err)
-	}
-}
