@@ -17,7 +17,7 @@ func segments() []mutant {
 		{"few heads: texts have room of their own", transformer, "worker.eachText", "room[keys+values:]", "room[0*values:]", transformer, few},
 		{"few heads: workers share the tokens", transformer, "worker.attendTokens", "sp.part(at, min(step, sp.n-at))", "sp.part(0, min(step, sp.n-at))", transformer, few},
 		{"few heads: parts of a head", transformer, "worker.attendKeys", "w.parts[first:first+to-from]", "w.parts[:to-from]", transformer, few},
-		{"few heads: rings that wrap are not divided", transformer, "worker.divided", "sp.fits(slot, 0) < sp.n", "false", transformer, few},
+		{"few heads: rings that wrap are not divided", transformer, "worker.divided", "sp.fits(slot, 0) < sp.n", "sp.fits(slot, 0) < 0", transformer, few},
 		{"deals: others take from the end of a share", transformer, "deal.last", "return to - 1, from, to - 1", "return from, from, to - 1", transformer, deal},
 		{"deals: what a worker has not begun is not ready", transformer, "worker.deal", "!ready && !d.begun(w.step)", "false", transformer, deal},
 		{"deals: the last piece of a share is shorter", transformer, "worker.deal", "min(from+each, end)", "from+each", transformer, deal},
