@@ -49,7 +49,7 @@ func kvs() []mutant {
 		{"recycled caches: nobody uses them", transformer, "Model.Recycle", "*c = Cache{}", "_ = c", transformer, "^TestRecycle$"},
 		{"recycled passes: their team", transformer, "Model.NewPass", "p.team == team", "true", transformer, "^TestRecyclePass$"},
 		{"recycled passes: they know no sequences", transformer, "Model.RecyclePass", "clear(p.spans[:cap(p.spans)])", "_ = p", transformer, "^TestRecyclePass$"},
-		{"recycled passes: they call nobody", transformer, "Model.RecyclePass", "p.seqs, p.Hidden, p.Stop, p.ShareAll = nil, nil, nil, false", "_ = p", transformer, "^TestRecyclePass$"},
+		{"recycled passes: they call nobody", transformer, "Model.RecyclePass", "p.seqs, p.Hidden, p.Stop, p.ShareAll, p.ShareTexts = nil, nil, nil, false, false", "_ = p", transformer, "^TestRecyclePass$"},
 		{"recycled passes: a batch without members gives its own", engine, "batch.quit", "b.model.RecyclePass(b.pass)", "_ = b", engine, "^TestBatchGivesPass$"},
 		{"recycled caches: nobody copies them", engine, "prefixCache.keep", "live.readers == 0", "live.readers >= 0", engine, "^TestUnusedCaches$"},
 		{"recycled caches: closed texts may be copied", engine, "prefixCache.keep", "!p.closed && (live == nil || live.readers == 0)", "live == nil || live.readers == 0", engine, "^TestUnusedCaches$"},

@@ -56,7 +56,8 @@ func (p *Pass) Spoil() {
 func (p *Pass) Holds() bool {
 	has := func(sp span) bool { return sp.cache != nil || sp.memory != nil || sp.mutual != nil }
 	of := func(r run) bool { return r.Adapter != nil }
-	return slices.ContainsFunc(p.spans[:cap(p.spans)], has) || slices.ContainsFunc(p.runs[:cap(p.runs)], of) || p.seqs != nil || p.Hidden != nil || p.Stop != nil || p.ShareAll
+	return slices.ContainsFunc(p.spans[:cap(p.spans)], has) || slices.ContainsFunc(p.runs[:cap(p.runs)], of) || p.seqs != nil || p.decoding.seqs != nil ||
+		p.Hidden != nil || p.Stop != nil || p.ShareAll || p.ShareTexts || p.PortionsHold()
 }
 
 // Spoiled reports whether the memory of a new cache was spoiled.
@@ -68,3 +69,11 @@ func (e *Experts) Choose(logits []float32) (chosen []int, shares []float32) {
 	(&experts{Experts: e}).chooseSoftmax(logits, chosen, shares)
 	return chosen, shares
 }
+
+// Portions returns the number of portions of passes so far, 0 if all were computed as a whole.
+func (p *Pass) Portions() int { return len(p.portions) }
+
+// PortionsHold reports whether passes of portions have sequences, or what was set for them.
+func (p *Pass) PortionsHold() bool { return slices.ContainsFunc(p.portions, (*Pass).Holds) }
+
+var LikePortions = likePortions

@@ -32,11 +32,12 @@ type Pass struct {
 	// encoder selects the stack. x is valid during the call.
 	Hidden func(encoder bool, layer int, x []float32)
 
-	// Stop, if set, is called before each layer of an encoder. If it returns true, the pass
-	// ends after that layer with [ErrStopped].
+	// Stop, if set, is called before each layer of an encoder, by one or more workers. If it
+	// returns true, the pass ends after that layer with [ErrStopped].
 	Stop func() bool
 
-	ShareAll bool // for tests: the team also computes small passes
+	ShareAll   bool // for tests: the team also computes small passes
+	ShareTexts bool // for tests: workers compute texts alone, also few tokens
 
 	m         *Model
 	tokens    int
@@ -47,8 +48,10 @@ type Pass struct {
 	memories  []*Memory    // results of the encoder's pass; nil in the decoder's
 	lastLayer atomic.Int32 // of a pass that Stop ends, else allLayers
 
-	team    *Team
-	workers []*worker
+	team     *Team
+	workers  []*worker
+	portions []*Pass // of workers that compute texts alone
+	decoding decoding
 
 	masked []float32 // (outputs, Width), what MaskedLogits reads; nil: of another pass
 	x, out []float32 // (tokens, Width)
@@ -196,16 +199,50 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 		return nil, err
 	}
 	defer p.m.await.leave()
+	fit(&p.logits, outputsOf(seqs)*p.m.Vocab)
+	p.decoding = decoding{seqs, p.logits, p.m.Vocab}
+	err := p.compute(p.m.decoder, &p.decoding)
+	logits := p.decoding.logits
+	p.decoding = decoding{}
+	return logits, err
+}
+
+// decoding is the work of [Pass.Forward].
+type decoding struct {
+	seqs   []Sequence
+	logits []float32 // (outputs, vocab)
+	vocab  int
+}
+
+func (d *decoding) count() int { return len(d.seqs) }
+
+func (d *decoding) size(i int) (tokens, start int) {
+	return len(d.seqs[i].Tokens), d.seqs[i].Cache.Len
+}
+
+func (d *decoding) compute(p *Pass, from, to int) error {
+	p.logits = d.logits[outputsOf(d.seqs[:from])*d.vocab : outputsOf(d.seqs[:to])*d.vocab]
+	return p.forward(d.seqs[from:to])
+}
+
+// outputsOf returns the number of rows of logits that sequences want.
+func outputsOf(seqs []Sequence) (n int) {
+	for i := range seqs {
+		n += seqs[i].Logits
+	}
+	return n
+}
+
+// forward computes seqs by the pass's team.
+func (p *Pass) forward(seqs []Sequence) error {
 	p.begin()
 	p.m.await.stage(0)
-	outputs := 0
 	for _, s := range seqs {
 		sp := span{n: len(s.Tokens), start: s.Cache.Len, cache: s.Cache, memory: s.Memory}
 		if p.m.Mutual > 0 {
 			sp.mutual = mutualsOf(s.Tokens, sp.start)
 		}
 		p.add(sp)
-		outputs += s.Logits
 	}
 	p.grow(p.m.decoder)
 	p.growParts()
@@ -213,8 +250,7 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 		p.addRun(s.Adapter, p.spans[i].row, p.spans[i].n)
 		p.embed(p.spans[i], s.Tokens, len(s.Tokens), s.Vectors)
 	}
-	p.seqs, p.outputs = seqs, outputs
-	fit(&p.logits, outputs*p.m.Vocab)
+	p.seqs, p.outputs = seqs, outputsOf(seqs)
 	p.show(false, 0)
 	for _, s := range seqs {
 		s.Cache.Len = 0 // unless the pass ends: a ring has lost tokens then
@@ -223,7 +259,7 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	for i, s := range seqs {
 		s.Cache.Len = p.spans[i].start + len(s.Tokens)
 	}
-	return p.logits, p.m.await.failed()
+	return p.m.await.failed()
 }
 
 // SwapLogits makes memory, of any length, that of the logits of later calls, and returns that of
@@ -231,73 +267,6 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 func (p *Pass) SwapLogits(memory []float32) (earlier []float32) {
 	earlier, p.logits = p.logits, memory
 	return earlier
-}
-
-// Encode runs the encoder over texts of 1 to Context tokens. It fails as [Pass.Forward]
-// does. Without a decoder the memories are empty: the result is [Pass.Last].
-func (p *Pass) Encode(texts [][]int) ([]*Memory, error) { return p.EncodePairs(texts, nil) }
-
-// EncodePrefixes is [Pass.Encode] of texts whose tokens see only the first seen[i] tokens of
-// text i, at least one. Layers have no biases by distance, and no windows that reach none of
-// those tokens.
-func (p *Pass) EncodePrefixes(texts [][]int, seen []int) error {
-	_, err := p.encodeTexts(texts, nil, seen)
-	return err
-}
-
-// EncodePairs is [Pass.Encode] of texts whose tokens have types: from index second[i] on, text
-// i has tokens of type 1, before it of type 0. If second is nil, all are of type 0. Types
-// matter only to a Spec with TokenTypes.
-func (p *Pass) EncodePairs(texts [][]int, second []int) ([]*Memory, error) {
-	return p.encodeTexts(texts, second, nil)
-}
-
-// encodeTexts runs the encoder. If seen is nil, tokens see all others.
-func (p *Pass) encodeTexts(texts [][]int, second, seen []int) ([]*Memory, error) {
-	spans := make([]span, len(texts))
-	for i, t := range texts {
-		spans[i] = span{n: len(t), seen: len(t)}
-		if seen != nil {
-			spans[i].seen = seen[i]
-		}
-	}
-	return p.encode(spans, func(sp span) {
-		first := sp.n
-		if second != nil {
-			first = second[sp.index]
-		}
-		p.embed(sp, texts[sp.index], first, nil)
-	})
-}
-
-// encode runs the encoder over spans, whose inputs embed writes.
-func (p *Pass) encode(spans []span, embed func(sp span)) ([]*Memory, error) {
-	m := p.m
-	if err := m.await.enter(); err != nil {
-		return nil, err
-	}
-	defer m.await.leave()
-	p.begin()
-	m.await.stage(0)
-	for _, sp := range spans {
-		p.add(sp)
-	}
-	p.grow(m.encoder)
-	p.growTexts()
-	out := make([]*Memory, len(spans))
-	for i, sp := range p.spans {
-		embed(sp)
-		out[i] = m.newMemory(sp.n)
-	}
-	p.show(true, 0)
-	p.memories = out
-	p.lastLayer.Store(allLayers)
-	p.run(len(m.encoder))
-	p.memories = nil
-	if p.lastLayer.Load() != allLayers {
-		return nil, ErrStopped
-	}
-	return out, m.await.failed()
 }
 
 // MaskedLogits returns the logits (n, Vocab), row-major, of n rows x (n, Width) for a Spec with
@@ -326,29 +295,6 @@ func (p *Pass) MaskedLogits(x []float32, n int) ([]float32, error) {
 // is valid until the next call, which may reuse it.
 func (p *Pass) Last() []float32 { return p.x }
 
-// memorise computes the keys and values of each text for each layer of the decoder.
-func (w *worker) memorise(out []*Memory) {
-	if len(w.m.decoder) == 0 {
-		return
-	}
-	in := w.x
-	if !w.m.NoLastNorm {
-		w.normalise(w.m.encoderNorm)
-		in = w.norm
-	}
-	for l := range w.m.decoder {
-		w.apply(&w.m.decoder[l].crossKV, w.cross, in, w.tokens, nil)
-		w.barrier.wait()
-		a := &w.m.decoder[l].Attention
-		w.eachHead(a, func(sp span, head int) {
-			all := a.KVHeads * a.HeadDim
-			rows := w.cross[sp.row*2*all : (sp.row+sp.n)*2*all]
-			w.m.kernels.Store(out[sp.index].layers[l].head(head), 0, rows[head*a.HeadDim:], rows[all+head*a.HeadDim:], sp.n, 2*all)
-		})
-		w.barrier.wait()
-	}
-}
-
 func (p *Pass) begin() { p.tokens, p.spans, p.runs = 0, p.spans[:0], p.runs[:0] }
 
 func (p *Pass) add(sp span) {
@@ -366,8 +312,16 @@ func fit[T any](s *[]T, n int) {
 	*s = (*s)[:n]
 }
 
-// grow makes the scratch fit the tokens in a stack.
+// grow makes the scratch fit the tokens in a stack, and computes their angles.
 func (p *Pass) grow(layers []layer) {
+	p.makeRoom(layers)
+	for i := range p.m.Rotaries {
+		p.computeAngles(&p.m.Rotaries[i], &p.angles[i])
+	}
+}
+
+// makeRoom makes the scratch fit the tokens in a stack.
+func (p *Pass) makeRoom(layers []layer) {
 	m, n := p.m, p.tokens
 	fit(&p.x, n*m.Width)
 	fit(&p.out, n*m.Width)
@@ -401,16 +355,16 @@ func (p *Pass) grow(layers []layer) {
 		fit(&p.cross, n*cross)
 	}
 	for i := range m.Rotaries {
-		p.computeAngles(&m.Rotaries[i], &p.angles[i])
+		pairs := len(m.Rotaries[i].Frequencies)
+		fit(&p.angles[i].cos, n*pairs)
+		fit(&p.angles[i].sin, n*pairs)
 	}
 }
 
-// computeAngles computes the cosine and sine of every rotation of a table. Angles are
+// computeAngles computes the cosine and sine of every rotation of a table, for which there is room. Angles are
 // float32, as in the published models.
 func (p *Pass) computeAngles(r *Rotary, to *angles) {
 	n := len(r.Frequencies)
-	fit(&to.cos, p.tokens*n)
-	fit(&to.sin, p.tokens*n)
 	for _, sp := range p.spans {
 		frequencies := r.Frequencies
 		if r.Original > 0 && sp.cache != nil && sp.cache.long {

@@ -53,11 +53,12 @@ type Model struct {
 	elements, bytes          int64
 	active                   int64 // elements that one token uses
 
-	slabs  slabs     // memory for caches
-	passes sync.Pool // of passes that nobody uses
-	await  *awaiter
-	pager  *pager // nil: all experts are in memory
-	pace   pace
+	slabs     slabs     // memory for caches
+	passes    sync.Pool // of passes that nobody uses
+	await     *awaiter
+	pager     *pager // nil: all experts are in memory
+	pace      pace   // of teams, or of one worker
+	portioned pace   // of portions, or of whole passes
 }
 
 // input is what makes the input of a stack's first layer from the embeddings of tokens.

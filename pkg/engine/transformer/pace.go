@@ -6,10 +6,10 @@ import (
 	"glossa/pkg/engine/faster"
 )
 
-// A pace chooses whether a team or one worker computes a pass. A team is slower if other
-// processors of the machine are busy, because workers that wait for each other are as slow as the
-// slowest.
-type pace [8]faster.Choice // by the number of tokens: 1, 2-3, 4-7, ...; the first way is a team
+// A pace chooses how a pass is computed: by a team or by one worker, in portions or as a whole. A team
+// is slower if other processors of the machine are busy, because workers that wait for each other are
+// as slow as the slowest. Portions are slower if the weights are read more slowly than multiplied.
+type pace [8]faster.Choice // by the number of tokens: 1, 2-3, 4-7, ...
 
 func (p *pace) of(tokens int) *faster.Choice { return &p[min(bits.Len(uint(tokens)), len(p))-1] }
 

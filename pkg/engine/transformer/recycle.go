@@ -60,7 +60,7 @@ func (m *Model) Recycle(c *Cache) {
 func (m *Model) RecyclePass(p *Pass) {
 	clear(p.spans[:cap(p.spans)])
 	clear(p.runs[:cap(p.runs)])
-	p.seqs, p.Hidden, p.Stop, p.ShareAll = nil, nil, nil, false
+	p.seqs, p.Hidden, p.Stop, p.ShareAll, p.ShareTexts = nil, nil, nil, false, false
 	m.passes.Put(p)
 }
 

@@ -70,7 +70,7 @@ func TestRecyclePass(t *testing.T) {
 		pass := m.NewPass(team)
 		want := compute(pass)
 		for range 100 { // a pool may forget what it is given
-			pass.Hidden, pass.Stop, pass.ShareAll = func(bool, int, []float32) {}, func() bool { return true }, true
+			pass.Hidden, pass.Stop, pass.ShareAll, pass.ShareTexts = func(bool, int, []float32) {}, func() bool { return true }, true, true
 			pass.Spoil()
 			m.RecyclePass(pass)
 			if m.NewPass(nil) == pass {
