@@ -177,18 +177,21 @@ func TestScorePadding(t *testing.T) {
 func TestScoreRefuses(t *testing.T) {
 	e, _, _ := reference(t, "gpt2")
 	for name, test := range map[string]struct {
-		req  *llm.ScoreRequest
-		code llm.Code
+		req   *llm.ScoreRequest
+		code  llm.Code
+		param string
 	}{
-		"no continuation": {&llm.ScoreRequest{Prompt: llm.Text("1")}, llm.Invalid},
-		"no token":        {&llm.ScoreRequest{Prompt: llm.Text("1"), Continuation: " "}, llm.Invalid},
-		"chat":            {&llm.ScoreRequest{Prompt: llm.Prompt{Messages: []llm.Message{{Role: "user"}}}, Continuation: "1"}, llm.Invalid},
-		"too long":        {&llm.ScoreRequest{Prompt: llm.Text(strings.Repeat("1 ", e.model.Context)), Continuation: " 1"}, llm.TooLong},
-		"negative top":    {&llm.ScoreRequest{Prompt: llm.Text("1"), Continuation: " 2", Top: -1}, llm.Invalid},
-		"unknown token":   {&llm.ScoreRequest{Prompt: llm.Prompt{Parts: []llm.Part{{Tokens: []int{1 << 20}}}}, Continuation: " 2"}, llm.Invalid},
+		"no continuation": {&llm.ScoreRequest{Prompt: llm.Text("1")}, llm.Invalid, "continuation"},
+		"no token":        {&llm.ScoreRequest{Prompt: llm.Text("1"), Continuation: " "}, llm.Invalid, "continuation"},
+		"chat":            {&llm.ScoreRequest{Prompt: llm.Prompt{Messages: []llm.Message{{Role: "user"}}}, Continuation: "1"}, llm.Invalid, ""},
+		"too long":        {&llm.ScoreRequest{Prompt: llm.Text(strings.Repeat("1 ", 2*e.model.Context)), Continuation: " 1"}, llm.TooLong, ""},
+		"no room":         {&llm.ScoreRequest{Prompt: llm.Text("1"), Continuation: strings.Repeat(" 1", e.model.Context)}, llm.TooLong, "continuation"},
+		"far too long":    {&llm.ScoreRequest{Prompt: llm.Text("1"), Continuation: strings.Repeat(" 1", 100*e.model.Context)}, llm.TooLong, "continuation"},
+		"negative top":    {&llm.ScoreRequest{Prompt: llm.Text("1"), Continuation: " 2", Top: -1}, llm.Invalid, "logprobs"},
+		"unknown token":   {&llm.ScoreRequest{Prompt: llm.Prompt{Parts: []llm.Part{{Tokens: []int{1 << 20}}}}, Continuation: " 2"}, llm.Invalid, "prompt"},
 	} {
-		if _, _, err := e.Score(t.Context(), test.req); err == nil || llm.AsError(err).Code != test.code {
-			t.Errorf("%s: %v, want %s", name, err, test.code)
+		if _, _, err := e.Score(t.Context(), test.req); err == nil || llm.AsError(err).Code != test.code || llm.AsError(err).Param != test.param {
+			t.Errorf("%s: %v, want %s of %q", name, err, test.code, test.param)
 		}
 	}
 }

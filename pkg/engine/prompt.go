@@ -80,6 +80,15 @@ func beyond(limit int, has string, err error) error {
 	return err
 }
 
+// tooLongIn returns the error of a text that is too long with the parameter that has it. Without one,
+// it is about the prompt.
+func tooLongIn(param string, err error) error {
+	if long, ok := err.(*llm.Error); ok && long.Code == llm.TooLong {
+		long.Param = param
+	}
+	return err
+}
+
 // encodePrompts tokenises the prompts of a request.
 func (e *Engine) encodePrompts(ctx context.Context, prompts []llm.Prompt, s *settings) ([]*prompt, error) {
 	out := make([]*prompt, len(prompts))

@@ -98,7 +98,7 @@ func (r *Ranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Rele
 	var usage llm.Usage
 	for i, p := range req.Pairs {
 		if pairs[i], err = j.join(ctx, p); err != nil {
-			return nil, llm.Usage{}, inDocument(i, err)
+			return nil, llm.Usage{}, tooLongIn(fmt.Sprintf("documents[%d]", i), err)
 		}
 		usage.Input += len(pairs[i].ids)
 	}
@@ -128,14 +128,6 @@ func (r *Ranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Rele
 		rest = rest[n:]
 	}
 	return out, usage, nil
-}
-
-// inDocument adds the index of the document to the error of a pair that is too long.
-func inDocument(i int, err error) error {
-	if long, ok := err.(*llm.Error); ok && long.Code == llm.TooLong {
-		long.Param = fmt.Sprintf("documents[%d]", i)
-	}
-	return err
 }
 
 // relevance returns the score of a logit.

@@ -55,12 +55,13 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	}
 	before, after := moveSpaces(req.Prompt, req.Continuation)
 	ids, whole := tokenizer.Collector{Max: e.context}, tokenizer.Collector{Max: e.context}
+	const both = "the context and the continuation have"
 	lead, err := e.textTokens(ctx, &ids, before)
-	if err == nil {
-		_, err = e.textTokens(ctx, &whole, after)
-	}
 	if err != nil {
-		return nil, e.tooLong("the context and the continuation have", err)
+		return nil, e.tooLong(both, err)
+	}
+	if _, err := e.textTokens(ctx, &whole, after); err != nil {
+		return nil, tooLongIn("continuation", e.tooLong(both, err))
 	}
 	if whole.Total() <= ids.Total() {
 		return nil, invalid("continuation", "adds no token to the context")
@@ -73,7 +74,7 @@ func (e *Engine) encodeScore(ctx context.Context, req *llm.ScoreRequest) ([]*pro
 	out.input = len(out.ids) // an empty context is the end-of-text token (TextSynth, logprob)
 	// The logits of the last token are not needed, but it takes a place.
 	if n := len(out.ids); n > e.context {
-		return nil, llm.TooManyTokens("the context and the continuation have", n, e.context)
+		return nil, tooLongIn("continuation", llm.TooManyTokens(both, n, e.context))
 	}
 	return []*prompt{out}, nil
 }

@@ -99,7 +99,7 @@ func (e *Engine) encodeScoredAnswer(ctx context.Context, req *llm.ScoreRequest) 
 		return nil, e.tooLong("the context has", err)
 	}
 	if err := answer.Add(ctx, e.tokenizer, req.Continuation, false); err != nil {
-		return nil, e.tooLong("the continuation has", err)
+		return nil, tooLongIn("continuation", e.tooLong("the continuation has", err))
 	}
 	start := e.answerStart()
 	p := &prompt{source: e.ended(slices.Concat(before, source.IDs())), ids: slices.Concat(start, answer.IDs()), lead: len(start)}
@@ -108,7 +108,7 @@ func (e *Engine) encodeScoredAnswer(ctx context.Context, req *llm.ScoreRequest) 
 	case n > e.context:
 		return nil, llm.TooManyTokens("the context has", n, e.context)
 	case m > e.context:
-		return nil, llm.TooManyTokens("the continuation has", m, e.context)
+		return nil, tooLongIn("continuation", llm.TooManyTokens("the continuation has", m, e.context))
 	case m == len(start):
 		return nil, invalid("continuation", "has no token")
 	}

@@ -104,6 +104,12 @@ func TestSeq2SeqScore(t *testing.T) {
 	if math.Abs(score.Logprob-sum) > 1e-4 || !score.Greedy || sum >= 0 {
 		t.Errorf("scored %v, written with %v", score, sum)
 	}
+	for _, n := range []int{1, 100} { // with all of its tokens, or by its bytes
+		_, _, err := e.Score(t.Context(), &llm.ScoreRequest{Prompt: req.Prompts[0], Continuation: strings.Repeat(text+" ", n*e.context)})
+		if long := llm.AsError(err); long.Code != llm.TooLong || long.Param != "continuation" {
+			t.Errorf("%v", err)
+		}
+	}
 }
 
 // A text's source is the text as the model's own tokenizer writes it, and an answer begins with the
