@@ -116,12 +116,12 @@ func (e *Encoder) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embed
 // depth returns the number of layers.
 func (e *Encoder) depth() int { return len(e.model.Encoder) + len(e.model.Decoder) }
 
-// inPrompt adds the index of the prompt to an error of one of several.
+// inPrompt adds the index of a prompt that is too long to the error of one of several.
 func inPrompt(i, n int, err error) error {
-	if long, ok := err.(*llm.Error); ok && long.Code == llm.TooLong && n > 1 {
-		long.Message = fmt.Sprintf("prompt %d: %s", i, long.Message)
+	if n == 1 {
+		return err
 	}
-	return err
+	return tooLongIn(fmt.Sprintf("prompt[%d]", i), err)
 }
 
 // An opening is what stands before a text.

@@ -25,7 +25,7 @@ func TestEncoderRefuses(t *testing.T) {
 		{text(func(r *llm.EmbedRequest) { r.PromptName = "ask" }), llm.Invalid, "prompt_name", `"ask" is not one of document, query`},
 		{text(func(r *llm.EmbedRequest) { r.Dimensions = 33 }), llm.Invalid, "dimensions", "must be between 1 and 32, not 33"},
 		{text(func(r *llm.EmbedRequest) { r.Dimensions = -1 }), llm.Invalid, "dimensions", "must be between 1 and 32, not -1"},
-		{&llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("a"), llm.Text(long)}}, llm.TooLong, "", "prompt 1: the prompt has 25 tokens, the context of this model 24"},
+		{&llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("a"), llm.Text(long)}}, llm.TooLong, "prompt[1]", "the prompt has 25 tokens, the context of this model 24"},
 		{&llm.EmbedRequest{Prompts: []llm.Prompt{{Messages: []llm.Message{{Role: "user"}}}}}, llm.Unsupported, "", "not chats or images"},
 		{&llm.EmbedRequest{Prompts: []llm.Prompt{{Parts: []llm.Part{{Tokens: []int{1 << 20}}}}}}, llm.Invalid, "prompt", "1048576"},
 		{text(func(r *llm.EmbedRequest) { r.Layers, r.Dimensions = []int{1}, 4 }), llm.Invalid, "dimensions", "cannot be shortened"},

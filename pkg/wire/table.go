@@ -156,21 +156,25 @@ func (t *Table) DecodeAt(path string, b []byte, v any) error {
 
 // Rename replaces the canonical name in an error of a model by the client's key. If several
 // keys share a canonical name, Rename uses the first that is present in v, the decoded
-// request, or else the first of all. An error about the length of a text is about the prompt.
+// request, or else the first of all. An index stays: that of a prompt is that of a value in a list.
+// An error about the length of a text is about the prompt, unless it names another parameter.
 func (t *Table) Rename(err error, v any) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
 	}
-	name := t.nameOf(e.Param, v)
-	if name == "" && e.Code == llm.TooLong {
-		name = t.nameOf("prompt", v)
+	param, index := e.Param, ""
+	if param == "" && e.Code == llm.TooLong {
+		param = "prompt"
+	} else if at := strings.IndexByte(param, '['); at > 0 && strings.HasSuffix(param, "]") {
+		param, index = param[:at], param[at:]
 	}
-	if name == "" || name == e.Param {
+	name := t.nameOf(param, v)
+	if name == "" {
 		return err
 	}
 	renamed := *e
-	renamed.Param = name
+	renamed.Param = name + index
 	return &renamed
 }
 

@@ -41,6 +41,9 @@ func (c chunks) Embed(_ context.Context, req *llm.EmbedRequest) (out []llm.Embed
 	if c.rude && req.Truncate {
 		return nil, llm.Usage{}, &llm.Error{Code: llm.Unsupported, Param: "truncate", Message: "cannot cut"}
 	}
+	if c.err != nil {
+		return nil, llm.Usage{}, c.err
+	}
 	for range req.Prompts {
 		v := []float32{3, 4, 0}
 		if req.Dimensions > 0 {
@@ -79,6 +82,7 @@ func handler() http.Handler {
 			model("limits", chunks{err: &llm.Error{Code: llm.Invalid, Param: "max_new_tokens", Message: "too few"}}),
 			model("warm", chunks{err: &llm.Error{Code: llm.Invalid, Param: "temperature", Message: "too warm"}}),
 			model("dull", chunks{err: &llm.Error{Code: llm.Unsupported, Param: "reasoning_effort", Message: "does not think"}}),
+			model("short", chunks{err: &llm.Error{Code: llm.TooLong, Param: "prompt[1]", Message: "the prompt has 9 tokens"}}),
 			model("bug", chunks{err: errors.New("a secret of ours")}), encoder, remote,
 		},
 		Now:  func() time.Time { now = now.Add(time.Millisecond); return now },
@@ -194,7 +198,7 @@ func plain(s string) string {
 // Models are listed with their tag, those in memory apart.
 func TestLists(t *testing.T) {
 	tags := ask("GET", "/api/tags", "").Body.String()
-	if !strings.HasPrefix(tags, `{"models":[{"name":"says:latest","model":"says:latest","modified_at":"1970-01-01T00:00:00Z","size":9,"digest":"`) || strings.Count(tags, `"digest"`) != 14 {
+	if !strings.HasPrefix(tags, `{"models":[{"name":"says:latest","model":"says:latest","modified_at":"1970-01-01T00:00:00Z","size":9,"digest":"`) || strings.Count(tags, `"digest"`) != 15 {
 		t.Error(tags)
 	}
 	var list running
@@ -295,6 +299,7 @@ func TestBadRequests(t *testing.T) {
 		{"/api/generate", `{"model":"says","prompt":"a","suffix":"b"}`, `suffix: models do not fill gaps`, 400},
 		{"/api/embed", `{"model":"encoder","input":[]}`, `input: `, 400},
 		{"/api/embed", `{"model":"remote","input":"a","truncate":true}`, `truncate: cannot cut`, 400},
+		{"/api/embed", `{"model":"short","input":["a","b"]}`, `"input[1]: the prompt has 9 tokens`, 400},
 		{"/api/show", `{}`, `model: is required`, 400},
 		{"/api/show", `{"model":"none"}`, `not found`, 404},
 		{"/api/pull", `{"model":"a"}`, `no such path`, 404},

@@ -115,7 +115,7 @@ func optionRows() []wire.Parameter {
 // embedTable describes the body of POST /api/embed.
 var embedTable = wire.For[embedRequest](
 	modelRow,
-	wire.Parameter{Name: "input", Required: true, Count: wire.Between(1, maxInputs), Noun: "text", Note: "a text or several"},
+	wire.Parameter{Name: "input", Required: true, Count: wire.Between(1, maxInputs), Noun: "text", Canonical: "prompt", Note: "a text or several"},
 	wire.Parameter{Name: "truncate", Absent: "true, where the model can", Remote: wire.ByRecord, Note: "whether to cut texts that are too long, instead of rejecting them"},
 	wire.Parameter{Name: "dimensions", Bounds: wire.AtLeast(1), Absent: "all", Remote: wire.ByRecord, Note: "length of the vectors"},
 	vectorOptions, keepAliveRow(),

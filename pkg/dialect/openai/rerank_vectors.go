@@ -174,10 +174,13 @@ func (b byVectors) embed(ctx context.Context, list []string, task llm.EmbedTask,
 	return nil
 }
 
-// named puts a key into an error about a prompt.
+// named puts a key into an error about a prompt. An index is that of a different text, not of a document.
 func named(err error, key string) error {
 	e, ok := errors.AsType[*llm.Error](err)
-	if !ok || e.Param != "" && e.Param != "prompt" {
+	if !ok {
+		return err
+	}
+	if param, _, _ := strings.Cut(e.Param, "["); param != "" && param != "prompt" {
 		return err
 	}
 	renamed := *e

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -25,10 +26,14 @@ func (c *compass) Embed(_ context.Context, req *llm.EmbedRequest) ([]llm.Embeddi
 	c.tasks, c.texts, c.cut = append(c.tasks, req.Task), append(c.texts, len(req.Prompts)), append(c.cut, req.Truncate)
 	directions := map[string][]float32{"north": {0, 2}, "east": {3, 0}, "south": {0, -1}, "north-east": {1, 1}}
 	var out []llm.Embedding
-	for _, p := range req.Prompts {
+	for i, p := range req.Prompts {
 		text, _ := p.Text()
 		if text == "long" {
-			return nil, llm.Usage{}, llm.TooManyTokens("the prompt has", 9, 8)
+			long := llm.TooManyTokens("the prompt has", 9, 8)
+			if len(req.Prompts) > 1 {
+				long.Param = fmt.Sprintf("prompt[%d]", i)
+			}
+			return nil, llm.Usage{}, long
 		}
 		v := directions[text]
 		if v == nil {
