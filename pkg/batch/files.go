@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,15 +20,27 @@ func (b *Batches) Upload(ctx context.Context, owner, name, purpose string, body 
 		return File{}, err
 	}
 	f := File{ID: newID(filePrefix), Name: name, Purpose: purpose, Created: time.Now()}
-	return b.store(ctx, owner, f, &bounded{r: body, left: b.cfg.MaxBytes})
+	f, err := b.store(ctx, owner, f, &bounded{r: body, left: b.cfg.MaxBytes})
+	if err != nil {
+		return File{}, err
+	}
+	// Of requests at once, whichever counts last sees what all have stored.
+	if err := b.checkFiles(ctx, owner, 0); err != nil {
+		return File{}, cmp.Or(b.removeFile(ctx, owner, f.ID), err)
+	}
+	return f, nil
 }
 
-// checkFiles fails if an owner would have too many files with some more. Two requests at once can pass the limit
-// by one, and the results of open batches, which are stored in any case, by two a batch.
+// checkFiles fails if an owner would have too many files with some more. A pending upload has the place of its
+// file. The results of open batches, which are stored in any case, can pass the limit by two a batch.
 func (b *Batches) checkFiles(ctx context.Context, owner string, more int) error {
 	files, err := b.cfg.Store.List(ctx, room(owner)+"files/")
-	if err == nil && len(files)+more > b.cfg.MaxFiles {
-		err = fmt.Errorf("%w files: delete some of the %d", ErrFull, len(files))
+	if err != nil {
+		return err
+	}
+	uploads, err := b.uploads(ctx, owner)
+	if n := len(files) + countPending(uploads); err == nil && n+more > b.cfg.MaxFiles {
+		err = fmt.Errorf("%w files: delete some of the %d, pending uploads included", ErrFull, n)
 	}
 	return err
 }

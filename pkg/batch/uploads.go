@@ -1,6 +1,7 @@
 package batch
 
 import (
+	"cmp"
 	"context"
 	"crypto/md5"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"iter"
 	"path"
 	"strconv"
 	"strings"
@@ -63,37 +65,77 @@ func (b *Batches) BeginUpload(ctx context.Context, owner string, u Upload) (Uplo
 	if u.Bytes < 1 || u.Bytes > b.cfg.MaxBytes {
 		return u, fmt.Errorf("%w: a file has 1 to %d bytes", ErrInvalid, b.cfg.MaxBytes)
 	}
-	keys, err := b.cfg.Store.List(ctx, "uploads/"+room(owner))
+	keys, err := b.uploads(ctx, owner)
 	if err != nil {
 		return u, err
 	}
-	pending := 0
-	for _, key := range keys {
-		dir, name := path.Split(key)
-		if name != "draft" {
-			continue
-		}
-		old, err := b.UploadState(ctx, owner, path.Base(dir))
-		switch {
-		case errors.Is(err, ErrNotFound): // removed meanwhile
-		case err != nil:
-			return u, err
-		case old.Status == UploadPending:
-			pending++
-		case time.Since(old.Expires()) > UploadTime: // its client knows how it ended
+	for id, name := range objects(keys) {
+		if name == "draft" && age(id) > 2*UploadTime { // its client knows how it ended
 			// The draft goes last: after a kill or a fault the next call finds the upload again.
 			for _, prefix := range []string{"parts/", ""} {
-				if err := b.removeUpload(ctx, owner, old.ID, prefix); err != nil {
+				if err := b.removeUpload(ctx, owner, id, prefix); err != nil {
 					return u, err
 				}
 			}
 		}
 	}
-	if pending >= maxUploads {
-		return u, fmt.Errorf("%w uploads: complete or cancel some of the %d", ErrFull, pending)
+	if err := b.checkUploads(ctx, owner, 1); err != nil {
+		return u, err
 	}
 	u.ID, u.FileID, u.Created, u.Status = newID(uploadPrefix), newID(filePrefix), time.Now(), UploadPending
-	return u, b.createJSON(ctx, uploadKey(owner, u.ID, "draft"), u)
+	if err := b.createJSON(ctx, uploadKey(owner, u.ID, "draft"), u); err != nil {
+		return u, err
+	}
+	// Of requests at once, whichever counts last sees what all have begun.
+	if err := b.checkUploads(ctx, owner, 0); err != nil {
+		return u, cmp.Or(b.removeUpload(ctx, owner, u.ID, ""), err)
+	}
+	return u, nil
+}
+
+// checkUploads fails if an owner would have too many pending uploads, or files, with some more.
+func (b *Batches) checkUploads(ctx context.Context, owner string, more int) error {
+	keys, err := b.uploads(ctx, owner)
+	if err != nil {
+		return err
+	}
+	if n := countPending(keys); n+more > maxUploads {
+		return fmt.Errorf("%w uploads: complete or cancel some of the %d", ErrFull, n)
+	}
+	return b.checkFiles(ctx, owner, more)
+}
+
+// uploads returns the keys of the objects of an owner's uploads.
+func (b *Batches) uploads(ctx context.Context, owner string) ([]string, error) {
+	return b.cfg.Store.List(ctx, "uploads/"+room(owner))
+}
+
+// objects yields the id of the upload and the name of each object of a list of keys.
+func objects(keys []string) iter.Seq2[string, string] {
+	return func(yield func(id, name string) bool) {
+		for _, key := range keys {
+			if dir, name := path.Split(key); !yield(path.Base(dir), name) {
+				return
+			}
+		}
+	}
+}
+
+// age returns how long ago an upload began.
+func age(id string) time.Duration { return time.Since(timeOf(uploadPrefix, id)) }
+
+// countPending counts the uploads that are pending, of which keys are the objects.
+func countPending(keys []string) (n int) {
+	for id, name := range objects(keys) {
+		switch {
+		case age(id) > UploadTime:
+		case name == "draft":
+			n++
+		case name == "end":
+			n--
+		}
+	}
+	return n
 }
 
 // UploadState returns the state of an upload.
@@ -217,9 +259,6 @@ func (b *Batches) CompleteUpload(ctx context.Context, owner, id string, order []
 	}
 	if total != u.Bytes {
 		return u, fmt.Errorf("%w: the parts have %d bytes, not the %d of the upload", ErrInvalid, total, u.Bytes)
-	}
-	if err := b.checkFiles(ctx, owner, 1); err != nil {
-		return u, err
 	}
 	f := File{ID: u.FileID, Name: u.Name, Purpose: u.Purpose, Created: time.Now()}
 	defer joined.Close()
