@@ -26,6 +26,7 @@ func batches() []mutant {
 		{"batches: files at once pass the limit", batch, "Batches.Upload", "b.checkFiles(ctx, owner, 0)", "error(nil)", batch, "^TestFilesAtOnce$"},
 		{"batches: uploads at once pass the limit", batch, "Batches.BeginUpload", "b.checkUploads(ctx, owner, 0)", "error(nil)", batch, "^TestFilesAtOnce$"},
 		{"batches: an upload has no place for its file", batch, "Batches.checkFiles", "countPending(uploads)", "0*countPending(uploads)", batch, "^TestUploadHasPlace$"},
+		{"batches: those that have ended are kept for ever", batch, "Batches.forget", "min(len(ended), b.cfg.MaxEnded)", "len(ended)", batch, "^TestOldBatches$"},
 		{"batches: a cancelled batch runs on", batch, "attempt.stopped", "return ok, err", "return ok && false, err", batch, "^TestCancel$"},
 		{"batches: the work of a batch stays", batch, "Batches.clean", "b.deleteAll(ctx, keys)", "b.deleteAll(ctx, keys[:0])", batch, "^TestRenewal$"},
 		{"batches: what a late process writes stays", batch, "Batches.fix", "b.late(ctx, w)", "nil", batch, "^TestLateSeal$"},

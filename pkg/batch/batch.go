@@ -145,6 +145,7 @@ type Config struct {
 	MaxLine  int   // bytes of a line; 10 MiB
 	MaxFiles int   // of one owner, beyond which only results of batches are stored; 1,000
 	MaxOpen  int   // batches of one owner that have not ended; 100
+	MaxEnded int   // batches of one owner that have ended; a new one removes the oldest beyond; 10,000
 }
 
 // Batches keeps files and batches of owners, and works on them.
@@ -168,6 +169,7 @@ func New(cfg Config) *Batches {
 	def(&cfg.MaxLine, 10<<20)
 	def(&cfg.MaxFiles, 1000)
 	def(&cfg.MaxOpen, 100)
+	def(&cfg.MaxEnded, 10_000)
 	if cfg.MaxBytes == 0 {
 		cfg.MaxBytes = 200_000_000
 	}

@@ -90,3 +90,46 @@ func TestUploadHasPlace(t *testing.T) {
 		}
 	})
 }
+
+// TestOldBatches shows that a new batch removes the oldest ones that have ended, but no files.
+func TestOldBatches(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{objects: map[string][]byte{}}
+		b := batch.New(batch.Config{Store: store, Endpoints: []string{endpoint}, Runner: newEcho(), MaxEnded: 2})
+		running := order(t, b, input(1)) // older than all others
+		var last batch.Batch
+		for range 4 {
+			time.Sleep(time.Second)
+			last = order(t, b, input(1))
+			checkOnce(t, b, drive(t, b, last.ID), 1)
+		}
+		kept := func(want int) []string {
+			t.Helper()
+			ids, err := b.IDs(t.Context(), "ann")
+			if err != nil || len(ids) != want {
+				t.Fatalf("%q, %v, want %d", ids, err, want)
+			}
+			return ids
+		}
+		if ids := kept(4); ids[0] != last.ID || ids[3] != running.ID {
+			t.Errorf("%q", ids)
+		}
+		checkOnce(t, b, drive(t, b, running.ID), 1)
+		open := order(t, b, input(1))
+		if ids := kept(3); ids[0] != open.ID || ids[1] != last.ID {
+			t.Errorf("%q", ids)
+		}
+		ends := 0
+		for key := range store.objects {
+			if strings.Contains(key, "/ended/") {
+				ends++
+			}
+		}
+		if files, err := b.FileIDs(t.Context(), "ann"); err != nil || len(files) != 11 || ends != 2 {
+			t.Errorf("files %q, %d ends, %v", files, ends, err)
+		}
+		if _, err := b.Batch(t.Context(), "ann", running.ID); !errors.Is(err, batch.ErrNotFound) {
+			t.Errorf("a batch that was removed: %v", err)
+		}
+	})
+}

@@ -41,6 +41,9 @@ func (b *Batches) Create(ctx context.Context, owner string, o Order) (Batch, err
 	if len(open) >= b.cfg.MaxOpen {
 		return Batch{}, fmt.Errorf("%w batches: wait for one of the %d or cancel one", ErrFull, len(open))
 	}
+	if err := b.forget(ctx, owner, open); err != nil {
+		return Batch{}, err
+	}
 	d := draft{Order: o, ID: newID(batchPrefix), Created: time.Now()}
 	d.Expires = d.Created.Add(b.cfg.Window)
 	// Open comes first: a kill between the two leaves an entry that Step removes.
@@ -51,6 +54,25 @@ func (b *Batches) Create(ctx context.Context, owner string, o Order) (Batch, err
 		return Batch{}, err
 	}
 	return Batch{Order: d.Order, ID: d.ID, Created: d.Created, Expires: d.Expires, Status: Validating}, nil
+}
+
+// forget removes the oldest batches of an owner that have ended, beyond those that are kept. Their files stay.
+func (b *Batches) forget(ctx context.Context, owner string, open []string) error {
+	ended, err := b.newestFirst(ctx, room(owner)+"ended/")
+	if err != nil {
+		return err
+	}
+	// The ends go last: after a kill the next call finds them again.
+	var drafts, ends []string
+	for _, id := range ended[min(len(ended), b.cfg.MaxEnded):] {
+		if !slices.Contains(open, id) { // what it worked with is removed
+			drafts, ends = append(drafts, room(owner)+"batches/"+id), append(ends, room(owner)+"ended/"+id)
+		}
+	}
+	if err := b.deleteAll(ctx, drafts); err != nil {
+		return err
+	}
+	return b.deleteAll(ctx, ends)
 }
 
 // Batch returns the state of a batch.
