@@ -24,13 +24,14 @@ type fake struct {
 	calls  int
 	runs   int
 	ctx    context.Context // of the last call
+	req    *llm.Request    // the same
 }
 
 func (f *fake) Generate(ctx context.Context, req *llm.Request) iter.Seq2[llm.Chunk, error] {
 	return func(yield func(llm.Chunk, error) bool) {
 		f.calls++
 		f.runs++
-		f.ctx = ctx
+		f.ctx, f.req = ctx, req
 		defer func() { f.runs-- }()
 		if err := ctx.Err(); err != nil {
 			yield(llm.Chunk{}, err)

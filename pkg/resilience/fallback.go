@@ -176,7 +176,19 @@ func (s *search) start(ctx context.Context, i int) (*llm.ModelInfo, iter.Seq2[in
 	if err != nil {
 		return nil, nil, err
 	}
-	return &model.ModelInfo, intercept.Ask(ctx, model, s.call), nil
+	call, _ := s.without(&model.ModelInfo)
+	return &model.ModelInfo, intercept.Ask(ctx, model, call), nil
+}
+
+// without returns the call that a model gets, and the key that it lacks; "": it is the whole call.
+func (s *search) without(model *llm.ModelInfo) (call *intercept.Call, key string) {
+	req, ok := s.call.Request.(*llm.Request)
+	if !ok || !req.IgnoresEffort(model) {
+		return s.call, ""
+	}
+	other := *req
+	other.Effort = nil
+	return s.call.With(&other), req.OptionalEffort
 }
 
 // attempt calls the model i. An error means that nothing was yielded.
@@ -259,7 +271,13 @@ func (s *search) charge(p intercept.Piece) {
 func (s *search) note(model *llm.ModelInfo) {
 	rec := httpx.RecordOf(s.ctx)
 	rec.Model, rec.Family = model.Name, model.Family
-	rec.SetHeader(func(h http.Header) { h.Set(ModelHeader, model.Name) })
+	_, ignored := s.without(model)
+	rec.SetHeader(func(h http.Header) {
+		h.Set(ModelHeader, model.Name)
+		if ignored != "" {
+			httpx.Ignore(h, ignored)
+		}
+	})
 }
 
 func tooSlow() error {

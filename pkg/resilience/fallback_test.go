@@ -49,6 +49,38 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// A client's effort that is for any model does not keep a fallback in this process that does not reason from
+// answering: it gets the request without, which a header tells.
+func TestOptionalEffort(t *testing.T) {
+	for _, c := range []struct {
+		key               string
+		inProcess, reason bool
+		ignored           string
+	}{
+		{"effort", true, false, "effort"}, {"effort", true, true, ""}, {"effort", false, false, ""}, {"", true, false, ""},
+	} {
+		a, b, d := &fake{name: "a", before: fails(llm.Upstream, 0)}, &fake{name: "b", before: fails(llm.Upstream, 0)}, &fake{name: "d"}
+		local, last := b.model(), d.model()
+		local.InProcess = true
+		last.InProcess, last.Reasons = c.inProcess, c.reason
+		s := newModelSet(a.model(), local, last)
+		s.policies["a"] = Policy{Fallbacks: []string{"b", "d"}}
+		req := request()
+		req.Effort, req.OptionalEffort = new("high"), c.key
+		_, header := within(t, t.Context(), func(ctx context.Context) {
+			if _, err := text(s.mustOpen(t, ctx, "a").Generate(ctx, req)); err != nil {
+				t.Error(err)
+			}
+		})
+		if got := header.Get("X-Glossa-Ignored"); got != c.ignored || (d.req.Effort == nil) != (c.ignored != "") || (b.req.Effort == nil) != (c.key != "") {
+			t.Errorf("%+v: ignored %q, efforts %v, %v", c, got, b.req.Effort, d.req.Effort)
+		}
+		if req.Effort == nil || a.req.Effort == nil {
+			t.Errorf("%+v: the client's request was changed", c)
+		}
+	}
+}
+
 // invoke returns the whole text of canonical keys.
 func invoke(t *testing.T, ctx context.Context, m *llm.Model) (text string, err error) {
 	t.Helper()

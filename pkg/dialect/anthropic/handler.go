@@ -78,10 +78,10 @@ func create(w http.ResponseWriter, r *http.Request, call httpx.Call[messageReque
 }
 
 // leaveOutEffort leaves the effort out of a request for a model in this process that does not reason,
-// and names it in a header. Claude Code sends an effort to every model.
+// and names it in a header.
 func (g *generation) leaveOutEffort(w http.ResponseWriter, model *llm.Model) {
-	if g.Effort != nil && model.InProcess && !model.Reasons {
-		httpx.Ignore(w.Header(), "output_config.effort")
+	if g.IgnoresEffort(&model.ModelInfo) {
+		httpx.Ignore(w.Header(), g.OptionalEffort)
 		g.Effort = nil
 	}
 }

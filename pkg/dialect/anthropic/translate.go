@@ -58,7 +58,7 @@ func (p *prompted) request() (*generation, error) {
 // reason sets the parameters for thinking.
 func (p *prompted) reason(g *generation) error {
 	if p.OutputConfig != nil {
-		g.Effort = p.OutputConfig.Effort
+		g.Effort, g.OptionalEffort = p.OutputConfig.Effort, "output_config.effort" // as Claude Code sends it
 	}
 	t := p.Thinking
 	if t == nil {
