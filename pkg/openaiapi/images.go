@@ -19,7 +19,7 @@ const (
 	MaxImage  = 3_750_000
 )
 
-// imageTypes are the media types that all providers read.
+// imageTypes are the media types that all providers read. Models in the process read the first two.
 var imageTypes = []string{"image/jpeg", "image/png", "image/gif", "image/webp"}
 
 // Base64 decodes the image in base64 at path.
@@ -49,7 +49,7 @@ func Image(path, url string) (*llm.Image, error) {
 	case !isBase64:
 		return nil, wire.Invalid(path, "must be base64: data:image/png;base64,...")
 	case !slices.Contains(imageTypes, kind):
-		return nil, wire.Invalid(path, "must be one of %s, not %.40q", strings.Join(imageTypes, ", "), kind)
+		return nil, wire.Invalid(path, "must be image/jpeg or image/png, or for remote models image/gif or image/webp, not %.40q", kind)
 	case base64.StdEncoding.DecodedLen(len(data)) > MaxImage+2: // of which padding may be 2
 		return nil, wire.Invalid(path, "the image must not exceed %d bytes", MaxImage)
 	}

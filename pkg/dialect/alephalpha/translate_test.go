@@ -149,7 +149,7 @@ func TestBad(t *testing.T) {
 		{"/complete", `"prompt":["x"]`, "prompt: must be an object, not string", invalidWord},
 		{"/complete", `"prompt":[{"data":"x"}]`, `prompt[0].type: must be text, token_ids or image, not ""`, invalidWord},
 		{"/complete", `"prompt":[{"type":"text","data":"x"},{"type":"image","data":"aGk=","x":1,"y":2,"size":3,"controls":[]}]`, "prompt[1].x: images are not cropped: send the part itself", missing},
-		{"/complete", `"prompt":[{"type":"image","data":"aGk="}]`, `prompt[0].data: must be one of image/jpeg, image/png, image/gif, image/webp, not "text/plain; charset=utf-8"`, invalidWord},
+		{"/complete", `"prompt":[{"type":"image","data":"aGk="}]`, `prompt[0].data: must be image/jpeg or image/png, or for remote models image/gif or image/webp, not "text/plain; charset=utf-8"`, invalidWord},
 		{"/complete", `"prompt":[{"type":"text","data":"x"},{"type":"image","data":"` + pixel + `"}]`, `prompt[1]: the model "luminous" reads text only, not images`, missing},
 		{"/evaluate", `"prompt":[{"type":"image","data":"` + pixel + `"}],"completion_expected":"x"`, "prompt[0]: items of type image are for completions only: send text or token_ids", missing},
 		{"/complete", `"prompt":[{"type":"text"}]`, "prompt[0].data: is required", invalidWord},

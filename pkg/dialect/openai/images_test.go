@@ -73,7 +73,7 @@ func TestBadImages(t *testing.T) {
 		{show("a"), url, "must be a data URL"},
 		{show("data:"), url, "must be base64"},
 		{show("data:image/png," + pixel), url, "must be base64"},
-		{show("data:image/svg+xml;base64," + pixel), url, "must be one of image/jpeg"},
+		{show("data:image/svg+xml;base64," + pixel), url, "must be image/jpeg or image/png, or for remote models image/gif or image/webp, not"},
 		{show("data:image/png;base64,"), url, "not valid base64"},
 		{show("data:image/png;base64,%%%"), url, "not valid base64"},
 		{show("data:image/jpeg;base64," + pixel), url, "not of the type image/jpeg"},
