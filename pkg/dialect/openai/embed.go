@@ -138,10 +138,12 @@ func (e *embedRequest) place(i int) string {
 	return fmt.Sprintf("inputs[%d]", i)
 }
 
-// answer translates embeddings for a version of the protocol.
-func (e *embedRequest) answer(model, version string, list []llm.Embedding, used llm.Usage) (any, error) {
-	texts, _ := e.texts() // they were read before
-	head := embedHead{ID: openaiapi.NewID("embed-"), ResponseType: "embeddings_by_type", Model: model, Texts: texts, Meta: embedMeta{Version: apiVersion{version}}}
+// answer translates the embeddings for req, its translation, for a version of the protocol.
+func (e *embedRequest) answer(model, version string, req *llm.EmbedRequest, list []llm.Embedding, used llm.Usage) (any, error) {
+	head := embedHead{ID: openaiapi.NewID("embed-"), ResponseType: "embeddings_by_type", Model: model, Texts: make([]string, len(req.Prompts)), Meta: embedMeta{Version: apiVersion{version}}}
+	for i, prompt := range req.Prompts {
+		head.Texts[i], _ = prompt.Text()
+	}
 	if !used.Partial {
 		head.Meta.Billed, head.Meta.Tokens = &embedTokens{used.Input}, &rerankTokens{Input: used.Input}
 		head.Usage = &embeddingUsage{used.Input, used.Input, used.Cost}

@@ -71,7 +71,7 @@ func answerEmbed(w http.ResponseWriter, r *http.Request, call httpx.Call[embedRe
 	if err != nil {
 		return err
 	}
-	answer, err := call.In.answer(call.Model.Name, versionOf(r), list, used)
+	answer, err := call.In.answer(call.Model.Name, versionOf(r), call.Req, list, used)
 	if err != nil {
 		return err
 	}
