@@ -97,8 +97,14 @@ func (c Config) withDefaults() Config {
 
 // Check returns an error that names the first invalid field. [Run] checks them too.
 func (c Config) Check() error {
+	_, err := c.complete()
+	return err
+}
+
+// complete fills in the defaults of zero fields, and returns an error that names the first invalid field.
+func (c Config) complete() (Config, error) {
 	c = c.withDefaults()
-	return c.validate()
+	return c, c.validate()
 }
 
 // validate reports the first invalid field, with defaults filled in.

@@ -33,8 +33,8 @@ type Progress struct {
 // returns the context's error.
 func Run(ctx context.Context, c Config, text, dir string, progress func(Progress)) error {
 	keepWarmup := c.Warmup == 0
-	c = c.withDefaults()
-	if err := c.validate(); err != nil {
+	c, err := c.complete()
+	if err != nil {
 		return err
 	}
 	abs, err := filepath.Abs(dir)
