@@ -2,6 +2,7 @@ package main
 
 // decoders: the differences of Llama's relatives from Llama.
 func decoders() []mutant {
+	const magnitude = "^TestGGUFYaRNMagnitude$"
 	return []mutant{
 		{"Gemma: norms of safetensors files lack 1", arch, "gemmaLike", "f.tensors.lessOne = true", "f.tensors.lessOne = false", arch, goldens},
 		{"Gemma: norms of queries lack 1 too", arch, "builder.normOf", "norm.LessOne = b.layout.lessOne", "norm.LessOne = b.layout.lessOne && n == b.spec.Width", arch, goldens},
@@ -69,6 +70,8 @@ func decoders() []mutant {
 		{"Ministral 3: the tower is left out", arch, "openHFWeights", "src.ignore(prefix)", "_ = prefix", arch, "^TestMistral3$"},
 		{"GGUF of Ministral 3: pairs are neighbours", arch, "ggufMinistral3", "interleaved(ggufHeads(c, s))", "ggufHeads(c, s)", arch, goldens},
 		{"GGUF of Ministral 3: YaRN's magnitude is divided", arch, "ggufYaRN", "y.mscale = 1", "y.mscale = 0", arch, goldens},
+		{"GGUF of Ministral 3: YaRN's magnitude may be below 1", arch, "yarn.scale", "y.magnitude != 1", "y.magnitude > 1", arch, magnitude},
+		{"GGUF: the file's factor multiplies YaRN's magnitude", arch, "ggufYaRN", "float64(cmp.Or(r.Magnitude, 1)) * by", "min(float64(cmp.Or(r.Magnitude, 1)), 1) * by", arch, magnitude},
 		{"HunYuan: norms follow the rotation", transformer, "worker.storeKV", "each && !a.RotatedNorm", "each", arch, goldens},
 		{"HunYuan: alpha changes the base", arch, "stretched", "math.Pow(alpha, float64(plain.Dims)/float64(plain.Dims-2))", "math.Pow(alpha, 1)", arch, goldens},
 		{"GGUF of HunYuan: pairs are halves", arch, "ggufHunyuan", "setRotary(s, ggufHeads(c, s))", "setRotary(s, interleaved(ggufHeads(c, s)))", arch, goldens},

@@ -14,6 +14,7 @@ func gemma4() []mutant {
 		{"Gemma 4: inputs are of the tokens of their sequence", transformer, "worker.computeInputs", "w.seqs[i].Tokens[row-sp.row]", "w.seqs[0].Tokens[row-sp.row]", transformer, "^TestRandomArchitecturesInvariant$"},
 		{"Gemma 4: layers end with a factor", transformer, "worker.endLayer", "l.factor == nil", "true", transformer, formulas},
 		{"Gemma 4: keys are those of the source", transformer, "Model.setSlots", "l.slot = m.decoder[from-1].slot", "l.slot = 0", transformer, formulas},
+		{"Gemma 4: layers that others read keep all tokens", transformer, "Model.newKV", "k.lent", "false", transformer, "^TestLentRings$"},
 		{"Gemma 4: sources are of the layer's type", arch, "config.sources", "windowed[j] == windowed[i]", "true", arch, goldens},
 		{"Gemma 4: the source is the last of its type", arch, "config.sources", "list[i] = j + 1", "list[i] = max(1, j)", arch, goldens},
 		{"Gemma 4: layers that share are wider", arch, "gemma4Layers", "wider && a.KVLayer > 0", "wider", arch, goldens},

@@ -13,6 +13,7 @@ func kinds() []mutant {
 		{"gguf: scores of t5 are added in float64", "pkg/tokenizer/sentencepiece", "New", "as = unigram.LlamaCpp", "as = unigram.SentencePiece", "pkg/tokenizer/gguf", "^TestGGUFEqualCuts$"},
 		{"gguf: U+2581 at the end of a text is a space", "pkg/tokenizer/sentencepiece", "normalizer.normalize", "len(result) > kept", "len(result) > kept || kept >= 0", "pkg/tokenizer/gguf", "^TestGGUFLiteralMark$"},
 		{"gguf: tokens of Phi-3 take no space", "pkg/tokenizer/gguf", "Vocabulary.takesSpace", "kinds[id] != subword.KindNormal", "false", "pkg/tokenizer/gguf", "^TestGGUFTakenSpace$"},
+		{"gguf: tokens of Phi-3 take the space of the next token", "pkg/tokenizer/sentencepiece", "Tokenizer.encodeParts", "m.To < next && isSpace(text[m.To])", "m.To < max(next, len(text)) && isSpace(text[m.To])", "pkg/tokenizer/gguf", "^TestGGUFTakenSpace$"},
 		{"tokens of bytes in lower case are written", "pkg/tokenizer/internal/subword", "ByteIDs", "piece == BytePiece(b)", "true", "pkg/tokenizer/hf", "^TestByteFallback$"},
 		{"patterns: characters beyond the basic plane", "pkg/tokenizer/hf", "patternDFA.search", "!found", "found", "pkg/tokenizer/hf", "^Test(Families|PatternDFA)$"},
 		{"patterns: what was read in vain is not read again", "pkg/tokenizer/hf", "farScan.match", "s.isDead(bit)", "false", "pkg/tokenizer/hf", "^TestFarScanIsLinear$"},

@@ -60,9 +60,8 @@ func ggufYaRN(c *config, factor, theta float64, round bool, r *transformer.Rotar
 	if *c.err != nil {
 		return
 	}
-	y.scale(r)
-	if m := float64(cmp.Or(r.Magnitude, 1)) * by; m != 1 {
-		r.Magnitude = float32(m)
+	if y.scale(r); by != 1 {
+		r.Magnitude = float32(float64(cmp.Or(r.Magnitude, 1)) * by)
 	}
 }
 

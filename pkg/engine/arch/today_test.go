@@ -3,6 +3,7 @@ package arch_test
 import (
 	"encoding/json"
 	"maps"
+	"math"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -71,6 +72,43 @@ func TestMistral3(t *testing.T) {
 	}
 }
 
+// The magnitude of YaRN follows from the factor, and in Ministral 3 from a multiplier of its logarithm
+// too, which makes it 1 or less. The file's own factor multiplies either.
+func TestGGUFYaRNMagnitude(t *testing.T) {
+	const huge = 22026.4657948 // 0.1·log + 1 is 2
+	for _, c := range []struct{ factor, multiplier, by, want float64 }{
+		{16, 0, 1, 1.2772589}, {16, 1, 1, 0}, {16, 2, 1, 0.8216432}, {16, 0.5, 1, 1.1217512},
+		{16, 2, 0.5, 0.4108216}, {huge, 0, 1, 2}, {huge, 0, 0.5, 1}, {1, 0, 1, 0}, {1, 0, 0.5, 0.5},
+	} {
+		keys, all := ggufOf("mistral3")
+		maps.Copy(keys, map[string]any{
+			"mistral3.rope.scaling.type": "yarn", "mistral3.rope.scaling.original_context_length": 8,
+			"mistral3.rope.scaling.factor": c.factor, "mistral3.rope.scaling.attn_factor": c.by,
+		})
+		if c.multiplier > 0 {
+			keys["mistral3.rope.scaling.yarn_log_multiplier"] = c.multiplier
+		}
+		r := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m").Spec.Rotaries[0]
+		if math.Abs(float64(r.Magnitude)-c.want) > 1e-6 {
+			t.Errorf("%+v: %v", c, r.Magnitude)
+		}
+	}
+}
+
+// ggufOf returns ggufLlama with another architecture.
+func ggufOf(kind string) (map[string]any, map[string]block) {
+	llama, all := ggufLlama()
+	keys := map[string]any{}
+	for key, value := range llama {
+		if rest, ok := strings.CutPrefix(key, "llama."); ok {
+			key = kind + "." + rest
+		}
+		keys[key] = value
+	}
+	keys["general.architecture"] = kind
+	return keys, all
+}
+
 // Keys of Ministral 3, HunYuan and Apertus that lie are rejected by name.
 func TestHostileGGUFToday(t *testing.T) {
 	for _, c := range []struct {
@@ -84,15 +122,8 @@ func TestHostileGGUFToday(t *testing.T) {
 		{"apertus", "xielu.beta", 0.5, `key "xielu.alpha_p": no such key`},
 		{"apertus", "xielu.alpha_p", 7, `key "xielu.alpha_p": uint32 where []float32 was expected`},
 	} {
-		llama, all := ggufLlama()
-		keys := map[string]any{}
-		for key, value := range llama {
-			if rest, ok := strings.CutPrefix(key, "llama."); ok {
-				key = c.kind + "." + rest
-			}
-			keys[key] = value
-		}
-		keys["general.architecture"], keys[c.key] = c.kind, c.value
+		keys, all := ggufOf(c.kind)
+		keys[c.key] = c.value
 		all["blk.0.attn_q_norm.weight"], all["blk.0.attn_k_norm.weight"] = blockOf(4), blockOf(4)
 		checkRejected(t, c.want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, c.want)
 	}

@@ -118,6 +118,32 @@ func TestRings(t *testing.T) {
 	}
 }
 
+// A layer whose keys and values later layers read keeps all tokens, whatever its window: in a pass, the
+// later ones read them after the last token was stored. Other layers have rings.
+func TestLentRings(t *testing.T) {
+	spec := ringedSpec(7, 65)
+	for _, window := range []int{7, 0} {
+		kind := spec.Kinds[1]
+		kind.Attention.KVLayer, kind.Attention.Window = 2, window
+		spec.Decoder, spec.Kinds = append(spec.Decoder, len(spec.Kinds)), append(spec.Kinds, kind)
+	}
+	m := load(t, transformertest.New(spec, 3), kernel.Best(), transformer.F32)
+	ids, pass := tokens(300, m.Vocab), m.NewPass(nil)
+	if cache := m.CacheBytes(len(ids)); cache >= m.FullBytes(len(ids)) {
+		t.Fatalf("%d bytes: there is no ring", cache)
+	}
+	want := slices.Clone(must(pass.Forward([]transformer.Sequence{{Cache: m.NewFullCache(len(ids)), Tokens: ids, Logits: len(ids)}})))
+	for _, piece := range []int{300, 150, 60} {
+		cache, got := m.NewCache(len(ids)), []float32(nil)
+		for part := range slices.Chunk(ids, piece) {
+			got = append(got, must(pass.Forward([]transformer.Sequence{{Cache: cache, Tokens: part, Logits: len(part)}}))...)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("pieces of %d: rings change the logits", piece)
+		}
+	}
+}
+
 // Tokens that are dropped again, up to SpareTokens at once, leave no trace: neither in the logits
 // of what follows nor in copies.
 func TestTruncate(t *testing.T) {

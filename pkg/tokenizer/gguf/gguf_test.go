@@ -121,6 +121,8 @@ func TestGGUFTakenSpace(t *testing.T) {
 	check("phi3", "a<|end|> \n", false, 7, 3)
 	check("Llama", text, true, 1, 5, 5, 2, 5, 8, 5, 9, 6, 3, 5, 8, 2, 5, 5, 4, 5, 7)
 	check("", "a<|end|> \n", false, 7, 3, 5, 5, 8)
+	g.Tokens, g.Types, g.Scores = append(g.Tokens, "\n\n\n\n\n\n\n\n"), append(g.Types, 4), append(g.Scores, 0) // longer than <|end|>, so read first
+	check("phi3", "a<|end|> "+g.Tokens[11]+"\n a", false, 7, 3, 11, 7)
 }
 
 // A token such as <0xab> is decoded to its byte, but no text is encoded to it.
