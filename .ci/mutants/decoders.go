@@ -67,7 +67,7 @@ func decoders() []mutant {
 		{"MiniCPM: states are divided by width over dim_model_base", arch, "minicpm", `float32(c.integer("dim_model_base", 1, 1, maxWidth)) / float32(s.Width)`, `float32(s.Width) / float32(c.integer("dim_model_base", 1, 1, maxWidth))`, arch, goldens},
 		{"Ministral 3: queries grow by steps", transformer, "Attention.growth", "position/a.GrowthStep", "position", arch, goldens},
 		{"Ministral 3: queries grow with their own position", transformer, "worker.storeKV", "a.growth(at+j)", "a.growth(j)", arch, "^TestCachedChunkedAndBatched$"},
-		{"Ministral 3: the tower is left out", arch, "openHFWeights", "src.ignore(prefix)", "_ = prefix", arch, "^TestMistral3$"},
+		{"Ministral 3: the tower is left out", arch, "openHFWeights", "src.ignore(name)", "_ = name", arch, "^TestMistral3$"},
 		{"GGUF of Ministral 3: pairs are neighbours", arch, "ggufMinistral3", "interleaved(ggufHeads(c, s))", "ggufHeads(c, s)", arch, goldens},
 		{"GGUF of Ministral 3: YaRN's magnitude is divided", arch, "ggufYaRN", "y.mscale = 1", "y.mscale = 0", arch, goldens},
 		{"GGUF of Ministral 3: YaRN's magnitude may be below 1", arch, "yarn.scale", "y.magnitude != 1", "y.magnitude > 1", arch, magnitude},

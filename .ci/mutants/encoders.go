@@ -14,7 +14,7 @@ func encoders() []mutant {
 		{"ModernBERT: the first attention has no norm", arch, "modernLayers", "layer == 0", "layer == 1", engine, golden},
 		{"ModernBERT: a side of the window is inclusive", arch, "modernLayers", "k.Attention.Window = side + 1", "k.Attention.Window = side", engine, golden},
 		{"EmbeddingGemma: the window is that of both sides", arch, "bidirectional", `side := window/2 + 1`, `side := window + 1`, engine, golden},
-		{"BERT: old names of norms", arch, "newRenamed", `name = stem + "LayerNorm.bias"`, `name = stem + "LayerNorm.beta"`, engine, golden},
+		{"BERT: old names of norms", arch, "newSource", `name = stem + "LayerNorm.bias"`, `name = stem + "LayerNorm.beta"`, engine, golden},
 		{"tasks: a query has its prompt", engine, "Encoder.promptName", "strings.EqualFold(name, want)", "strings.EqualFold(name, want) && false", engine, "^TestEncoderTasks$"},
 		{"tasks: an unknown task is refused", engine, "Encoder.promptName", "names, ok := taskPrompts[req.Task]", "names, ok := taskPrompts[req.Task], true", engine, "^TestEncoderManyTexts$"},
 		{"tokenize: an encoder has tokens after a text", engine, "core.tokenize", "to.AddTokens(c.end)", "to.AddTokens(nil)", engine, "^TestEncoderTokens$"},

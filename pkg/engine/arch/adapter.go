@@ -29,7 +29,7 @@ import (
 type adapter struct {
 	file    *checkpoint.File
 	base    string              // the directory of its base, for errors
-	modules map[string]*lowRank // by the name of the base's weight, without the source's prefix
+	modules map[string]*lowRank // by the name of the base's weight, as layouts have it
 	tensors map[string]string   // likewise: names in file of tensors that replace the base's
 	used    map[string]bool     // keys of both
 }
@@ -202,14 +202,14 @@ func adapterFiles(fsys fs.FS, dir string) (own []string, err error) {
 	return own, nil
 }
 
-// openAdapter opens the adapter of a location, whose base has names with a prefix.
-func openAdapter(fsys fs.FS, p *location, prefix string) (*adapter, error) {
+// openAdapter opens the adapter of a location, whose base is src.
+func openAdapter(fsys fs.FS, p *location, src *source) (*adapter, error) {
 	file, err := checkpoint.Open(fsys, path.Join(p.adapter, checkpoint.AdapterWeights))
 	if err != nil {
 		return nil, err
 	}
 	a := &adapter{file: file, base: p.dir, modules: map[string]*lowRank{}, tensors: map[string]string{}, used: map[string]bool{}}
-	if err := a.read(p.lora, prefix); err != nil {
+	if err := a.read(p.lora, src.short); err != nil {
 		return nil, errors.Join(err, a.file.Close())
 	}
 	return a, nil
@@ -218,8 +218,9 @@ func openAdapter(fsys fs.FS, p *location, prefix string) (*adapter, error) {
 // lowRankName matches the names of the matrices of a module; older versions of PEFT name the adapter.
 var lowRankName = regexp.MustCompile(`^(.+)\.lora_(A|B)(\.default)?\.weight$`)
 
-// read sorts the tensors of the file.
-func (a *adapter) read(c *adapterConfig, prefix string) error {
+// read sorts the tensors of the file. short returns names as layouts have them: PEFT writes those of the
+// class in memory, which may be that of the whole model or of its text.
+func (a *adapter) read(c *adapterConfig, short func(name string) string) error {
 	for i := range a.file.Tensors {
 		t := &a.file.Tensors[i]
 		name, ok := strings.CutPrefix(t.Name, "base_model.model.")
@@ -231,12 +232,12 @@ func (a *adapter) read(c *adapterConfig, prefix string) error {
 			return a.refuse(t.Name, "not supported: only lora_A and lora_B of matrices are")
 		case found == nil:
 			name = strings.Replace(strings.Replace(name, ".modules_to_save.default", "", 1), ".base_layer", "", 1)
-			a.tensors[strings.TrimPrefix(name, prefix)] = t.Name
+			a.tensors[short(name)] = t.Name
 			continue
 		case len(t.Shape) != 2 || slices.Contains(t.Shape, 0):
 			return a.refuse(t.Name, fmt.Sprintf("shape %v is not a matrix", t.Shape))
 		}
-		key := strings.TrimPrefix(found[1], prefix) + ".weight"
+		key := short(found[1] + ".weight")
 		m := a.modules[key]
 		if m == nil {
 			m = &lowRank{file: a.file, module: found[1]}
@@ -305,16 +306,23 @@ func (a *adapter) added(s *transformer.Spec, w *transformer.Weights) (bytes int6
 	return bytes, ok && len(a.tensors) == 0
 }
 
-// unused refuses an adapter with parts that the base does not have.
-func (a *adapter) unused() error {
+// unused refuses an adapter with parts that the base does not have, or that are not read since their
+// names begin with one of skipped.
+func (a *adapter) unused(skipped []string) error {
+	why := func(name, what string) string {
+		if slices.ContainsFunc(skipped, func(prefix string) bool { return strings.HasPrefix(name, prefix) }) {
+			return fmt.Sprintf("this part of the base %s is not read", a.base)
+		}
+		return fmt.Sprintf("the base %s has no such %s: it is the adapter of another base", a.base, what)
+	}
 	for _, name := range slices.Sorted(maps.Keys(a.modules)) {
 		if m := a.modules[name]; !a.used[name] {
-			return fmt.Errorf("checkpoint %s: module %.80q: the base %s has no such matrix: it is the adapter of another base", a.file.Name(), m.module, a.base)
+			return fmt.Errorf("checkpoint %s: module %.80q: %s", a.file.Name(), m.module, why(name, "matrix"))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.tensors)) {
 		if !a.used[name] {
-			return a.refuse(a.tensors[name], fmt.Sprintf("the base %s has no such tensor: it is the adapter of another base", a.base))
+			return a.refuse(a.tensors[name], why(name, "tensor"))
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -213,6 +214,50 @@ func TestAdaptersRefused(t *testing.T) {
 		if m, err := arch.Open(fsys, dir); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("got %v, %v, want %q", m, err, test.want)
 		}
+	}
+}
+
+// Qwen3.5 is published with an encoder of pictures that is not read.
+func TestQwen35Adapters(t *testing.T) {
+	checkTextAdapters(t, bare(t, "qwen3_5-pictures"), "model.visual.blocks.0.attn.qkv", "model.", "model.language_model.")
+}
+
+// checkTextAdapters checks that "m", of which only the model of text is read, takes an adapter of a matrix
+// of it, whose name begins with one of prefixes: PEFT writes the names of the class in memory, which may be
+// that of the whole model. Adapters of another part are refused.
+func checkTextAdapters(t *testing.T, fsys fstest.MapFS, other string, prefixes ...string) {
+	t.Helper()
+	const matrix = "layers.0.mlp.down_proj"
+	var shape []int
+	for name, tensor := range load(t, fsys, "m/model.safetensors") {
+		if strings.HasSuffix(name, matrix+".weight") {
+			shape = tensor.shape
+		}
+	}
+	fsys = maps.Clone(fsys)
+	fsys["a/adapter_config.json"] = &fstest.MapFile{Data: []byte(`{"peft_type": "LORA", "base_model_name_or_path": "m", "lora_alpha": 2}`)}
+	open := func(module string) (*arch.Model, error) {
+		at := "base_model.model." + module
+		fsys["a/adapter_model.safetensors"] = safetensors(map[string]stored{
+			at + ".lora_A.weight": numbers(1, 2, shape[1]), at + ".lora_B.weight": numbers(2, shape[0], 2),
+		})
+		return arch.Open(fsys, "a")
+	}
+	for _, prefix := range prefixes {
+		m, err := open(prefix + matrix)
+		if err != nil {
+			t.Errorf("%s: %v", prefix, err)
+			continue
+		}
+		if base, added := m.Shares(); base != "m" || added != int64(4*2*(shape[0]+shape[1])) {
+			t.Errorf("%s: %d bytes are added to %q", prefix, added, base)
+		}
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if m, err := open(other); err == nil || !strings.Contains(err.Error(), other) || !strings.Contains(err.Error(), "this part of the base m is not read") {
+		t.Errorf("%s: %v, %v", other, m, err)
 	}
 }
 

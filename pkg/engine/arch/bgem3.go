@@ -48,7 +48,7 @@ func (r *sentenceReader) headFile(name string) (*Dense, error) {
 			return nil, err
 		}
 		r.closer = closers{r.closer, f}
-		src := newSource(f, "")
+		src := newSource(f)
 		d := &Dense{In: r.Spec.Width, Out: 1}
 		if t, ok := f.Tensor("weight"); ok && name == multiHead {
 			if d, err = projection(t, r.Spec.Width); err != nil {

@@ -10,7 +10,6 @@ import (
 // A family is the table of an architecture.
 type family struct {
 	title string // the name that its authors use
-	text  string // the member of config.json that describes the model of text, beside others that are not read
 
 	// The members of config.json and their defaults.
 	vocab, context, width field
@@ -27,7 +26,7 @@ type family struct {
 
 	tensors layout
 	buffers []string // tensors that are ignored, because they are computed; * is a number
-	skipped []string // what the names of tensors begin with that belong to other models beside that of text, or to drafts
+	skipped []string // what the names of tensors begin with that are not read, such as those of layers that draft tokens
 
 	// adjust applies rules beyond the table to the description. It may be nil. When it is
 	// called, all layers of the decoder have kind 0 and those of the encoder the last kind.
@@ -79,10 +78,10 @@ func translates(kind string) bool {
 var families = map[string]*family{
 	"gpt2": &gpt2, "gptj": &gptj, "gpt_neo": &gptNeo, "gpt_neox": &gptNeoX, "bloom": &bloom, "falcon": &falcon, "opt": &opt,
 	llamaType: &llama, "mistral": &mistral, "ministral": &mistral, "ministral3": &ministral3, "phi3": &phi3, "qwen2": &qwen2, "qwen3": &qwen3, "smollm3": &smollm3,
-	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "gemma4_text": &gemma4Text, "gemma4": &gemma4, "granite": &granite, "granitemoehybrid": &granite4, "falcon_h1": &falconH1, "bamba": &bamba, "mamba2": &mamba2, "minicpm": &minicpm,
+	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "gemma4_text": &gemma4Text, "granite": &granite, "granitemoehybrid": &granite4, "falcon_h1": &falconH1, "bamba": &bamba, "mamba2": &mamba2, "minicpm": &minicpm,
 	"cohere": &cohere, "cohere2": &cohere2, "phi": &phi, "gpt_bigcode": &gptBigCode, "starcoder2": &starcoder2, "glm": &glm, "glm4": &glm4,
 	"exaone4": &exaone4, "hunyuan_v1_dense": &hunyuan, "apertus": &apertus, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
-	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "qwen3_5_text": &qwen35, "qwen3_5": &qwen35Pictures, "qwen3_5_moe_text": &qwen35MoE, "qwen3_5_moe": &qwen35MoEPictures, "qwen3_next": &qwen3Next, "olmoe": &olmoe, "gpt_oss": &gptOSS, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE,
+	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "qwen3_5_text": &qwen35, "qwen3_5_moe_text": &qwen35MoE, "qwen3_next": &qwen3Next, "olmoe": &olmoe, "gpt_oss": &gptOSS, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE,
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM, "lfm2": &lfm2, "lfm2_moe": &lfm2MoE,
 	xglmType: &xglm, m2m100Type: &m2m100, marianType: &marian, "t5": &t5, "mt5": &mt5, "umt5": &umT5, bartType: &bart, pegasusType: &pegasus, mBARTType: &mBART,
 	"bert": &bert, "roberta": &roberta, "xlm-roberta": &xlmRoberta, "camembert": &xlmRoberta, "mpnet": &mpnet, "modernbert": &modernBERT,

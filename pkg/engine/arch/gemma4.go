@@ -31,13 +31,11 @@ var gemma4Text = gemmaLike("Gemma 4", func(f *family) {
 	f.detect = func(src *source, s *transformer.Spec, _ *layout) { s.LayerScale = src.has("layers.0.layer_scalar") }
 })
 
-// gemma4 is the whole model, of which the text's is read.
-var gemma4 = func() family {
-	f := gemma4Text
-	f.text, f.tensors.prefix = "text_config", "model.language_model."
-	f.skipped = []string{"model.vision_tower.", "model.audio_tower.", "model.embed_vision.", "model.embed_audio."}
-	return f
-}()
+// gemma4 is the whole model as it is published, of which that of text is read.
+var gemma4 = viewer{
+	title: "Gemma 4", inner: "gemma4_text", renames: []rename{{"model.language_model.", ""}},
+	skipped: []string{"vision_tower.", "audio_tower.", "embed_vision.", "embed_audio."},
+}
 
 // gemma4Layers reads what layers are.
 func gemma4Layers(c *config, s *transformer.Spec, l *layout) {

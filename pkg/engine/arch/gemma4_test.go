@@ -123,6 +123,7 @@ func TestGemma4Within(t *testing.T) {
 	if d := g.check("logits", got); d > tolerance {
 		t.Errorf("logits are %v away", d)
 	}
+	checkTextAdapters(t, fsys, "model.audio_tower.layers.0.ffw.linear", "model.", "model.language_model.")
 	tensors(t, fsys, func(all map[string]stored) { all["model.projector.weight"] = numbers(0, 3) })
 	checkRejected(t, "another part", fsys, `tensor "model.projector.weight": unknown in this architecture`)
 }

@@ -65,7 +65,7 @@ func (o *opened) readGGUF() error {
 	if o.Seq2Seq, err = ggufSeq2Seq(c, s); err != nil {
 		return named(err)
 	}
-	src := newSource(o.file, "")
+	src := newSource(o.file)
 	l.tied = !src.has("output.weight")
 	if t.family.detect != nil {
 		t.family.detect(src, s, l)

@@ -83,24 +83,24 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 		return nil, err
 	}
 	o.closer = o.file
-	src := newSource(o.file, l.prefix)
-	if o.viewer != nil && p.adapter != "" {
-		return nil, errors.Join(fmt.Errorf("%s: adapters of models that read images are not supported", p.adapter), o.Close())
-	}
+	renames, skipped := []rename{{l.prefix, ""}}, o.family.skipped
 	if o.viewer != nil {
-		src = newRenamed(o.file, o.viewer.renames)
+		renames, skipped = slices.Concat(o.viewer.renames, renames), slices.Concat(o.viewer.skipped, skipped)
+	}
+	src := newSource(o.file, renames...)
+	if o.viewer != nil {
 		l.tied = !src.has("lm_head.weight")
-		for _, prefix := range o.viewer.unread {
-			src.ignore(prefix)
+	}
+	if o.viewer != nil && o.viewer.project != nil {
+		if p.adapter != "" {
+			return nil, errors.Join(fmt.Errorf("%s: adapters of models that read images are not supported", p.adapter), o.Close())
 		}
-		if o.viewer.unread == nil {
-			if err := o.openVision(fsys, p, src, s); err != nil {
-				return nil, errors.Join(err, o.Close())
-			}
+		if err := o.openVision(fsys, p, src, s); err != nil {
+			return nil, errors.Join(err, o.Close())
 		}
 	}
 	if p.adapter != "" {
-		if src.adapter, err = openAdapter(fsys, p, l.prefix); err != nil {
+		if src.adapter, err = openAdapter(fsys, p, src); err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
 		o.closer = closers{o.file, src.adapter.file}
@@ -108,7 +108,7 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if o.family.detect != nil {
 		o.family.detect(src, s, l)
 	}
-	for _, name := range o.family.skipped {
+	for _, name := range skipped {
 		src.ignore(name)
 	}
 	if name, _, _ := strings.Cut(l.head.names, " "); !src.has(name+".weight") && exists(fsys, p.beside(modulesFile)) {
@@ -131,7 +131,7 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 		return nil, errors.Join(err, o.Close())
 	}
 	if src.adapter != nil {
-		if err := src.adapter.unused(); err != nil {
+		if err := src.adapter.unused(skipped); err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
 		raw = append(raw, version(nil, src.adapter.file)...)
@@ -153,9 +153,7 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 	if viewers[kind] != nil && *c.err == nil {
 		return o.readViewer(c, kind)
 	}
-	if o.family = families[kind]; o.family != nil && o.family.text != "" {
-		c = c.inner(o.family.text)
-	}
+	o.family = families[kind]
 	switch {
 	case *c.err != nil:
 		return nil, nil, *c.err

@@ -33,9 +33,9 @@ func setGrowth(s *transformer.Spec, c *config, growth, step string) {
 }
 
 // mistral3 is Mistral Small 3.1 and the models of Ministral 3 and Devstral 2 as they are published,
-// with Pixtral's encoder of pictures. That is not read: such a model is of text alone.
+// with Pixtral's encoder of pictures, which is not read.
 var mistral3 = viewer{
-	title: "Mistral 3", inner: "mistral", renames: gemma3Vision.renames, unread: []string{"vision.", "connector."},
+	title: "Mistral 3", inner: "mistral", renames: gemma3Vision.renames, skipped: []string{"vision.", "connector."},
 }
 
 // ggufMinistral3: the converter permutes the rows of queries and keys, as Llama's.

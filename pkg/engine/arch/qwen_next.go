@@ -2,7 +2,6 @@ package arch
 
 import (
 	"fmt"
-	"slices"
 
 	"glossa/pkg/engine/transformer"
 )
@@ -31,18 +30,15 @@ var qwen3Next = qwenNextLike("Qwen3-Next", 2, func(c *config, s *transformer.Spe
 	f.decoder.depth, f.decoder.ffn = field{"num_hidden_layers", 48}, field{"intermediate_size", 5632}
 })
 
-// qwen35Pictures and qwen35MoEPictures have an encoder of pictures too, which is not read.
+// qwen35Pictures and qwen35MoEPictures are these models as they are published, with an encoder of
+// pictures, which is not read.
 var (
-	qwen35Pictures    = withPictures(qwen35)
-	qwen35MoEPictures = withPictures(qwen35MoE)
+	qwen35Pictures    = withPictures("Qwen3.5", "qwen3_5_text")
+	qwen35MoEPictures = withPictures("Qwen3.5-MoE", "qwen3_5_moe_text")
 )
 
-// withPictures returns the family of models that have an encoder of pictures beside the model of text.
-func withPictures(f family) family {
-	f.text, f.tensors.prefix = "text_config", "model.language_model."
-	f.skipped = append(slices.Clip(f.skipped), "model.visual.", "model.mtp.")
-	f.detect = func(src *source, _ *transformer.Spec, l *layout) { l.tied = !src.has("lm_head.weight") }
-	return f
+func withPictures(title, inner string) viewer {
+	return viewer{title: title, inner: inner, renames: []rename{{"model.language_model.", ""}}, skipped: []string{"visual.", "mtp."}}
 }
 
 // qwenNextLike returns a family with Qwen3.5's configuration and tensor names, changed by change. It has

@@ -330,7 +330,7 @@ func (r *sentenceReader) readDense(d *Dense, name, tensor string, bias bool) err
 		return err
 	}
 	r.closer = closers{r.closer, file}
-	src := newSource(file, "")
+	src := newSource(file)
 	d.read(src, tensor, bias)
 	src.unused(nil)
 	return src.err

@@ -16,20 +16,15 @@ import (
 type source struct {
 	file    *checkpoint.File
 	renames []rename
-	names   map[string]string // maps names without the prefix to names in the file
+	names   map[string]string // maps names as layouts have them to names in the file
 	used    map[string]bool   // names in the file
 	err     error             // the first
 
 	adapter *adapter // what changes the tensors, or nil
 }
 
-// newSource strips a prefix that the names of the file may have.
-func newSource(file *checkpoint.File, prefix string) *source {
-	return newRenamed(file, []rename{{prefix, ""}})
-}
-
-// newRenamed renames the tensors of the file: the first of renames that fits applies.
-func newRenamed(file *checkpoint.File, renames []rename) *source {
+// newSource renames the tensors of the file: the first of renames that fits applies.
+func newSource(file *checkpoint.File, renames ...rename) *source {
 	s := &source{file: file, renames: renames, names: map[string]string{}, used: map[string]bool{}}
 	for i := range file.Tensors {
 		t := &file.Tensors[i]

@@ -67,6 +67,7 @@ func TestMistral3(t *testing.T) {
 		if m.Vision != nil || m.Weights.Elements() != want || m.Name() != "Mistral 3" {
 			t.Errorf("%v: %s with %d weights, want %d, and pictures: %v", names, m.Name(), m.Weights.Elements(), want, m.Vision != nil)
 		}
+		checkTextAdapters(t, named, "model.vision_tower.transformer.layers.0.attention.q_proj", "model.", "model.language_model.", "language_model.model.")
 		tensors(t, named, func(all map[string]stored) { all["pooler.weight"] = numbers(0, 4) })
 		checkRejected(t, "another tensor", named, `tensor "pooler.weight": unknown`)
 	}

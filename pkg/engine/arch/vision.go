@@ -68,13 +68,15 @@ type viewer struct {
 	title   string
 	inner   string   // model_type of text_config if absent
 	tower   *family  // of vision_config if its model_type names none of towers; nil: it must
-	renames []rename // of the tensors' names: the text's model has no prefix then, the tower "vision."
+	renames []rename // of the tensors' names, before the prefix of the text's model is cut off: that has none then, the tower "vision."
 	mark    string
 	text    Framing
 
-	unread []string // instead of all that follows: what the names of the tower's tensors begin with, which the engine cannot compute
+	// skipped is what the names of tensors begin with that are not read.
+	skipped []string
 
-	// project reads what follows the encoder, for a decoder of a width.
+	// project reads what follows the encoder, for a decoder of a width. It is nil if the engine reads
+	// the text's model alone: then the other fields are not used.
 	project func(c *config, v *Vision, src *source, width int)
 	// process reads the processor's settings.
 	process   func(c *config, p *picture.Processor)
@@ -87,7 +89,7 @@ type viewer struct {
 type rename struct{ from, to string }
 
 // viewers maps config.json's model_type to architectures that read pictures.
-var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3}
+var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3, "gemma4": &gemma4, "qwen3_5": &qwen35Pictures, "qwen3_5_moe": &qwen35MoEPictures}
 
 // towers maps model_type of a vision_config to encoders that several architectures have.
 var towers = map[string]*family{"siglip_vision_model": &siglip, "clip_vision_model": &clip}

@@ -57,4 +57,6 @@ def adapters():
     make("bf16", "llama-bf16", 64, 3, r=2, lora_alpha=4, target_modules=["q_proj", "down_proj"])
     make("llama-all", "llama", 112, 6, r=4, lora_alpha=10, target_modules=LLAMA, rank_pattern={"q_proj": 2}, alpha_pattern={"down_proj": 7})
     make("llama-two", "llama", 112, 7, r=8, lora_alpha=12, target_modules=["q_proj", "v_proj"])
+    make("qwen3_5", "qwen3_5-pictures", 70, 9, r=2, lora_alpha=4,
+         target_modules=["q_proj", "v_proj", "o_proj", "in_proj_qkv", "in_proj_z", "in_proj_a", "in_proj_b", "out_proj", "down_proj"])
     make("gpt2-plain", "gpt2", 261, 8, r=3, lora_alpha=5, fan_in_fan_out=True, target_modules=["c_attn", "c_proj", "c_fc"])
