@@ -42,7 +42,7 @@ func (m *Model) Close() error {
 
 // matrices lists the matrices that are multiplied in a layer.
 func matrices(l *transformer.Layer) []transformer.Linear {
-	list := []transformer.Linear{l.QKV, l.Out, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.Up, l.Down, l.Gate}
+	list := []transformer.Linear{l.QKV, l.Out, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.Up, l.Down, l.Gate}
 	return slices.DeleteFunc(list, func(x transformer.Linear) bool { return x.Weight == nil })
 }
 

@@ -63,7 +63,7 @@ func tensors(weights *transformer.Weights, as dtype.Type) (list []checkpoint.GGU
 			add(dtype.F32, v...)
 		}
 		for _, x := range matrices(l) {
-			add(as, x.Weight...)
+			add(as, whole(x.Weight)...)
 			add(dtype.F32, x.Bias...)
 		}
 		list = append(list, convolutions(l)...)

@@ -26,7 +26,8 @@ type shape struct {
 	window                     int     // of all but every sixth layer (Gemma 3), whose frequencies have base 10000
 	taps                       int     // of the convolutions that layers have (LFM2)
 	states                     int     // heads of states that layers have, each of 64 states of 128 (Granite 4)
-	attention                  []int   // the layers that have attention instead
+	deltas                     int     // heads of delta rules that layers have, each of 128 values with keys of 128 (Qwen3.5)
+	attention                  []int   // the layers that have attention instead, with gates if others have delta rules
 	tied                       bool
 	position                   transformer.Position
 	activation                 transformer.Activation
@@ -62,6 +63,8 @@ func shapes() []shape {
 	lfm2.kind, lfm2.headDim, lfm2.rotary, lfm2.taps, lfm2.attention = "lfm2", 0, 64, 3, []int{2, 5, 8, 10, 12, 14}
 	granite := lfm2
 	granite.kind, granite.rotary, granite.qkNorm, granite.taps, granite.states, granite.attention = "granitehybrid", 0, false, 0, 24, []int{10, 13, 17, 27}
+	qwen35 := qwen3
+	qwen35.kind, qwen35.headDim, qwen35.rotary, qwen35.theta, qwen35.deltas, qwen35.attention = "qwen35", 256, 64, 1e7, 16, []int{3, 7, 11, 15, 19, 23}
 	experts := qwen3
 	experts.kind, experts.experts, experts.used, experts.headDim, experts.rotary = "qwen3moe", 16, 4, 64, 64
 	oss := experts
@@ -77,6 +80,7 @@ func shapes() []shape {
 		qwen3.sized("qwen3-0.6b", 151936, 1024, 28, 16, 8, 3072),
 		experts.sized("moe-16x-370m", 32000, 1024, 12, 16, 4, 512),
 		oss.sized("oss-16x-490m", 32000, 1024, 8, 16, 2, 1024),
+		qwen35.sized("qwen3.5-0.8b", 248320, 1024, 24, 8, 2, 3584),
 		llama.sized("llama-1.1b", 32000, 2048, 22, 32, 4, 5632),
 		llama3.sized("llama3.2-1b", 128256, 2048, 16, 32, 8, 8192),
 	}
@@ -84,7 +88,7 @@ func shapes() []shape {
 
 // Shapes lists the shapes of [Random], smallest first: an Alpha model, GPT-2, SmolLM2 135M,
 // Gemma 3 270M, Granite 4 H 350M, LFM2 350M, Pythia 410M, Qwen3 0.6B, 16 experts of which a token uses four in
-// the forms of Qwen3 and GPT-OSS, TinyLlama and Llama 3.2 1B.
+// the forms of Qwen3 and GPT-OSS, Qwen3.5 0.8B, TinyLlama and Llama 3.2 1B.
 func Shapes() []string {
 	var names []string
 	for _, s := range shapes() {
@@ -141,6 +145,7 @@ func (s *shape) spec() *transformer.Spec {
 	if s.experts > 0 {
 		kind.FeedForward.Experts = &transformer.Experts{Count: s.experts, Used: s.used, Renormalised: true}
 	}
+	kind.Attention.Gated = s.deltas > 0
 	if s.sinks {
 		kind.Attention.Sinks, kind.FeedForward.Limit = true, 7
 	}
@@ -206,8 +211,11 @@ func (s *shape) lastNorm() string {
 func (s *shape) layer(i int) (l transformer.Layer) {
 	at := fmt.Sprintf("blk.%d.", i)
 	l.AttentionNorm, l.FFNNorm = s.norm(at+"attn_norm", s.width), s.norm(at+"ffn_norm", s.width)
+	if s.sinks || s.deltas > 0 {
+		l.FFNNorm = s.norm(at+"post_attention_norm", s.width)
+	}
 	if s.sinks {
-		l.FFNNorm, l.Sinks = s.norm(at+"post_attention_norm", s.width), transformer.Vector{random(at+"attn_sinks.weight", s.heads, 1, 0, 1)}
+		l.Sinks = transformer.Vector{random(at+"attn_sinks.weight", s.heads, 1, 0, 1)}
 	}
 	if s.sandwich {
 		l.AttentionPostNorm, l.FFNPostNorm = s.norm(at+"post_attention_norm", s.width), s.norm(at+"post_ffw_norm", s.width)
@@ -217,6 +225,8 @@ func (s *shape) layer(i int) (l transformer.Layer) {
 		s.addAttention(&l, at)
 	case s.states > 0:
 		s.addStates(&l, at)
+	case s.deltas > 0:
+		s.addDeltas(&l, at)
 	default:
 		s.convolution(&l, at)
 	}
@@ -236,11 +246,13 @@ func (s *shape) addAttention(l *transformer.Layer, at string) {
 	if s.qkNorm {
 		l.QNorm, l.KNorm = s.norm(at+"attn_q_norm", s.dim()), s.norm(at+"attn_k_norm", s.dim())
 	}
-	if s.rms {
-		l.QKV.Weight = []transformer.Tensor{
-			matrix(at+"attn_q", queries, s.width), matrix(at+"attn_k", keys, s.width), matrix(at+"attn_v", keys, s.width),
-		}
-	} else {
+	switch k, v := matrix(at+"attn_k", keys, s.width), matrix(at+"attn_v", keys, s.width); {
+	case s.deltas > 0:
+		q, gates := s.gated(at + "attn_q")
+		l.QKV.Weight = slices.Concat(q, []transformer.Tensor{k, v}, gates)
+	case s.rms:
+		l.QKV.Weight = []transformer.Tensor{matrix(at+"attn_q", queries, s.width), k, v}
+	default:
 		l.QKV = s.linear(at+"attn_qkv", queries+2*keys, s.width)
 	}
 	l.Out = s.linear(at+"attn_output", s.width, queries)
