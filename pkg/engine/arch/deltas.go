@@ -90,8 +90,8 @@ func (b *builder) deltas(o *transformer.Layer, l *layers, i int, d *transformer.
 	o.DeltasOut = b.linear(&linear{names: n.out}, i, width, inner)
 }
 
-// byPart returns the rows of a tensor that has, for each of some groups, as many rows of each part
-// as sizes say: those of all groups of a part, for the parts in an order.
+// byPart returns the rows of a tensor of groups, each of which has sizes[p] rows of part p. First come those
+// of part order[0] of all groups, then those of part order[1], and so on.
 func byPart(all span, groups int, order []int, sizes ...int) (list []transformer.Tensor) {
 	group, starts := 0, make([]int, len(sizes))
 	for i, n := range sizes {

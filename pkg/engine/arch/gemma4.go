@@ -37,12 +37,12 @@ var gemma4 = viewer{
 	skipped: []string{"vision_tower.", "audio_tower.", "embed_vision.", "embed_audio."},
 }
 
-// gemma4Layers reads what layers are.
+// gemma4Layers reads the kinds of layers, and their inputs.
 func gemma4Layers(c *config, s *transformer.Spec, l *layout) {
 	s.EmbedScale = float32(math.Sqrt(float64(s.Width)))
 	s.LogitSoftCap = float32(c.cap("final_logit_softcapping", 0))
 	llamaBiases(c, l)
-	if by := c.text("use_bidirectional_attention", "vision"); by != "vision" { // of images
+	if by := c.text("use_bidirectional_attention", "vision"); by != "vision" { // which is of images, and those are not read
 		c.reject("use_bidirectional_attention", "%.40q is not supported", by)
 	}
 	depth := len(s.Decoder)

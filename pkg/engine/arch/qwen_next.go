@@ -41,8 +41,8 @@ func withPictures(title, inner string) viewer {
 	return viewer{title: title, inner: inner, renames: []rename{{"model.language_model.", ""}}, skipped: []string{"visual.", "mtp."}}
 }
 
-// qwenNextLike returns a family with Qwen3.5's configuration and tensor names, changed by change. It has
-// a default of heads of keys, and experts if they are not nil.
+// qwenNextLike returns a family with Qwen3.5's configuration and tensor names, changed by change. keyHeads
+// is the default of num_key_value_heads; experts, unless it is nil, reads the experts of layers.
 func qwenNextLike(title string, keyHeads int, experts func(c *config, s *transformer.Spec), change func(f *family)) family {
 	return llamaLike(title, func(f *family) {
 		qwenDefaults(f)
@@ -75,8 +75,8 @@ func qwenNextLike(title string, keyHeads int, experts func(c *config, s *transfo
 	})
 }
 
-// ggufQwen35: the converter has added 1 to norms, and put the heads of delta rules in an order in which
-// they have their keys in turn.
+// ggufQwen35: the converter has added 1 to norms, and reordered the heads of delta rules, which have their
+// keys in turn then.
 var ggufQwen35 = ggufNextLike(false, true)
 
 var ggufQwen35MoE = ggufNextLike(true, true)
@@ -84,6 +84,7 @@ var ggufQwen35MoE = ggufNextLike(true, true)
 // ggufQwen3Next has heads in the order of the original.
 var ggufQwen3Next = ggufNextLike(true, false)
 
+// ggufNextLike returns a family with Qwen3.5's tensors in GGUF, see [transformer.DeltaNet] for turns.
 func ggufNextLike(experts, turns bool) family {
 	return ggufLike(func(f *family) {
 		ggufQKNorm(f, transformer.QKNormHead)
@@ -133,7 +134,7 @@ func (c *config) ggufRecurrent(depth int) []bool {
 	return list
 }
 
-// ggufReadDeltas reads the dimensions of a delta rule, whose keys are those of states.
+// ggufReadDeltas reads the dimensions of a delta rule, which files spell as those of states.
 func ggufReadDeltas(c *config, turns bool) *transformer.DeltaNet {
 	states := ggufReadStates(c)
 	d := &transformer.DeltaNet{

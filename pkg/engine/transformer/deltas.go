@@ -3,13 +3,14 @@ package transformer
 import "math"
 
 // DeltaNet describes a layer that mixes tokens by a gated delta rule (Yang et al. 2024, "Gated Delta
-// Networks"; Qwen3-Next). A product gives, in this order, a gate z and, behind a short convolution and
-// SiLU, queries and keys of KeyHeads heads and values of all heads, then b of each head and its step a.
-// Queries q and keys k are divided by their lengths. Each head has a state S, for each token
+// Networks"; Qwen3-Next). A product gives, in this order, gates z of all heads, queries and keys of
+// KeyHeads heads, values v of all heads, and the rate b and then the step a of each head. A short
+// convolution and SiLU change queries, keys and values. Queries q and keys k are then divided by their
+// lengths. Each head has a state S, for each token
 //
 //	S = αS + σ(b)(v - αSk)kᵀ, with α = exp(softplus(a + bias)·decay),
 //
-// and norm(Sq/√KeyDim) ⊙ SiLU(z) is its result, of which comes the last product. Decoders only.
+// and norm(Sq/√KeyDim) ⊙ SiLU(z) is its result, which enters the last product. Decoders only.
 //
 // Like those of a [StateSpace], states cannot be shortened.
 type DeltaNet struct {
@@ -25,7 +26,7 @@ type DeltaNet struct {
 	Turns bool `json:"turns,omitempty"`
 }
 
-// lengthEps is added to the squares of the lengths of queries and keys.
+// lengthEps is added to the squares of the lengths of queries and keys (transformers, l2norm).
 const lengthEps = 1e-6
 
 // inner returns the number of values of all heads.
@@ -64,22 +65,22 @@ type deltas struct {
 	norm        []float32 // (HeadDim)
 }
 
-// correct computes a layer's delta rule from its product, in qkv, into heads.
-func (w *worker) correct(index int) {
+// deltaRule computes a layer's delta rule from its product, in qkv, into heads.
+func (w *worker) deltaRule(index int) {
 	d, slot := w.m.decoder[index].deltas, w.m.decoder[index].slot
 	w.filterSpans(&d.filter, slot)
 	w.barrier.wait()
 	from, to := w.share(len(w.spans) * d.Heads)
 	for i := from; i < to; i++ {
 		if sp := w.spans[i/d.Heads]; sp.n > 0 {
-			w.correctHead(d, sp, sp.cache.state(slot), i%d.Heads)
+			w.deltaRuleHead(d, sp, sp.cache.state(slot), i%d.Heads)
 		}
 	}
 }
 
-// correctHead computes the states of a head after each token of a sequence, and its results. It
+// deltaRuleHead computes the states of a head after each token of a sequence, and its results. It
 // overwrites the gates.
-func (w *worker) correctHead(d *deltas, sp span, kept []float32, head int) {
+func (w *worker) deltaRuleHead(d *deltas, sp span, kept []float32, head int) {
 	k, dim, size := w.m.kernels, d.HeadDim, d.KeyDim
 	states := kept[d.kept()+head*dim*size:][:dim*size]
 	if sp.start == 0 {

@@ -8,8 +8,8 @@ type filter struct {
 	bias             []float32 // (channels), or nil
 }
 
-// filterSpans computes the worker's channels of all sequences, which keep what their next tokens see
-// at the beginning of the states in a slot.
+// filterSpans filters the worker's channels of all sequences. What their next tokens see of the inputs is
+// kept at the beginning of the states in a slot.
 func (w *worker) filterSpans(f *filter, slot int) {
 	c := w.own(f.channels)
 	for _, sp := range w.spans {
@@ -28,7 +28,7 @@ func (w *worker) filter(f *filter, sp span, kept []float32, from, to int) {
 			clear(kept[tap*channels+from : tap*channels+to])
 		}
 	}
-	at := func(row int) []float32 { // of the sequence's rows in the pass; before them come those that are kept
+	at := func(row int) []float32 { // inputs of the sequence's rows in the pass; kept ones of rows before 0
 		if row < 0 {
 			return kept[(before+row)*channels+from : (before+row)*channels+to]
 		}

@@ -5,7 +5,7 @@ import "math"
 // layerEmbedPart is the name of the embedding of [Spec.LayerInputs].
 const layerEmbedPart = "layer_embedding"
 
-// setLayerInputs prepares the branches of [Spec.LayerInputs] without weights.
+// setLayerInputs sets what the branches of [Spec.LayerInputs] need in addition to weights.
 func (m *Model) setLayerInputs() {
 	if m.LayerInputs == 0 {
 		return

@@ -186,7 +186,7 @@ func (w *worker) decode(i int) {
 		w.mixTokens(l, &c.in, &c.out, in, func() { w.convolve(i) })
 	}
 	if d := l.deltas; d != nil {
-		w.mixTokens(l, &d.in, &d.out, in, func() { w.correct(i) })
+		w.mixTokens(l, &d.in, &d.out, in, func() { w.deltaRule(i) })
 	}
 	if s := l.states; s != nil {
 		w.mixTokens(l, &s.in, &s.out, in, func() { w.recur(i) })
