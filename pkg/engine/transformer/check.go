@@ -283,12 +283,17 @@ func (f *FeedForward) checkExperts() error {
 		return fmt.Errorf("used: %d of %d experts", e.Used, e.Count)
 	case e.Shared < 0 || e.Shared == 0 && e.SharedGate:
 		return fmt.Errorf("shared: %d is negative, or it has a gate only", e.Shared)
-	case e.Corrected && !e.Sigmoid:
-		return fmt.Errorf("corrected: the probabilities are a softmax")
+	case e.Floor != 0 && !(e.Renormalised && (e.Sigmoid || e.Corrected)):
+		return fmt.Errorf("floor: nothing is divided by the sum of sigmoids or of corrected probabilities")
 	case !f.Gated:
 		return fmt.Errorf("count: experts have no gate")
 	}
-	return factor{"scale", e.Scale, false}.check()
+	for _, f := range []factor{{"floor", e.Floor, false}, {"scale", e.Scale, false}} {
+		if err := f.check(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *Attention) check(s *Spec) error {

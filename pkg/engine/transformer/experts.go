@@ -1,6 +1,7 @@
 package transformer
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
@@ -65,8 +66,8 @@ func (w *worker) route(e *experts, in []float32) {
 	fit(&r.shares, n*e.Used)
 	for i := range n {
 		logits, chosen, shares := r.logits[i*e.Count:(i+1)*e.Count], r.chosen[i*e.Used:(i+1)*e.Used], r.shares[i*e.Used:(i+1)*e.Used]
-		if e.Sigmoid {
-			e.chooseSigmoid(r, logits, chosen, shares)
+		if e.Sigmoid || e.Corrected {
+			e.chooseProbable(r, logits, chosen, shares)
 		} else {
 			e.chooseSoftmax(logits, chosen, shares)
 		}
@@ -95,26 +96,43 @@ func (e *experts) chooseSoftmax(logits []float32, chosen []int, shares []float32
 	}
 }
 
-// chooseSigmoid is chooseSoftmax for probabilities of which each is for itself.
-func (e *experts) chooseSigmoid(r *routes, logits []float32, chosen []int, shares []float32) {
+// chooseProbable is chooseSoftmax for probabilities that are sigmoids, or that corrections choose by.
+func (e *experts) chooseProbable(r *routes, logits []float32, chosen []int, shares []float32) {
 	fit(&r.ranks, e.Count)
-	for i, v := range logits {
-		logits[i] = float32(1 / (1 + math.Exp(-float64(v))))
-		r.ranks[i] = logits[i]
-		if e.Corrected {
-			r.ranks[i] += e.correction[i]
+	e.probabilities(logits)
+	copy(r.ranks, logits)
+	if e.Corrected {
+		for i, v := range e.correction {
+			r.ranks[i] += v
 		}
 	}
 	choose(r.ranks, chosen)
 	sum := 1.0
 	if e.Renormalised {
-		sum = 1e-6 // as the published models have it
+		sum = float64(cmp.Or(e.Floor, 1e-6))
 		for _, i := range chosen {
 			sum += float64(logits[i])
 		}
 	}
 	for k, i := range chosen {
 		shares[k] = float32(float64(logits[i]) / sum)
+	}
+}
+
+// probabilities writes those of all experts over their logits.
+func (e *experts) probabilities(logits []float32) {
+	if e.Sigmoid {
+		for i, v := range logits {
+			logits[i] = float32(1 / (1 + math.Exp(-float64(v))))
+		}
+		return
+	}
+	highest, sum := slices.Max(logits), 0.0
+	for _, v := range logits {
+		sum += math.Exp(float64(v - highest))
+	}
+	for i, v := range logits {
+		logits[i] = float32(math.Exp(float64(v-highest)) / sum)
 	}
 }
 

@@ -446,8 +446,12 @@ func (m formulas) feed(at string, f *transformer.FeedForward, x []float64) []flo
 // shares returns the factors of the experts that a token uses.
 func (m formulas) shares(at string, e *transformer.Experts, x []float64) map[int]float64 {
 	probabilities, best := m.linear(at+"router", x), make([]int, e.Count)
+	all := 0.0
+	for _, v := range probabilities {
+		all += math.Exp(v)
+	}
 	for i, v := range probabilities {
-		if best[i], probabilities[i] = i, math.Exp(v); e.Sigmoid {
+		if best[i], probabilities[i] = i, math.Exp(v)/all; e.Sigmoid {
 			probabilities[i] = 1 / (1 + math.Exp(-v))
 		}
 	}
@@ -456,14 +460,12 @@ func (m formulas) shares(at string, e *transformer.Experts, x []float64) map[int
 		add(ranks, m.vector(at+"correction"))
 	}
 	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
-	sum := 0.0
-	for i, expert := range best {
-		if i < e.Used || !e.Renormalised {
+	sum := 1.0
+	if e.Renormalised {
+		sum = float64(e.Floor)
+		for _, expert := range best[:e.Used] {
 			sum += probabilities[expert]
 		}
-	}
-	if e.Sigmoid && !e.Renormalised {
-		sum = 1
 	}
 	shares := map[int]float64{}
 	for _, expert := range best[:e.Used] {

@@ -206,13 +206,16 @@ type Experts struct {
 	Used  int `json:"used"` // for each token
 
 	// Sigmoid makes the probabilities σ(logit), each for itself (LFM2-MoE). With Corrected, each
-	// expert has a number that is added to its probability, but only to choose (Wang et al. 2024).
+	// expert has a number that is added to its probability, but only to choose (Wang et al. 2024;
+	// of a softmax: ERNIE 4.5).
 	Sigmoid   bool `json:"sigmoid,omitempty"`
 	Corrected bool `json:"corrected,omitempty"`
 
 	// Renormalised divides the probabilities of the used experts by their sum, as if the softmax
-	// were over these alone. Scale is a factor of the results.
+	// were over these alone. Floor is added to the sum if there are sigmoids or corrections; 0: 1e-6.
+	// Scale is a factor of the results.
 	Renormalised bool    `json:"renormalised,omitempty"`
+	Floor        float32 `json:"floor,omitempty"`
 	Scale        float32 `json:"scale,omitempty"`
 
 	// Shared is the width of one more block, which computes all tokens (Qwen2-MoE, Granite 4);

@@ -92,6 +92,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"experts": k.FeedForward.Experts != nil, "shared expert": k.FeedForward.Experts != nil && k.FeedForward.Experts.Shared > 0,
 				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
 				"sigmoid": k.FeedForward.Experts != nil && k.FeedForward.Experts.Sigmoid, "corrected": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected,
+				"corrected softmax": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected && !k.FeedForward.Experts.Sigmoid, "floor": k.FeedForward.Experts != nil && k.FeedForward.Experts.Floor > 0,
 				"limit": k.FeedForward.Limit > 0, "states": k.States != nil, "groups": k.States != nil && k.States.Groups > 1, "states and attention": k.States != nil && a.Heads > 0,
 				"deltas": k.Deltas != nil, "deltas in turn": k.Deltas != nil && k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads,
 				"heads share keys": k.Deltas != nil && !k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads, "gated attention": a.Gated,
@@ -104,7 +105,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+38 {
+	if len(seen) != 4+3+8+5+5+9+5+3+40 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -211,6 +212,9 @@ func TestFieldsMatter(t *testing.T) {
 	}
 	want := logits(rich())
 	compare(t, "rich", computed(rich()), want)
+	experts := func(change func(e *transformer.Experts)) func(*transformer.Spec, *transformer.Attention, *transformer.FeedForward) {
+		return func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { change(f.Experts) }
+	}
 	for name, change := range map[string]func(s *transformer.Spec, a *transformer.Attention, f *transformer.FeedForward){
 		"window": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.Window = 6 },
 		"chunk": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
@@ -243,27 +247,17 @@ func TestFieldsMatter(t *testing.T) {
 		"gated": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
 			f.Gated, f.Experts, f.Limit = false, nil, 0
 		},
-		"experts":      func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Experts = nil },
-		"used experts": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Experts.Used = 3 },
-		"renormalised": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
-			f.Experts.Renormalised = false
-		},
-		"shared expert": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
-			f.Experts.Shared, f.Experts.SharedGate = 0, false
-		},
-		"shared gate": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
-			f.Experts.SharedGate = false
-		},
-		"scale of experts": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
-			f.Experts.Scale = 1.5
-		},
-		"sigmoid": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
-			f.Experts.Sigmoid = true
-		},
-		"corrected": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
-			f.Experts.Sigmoid, f.Experts.Corrected = true, true
-		},
-		"out scale": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.OutScale = 0.6 },
+		"experts":           func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) { f.Experts = nil },
+		"used experts":      experts(func(e *transformer.Experts) { e.Used = 3 }),
+		"renormalised":      experts(func(e *transformer.Experts) { e.Renormalised = false }),
+		"shared expert":     experts(func(e *transformer.Experts) { e.Shared, e.SharedGate = 0, false }),
+		"shared gate":       experts(func(e *transformer.Experts) { e.SharedGate = false }),
+		"scale of experts":  experts(func(e *transformer.Experts) { e.Scale = 1.5 }),
+		"sigmoid":           experts(func(e *transformer.Experts) { e.Sigmoid = true }),
+		"corrected":         experts(func(e *transformer.Experts) { e.Sigmoid, e.Corrected = true, true }),
+		"corrected softmax": experts(func(e *transformer.Experts) { e.Corrected = true }),
+		"floor":             experts(func(e *transformer.Experts) { e.Sigmoid, e.Floor = true, 0.4 }),
+		"out scale":         func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.OutScale = 0.6 },
 		"scales of the block": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
 			f.Experts, f.GateScale, f.OutScale = nil, 0.6, 1.4
 		},
@@ -359,9 +353,12 @@ func TestSpecRefuses(t *testing.T) {
 		"kinds[0].feed_forward.gate_scale: there is no": func(_ *spec, k *transformer.Kind) {
 			k.FeedForward.Experts, k.FeedForward.Gated, k.FeedForward.GateScale = nil, false, 2
 		},
-		"kinds[0].feed_forward.experts.corrected: the probabilities are a softmax": func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Corrected = true },
-		"kinds[0].feed_forward.experts.scale: NaN":                                 func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Scale = nan },
-		"kinds[0].feed_forward.width: 0":                                           func(_ *spec, k *transformer.Kind) { k.FeedForward.Width = 0 },
+		"kinds[0].feed_forward.experts.floor: nothing": func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Floor = 1 },
+		"kinds[0].feed_forward.experts.floor: -1": func(_ *spec, k *transformer.Kind) {
+			k.FeedForward.Experts.Sigmoid, k.FeedForward.Experts.Floor = true, -1
+		},
+		"kinds[0].feed_forward.experts.scale: NaN": func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Scale = nan },
+		"kinds[0].feed_forward.width: 0":           func(_ *spec, k *transformer.Kind) { k.FeedForward.Width = 0 },
 		"kinds[0].feed_forward.width: 0 is not positive": func(s *spec, k *transformer.Kind) {
 			k.Attention.Norms, k.Parallel, k.FeedForward = transformer.PreNorm, true, transformer.FeedForward{}
 		},

@@ -88,6 +88,11 @@ func (g *generator) experts(k *transformer.Kind) {
 	e.SharedGate = e.Shared > 0 && g.one(2)
 	if e.Scale = maybe[float32](g, 0.7, 1.8); g.one(2) {
 		e.Sigmoid, e.Corrected = true, g.one(2)
+	} else {
+		e.Corrected = e.Count%2 == 0
+	}
+	if e.Renormalised && e.Used == 1 && (e.Sigmoid || e.Corrected) {
+		e.Floor = 0.3
 	}
 	k.FeedForward.Experts = e
 }
