@@ -1,6 +1,7 @@
 package arch_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"slices"
@@ -121,6 +122,15 @@ func TestHostileMixers(t *testing.T) {
 		{"lfm2_moe", members{"num_experts": 7}, `feed_forward.gate.weight": shape [6 32], but the configuration has [7 32]`},
 		{"lfm2_moe", members{"num_dense_layers": 0}, `missing`},
 		{"lfm2_moe", members{"routed_scaling_factor": 0}, "routed_scaling_factor: 0 is not in"},
+		{"glm4_moe", members{"n_group": 2}, "n_group: 2 is not supported, only 1"},
+		{"glm4_moe", members{"n_shared_experts": 1 << 20}, "n_shared_experts: 1048576 is not in 0.."},
+		{"glm4_moe", members{"num_experts_per_tok": 7}, "num_experts_per_tok: 7 is not in 1..6"},
+		{"glm4_moe", members{"first_k_dense_replace": 0}, `tensor "layers.0.mlp.gate.weight": missing`},
+		{"glm4_moe", members{"use_qk_norm": true}, `tensor "layers.0.self_attn.q_norm.weight": missing`},
+		{"glm4_moe", members{"num_hidden_layers": 2}, `tensor "model.layers.2.`},
+		{"dots1", members{"topk_group": 2}, "topk_group: 2 is not supported, only 1"},
+		{"dots1", members{"n_routed_experts": 7}, `mlp.gate.weight": shape [6 32], but the configuration has [7 32]`},
+		{"dots1", members{"layer_types": slices.Repeat([]string{"sliding_attention"}, 3), "sliding_window": json.RawMessage("null")}, "sliding_window: missing"},
 		{"granite4-states", members{"mamba_n_heads": 5}, "mamba_d_head: 5 heads of 16 are not 64 inputs"},
 		{"granite4-states", members{"mamba_n_groups": 3}, "states.groups: 3 do not divide 4 heads"},
 		{"granite4-states", members{"mamba_d_state": 1 << 20}, "mamba_d_state: 1048576 is not in"},

@@ -34,7 +34,7 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *tr
 	width := b.spec.Width
 	o.Router = b.linear(&linear{names: n.router, bias: n.bias}, layer, e.Count, width)
 	if e.Corrected {
-		o.Correction = transformer.Vector{b.vector(at(n.correction, layer), e.Count).rows(0, e.Count)}
+		o.Correction = b.flat(at(n.correction, layer), 1, e.Count) // some files have a row of a matrix
 	}
 	if e.SharedGate {
 		o.SharedGate = b.linear(&linear{names: n.sharedGate}, layer, 1, width)

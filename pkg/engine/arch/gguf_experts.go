@@ -31,9 +31,12 @@ const (
 // computed, but only as they are in the architecture.
 func ggufReadExperts(c *config, renormalised bool, gating string) *transformer.Experts {
 	c.needs("expert_count", "expert_used_count")
-	c.require([]requiredValue{{"expert_gating_func", gating}, {"expert_weights_scale", "1"}, {"expert_group_count", "1"}})
+	c.require([]requiredValue{{"expert_gating_func", gating}, {"expert_group_count", "1"}})
 	e := &transformer.Experts{Count: c.integer("expert_count", 1, 1, maxExperts), Renormalised: c.flag("expert_weights_norm", renormalised)}
 	e.Used = c.integer("expert_used_count", 1, 1, e.Count)
+	if scale := float32(c.number("expert_weights_scale", 1, 0, 1e6)); scale != 1 { // 0 is none too
+		e.Scale = scale
+	}
 	return e
 }
 

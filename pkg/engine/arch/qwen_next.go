@@ -1,8 +1,6 @@
 package arch
 
 import (
-	"fmt"
-
 	"glossa/pkg/engine/transformer"
 )
 
@@ -112,11 +110,7 @@ func ggufNextLike(experts, turns bool) family {
 				setDeltas(s, recurrent[:len(s.Decoder)], d)
 			}
 		}
-		f.detect = func(src *source, s *transformer.Spec, _ *layout) { // layers that draft tokens
-			for i := len(s.Decoder); src.has(fmt.Sprintf("blk.%d.nextn.eh_proj.weight", i)); i++ {
-				src.ignore(fmt.Sprintf("blk.%d.", i))
-			}
-		}
+		f.detect = func(src *source, s *transformer.Spec, _ *layout) { ignoreDrafts(src, "blk.", ggufDraft, s) }
 	})
 }
 

@@ -110,7 +110,7 @@ func ggufOf(kind string) (map[string]any, map[string]block) {
 	return keys, all
 }
 
-// Keys of Ministral 3, HunYuan and Apertus that lie are rejected by name.
+// Keys of families of 2025 that lie are rejected by name.
 func TestHostileGGUFToday(t *testing.T) {
 	for _, c := range []struct {
 		kind, key string
@@ -120,6 +120,9 @@ func TestHostileGGUFToday(t *testing.T) {
 		{"mistral3", "mistral3.attention.temperature_scale", 0.1, "mistral3.rope.scaling.original_context_length: missing"},
 		{"mistral3", "mistral3.attention.temperature_scale", -1.0, "mistral3.attention.temperature_scale: -1 is not in"},
 		{"hunyuan-dense", "hunyuan-dense.rope.scaling.alpha", 2.0, "hunyuan-dense.rope.scaling.alpha: 2 is not supported, only 0"},
+		{"glm4moe", "glm4moe.nextn_predict_layers", 1, "glm4moe.nextn_predict_layers: 1 is not in 0..0"},
+		{"glm4moe", "glm4moe.attention.value_length", 8, "glm4moe.attention.value_length: 8 is not attention.key_length, 4"},
+		{"dots1", "dots1.expert_count", 4, "dots1.expert_used_count: missing"},
 		{"apertus", "xielu.beta", 0.5, `key "xielu.alpha_p": no such key`},
 		{"apertus", "xielu.alpha_p", 7, `key "xielu.alpha_p": uint32 where []float32 was expected`},
 	} {

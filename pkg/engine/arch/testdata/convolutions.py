@@ -7,7 +7,7 @@ from transformers import (
 )
 
 from decoders import legacy, make
-from experts import FEW, MANY, fused, local
+from experts import FEW, MANY, corrected, fused, local
 from modern import FAR, OTHER, SMALL, rope
 
 LAST = ["model.embedding_norm.weight"]
@@ -34,14 +34,6 @@ def lfm2_moe():
     make("lfm2_moe-scaled", Lfm2MoeForCausalLM, Lfm2MoeConfig(
         **OTHER, **rope(), **MANY, moe_intermediate_size=17, num_dense_layers=0, use_expert_bias=False, norm_topk_prob=False, routed_scaling_factor=1.5,
         conv_L_cache=2, layer_types=["conv", "full_attention"]), 982, 70, flip=LAST, long=0, finish=fused)
-
-
-def corrected(model):
-    """Numbers of experts that change which are chosen."""
-    torch.manual_seed(1)
-    for name, b in model.named_buffers():
-        if name.endswith("expert_bias"):
-            b.copy_(0.3 * torch.randn(b.shape))
 
 
 def granite4_states():

@@ -5,6 +5,7 @@ import json
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    Dots1Config, Dots1ForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, Glm4MoeConfig, Glm4MoeForCausalLM, HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM,
     GptOssConfig, GptOssForCausalLM,
     GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig,
     GraniteMoeSharedForCausalLM, MixtralConfig, MixtralForCausalLM, OlmoeConfig, OlmoeForCausalLM, Qwen2MoeConfig,
@@ -12,7 +13,7 @@ from transformers import (
 )
 
 from common import HERE
-from decoders import make
+from decoders import legacy, make
 from modern import FAR, LAST, OTHER, SMALL, rope
 
 FEW = {"num_experts": 6, "num_experts_per_tok": 2}
@@ -125,4 +126,70 @@ def fused(path):
     save_file(new, file, {"format": "pt"})
 
 
-GROUPS = {f.__name__: f for f in (mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss)}
+def routed(experts, **rest):
+    return {"n_routed_experts": experts["num_experts"], "num_experts_per_tok": experts["num_experts_per_tok"], **rest}
+
+
+def glm4_moe():
+    """The second file has a layer that drafts tokens."""
+    make("glm4_moe", Glm4MoeForCausalLM, Glm4MoeConfig(
+        **SMALL | {"num_hidden_layers": 3}, **rope(partial_rotary_factor=0.5), **routed(FEW), head_dim=16, moe_intermediate_size=20, n_shared_experts=1,
+        attention_bias=True, routed_scaling_factor=1.5), 2161, 64, long=100, tune=corrected,
+        finish=lambda path: legacy(path, range(60), rope_parameters=None, rope_theta=1000.0))  # the class rotates half
+    make("glm4_moe-normed", Glm4MoeForCausalLM, Glm4MoeConfig(
+        **OTHER, **rope(partial_rotary_factor=0.5), **routed(MANY), head_dim=8, moe_intermediate_size=17, n_shared_experts=2, use_qk_norm=True,
+        norm_topk_prob=False, first_k_dense_replace=0, rms_norm_eps=0.02, tie_word_embeddings=True), 2362, 70, flip=LAST, long=0, tune=corrected, finish=fused)
+    draft(HERE / "glm4_moe-normed")
+
+
+def draft(path):
+    """Adds tensors of a layer that drafts tokens."""
+    file = path / "model.safetensors"
+    tensors = load_file(file)
+    depth = json.loads((path / "config.json").read_text())["num_hidden_layers"]
+    for name in ("eh_proj", "enorm", "self_attn.q_proj"):
+        tensors[f"model.layers.{depth}.{name}.weight"] = torch.ones(2, 3)
+    save_file(tensors, file, {"format": "pt"})
+
+
+def dots1():
+    make("dots1", Dots1ForCausalLM, Dots1Config(
+        **SMALL | {"num_hidden_layers": 3}, **rope(), **routed(FEW), head_dim=16, moe_intermediate_size=20, n_shared_experts=2, first_k_dense_replace=1,
+        norm_topk_prob=True, routed_scaling_factor=2.5), 2171, 64, long=100, tune=corrected)
+    make("dots1-window", Dots1ForCausalLM, Dots1Config(
+        **OTHER | FAR, **rope(), **routed(MANY), head_dim=12, moe_intermediate_size=16, n_shared_experts=1, attention_bias=True, sliding_window=7,
+        max_window_layers=1, tie_word_embeddings=True), 2172, 70, flip=LAST, long=400, tune=corrected, finish=lambda path: legacy(path, range(60), layer_types=None))
+
+
+def hunyuan_v1_moe():
+    alpha = {"alpha": 50.0, "factor": 1.0}
+    make("hunyuan_v1_moe", HunYuanMoEV1ForCausalLM, HunYuanMoEV1Config(
+        **SMALL, **rope("dynamic", **alpha), num_experts=6, moe_topk=2, head_dim=16), 2181, 64, long=100,
+        finish=lambda path: legacy(
+            path, range(60), rope_parameters=None, rope_theta=1000.0, rope_scaling={"type": "dynamic", **alpha}, moe_topk=[2, 2], num_shared_expert=[1, 1],
+            moe_intermediate_size=[48, 48], attention_head_dim=16, use_cla=False, use_qk_norm=True))
+    make("hunyuan_v1_moe-lists", HunYuanMoEV1ForCausalLM, HunYuanMoEV1Config(
+        **OTHER, **rope(), num_experts=9, moe_topk=[4, 3], head_dim=8, attention_bias=True, rms_norm_eps=0.02, tie_word_embeddings=True), 2182, 70,
+        flip=LAST, long=0, finish=fused)
+
+
+def ernie4_5_moe():
+    make("ernie4_5_moe", Ernie4_5_MoeForCausalLM, Ernie4_5_MoeConfig(
+        **SMALL | {"num_hidden_layers": 3}, **rope(), moe_num_experts=6, moe_k=2, moe_num_shared_experts=2, moe_intermediate_size=20), 2191, 64,
+        flip=LAST, long=100, tune=corrected, finish=lambda path: legacy(path, range(60), rope_parameters=None, rope_theta=1000.0))
+    make("ernie4_5_moe-biased", Ernie4_5_MoeForCausalLM, Ernie4_5_MoeConfig(
+        **OTHER | {"num_hidden_layers": 5}, **rope(), moe_num_experts=9, moe_k=4, moe_num_shared_experts=1, moe_intermediate_size=17, moe_layer_interval=2,
+        moe_layer_start_index=1, moe_layer_end_index=3, use_bias=True, rms_norm_eps=0.02, tie_word_embeddings=False), 2192, 70, long=0, tune=corrected)
+
+
+def corrected(model):
+    """Numbers of experts that change which are chosen: about as large as their probabilities."""
+    torch.manual_seed(1)
+    scale = 0.2 if model.config.model_type == "ernie4_5_moe" else 0.3
+    for name, b in [*model.named_buffers(), *model.named_parameters()]:
+        if name.endswith(("expert_bias", "e_score_correction_bias")):
+            with torch.no_grad():
+                b.copy_(scale * torch.randn(b.shape))
+
+
+GROUPS = {f.__name__: f for f in (mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, glm4_moe, dots1, hunyuan_v1_moe, ernie4_5_moe)}

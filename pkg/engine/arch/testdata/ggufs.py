@@ -118,7 +118,7 @@ def tensors(model, arch):
     names = gguf.get_tensor_name_map(arch, model.config.num_hidden_layers)
     out, stacks = {}, {}
     for name, p in model.named_parameters():
-        if ".act_fn." in name:  # Apertus: keys
+        if ".act_fn." in name or name.endswith("e_score_correction_bias"):  # Apertus: keys; corrections
             continue
         if ".norms." in name:  # StableLM: the norms of a layer's heads are one tensor
             stack = name.split(".norms.")[0] + ".weight"
@@ -161,6 +161,7 @@ def expert_matrices(name, w, sinks=False):
     if found := re.fullmatch(r"model\.layers\.(\d+)\.mlp\.(router\.bias|experts\.gate_up_proj|experts\.gate_up_proj_bias|experts\.down_proj|"
                              r"experts\.down_proj_bias|router\.weight)", name) if sinks else None:
         return gpt_oss_matrices(f"blk.{found[1]}.", found[2], w)
+    name = name.replace(".wg.weight", ".weight")
     found = re.fullmatch(r"model\.layers\.(\d+)\.(?:\w+\.)?(experts\.gate_up_proj|experts\.down_proj|router\.weight|shared_mlp\.input_linear\.weight"
                          r"|shared_mlp\.output_linear\.weight|shared_expert_gate\.weight)", name)
     if not found:
@@ -432,8 +433,9 @@ def ggufs():
 
 
 def corrections(model):
-    """The numbers that LFM2-MoE chooses experts by."""
-    return {f"blk.{name.split('.')[2]}.exp_probs_b.bias": b.numpy() for name, b in model.named_buffers() if name.endswith("expert_bias")}
+    """The numbers that experts are chosen by."""
+    return {f"blk.{name.split('.')[2]}.exp_probs_b.bias": b.detach().numpy().ravel() for name, b in [*model.named_buffers(), *model.named_parameters()]
+            if name.endswith(("expert_bias", "e_score_correction_bias"))}
 
 
 def drafting(model):
@@ -489,6 +491,11 @@ def modern():
         one(source, arch, judged=False)
     one("lfm2", names.LFM2)
     one("lfm2_moe", names.LFM2MOE, corrections, judged=False)
+    for source, arch in (("dots1", names.DOTS1), ("ernie4_5_moe", names.ERNIE4_5_MOE)):
+        one(source, arch, corrections, judged=False)
+    for source in ("glm4_moe", "glm4_moe-normed"):
+        one(source, names.GLM4_MOE, lambda model: corrections(model) | drafting(model), judged=False)
+    one("hunyuan_v1_moe", names.HUNYUAN_MOE, judged=False)
     one("granite4-states", names.GRANITE_HYBRID, judged=False)
     one("granite4-groups", names.GRANITE_HYBRID, judged=False)
     one("falcon_h1-gated", names.FALCON_H1, judged=False)

@@ -8,6 +8,7 @@ MODERN = (
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
     "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense", "apertus",
+    "glm4_moe", "dots1", "hunyuan_v1_moe", "ernie4_5_moe",
 )
 
 
@@ -51,10 +52,25 @@ def add(writer, config):
 
 def add_experts(writer, config):
     used = getattr(config, "num_experts_per_tok", 0)
-    if not used or not config.model_type.endswith(("moe", "moeshared", "mixtral", "gpt_oss", "hybrid", "moe_text", "next")):
+    if config.model_type in ("glm4_moe", "dots1"):
+        writer.add_leading_dense_block_count(config.first_k_dense_replace)
+        writer.add_expert_shared_count(config.n_shared_experts)
+        writer.add_expert_weights_scale(config.routed_scaling_factor)
+        writer.add_expert_weights_norm(config.norm_topk_prob)
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+        if n := drafts(config):
+            writer.add_nextn_predict_layers(n)
+    if config.model_type == "ernie4_5_moe":
+        writer.add_leading_dense_block_count(config.moe_layer_start_index)
+        writer.add_interleave_moe_layer_step(config.moe_layer_interval)
+        writer.add_expert_shared_feed_forward_length(config.moe_intermediate_size * config.moe_num_shared_experts)
+    if not used or not config.model_type.endswith(("moe", "dots1", "moeshared", "mixtral", "gpt_oss", "hybrid", "moe_text", "next")):
         return
     writer.add_expert_count(getattr(config, "num_experts", None) or config.num_local_experts)
     writer.add_expert_used_count(used)
+    if config.model_type == "hunyuan_v1_moe":
+        writer.add_expert_feed_forward_length(config.intermediate_size)
+        writer.add_expert_shared_feed_forward_length(config.intermediate_size)
     if hasattr(config, "moe_intermediate_size"):
         writer.add_expert_feed_forward_length(config.moe_intermediate_size)
     if shared := getattr(config, "shared_expert_intermediate_size", 0) or getattr(config, "shared_intermediate_size", 0):
@@ -84,7 +100,7 @@ def add_states(writer, config):
 
 def drafts(config):
     """The number of layers that draft tokens."""
-    return 1 if config.model_type == "qwen3_5_text" else 0
+    return 1 if config.model_type in ("qwen3_5_text", "glm4_moe") else 0
 
 
 def add_deltas(writer, config):

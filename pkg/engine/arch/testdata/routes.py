@@ -10,14 +10,18 @@ from common import HERE
 
 MODELS = (
     "mixtral", "mixtral-nine", "qwen2_moe", "qwen2_moe-sparse", "qwen3_moe", "qwen3_moe-sparse", "olmoe", "olmoe-normed", "granitemoe",
-    "granitemoe-shared", "granite4-experts", "gpt_oss", "lfm2_moe", "lfm2_moe-scaled",
+    "granitemoe-shared", "granite4-experts", "gpt_oss", "lfm2_moe", "lfm2_moe-scaled", "glm4_moe", "glm4_moe-normed", "dots1", "dots1-window",
+    "hunyuan_v1_moe", "hunyuan_v1_moe-lists", "ernie4_5_moe", "ernie4_5_moe-biased",
 )
 TOKENS = 32
 TIE = 1e-4  # experts whose ranks differ by less may change places by rounding
 
 
-def ranks(logits, given):
+def ranks(router, logits, given):
     """What experts are chosen by, where given are the router's other arguments: a correction of each."""
+    if hasattr(router, "moe_statics"):  # ERNIE 4.5
+        return logits.softmax(-1) + router.moe_statics.e_score_correction_bias
+    given = [*given, router.e_score_correction_bias] if hasattr(router, "e_score_correction_bias") else given
     return torch.sigmoid(logits) + sum(given) if given else logits
 
 
@@ -27,16 +31,16 @@ def routes():
         model = AutoModelForCausalLM.from_pretrained(HERE / name, dtype=torch.float32, experts_implementation="eager").eval()
         layers, margins = {}, []
 
-        def note(given, out, path):
+        def note(router, given, out, path):
             logits, _, chosen = out
             layers[next(part for part in path.split(".") if part.isdigit())] = [sorted(row) for row in chosen.tolist()]
-            best = ranks(logits, given).sort(descending=True).values
+            best = ranks(router, logits, given).sort(descending=True).values
             margins.append((best[:, chosen.shape[1] - 1] - best[:, chosen.shape[1]]).min().item())
 
         for path, module in model.named_modules():
-            if type(module).__name__.endswith("TopKRouter"):
+            if type(module).__name__.lower().endswith(("topkrouter", "moev1gate")):
                 module.register_forward_hook(
-                    lambda _, args, named, out, path=path: note([v for v in (*args[1:], *named.values()) if v is not None], out, path), with_kwargs=True)
+                    lambda router, args, named, out, path=path: note(router, [v for v in (*args[1:], *named.values()) if v is not None], out, path), with_kwargs=True)
         rng = np.random.default_rng(2600 + number)
         ids = rng.integers(0, model.config.vocab_size, TOKENS)
         with torch.no_grad():

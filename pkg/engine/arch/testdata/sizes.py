@@ -134,6 +134,14 @@ SUPPORTED = {
     "Falcon-H1-7B": falcon_h1(44, 3072, 12, 12288, 130048, 262144, 24, head_dim=128, mamba_d_ssm=3072, mamba_d_head=128, mamba_d_state=256, mamba_rms_norm=True),
     "LFM2-8B-A1B": sized("lfm2_moe", 24, 2048, 32, 7168, 65536, 128000, 8, True, num_experts=32, num_experts_per_tok=4, moe_intermediate_size=1792,
                          num_dense_layers=2, layer_types=mixed(24, (2, 6, 10, 14, 18, 21))),
+    "GLM-4.5-Air": sized("glm4_moe", 46, 4096, 96, 10944, 151552, 131072, 8, head_dim=128, partial_rotary_factor=0.5, rope_theta=1e6, attention_bias=True,
+                         n_routed_experts=128, n_shared_experts=1, num_experts_per_tok=8, moe_intermediate_size=1408, first_k_dense_replace=1),
+    "dots.llm1": sized("dots1", 62, 4096, 32, 10944, 152064, 32768, 32, rope_theta=1e7, n_routed_experts=128, n_shared_experts=2, num_experts_per_tok=6,
+                       moe_intermediate_size=1408, first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5),
+    "Hunyuan-A13B": sized("hunyuan_v1_moe", 32, 4096, 32, 3072, 128167, 32768, 8, True, head_dim=128, num_experts=64, moe_topk=8, rope_theta=10000.0, rope_scaling={
+        "type": "dynamic", "alpha": 1000.0, "factor": 1.0}),
+    "ERNIE-4.5-21B-A3B": sized("ernie4_5_moe", 28, 2560, 20, 12288, 103424, 131072, 4, True, rope_theta=500000.0, moe_num_experts=64, moe_k=6,
+                               moe_num_shared_experts=2, moe_intermediate_size=1536),
     "Qwen3.5-0.8B, text": qwen35(24, 1024, 8, 3584, 2, 16, True),
     "Qwen3.5-4B, text": qwen35(32, 2560, 16, 9216, 4, 32, True),
     "Qwen3.5-9B, text": qwen35(32, 4096, 16, 12288, 4, 32),
@@ -231,7 +239,7 @@ def tensors(config):
         described = AutoConfig.for_model(config.pop("model_type"), **config)
         model = auto.from_config(described)
     found = {}
-    corrections = [(name, b) for name, b in model.named_buffers() if name.endswith((".expert_bias", ".act_fn.beta", ".act_fn.eps"))]
+    corrections = [(name, b) for name, b in model.named_buffers() if name.endswith((".expert_bias", "e_score_correction_bias", ".act_fn.beta", ".act_fn.eps"))]
     for name, p in [*model.named_parameters(), *corrections]:
         if name.startswith("pooler."):
             continue  # of classifiers
@@ -239,7 +247,8 @@ def tensors(config):
             continue  # computed
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
-        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next")):  # whose layers differ
+        name = name.replace(".gate.moe_statics.", ".moe_statics.")  # the same
+        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe")):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name, count=1 if auto is AutoModelForSeq2SeqLM else 0)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name
