@@ -22,6 +22,7 @@ func convolutions() []mutant {
 		{"GGUF of GLM-4-MoE: layers that draft are counted", arch, "ggufCorrected", `c.integer("nextn_predict_layers", 0, 0, len(s.Decoder)-1)`, "0", arch, goldens},
 		{"GGUF of experts: results have a factor", arch, "ggufReadExperts", "scale != 1", "scale == 0", arch, goldens},
 		{"dots.llm1: a window that is null is none", arch, "dots1", "null && !c.has(\"sliding_window\")", "false && null", arch, "^TestHostileMixers$"},
+		{"HunYuan-MoE: each layer uses its own number of experts", arch, "hunyuanMoE", "Used: used[i]", "Used: used[0*i]", arch, goldens},
 		{"LFM2: weights of a channel lie one after another", arch, "builder.taps", "every(t.Read, tap, taps)", "every(t.Read, taps-1-tap, taps)", arch, goldens},
 		{"LFM2: the width of the file is of a block without a gate", arch, "lfm2Width", "width = 2 * width / 3", "", arch, goldens},
 		{"LFM2: the width is a multiple", arch, "lfm2Width", "(width + step - 1) / step * step", "width / step * step", arch, goldens},
