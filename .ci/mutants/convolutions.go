@@ -23,6 +23,8 @@ func convolutions() []mutant {
 		{"GGUF of experts: results have a factor", arch, "ggufReadExperts", "scale != 1", "scale == 0", arch, goldens},
 		{"dots.llm1: a window that is null is none", arch, "dots1", "null && !c.has(\"sliding_window\")", "false && null", arch, "^TestHostileMixers$"},
 		{"HunYuan-MoE: each layer uses its own number of experts", arch, "hunyuanMoE", "Used: used[i]", "Used: used[0*i]", arch, goldens},
+		{"ERNIE 4.5-MoE: some layers are dense", arch, "ernieMoE", "(layer+1)%step == 0", "(layer+1)%1 == 0*step", arch, goldens},
+		{"ERNIE 4.5-MoE: pairs are neighbours", arch, "ernieMoE", "interleaved(llamaHeads(c, s, rope{base: real{\"rope_theta\", 500000}}))", "llamaHeads(c, s, rope{base: real{\"rope_theta\", 500000}})", arch, goldens},
 		{"LFM2: weights of a channel lie one after another", arch, "builder.taps", "every(t.Read, tap, taps)", "every(t.Read, taps-1-tap, taps)", arch, goldens},
 		{"LFM2: the width of the file is of a block without a gate", arch, "lfm2Width", "width = 2 * width / 3", "", arch, goldens},
 		{"LFM2: the width is a multiple", arch, "lfm2Width", "(width + step - 1) / step * step", "width / step * step", arch, goldens},
