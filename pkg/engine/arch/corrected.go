@@ -25,7 +25,7 @@ var glm4MoE = llamaLike("GLM-4-MoE", func(f *family) {
 		if c.flag("use_qk_norm", false) {
 			a.QKNorm = transformer.QKNormHead
 		}
-		setCorrectedExperts(c, s, 1, 1, true)
+		setCorrectedExperts(c, s, field{"moe_intermediate_size", 1408}, 1, 1, true)
 	}
 	f.detect = func(src *source, s *transformer.Spec, _ *layout) { ignoreDrafts(src, "layers.", "eh_proj", s) }
 })
@@ -45,7 +45,48 @@ var dots1 = llamaLike("dots.llm1", func(f *family) {
 			first, window = maxDepth, 0
 		}
 		setWindows(c, s, c.windowed(len(s.Decoder), func(layer int) bool { return layer >= first }), field{"sliding_window", window})
-		setCorrectedExperts(c, s, 0, 0, false)
+		setCorrectedExperts(c, s, field{"moe_intermediate_size", 1408}, 0, 0, false)
+	}
+})
+
+// solarOpen is Upstage's Solar Open: Llama with GLM-4-MoE's experts in all layers.
+var solarOpen = llamaLike("Solar Open", func(f *family) {
+	f.vocab, f.context = field{"vocab_size", 196608}, field{"max_position_embeddings", 131072}
+	f.decoder.depth, f.decoder.heads = field{"num_hidden_layers", 48}, field{"num_attention_heads", 64}
+	f.eps, f.bos, f.eos = real{"rms_norm_eps", 1e-5}, field{"bos_token_id", -1}, field{"eos_token_id", -1}
+	correctedExperts(f)
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		s.Kinds[0].Attention.HeadDim = 128 // if the file does not say it
+		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 1e6}}))
+		s.Kinds[0].Attention.KVHeads = c.integer("num_key_value_heads", 8, 1, maxHeads)
+		if c.flag("attention_bias", false) {
+			l.decoder.qkv.bias = always
+		}
+		setCorrectedExperts(c, s, field{"moe_intermediate_size", 1280}, 0, 1, true)
+	}
+})
+
+// miniMaxM2 is MiniMax-M2: Mixtral whose experts corrected sigmoids choose, with norms of all queries and
+// all keys as vectors and a rotary embedding of a part of each head.
+var miniMaxM2 = llamaLike("MiniMax-M2", func(f *family) {
+	f.vocab, f.context, f.width = field{"vocab_size", 200064}, field{"max_position_embeddings", 196608}, field{"hidden_size", 3072}
+	f.decoder = dimensions{depth: field{"num_hidden_layers", 62}, heads: field{"num_attention_heads", 48}, ffn: field{"intermediate_size", 1536}}
+	f.bos, f.eos = field{"bos_token_id", 200034}, field{"eos_token_id", 200020}
+	f.fixed = append(f.fixed, requiredValue{"shared_intermediate_size", "0"})
+	f.kind.Attention.QKNorm = transformer.QKNormAll
+	l := &f.tensors.decoder
+	l.qNorm, l.kNorm = "layers.%d.self_attn.q_norm", "layers.%d.self_attn.k_norm"
+	l.experts = mixtral.tensors.decoder.experts
+	l.experts.correction = "layers.%d.block_sparse_moe.e_score_correction_bias layers.%d.mlp.e_score_correction_bias"
+	f.adjust = func(c *config, s *transformer.Spec, _ *layout) {
+		a := &s.Kinds[0].Attention
+		a.HeadDim = c.integer("head_dim", 128, 1, maxWidth)
+		part := float64(c.integer("rotary_dim", a.HeadDim, 1, a.HeadDim)) / float64(a.HeadDim)
+		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 5e6}, part: real{"partial_rotary_factor", part}}))
+		a.KVHeads = c.integer("num_key_value_heads", 8, 1, maxHeads)
+		e := readExperts(c, field{"num_local_experts num_experts", 256}, 8, true)
+		e.Sigmoid, e.Corrected, e.Floor = true, true, 1e-20
+		s.Kinds[0].FeedForward.Experts = e
 	}
 })
 
@@ -70,13 +111,13 @@ func sharedExperts() block {
 
 // setCorrectedExperts gives all layers but the first ones experts that sigmoids choose, and a
 // block of the width of some for all tokens.
-func setCorrectedExperts(c *config, s *transformer.Spec, dense, shared int, renormalised bool) {
+func setCorrectedExperts(c *config, s *transformer.Spec, ffn field, dense, shared int, renormalised bool) {
 	e := readExperts(c, field{"n_routed_experts num_local_experts num_experts", 128}, 8, c.flag("norm_topk_prob", renormalised))
 	e.Sigmoid, e.Corrected, e.Scale = true, true, float32(c.number("routed_scaling_factor", 1, 1e-6, 1e6))
 	if e.Renormalised {
 		e.Floor = 1e-20
 	}
-	width := c.integer("moe_intermediate_size", 1408, 1, maxFFN)
+	width := c.integer(ffn.names, ffn.absent, 1, maxFFN)
 	e.Shared = width * c.integer("n_shared_experts", shared, 0, maxFFN/width)
 	expertsFrom(s, c.integer("first_k_dense_replace", dense, 0, maxDepth), width, e)
 }
@@ -104,6 +145,8 @@ var ggufGLM4MoE = ggufCorrected(func(f *family) {
 		}
 	}
 })
+
+var ggufMiniMaxM2 = ggufCorrected(func(f *family) { ggufQKNorm(f, transformer.QKNormAll) })
 
 var ggufDots1 = ggufCorrected(func(f *family) { ggufQKNorm(f, transformer.QKNormHead) })
 

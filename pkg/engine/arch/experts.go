@@ -2,6 +2,7 @@ package arch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"glossa/pkg/engine/transformer"
@@ -34,7 +35,8 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *tr
 	width := b.spec.Width
 	o.Router = b.linear(&linear{names: n.router, bias: n.bias}, layer, e.Count, width)
 	if e.Corrected {
-		o.Correction = b.flat(at(n.correction, layer), 1, e.Count) // some files have a row of a matrix
+		names := strings.Fields(at(n.correction, layer))
+		o.Correction = b.flat(names[max(0, slices.IndexFunc(names, b.has))], 1, e.Count) // some files have a row of a matrix
 	}
 	if e.SharedGate {
 		o.SharedGate = b.linear(&linear{names: n.sharedGate}, layer, 1, width)

@@ -5,6 +5,7 @@ import json
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
+    MiniMaxM2Config, MiniMaxM2ForCausalLM, SolarOpenConfig, SolarOpenForCausalLM,
     Dots1Config, Dots1ForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, Glm4MoeConfig, Glm4MoeForCausalLM, HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM,
     GptOssConfig, GptOssForCausalLM,
     GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig,
@@ -161,6 +162,24 @@ def dots1():
         max_window_layers=1, tie_word_embeddings=True), 2172, 70, flip=LAST, long=400, tune=corrected, finish=lambda path: legacy(path, range(60), layer_types=None))
 
 
+def solar_open():
+    uniform = {"intermediate_size": None}
+    make("solar_open", SolarOpenForCausalLM, SolarOpenConfig(
+        **SMALL | uniform, **rope(), **routed(FEW), head_dim=16, moe_intermediate_size=20, n_shared_experts=1, routed_scaling_factor=1.5), 2201, 64, long=100,
+        tune=corrected)
+    make("solar_open-biased", SolarOpenForCausalLM, SolarOpenConfig(
+        **OTHER | uniform, **rope(), **routed(MANY), head_dim=12, moe_intermediate_size=17, n_shared_experts=2, attention_bias=True, tie_word_embeddings=True),
+        2202, 70, flip=LAST, long=0, tune=corrected)
+
+
+def minimax_m2():
+    make("minimax_m2", MiniMaxM2ForCausalLM, MiniMaxM2Config(
+        **SMALL, **rope(partial_rotary_factor=0.5), **local(FEW), head_dim=16), 2211, 64, long=100, tune=corrected,
+        finish=lambda path: legacy(path, range(60), rope_parameters=None, rope_theta=1000.0, rotary_dim=8))
+    make("minimax_m2-fused", MiniMaxM2ForCausalLM, MiniMaxM2Config(
+        **OTHER, **rope(), **local(MANY), head_dim=12, rms_norm_eps=0.02, tie_word_embeddings=True), 2212, 70, flip=LAST, long=0, tune=corrected, finish=fused)
+
+
 def hunyuan_v1_moe():
     alpha = {"alpha": 50.0, "factor": 1.0}
     make("hunyuan_v1_moe", HunYuanMoEV1ForCausalLM, HunYuanMoEV1Config(
@@ -192,4 +211,4 @@ def corrected(model):
                 b.copy_(scale * torch.randn(b.shape))
 
 
-GROUPS = {f.__name__: f for f in (mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, glm4_moe, dots1, hunyuan_v1_moe, ernie4_5_moe)}
+GROUPS = {f.__name__: f for f in (mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, glm4_moe, dots1, solar_open, minimax_m2, hunyuan_v1_moe, ernie4_5_moe)}

@@ -8,7 +8,7 @@ MODERN = (
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
     "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense", "apertus",
-    "glm4_moe", "dots1", "hunyuan_v1_moe", "ernie4_5_moe",
+    "glm4_moe", "dots1", "hunyuan_v1_moe", "ernie4_5_moe", "solar_open", "minimax_m2",
 )
 
 
@@ -52,8 +52,11 @@ def add(writer, config):
 
 def add_experts(writer, config):
     used = getattr(config, "num_experts_per_tok", 0)
-    if config.model_type in ("glm4_moe", "dots1"):
-        writer.add_leading_dense_block_count(config.first_k_dense_replace)
+    if config.model_type == "minimax_m2":
+        writer.add_expert_feed_forward_length(config.intermediate_size)
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    if config.model_type in ("glm4_moe", "dots1", "solar_open"):
+        writer.add_leading_dense_block_count(getattr(config, "first_k_dense_replace", 0))
         writer.add_expert_shared_count(config.n_shared_experts)
         writer.add_expert_weights_scale(config.routed_scaling_factor)
         writer.add_expert_weights_norm(config.norm_topk_prob)
@@ -64,7 +67,7 @@ def add_experts(writer, config):
         writer.add_leading_dense_block_count(config.moe_layer_start_index)
         writer.add_interleave_moe_layer_step(config.moe_layer_interval)
         writer.add_expert_shared_feed_forward_length(config.moe_intermediate_size * config.moe_num_shared_experts)
-    if not used or not config.model_type.endswith(("moe", "dots1", "moeshared", "mixtral", "gpt_oss", "hybrid", "moe_text", "next")):
+    if not used or not config.model_type.endswith(("moe", "dots1", "solar_open", "minimax_m2", "moeshared", "mixtral", "gpt_oss", "hybrid", "moe_text", "next")):
         return
     writer.add_expert_count(getattr(config, "num_experts", None) or config.num_local_experts)
     writer.add_expert_used_count(used)

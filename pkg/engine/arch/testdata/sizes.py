@@ -138,6 +138,10 @@ SUPPORTED = {
                          n_routed_experts=128, n_shared_experts=1, num_experts_per_tok=8, moe_intermediate_size=1408, first_k_dense_replace=1),
     "dots.llm1": sized("dots1", 62, 4096, 32, 10944, 152064, 32768, 32, rope_theta=1e7, n_routed_experts=128, n_shared_experts=2, num_experts_per_tok=6,
                        moe_intermediate_size=1408, first_k_dense_replace=1, norm_topk_prob=True, routed_scaling_factor=2.5),
+    "Solar-Open-100B": sized("solar_open", 48, 4096, 64, 10240, 196608, 131072, 8, head_dim=128, rope_theta=1e6, n_routed_experts=128, n_shared_experts=1,
+                             num_experts_per_tok=8, moe_intermediate_size=1280),
+    "MiniMax-M2": sized("minimax_m2", 62, 3072, 48, 1536, 200064, 196608, 8, head_dim=128, rope_theta=5e6, rotary_dim=64, num_local_experts=256,
+                        num_experts_per_tok=8),
     "Hunyuan-A13B": sized("hunyuan_v1_moe", 32, 4096, 32, 3072, 128167, 32768, 8, True, head_dim=128, num_experts=64, moe_topk=8, rope_theta=10000.0, rope_scaling={
         "type": "dynamic", "alpha": 1000.0, "factor": 1.0}),
     "ERNIE-4.5-21B-A3B": sized("ernie4_5_moe", 28, 2560, 20, 12288, 103424, 131072, 4, True, rope_theta=500000.0, moe_num_experts=64, moe_k=6,
