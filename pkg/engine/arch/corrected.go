@@ -179,7 +179,9 @@ func ggufCorrected(change func(f *family)) family {
 func findCorrections(src *source, s *transformer.Spec, l *layout) {
 	for i, kind := range s.Decoder {
 		if e := s.Kinds[kind].FeedForward.Experts; e != nil {
-			e.Corrected = src.has(at(l.decoder.experts.correction, i))
+			if e.Corrected = src.has(at(l.decoder.experts.correction, i)); !e.Corrected && !e.Sigmoid {
+				e.Floor = 0
+			}
 			return
 		}
 	}

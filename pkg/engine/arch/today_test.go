@@ -135,3 +135,37 @@ func TestHostileGGUFToday(t *testing.T) {
 		checkRejected(t, c.want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, c.want)
 	}
 }
+
+// Files of GGUF need not have the numbers that experts are chosen by.
+func TestGGUFWithoutCorrections(t *testing.T) {
+	for _, kind := range []string{"ernie4_5-moe", "dots1"} {
+		for _, corrected := range []bool{true, false} {
+			llama, all := ggufLlama()
+			keys := map[string]any{"general.architecture": kind, kind + ".expert_count": 2, kind + ".expert_used_count": 1}
+			for key, value := range llama {
+				if rest, ok := strings.CutPrefix(key, "llama."); ok {
+					key = kind + "." + rest
+				}
+				if key != "general.architecture" {
+					keys[key] = value
+				}
+			}
+			for _, name := range []string{"up", "gate", "down"} {
+				all["blk.0.ffn_"+name+"_exps.weight"] = blockOf(append([]int{2}, all["blk.0.ffn_"+name+".weight"].shape...)...)
+				delete(all, "blk.0.ffn_"+name+".weight")
+			}
+			all["blk.0.ffn_gate_inp.weight"] = blockOf(2, 8)
+			if kind == "dots1" {
+				all["blk.0.attn_q_norm.weight"], all["blk.0.attn_k_norm.weight"] = blockOf(4), blockOf(4)
+			}
+			if corrected {
+				all["blk.0.exp_probs_b.bias"] = blockOf(2)
+			}
+			m := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m")
+			e := m.Spec.Kinds[0].FeedForward.Experts
+			if err := m.Spec.Check(); err != nil || e.Corrected != corrected {
+				t.Errorf("%s: %+v, %v", kind, e, err)
+			}
+		}
+	}
+}
