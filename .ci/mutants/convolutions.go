@@ -25,6 +25,8 @@ func convolutions() []mutant {
 		{"MiniMax-M2: rotary_dim is read", arch, "miniMaxM2", `c.integer("rotary_dim", a.HeadDim, 1, a.HeadDim)`, "a.HeadDim", arch, "^TestLegacyConfig$"},
 		{"MiniMax-M2: corrections have two names", arch, "builder.experts", "slices.IndexFunc(names, b.has)", "0*slices.IndexFunc(names, b.has)", arch, goldens},
 		{"Solar Open: outputs of attention have no bias", arch, "solarOpen", "l.decoder.qkv.bias = always", "attentionBiases(c, l)", arch, goldens},
+		{"EXAONE-MoE: types of layers are read", arch, "setCorrectedExperts", "sparse[layer]", "layer >= first && sparse != nil", arch, goldens},
+		{"GGUF of EXAONE-MoE: layers without a window are not rotated", arch, "ggufEXAONEMoE", "k.Attention.Rotary = 0", "k.Attention.Rotary += 0", arch, goldens},
 		{"HunYuan-MoE: each layer uses its own number of experts", arch, "hunyuanMoE", "Used: used[i]", "Used: used[0*i]", arch, goldens},
 		{"ERNIE 4.5-MoE: some layers are dense", arch, "ernieMoE", "(layer+1)%step == 0", "(layer+1)%1 == 0*step", arch, goldens},
 		{"ERNIE 4.5-MoE: pairs are neighbours", arch, "ernieMoE", "interleaved(llamaHeads(c, s, rope{base: real{\"rope_theta\", 500000}}))", "llamaHeads(c, s, rope{base: real{\"rope_theta\", 500000}})", arch, goldens},

@@ -118,8 +118,20 @@ func setCorrectedExperts(c *config, s *transformer.Spec, ffn field, dense, share
 		e.Floor = 1e-20
 	}
 	width := c.integer(ffn.names, ffn.absent, 1, maxFFN)
-	e.Shared = width * c.integer("n_shared_experts", shared, 0, maxFFN/width)
-	expertsFrom(s, c.integer("first_k_dense_replace", dense, 0, maxDepth), width, e)
+	e.Shared = width * c.integer("n_shared_experts num_shared_experts", shared, 0, maxFFN/width)
+	first := c.integer("first_k_dense_replace", dense, 0, maxDepth)
+	sparse := c.replaced("mlp_layer_types", len(s.Decoder), []string{"sparse"}, []string{"dense"}, func(depth int) []bool {
+		sparse := make([]bool, depth)
+		for i := range sparse {
+			sparse[i] = i >= first
+		}
+		return sparse
+	})
+	eachLayer(s, func(layer int, k *transformer.Kind) {
+		if sparse[layer] {
+			k.FeedForward.Width, k.FeedForward.Experts = width, e
+		}
+	})
 }
 
 // ignoreDrafts leaves out the layers behind the last one that draft tokens: those with a matrix of a name.

@@ -26,6 +26,43 @@ var exaone4 = llamaLike("EXAONE 4", func(f *family) {
 	}
 })
 
+// exaoneMoE is LG AI Research's K-EXAONE: EXAONE 4 with norms before branches, and with experts behind
+// the first layers. Layers that draft tokens are not read.
+var exaoneMoE = llamaLike("EXAONE-MoE", func(f *family) {
+	attention := exaone4.adjust
+	f.vocab, f.decoder.ffn, f.eps = exaone4.vocab, exaone4.decoder.ffn, exaone4.eps
+	f.eos = field{"eos_token_id", 53}
+	f.kind.Attention.QKNorm = transformer.QKNormHead
+	f.skipped = []string{"mtp."}
+	correctedExperts(f)
+	f.tensors.decoder.experts.correction = "layers.%d.mlp.e_score_correction_bias layers.%d.mlp.gate.e_score_correction_bias"
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		c.needs("num_experts", "routed_scaling_factor")
+		attention(c, s, l)
+		setCorrectedExperts(c, s, field{"moe_intermediate_size", 1024}, 1, 1, true)
+	}
+})
+
+// ggufEXAONEMoE: layers without a window have no rotary embedding.
+var ggufEXAONEMoE = ggufCorrected(func(f *family) {
+	ggufQKNorm(f, transformer.QKNormHead)
+	experts, corrections := f.adjust, f.detect
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		c.needs("attention.sliding_window")
+		experts(c, s, l)
+		windowed := ggufWindows(c, s, func(layer int) bool { return (layer+1)%4 != 0 }, 0)
+		eachLayer(s, func(layer int, k *transformer.Kind) {
+			if !windowed[layer] {
+				k.Attention.Rotary = 0
+			}
+		})
+	}
+	f.detect = func(src *source, s *transformer.Spec, l *layout) {
+		corrections(src, s, l)
+		ignoreDrafts(src, "blk.", ggufDraft, s)
+	}
+})
+
 // exaonePattern returns which layers have a window unless layer_types says it: all but the
 // last of each period.
 func exaonePattern(c *config) func(layer int) bool {

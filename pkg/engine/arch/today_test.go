@@ -124,6 +124,7 @@ func TestHostileGGUFToday(t *testing.T) {
 		{"glm4moe", "glm4moe.attention.value_length", 8, "glm4moe.attention.value_length: 8 is not attention.key_length, 4"},
 		{"dots1", "dots1.expert_count", 4, "dots1.expert_used_count: missing"},
 		{"minimax-m2", "minimax-m2.nextn_predict_layers", 1, "minimax-m2.nextn_predict_layers: 1 is not in 0..0"},
+		{"exaone-moe", "exaone-moe.expert_count", 2, "exaone-moe.attention.sliding_window: missing"},
 		{"hunyuan-moe", "hunyuan-moe.leading_dense_block_count", 1, "hunyuan-moe.leading_dense_block_count: 1 is not supported, only 0"},
 		{"ernie4_5-moe", "ernie4_5-moe.interleave_moe_layer_step", 2, "ernie4_5-moe.interleave_moe_layer_step: 2 is not supported, only 1"},
 		{"apertus", "xielu.beta", 0.5, `key "xielu.alpha_p": no such key`},

@@ -5,7 +5,7 @@ import json
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
-    MiniMaxM2Config, MiniMaxM2ForCausalLM, SolarOpenConfig, SolarOpenForCausalLM,
+    ExaoneMoeConfig, ExaoneMoeForCausalLM, MiniMaxM2Config, MiniMaxM2ForCausalLM, SolarOpenConfig, SolarOpenForCausalLM,
     Dots1Config, Dots1ForCausalLM, Ernie4_5_MoeConfig, Ernie4_5_MoeForCausalLM, Glm4MoeConfig, Glm4MoeForCausalLM, HunYuanMoEV1Config, HunYuanMoEV1ForCausalLM,
     GptOssConfig, GptOssForCausalLM,
     GraniteMoeConfig, GraniteMoeForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, GraniteMoeSharedConfig,
@@ -180,6 +180,16 @@ def minimax_m2():
         **OTHER, **rope(), **local(MANY), head_dim=12, rms_norm_eps=0.02, tie_word_embeddings=True), 2212, 70, flip=LAST, long=0, tune=corrected, finish=fused)
 
 
+def exaone_moe():
+    make("exaone_moe", ExaoneMoeForCausalLM, ExaoneMoeConfig(
+        **SMALL | FAR | {"num_hidden_layers": 4}, **rope(), **FEW, head_dim=16, moe_intermediate_size=20, sliding_window=7), 2221, 64, long=400, tune=corrected,
+        finish=lambda path: legacy(path, range(60), layer_types=None, mlp_layer_types=None, rope_parameters=None, rope_theta=1000.0))
+    make("exaone_moe-types", ExaoneMoeForCausalLM, ExaoneMoeConfig(
+        **OTHER | {"num_hidden_layers": 3}, **rope(), **MANY, head_dim=12, moe_intermediate_size=17, num_shared_experts=2, sliding_window=5,
+        norm_topk_prob=False, routed_scaling_factor=1.0, mlp_layer_types=["sparse", "dense", "sparse"], tie_word_embeddings=True,
+        layer_types=["full_attention", "sliding_attention", "full_attention"]), 2622, 70, flip=LAST, long=0, tune=corrected, finish=fused)
+
+
 def hunyuan_v1_moe():
     alpha = {"alpha": 50.0, "factor": 1.0}
     make("hunyuan_v1_moe", HunYuanMoEV1ForCausalLM, HunYuanMoEV1Config(
@@ -211,4 +221,4 @@ def corrected(model):
                 b.copy_(scale * torch.randn(b.shape))
 
 
-GROUPS = {f.__name__: f for f in (mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, glm4_moe, dots1, solar_open, minimax_m2, hunyuan_v1_moe, ernie4_5_moe)}
+GROUPS = {f.__name__: f for f in (mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, glm4_moe, dots1, solar_open, minimax_m2, exaone_moe, hunyuan_v1_moe, ernie4_5_moe)}

@@ -491,7 +491,8 @@ def modern():
         one(source, arch, judged=False)
     one("lfm2", names.LFM2)
     one("lfm2_moe", names.LFM2MOE, corrections, judged=False)
-    for source, arch in (("dots1", names.DOTS1), ("ernie4_5_moe", names.ERNIE4_5_MOE), ("minimax_m2", names.MINIMAXM2), ("solar_open", names.GLM4_MOE)):
+    for source, arch in (("dots1", names.DOTS1), ("ernie4_5_moe", names.ERNIE4_5_MOE), ("minimax_m2", names.MINIMAXM2), ("solar_open", names.GLM4_MOE),
+                         ("exaone_moe", names.EXAONE_MOE)):
         one(source, arch, corrections, judged=False)
     for source in ("glm4_moe", "glm4_moe-normed"):
         one(source, names.GLM4_MOE, lambda model: corrections(model) | drafting(model), judged=False)

@@ -8,7 +8,7 @@ MODERN = (
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
     "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense", "apertus",
-    "glm4_moe", "dots1", "hunyuan_v1_moe", "ernie4_5_moe", "solar_open", "minimax_m2",
+    "glm4_moe", "dots1", "hunyuan_v1_moe", "ernie4_5_moe", "solar_open", "minimax_m2", "exaone_moe",
 )
 
 
@@ -55,9 +55,9 @@ def add_experts(writer, config):
     if config.model_type == "minimax_m2":
         writer.add_expert_feed_forward_length(config.intermediate_size)
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
-    if config.model_type in ("glm4_moe", "dots1", "solar_open"):
+    if config.model_type in ("glm4_moe", "dots1", "solar_open", "exaone_moe"):
         writer.add_leading_dense_block_count(getattr(config, "first_k_dense_replace", 0))
-        writer.add_expert_shared_count(config.n_shared_experts)
+        writer.add_expert_shared_count(getattr(config, "num_shared_experts", None) or config.n_shared_experts)
         writer.add_expert_weights_scale(config.routed_scaling_factor)
         writer.add_expert_weights_norm(config.norm_topk_prob)
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
@@ -192,7 +192,7 @@ def add_rope(writer, config, dim):
 
 
 def add_windows(writer, config):
-    if config.model_type in ("mistral", "mixtral", "gpt_oss", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4") and config.sliding_window:
+    if config.model_type in ("mistral", "mixtral", "gpt_oss", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4", "exaone_moe") and config.sliding_window:
         writer.add_sliding_window(config.sliding_window)
-    if config.model_type in ("olmo3", "exaone4"):
+    if config.model_type in ("olmo3", "exaone4", "exaone_moe"):
         writer.add_sliding_window_pattern([t == "sliding_attention" for t in config.layer_types])

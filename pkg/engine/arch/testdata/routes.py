@@ -12,6 +12,7 @@ MODELS = (
     "mixtral", "mixtral-nine", "qwen2_moe", "qwen2_moe-sparse", "qwen3_moe", "qwen3_moe-sparse", "olmoe", "olmoe-normed", "granitemoe",
     "granitemoe-shared", "granite4-experts", "gpt_oss", "lfm2_moe", "lfm2_moe-scaled", "glm4_moe", "glm4_moe-normed", "dots1", "dots1-window",
     "hunyuan_v1_moe", "hunyuan_v1_moe-lists", "ernie4_5_moe", "ernie4_5_moe-biased", "solar_open", "solar_open-biased", "minimax_m2", "minimax_m2-fused",
+    "exaone_moe", "exaone_moe-types",
 )
 TOKENS = 32
 TIE = 1e-4  # experts whose ranks differ by less may change places by rounding

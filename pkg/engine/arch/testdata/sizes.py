@@ -142,6 +142,8 @@ SUPPORTED = {
                              num_experts_per_tok=8, moe_intermediate_size=1280),
     "MiniMax-M2": sized("minimax_m2", 62, 3072, 48, 1536, 200064, 196608, 8, head_dim=128, rope_theta=5e6, rotary_dim=64, num_local_experts=256,
                         num_experts_per_tok=8),
+    "K-EXAONE-236B-A23B": sized("exaone_moe", 48, 6144, 64, 18432, 153600, 262144, 8, head_dim=128, rope_theta=1e6, sliding_window=128, num_experts=128,
+                                num_experts_per_tok=8, num_shared_experts=1, moe_intermediate_size=2048, routed_scaling_factor=2.5),
     "Hunyuan-A13B": sized("hunyuan_v1_moe", 32, 4096, 32, 3072, 128167, 32768, 8, True, head_dim=128, num_experts=64, moe_topk=8, rope_theta=10000.0, rope_scaling={
         "type": "dynamic", "alpha": 1000.0, "factor": 1.0}),
     "ERNIE-4.5-21B-A3B": sized("ernie4_5_moe", 28, 2560, 20, 12288, 103424, 131072, 4, True, rope_theta=500000.0, moe_num_experts=64, moe_k=6,
@@ -252,7 +254,7 @@ def tensors(config):
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
         name = name.replace(".gate.moe_statics.", ".moe_statics.")  # the same
-        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe")):  # whose layers differ
+        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe")):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name, count=1 if auto is AutoModelForSeq2SeqLM else 0)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name
