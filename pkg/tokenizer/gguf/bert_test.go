@@ -118,8 +118,8 @@ func bertGGUF(pieces ...string) *gguf.Vocabulary {
 
 func TestCheck(t *testing.T) {
 	for _, c := range []struct{ model, pre, want string }{
-		{"llama", "", ""}, {"gpt2", "llama-bpe", ""}, {"bert", "", ""},
-		{"rwkv", "", `tokenizer.ggml.model: "rwkv" is not supported, only llama, t5, gpt2, bert`},
+		{"llama", "", ""}, {"gpt2", "llama-bpe", ""}, {"bert", "", ""}, {"gemma4", "", ""},
+		{"rwkv", "", `tokenizer.ggml.model: "rwkv" is not supported, only llama, t5, gpt2, bert, gemma4`},
 		{"gpt2", "gone", `tokenizer.ggml.pre: "gone" is not supported`},
 	} {
 		err := gguf.Check(c.model, c.pre)

@@ -71,20 +71,13 @@ func newBytes(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	if !ok {
 		return nil, fmt.Errorf("pre: %.40q is not supported, only %s", g.Pre, strings.Join(slices.Sorted(maps.Keys(preTokenizers)), ", "))
 	}
-	if len(g.Types) != 0 && len(g.Types) != len(g.Tokens) {
-		return nil, fmt.Errorf("token_type: %d of them for %d tokens", len(g.Types), len(g.Tokens))
-	}
-	vocab, added, err := g.byteVocab()
+	vocab, added, err := g.vocab()
 	if err != nil {
 		return nil, err
 	}
-	merges := make([][2]string, len(g.Merges))
-	for i, m := range g.Merges {
-		left, right, ok := strings.Cut(m, " ")
-		if !ok || strings.Contains(right, " ") {
-			return nil, fmt.Errorf("merges: %d, %.40q, does not have two parts", i, m)
-		}
-		merges[i] = [2]string{left, right}
+	merges, err := g.pairs()
+	if err != nil {
+		return nil, err
 	}
 	t, err := hf.NewByteLevel(hf.ByteLevel{
 		Vocab: vocab, Merges: merges, Added: added, IgnoreMerges: pre.ignoreMerges, Digits: pre.digits,
@@ -93,25 +86,46 @@ func newBytes(g *Vocabulary) (tokenizer.Tokenizer, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t, g.setAffixes(t, flag(g.AddBOS, pre.addBOS))
+}
+
+// setAffixes sets the tokens before a text, if there are any, and after it, if the file says so.
+func (g *Vocabulary) setAffixes(t *hf.Tokenizer, begins bool) (err error) {
 	var before, after []int
-	if flag(g.AddBOS, pre.addBOS) {
+	if begins {
 		if before, err = g.affix("bos_token_id", g.BOS, -1); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if flag(g.AddEOS, false) {
 		if after, err = g.affix("eos_token_id", g.EOS, -1); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	t.SetAffixes(before, after)
-	return t, nil
+	return nil
 }
 
-// byteVocab returns the vocabulary by spelling and the added tokens. Ids with an empty
+// pairs returns the merges by rank.
+func (g *Vocabulary) pairs() ([][2]string, error) {
+	merges := make([][2]string, len(g.Merges))
+	for i, m := range g.Merges {
+		left, right, ok := strings.Cut(m, " ")
+		if !ok || strings.Contains(right, " ") {
+			return nil, fmt.Errorf("merges: %d, %.40q, does not have two parts", i, m)
+		}
+		merges[i] = [2]string{left, right}
+	}
+	return merges, nil
+}
+
+// vocab returns the vocabulary by spelling and the added tokens. Ids with an empty
 // token are unused. Keys name special tokens only if there are no types, because some files
 // use an ordinary token for padding.
-func (g *Vocabulary) byteVocab() (map[string]int, []hf.AddedToken, error) {
+func (g *Vocabulary) vocab() (map[string]int, []hf.AddedToken, error) {
+	if len(g.Types) != 0 && len(g.Types) != len(g.Tokens) {
+		return nil, nil, fmt.Errorf("token_type: %d of them for %d tokens", len(g.Types), len(g.Tokens))
+	}
 	special := map[int64]bool{}
 	for _, id := range []*int64{g.BOS, g.EOS, g.EOT, g.Unknown, g.Padding} {
 		if id != nil && len(g.Types) == 0 {

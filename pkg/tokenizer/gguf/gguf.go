@@ -22,7 +22,7 @@ import (
 // Vocabulary holds the keys tokenizer.ggml.* of a GGUF file; those that are missing are
 // nil.
 type Vocabulary struct {
-	Model  string    // "llama" (SentencePiece BPE), "t5" (Unigram), "gpt2" (byte-level BPE), "bert" (WordPiece)
+	Model  string    // "llama" (SentencePiece BPE), "t5" (Unigram), "gpt2" (byte-level BPE), "bert" (WordPiece), "gemma4" (BPE of characters)
 	Pre    string    // the pre-tokenizer of byte-level BPE
 	Tokens []string  // by id
 	Types  []int64   // by id: token_type
@@ -72,12 +72,14 @@ func build(g *Vocabulary) (tokenizer.Tokenizer, error) {
 		return newBytes(g)
 	case "bert":
 		return newWords(g)
+	case spaced:
+		return newSpaced(g)
 	}
 	return nil, fmt.Errorf("model: %.40q is not supported, only %s", g.Model, strings.Join(models, ", "))
 }
 
 // models are the supported values of tokenizer.ggml.model.
-var models = []string{"llama", "t5", "gpt2", "bert"}
+var models = []string{"llama", "t5", "gpt2", "bert", spaced}
 
 // Check returns the error of [New] for a file with the keys tokenizer.ggml.model and
 // tokenizer.ggml.pre, if these are not supported.

@@ -2,7 +2,7 @@
 // pre-tokenizers, BPE, Unigram and WordPiece models, post-processors and decoders; and the two files
 // of GPT-2. It does not know chat templates.
 //
-// Start with [Parse]. [NewByteLevel] is for package gguf.
+// Start with [Parse]. [NewByteLevel] and [NewSpaced] are for package gguf.
 //
 // Source: the file format of Hugging Face's tokenizers, version 0.23; Radford et al. 2019,
 // sec. 2.2 (byte-level BPE).
