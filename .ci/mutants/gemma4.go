@@ -26,6 +26,14 @@ func gemma4() []mutant {
 		{"Gemma 4: frequencies are divided", arch, "proportional", "r.Frequencies[j] /= float32(factor)", "_ = factor", arch, goldens},
 		{"Gemma 4: full attention has heads of its own", arch, "gemma4Heads", "list == nil && !windowed[i]", "false", arch, "^TestLegacyConfig$"},
 		{"Gemma 4: layers list their heads", arch, "gemma4Heads", `own.integer("num_key_value_heads", all.KVHeads, 1, maxHeads)`, "all.KVHeads", arch, goldens},
+		{"Gemma 4: factors are those of full attention", arch, "ggufGemma4", "f.factored = 1", "f.factored = 2", arch, "^TestGGUFGemma4$"},
+		{"Gemma 4: layers of a file have heads of their own", arch, "ggufGemma4Layers", "keys[layer]", "keys[0]", arch, "^TestGGUFGemma4$"},
+		{"Gemma 4: values are keys where a file lacks them", arch, "ggufGemma4", "a.Rotary == 1 && a.KVLayer == 0", "a.KVLayer == 0", arch, "^TestHostileGGUFGemma4$"},
+		{"Gemma 4: scores of a file are not scaled", arch, "ggufGemma4", "f.kind.Attention.ValueNorm, f.kind.Attention.Scale = true, 1", "f.kind.Attention.ValueNorm, f.kind.Attention.Scale = true, 0", arch, goldens},
+		{"Gemma 4: tokens end answers by their spelling", "pkg/tokenizer/gguf", "Vocabulary.Ends", "slices.Contains(spacedEnds, piece)", "piece == spacedEnds[0]", "pkg/tokenizer/gguf", "^TestSpaced$"},
+		{"Gemma 4: ends are special tokens", "pkg/tokenizer/gguf", "newSpaced", "added[i].Special || slices.Contains(spacedEnds, added[i].Content)", "added[i].Special", "pkg/tokenizer/gguf", "^TestSpaced$"},
+		{"Gemma 4: texts begin with a token", "pkg/tokenizer/gguf", "newSpaced", "g.setAffixes(t, true)", "g.setAffixes(t, flag(g.AddBOS, true))", "pkg/tokenizer/gguf", "^TestSpaced$"},
+		{"Gemma 4: merges stay within a line", hf, "NewSpaced", "`\\n+`", "`\\n\\n+`", "pkg/tokenizer/gguf", "^TestSpaced$"},
 		{"Gemma 4: ends of the whole model are those of the text", arch, "config.inner", "inner.fields[name] = c.fields[name]", "_ = name", arch, config},
 	}
 }

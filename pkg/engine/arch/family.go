@@ -24,9 +24,10 @@ type family struct {
 	spec      transformer.Spec // the fields that are the same in all configurations
 	kind      transformer.Kind // the same, of all layers
 
-	tensors layout
-	buffers []string // tensors that are ignored, because they are computed; * is a number
-	skipped []string // what the names of tensors begin with that are not read, such as those of layers that draft tokens
+	tensors  layout
+	buffers  []string // tensors that are ignored, because they are computed; * is a number
+	factored int      // of GGUF: the number of tables of rotary embeddings, from the first on, that rope_freqs.weight divides; 0: all
+	skipped  []string // what the names of tensors begin with that are not read, such as those of layers that draft tokens
 
 	// adjust applies rules beyond the table to the description. It may be nil. When it is
 	// called, all layers of the decoder have kind 0 and those of the encoder the last kind.

@@ -70,7 +70,7 @@ func (o *opened) readGGUF() error {
 	if t.family.detect != nil {
 		t.family.detect(src, s, l)
 	}
-	if err := readFactors(src, c, s); err != nil {
+	if err := readFactors(src, c, s.Rotaries[:cmp.Or(t.family.factored, len(s.Rotaries))]); err != nil {
 		return err
 	}
 	o.Spec, o.Version = s, version(nil, o.file)

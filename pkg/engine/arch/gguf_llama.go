@@ -250,11 +250,18 @@ func ggufSandwich(f *family) {
 func ggufHeads(c *config, s *transformer.Spec) transformer.Rotary {
 	a := &s.Kinds[0].Attention
 	a.KVHeads = c.integer("attention.head_count_kv", a.Heads, 1, maxHeads)
-	a.HeadDim = c.integer("attention.key_length", a.HeadDim, 1, maxWidth)
-	if v := c.integer("attention.value_length", a.HeadDim, 1, maxWidth); v != a.HeadDim {
-		c.reject("attention.value_length", "%d is not attention.key_length, %d", v, a.HeadDim)
-	}
+	a.HeadDim = ggufDim(c, "", a.HeadDim)
 	return ggufRotary(c, a.HeadDim, 10000)
+}
+
+// ggufDim reads the width of heads of layers whose keys have a suffix.
+func ggufDim(c *config, suffix string, absent int) int {
+	key, value := "attention.key_length"+suffix, "attention.value_length"+suffix
+	dim := c.integer(key, absent, 1, maxWidth)
+	if v := c.integer(value, dim, 1, maxWidth); v != dim {
+		c.reject(value, "%d is not %s, %d", v, key, dim)
+	}
+	return dim
 }
 
 // interleaved makes the pairs of a rotary embedding neighbours, as in GPT-J.

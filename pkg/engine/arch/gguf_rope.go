@@ -67,9 +67,9 @@ func ggufYaRN(c *config, factor, theta float64, round bool, r *transformer.Rotar
 
 // readFactors applies the factors of frequencies that the converter has computed: those of
 // Llama 3, or the two lists of LongRoPE.
-func readFactors(src *source, c *config, s *transformer.Spec) error {
-	for i := range s.Rotaries {
-		r := &s.Rotaries[i]
+func readFactors(src *source, c *config, rotaries []transformer.Rotary) error {
+	for i := range rotaries {
+		r := &rotaries[i]
 		factors, err := src.factors("rope_freqs.weight", len(r.Frequencies))
 		if err != nil {
 			return err

@@ -50,6 +50,13 @@ func (b *ggufFile) value(v any) {
 		for _, s := range v {
 			b.text(s)
 		}
+	case []bool:
+		b.u32(9)
+		b.u32(7)
+		b.u64(len(v))
+		for _, is := range v {
+			*b = append(*b, map[bool]byte{true: 1}[is])
+		}
 	case []int:
 		b.u32(9)
 		b.u32(5)

@@ -91,7 +91,7 @@ func GGUFVocabulary(meta checkpoint.Meta) (*gguf.Vocabulary, error) {
 func (o *opened) readGGUFTokens() error {
 	k := &ggufKeys{meta: o.file.Meta}
 	g := k.read()
-	if err := o.readGGUFEnds(k); err != nil {
+	if err := o.readGGUFEnds(k, g); err != nil {
 		return err
 	}
 	if len(o.Spec.Decoder) == 0 { // an encoder's texts have both, unless the file says otherwise
@@ -127,7 +127,7 @@ func (o *opened) readGGUFTokens() error {
 }
 
 // readGGUFEnds reads the tokens that end a text, a turn and a message.
-func (o *opened) readGGUFEnds(k *ggufKeys) error {
+func (o *opened) readGGUFEnds(k *ggufKeys, g *gguf.Vocabulary) error {
 	for _, name := range []string{"eos_token_id", "eot_token_id", "eom_token_id"} {
 		id := k.id(name)
 		if id == nil {
@@ -138,6 +138,11 @@ func (o *opened) readGGUFEnds(k *ggufKeys) error {
 		}
 		if !slices.Contains(o.End, int(*id)) {
 			o.End = append(o.End, int(*id))
+		}
+	}
+	for _, id := range g.Ends() { // those of tokens that the model lacks are rejected later
+		if !slices.Contains(o.End, id) {
+			o.End = append(o.End, id)
 		}
 	}
 	return k.err

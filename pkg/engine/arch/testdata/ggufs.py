@@ -50,7 +50,7 @@ def transform(config, name, w):
         return permuted(w, config.num_attention_heads)
     if config.model_type in PERMUTED and ".k_proj." in name:
         return permuted(w, config.num_key_value_heads)
-    if (config.model_type.startswith("gemma") or config.model_type == "nemotron") and name.endswith("norm.weight"):
+    if (config.model_type.startswith("gemma") and config.model_type != "gemma4_text" or config.model_type == "nemotron") and name.endswith("norm.weight"):
         return w + 1
     if config.model_type.startswith(("qwen3_5", "qwen3_next")):
         return delta(config, name, w)
@@ -295,6 +295,22 @@ def add_letters(writer, rows):
     writer.add_unk_token_id(0)
 
 
+def add_spaced(writer, spaced, rows):
+    """Gemma 4's tokenizer in the keys."""
+    tokens, merges = spaced
+    assert len(tokens) == rows
+    writer.add_tokenizer_model("gemma4")
+    writer.add_token_list(tokens)
+    writer.add_token_scores([0.0] * rows)
+    control = vocabularies.SPACED
+    writer.add_token_types([gguf.TokenType.CONTROL if t in control else gguf.TokenType.BYTE if t.startswith("<0x") else gguf.TokenType.NORMAL for t in tokens])
+    writer.add_token_merges(list(map(" ".join, merges)))
+    for key in ("pad", "eos", "bos", "unk"):
+        getattr(writer, f"add_{key}_token_id")(tokens.index(f"<{key}>"))
+    writer.add_add_space_prefix(False)
+    writer.add_add_bos_token(True)
+
+
 def factors(model):
     """What the model's frequencies are smaller by than without scaling."""
     rotary = model.model.rotary_emb
@@ -316,7 +332,7 @@ def file(name, arch, config, values, kinds, tokenizer, file_type):
     add_keys(writer, config)
     writer.add_file_type(file_type)
     writer.add_quantization_version(gguf.GGML_QUANT_VERSION)
-    add = add_pieces if "specials" in tokenizer else add_bytes if "pre" in tokenizer else add_unigrams if "unigrams" in tokenizer else add_letters
+    add = add_pieces if "specials" in tokenizer else add_spaced if "spaced" in tokenizer else add_bytes if "pre" in tokenizer else add_unigrams if "unigrams" in tokenizer else add_letters
     add(writer, **tokenizer)
     for key, w in values.items():
         writer.add_tensor(key, w, raw_dtype=kinds[key])
@@ -338,6 +354,24 @@ def read(path, model):
     assert not left.unexpected_keys and set(left.missing_keys) <= tied, left
     read.tie_weights()
     return read
+
+
+def unbiased(source):
+    """The model of a directory without its biases."""
+    config = AutoConfig.from_pretrained(HERE / source)
+    config.attention_bias = False
+    model = AutoModelForCausalLM.from_config(config, attn_implementation="eager")
+    model.load_state_dict({name: w for name, w in load_file(HERE / source / "model.safetensors").items() if not name.endswith(".bias")})
+    return model
+
+
+def proportional(model):
+    """The numbers that the layers of Gemma 4 end with, and what frequencies of full attention are divided by."""
+    config, found = model.config, model.model.rotary_emb.full_attention_inv_freq
+    pairs = len(found)
+    plain = 1 / config.rope_parameters["full_attention"]["rope_theta"] ** (torch.arange(pairs) / pairs)
+    ends = {f"blk.{name.split('.')[2]}.layer_output_scale.weight": b.numpy() for name, b in model.named_buffers() if name.endswith("layer_scalar")}
+    return ends | {"rope_freqs.weight": torch.where(found > 0, plain / found, 1e30).numpy()}
 
 
 def minicpm(source):
@@ -463,6 +497,9 @@ def modern():
     one("gemma", names.GEMMA, judged=False)
     one("gemma2", names.GEMMA2, judged=False)
     one("gemma3", names.GEMMA3, judged=False)
+    for source, count, model in (("gemma4", 64, None), ("gemma4-keys", 70, unbiased("gemma4-keys"))):
+        words = {"spaced": vocabularies.spaced(count)}
+        convert(source, source + "-gguf", names.GEMMA4, Type.F32, words, vocabularies.expect_spaced(count), proportional, False, model)
     one("smollm3", names.SMOLLM3, judged=False)
     one("olmo", names.OLMO, judged=False)
     one("olmo2", names.OLMO2, judged=False)

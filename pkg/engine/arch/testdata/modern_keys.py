@@ -4,7 +4,7 @@ import gguf
 import numpy as np
 
 MODERN = (
-    "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
+    "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "gemma4_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
     "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense", "apertus",
@@ -14,6 +14,9 @@ MODERN = (
 
 def add(writer, config):
     writer.add_vocab_size(config.vocab_size)
+    if config.model_type == "gemma4_text":
+        add_gemma4(writer, config)
+        return
     ffn = adjusted(config) or dense(config) or getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
     if config.model_type != "qwen3_5_moe_text":
         writer.add_feed_forward_length(ffn)
@@ -48,6 +51,30 @@ def add(writer, config):
         getattr(writer, "add_xielu_" + key)(values)
     if config.model_type == "stablelm":
         writer.add_parallel_residual(config.use_parallel_residual)
+
+
+def add_gemma4(writer, config):
+    """The keys of Gemma 4, some of which are lists of a value for each layer."""
+    depth, own = config.num_hidden_layers, config.per_layer_config
+    local = [kind == "sliding_attention" for kind in config.layer_types]
+    ffn, (dim, narrow) = config.intermediate_size, (own[local.index(kind)].head_dim for kind in (False, True))
+    wide = [config.use_double_wide_mlp and i >= depth - config.num_kv_shared_layers for i in range(depth)]
+    keys = [own[i].num_key_value_heads for i in range(depth)]
+    rope = config.rope_parameters
+    writer.add_feed_forward_length([2 * ffn if w else ffn for w in wide] if any(wide) else ffn)
+    writer.add_head_count_kv(keys if len(set(keys)) > 1 else keys[0])
+    add_norm(writer, config)
+    writer.add_rope_freq_base(rope["full_attention"]["rope_theta"])
+    writer.add_rope_freq_base_swa(rope["sliding_attention"]["rope_theta"])
+    for suffix, width in (("", dim), ("_swa", narrow)):
+        for key in ("key_length", "value_length", "rope_dimension_count"):
+            getattr(writer, f"add_{key}{suffix}")(width)
+    writer.add_sliding_window(config.sliding_window)
+    writer.add_sliding_window_pattern(local)
+    writer.add_shared_kv_layers(config.num_kv_shared_layers)
+    writer.add_embedding_length_per_layer_input(config.hidden_size_per_layer_input)
+    if config.final_logit_softcapping:
+        writer.add_final_logit_softcapping(config.final_logit_softcapping)
 
 
 def add_experts(writer, config):

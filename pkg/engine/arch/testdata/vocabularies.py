@@ -87,6 +87,31 @@ def expect_pieces(count, before):
     return [t | {"ids": [before, *t["plain"]]} for t in out]
 
 
+SPACED = ["<pad>", "<eos>", "<bos>", "<unk>", "<turn|>"]
+
+
+def spaced(count):
+    """Gemma 4's BPE: special tokens, characters, a few bytes, two line feeds, and pairs that are merged."""
+    letters = [c for c in LETTERS if c.islower() or c in "▁.,'-"]
+    bytes = [f"<0x{b:02X}>" for b in "öä".encode()[:2] + "ä".encode()[1:]]
+    tokens = [*SPACED, *letters, *bytes, "\n", "\n\n"]
+    merges = [tuple(p.replace("Ġ", "▁").split()) for p in PAIRS[:count - len(tokens)]]
+    tokens += map("".join, merges)
+    assert len(tokens) == len(set(tokens)) == count
+    return tokens, [*merges, ("\n", "\n")]
+
+
+def expect_spaced(count):
+    """What tokenizers makes of texts, with <bos> before them."""
+    tokens, merges = spaced(count)
+    t = Tokenizer(models.BPE({piece: i for i, piece in enumerate(tokens)}, merges, byte_fallback=True))
+    t.normalizer = normalizers.Replace(" ", "▁")
+    t.add_special_tokens([AddedToken(s, special=True, normalized=False) for s in SPACED])
+    texts = [TEXTS[0], TEXTS[2], *TEXTS[4:], "  in\n\n\n\n the - sch\u00f6n", "it's, \u00e4 ."]
+    plain = [t.encode(text).ids for text in texts]
+    return [{"text": text, "ids": [SPACED.index("<bos>"), *ids], "plain": ids} for text, ids in zip(texts, plain)]
+
+
 def unigrams(count):
     """sentencepiece's Unigram model as T5 has it: the padding, the end, the unknown, letters, and likelier pairs."""
     special = [("<pad>", 0.0, "CONTROL"), ("</s>", 0.0, "CONTROL"), ("<unk>", 0.0, "UNKNOWN")]
