@@ -34,6 +34,14 @@ func gemma4() []mutant {
 		{"Gemma 4: ends are special tokens", "pkg/tokenizer/gguf", "newSpaced", "added[i].Special || slices.Contains(spacedEnds, added[i].Content)", "added[i].Special", "pkg/tokenizer/gguf", "^TestSpaced$"},
 		{"Gemma 4: texts begin with a token", "pkg/tokenizer/gguf", "newSpaced", "g.setAffixes(t, true)", "g.setAffixes(t, flag(g.AddBOS, true))", "pkg/tokenizer/gguf", "^TestSpaced$"},
 		{"Gemma 4: merges stay within a line", hf, "NewSpaced", "`\\n+`", "`\\n\\n+`", "pkg/tokenizer/gguf", "^TestSpaced$"},
+		{"Gemma 4: the router has a norm of its own", transformer, "worker.mix", "w.normalise(e.apart.router)", "w.normalise(e.apart.first)", transformer, formulas},
+		{"Gemma 4: experts have a norm of their own", transformer, "worker.mix", "w.normalise(e.apart.first)", "w.inputs(&l.ffn.norms)", transformer, formulas},
+		{"Gemma 4: results of experts are normalised", transformer, "worker.join", "w.normaliseRows(w.apart, a.last)", "", transformer, formulas},
+		{"Gemma 4: results of the shared block are normalised by themselves", transformer, "worker.join", "w.normaliseRows(w.out, a.shared)", "", transformer, formulas},
+		{"Gemma 4: experts have factors", transformer, "worker.route", "e.apart.scales[expert]", "e.apart.scales[expert*0]", transformer, formulas},
+		{"Gemma 4: the router's logits are divided", transformer, "worker.route", "float32(1/math.Sqrt(float64(w.m.Width)))", "1", transformer, formulas},
+		{"Gemma 4: experts do not keep sums of a pass before", transformer, "worker.shared", "clear(w.apart[i*width+c.from : i*width+c.to])", "", transformer, formulas},
+		{"Gemma 4: experts next to a block have a width of their own", arch, "expertsApart", "e.Apart, e.Shared = true, f.Width", "e.Apart, e.Shared = true, ffn", arch, "^TestGoldens$"},
 		{"Gemma 4: ends of the whole model are those of the text", arch, "config.inner", "inner.fields[name] = c.fields[name]", "_ = name", arch, config},
 	}
 }

@@ -18,11 +18,18 @@ type expertNames struct {
 	sharedGate     string
 	correction     string // the whole name
 	bias           bias   // of the router and of all matrices
+	apart          apartNames
 	interleaved    string // instead of matrices: what the names of GPT-OSS' tensors begin with
 }
 
 // A block names the matrices of a feed-forward block, as [layers] does.
 type block struct{ up, gate, down, gateUp linear }
+
+// apartNames name what experts next to the shared block have. router and scale are whole names.
+type apartNames struct {
+	router, norm, scale  string // before the router, before the experts, the factors of their results
+	sharedPost, postNorm string
+}
 
 // stackedNames name the tensors that newer files have: without ".weight".
 type stackedNames struct {
@@ -37,6 +44,9 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *tr
 	if e.Corrected {
 		names := strings.Fields(at(n.correction, layer))
 		o.Correction = b.flat(names[max(0, slices.IndexFunc(names, b.has))], 1, e.Count) // some files have a row of a matrix
+	}
+	if e.Apart {
+		b.apart(o, &n.apart, layer, e.Count)
 	}
 	if e.SharedGate {
 		o.SharedGate = b.linear(&linear{names: n.sharedGate}, layer, 1, width)
@@ -62,6 +72,14 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *tr
 	for i := range e.Count {
 		o.Experts = append(o.Experts, transformer.Expert{Up: up[i], Gate: gate[i], Down: down[i]})
 	}
+}
+
+// apart looks up what experts next to the shared block have.
+func (b *builder) apart(o *transformer.Layer, n *apartNames, layer, count int) {
+	width := b.spec.Width
+	o.RouterNorm = transformer.Norm{Weight: transformer.Vector{b.vector(at(n.router, layer), width).rows(0, width)}}
+	o.ExpertsNorm, o.SharedPostNorm, o.ExpertsPostNorm = b.norm(n.norm, layer), b.norm(n.sharedPost, layer), b.norm(n.postNorm, layer)
+	o.ExpertScale = transformer.Vector{b.vector(at(n.scale, layer), count).rows(0, count)}
 }
 
 func one(t transformer.Tensor) transformer.Linear {

@@ -16,13 +16,21 @@ var gemma4Text = gemmaLike("Gemma 4", func(f *family) {
 	f.decoder.depth, f.decoder.heads = field{"num_hidden_layers", 30}, field{"num_attention_heads", 8}
 	f.tensors.lessOne = false
 	f.kind.Attention.QKNorm, f.kind.Attention.ValueNorm, f.kind.Attention.Scale = transformer.QKNormHead, true, 1
-	f.fixed = append(f.fixed, requiredValue{"enable_moe_block", "false"})
 	f.tensors.layerEmbed, f.tensors.layerNorm = "embed_tokens_per_layer", "per_layer_projection_norm"
 	f.tensors.layerProjection = linear{names: "per_layer_model_projection"}
 	l := &f.tensors.decoder
 	l.qNorm, l.kNorm = "layers.%d.self_attn.q_norm", "layers.%d.self_attn.k_norm"
 	l.inputGate, l.inputOut = linear{names: "layers.%d.per_layer_input_gate"}, linear{names: "layers.%d.per_layer_projection"}
 	l.inputNorm, l.scale = "layers.%d.post_per_layer_input_norm", "layers.%d.layer_scalar"
+	l.experts = expertNames{
+		router:  "layers.%d.router.proj",
+		stacked: stackedNames{"layers.%d.experts.gate_up_proj", "layers.%d.experts.down_proj"},
+		shared:  block{up: l.up, gate: l.gate, down: l.down},
+		apart: apartNames{
+			router: "layers.%d.router.scale", norm: "layers.%d.pre_feedforward_layernorm_2", scale: "layers.%d.router.per_expert_scale",
+			sharedPost: "layers.%d.post_feedforward_layernorm_1", postNorm: "layers.%d.post_feedforward_layernorm_2",
+		},
+	}
 	// Files may have keys and values of layers that read those of others.
 	for _, name := range []string{"k_proj.weight", "v_proj.weight", "k_proj.bias", "v_proj.bias", "k_norm.weight"} {
 		f.buffers = append(f.buffers, "layers.*.self_attn."+name)
@@ -64,6 +72,7 @@ func gemma4Layers(c *config, s *transformer.Spec, l *layout) {
 	sources := c.sources("num_kv_shared_layers", windowed)
 	wider := c.flag("use_double_wide_mlp", false)
 	same := c.flag("attention_k_eq_v", false)
+	experts, ffn := gemma4Experts(c)
 	if *c.err != nil {
 		return
 	}
@@ -77,9 +86,29 @@ func gemma4Layers(c *config, s *transformer.Spec, l *layout) {
 		if wider && a.KVLayer > 0 {
 			k.FeedForward.Width *= 2
 		}
+		if experts != nil {
+			expertsApart(&k.FeedForward, *experts, ffn)
+		}
 		r := gemma4Rotary(c, a.HeadDim, windowed[layer])
 		a.Rotary = addRotary(s, &r)
 	})
+}
+
+// gemma4Experts reads the experts of all layers, and their width; nil if there are none.
+func gemma4Experts(c *config) (e *transformer.Experts, ffn int) {
+	if !c.flag("enable_moe_block", false) {
+		return nil, 0
+	}
+	c.needs("num_experts", "top_k_experts", "moe_intermediate_size")
+	e = &transformer.Experts{Count: c.integer("num_experts", 1, 1, maxExperts), Renormalised: true}
+	e.Used = c.integer("top_k_experts", 1, 1, e.Count)
+	return e, c.integer("moe_intermediate_size", 1, 1, maxFFN)
+}
+
+// expertsApart gives a layer experts of a width next to its block, which becomes the shared one.
+func expertsApart(f *transformer.FeedForward, e transformer.Experts, ffn int) {
+	e.Apart, e.Shared = true, f.Width
+	f.Experts, f.Width = &e, ffn
 }
 
 // gemma4Heads returns the heads of keys of each layer: those of full attention have other ones, unless

@@ -23,6 +23,13 @@ var ggufGemma4 = ggufLike(func(f *family) {
 	l := &f.tensors.decoder
 	l.inputGate, l.inputOut = linear{names: "blk.%d.inp_gate"}, linear{names: "blk.%d.proj"}
 	l.inputNorm, l.scale = "blk.%d.post_norm", "blk.%d.layer_output_scale.weight"
+	l.experts = ggufExperts()
+	l.experts.stacked = stackedNames{"blk.%d.ffn_gate_up_exps.weight", "blk.%d.ffn_down_exps.weight"}
+	l.experts.shared = block{up: l.up, gate: l.gate, down: l.down}
+	l.experts.apart = apartNames{
+		router: "blk.%d.ffn_gate_inp.scale", norm: "blk.%d.pre_ffw_norm_2", scale: "blk.%d.ffn_down_exps.scale",
+		sharedPost: "blk.%d.post_ffw_norm_1", postNorm: "blk.%d.post_ffw_norm_2",
+	}
 	f.buffers = append(f.buffers, "blk.*.attn_k.weight", "blk.*.attn_v.weight", "blk.*.attn_k_norm.weight")
 	f.adjust = ggufGemma4Layers
 	f.detect = func(src *source, s *transformer.Spec, _ *layout) {
@@ -51,6 +58,12 @@ func ggufGemma4Layers(c *config, s *transformer.Spec, _ *layout) {
 	s.Rotaries = []transformer.Rotary{
 		ggufRotary(c, full, 10000), plainRotary(c, c.integer("rope.dimension_count_swa", local, 2, maxWidth), "rope.freq_base_swa rope.freq_base", 10000),
 	}
+	var experts *transformer.Experts
+	ffn := 0
+	if c.integer("expert_count", 0, 0, maxExperts) > 0 {
+		c.needs("expert_feed_forward_length")
+		experts, ffn = ggufReadExperts(c, true, ggufSoftmax), c.integer("expert_feed_forward_length", 1, 1, maxFFN)
+	}
 	if *c.err != nil {
 		return
 	}
@@ -62,6 +75,9 @@ func ggufGemma4Layers(c *config, s *transformer.Spec, _ *layout) {
 			if window < s.Context {
 				a.Window = window
 			}
+		}
+		if experts != nil {
+			expertsApart(&k.FeedForward, *experts, ffn)
 		}
 	})
 }

@@ -285,6 +285,8 @@ func (f *FeedForward) checkExperts() error {
 		return fmt.Errorf("shared: %d is negative, or it has a gate only", e.Shared)
 	case e.Floor != 0 && !(e.Renormalised && (e.Sigmoid || e.Corrected)):
 		return fmt.Errorf("floor: nothing is divided by the sum of sigmoids or of corrected probabilities")
+	case e.Apart && (e.Shared == 0 || e.SharedGate):
+		return fmt.Errorf("apart: there is no shared block, or it has a gate")
 	case !f.Gated:
 		return fmt.Errorf("count: experts have no gate")
 	}

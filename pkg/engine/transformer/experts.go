@@ -9,11 +9,18 @@ import (
 // experts are the blocks of a layer of which each token uses some.
 type experts struct {
 	*Experts
-	router     linear        // (Count, Width)
-	correction []float32     // (Count), of Corrected
-	sharedGate linear        // (1, Width), of SharedGate
+	router     linear    // (Count, Width)
+	correction []float32 // (Count), of Corrected
+	sharedGate linear    // (1, Width), of SharedGate
+	apart      apart
 	list       []feedForward // without norms
 	pages      []page        // where these are
+}
+
+// apart has the parameters of [Experts.Apart].
+type apart struct {
+	router, first, shared, last norm      // before the router and the experts, behind the shared block and the experts
+	scales                      []float32 // (Count)
 }
 
 // routes say which experts compute which rows of a pass. Each worker finds them for itself, which
@@ -34,23 +41,49 @@ type routes struct {
 // mix computes the feed-forward branch of a layer with experts. The rows of a token are added in
 // the order of the experts, so results do not depend on the other rows of a pass.
 func (w *worker) mix(l *layer) {
-	e, in := l.experts, w.inputs(&l.ffn.norms)
-	w.route(e, in)
+	e := l.experts
+	if e.Apart {
+		w.normalise(e.apart.router)
+		w.route(e, w.norm)
+	}
+	in := w.inputs(&l.ffn.norms)
+	if !e.Apart {
+		w.route(e, in)
+	}
 	if w.index == 0 {
 		w.m.await.fail(w.m.pager.use(e, w.routes.starts))
 	}
 	if e.Shared > 0 {
 		l.ffn.up(w, w.h, w.g, in, w.tokens)
 	}
+	out := w.out
+	if e.Apart {
+		w.normalise(e.apart.first)
+		in, out = w.norm, w.apart
+	}
 	w.raise(l, in)
 	w.barrier.wait()
 	c := w.own(w.m.Width)
 	w.shared(l, c)
 	for i := range e.list {
-		w.lower(l, i, c)
+		w.lower(l, i, out, c)
+	}
+	if e.Apart {
+		w.join(&e.apart)
 	}
 	w.took(&l.ffn.norms, c.from, c.to)
 	w.finish(&l.ffn.norms)
+}
+
+// join adds what the experts and the shared block give, each behind its norm.
+func (w *worker) join(a *apart) {
+	w.barrier.wait() // a norm needs all columns of a row
+	w.normaliseRows(w.out, a.shared)
+	w.normaliseRows(w.apart, a.last)
+	width := w.m.Width
+	from, to := w.share(w.tokens)
+	w.m.kernels.Add(w.out[from*width:to*width], w.apart[from*width:to*width])
+	w.barrier.wait()
 }
 
 // route chooses the experts of all rows.
@@ -58,6 +91,9 @@ func (w *worker) route(e *experts, in []float32) {
 	r, n := &w.routes, w.tokens
 	fit(&r.logits, n*e.Count)
 	w.multiplyColumns(&e.router, r.logits, in, n, columns{0, e.Count, e.Count}, true)
+	if e.Apart {
+		w.m.kernels.Scale(r.logits, float32(1/math.Sqrt(float64(w.m.Width))))
+	}
 	if e.SharedGate {
 		fit(&r.gates, n)
 		w.multiplyColumns(&e.sharedGate, r.gates, in, n, columns{0, 1, 1}, true)
@@ -73,6 +109,11 @@ func (w *worker) route(e *experts, in []float32) {
 		}
 		if e.Scale != 0 {
 			w.m.kernels.Scale(shares, e.Scale)
+		}
+		if e.Apart {
+			for k, expert := range chosen {
+				shares[k] *= e.apart.scales[expert]
+			}
 		}
 	}
 	r.sort(e, n)
@@ -204,7 +245,8 @@ func (w *worker) gather(x []float32, rows []int) []float32 {
 	return w.gathered
 }
 
-// shared computes the columns of the shared block's results, zeros without one.
+// shared computes the columns of the shared block's results, and zeros those that experts are added to
+// without it.
 func (w *worker) shared(l *layer, c columns) {
 	width := w.m.Width
 	if l.experts.Shared > 0 {
@@ -217,12 +259,14 @@ func (w *worker) shared(l *layer, c columns) {
 			clear(out)
 		case l.experts.SharedGate:
 			w.m.kernels.Scale(out, float32(1/(1+math.Exp(-float64(w.routes.gates[i])))))
+		case l.experts.Apart:
+			clear(w.apart[i*width+c.from : i*width+c.to])
 		}
 	}
 }
 
-// lower adds the columns of an expert's results.
-func (w *worker) lower(l *layer, expert int, c columns) {
+// lower adds the columns of an expert's results to out.
+func (w *worker) lower(l *layer, expert int, out []float32, c columns) {
 	r, width, ffn := &w.routes, w.m.Width, l.FeedForward.Width
 	first, last := r.starts[expert], r.starts[expert+1]
 	if first == last || c.from == c.to {
@@ -232,6 +276,6 @@ func (w *worker) lower(l *layer, expert int, c columns) {
 	for k, row := range r.rows[first:last] {
 		y := w.mixed[k*width+c.from : k*width+c.to]
 		w.m.kernels.Scale(y, r.parts[first+k])
-		w.m.kernels.Add(w.out[row*width+c.from:row*width+c.to], y)
+		w.m.kernels.Add(out[row*width+c.from:row*width+c.to], y)
 	}
 }

@@ -2,6 +2,7 @@ package transformer_test
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 
 	"glossa/pkg/engine/transformer"
@@ -178,5 +179,31 @@ func product(x, y []float64) (out []float64) {
 	for i, v := range x {
 		out = append(out, v*y[i])
 	}
+	return out
+}
+
+// feedBranch is the branch of a feed-forward block, of which experts apart read the residual stream.
+func (m formulas) feedBranch(at string, k *transformer.Kind, x rows, feed func(rows) rows) rows {
+	if e := k.FeedForward.Experts; e != nil && e.Apart {
+		feed = func(n rows) (out rows) {
+			for i := range n {
+				out = append(out, m.apart(at, &k.FeedForward, n[i], x[i]))
+			}
+			return out
+		}
+	}
+	return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+}
+
+// apart is a shared block of n, and experts of x.
+func (m formulas) apart(at string, f *transformer.FeedForward, n, x []float64) []float64 {
+	sum, in, scales := make([]float64, len(x)), m.norm(at+"experts_norm", x), m.vector(at+"expert_scale")
+	for expert, share := range m.shares(at, f.Experts, m.norm(at+"router_norm", x)) {
+		for i, v := range m.block(fmt.Sprintf("%sexpert.%d.", at, expert), f, in) {
+			sum[i] += share * scales[expert] * v
+		}
+	}
+	out := m.norm(at+"shared_post_norm", m.block(at, f, n))
+	add(out, m.norm(at+"experts_post_norm", sum))
 	return out
 }

@@ -167,16 +167,16 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 	}
 	if c := k.Convolution; c != nil {
 		x = m.branch(at+"convolution", c.Norms, x, func(n rows) rows { return m.convolution(at, c, n) })
-		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+		return m.feedBranch(at, k, x, feed)
 	}
 	if d := k.Deltas; d != nil {
 		x = m.branch(at+"deltas", d.Norms, x, func(n rows) rows { return m.deltas(at, d, n) })
-		return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+		return m.feedBranch(at, k, x, feed)
 	}
 	if s := k.States; s != nil {
 		if k.Attention.Heads == 0 {
 			x = m.branch(at+"states", s.Norms, x, func(n rows) rows { return m.states(at, s, n) })
-			return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+			return m.feedBranch(at, k, x, feed)
 		}
 		attend = func(n rows) rows {
 			sum := m.selfAttention(at, &k.Attention, n, causal, kept)
@@ -190,7 +190,7 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 	if memory != nil {
 		x = m.branch(at+"cross", k.Attention.Norms, x, func(n rows) rows { return m.crossAttention(at, &k.Attention, n, memory) })
 	}
-	return m.branch(at+"ffn", k.FeedForward.Norms, x, feed)
+	return m.feedBranch(at, k, x, feed)
 }
 
 func (m formulas) before(norm string, p transformer.Placement, x rows) rows {
@@ -447,8 +447,11 @@ func (m formulas) feed(at string, f *transformer.FeedForward, x []float64) []flo
 func (m formulas) shares(at string, e *transformer.Experts, x []float64) map[int]float64 {
 	probabilities, best := m.linear(at+"router", x), make([]int, e.Count)
 	all := 0.0
-	for _, v := range probabilities {
-		all += math.Exp(v)
+	for i := range probabilities {
+		if e.Apart {
+			probabilities[i] /= math.Sqrt(float64(len(x)))
+		}
+		all += math.Exp(probabilities[i])
 	}
 	for i, v := range probabilities {
 		if best[i], probabilities[i] = i, math.Exp(v)/all; e.Sigmoid {

@@ -60,6 +60,7 @@ type Pass struct {
 	h, g   []float32 // (tokens, FeedForward.Width), of what computes all tokens
 	eh, eg []float32 // (tokens*Used, FeedForward.Width), of the experts
 	mixed  []float32 // (tokens, Width), the results of an expert
+	apart  []float32 // (tokens, Width), those of all, of Apart
 	cross  []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
 	narrow []float32 // (tokens, EmbedWidth), what projections read or write
 	angles []angles  // of each table of Rotaries
@@ -118,7 +119,9 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 			each *= 2
 		}
 		if f.Experts != nil {
-			each += s.Width
+			if each += s.Width; f.Experts.Apart {
+				each += s.Width
+			}
 			routed = max(routed, 2*f.Experts.Count+4*f.Experts.Used+s.Width)
 		}
 		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
@@ -325,7 +328,7 @@ func (p *Pass) makeRoom(layers []layer) {
 	m, n := p.m, p.tokens
 	fit(&p.x, n*m.Width)
 	fit(&p.out, n*m.Width)
-	var qkv, heads, h, g, chosen, mixed int
+	var qkv, heads, h, g, chosen, mixed, apart int
 	for i := range layers {
 		f := &layers[i].FeedForward
 		products, result := layers[i].mixer(m.Width)
@@ -334,7 +337,9 @@ func (p *Pass) makeRoom(layers []layer) {
 			g = max(g, f.common())
 		}
 		if f.Experts != nil {
-			chosen, mixed = max(chosen, f.chosen()), m.Width
+			if chosen, mixed = max(chosen, f.chosen()), m.Width; f.Experts.Apart {
+				apart = m.Width
+			}
 		}
 	}
 	fit(&p.qkv, n*qkv)
@@ -346,6 +351,7 @@ func (p *Pass) makeRoom(layers []layer) {
 	fit(&p.eh, n*chosen)
 	fit(&p.eg, n*chosen)
 	fit(&p.mixed, n*mixed)
+	fit(&p.apart, n*apart)
 	if len(m.encoder) > 0 {
 		cross := 0
 		for i := range m.decoder {

@@ -252,6 +252,7 @@ func (l *partList) feedForward(at string, f *Layer, o *layer) {
 		if o.experts.Corrected {
 			l.vector(at+"correction", &f.Correction, &o.experts.correction, o.experts.Count)
 		}
+		l.apart(at, f, o.experts)
 	}
 	width, ffn := l.spec.Width, o.FeedForward.common()
 	if ffn > 0 {
@@ -290,6 +291,19 @@ func (l *partList) experts(at string, f *Layer, o *layer) {
 			p.experts, p.page = e.Experts, &e.pages[i]
 		}
 	}
+}
+
+// apart lists what [Experts.Apart] adds.
+func (l *partList) apart(at string, f *Layer, e *experts) {
+	if !e.Apart {
+		return
+	}
+	a, width := &e.apart, l.spec.Width
+	l.norm(at+"router_norm", &f.RouterNorm, &a.router, width)
+	l.norm(at+"experts_norm", &f.ExpertsNorm, &a.first, width)
+	l.norm(at+"shared_post_norm", &f.SharedPostNorm, &a.shared, width)
+	l.norm(at+"experts_post_norm", &f.ExpertsPostNorm, &a.last, width)
+	l.vector(at+"expert_scale", &f.ExpertScale, &a.scales, e.Count)
 }
 
 // router lists a small matrix whose results decide: rounding it would choose other experts.

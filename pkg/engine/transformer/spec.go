@@ -222,6 +222,11 @@ type Experts struct {
 	// 0: there is none. With SharedGate its result is multiplied by σ(gate x).
 	Shared     int  `json:"shared,omitempty"`
 	SharedGate bool `json:"shared_gate,omitempty"`
+
+	// Apart computes the experts next to the shared block, from the same residual stream, with norms of
+	// their own (Gemma 4): before the router, whose logits are divided by √Width, before the experts,
+	// and behind each of the two, whose sum is the result. Each expert has a factor of its probability.
+	Apart bool `json:"apart,omitempty"`
 }
 
 // common returns the width of the block that computes all tokens, 0 if there is none.

@@ -20,7 +20,7 @@ var architectures = func() (seeds []int) {
 	for seed := range 80 {
 		seeds = append(seeds, seed)
 	}
-	return append(seeds, 98, 202)
+	return append(seeds, 98, 169, 202, 232, 253)
 }()
 
 // load makes a model of random weights.
@@ -91,7 +91,8 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"soft cap": a.SoftCap > 0, "scale": a.Scale > 0, "value norm": a.ValueNorm, "keys as values": a.KeysAsValues, "keys of another layer": a.KVLayer > 0, "rotary": a.Rotary > 0, "no rotary beside tables": a.Rotary == 0 && len(s.Rotaries) > 0,
 				"experts": k.FeedForward.Experts != nil, "shared expert": k.FeedForward.Experts != nil && k.FeedForward.Experts.Shared > 0,
 				"renormalised": k.FeedForward.Experts != nil && k.FeedForward.Experts.Renormalised, "shared gate": k.FeedForward.Experts != nil && k.FeedForward.Experts.SharedGate,
-				"sigmoid": k.FeedForward.Experts != nil && k.FeedForward.Experts.Sigmoid, "corrected": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected,
+				"experts apart": k.FeedForward.Experts != nil && k.FeedForward.Experts.Apart,
+				"sigmoid":       k.FeedForward.Experts != nil && k.FeedForward.Experts.Sigmoid, "corrected": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected,
 				"corrected softmax": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected && !k.FeedForward.Experts.Sigmoid, "floor": k.FeedForward.Experts != nil && k.FeedForward.Experts.Floor > 0,
 				"limit": k.FeedForward.Limit > 0, "states": k.States != nil, "groups": k.States != nil && k.States.Groups > 1, "states and attention": k.States != nil && a.Heads > 0,
 				"deltas": k.Deltas != nil, "deltas in turn": k.Deltas != nil && k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads,
@@ -105,7 +106,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+40 {
+	if len(seen) != 4+3+8+5+5+9+5+3+41 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -357,8 +358,9 @@ func TestSpecRefuses(t *testing.T) {
 		"kinds[0].feed_forward.experts.floor: -1": func(_ *spec, k *transformer.Kind) {
 			k.FeedForward.Experts.Sigmoid, k.FeedForward.Experts.Floor = true, -1
 		},
-		"kinds[0].feed_forward.experts.scale: NaN": func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Scale = nan },
-		"kinds[0].feed_forward.width: 0":           func(_ *spec, k *transformer.Kind) { k.FeedForward.Width = 0 },
+		"kinds[0].feed_forward.experts.apart: there is no shared block, or it has a gate": func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Apart = true },
+		"kinds[0].feed_forward.experts.scale: NaN":                                        func(_ *spec, k *transformer.Kind) { k.FeedForward.Experts.Scale = nan },
+		"kinds[0].feed_forward.width: 0":                                                  func(_ *spec, k *transformer.Kind) { k.FeedForward.Width = 0 },
 		"kinds[0].feed_forward.width: 0 is not positive": func(s *spec, k *transformer.Kind) {
 			k.Attention.Norms, k.Parallel, k.FeedForward = transformer.PreNorm, true, transformer.FeedForward{}
 		},

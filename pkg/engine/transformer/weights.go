@@ -90,6 +90,10 @@ type Layer struct {
 	SharedGate Linear   // (1, Width)
 	Experts    []Expert // Experts.Count of them
 
+	// Of Apart.
+	RouterNorm, ExpertsNorm, SharedPostNorm, ExpertsPostNorm Norm   // (Width)
+	ExpertScale                                              Vector // (Experts.Count)
+
 	// Of a Spec with LayerInputs, and with LayerScale.
 	InputGate, InputOut Linear // (LayerInputs, Width), (Width, LayerInputs)
 	InputNorm           Norm   // (Width)
@@ -373,10 +377,11 @@ func (l *Layer) elements() (n int64) {
 	}
 	for _, norm := range []Norm{
 		l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm, l.InputNorm,
+		l.RouterNorm, l.ExpertsNorm, l.SharedPostNorm, l.ExpertsPostNorm,
 	} {
 		n += norm.elements()
 	}
-	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale} {
+	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale, l.ExpertScale} {
 		n += v.elements()
 	}
 	return n

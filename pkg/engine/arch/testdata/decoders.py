@@ -111,7 +111,7 @@ def batched(model, rng, tokens, pad, out, sides):
 
 def experts(config):
     """How from_pretrained computes experts in any precision."""
-    return {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") else {}
+    return {"experts_implementation": "eager"} if hasattr(config, "num_experts_per_tok") or getattr(config, "top_k_experts", None) else {}
 
 
 def record(name, path, rng, tokens, texts, pad=0, length=12, long=240, attention="eager", sides=("left", "right")):

@@ -132,7 +132,13 @@ def tensors(model, arch):
             out |= divided(model.config, name, w)
             continue
         name = name.replace(".dt_bias", ".dt_proj.bias")
-        if matrices := expert_matrices(name, w, model.config.model_type == "gpt_oss"):
+        if name.endswith(("router.scale", "router.per_expert_scale")):
+            part = "ffn_gate_inp" if name.endswith("router.scale") else "ffn_down_exps"
+            out[f"blk.{name.split('.')[2]}.{part}.scale"] = w
+            continue
+        if model.config.model_type == "gemma4_text" and ".experts." in name:
+            name += ".weight"
+        elif matrices := expert_matrices(name, w, model.config.model_type == "gpt_oss"):
             if not getattr(model.config, "num_local_experts", 1):  # Granite 4 without experts
                 matrices = {key.replace("_shexp", ""): value for key, value in matrices.items()}
             out |= matrices
@@ -497,7 +503,7 @@ def modern():
     one("gemma", names.GEMMA, judged=False)
     one("gemma2", names.GEMMA2, judged=False)
     one("gemma3", names.GEMMA3, judged=False)
-    for source, count, model in (("gemma4", 64, None), ("gemma4-keys", 70, unbiased("gemma4-keys"))):
+    for source, count, model in (("gemma4", 64, None), ("gemma4-keys", 70, unbiased("gemma4-keys")), ("gemma4-experts", 64, None)):
         words = {"spaced": vocabularies.spaced(count)}
         convert(source, source + "-gguf", names.GEMMA4, Type.F32, words, vocabularies.expect_spaced(count), proportional, False, model)
     one("smollm3", names.SMOLLM3, judged=False)

@@ -108,6 +108,11 @@ def gemma4():
         rope_parameters={full: {"rope_type": "proportional", "rope_theta": 500.0, "partial_rotary_factor": 0.5, "factor": 2.0},
                          sliding: {"rope_type": "default", "rope_theta": 50.0}}), 865, 70, embed=0.3, long=100, tune=scalars,
          finish=lambda path: legacy(path, range(60), per_layer_config=None, global_head_dim=16, num_global_key_value_heads=1))
+    make("gemma4-experts", Gemma4ForCausalLM, Gemma4TextConfig(
+        **SMALL | {"num_hidden_layers": 3}, head_dim=8, global_head_dim=16, num_global_key_value_heads=1, attention_k_eq_v=True, hidden_size_per_layer_input=0,
+        sliding_window=5, final_logit_softcapping=20.0, layer_types=[sliding, sliding, full], enable_moe_block=True, num_experts=6, top_k_experts=2,
+        moe_intermediate_size=20, rope_parameters={full: {"rope_type": "proportional", "rope_theta": 1000.0, "partial_rotary_factor": 0.25},
+                                                   sliding: {"rope_type": "default", "rope_theta": 50.0}}), 866, 64, flip=LAST, embed=0.3, long=100, tune=scalars)
 
 
 def smollm3():

@@ -94,6 +94,7 @@ func (g *generator) experts(k *transformer.Kind) {
 	if e.Renormalised && e.Used == 1 && (e.Sigmoid || e.Corrected) {
 		e.Floor = 0.3
 	}
+	e.Apart = e.Shared > 0 && !e.SharedGate && g.one(2)
 	k.FeedForward.Experts = e
 }
 

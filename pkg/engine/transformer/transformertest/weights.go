@@ -281,6 +281,11 @@ func (b *builder) experts(l *transformer.Layer, at string, ffn int, e *transform
 	if e.Corrected {
 		l.Correction = b.vector(at+"correction", e.Count, 0, 0.3)
 	}
+	if e.Apart {
+		l.RouterNorm, l.ExpertsNorm = b.norm(at+"router_norm", width), b.norm(at+"experts_norm", width)
+		l.SharedPostNorm, l.ExpertsPostNorm = b.norm(at+"shared_post_norm", width), b.norm(at+"experts_post_norm", width)
+		l.ExpertScale = b.vector(at+"expert_scale", e.Count, 1, 0.3)
+	}
 	if e.Shared > 0 {
 		l.Up, l.Gate, l.Down = b.linear(at+"up", e.Shared, width), b.linear(at+"gate", e.Shared, width), b.linear(at+"down", width, e.Shared)
 	}
