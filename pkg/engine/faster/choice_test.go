@@ -38,6 +38,10 @@ func TestChoice(t *testing.T) {
 	if n := count(time.Second, 2*time.Second); n < calls-calls/explore {
 		t.Errorf("the first way, which is faster, computes %d of %d that take a second", n, calls)
 	}
+	c = Choice{Near: true}
+	if n := count(5*time.Second, 4*time.Second); n > calls/10 {
+		t.Errorf("the first way, which takes a little longer, computes %d of %d that take seconds", n, calls)
+	}
 }
 
 // The first call says nothing: it takes longer whoever computes it.

@@ -113,6 +113,9 @@ func (s *Spec) activations() ([]activation, error) {
 // newModel returns a model with the layers of w, whose number equals that of spec.
 func newModel(spec *Spec, w *Weights) *Model {
 	m := &Model{Spec: *spec}
+	for i := range m.portioned {
+		m.portioned[i].Near = true
+	}
 	m.Kinds = slices.Clone(spec.Kinds)
 	stack := func(kinds []int, from []Layer) []layer {
 		to := make([]layer, len(from))
