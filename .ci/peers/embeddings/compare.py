@@ -35,6 +35,8 @@ import llama
 FIRST, LAST = 1000, 20000
 WRONG = float("inf")  # seconds of a peer whose vectors are others
 SLOW = 5  # seconds: a request that takes longer is measured once
+WARM, WARMING = 12, 1  # requests that are not measured, and for how many seconds: glossa finds out which of its ways is faster
+REST = 0.25  # seconds in which the threads of the last peer, which wait for work without sleeping, go to sleep
 BERT = dict(vocab_size=30522, max_position_embeddings=512)
 QUANTS = "f32", "q8_0", "q8_128"
 SHAPES = {
@@ -183,6 +185,9 @@ def measure(a, shape, threads, points):
             seen = {name: [] for name in contenders}
             for turn in range(a.rounds + 1):
                 for name, seconds in contenders.items():
+                    time.sleep(REST)
+                    if seconds and turn == 0:
+                        warm_up(lambda: seconds(tokens, batch))
                     seen[name].append(seconds(tokens, batch) if seconds else WRONG)
                 if max(t for taken in seen.values() if (t := min(taken)) < WRONG) > SLOW:
                     break
@@ -192,6 +197,14 @@ def measure(a, shape, threads, points):
     finally:
         for end in ends:
             end()
+
+
+def warm_up(request):
+    began = time.perf_counter()
+    for _ in range(WARM):
+        request()
+        if time.perf_counter() > began + WARMING:
+            break
 
 
 def row(shape, threads, tokens, batch, speed, limit):
