@@ -193,8 +193,8 @@ class Encoder(unittest.TestCase):
         long = "the red hen " * 20
         with self.assertRaises(openai.BadRequestError) as caught:
             self.embed(["a cat", long])
-        self.assertIn("maximum context length is 24 tokens. However, your input resulted in at least 25 tokens", str(caught.exception))
-        self.assertEqual(caught.exception.param, "input")
+        self.assertIn("maximum context length is 24 tokens. However, your input[1] resulted in at least 25 tokens", str(caught.exception))
+        self.assertEqual(caught.exception.param, "input[1]")
         for cut in (True, "END"):
             _, tokens = self.embed([long], extra_body={"truncate": cut})
             self.assertEqual(tokens, 24)
