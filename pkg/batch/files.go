@@ -34,12 +34,17 @@ func (b *Batches) Upload(ctx context.Context, owner, name, purpose string, body 
 // checkFiles fails if an owner would have too many files with some more. A pending upload has the place of its
 // file. The results of open batches, which are stored in any case, can pass the limit by two a batch.
 func (b *Batches) checkFiles(ctx context.Context, owner string, more int) error {
-	files, err := b.cfg.Store.List(ctx, room(owner)+"files/")
+	uploads, err := b.uploads(ctx, owner)
 	if err != nil {
 		return err
 	}
-	uploads, err := b.uploads(ctx, owner)
-	if n := len(files) + countPending(uploads); err == nil && n+more > b.cfg.MaxFiles {
+	return b.checkRoom(ctx, owner, countPending(uploads), more)
+}
+
+// checkRoom is checkFiles with the number of pending uploads.
+func (b *Batches) checkRoom(ctx context.Context, owner string, pending, more int) error {
+	files, err := b.cfg.Store.List(ctx, room(owner)+"files/")
+	if n := len(files) + pending; err == nil && n+more > b.cfg.MaxFiles {
 		err = fmt.Errorf("%w files: delete some of the %d, pending uploads included", ErrFull, n)
 	}
 	return err

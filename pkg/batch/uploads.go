@@ -99,10 +99,11 @@ func (b *Batches) checkUploads(ctx context.Context, owner string, more int) erro
 	if err != nil {
 		return err
 	}
-	if n := countPending(keys); n+more > maxUploads {
+	n := countPending(keys)
+	if n+more > maxUploads {
 		return fmt.Errorf("%w uploads: complete or cancel some of the %d", ErrFull, n)
 	}
-	return b.checkFiles(ctx, owner, more)
+	return b.checkRoom(ctx, owner, n, more)
 }
 
 // uploads returns the keys of the objects of an owner's uploads.
