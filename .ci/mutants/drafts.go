@@ -36,6 +36,7 @@ func drafts() []mutant {
 		{"ways: both are tried early", faster, "Choice.First", "!tried && (c.Near || c.first.mean*float64(amount) < brief)", "!tried && false", faster, "^TestChoice$"},
 		{"ways: near ones, however long they take", faster, "Choice.First", "c.Near || c.first.mean*float64(amount) < brief", "c.first.mean*float64(amount) < brief", faster, "^TestChoice$"},
 		{"ways: a unit of work counts", faster, "Choice.Note", "float64(amount)", "1", faster, "^TestAmounts$"},
+		{"ways: what holds up a call does not count", faster, "Choice.Note", "min(now, w.mean*excess)", "now", faster, "^TestHeldUp$"},
 		{"duels: ways take turns", faster, "Turn", "call/timedCalls%2 == 0", "call/timedCalls > 0", faster, "^TestTurn$"},
 		{"duels: a lead can be lost", faster, "Duel.Note", "min(lead+1, mostLead)", "lead + 1", faster, "^TestDuel$"},
 		{"duels: a unit of work counts", faster, "Duel.Note", "float64(amount)", "1", faster, "^TestDuelAmounts$"},

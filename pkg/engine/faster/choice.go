@@ -20,13 +20,14 @@ type Choice struct {
 // A way has the nanoseconds a unit of work of one way to compute.
 type way struct {
 	calls int
-	mean  float64 // of the first trials the smallest, then a moving average
+	mean  float64 // of the first trials the smallest, then a moving average of bounded ones
 }
 
 const (
 	trials  = 2                              // calls of each way before one of them is chosen
 	brief   = float64(20 * time.Millisecond) // calls that take longer are not tried early, unless the ways are near
 	explore = 64                             // calls before the second way is tried, if they are not brief
+	excess  = 1.5                            // of a way's mean: a call counts as at most that, so that few which others hold up decide nothing
 )
 
 // First reports whether the first way should compute this amount of work. It is tried first.
@@ -80,6 +81,6 @@ func (c *Choice) Note(first bool, amount int, took time.Duration) {
 	case w.calls <= trials:
 		w.mean = min(w.mean, now)
 	default:
-		w.mean += (now - w.mean) / 4
+		w.mean += (min(now, w.mean*excess) - w.mean) / 4
 	}
 }

@@ -56,6 +56,27 @@ func TestFirstCall(t *testing.T) {
 	}
 }
 
+// Calls that another program holds up now and then do not make a way the slower one.
+func TestHeldUp(t *testing.T) {
+	var c Choice
+	held, second := 0, 0
+	for call := range 640 {
+		took, use := 300*time.Nanosecond, c.First(1)
+		if use {
+			took = 200
+			if call%16 == 5 {
+				took, held = 2000, held+1
+			}
+		} else {
+			second++
+		}
+		c.Note(use, 1, took)
+	}
+	if held == 0 || second > 640/20 {
+		t.Errorf("the second way, which is slower, computes %d of 640 calls, and %d of the first are held up", second, held)
+	}
+}
+
 // Times are compared by the amount of work.
 func TestAmounts(t *testing.T) {
 	var c Choice
