@@ -9,7 +9,7 @@ import (
 // the first layer to the last. It waits for nobody, normalises and quantises no rows but its own, and
 // finds them in its own cache. On the other hand each worker reads all weights. In Q8_0, with two threads
 // of Zen 4, 16 texts of 16 or 128 tokens take an encoder of MiniLM's shape 14 to 16 % less time, and 64
-// rows that decode with 124 M parameters 4 to 13 %.
+// rows that decode after 272 tokens with 124 M parameters 5 %; with 8 to 32 rows it is the same.
 
 const (
 	leastPortion  = 8  // tokens for which multiplying takes about as long as reading the weights
