@@ -121,7 +121,7 @@ func held() []mutant {
 		{"constrained: other tokens of the only text are another text", engine, "generation.sampleConstrained", "h.respelt = bound", "h.limitedBy = cmp.Or(bound)", engine, "^TestConstrainedFinish$"},
 		{"constrained: other tokens of a text choose the same", engine, "generation.sampleConstrained", "h.limitedBy = cmp.Or(h.limitedBy, h.respelt)", "_ = h", engine, "^TestConstrainedFinish$"},
 		{"stops: a rune's tokens before its last stay", engine, "text.push", "end++", "_ = end", engine, "^TestText$"},
-		{"encoders: a pass that failed has results", engine, "Encoder.forward", "if err == nil { then(p, parts) }", "then(p, parts)", engine, "^TestEmbedClosed$"},
+		{"encoders: a pass that failed has results", engine, "core.readTexts", "if err == nil { then(p, parts, rows) }", "then(p, parts, rows)", engine, "^TestEmbedClosed$"},
 		{"calls: text has no mark", calls, "builder.answer", `syntax.Text != "" || form.Text != nil`, "false", calls, "^TestFamilies$"},
 		{"calls: another head has the first one's middle", calls, "builder.answer", "tool.Name+head.Middle", "tool.Name+syntax.Middle", calls, "^TestFamilies$"},
 		{"calls: the reader knows one head", toolcall, "Syntax.Heads", "s.Also.Call == \"\"", "true", toolcall, "^TestReader"},

@@ -72,7 +72,7 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	out, member := make([]llm.Embedding, 0, len(texts)), c.lanes.join(llm.SenderOf(ctx), worker)
 	defer member.leave()
 	for len(texts) > 0 {
-		n := together(texts)
+		n := together(texts, 1)
 		seen := newHiddenLayers(w, n, c.model.Width)
 		if err := run(ctx, member, seen, texts[:n]); err != nil {
 			return nil, llm.Usage{}, err
@@ -89,14 +89,62 @@ func (c *core) embed(ctx context.Context, req *llm.EmbedRequest, depth int,
 	return out, usage, nil
 }
 
-// together returns how many of the first texts fit into [passTokens], at least one.
-func together(texts [][]int) (n int) {
+// together returns how many of the first texts fit into [passTokens], at least one. A member may have a
+// text of [textTokens] for each of the workers that it has for itself.
+func together(texts [][]int, workers int) (n int) {
 	tokens := 0
-	for n < len(texts) && (n == 0 || tokens+len(texts[n]) <= passTokens) {
+	for ; n < len(texts); n++ {
 		tokens += len(texts[n])
-		n++
+		if n > 0 && tokens > passTokens && (n >= workers || tokens > workers*textTokens) {
+			break
+		}
 	}
 	return n
+}
+
+// togetherTokens returns the most tokens of a pass over texts, of which the longest has that many.
+func togetherTokens(all, longest int64, workers int) int64 {
+	return max(longest, min(all, max(passTokens, int64(workers)*min(longest, textTokens))))
+}
+
+// readTexts computes texts with a decoder, a part of each in a pass. then gets the parts, which are empty for
+// texts that have been computed, and so many rows of logits for each text that ends with its part.
+func (c *core) readTexts(ctx context.Context, m *member, texts [][]int, logits int, then func(p *transformer.Pass, parts [][]int, logits []float32)) error {
+	caches := make([]*transformer.Cache, len(texts))
+	for i, ids := range texts {
+		caches[i] = c.model.NewCache(len(ids))
+	}
+	for {
+		var seqs []transformer.Sequence
+		parts := make([][]int, len(texts))
+		for i, ids := range texts {
+			at := caches[i].Len
+			end := min(at+prefillChunk, len(ids))
+			if parts[i] = ids[at:end]; at == end {
+				continue
+			}
+			s := transformer.Sequence{Cache: caches[i], Tokens: parts[i]}
+			if end == len(ids) {
+				s.Logits = logits
+			}
+			seqs = append(seqs, s)
+		}
+		if len(seqs) == 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := m.runExclusive(ctx, func(p *transformer.Pass) error {
+			rows, err := p.Forward(seqs)
+			if err == nil {
+				then(p, parts, rows)
+			}
+			return err
+		}); err != nil {
+			return err
+		}
+	}
 }
 
 // hiddenLayers collects the requested layers of some texts.
@@ -224,11 +272,11 @@ func (c *core) embeddingBytes(w *embedOptions, texts [][]int) (need int64) {
 		need += 4*int64(len(w.layers))*int64(vectors)*int64(c.model.Width) + tokenBytes*int64(len(ids))
 		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
-	longest = max(longest, min(all, passTokens)) // computed together
-	if len(c.model.Encoder) > 0 {                // a decoder computes a long text in parts
-		need += passMemory(&c.model.Spec, int(longest), c.workers)
+	most := togetherTokens(all, longest, 1)
+	if len(c.model.Encoder) > 0 { // a decoder computes a long text in parts
+		need += passMemory(&c.model.Spec, int(most), c.workers)
 	}
-	return need + c.model.CacheBytes(int(longest)) + 4*int64(len(w.layers))*longest*int64(c.model.Width)
+	return need + c.model.CacheBytes(int(most)) + 4*int64(len(w.layers))*most*int64(c.model.Width)
 }
 
 // pooled reduces the vectors of all tokens to the requested ones.

@@ -122,7 +122,7 @@ func (w *embedding) run(ctx context.Context) ([]llm.Embedding, error) {
 	defer member.leave()
 	for at := 0; at < len(w.texts); {
 		texts := w.texts[at:]
-		texts = texts[:together(texts)]
+		texts = texts[:together(texts, member.workers())]
 		var seen []int
 		if w.side != nil && w.side.Expand > 0 && !w.side.Attend {
 			seen = w.seen[at : at+len(texts)]

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 	"slices"
 	"strings"
 
@@ -184,8 +185,8 @@ func (c *core) passBytes(texts [][]int) (need int64) {
 		need += tokenBytes * int64(len(ids))
 		all, longest = all+int64(len(ids)), max(longest, int64(len(ids)))
 	}
-	longest = max(longest, min(all, passTokens)) // computed together
-	return need + c.model.CacheBytes(int(longest)) + passMemory(&c.model.Spec, int(longest), c.workers)
+	most := int(togetherTokens(all, longest, c.workers))
+	return need + c.model.CacheBytes(most) + passMemory(&c.model.Spec, most, c.workers)
 }
 
 // passMemory returns the memory of a pass and of its result.
@@ -197,14 +198,15 @@ func passMemory(s *transformer.Spec, tokens, workers int) int64 {
 // in addition to its weights: that of the longest text, or of the longest batch. A request that
 // needs more than cfg.MaxMemory is rejected. context is the model's.
 func PassMemory(s *transformer.Spec, context int, cfg Config) int64 {
-	tokens := passTokens
 	if cfg.Context > 0 {
 		context = min(context, cfg.Context)
 	}
-	if len(s.Encoder) > 0 { // a decoder computes a long text in parts
-		tokens = max(tokens, context)
+	workers := cfg.Team.Size()
+	tokens := max(passTokens, workers*prefillChunk) // a decoder computes a long text in parts
+	if len(s.Encoder) > 0 {
+		tokens = int(togetherTokens(math.MaxInt64, int64(context), workers))
 	}
-	return min(passMemory(s, tokens, cfg.Team.Size())+maskedMemory(s), cmp.Or(cfg.MaxMemory, DefaultMaxMemory))
+	return min(passMemory(s, tokens, workers)+maskedMemory(s), cmp.Or(cfg.MaxMemory, DefaultMaxMemory))
 }
 
 // encodeTexts returns the vectors of each text's tokens (tokens, Width) after the last norm. If
@@ -232,10 +234,10 @@ func (w *embedding) encodeTexts(ctx context.Context, m *member, texts [][]int, s
 
 // forward computes texts, and calls then after each pass with the parts that it computed.
 func (e *Encoder) forward(ctx context.Context, m *member, texts [][]int, seen []int, then func(*transformer.Pass, [][]int)) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
 	if len(e.model.Decoder) == 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		return m.encode(ctx, func(p *transformer.Pass) error {
 			err := error(nil)
 			if seen != nil {
@@ -249,35 +251,7 @@ func (e *Encoder) forward(ctx context.Context, m *member, texts [][]int, seen []
 			return err
 		})
 	}
-	caches := make([]*transformer.Cache, len(texts))
-	for i, ids := range texts {
-		caches[i] = e.model.NewCache(len(ids))
-	}
-	for {
-		var seqs []transformer.Sequence
-		parts := make([][]int, len(texts))
-		for i, ids := range texts {
-			at := caches[i].Len
-			if parts[i] = ids[at:min(at+prefillChunk, len(ids))]; len(parts[i]) > 0 {
-				seqs = append(seqs, transformer.Sequence{Cache: caches[i], Tokens: parts[i]})
-			}
-		}
-		if len(seqs) == 0 {
-			return nil
-		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := m.runExclusive(ctx, func(p *transformer.Pass) error {
-			_, err := p.Forward(seqs)
-			if err == nil {
-				then(p, parts)
-			}
-			return err
-		}); err != nil {
-			return err
-		}
-	}
+	return e.readTexts(ctx, m, texts, 0, func(p *transformer.Pass, parts [][]int, _ []float32) { then(p, parts) })
 }
 
 // runLayers computes the layers of texts.

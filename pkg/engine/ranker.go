@@ -114,7 +114,7 @@ func (r *Ranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Rele
 	out := make([]llm.Relevance, 0, len(pairs))
 	for rest := pairs; len(rest) > 0; {
 		ids, second := columns(rest)
-		n := together(ids)
+		n := together(ids, member.workers())
 		logits, err := r.logits(ctx, member, ids[:n], second[:n])
 		if err != nil {
 			return nil, llm.Usage{}, err
@@ -186,33 +186,23 @@ func (r *Ranker) logits(ctx context.Context, m *member, ids [][]int, second []in
 // tokenLogits computes the logits of the token True after each text, less those of the token
 // False.
 func (r *Ranker) tokenLogits(ctx context.Context, m *member, texts [][]int) ([]float64, error) {
-	out := make([]float64, 0, len(texts))
-	for _, ids := range texts {
-		cache := r.model.NewCache(len(ids))
-		for at := 0; at < len(ids); at += prefillChunk {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			s := transformer.Sequence{Cache: cache, Tokens: ids[at:min(at+prefillChunk, len(ids))]}
-			if at+prefillChunk >= len(ids) {
-				s.Logits = 1
-			}
-			if err := m.runExclusive(ctx, func(p *transformer.Pass) error {
-				logits, err := p.Forward([]transformer.Sequence{s})
-				if err == nil && s.Logits > 0 {
-					logit := logits[r.ranking.True]
-					if r.ranking.False >= 0 {
-						logit -= logits[r.ranking.False]
-					}
-					out = append(out, float64(logit))
-				}
-				return err
-			}); err != nil {
-				return nil, err
-			}
-		}
+	out, left := make([]float64, len(texts)), make([]int, len(texts))
+	for i, ids := range texts {
+		left[i] = len(ids)
 	}
-	return out, nil
+	err := r.readTexts(ctx, m, texts, 1, func(_ *transformer.Pass, parts [][]int, logits []float32) {
+		for i, part := range parts {
+			if left[i] -= len(part); left[i] > 0 || len(part) == 0 {
+				continue
+			}
+			logit := logits[r.ranking.True]
+			if r.ranking.False >= 0 {
+				logit -= logits[r.ranking.False]
+			}
+			out[i], logits = float64(logit), logits[r.model.Vocab:]
+		}
+	})
+	return out, err
 }
 
 // rankingHead is an [arch.RankingHead] in memory.

@@ -56,6 +56,17 @@ func (b *batch) releaseShare(s *share) {
 	}
 }
 
+// workers returns how many workers may compute texts of m alone: one if others wait meanwhile.
+func (m *member) workers() int {
+	b := m.batch
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.shares) > 1 {
+		return 1
+	}
+	return b.team.Size()
+}
+
 // charge counts the tokens of m in a pass. Exclusive work counts as a whole pass.
 func (s *share) charge(m *member, tokens int) {
 	if m.exclusive != nil {
