@@ -4,7 +4,7 @@ package main
 func rings() []mutant {
 	const prefixes = "^Test(RingPrefixes|RingReach)$"
 	return []mutant{
-		{"rings: what a pass that panics has overwritten is promised", transformer, "Pass.forward", "s.Cache.Len = 0", "s.Cache.Len += 0", transformer, "^TestRingsAfterAPanic$"},
+		{"rings: what a pass that panics has overwritten is promised", transformer, "Pass.Forward", "seqs[i].Cache.Len = 0", "seqs[i].Cache.Len += 0", transformer, "^TestRingsAfterAPanic$"},
 		{"rings: the next token sees window-1 others", transformer, "kv.least", "kept + c.window - 1", "kept + c.window - 2", transformer, prefixes},
 		{"rings: what is stored at once overwrites what the first token sees", transformer, "kv.room", "c.slots-(c.window-1)", "c.slots", transformer, "^TestRings$"},
 		{"rings: a copy of a ring lacks what the ring has dropped", transformer, "kv.copy", "c.first = from.kept(tokens)", "c.first = 0", transformer, prefixes},

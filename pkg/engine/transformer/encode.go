@@ -37,7 +37,18 @@ type encoding struct {
 
 func (e *encoding) count() int { return len(e.texts) }
 
-func (e *encoding) size(i int) (tokens, start int) { return len(e.texts[i]), 0 }
+func (e *encoding) tokens(i int) int { return len(e.texts[i]) }
+
+func (e *encoding) divide(p *Pass, layers []layer, workers int) (batch, []int, *chain) {
+	if len(e.texts) < workers {
+		return nil, nil, nil
+	}
+	each, costs := make([]int64, len(e.texts)), p.costs(layers)
+	for i, text := range e.texts {
+		each[i] = costs.of(len(text), 0)
+	}
+	return e, likePortions(each, workers), nil
+}
 
 func (e *encoding) compute(p *Pass, from, to int) error {
 	part := func(s []int) []int {

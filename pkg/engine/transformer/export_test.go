@@ -3,6 +3,7 @@ package transformer
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 )
 
 // NewFullCache is NewCache without rings.
@@ -57,7 +58,7 @@ func (p *Pass) Holds() bool {
 	has := func(sp span) bool { return sp.cache != nil || sp.memory != nil || sp.mutual != nil }
 	of := func(r run) bool { return r.Adapter != nil }
 	return slices.ContainsFunc(p.spans[:cap(p.spans)], has) || slices.ContainsFunc(p.runs[:cap(p.runs)], of) || p.seqs != nil || p.decoding.seqs != nil ||
-		p.Hidden != nil || p.Stop != nil || p.ShareAll || p.ShareTexts || p.PortionsHold()
+		p.Hidden != nil || p.Stop != nil || p.ShareAll || p.ShareTexts || p.chain != nil || p.PortionsHold()
 }
 
 // Spoiled reports whether the memory of a new cache was spoiled.
@@ -77,3 +78,36 @@ func (p *Pass) Portions() int { return len(p.portions) }
 func (p *Pass) PortionsHold() bool { return slices.ContainsFunc(p.portions, (*Pass).Holds) }
 
 var LikePortions = likePortions
+
+// Cut returns the parts of sequences that workers compute: the first token's position, the tokens and the
+// rows of logits of each, then the first part of each worker. chained reports whether they wait for each
+// other.
+func (p *Pass) Cut(seqs []Sequence, workers int) (parts [][3]int, starts []int, chained bool) {
+	for i := range seqs {
+		seqs[i].start = seqs[i].Cache.Len
+	}
+	d := &decoding{seqs: seqs}
+	b, starts, c := d.divide(p, p.m.decoder, workers)
+	if starts == nil {
+		return nil, nil, false
+	}
+	for _, s := range b.(*decoding).seqs {
+		parts = append(parts, [3]int{s.start, len(s.Tokens), s.Logits})
+	}
+	return parts, starts, c != nil
+}
+
+// Chain returns passes of a chain of portions.
+func Chain(team *Team, n int) (passes []*Pass) {
+	c := &chain{team: team, done: make([]atomic.Int32, n)}
+	for k := range n {
+		passes = append(passes, &Pass{chain: c, place: k})
+	}
+	return passes
+}
+
+// Follow waits for the portion before p.
+func (p *Pass) Follow() { p.follow() }
+
+// Precede lets the portion behind p follow.
+func (p *Pass) Precede() { p.precede() }

@@ -23,6 +23,8 @@ type Sequence struct {
 	Memory *Memory // of an encoder-decoder: the encoded text
 
 	Adapter *Adapter // what updates the model's weights for this sequence; nil: they are used as they are
+
+	start int // position of the first token, during a pass
 }
 
 // A Pass computes forward passes, keeping its scratch memory between them.
@@ -51,7 +53,10 @@ type Pass struct {
 	team     *Team
 	workers  []*worker
 	portions []*Pass // of workers that compute texts alone
+	chain    *chain  // of portions of the same text
+	place    int     // in the chain
 	decoding decoding
+	cuts     []Sequence // the texts of portions
 
 	masked []float32 // (outputs, Width), what MaskedLogits reads; nil: of another pass
 	x, out []float32 // (tokens, Width)
@@ -203,8 +208,15 @@ func (p *Pass) Forward(seqs []Sequence) ([]float32, error) {
 	}
 	defer p.m.await.leave()
 	fit(&p.logits, outputsOf(seqs)*p.m.Vocab)
+	for i := range seqs {
+		seqs[i].start = seqs[i].Cache.Len
+		seqs[i].Cache.Len = 0 // unless the pass ends: a ring has lost tokens then
+	}
 	p.decoding = decoding{seqs, p.logits, p.m.Vocab}
 	err := p.compute(p.m.decoder, &p.decoding)
+	for i := range seqs {
+		seqs[i].Cache.Len = seqs[i].start + len(seqs[i].Tokens)
+	}
 	logits := p.decoding.logits
 	p.decoding = decoding{}
 	return logits, err
@@ -219,9 +231,7 @@ type decoding struct {
 
 func (d *decoding) count() int { return len(d.seqs) }
 
-func (d *decoding) size(i int) (tokens, start int) {
-	return len(d.seqs[i].Tokens), d.seqs[i].Cache.Len
-}
+func (d *decoding) tokens(i int) int { return len(d.seqs[i].Tokens) }
 
 func (d *decoding) compute(p *Pass, from, to int) error {
 	p.logits = d.logits[outputsOf(d.seqs[:from])*d.vocab : outputsOf(d.seqs[:to])*d.vocab]
@@ -241,7 +251,7 @@ func (p *Pass) forward(seqs []Sequence) error {
 	p.begin()
 	p.m.await.stage(0)
 	for _, s := range seqs {
-		sp := span{n: len(s.Tokens), start: s.Cache.Len, cache: s.Cache, memory: s.Memory}
+		sp := span{n: len(s.Tokens), start: s.start, cache: s.Cache, memory: s.Memory}
 		if p.m.Mutual > 0 {
 			sp.mutual = mutualsOf(s.Tokens, sp.start)
 		}
@@ -255,13 +265,7 @@ func (p *Pass) forward(seqs []Sequence) error {
 	}
 	p.seqs, p.outputs = seqs, outputsOf(seqs)
 	p.show(false, 0)
-	for _, s := range seqs {
-		s.Cache.Len = 0 // unless the pass ends: a ring has lost tokens then
-	}
 	p.run(len(p.m.decoder))
-	for i, s := range seqs {
-		s.Cache.Len = p.spans[i].start + len(s.Tokens)
-	}
 	return p.m.await.failed()
 }
 

@@ -210,8 +210,10 @@ func (w *worker) decodeParallel(i int, in []float32) {
 	}
 	l.ffn.up(w, w.h, w.g, in, w.tokens)
 	w.barrier.wait()
+	w.follow()
 	w.attend(i)
 	w.barrier.wait()
+	w.precede()
 	w.apply(&l.out, w.out, w.heads, w.tokens, w.residual)
 	w.barrier.wait() // for out, which the next product writes
 	w.apply(&l.ffn.lower, w.out, w.h, w.tokens, w.residual)
@@ -223,8 +225,10 @@ func (w *worker) decodeParallel(i int, in []float32) {
 func (w *worker) mixTokens(l *layer, first, last *linear, in []float32, mix func()) {
 	w.apply(first, w.qkv, in, w.tokens, nil)
 	w.barrier.wait()
+	w.follow()
 	mix()
 	w.barrier.wait()
+	w.precede()
 	w.add(last, w.heads, &l.attentionNorms)
 }
 
