@@ -94,6 +94,8 @@ func rankings() []mutant {
 		{"rankings: the longer text is cut first", engine, "longestFirst", "n2 = max(n1, most-n1)", "n2 = most-n1", engine, golden},
 		{"rankings: an odd token belongs to the longer text", engine, "longestFirst", "n2 = n1 + most%2", "n2 = n1", engine, golden},
 		{"rankings: a long pair is refused unless it may be cut", engine, "joiner.join", "!j.request.Truncate", "j.request.Truncate", engine, "^TestRankerLengths$"},
+		{"rankings: a query that leaves no room is too long itself", engine, "tooLongPair", "n-document >= limit", "false", engine, "^TestRankerLengths$"},
+		{"rankings: a text that is too long has the place of its pair", dialect, "distinct.named", "t.pairs[from+i]", "from+i", dialect, "^TestBadRerankByVectors$"},
 		{"rankings: another query is encoded", engine, "joiner.join", "j.ids == nil || p.Query != j.query", "j.ids == nil", engine, golden},
 		{"rankings: the score is the sigmoid", engine, "Ranker.relevance", "!r.ranking.Identity", "r.ranking.Identity", engine, golden},
 		{"rankings: the mean of all tokens", engine, "rankingHead.logit", "mode = arch.PoolMean", "mode = arch.PoolFirst", engine, golden},

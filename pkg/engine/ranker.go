@@ -98,7 +98,7 @@ func (r *Ranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Rele
 	var usage llm.Usage
 	for i, p := range req.Pairs {
 		if pairs[i], err = j.join(ctx, p); err != nil {
-			return nil, llm.Usage{}, tooLongIn(fmt.Sprintf("documents[%d]", i), err)
+			return nil, llm.Usage{}, inPair(req.Pairs, i, err)
 		}
 		usage.Input += len(pairs[i].ids)
 	}
@@ -273,7 +273,7 @@ func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 	if j.ids == nil || p.Query != j.query {
 		ids, err := j.encodeText(ctx, p.Query)
 		if err != nil {
-			return joined{}, err
+			return joined{}, tooLongIn("query", err)
 		}
 		j.query, j.ids = p.Query, ids
 	}
@@ -288,7 +288,7 @@ func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 	query := j.ids
 	if n := len(query) + len(document); n > room {
 		if !j.request.Truncate {
-			return joined{}, llm.TooManyTokens("the query and the document have", n+limit-room, limit)
+			return joined{}, tooLongPair(n+limit-room, limit, len(document))
 		}
 		n1, n2 := longestFirst(len(query), len(document), room)
 		query, document, out.cut = query[:n1], document[:n2], true
@@ -314,6 +314,29 @@ func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 		out.ids, out.second = []int{j.empty}, 1
 	}
 	return out, nil
+}
+
+// tooLongPair returns the error of a pair of n tokens, document of them its document's: it is about the
+// query if that leaves no room for any document.
+func tooLongPair(n, limit, document int) error {
+	long := llm.TooManyTokens("the query and the document have", n, limit)
+	if n-document >= limit {
+		long.Param = "query"
+	}
+	return long
+}
+
+// inPair adds the place of a text that is too long to the error of pair i: that of the document, unless
+// the error is about the query.
+func inPair(pairs []llm.Pair, i int, err error) error {
+	long, ok := err.(*llm.Error)
+	if !ok || long.Param != "query" {
+		return tooLongIn(fmt.Sprintf("documents[%d]", i), err)
+	}
+	if slices.ContainsFunc(pairs, func(p llm.Pair) bool { return p.Query != pairs[0].Query }) {
+		return tooLongIn(fmt.Sprintf("query[%d]", i), err)
+	}
+	return err
 }
 
 // longestFirst returns the numbers of tokens that remain of two texts with n1 and n2 tokens,
@@ -392,6 +415,9 @@ func (j *joiner) joinText(ctx context.Context, p llm.Pair) (out joined, err erro
 		}
 		to := tokenizer.Collector{Max: int(max(int64(j.context), j.memory/8))}
 		if err := j.encode(ctx, &to, parts); err != nil {
+			if _, query := j.encodeText(ctx, p.Query); query != nil {
+				return out, tooLongIn("query", query)
+			}
 			return out, j.tooLong("the query and the document have", err)
 		}
 		out.ids = to.IDs()
@@ -405,7 +431,7 @@ func (j *joiner) joinText(ctx context.Context, p llm.Pair) (out joined, err erro
 			}
 		}
 		if !j.request.Truncate || len(document) == 0 {
-			return out, llm.TooManyTokens("the query and the document have", len(out.ids), j.limit())
+			return out, tooLongPair(len(out.ids), j.limit(), len(document))
 		}
 		document, out.cut = document[:max(0, len(document)-over)], true
 		p.Document = j.text(document)

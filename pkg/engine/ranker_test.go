@@ -138,6 +138,20 @@ func TestRankerLengths(t *testing.T) {
 		if !ok || e.Code != llm.TooLong || e.Length == nil || e.Length.Limit != r.Info().Context || e.Param != "documents[1]" {
 			t.Errorf("%s: %v", name, err)
 		}
+		for _, c := range []struct {
+			pairs []llm.Pair
+			want  string
+		}{
+			{[]llm.Pair{{Query: long, Document: "cow"}}, "query"},
+			{[]llm.Pair{{Query: strings.Repeat(long, 2000), Document: "cow"}}, "query"}, // too long to be tokenised
+			{[]llm.Pair{{Query: "hen", Document: "cow"}, {Query: long, Document: "hen"}}, "query[1]"},
+			{[]llm.Pair{{Query: "hen", Document: "cow"}, {Query: "cow", Document: long}}, "documents[1]"},
+		} {
+			_, _, err := r.Rerank(t.Context(), &llm.RerankRequest{Pairs: c.pairs})
+			if e, ok := errors.AsType[*llm.Error](err); !ok || e.Code != llm.TooLong || e.Param != c.want {
+				t.Errorf("%s: %v, want one about %s", name, err, c.want)
+			}
+		}
 		req.Truncate = true
 		got, _ := rerank(t, r, req)
 		if got[0].Cut || !got[1].Cut || got[1].Tokens > r.Info().Context {

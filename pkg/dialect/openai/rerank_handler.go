@@ -146,13 +146,10 @@ func renameTexts(err error, query, documents, logits string) error {
 		return err
 	}
 	renamed := *e
-	switch rest, ok := strings.CutPrefix(e.Param, "documents"); {
-	case e.Param == "logits":
-		renamed.Param = logits
-	case e.Param == "query":
-		renamed.Param = query
-	case ok:
-		renamed.Param = documents + rest
+	for key, name := range map[string]string{"query": query, "documents": documents, "logits": logits} {
+		if rest, ok := strings.CutPrefix(e.Param, key); ok && (rest == "" || rest[0] == '[') {
+			renamed.Param = name + rest
+		}
 	}
 	return &renamed
 }

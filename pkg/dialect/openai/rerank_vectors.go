@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -54,16 +55,16 @@ func (b byVectors) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Re
 		return nil, llm.Usage{}, err
 	}
 	var queries, documents distinct
-	for _, p := range req.Pairs {
-		queries.add(p.Query)
-		documents.add(p.Document)
+	for i, p := range req.Pairs {
+		queries.add(i, p.Query)
+		documents.add(i, p.Document)
 	}
 	var usage llm.Usage
 	var first []llm.Embedding
-	if err := b.embed(ctx, queries.list, llm.EmbedQuery, req.Truncate, &usage, func(_ int, part []llm.Embedding) {
+	if err := b.embed(ctx, &queries, llm.EmbedQuery, req.Truncate, &usage, func(_ int, part []llm.Embedding) {
 		first = append(first, part...)
 	}); err != nil {
-		return nil, llm.Usage{}, named(err, "query")
+		return nil, llm.Usage{}, err
 	}
 	pairs := make([][]int, len(documents.list)) // of each document
 	for i, p := range req.Pairs {
@@ -71,14 +72,14 @@ func (b byVectors) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Re
 		pairs[at] = append(pairs[at], i)
 	}
 	out := make([]llm.Relevance, len(req.Pairs))
-	if err := b.embed(ctx, documents.list, llm.EmbedDocument, req.Truncate, &usage, func(from int, part []llm.Embedding) {
+	if err := b.embed(ctx, &documents, llm.EmbedDocument, req.Truncate, &usage, func(from int, part []llm.Embedding) {
 		for j := range part { // embeddings of documents are not kept: those of tokens are large
 			for _, i := range pairs[from+j] {
 				out[i] = llm.Relevance{Score: b.score(&first[queries.index[req.Pairs[i].Query]], &part[j]), Logit: math.NaN()}
 			}
 		}
 	}); err != nil {
-		return nil, llm.Usage{}, named(err, "documents")
+		return nil, llm.Usage{}, err
 	}
 	return out, usage, nil
 }
@@ -149,13 +150,13 @@ func (b byVectors) check(req *llm.RerankRequest) error {
 
 // embed embeds each text, adds its tokens to usage, and calls yield with some embeddings after the
 // other, and the index of the first.
-func (b byVectors) embed(ctx context.Context, list []string, task llm.EmbedTask, cut bool, usage *llm.Usage, yield func(from int, part []llm.Embedding)) error {
-	for from := 0; from < len(list); from += textsAtOnce {
+func (b byVectors) embed(ctx context.Context, texts *distinct, task llm.EmbedTask, cut bool, usage *llm.Usage, yield func(from int, part []llm.Embedding)) error {
+	for from := 0; from < len(texts.list); from += textsAtOnce {
 		req := &llm.EmbedRequest{Task: task}
 		if b.kind != llm.EmbedDense {
 			req.Kind = b.kind
 		}
-		for _, text := range list[from:min(len(list), from+textsAtOnce)] {
+		for _, text := range texts.list[from:min(len(texts.list), from+textsAtOnce)] {
 			req.Prompts = append(req.Prompts, llm.Text(text))
 		}
 		embed := b.embedder.Embed
@@ -166,7 +167,7 @@ func (b byVectors) embed(ctx context.Context, list []string, task llm.EmbedTask,
 		}
 		made, used, err := embed(ctx, req)
 		if err != nil {
-			return err
+			return texts.named(err, task, from, len(req.Prompts))
 		}
 		usage.Add(used)
 		yield(from, made)
@@ -174,28 +175,15 @@ func (b byVectors) embed(ctx context.Context, list []string, task llm.EmbedTask,
 	return nil
 }
 
-// named puts a key into an error about a prompt. An index is that of a different text, not of a document.
-func named(err error, key string) error {
-	e, ok := errors.AsType[*llm.Error](err)
-	if !ok {
-		return err
-	}
-	if param, _, _ := strings.Cut(e.Param, "["); param != "" && param != "prompt" {
-		return err
-	}
-	renamed := *e
-	renamed.Param = key
-	renamed.Message = strings.Replace(e.Message, "the prompt has", "the text has", 1)
-	return &renamed
-}
-
 // distinct is a list of different texts.
 type distinct struct {
 	list  []string
+	pairs []int // of each text, the first pair that has it
 	index map[string]int
 }
 
-func (t *distinct) add(text string) {
+// add adds the text of a pair.
+func (t *distinct) add(pair int, text string) {
 	if _, ok := t.index[text]; ok {
 		return
 	}
@@ -203,7 +191,31 @@ func (t *distinct) add(text string) {
 		t.index = map[string]int{}
 	}
 	t.index[text] = len(t.list)
-	t.list = append(t.list, text)
+	t.list, t.pairs = append(t.list, text), append(t.pairs, pair)
+}
+
+// named puts the place of a text, as [llm.Reranker] names it, into an error about one of the n
+// prompts from the text from on.
+func (t *distinct) named(err error, task llm.EmbedTask, from, n int) error {
+	e, ok := errors.AsType[*llm.Error](err)
+	if !ok {
+		return err
+	}
+	var i int
+	_, noIndex := fmt.Sscanf(e.Param, "prompt[%d]", &i)
+	if noIndex != nil && e.Param != "prompt" && (e.Param != "" || e.Code != llm.TooLong) {
+		return err
+	}
+	renamed := *e
+	renamed.Param = "documents"
+	if task == llm.EmbedQuery {
+		renamed.Param = "query"
+	}
+	if known := noIndex == nil || n == 1; known && (task != llm.EmbedQuery || len(t.list) > 1) {
+		renamed.Param += fmt.Sprintf("[%d]", t.pairs[from+i])
+	}
+	renamed.Message = strings.Replace(e.Message, "the prompt has", "the text has", 1)
+	return &renamed
 }
 
 // cosine returns the cosine of two vectors, 0 if one of them is zero.
