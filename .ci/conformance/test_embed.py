@@ -96,6 +96,10 @@ class HuggingFace(unittest.TestCase):
         want = server.client().embeddings.create(model=first, input=TEXTS, encoding_format="float").data
         for text, data in zip(TEXTS, want, strict=True):
             numpy.testing.assert_allclose(client.feature_extraction(text, normalize=True, truncate=True), [data.embedding], atol=1e-6)
+        numpy.testing.assert_array_equal(InferenceClient(model=server.url).feature_extraction("a hen"), client.feature_extraction("a hen"))
+        status, tokens = server.json("POST", "/embed_all", {"model": "bert", "inputs": TEXTS})
+        self.assertEqual((status, len(tokens)), (200, len(TEXTS)))
+        self.assertEqual({len(vector) for text in tokens for vector in text}, {len(vectors()[0])})
         with self.assertRaises(HfHubHTTPError) as e:
             client.feature_extraction("a", truncation_direction="left")
         self.assertEqual(e.exception.response.status_code, 422)

@@ -65,6 +65,9 @@ var asked = []struct {
 	{"POST", "/v2/embed", `{"model":"MODEL","texts":["a"]}`, "embed", "embeddings.float", "message"},
 	{"POST", "/embed", `{"model":"MODEL","inputs":"a"}`, "embed", "", "error"},
 	{"POST", "/embed_sparse", `{"model":"MODEL","inputs":"a"}`, "sparse", "", "error"},
+	{"POST", "/embed_all", `{"model":"MODEL","inputs":"a"}`, "unpooled", "", "error"},
+	{"POST", "/", `{"model":"MODEL","inputs":"a"}`, "embed", "", "error"},
+	{"POST", "/", `{"model":"MODEL","query":"a","texts":["b"]}`, "rerank", "", "error"},
 	{"POST", "/v1/score", `{"model":"MODEL","text_1":"a","text_2":"b"}`, "rerank", "data", "error.message"},
 	{"POST", "/score", `{"model":"MODEL","text_1":"a","text_2":"b"}`, "rerank", "data", "error.message"},
 	{"POST", "/steering_concepts", `{"examples":[]}`, "steer", "id", "error"},
@@ -148,7 +151,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 		{local, "local", "golden", []string{"", "score", "embed", "tokenize", "render"}},
 		{local, "local", "translator", []string{"embed", "tokenize", "translate"}},
 		{local, "local", "ranker", []string{"rerank", "tokenize"}},
-		{local, "local", "encoder", []string{"embed", "semantic", "rerank", "tokenize"}},
+		{local, "local", "encoder", []string{"embed", "unpooled", "semantic", "rerank", "tokenize"}},
 		{script, "elsewhere", "script", []string{"", "form", "tools"}},
 	} {
 		h := m.app.Handler()
@@ -172,7 +175,7 @@ func refusedAs(path, body string) int {
 	switch {
 	case path == "/invoke":
 		return 200 // like API layer's server
-	case strings.Contains(body, `"inputs"`):
+	case path == "/", strings.Contains(body, `"inputs"`):
 		return 424 // like Text Embeddings Inference
 	}
 	return 400

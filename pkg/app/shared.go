@@ -13,12 +13,12 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A sharing is a path of two dialects. API Gateway routes by method and path alone:
-// the family that owns it mounts the handlers of both.
+// A sharing is a path of two dialects. API Gateway routes by method and path alone, and a path
+// belongs to one function: the family that owns it mounts the handlers of both.
 type sharing struct {
 	method, pattern string
-	owner, guest    string // families; pick returns 0 for the owner's, 1 for the guest's
-	pick            httpx.Pick
+	owner, guest    string     // families; pick returns 0 for the owner's, 1 for the guest's
+	pick            httpx.Pick // nil: the owner has the path with other methods only
 }
 
 func sharings() []sharing {
@@ -29,6 +29,7 @@ func sharings() []sharing {
 		{http.MethodPost, "/api/chat", "alpha", "ollama", pickOllama},
 		{http.MethodPost, "/api/generate", "alpha", "ollama", pickOllama},
 		{http.MethodPost, "/embed", "alephalpha", "embeddings", pickInputs},
+		{http.MethodPost, "/{$}", "alpha", "embeddings", nil}, // the playground's page
 		{http.MethodPost, "/tokenize", "alephalpha", "openai", pickTokens},
 		{http.MethodPost, "/detokenize", "alephalpha", "openai", pickTokens},
 	}
@@ -44,7 +45,12 @@ func (a *App) routes(family string) []httpx.Route {
 		switch family {
 		case s.owner:
 			guests := a.own(s.guest)
-			i, guest := at(routes), guests[at(guests)]
+			guest := guests[at(guests)]
+			if s.pick == nil {
+				routes = append(routes, guest)
+				continue
+			}
+			i := at(routes)
 			routes[i] = httpx.Shared(s.pick, routes[i], guest)
 		case s.guest:
 			i := at(routes)

@@ -81,6 +81,7 @@ func TestSharedWithAlephAlpha(t *testing.T) {
 		{"/detokenize", `{}`, 400, `{"error":"model: is required"`},
 		{"/embed", `{"model":"golden","prompt":"ab","layers":[0]}`, 200, `{"id":`},
 		{"/embed", `{"model":"golden","inputs":"ab"}`, 200, `[[`},
+		{"/", `{"model":"golden","inputs":"ab"}`, 200, `[[`},
 		{"/embed", `{"model":"golden","inputs":[]}`, 422, `{"error":"Invalid value for 'inputs': must not be an empty array","error_type":"Validation"}`},
 		{"/embed", `{"prompt":"ab","layers":[0],"inputs":"ab"}`, 422, `{"error":"Unrecognized request argument supplied: `},
 		{"/embed", `{}`, 400, `{"error":"model: is required"`},

@@ -39,6 +39,10 @@ func (e *Encoder) newEmbedding(req *llm.EmbedRequest) (*embedding, error) {
 		return nil, invalid("prompt", "is required")
 	case len(req.Prompts) > maxTexts:
 		return nil, invalid("prompt", fmt.Sprintf("at most %d prompts", maxTexts))
+	case w.kind == llm.EmbedUnpooled && req.Dimensions != 0:
+		return nil, invalid("dimensions", "vectors that are not pooled cannot be shortened")
+	case w.kind == llm.EmbedUnpooled:
+		w.width = e.model.Width
 	case !slices.Contains(e.info.Embeds, w.kind):
 		return nil, noKind(w.kind, e.info.Embeds)
 	case w.kind == llm.EmbedSparse && req.Dimensions != 0:

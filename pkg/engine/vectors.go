@@ -119,7 +119,7 @@ func maskedMemory(s *transformer.Spec) int64 {
 // headBytes returns the memory of the heads and of their results for the texts.
 func (w *embedding) headBytes() (need int64) {
 	switch w.kind {
-	case llm.EmbedMulti:
+	case llm.EmbedMulti, llm.EmbedUnpooled:
 		for _, ids := range w.texts {
 			need += int64(len(ids)) * (4*int64(w.width) + 24)
 		}
@@ -141,6 +141,8 @@ func (w *embedding) checkValues(most int) error {
 		switch w.kind {
 		case llm.EmbedMulti:
 			values += len(w.kept(ids)) * w.cut()
+		case llm.EmbedUnpooled:
+			values += len(ids) * w.width
 		case llm.EmbedDense:
 			values += w.cut()
 		}
@@ -344,6 +346,9 @@ func (w *embedding) finish(ctx context.Context, m *member, rows [][]float32, tex
 			}
 		case llm.EmbedMulti:
 			out = append(out, w.multiVector(rows[i], ids))
+		case llm.EmbedUnpooled:
+			layer := llm.Layer{Index: w.depth(), Vectors: slices.Collect(slices.Chunk(rows[i], w.width))}
+			out = append(out, llm.Embedding{Tokens: w.describe(ids), Layers: []llm.Layer{layer}})
 		default:
 			layer := llm.Layer{Index: w.depth(), Vectors: [][]float32{w.vector(rows[i], min(w.skip, len(ids)-1))}}
 			out = append(out, llm.Embedding{Tokens: w.describe(ids), Layers: []llm.Layer{layer}})

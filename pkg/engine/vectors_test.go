@@ -277,6 +277,8 @@ func TestVectorRefuses(t *testing.T) {
 		{"pylate", func(r *llm.EmbedRequest) { r.Kind, r.MaxValues = llm.EmbedMulti, 899 }, "prompt", "have 900 values, at most 899 in one answer"},
 		{"pylate", func(r *llm.EmbedRequest) { r.Kind, r.MaxValues, r.Dimensions = llm.EmbedMulti, 89, 2 }, "prompt", "have 90 values, at most 89"},
 		{"bge-m3", func(r *llm.EmbedRequest) { r.Kind = "other" }, "type", "no other embeddings: its types are dense, sparse, multi_vector"},
+		{"bge-m3", func(r *llm.EmbedRequest) { r.Kind, r.Dimensions = llm.EmbedUnpooled, 3 }, "dimensions", "not pooled cannot be shortened"},
+		{"bge-m3", func(r *llm.EmbedRequest) { r.Kind, r.MaxValues = llm.EmbedUnpooled, 64 }, "prompt", "at most 64 in one answer"},
 		{"bge-m3", func(r *llm.EmbedRequest) { r.MaxValues = 63 }, "prompt", "have 64 values, at most 63"},
 	} {
 		e := openEncoder(t, dir+c.model, engine.Config{})
@@ -285,6 +287,46 @@ func TestVectorRefuses(t *testing.T) {
 		if got := llm.AsError(err); err == nil || got.Param != c.param && c.param != "" || !strings.Contains(got.Message, c.want) {
 			t.Errorf("%s: %v, want %q at %s", c.model, err, c.want, c.param)
 		}
+	}
+}
+
+// Unpooled vectors are those that the model's own embeddings are pooled from, whatever steps follow.
+func TestUnpooled(t *testing.T) {
+	text := func(r *llm.EmbedRequest) { r.Truncate = false }
+	unpooled := func(r *llm.EmbedRequest) { r.Kind, r.Truncate = llm.EmbedUnpooled, false }
+	texts := []string{"the hen sees a cow", "a cat"}
+	for _, c := range []struct {
+		model string
+		pool  func(rows [][]float32) []float32
+	}{
+		{"encoders/bert-bare", func(rows [][]float32) []float32 {
+			sum := make([]float32, len(rows[0]))
+			for _, row := range rows {
+				for i, v := range row {
+					sum[i] += v / float32(len(rows))
+				}
+			}
+			return sum
+		}},
+		{"encoders/qwen3", func(rows [][]float32) []float32 { return rows[len(rows)-1] }},
+	} {
+		e := openEncoder(t, "testdata/"+c.model, engine.Config{})
+		want, used := embeddingsOf(t, e, embedTexts(texts, text))
+		got, usage := embeddingsOf(t, e, embedTexts(texts, unpooled))
+		for i, made := range got {
+			rows := made.Layers[0].Vectors
+			if d := difference(llm.Unit(c.pool(rows)), llm.Unit(want[i].Layers[0].Vectors[0])); len(rows) != len(made.Tokens) || len(rows) != len(want[i].Tokens) || !(d <= 1e-5) {
+				t.Errorf("%s: %d vectors of %d tokens, pooled %g off", c.model, len(rows), len(made.Tokens), d)
+			}
+		}
+		if usage.Input != used.Input {
+			t.Errorf("%s: %d tokens, not %d", c.model, usage.Input, used.Input)
+		}
+	}
+	e := openEncoder(t, "testdata/vectors/pylate", engine.Config{}) // all tokens, as wide as the model
+	made, _ := embeddingsOf(t, e, embedTexts(texts, unpooled))
+	if multi, _ := embeddingsOf(t, e, embedTexts(texts, func(r *llm.EmbedRequest) { r.Kind = llm.EmbedMulti })); len(made[0].Layers[0].Vectors[0]) <= len(multi[0].Layers[0].Vectors[0]) {
+		t.Errorf("%d dimensions, those of compared vectors %d", len(made[0].Layers[0].Vectors[0]), len(multi[0].Layers[0].Vectors[0]))
 	}
 }
 

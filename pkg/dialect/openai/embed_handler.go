@@ -15,7 +15,10 @@ import (
 func (cfg Config) embedRoutes() []httpx.Route {
 	embed := httpx.Post(embedTable, (*embedRequest).request, openEmbedder[embedRequest](cfg, llm.EmbedDense), answerEmbed)
 	inputs := httpx.Post(inputsTable, (*inputsRequest).request, openEmbedder[inputsRequest](cfg, llm.EmbedDense), answerInputs)
-	sparse := httpx.Post(sparseTable, (*sparseRequest).request, openEmbedder[sparseRequest](cfg, llm.EmbedSparse), answerSparse)
+	sparse := httpx.Post(plainTable, (*plainRequest).sparse, openEmbedder[plainRequest](cfg, llm.EmbedSparse), answerPlain(sparseValues))
+	unpooled := httpx.Post(plainTable, (*plainRequest).unpooled, openEmbedder[plainRequest](cfg, llm.EmbedDense), answerPlain(tokenVectors))
+	root := httpx.Post(inputsTable, (*inputsRequest).request, openEmbedder[inputsRequest](cfg, llm.EmbedDense, llm.EmbedSparse), answerRoot)
+	rerank := httpx.Post(rerankTable, (*rerankRequest).request, openReranker[rerankRequest](cfg), answerRerank)
 	route := func(pattern string, doc *httpx.Operation, errors httpx.Errors, handle httpx.Handler) httpx.Route {
 		return httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Inference, Doc: doc, Errors: errors, Handle: handle}
 	}
@@ -24,6 +27,8 @@ func (cfg Config) embedRoutes() []httpx.Route {
 		route("/v2/embed", embedDoc, documentsErrors, embed),
 		route("/embed", inputsDoc, textsErrors, inputs),
 		route("/embed_sparse", sparseDoc, textsErrors, sparse),
+		route("/embed_all", unpooledDoc, textsErrors, unpooled),
+		httpx.Shared(pickTexts, route("/{$}", rootInputsDoc, textsErrors, root), route("/{$}", rerankTextsDoc.As("rerankRoot", "Rank texts at the root, in the protocol of Text Embeddings Inference"), textsErrors, rerank)),
 	}
 }
 
@@ -35,19 +40,23 @@ func embeds(kind llm.EmbedKind) trait {
 }
 
 // openEmbedder returns how the model of a request is found: without a name, it is the first one
-// that has embeddings of the kind.
+// that has embeddings of one of the kinds.
 func openEmbedder[In any, Request interface {
 	*In
 	modelName() string
-}](cfg Config, kind llm.EmbedKind) func(*http.Request, *In) (*llm.Model, error) {
+}](cfg Config, kinds ...llm.EmbedKind) func(*http.Request, *In) (*llm.Model, error) {
+	var traits []trait
+	for _, kind := range kinds {
+		traits = append(traits, embeds(kind))
+	}
 	return func(r *http.Request, in *In) (*llm.Model, error) {
-		model, err := cfg.openFirst(r.Context(), Request(in).modelName(), embeds(kind))
+		model, err := cfg.openFirst(r.Context(), Request(in).modelName(), traits...)
 		if err != nil {
 			return nil, err
 		}
 		if _, missing := llm.As[llm.Embedder](model); missing != nil {
 			why := strings.Replace(llm.AsError(missing).Message, "this model", model.Name, 1)
-			return nil, cfg.lacks(r.Context(), why, "embed texts", "embeds texts", embeds(kind))
+			return nil, cfg.lacks(r.Context(), why, "embed texts", "embeds texts", traits...)
 		}
 		return model, nil
 	}
@@ -90,7 +99,27 @@ func answerInputs(w http.ResponseWriter, r *http.Request, call httpx.Call[inputs
 	return httpx.JSON(w, http.StatusOK, answer)
 }
 
-func answerSparse(w http.ResponseWriter, r *http.Request, call httpx.Call[sparseRequest, *llm.EmbedRequest, *llm.Model]) error {
+// answerPlain returns how requests without options of the vectors are answered: with what of makes
+// of the embeddings.
+func answerPlain[Out any](of func([]llm.Embedding) Out) func(http.ResponseWriter, *http.Request, httpx.Call[plainRequest, *llm.EmbedRequest, *llm.Model]) error {
+	return func(w http.ResponseWriter, r *http.Request, call httpx.Call[plainRequest, *llm.EmbedRequest, *llm.Model]) error {
+		list, _, err := embedTexts(r.Context(), call.Model, call.Req, false)
+		if err != nil {
+			return err
+		}
+		return httpx.JSON(w, http.StatusOK, of(list))
+	}
+}
+
+// answerRoot answers as /embed does, or as /embed_sparse if the model has only sparse embeddings.
+func answerRoot(w http.ResponseWriter, r *http.Request, call httpx.Call[inputsRequest, *llm.EmbedRequest, *llm.Model]) error {
+	if info := &call.Model.ModelInfo; embeds(llm.EmbedDense)(info) || !embeds(llm.EmbedSparse)(info) {
+		return answerInputs(w, r, call)
+	}
+	if call.In.Normalize != nil {
+		return &llm.Error{Code: llm.Unsupported, Param: "normalize", Message: "this model has sparse embeddings only, which are not normalised"}
+	}
+	call.Req.Kind = llm.EmbedSparse
 	list, _, err := embedTexts(r.Context(), call.Model, call.Req, false)
 	if err != nil {
 		return err

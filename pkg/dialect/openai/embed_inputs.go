@@ -15,14 +15,15 @@ type inputsRequest struct {
 	inputsKeys
 }
 
-// sparseRequest is the body of POST /embed_sparse in the protocol of Text Embeddings Inference.
-type sparseRequest struct {
+// plainRequest is the body of POST /embed_sparse and of POST /embed_all in the protocol of Text
+// Embeddings Inference.
+type plainRequest struct {
 	modelKey
 	Inputs json.RawMessage `json:"inputs"` // as in inputsRequest
 	inputsKeys
 }
 
-// inputsKeys are the keys that both requests share.
+// inputsKeys are the keys that these requests share.
 type inputsKeys struct {
 	PromptName          string          `json:"prompt_name"`
 	Truncate            bool            `json:"truncate"`
@@ -44,11 +45,17 @@ func (q *inputsRequest) request() (*llm.EmbedRequest, error) {
 	return req, err
 }
 
-// request translates a request for sparse embeddings.
-func (q *sparseRequest) request() (*llm.EmbedRequest, error) {
+// sparse translates a request for sparse embeddings.
+func (q *plainRequest) sparse() (*llm.EmbedRequest, error) { return q.kind(llm.EmbedSparse) }
+
+// unpooled translates a request for the vectors of all tokens.
+func (q *plainRequest) unpooled() (*llm.EmbedRequest, error) { return q.kind(llm.EmbedUnpooled) }
+
+// kind translates a request for a kind of embeddings.
+func (q *plainRequest) kind(kind llm.EmbedKind) (*llm.EmbedRequest, error) {
 	req, err := q.of(q.Inputs)
 	if err == nil {
-		req.Kind = llm.EmbedSparse
+		req.Kind = kind
 	}
 	return req, err
 }
@@ -82,6 +89,15 @@ func sparseValues(list []llm.Embedding) [][]sparseValue {
 		for j, token := range made.Tokens {
 			out[i][j] = sparseValue{token.ID, made.Layers[0].Vectors[0][j]}
 		}
+	}
+	return out
+}
+
+// tokenVectors returns the vectors of the tokens of each prompt.
+func tokenVectors(list []llm.Embedding) [][][]float32 {
+	out := make([][][]float32, len(list))
+	for i, made := range list {
+		out[i] = made.Layers[0].Vectors
 	}
 	return out
 }

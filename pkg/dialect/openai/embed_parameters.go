@@ -36,16 +36,16 @@ var embedTable = wire.For[embedRequest](
 	wire.Parameter{Name: "priority", Disposition: wire.NoEffect, Note: "requests are answered in a fair order"},
 )
 
-// inputsTable describes the body of POST /embed with inputs.
+// inputsTable describes the body of POST /embed and of POST / with inputs.
 var inputsTable = wire.For[inputsRequest](slices.Concat(inputsRows(), []wire.Parameter{
 	{Name: "normalize", Default: true, Note: "whether to scale vectors to length 1; without it they are as the model makes them"},
 	{Name: "dimensions", Bounds: wire.AtLeast(1), Absent: "the dimensions of the model", Canonical: "dimensions", Remote: wire.ByRecord, Note: firstValues},
 })...)
 
-// sparseTable describes the body of POST /embed_sparse.
-var sparseTable = wire.For[sparseRequest](inputsRows()...)
+// plainTable describes the body of POST /embed_sparse and of POST /embed_all.
+var plainTable = wire.For[plainRequest](inputsRows()...)
 
-// inputsRows describe the keys that both requests share.
+// inputsRows describe the keys that these requests share.
 func inputsRows() []wire.Parameter {
 	return []wire.Parameter{
 		embedModelRow,
@@ -89,7 +89,23 @@ var inputsDoc = &httpx.Operation{
 var sparseDoc = &httpx.Operation{
 	ID: "embedSparse", Tag: tag, Summary: "Compute sparse embeddings, in the protocol of Text Embeddings Inference",
 	Description: "The answer is a list of weights for each text. The model must have sparse embeddings: see embedding_types in /v1/models.",
-	Body:        sparseTable,
+	Body:        plainTable,
 	Example:     `{"inputs": ["Dogs bark.", "Cats purr."]}`,
 	Answers:     []httpx.Answer{{Of: [][]sparseValue{}}},
+}
+
+var unpooledDoc = &httpx.Operation{
+	ID: "embedAll", Tag: tag, Summary: "Embed all tokens, in the protocol of Text Embeddings Inference",
+	Description: "The answer is a list of vectors for each text: those of its tokens, and of the tokens that the model adds, before they are pooled. They are not normalised.",
+	Body:        plainTable,
+	Example:     `{"inputs": ["Dogs bark.", "Cats purr."]}`,
+	Answers:     []httpx.Answer{{Of: [][][]float32{}}},
+}
+
+var rootInputsDoc = &httpx.Operation{
+	ID: "embedRoot", Tag: tag, Summary: "Embed texts at the root, in the protocol of Text Embeddings Inference",
+	Description: "As /embed, or as /embed_sparse if the model has only sparse embeddings.",
+	Body:        inputsTable,
+	Example:     inputsDoc.Example,
+	Answers:     append(inputsDoc.Answers, sparseDoc.Answers...),
 }

@@ -164,6 +164,16 @@ func TestEmbedInputs(t *testing.T) {
 		{"/embed", `{"inputs":"a","dimensions":3}`, `422 {"error":"Unsupported parameter 'dimensions': embeddings of this model have 2 dimensions and cannot be shortened","error_type":"Validation"}`},
 		{"/embed", `{"model":"tests","inputs":"long"}`, `413 {"error":"This model's maximum context length is 256 tokens. However, your inputs resulted in 300 tokens. Please reduce the length of the inputs.","error_type":"Validation"}`},
 		{"/embed", `{"model":"writer","inputs":"a"}`, `424 {"error":"Unsupported parameter 'model': writer has no embedder; these embed texts: dense, tests","error_type":"Backend"}`},
+		{"/embed_all", `{"inputs":["ab","c"],"truncate":true}`, `200 [[[1,0],[0,1]],[[-1,0]]]`},
+		{"/embed_all", `{"inputs":"a","normalize":true}`, `422 {"error":"Unrecognized request argument supplied: normalize","error_type":"Validation"}`},
+		{"/embed_all", `{"model":"ranker","inputs":"a"}`, `424 {"error":"Unsupported parameter 'model': ranker ranks documents (/v1/rerank) and has no embedder; these embed texts: dense, tests","error_type":"Backend"}`},
+		{"/", `{"inputs":"a"}`, `200 [[0.6,0.8]]`},
+		{"/", `{"model":"weights","inputs":"baa"}`, `200 [[{"index":97,"value":2},{"index":98,"value":1}]]`},
+		{"/", `{"model":"weights","inputs":"a","normalize":false}`, `422 {"error":"Unsupported parameter 'normalize': this model has sparse embeddings only, which are not normalised","error_type":"Validation"}`},
+		{"/", `{"model":"ranker","inputs":"a"}`, `424 {"error":"Unsupported parameter 'model': ranker ranks documents (/v1/rerank) and has no embedder; these embed texts: dense, tests, weights","error_type":"Backend"}`},
+		{"/", `{"query":"q","texts":["a","bb"],"raw_scores":true}`, `200 [{"index":1,"score":1},{"index":0,"score":0}]`},
+		{"/", `{"query":"q","texts":[]}`, `422 {"error":"Invalid value for 'texts': at least one document is required","error_type":"Validation"}`},
+		{"/", `{}`, `422 {"error":"Invalid value for 'inputs': is required","error_type":"Validation"}`},
 		{"/embed_sparse", `{"model":"ranker","inputs":"a"}`, `424 {"error":"Unsupported parameter 'model': ranker ranks documents (/v1/rerank) and has no embedder; these embed texts: weights","error_type":"Backend"}`},
 	} {
 		h, _ := embedders()
@@ -176,6 +186,18 @@ func TestEmbedInputs(t *testing.T) {
 	want := llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text("a")}, PromptName: "query", Dimensions: 2, Truncate: true, MaxValues: maxValues}
 	if w := ask(h, "POST", "/embed", `{"inputs":"a","prompt_name":"query","dimensions":2,"truncate":true}`); w.Code != 200 || !reflect.DeepEqual(l.last, want) {
 		t.Errorf("%s, %+v", w.Body, l.last)
+	}
+	want.Kind, want.Dimensions = llm.EmbedUnpooled, 0
+	if w := ask(h, "POST", "/embed_all", `{"inputs":"a","prompt_name":"query","truncate":true}`); w.Code != 200 || !reflect.DeepEqual(l.last, want) {
+		t.Errorf("%s, %+v", w.Body, l.last)
+	}
+}
+
+// With sparse embeddings only, the first model that has some answers at the root.
+func TestEmbedRootSparse(t *testing.T) {
+	h, _ := typesOnly("weights", llm.EmbedSparse)
+	if w := ask(h, "POST", "/", `{"inputs":"b"}`); w.Code != 200 || strings.TrimSpace(w.Body.String()) != `[[{"index":98,"value":1}]]` {
+		t.Errorf("%d %s", w.Code, w.Body)
 	}
 }
 
@@ -217,6 +239,7 @@ func TestEmbedDifferences(t *testing.T) {
 		{"Cohere: max_tokens shortens texts", "they are cut at the model's limit", "/v2/embed", `{"texts":["a"],"max_tokens":1}`, 400},
 		{"inference server: at most 32 inputs", "the same limit on all paths", "/embed", `{"inputs":` + many + `}`, 200},
 		{"inference server: long texts may be cut by default", "nothing is dropped in silence", "/embed", `{"model":"tests","inputs":"long"}`, 413},
+		{"inference server: the model decides at the root", "there are several models, so the keys decide", "/", `{"query":"q","texts":["a"]}`, 200},
 		{"inference server: left cuts the beginning", "texts are cut at their end", "/embed", `{"inputs":"a","truncation_direction":"left"}`, 422},
 	} {
 		h, _ := embedders()

@@ -46,7 +46,7 @@ func embedLetters(text string, kind llm.EmbedKind) llm.Embedding {
 				layer.Vectors[0] = append(layer.Vectors[0], float32(n))
 			}
 		}
-	case llm.EmbedMulti:
+	case llm.EmbedMulti, llm.EmbedUnpooled:
 		layer.Vectors = [][]float32{}
 		for _, id := range text {
 			tokens = append(tokens, llm.Token{ID: int(id), Piece: string(id)})

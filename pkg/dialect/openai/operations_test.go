@@ -44,8 +44,8 @@ func TestExamples(t *testing.T) {
 			_, err = in.request()
 		case *inputsRequest:
 			_, err = in.request()
-		case *sparseRequest:
-			_, err = in.request()
+		case *plainRequest:
+			_, err = in.sparse()
 		}
 		if err != nil {
 			t.Errorf("%s: %v", doc.ID, err)
