@@ -24,7 +24,7 @@ func convolutions() []mutant {
 		{"dots.llm1: a window that is null is none", arch, "dots1", "null && !c.has(\"sliding_window\")", "false && null", arch, "^TestHostileMixers$"},
 		{"MiniMax-M2: rotary_dim is read", arch, "miniMaxM2", `c.integer("rotary_dim", a.HeadDim, 1, a.HeadDim)`, "a.HeadDim", arch, "^TestLegacyConfig$"},
 		{"MiniMax-M2: corrections have two names", arch, "builder.experts", "slices.IndexFunc(names, b.has)", "0*slices.IndexFunc(names, b.has)", arch, goldens},
-		{"Solar Open: outputs of attention have no bias", arch, "solarOpen", "l.decoder.qkv.bias = always", "attentionBiases(c, l)", arch, goldens},
+		{"Solar Open: outputs of attention have no bias", arch, "solarOpen", "inputBiases(c, l, false)", "attentionBiases(c, l)", arch, goldens},
 		{"EXAONE-MoE: types of layers are read", arch, "setCorrectedExperts", "sparse[layer]", "layer >= first && sparse != nil", arch, goldens},
 		{"GGUF of EXAONE-MoE: layers without a window are not rotated", arch, "ggufEXAONEMoE", "k.Attention.Rotary = 0", "k.Attention.Rotary += 0", arch, goldens},
 		{"HunYuan-MoE: each layer uses its own number of experts", arch, "hunyuanMoE", "Used: used[i]", "Used: used[0*i]", arch, goldens},

@@ -6,6 +6,13 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
+// correctedFloor is what the published code of DeepSeek-V3, and of the models with its experts, adds to
+// the sum of the chosen probabilities before it divides by it. MiniMax-M2's adds nothing, which comes
+// to the same.
+//
+// Source: transformers 5.23, DeepseekV3TopkRouter.
+const correctedFloor = 1e-20
+
 // glm4MoE is GLM Team 2025 (GLM-4.5, GLM-4.6): GLM with experts behind the first layers, and with
 // pairs of the rotary embedding that are halves. Layers that draft tokens are not read.
 var glm4MoE = llamaLike("GLM-4-MoE", func(f *family) {
@@ -19,9 +26,7 @@ var glm4MoE = llamaLike("GLM-4-MoE", func(f *family) {
 		r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}, part: real{"partial_rotary_factor", 0.5}})
 		a.KVHeads = c.integer("num_key_value_heads", min(8, a.Heads), 1, maxHeads)
 		setRotary(s, r)
-		if c.flag("attention_bias", false) {
-			l.decoder.qkv.bias = always
-		}
+		inputBiases(c, l, false)
 		if c.flag("use_qk_norm", false) {
 			a.QKNorm = transformer.QKNormHead
 		}
@@ -59,9 +64,7 @@ var solarOpen = llamaLike("Solar Open", func(f *family) {
 		s.Kinds[0].Attention.HeadDim = 128 // if the file does not say it
 		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 1e6}}))
 		s.Kinds[0].Attention.KVHeads = c.integer("num_key_value_heads", 8, 1, maxHeads)
-		if c.flag("attention_bias", false) {
-			l.decoder.qkv.bias = always
-		}
+		inputBiases(c, l, false)
 		setCorrectedExperts(c, s, field{"moe_intermediate_size", 1280}, 0, 1, true)
 	}
 })
@@ -85,7 +88,7 @@ var miniMaxM2 = llamaLike("MiniMax-M2", func(f *family) {
 		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 5e6}, part: real{"partial_rotary_factor", part}}))
 		a.KVHeads = c.integer("num_key_value_heads", 8, 1, maxHeads)
 		e := readExperts(c, field{"num_local_experts num_experts", 256}, 8, true)
-		e.Sigmoid, e.Corrected, e.Floor = true, true, 1e-20
+		e.Sigmoid, e.Corrected, e.Floor = true, true, correctedFloor
 		s.Kinds[0].FeedForward.Experts = e
 	}
 })
@@ -115,7 +118,7 @@ func setCorrectedExperts(c *config, s *transformer.Spec, ffn field, dense, share
 	e := readExperts(c, field{"n_routed_experts num_local_experts num_experts", 128}, 8, c.flag("norm_topk_prob", renormalised))
 	e.Sigmoid, e.Corrected, e.Scale = true, true, float32(c.number("routed_scaling_factor", 1, 1e-6, 1e6))
 	if e.Renormalised {
-		e.Floor = 1e-20
+		e.Floor = correctedFloor
 	}
 	width := c.integer(ffn.names, ffn.absent, 1, maxFFN)
 	e.Shared = width * c.integer("n_shared_experts num_shared_experts", shared, 0, maxFFN/width)
@@ -176,7 +179,7 @@ func ggufCorrected(change func(f *family)) family {
 			setRotary(s, ggufHeads(c, s))
 			e := ggufReadExperts(c, true, ggufSigmoid)
 			if e.Sigmoid, e.Corrected = true, true; e.Renormalised {
-				e.Floor = 1e-20
+				e.Floor = correctedFloor
 			}
 			width := c.integer("expert_feed_forward_length", s.Kinds[0].FeedForward.Width, 1, maxFFN)
 			e.Shared = width * c.integer("expert_shared_count", 0, 0, maxFFN/width)

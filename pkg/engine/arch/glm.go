@@ -24,8 +24,6 @@ func glmCommon(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		s.Kinds[0].Attention.HeadDim = 128 // if the file does not say it
 		setRotary(s, interleaved(llamaHeads(c, s, rope{base: real{"rope_theta", 10000}, part: real{"partial_rotary_factor", 0.5}})))
-		if c.flag("attention_bias", true) {
-			l.decoder.qkv.bias = always
-		}
+		inputBiases(c, l, true)
 	}
 }

@@ -84,7 +84,17 @@ func llamaBiases(c *config, l *layout) {
 
 // attentionBiases reads whether the matrices of attention have a bias.
 func attentionBiases(c *config, l *layout) {
-	if c.flag("attention_bias", false) {
-		l.decoder.qkv.bias, l.decoder.out.bias = always, always
+	if inputBiases(c, l, false) {
+		l.decoder.out.bias = always
 	}
+}
+
+// inputBiases reads whether the matrices of queries, keys and values have a bias, and returns it; absent
+// is for files that do not say it.
+func inputBiases(c *config, l *layout, absent bool) bool {
+	biased := c.flag("attention_bias", absent)
+	if biased {
+		l.decoder.qkv.bias = always
+	}
+	return biased
 }

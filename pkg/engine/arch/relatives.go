@@ -80,9 +80,7 @@ var seedOSS = llamaLike("Seed-OSS", func(f *family) {
 		setRotary(s, llamaHeads(c, s, rope{base: real{"rope_theta", 10000}}))
 		llamaBiases(c, l)
 		l.decoder.qkv.bias, l.decoder.out.bias = never, never
-		if c.flag("attention_bias", true) {
-			l.decoder.qkv.bias = always
-		}
+		inputBiases(c, l, true)
 		if c.flag("attention_out_bias", false) {
 			l.decoder.out.bias = always
 		}
