@@ -13,6 +13,7 @@ func adapters() []mutant {
 		{"LoRA: what the file stores is not the sum", arch, "lowRank.merged", "t.ReadStored = nil", "", arch, "^TestAdaptersAreKept$"},
 		{"LoRA: saved modules take the place of the base's", arch, "adapter.apply", "out.file, out.name, out.kind = true, a.file, full, t.Type", "_ = true, t", arch, logits},
 		{"LoRA: names are those of the whole model or of its text", arch, "adapter.read", `short(found[1] + ".weight")`, `found[1] + ".weight"`, arch, "^TestQwen35Adapters$"},
+		{"LoRA: a tensor is replaced by one", arch, "adapter.read", `other, ok := a.tensors[key]; ok`, `other, ok := a.tensors[key]; ok && false`, arch, refused},
 		{"LoRA: every part has its place", arch, "adapter.unused", "slices.Sorted(maps.Keys(a.modules))", "[]string(nil)", arch, refused},
 		{"LoRA: other sizes are another base's", arch, "adapter.apply", "m.out != rows || m.in != cols", "false", arch, refused},
 		{"LoRA: variants compute otherwise", arch, "adapterConfig.check", `return fmt.Errorf("%s: not supported", name)`, "_ = name", arch, refused},

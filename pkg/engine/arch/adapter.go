@@ -232,7 +232,11 @@ func (a *adapter) read(c *adapterConfig, short func(name string) string) error {
 			return a.refuse(t.Name, "not supported: only lora_A and lora_B of matrices are")
 		case found == nil:
 			name = strings.Replace(strings.Replace(name, ".modules_to_save.default", "", 1), ".base_layer", "", 1)
-			a.tensors[short(name)] = t.Name
+			key := short(name)
+			if other, ok := a.tensors[key]; ok {
+				return a.refuse(t.Name, fmt.Sprintf("it takes the place of the same tensor as %.80q: save the adapter again", other))
+			}
+			a.tensors[key] = t.Name
 			continue
 		case len(t.Shape) != 2 || slices.Contains(t.Shape, 0):
 			return a.refuse(t.Name, fmt.Sprintf("shape %v is not a matrix", t.Shape))

@@ -194,6 +194,8 @@ func TestAdaptersRefused(t *testing.T) {
 		{`tensor "base_model.model.model.norm2.weight": the base llama has no such tensor`, named("lm_head.weight", "model.norm2.weight")},
 		{`tensor "base_model.model.model.norm.weight": shape [112 32], but the base llama has [32]`, named("lm_head.weight", "model.norm.weight")},
 		{`norm.lora_magnitude_vector.weight": not supported`, named("lm_head.weight", "model.norm.lora_magnitude_vector.weight")},
+		{`.lm_head.modules_to_save.default.weight": it takes the place of the same tensor as "base_model.model.lm_head.weight": save the adapter again`,
+			named("base_model.model.model.layers.0.self_attn.q_proj.lora_A", "base_model.model.lm_head.modules_to_save.default")},
 		{`tensor "lm_head.weight": unknown in an adapter`, named("base_model.model.lm_head.weight", "lm_head.weight")},
 	} {
 		fsys := fstest.MapFS{}
