@@ -29,6 +29,8 @@ func gemma4() []mutant {
 		{"Gemma 4: factors are those of full attention", arch, "ggufGemma4", "f.factored = 1", "f.factored = 2", arch, "^TestGGUFGemma4$"},
 		{"Gemma 4: layers of a file have heads of their own", arch, "ggufGemma4Layers", "keys[layer]", "keys[0]", arch, "^TestGGUFGemma4$"},
 		{"Gemma 4: values are keys where a file lacks them", arch, "ggufGemma4", "a.Rotary == 1 && a.KVLayer == 0", "a.KVLayer == 0", arch, "^TestHostileGGUFGemma4$"},
+		{"Gemma 4: layers of a fused tensor that read others' keys have its queries", arch, "builder.attention", "one(all.rows(0, queries))", "one(all.rows(2*keys, queries))", arch, "^TestGGUFGemma4Variants$"},
+		{"Gemma 4: factors that a file lacks are 1", arch, "builder.apart", "dst[i] = 1", "dst[i] = 0", arch, "^TestGGUFGemma4Variants$"},
 		{"Gemma 4: scores of a file are not scaled", arch, "ggufGemma4", "f.kind.Attention.ValueNorm, f.kind.Attention.Scale = true, 1", "f.kind.Attention.ValueNorm, f.kind.Attention.Scale = true, 0", arch, goldens},
 		{"Gemma 4: tokens end answers by their spelling", "pkg/tokenizer/gguf", "Vocabulary.Ends", "slices.Contains(spacedEnds, piece)", "piece == spacedEnds[0]", "pkg/tokenizer/gguf", "^TestSpaced$"},
 		{"Gemma 4: ends are special tokens", "pkg/tokenizer/gguf", "newSpaced", "added[i].Special || slices.Contains(spacedEnds, added[i].Content)", "added[i].Special", "pkg/tokenizer/gguf", "^TestSpaced$"},

@@ -27,7 +27,7 @@ type block struct{ up, gate, down, gateUp linear }
 
 // apartNames name what experts next to the shared block have. router and scale are whole names.
 type apartNames struct {
-	router, norm, scale  string // before the router, before the experts, the factors of their results
+	router, norm, scale  string // before the router, before the experts, the factors of their results; "": they are 1
 	sharedPost, postNorm string
 }
 
@@ -79,6 +79,15 @@ func (b *builder) apart(o *transformer.Layer, n *apartNames, layer, count int) {
 	width := b.spec.Width
 	o.RouterNorm = transformer.Norm{Weight: transformer.Vector{b.vector(at(n.router, layer), width).rows(0, width)}}
 	o.ExpertsNorm, o.SharedPostNorm, o.ExpertsPostNorm = b.norm(n.norm, layer), b.norm(n.sharedPost, layer), b.norm(n.postNorm, layer)
+	if n.scale == "" {
+		o.ExpertScale = transformer.Vector{{Name: "factors of 1", Rows: count, Cols: 1, Read: func(dst []float32, _ int) error {
+			for i := range dst {
+				dst[i] = 1
+			}
+			return nil
+		}}}
+		return
+	}
 	o.ExpertScale = transformer.Vector{b.vector(at(n.scale, layer), count).rows(0, count)}
 }
 

@@ -9,7 +9,10 @@ import (
 
 // ggufGemma4: layers of full attention have heads, and a rotary embedding, of their own. The frequencies
 // that it does not rotate by have large factors. Files say which layers are wider and which heads of keys
-// they have by lists, and by the tensors that they lack that keys are values.
+// they have by lists, and by the tensors that they lack that keys are values, and that the results of
+// experts have no factors.
+//
+// Source: llama.cpp, src/models/gemma4.cpp.
 var ggufGemma4 = ggufLike(func(f *family) {
 	f.activation = text{"", "gelu_pytorch_tanh"}
 	ggufSandwich(f)
@@ -23,6 +26,7 @@ var ggufGemma4 = ggufLike(func(f *family) {
 	l := &f.tensors.decoder
 	l.inputGate, l.inputOut = linear{names: "blk.%d.inp_gate"}, linear{names: "blk.%d.proj"}
 	l.inputNorm, l.scale = "blk.%d.post_norm", "blk.%d.layer_output_scale.weight"
+	l.fused = "blk.%d.attn_qkv"
 	l.experts = ggufExperts()
 	l.experts.stacked = stackedNames{"blk.%d.ffn_gate_up_exps.weight", "blk.%d.ffn_down_exps.weight"}
 	l.experts.shared = block{up: l.up, gate: l.gate, down: l.down}
@@ -32,11 +36,14 @@ var ggufGemma4 = ggufLike(func(f *family) {
 	}
 	f.buffers = append(f.buffers, "blk.*.attn_k.weight", "blk.*.attn_v.weight", "blk.*.attn_k_norm.weight")
 	f.adjust = ggufGemma4Layers
-	f.detect = func(src *source, s *transformer.Spec, _ *layout) {
+	f.detect = func(src *source, s *transformer.Spec, found *layout) {
 		s.LayerScale = src.has(at(l.scale, 0))
+		if !src.has(at(l.experts.apart.scale, 0)) {
+			found.decoder.experts.apart.scale = ""
+		}
 		eachLayer(s, func(layer int, k *transformer.Kind) {
 			a := &k.Attention
-			a.KeysAsValues = a.Rotary == 1 && a.KVLayer == 0 && !src.has(at("blk.%d.attn_v.weight", layer))
+			a.KeysAsValues = a.Rotary == 1 && a.KVLayer == 0 && !src.has(at("blk.%d.attn_v.weight", layer)) && !src.has(at(l.fused+".weight", layer))
 		})
 	}
 })

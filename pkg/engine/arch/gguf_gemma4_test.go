@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
 
@@ -131,7 +133,8 @@ func TestHostileGGUFGemma4(t *testing.T) {
 		{nil, map[string]block{"blk.1.attn_k.weight": {}}, `tensor "blk.1.attn_k.weight": missing`},
 		{nil, map[string]block{"blk.3.layer_output_scale.weight": {}}, `tensor "blk.3.layer_output_scale.weight": missing`},
 		{nil, map[string]block{"per_layer_proj_norm.weight": blockOf(4)}, `tensor "per_layer_proj_norm.weight": shape [4], but the configuration has [3]`},
-		{nil, map[string]block{"blk.1.attn_qkv.weight": blockOf(24, 8)}, `tensor "blk.1.attn_qkv.weight": unknown in this architecture`},
+		{nil, map[string]block{"blk.1.attn_qkv.weight": blockOf(24, 8)}, `tensor "blk.1.attn_qkv.weight": shape [24 8], but the configuration has [32 8]`},
+		{nil, map[string]block{"blk.1.attn_qkv.weight": blockOf(32, 8)}, `tensor "blk.1.attn_q.weight": unknown in this architecture`},
 	} {
 		keys, all := ggufGemma4()
 		for name, value := range c.keys {
@@ -146,4 +149,56 @@ func TestHostileGGUFGemma4(t *testing.T) {
 		}
 		checkRejected(t, c.want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, c.want)
 	}
+}
+
+// Files may have the queries, keys and values of a layer in one tensor, as may those that read others' keys
+// and values, and experts whose results have no factors.
+func TestGGUFGemma4Variants(t *testing.T) {
+	compare := func(name string, keys map[string]any, all, other map[string]block) {
+		t.Helper()
+		ids := []int{2, 5, 4, 5, 5}
+		got, want := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, other)}, "m"), openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m")
+		checkModel(t, got)
+		logits := func(m *arch.Model) []float32 {
+			model := build(t, m, kernel.Best())
+			return must(model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(len(ids)), Tokens: ids, Logits: len(ids)}}))
+		}
+		if x, y := logits(got), logits(want); !slices.Equal(x, y) || slices.Max(x) == 0 {
+			t.Errorf("%s: %v, want %v", name, x, y)
+		}
+	}
+	keys, all := ggufGemma4()
+	other := maps.Clone(all)
+	for i := range 4 {
+		var parts []block
+		for _, name := range []string{"attn_q", "attn_k", "attn_v"} {
+			name = fmt.Sprintf("blk.%d.%s.weight", i, name)
+			part, ok := other[name]
+			if !ok {
+				part = parts[len(parts)-1] // keys that are values, or what is not read
+				part = block{0, []int{8, 8}, part.data[:8*8*4]}
+			}
+			parts = append(parts, part)
+			delete(other, name)
+		}
+		both := block{shape: []int{0, 8}}
+		for _, part := range parts {
+			both.shape[0], both.data = both.shape[0]+part.shape[0], append(both.data, part.data...)
+		}
+		other[fmt.Sprintf("blk.%d.attn_qkv.weight", i)] = both
+	}
+	compare("fused", keys, all, other)
+
+	maps.Copy(keys, map[string]any{"gemma4.expert_count": 3, "gemma4.expert_used_count": 2, "gemma4.expert_feed_forward_length": 4})
+	for i := range 4 {
+		for name, b := range map[string]block{
+			"ffn_gate_inp.weight": blockOf(3, 8), "ffn_gate_inp.scale": blockOf(8), "pre_ffw_norm_2.weight": blockOf(8), "post_ffw_norm_1.weight": blockOf(8),
+			"post_ffw_norm_2.weight": blockOf(8), "ffn_gate_up_exps.weight": blockOf(3, 8, 8), "ffn_down_exps.weight": blockOf(3, 8, 4), "ffn_down_exps.scale": factors(1, 1, 1),
+		} {
+			all[fmt.Sprintf("blk.%d.%s", i, name)] = b
+		}
+	}
+	other = maps.Clone(all)
+	maps.DeleteFunc(other, func(name string, _ block) bool { return strings.HasSuffix(name, "ffn_down_exps.scale") })
+	compare("without factors", keys, all, other)
 }

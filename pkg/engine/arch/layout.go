@@ -54,6 +54,7 @@ type layers struct {
 	inputNorm, scale                  string     // of a Spec with LayerInputs; of one with LayerScale, the whole name
 
 	qkv, out        linear
+	fused           string // instead of qkv in layers that have it: the rows of all three
 	crossQ, crossKV linear
 	crossOut        linear
 	up, gate, down  linear
@@ -329,6 +330,11 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 		o.AttentionPostNorm = b.norm(l.attentionPostNorm, i)
 	}
 	switch names := strings.Fields(l.qkv.names); {
+	case l.fused != "" && b.has(at(l.fused, i)+".weight"):
+		all := b.matrix(at(l.fused, i)+".weight", queries+2*keys, width, false)
+		if o.QKV = one(all.rows(0, queries+2*keys)); a.KVLayer > 0 {
+			o.QKV = one(all.rows(0, queries))
+		}
 	case a.Gated:
 		o.QKV = b.gated(&l.qkv, i, a, width)
 	case l.qkv.grouped:
