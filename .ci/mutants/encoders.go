@@ -121,6 +121,8 @@ func rankings() []mutant {
 		{"passes: a closed team waits for nobody", transformer, "Team.await", "!ready()", "!ready() && !t.closing.Load()", transformer, "^TestAwaitClosed$"},
 		{"passes: each worker has its own inputs", transformer, "Spec.PassBytes", "max(1, workers)*own", "own", transformer, "^TestPassBytes$"},
 		{"memory: the passes of an encoder count", local, "Loader.run", "run.Bytes += passes", "", local, "^TestEncodersFit$"},
+		{"memory: a team forgets its last job", transformer, "Team.do", "p.job = nil", "_ = p", transformer, "^TestTeamForgets$"},
+		{"memory: an evicted model is free before the next one is read", catalog, "freeMemory", "runtime.GC()", "_ = runtime.GC", catalog, "^TestEvictedMemoryIsFree$"},
 		{"memory: an encoder that is too large is not listed", catalog, "builder.add", "need > b.memory", "false", local, "^TestEncodersFit$"},
 		{"rankings: a reranker is not the default model", catalog, "builder.done", "e.Task != llm.TaskGenerate", "false", app, "^TestAnswersFitTheDocument$"},
 	}

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -142,9 +143,16 @@ func (c *Catalog) makeRoom(next *opened) error {
 		dropped = true
 	}
 	if dropped {
-		debug.FreeOSMemory() // before the next weights are read
+		freeMemory() // before the next weights are read
 	}
 	return nil
+}
+
+// freeMemory returns the memory of closed models to the system. The collector finds the memory of a
+// model in its second cycle: before, what is kept for reuse ([sync.Pool]) leads to it.
+func freeMemory() {
+	runtime.GC()
+	debug.FreeOSMemory()
 }
 
 // checkMemory leaves experts of a model that is to be opened in their file, if it does not fit

@@ -6,11 +6,14 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"glossa/pkg/llm"
+	"glossa/pkg/llm/llmtest"
 )
 
 // three returns a catalog of the models a, b and c, of 100 bytes each when open, with
@@ -344,5 +347,38 @@ func TestPagedExperts(t *testing.T) {
 		if use := held[0].Experts; (use == nil) != (c.experts == 0) || use != nil && *use != (llm.ExpertUse{Hits: 9, Misses: 3, Bytes: 20, Limit: 30}) {
 			t.Errorf("memory %d: %+v", c.memory, use)
 		}
+	}
+}
+
+// pooled is a backend with memory for reuse that leads back to it.
+type pooled struct {
+	llm.Backend
+	passes sync.Pool
+}
+
+// The memory of an evicted model is free before the next one is read, also if it has memory for reuse.
+func TestEvictedMemoryIsFree(t *testing.T) {
+	c, o := three(100)
+	var made weak.Pointer[pooled]
+	o.open = func() (llm.Backend, error) {
+		if made.Value() != nil {
+			t.Error("the evicted model is still in memory")
+		}
+		b := &pooled{Backend: llmtest.Script{"a"}}
+		b.passes.Put(b)
+		made = weak.Make(b)
+		return b, nil
+	}
+	for _, name := range []string{"a", "b", "c"} {
+		func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if _, err := c.Open(ctx, name); err != nil {
+				t.Error(err)
+			}
+		}()
+	}
+	if o.opens.Load() != 3 {
+		t.Errorf("%d opens", o.opens.Load())
 	}
 }

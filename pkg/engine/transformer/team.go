@@ -97,6 +97,7 @@ func (t *Team) do(wanted bool, j job) (shared bool) {
 	t.start.Do(t.hire)
 	p := &t.program // the previous program has ended: no worker reads it
 	p.job = j
+	defer func() { p.job = nil }() // or it would keep the weights of a model that is closed
 	p.barrier.begin(t)
 	p.left.Store(int32(t.size) - 1)
 	if !t.open() {

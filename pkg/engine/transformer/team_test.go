@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"weak"
 )
 
 type jobFunc func(worker, workers int, b *barrier)
@@ -108,4 +109,22 @@ func TestTeamOfOne(t *testing.T) {
 			t.Error("a team works for two")
 		}
 	}))
+}
+
+// counts is a job that counts the work of each worker.
+type counts [100]atomic.Int32
+
+func (c *counts) work(worker, _ int, _ *barrier) { c[worker].Add(1) }
+
+// A team does not keep its last job, which leads to a model's weights.
+func TestTeamForgets(t *testing.T) {
+	team, job := NewTeam(2), new(counts)
+	defer team.Close()
+	made := weak.Make(job)
+	if !team.do(true, job) {
+		t.Fatal("one worker")
+	}
+	if runtime.GC(); made.Value() != nil {
+		t.Error("the job is still in memory")
+	}
 }
