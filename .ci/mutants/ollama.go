@@ -4,6 +4,10 @@ package main
 func ollamaAPI() []mutant {
 	const dialect = "pkg/dialect/ollama"
 	return []mutant{
+		{"keep_alive: a model in use stays", "pkg/catalog", "Catalog.expire", "!unused(o)", "false", "pkg/catalog", "^TestKeep$"},
+		{"keep_alive: a later use begins the time anew", "pkg/catalog", "Catalog.expire", "rest > 0", "rest > o.idle", "pkg/catalog", "^TestKeep$"},
+		{"keep_alive: a model that was opened for nobody leaves", "pkg/catalog", "Catalog.start", "c.closeExpired(o)", "", "pkg/catalog", "^TestKeepOpening$"},
+		{"keep_alive: others' models stay", "pkg/app", "App.ollama", "p.Role != account.Admin", `p.Role == ""`, "pkg/app", "^TestKeepAlive$"},
 		{"ollama: answers are not streamed unless a client asks", dialect, "settings.request", "s.Stream == nil || *s.Stream", "s.Stream != nil && *s.Stream", dialect, "^Test(Answers|Settings)$"},
 		{"ollama: its port has no paths of OpenAI", app, "App.ollamaRoutes", `strings.HasPrefix(r.Pattern, "/v1/")`, `strings.HasPrefix(r.Pattern, "/v2/")`, app, "^TestServeOllama$"},
 		{"ollama: the last line has the last text", dialect, "answer.add", `end := a.line("", "")`, "end := out; lines = nil", dialect, "^TestAnswers$"},

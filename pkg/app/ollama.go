@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"time"
 
+	"glossa/pkg/account"
 	"glossa/pkg/dialect/ollama"
 	"glossa/pkg/host"
 	"glossa/pkg/httpx"
@@ -15,12 +17,22 @@ import (
 
 // ollama returns the routes of Ollama's dialect.
 func (a *App) ollama() []httpx.Route {
-	return ollama.Routes(ollama.Config{Models: a.Models(), Held: func() (names []string) {
-		for _, held := range a.catalog.Held() {
-			names = append(names, held.Name)
-		}
-		return names
-	}})
+	return ollama.Routes(ollama.Config{
+		Models: a.Models(),
+		Held: func() map[string]time.Time {
+			leaves := map[string]time.Time{}
+			for _, held := range a.catalog.Held() {
+				leaves[held.Name] = held.Leaves
+			}
+			return leaves
+		},
+		Keep: func(ctx context.Context, name string, idle time.Duration) error {
+			if p, ok := account.PrincipalOf(ctx); ok && p.Role != account.Admin {
+				return nil // others use the model too
+			}
+			return a.catalog.Keep(ctx, name, idle)
+		},
+	})
 }
 
 // ollamaVersion is the version of Ollama whose API is served. GitHub Copilot refuses versions before

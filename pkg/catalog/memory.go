@@ -45,6 +45,8 @@ type Held struct {
 	Bytes int64 // of its weights; of an adapter, of what it adds to those of its base
 	Users int   // requests that hold it, and open models for which it drafts; of a base, also those of its adapters
 
+	Leaves time.Time // when it leaves if it is not used again; zero: when others need its memory
+
 	// Experts counts how its experts were found that stay in their file until tokens choose them; nil:
 	// none do.
 	Experts *llm.ExpertUse
@@ -80,15 +82,15 @@ func (c *Catalog) held(next *opened, without func(*opened) bool) (list []Held, s
 			i, ok := bases[o.weights]
 			if !ok {
 				i, bases[o.weights] = len(list), len(list)
-				list = append(list, Held{Name: o.base, Bytes: o.shared})
+				list = append(list, Held{Name: o.base, Bytes: o.shared, Leaves: o.leaves()})
 				sum += o.shared
 			}
 			if list[i].Users += o.users; o.bytes == 0 { // it is the base, perhaps of another name
-				list[i].Name = o.name
+				list[i].Name, list[i].Leaves = o.name, o.leaves()
 			}
 		}
 		if o.bytes > 0 { // remote models have no weights here
-			list = append(list, Held{o.name, o.bytes, o.users, o.expertUse()})
+			list = append(list, Held{o.name, o.bytes, o.users, o.leaves(), o.expertUse()})
 			sum += o.bytes
 		}
 	}

@@ -382,3 +382,86 @@ func TestEvictedMemoryIsFree(t *testing.T) {
 		t.Errorf("%d opens", o.opens.Load())
 	}
 }
+
+// A model leaves the memory at the time that was set after its last use, or as soon as it is unused, and
+// is opened again by the next request. One that was opened again stays.
+func TestKeep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, o := three(0)
+		keep := func(name string, idle time.Duration) {
+			t.Helper()
+			if err := c.Keep(t.Context(), name, idle); err != nil {
+				t.Error(err)
+			}
+			synctest.Wait()
+		}
+		open := func(want ...string) {
+			t.Helper()
+			synctest.Wait()
+			if got := isOpen(c); !slices.Equal(got, want) || len(c.Held()) != len(want) {
+				t.Errorf("open: %v, want %v; held: %+v", got, want, c.Held())
+			}
+		}
+		done := use(t, c, "a")
+		use(t, c, "b")()
+		keep("a", 0)
+		keep("b", 0)
+		keep("c", 0) // it is not in memory
+		open("a")
+		done()
+		open()
+		use(t, c, "a")()
+		open("a")
+		keep("local/a", time.Minute)
+		time.Sleep(time.Minute / 2)
+		done = use(t, c, "a")
+		if held := c.Held(); held[0].Leaves != time.Now().Add(time.Minute) {
+			t.Errorf("in use: %+v", held)
+		}
+		time.Sleep(2 * time.Minute)
+		open("a")
+		done()
+		left := time.Now().Add(time.Minute - time.Millisecond) // see use
+		time.Sleep(time.Minute - 2*time.Millisecond)
+		if open("a"); c.Held()[0].Leaves != left {
+			t.Errorf("%+v leaves, want %v", c.Held(), left)
+		}
+		time.Sleep(2 * time.Millisecond)
+		open()
+		use(t, c, "a")()
+		keep("a", time.Minute)
+		keep("a", -1)
+		time.Sleep(time.Hour)
+		open("a")
+		if !c.Held()[0].Leaves.IsZero() || o.opens.Load() != 4 {
+			t.Errorf("%+v after %d opens", c.Held(), o.opens.Load())
+		}
+		if err := c.Keep(t.Context(), "none", 0); llm.AsError(err).Code != llm.NotFound {
+			t.Error(err)
+		}
+	})
+}
+
+// A model whose requests have ended before it was open leaves as soon as it is.
+func TestKeepOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, o := three(0)
+		o.block = make(chan struct{})
+		ctx, cancel := context.WithCancel(t.Context())
+		go c.Open(ctx, "a")
+		synctest.Wait()
+		if err := c.Keep(t.Context(), "a", 0); err != nil {
+			t.Error(err)
+		}
+		cancel()
+		synctest.Wait()
+		if got := isOpen(c); !slices.Equal(got, []string{"a"}) {
+			t.Errorf("open: %v", got)
+		}
+		close(o.block)
+		synctest.Wait()
+		if got := isOpen(c); len(got) != 0 {
+			t.Errorf("open: %v", got)
+		}
+	})
+}

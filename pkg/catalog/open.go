@@ -57,6 +57,9 @@ func (e *Entry) identity() identity {
 	return id
 }
 
+// key returns the key of the model in Catalog.open.
+func (e *Entry) key() string { return e.Family + "/" + e.Name }
+
 // memory returns what the model takes in memory.
 func (e *Entry) memory() memory {
 	m := memory{bytes: e.bytes()}
@@ -87,6 +90,7 @@ func (e *Entry) bytes() int64 {
 // opened is a backend that is open, is being opened, or could not be opened.
 type opened struct {
 	identity
+	key     string // in Catalog.open
 	name    string
 	ready   chan struct{} // closed when the fields below are set
 	backend llm.Backend
@@ -95,9 +99,11 @@ type opened struct {
 
 	// Under the catalog's mu:
 	memory
-	users int       // contexts that hold it, and open models for which it drafts
-	used  time.Time // when the last of them began or ended
-	draft *opened   // its draft model, which it holds; nil: there is none
+	users  int           // contexts that hold it, and open models for which it drafts
+	used   time.Time     // when the last of them began or ended
+	draft  *opened       // its draft model, which it holds; nil: there is none
+	idle   time.Duration // see [Catalog.Keep]
+	expiry *time.Timer   // that ends it; nil: there was none yet
 }
 
 // isReady reports whether opening has ended.
@@ -176,20 +182,21 @@ func (c *Catalog) tryHold(ctx context.Context, e *Entry) (*opened, error) {
 	}
 	context.AfterFunc(ctx, func() {
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		o.release()
 		c.freed()
+		c.mu.Unlock()
+		c.closeExpired(o)
 	})
 	return o, nil
 }
 
 // use returns the opened backend of e, or starts to open it, with a user more; c.mu is held.
 func (c *Catalog) use(ctx context.Context, e *Entry) (*opened, error) {
-	key, id := e.Family+"/"+e.Name, e.identity()
+	key, id := e.key(), e.identity()
 	o := c.open[key]
 	if o == nil || o.stale(id) {
 		c.drop(key)
-		o = &opened{identity: id, name: e.Name, ready: make(chan struct{}), memory: e.memory()}
+		o = &opened{identity: id, key: key, name: e.Name, idle: -1, ready: make(chan struct{}), memory: e.memory()}
 		if err := c.admit(ctx, o, e.draft); err != nil {
 			return nil, err
 		}
@@ -274,8 +281,9 @@ func (c *Catalog) start(ctx context.Context, o *opened, e *Entry) {
 		}
 		close(o.ready)
 		c.mu.Lock()
-		defer c.mu.Unlock()
 		c.freed() // all requests may have ended meanwhile
+		c.mu.Unlock()
+		c.closeExpired(o)
 	}()
 	if e.Run != nil {
 		o.backend, o.err = c.openRun(ctx, o, e)
@@ -304,7 +312,7 @@ func (c *Catalog) forget(v *view) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for key := range c.open {
-		if e := v.names[key]; e == nil || e.Family+"/"+e.Name != key {
+		if e := v.names[key]; e == nil || e.key() != key {
 			c.drop(key)
 		}
 	}

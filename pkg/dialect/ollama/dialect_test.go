@@ -86,7 +86,7 @@ func handler() http.Handler {
 			model("bug", chunks{err: errors.New("a secret of ours")}), encoder, remote,
 		},
 		Now:  func() time.Time { now = now.Add(time.Millisecond); return now },
-		Held: func() []string { return []string{"encoder"} },
+		Held: func() map[string]time.Time { return map[string]time.Time{"encoder": {}} },
 	})}).Handler()
 }
 
@@ -361,15 +361,36 @@ func TestVisionShown(t *testing.T) {
 	}
 }
 
-// A request that unloads a model does not load it.
-func TestUnload(t *testing.T) {
-	cfg := Config{Models: listed{}, Now: time.Now}
-	find := open[chatRequest](cfg)
+// A request that unloads a model does not load it. Requests say how long a model stays after them.
+func TestKeepAlive(t *testing.T) {
 	r := httptest.NewRequest("POST", "/api/chat", nil)
-	for keep, want := range map[string]bool{"0": true, `"0"`: true, "0.0": true, "1": false, `"soon"`: false} {
-		in := chatRequest{settings: settings{Model: "m:latest", KeepAlive: json.RawMessage(keep)}}
-		if model, err := find(r, &in); (err == nil) != want || want && model.Name != "m" {
-			t.Errorf("%s: %v", keep, err)
+	const unset = 7
+	for _, c := range []struct {
+		keep   string
+		idle   time.Duration
+		unload bool
+	}{
+		{"0", 0, true}, {`"0"`, 0, true}, {"0.0", 0, true}, {`"0s"`, 0, true}, {"1", time.Second, false}, {"0.5", time.Second / 2, false}, {`"5m"`, 5 * time.Minute, false},
+		{"-1", -time.Second, false}, {`"-1m"`, -time.Minute, false}, {"1e300", -time.Second, false}, {"null", unset, false}, {"", unset, false},
+	} {
+		for _, models := range []llm.Models{listed{}, llm.Fixed{{ModelInfo: llm.ModelInfo{Name: "m"}}}} {
+			name, idle := "", time.Duration(unset)
+			find := open[chatRequest](Config{Models: models, Now: time.Now, Keep: func(_ context.Context, of string, d time.Duration) error {
+				name, idle = of, d
+				return nil
+			}})
+			in := chatRequest{settings: settings{Model: "m:latest", KeepAlive: json.RawMessage(c.keep)}}
+			_, cannotOpen := models.(listed)
+			model, err := find(r, &in)
+			if opened := c.unload || !cannotOpen; (err == nil) != opened || opened && (model.Name != "m" || idle != c.idle || idle != unset && name != "m") {
+				t.Errorf("%s: %v, %q stays for %v", c.keep, err, name, idle)
+			}
+		}
+	}
+	for _, bad := range []string{`"soon"`, "true", `"5"`, "[]"} {
+		in := chatRequest{settings: settings{Model: "m", KeepAlive: json.RawMessage(bad)}}
+		if _, err := open[chatRequest](Config{Models: listed{}, Now: time.Now})(r, &in); llm.AsError(err).Param != "keep_alive" {
+			t.Errorf("%s: %v", bad, err)
 		}
 	}
 }

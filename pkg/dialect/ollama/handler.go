@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"math"
 	"net/http"
 	"strings"
 	"time"
@@ -19,7 +20,13 @@ import (
 type Config struct {
 	Models llm.Models
 	Now    func() time.Time // nil: time.Now
-	Held   func() []string  // names of the models in memory; nil: not known
+
+	// Held returns when the models in memory leave it if they are not used again, by their names: the
+	// zero time is when others need their memory. Nil: not known.
+	Held func() map[string]time.Time
+	// Keep sets how long the model of a name stays in memory after its last use; below 0 until others
+	// need its memory. Nil: requests do not set it.
+	Keep func(ctx context.Context, name string, idle time.Duration) error
 }
 
 // Routes returns the routes of the dialect.
@@ -28,7 +35,7 @@ func Routes(cfg Config) []httpx.Route {
 		cfg.Now = time.Now
 	}
 	if cfg.Held == nil {
-		cfg.Held = func() []string { return nil }
+		cfg.Held = func() map[string]time.Time { return nil }
 	}
 	post := func(pattern string, doc *httpx.Operation, handle httpx.Handler) httpx.Route {
 		return httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Inference, Doc: doc, Handle: handle}
@@ -84,13 +91,33 @@ func (g *generateRequest) asksNothing() bool {
 
 // leaves reports whether the model is to leave the memory after the request.
 func (s *settings) leaves() bool {
+	idle, err := idleTime(s.KeepAlive)
+	return err == nil && idle != nil && *idle == 0
+}
+
+func (s *settings) keepAlive() json.RawMessage          { return s.KeepAlive }
+func (e *embedRequest) keepAlive() json.RawMessage      { return e.KeepAlive }
+func (e *embeddingsRequest) keepAlive() json.RawMessage { return e.KeepAlive }
+
+// idleTime reads a duration or seconds; below 0 is for ever, and nil is not sent.
+func idleTime(raw json.RawMessage) (*time.Duration, error) {
+	if len(raw) == 0 || string(raw) == "null" {
+		return nil, nil
+	}
 	var text string
-	if json.Unmarshal(s.KeepAlive, &text) == nil { // null too
-		d, err := time.ParseDuration(text)
-		return err == nil && d == 0
+	if json.Unmarshal(raw, &text) == nil {
+		if d, err := time.ParseDuration(text); err == nil {
+			return &d, nil
+		}
 	}
 	var seconds float64
-	return json.Unmarshal(s.KeepAlive, &seconds) == nil && seconds == 0
+	if json.Unmarshal(raw, &seconds) != nil {
+		return nil, wire.Invalid("keep_alive", "must be a number of seconds or a duration such as 5m, not %.40s", raw)
+	}
+	if seconds > math.MaxInt64/float64(time.Second) {
+		seconds = -1
+	}
+	return new(time.Duration(seconds * float64(time.Second))), nil
 }
 
 // A timed model is one that was opened for a request.
@@ -99,20 +126,28 @@ type timed struct {
 	clock
 }
 
-// open returns how the model of a request is found. One that only unloads it does not load it.
+// open returns how the model of a request is found, and how long it stays in memory after it. A request
+// that only unloads the model does not load it.
 func open[In any, Request interface {
 	*In
 	modelName() string
+	keepAlive() json.RawMessage
 	unloads() bool
 }](cfg Config) func(*http.Request, *In) (*timed, error) {
 	return func(r *http.Request, in *In) (*timed, error) {
 		out := &timed{clock: clock{begun: cfg.Now()}}
+		idle, err := idleTime(Request(in).keepAlive())
+		if err != nil {
+			return nil, err
+		}
 		find := cfg.open
 		if Request(in).unloads() {
 			find = cfg.find
 		}
-		var err error
 		out.Model, err = find(r.Context(), Request(in).modelName())
+		if err == nil && idle != nil && cfg.Keep != nil {
+			err = cfg.Keep(r.Context(), strings.TrimSuffix(Request(in).modelName(), latest), *idle)
+		}
 		out.opened = cfg.Now()
 		return out, err
 	}
@@ -146,8 +181,7 @@ func (cfg Config) text(w http.ResponseWriter, r *http.Request, call httpx.Call[g
 	return cfg.answer(w, r, call.Req, call.Model, false)
 }
 
-// loaded answers a chat or a text that asks nothing: the model was only opened. Whether it stays in
-// the memory does not depend on requests.
+// loaded answers a chat or a text that asks nothing: the model was only opened, or closed.
 func (cfg Config) loaded(w http.ResponseWriter, model *timed, isChat, unload bool) error {
 	line := (&answer{model: model.Name, isChat: isChat, now: cfg.Now}).line("", "")
 	line.Done, line.Reason = true, "load"

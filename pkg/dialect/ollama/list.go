@@ -35,9 +35,15 @@ func (cfg Config) running(w http.ResponseWriter, r *http.Request) error {
 	held, now := cfg.Held(), cfg.Now().UTC()
 	list := running{Models: []runningModel{}}
 	for i := range infos {
-		if m := &infos[i]; m.InProcess && slices.Contains(held, m.Name) {
-			list.Models = append(list.Models, runningModel{modelObject: newModel(m), ExpiresAt: now.AddDate(100, 0, 0), ContextLength: m.Context})
+		m := &infos[i]
+		leaves, in := held[m.Name]
+		if !in || !m.InProcess {
+			continue
 		}
+		if leaves.IsZero() {
+			leaves = now.AddDate(100, 0, 0)
+		}
+		list.Models = append(list.Models, runningModel{modelObject: newModel(m), ExpiresAt: leaves.UTC(), ContextLength: m.Context})
 	}
 	return httpx.JSON(w, http.StatusOK, list)
 }

@@ -76,7 +76,10 @@ func settingsRows() []wire.Parameter {
 }
 
 func keepAliveRow() wire.Parameter {
-	return wire.Parameter{Name: "keep_alive", Disposition: wire.NoEffect, Schema: wire.AnyOf(wire.Types("string"), wire.Types("number")), Note: "a model leaves when others need its memory; 0 without a prompt is answered as unload"}
+	return wire.Parameter{
+		Name: "keep_alive", Schema: wire.AnyOf(wire.Types("string"), wire.Types("number")), Absent: "as before: at first, until others need its memory", Remote: wire.Unused,
+		Note: "how long the model stays in memory after its last use: seconds, or a duration such as 5m; 0 frees its memory at once, and without a prompt it is not loaded; below 0 it stays until others need its memory. With keys and users, only administrators set it",
+	}
 }
 
 // optionRows describe the options.

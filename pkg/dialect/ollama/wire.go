@@ -248,7 +248,7 @@ type running struct {
 
 type runningModel struct {
 	modelObject
-	ExpiresAt     time.Time `json:"expires_at" doc:"in 100 years, which clients show as for ever: a model that is not in use leaves when others need its memory"`
+	ExpiresAt     time.Time `json:"expires_at" doc:"when the model leaves the memory if it is not used again; without a keep_alive in 100 years, which clients show as for ever: it leaves when others need its memory"`
 	SizeVRAM      int64     `json:"size_vram" doc:"always 0: models run on the processor"`
 	ContextLength int       `json:"context_length" doc:"tokens"`
 }
