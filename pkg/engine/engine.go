@@ -42,6 +42,7 @@ type Engine struct {
 	thinker     *thinker         // nil: the model does not reason
 	special     bool             // raw prompts may spell special tokens
 	ends        map[int]bool     // tokens that end a completion
+	suppressed  []int            // tokens that no completion has
 	calls       callSyntax       // of the template
 	constraints *constraintCache // of constrained texts
 	seq2seq     *arch.Seq2Seq    // of an encoder-decoder, whose prompts are the encoder's; nil: a decoder
@@ -93,6 +94,7 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 	for _, id := range m.End {
 		e.ends[id] = true
 	}
+	e.suppressed = m.Suppress
 	if err := e.endTurns(); err != nil {
 		return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 
@@ -49,7 +50,7 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 	s := &settings{
 		n: max(1, req.N), maxTokens: min(or(p.MaxTokens, e.context), e.context), truncate: p.Truncate, stop: p.Stop,
 		echo: or(p.Echo, false), tokens: or(p.Tokens, false) || p.Logprobs != nil, logprobs: min(or(p.Logprobs, -1), e.tokens),
-		penalise: or(p.PenalizePrompt, false), sampler: samplerConfig(p), tools: p.Tools, calls: e.calls.of(p),
+		penalise: or(p.PenalizePrompt, false), sampler: e.samplerConfig(p), tools: p.Tools, calls: e.calls.of(p),
 		maxThinking: or(p.MaxThinking, -1), continues: or(p.Continue, false), prediction: req.Prediction,
 	}
 	if !or(p.Thinking, true) {
@@ -101,7 +102,7 @@ func (e *Engine) newSettings(req *llm.Request, p *llm.Params) (*settings, error)
 
 // samplerConfig translates parameters. Without a temperature, the choice is greedy, but
 // top_k, top_p or typical_p imply sampling at temperature 1.
-func samplerConfig(p *llm.Params) sampler.Config {
+func (e *Engine) samplerConfig(p *llm.Params) sampler.Config {
 	temperature := 0.0
 	if p.TopK != nil || p.TopP != nil || p.TypicalP != nil {
 		temperature = 1
@@ -112,10 +113,30 @@ func samplerConfig(p *llm.Params) sampler.Config {
 	}
 	return sampler.Config{
 		Temperature: or(p.Temperature, temperature), TopK: or(p.TopK, 0), TopP: or(p.TopP, 1), TypicalP: or(p.TypicalP, 1),
-		LogitBias: p.LogitBias, RepetitionPenalty: or(p.RepetitionPenalty, 1),
+		LogitBias: e.bias(p.LogitBias), RepetitionPenalty: or(p.RepetitionPenalty, 1),
 		PresencePenalty: or(p.PresencePenalty, 0), FrequencyPenalty: or(p.FrequencyPenalty, 0),
 		MultiplyPresence: or(p.MultiplyPenalties, false), MultiplyFrequency: or(p.MultiplyFrequency, or(p.MultiplyPenalties, false)), Seed: seed,
 	}
+}
+
+// never is the bias of a token that is not written.
+const never = -1e30
+
+// bias returns the biases of a request with those of the tokens that the model never writes.
+//
+// Source: transformers 5.23, SuppressTokensLogitsProcessor.
+func (e *Engine) bias(sent map[int]float64) map[int]float64 {
+	if len(e.suppressed) == 0 {
+		return sent
+	}
+	all := map[int]float64{}
+	maps.Copy(all, sent)
+	for _, id := range e.suppressed {
+		if id < e.tokens { // the others only pad the vocabulary
+			all[id] = never
+		}
+	}
+	return all
 }
 
 // newSampler returns the sampler of completion i of a prompt. It is seeded by i only, so

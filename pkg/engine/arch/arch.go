@@ -38,6 +38,7 @@ type Model struct {
 	Start     []int               // tokens that the model's own tokenizer puts before a text; may be empty
 	Empty     int                 // the token of an empty context
 	End       []int               // tokens that end a text; may be empty
+	Suppress  []int               // tokens that no text of a decoder has; may be empty
 	Tokens    int                 // ids from here on only pad the vocabulary
 
 	Chat        chat.Source  // the chat templates; empty if there are none

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 
+	"glossa/pkg/engine/arch"
+	"glossa/pkg/engine/checkpoint/checkpointtest"
 	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
@@ -148,4 +151,24 @@ func TestGemma4Cache(t *testing.T) {
 	if !m.HasRings() || m.RingTokens() != 128 {
 		t.Errorf("rings of %d tokens", m.RingTokens())
 	}
+}
+
+// Tokens that no text has are those of generation_config.json, and stay so in a packed model.
+func TestSuppressed(t *testing.T) {
+	for raw, want := range map[string][]int{`{}`: nil, `{"suppress_tokens":null}`: nil, `{"suppress_tokens":[3,5]}`: {3, 5}} {
+		fsys := bare(t, "gemma4")
+		fsys["m/generation_config.json"] = &fstest.MapFile{Data: []byte(raw)}
+		m := openIn(t, fsys, "m")
+		var b checkpointtest.File
+		if err := arch.Pack(&b, m, kernel.Best(), transformer.Stored, func(int64, int64) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		packed := must(arch.Open(fstest.MapFS{"m.safetensors": {Data: b.Data}}, "m.safetensors"))
+		if !slices.Equal(m.Suppress, want) || !slices.Equal(packed.Suppress, want) {
+			t.Errorf("%s: %v, packed %v", raw, m.Suppress, packed.Suppress)
+		}
+	}
+	fsys := bare(t, "gemma4")
+	fsys["m/generation_config.json"] = &fstest.MapFile{Data: []byte(`{"suppress_tokens":[64]}`)}
+	checkRejected(t, "beyond", fsys, "suppress_tokens: token 64 is not below vocab_size, 64")
 }

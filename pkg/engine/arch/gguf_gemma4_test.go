@@ -56,6 +56,10 @@ func TestGGUFGemma4(t *testing.T) {
 	if m.Type != "gemma4_text" || m.Name() != "Gemma 4" || !slices.Equal(m.Start, []int{2}) || !slices.Equal(m.End, []int{1, 3}) || s.LayerInputs != 3 || !s.LayerScale || s.LogitSoftCap != 30 {
 		t.Errorf("%s, start %v, end %v, %+v", m.Type, m.Start, m.End, s)
 	}
+	keys["tokenizer.ggml.suppress_tokens"] = []int{4, 0}
+	if got := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m").Suppress; !slices.Equal(got, []int{4, 0}) {
+		t.Errorf("suppressed %v", got)
+	}
 	type layer struct {
 		dim, heads, from, window, ffn int
 		same                          bool
@@ -148,6 +152,17 @@ func TestHostileGGUFGemma4(t *testing.T) {
 			}
 		}
 		checkRejected(t, c.want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, c.want)
+	}
+}
+
+// Tokens that are suppressed are of the vocabulary, and not many.
+func TestHostileGGUFSuppressed(t *testing.T) {
+	for want, list := range map[string][]int{
+		"tokenizer.ggml.suppress_tokens: token 6 is not below 6": {0, 6}, "tokenizer.ggml.suppress_tokens: 257 tokens, at most 256 are supported": make([]int, 257),
+	} {
+		keys, all := ggufGemma4()
+		keys["tokenizer.ggml.suppress_tokens"] = list
+		checkRejected(t, want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, want)
 	}
 }
 

@@ -126,7 +126,7 @@ func (o *opened) readGGUFTokens() error {
 	return err
 }
 
-// readGGUFEnds reads the tokens that end a text, a turn and a message.
+// readGGUFEnds reads the tokens that end a text, a turn and a message, and those that no text has.
 func (o *opened) readGGUFEnds(k *ggufKeys, g *gguf.Vocabulary) error {
 	for _, name := range []string{"eos_token_id", "eot_token_id", "eom_token_id"} {
 		id := k.id(name)
@@ -139,6 +139,16 @@ func (o *opened) readGGUFEnds(k *ggufKeys, g *gguf.Vocabulary) error {
 		if !slices.Contains(o.End, int(*id)) {
 			o.End = append(o.End, int(*id))
 		}
+	}
+	suppressed, _ := key(k, "suppress_tokens", checkpoint.Meta.Ints)
+	if len(suppressed) > maxEnds {
+		return fmt.Errorf("tokenizer.ggml.suppress_tokens: %d tokens, at most %d are supported", len(suppressed), maxEnds)
+	}
+	for _, id := range suppressed {
+		if id < 0 || id >= int64(o.Spec.Vocab) {
+			return fmt.Errorf("tokenizer.ggml.suppress_tokens: token %d is not below %d", id, o.Spec.Vocab)
+		}
+		o.Suppress = append(o.Suppress, int(id))
 	}
 	for _, id := range g.Ends() { // those of tokens that the model lacks are rejected later
 		if !slices.Contains(o.End, id) {

@@ -187,6 +187,9 @@ func (o *opened) readTokens(fsys fs.FS, p *location) error {
 		return err
 	}
 	o.readEnds(generation)
+	if len(o.Spec.Encoder) == 0 { // see also [Search]
+		o.Suppress = generation.ids("suppress_tokens", o.Spec.Vocab)
+	}
 	if len(o.Spec.Encoder) > 0 && len(o.Spec.Decoder) > 0 {
 		if translates(o.Type) {
 			o.Translation = o.readTranslation(generation)

@@ -38,6 +38,7 @@ type description struct {
 	Start        []int                 `json:"start,omitempty"`
 	Empty        int                   `json:"empty"`
 	End          []int                 `json:"end,omitempty"`
+	Suppress     []int                 `json:"suppress,omitempty"`
 	Tokens       int                   `json:"tokens"`
 	ChatTemplate string                `json:"chat_template,omitempty"` // of older packs: the name of one of package chat's
 	Chat         chat.Source           `json:"chat,omitzero"`
@@ -196,7 +197,7 @@ func types(layers []layerTensor) map[string]dtype.Type {
 // meta returns the metadata of a packed model.
 func (m *Model) meta(format transformer.Format, types map[string]dtype.Type) (map[string]string, error) {
 	d := description{
-		Type: m.Type, Quant: format.String(), Types: types, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Tokens: m.Tokens,
+		Type: m.Type, Quant: format.String(), Types: types, Source: m.Version, Spec: m.Spec, Start: m.Start, Empty: m.Empty, End: m.End, Suppress: m.Suppress, Tokens: m.Tokens,
 		Chat: m.Chat, Translation: m.Translation, Seq2Seq: m.Seq2Seq, Sentence: m.Sentence, Ranking: m.Ranking, Vision: m.Vision,
 	}
 	if err := d.checkTask(); err != nil {

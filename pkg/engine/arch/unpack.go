@@ -73,7 +73,7 @@ func (o *opened) readPack() error {
 		return fmt.Errorf("%s: %w", packModelKey, err)
 	}
 	m := o.Model
-	m.Type, m.Spec, m.Start, m.Empty, m.End, m.Tokens = d.Type, d.Spec, d.Start, d.Empty, d.End, d.Tokens
+	m.Type, m.Spec, m.Start, m.Empty, m.End, m.Suppress, m.Tokens = d.Type, d.Spec, d.Start, d.Empty, d.End, d.Suppress, d.Tokens
 	m.Chat, m.Translation, m.Seq2Seq, m.Sentence, m.Ranking, m.Vision = d.Chat, d.Translation, d.Seq2Seq, d.Sentence, d.Ranking, d.Vision
 	if d.ChatTemplate != "" {
 		m.Chat = chat.Source{Name: d.ChatTemplate}
@@ -122,13 +122,13 @@ func (d *description) check() error {
 	if err := d.checkTask(); err != nil {
 		return err
 	}
-	for _, id := range slices.Concat(d.Start, d.End) {
+	for _, id := range slices.Concat(d.Start, d.End, d.Suppress) {
 		if id < 0 || id >= s.Vocab {
 			return fmt.Errorf("token %d is not below %d", id, s.Vocab)
 		}
 	}
-	if len(d.Start) > maxEnds || len(d.End) > maxEnds {
-		return fmt.Errorf("%d tokens at the start, %d ends", len(d.Start), len(d.End))
+	if max(len(d.Start), len(d.End), len(d.Suppress)) > maxEnds {
+		return fmt.Errorf("%d tokens at the start, %d ends, %d that are not written", len(d.Start), len(d.End), len(d.Suppress))
 	}
 	if name := d.ChatTemplate; name != "" && name != chat.Llama3 && name != chat.ChatML {
 		return fmt.Errorf("chat_template %.40q is unknown", name)
