@@ -128,6 +128,8 @@ func held() []mutant {
 		{"calls: tags that tell types apart", calls, "writer.key", "!w.strings[name]", "w.strings[name]", calls, "^TestFamilies$"},
 		{"calls: the first of two tags counts", toolcall, "Reader.key", "len(before) < len(name)", "true", toolcall, "^TestReader"},
 		{"calls: the history tells types apart", toolcall, "writer.arguments", `values[i][0] != '"'`, "false", toolcall, "^TestWrite"},
+		{"calls: the last call of ERNIE ends without its line", toolcall, "Ernie", `s.End+"\n"`, "s.End", calls, "^TestFamilies$"},
+		{"calls: the calls of HunYuan are not closed", toolcall, "HunYuan", `"]</tool_calls>"`, `"]"`, calls, "^TestFamilies$"},
 		{"calls: the mark of a text is read", toolcall, "Reader.open", "r.syntax.Text != \"\"", "false", toolcall, "^TestReader"},
 		{"chats: a second call of a message is lost", "pkg/chat", "Template.turns", "t.nature.oneCall", "false", "pkg/chat", "^TestOneCall$"},
 		{"chats: a text beside reasoning is refused", "pkg/chat", "Template.turns", "t.nature.oneText", "false", "pkg/chat", "^TestOneCall$"},

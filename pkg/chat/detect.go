@@ -41,6 +41,8 @@ func families() []family {
 		{toolcall.Cohere2(), []string{"<|START_ACTION|>", "<|START_TEXT|>"}},
 		{toolcall.CommandR(), []string{"<|START_ACTION|>", "tool_name"}},
 		{toolcall.Llama3(), []string{"<|start_header_id|>", `"parameters"`}},
+		{toolcall.HunYuan(), []string{"<tool_calls>", "<|extra_4|>"}},
+		{toolcall.Ernie(), []string{"<tool_call>", "<global_setting>"}},
 		{toolcall.Hermes(), []string{"<tool_call>", "arguments"}},
 	}
 }

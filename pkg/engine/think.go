@@ -14,14 +14,15 @@ func (g *generation) newBlock(p *prompt, r *row) *block {
 	if k == nil || !p.chat {
 		return nil
 	}
-	begin := p.begin
-	if g.constraint != nil && begin == reasoning.Between {
+	begin, framed := p.begin, len(g.tools) > 0 && g.calls.Anywhere && k.marks.End != ""
+	if g.constraint != nil && begin == reasoning.Between && !framed {
 		begin = reasoning.Answer // white space at its beginning is part of the constrained text
 	}
 	b := &block{thinker: k, reader: reasoning.NewReader(&k.marks, begin), decoder: r.text.decoder, limit: g.maxThinking}
 	if len(g.tools) > 0 && len(b.answer) > 0 {
 		own := *k
 		own.answer, own.marks.Direct = k.header, "" // a call may come in its place
+		own.marks.Calls, own.framed = g.calls.Trigger, framed
 		b.thinker, b.reader = &own, reasoning.NewReader(&own.marks, begin)
 	}
 	return b

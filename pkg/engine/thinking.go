@@ -15,6 +15,7 @@ type thinker struct {
 	marks               reasoning.Marks
 	open, close, answer []int          // the tokens of the marks, as the tokenizer encodes them
 	header              []int          // the tokens that begin calls in place of answer
+	framed              bool           // the constrained text may have the marks around an answer
 	spelled             map[int]string // the special tokens of the marks, which decoders do not write
 
 	// closers are the texts of the tokens that may end a mark Close and go on after it, by id.
@@ -163,7 +164,7 @@ func (b *block) take(id int, constrained *constrainedRow) (begins bool) {
 		b.tokens++
 	}
 	b.read = append(b.read, t)
-	if constrained == nil || was == reasoning.Answer || t.state == reasoning.Before || t.state == reasoning.Inside {
+	if constrained == nil || was == reasoning.Answer || b.framed && was == reasoning.Between || t.state == reasoning.Before || t.state == reasoning.Inside {
 		return false
 	}
 	if was == reasoning.Inside {
@@ -172,7 +173,9 @@ func (b *block) take(id int, constrained *constrainedRow) (begins bool) {
 	if len(b.forced) > 0 {
 		return false
 	}
-	b.reader.Stop()
+	if !b.framed {
+		b.reader.Stop()
+	}
 	return was != reasoning.Before
 }
 

@@ -558,3 +558,31 @@ func TestThinkingHarmony(t *testing.T) {
 		t.Error("no row has reasoning")
 	}
 }
+
+// The marks around an answer with tools are not part of its text, whether the prompt or the model
+// has ended the reasoning. A text that has none is kept.
+func TestThinkingFramedTools(t *testing.T) {
+	for prompt, inside := range map[string]bool{"A:<think></think>\n": false, "A:<think>\n": true} {
+		template, err := chat.Compile(chat.Source{Templates: map[string]string{chat.DefaultTemplate: `{{ tools | default([]) | tojson }}{# <tool_call> with arguments #}{% for m in messages %}{{ m.content }}{% endfor %}` + prompt}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		answers := []string{"\n<answer>\nhi", "hi</answer>"}
+		words := unusedLong{characters(t), answers}
+		marks := reasoning.Marks{Open: "<think>", Close: "</think>", Answer: "<answer>", End: "</answer>"}
+		e := withTokenizer(t, words, 512, Config{PrefixMemory: -1, Template: template, Reasoning: &marks})
+		tokens, n := 9, 9
+		if inside {
+			tokens += e.thinker.cost()
+			n = tokens - len(e.thinker.close)
+		}
+		for i, answer := range answers {
+			m := thinkingModel{e, map[int]float64{characters(t).Size() + i: 100}} // the model writes this token
+			want := strings.TrimPrefix(strings.Repeat(answer, n), "\n<answer>\n")
+			rows, _ := collect(t, e, m.ask(llm.Params{MaxTokens: &tokens, MaxThinking: new(0), Tools: []llm.Tool{{Name: "f"}}}))
+			if rows[0].Text != want || rows[0].Reasoning != "" {
+				t.Errorf("%q: got %+v, want %q", prompt, rows[0], want)
+			}
+		}
+	}
+}

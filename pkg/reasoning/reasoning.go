@@ -25,6 +25,8 @@ type Marks struct {
 	Header string
 	// End ends an answer that Answer began; it may be missing.
 	End string
+	// Calls begins calls within an answer, which have neither mark; "" never comes.
+	Calls string
 	// Direct begins an answer without reasoning; it may be missing.
 	Direct string
 }
@@ -61,6 +63,9 @@ func Detect(template string) (m Marks, ok bool) {
 		if strings.Contains(template, m.Open) || strings.Contains(template, m.Close) {
 			if m.Answer != "" && !strings.Contains(template, m.Answer) {
 				m.Answer, m.End = "", ""
+				if strings.Contains(template, "<|extra_4|>") { // HunYuan, whose template leaves out what the model writes
+					m.Answer, m.End = "<answer>", "</answer>"
+				}
 			}
 			return m, true
 		}
@@ -184,12 +189,17 @@ func (r *Reader) answer(out *Piece) bool {
 		r.held = ""
 		return false
 	}
-	if at := strings.Index(r.held, end); at >= 0 {
+	at, calls := strings.Index(r.held, end), r.marks.Calls
+	if call := strings.Index(r.held, calls); calls != "" && call >= 0 && (at < 0 || call < at) {
+		r.framed = false
+		return true
+	}
+	if at >= 0 {
 		out.Text += trimRight(r.held[:at])
 		r.held, r.framed, r.trim = r.held[at+len(end):], false, true
 		return r.held != ""
 	}
-	n := len(trimRight(r.held[:len(r.held)-partial(r.held, end)]))
+	n := len(trimRight(r.held[:len(r.held)-max(partial(r.held, end), partial(r.held, calls))]))
 	out.Text += r.held[:n]
 	r.held = r.held[n:]
 	return false

@@ -25,6 +25,8 @@ func read(m *Marks, begin State, pieces ...string) (out Piece) {
 func TestReader(t *testing.T) {
 	harmony := &families()[0]
 	granite, _ := Detect("<think></think><response></response>")
+	calling := granite
+	calling.Calls = "<call>"
 	for _, test := range []struct {
 		marks           *Marks
 		begin           State
@@ -57,6 +59,9 @@ func TestReader(t *testing.T) {
 		{&granite, Before, "<think>a</think><response>b\n", "a", "b\n"},
 		{&granite, Before, "<think>a</think>b</response>", "a", "b</response>"},
 		{&granite, Before, "b</response>", "", "b</response>"},
+		{&calling, Between, "\n<response>\nb\n</response>\n\n<call>1</response>", "", "b<call>1</response>"},
+		{&calling, Between, "<response>b\n<call>1</response>", "", "b\n<call>1</response>"},
+		{&calling, Between, "<call>1</response>", "", "<call>1</response>"},
 	} {
 		want := Piece{test.reasoning, test.want}
 		if got := read(test.marks, test.begin, test.text); got != want {
@@ -127,6 +132,9 @@ func TestDetect(t *testing.T) {
 		}
 	}
 	if m, _ := Detect("<think></think>"); m.Answer != "" {
+		t.Errorf("%+v", m)
+	}
+	if m, _ := Detect("<think>\n\n</think><|extra_4|>"); m.Answer != "<answer>" || m.End != "</answer>" {
 		t.Errorf("%+v", m)
 	}
 	if m, _ := Detect("<think></think><response></response>"); m.Answer != "<response>" {

@@ -4,7 +4,7 @@ package toolcall
 func Families() []Syntax {
 	return []Syntax{
 		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
-		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(), DSML(), DSML4(),
+		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(), DSML(), DSML4(), HunYuan(), Ernie(),
 	}
 }
 
@@ -27,6 +27,14 @@ func Hermes() Syntax {
 	return object(Syntax{
 		Family: "hermes", Trigger: "<tool_call>", Anywhere: true, Call: "<tool_call>\n", End: "\n</tool_call>", Between: "\n",
 	}, "name", "arguments")
+}
+
+// Ernie is the form of ERNIE 4.5's thinking models: that of Hermes, with an end of line after each
+// call.
+func Ernie() Syntax {
+	s := Hermes()
+	s.Family, s.End = "ernie", s.End+"\n"
+	return s
 }
 
 // Llama3 is the form of Llama 3.1 to 3.3, which were published with one call in an answer;
@@ -58,6 +66,13 @@ func Phi4() Syntax {
 func Granite() Syntax {
 	return object(Syntax{
 		Family: "granite", Trigger: "<tool_call>", Anywhere: true, Open: "<tool_call>[", Between: ", ", Close: "]",
+	}, "name", "arguments")
+}
+
+// HunYuan is the form of HunYuan-A13B.
+func HunYuan() Syntax {
+	return object(Syntax{
+		Family: "hunyuan", Trigger: "<tool_calls>", Anywhere: true, Open: "<tool_calls>[", Between: ", ", Close: "]</tool_calls>",
 	}, "name", "arguments")
 }
 

@@ -67,6 +67,8 @@ var answers = []struct{ family, answer, want string }{
 	{"dsml-4", "<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"f\">\n<｜DSML｜parameter name=\"n\" string=\"false\">2</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>", `[f {"n":2}]`},
 	{"lfm2", `<|tool_call_start|>[f(s="a\"b, c)", n=-1.5e3, ok=True, none=None, list=[True, {"k": False}]), g()]<|tool_call_end|>`, `[f {"s":"a\"b, c)","n":-1.5e3,"ok":true,"none":null,"list":[true, {"k": false}]}][g {}]`},
 	{"lfm2", `<|tool_call_start|>[f(s='a"b\'c\n')]<|tool_call_end|>`, `[f {"s":"a\"b'c\n"}]`},
+	{"hunyuan", `Hm. <tool_calls>[{"name": "f", "arguments": {"a":"]</tool_calls>"}}, {"name": "g", "arguments": {}}]</tool_calls>`, `Hm.[f {"a":"]</tool_calls>"}][g {}]`},
+	{"ernie", "So:\n\n\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\n\n<tool_call>\n{\"name\": \"g\", \"arguments\": {\"a\":1}}\n</tool_call>\n", `So:[f {}][g {"a":1}]`},
 	{"olmo3", "<function_calls>f(n=1)\ng()</function_calls>", `[f {"n":1}][g {}]`},
 
 	{"harmony", `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>`, `[f {"a":1}]`},

@@ -58,6 +58,8 @@ func TestFamilies(t *testing.T) {
 		{"harmony", "<|channel|>final<|message|>", "Hello"},
 		{"dsml", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n<｜DSML｜parameter name=\"city\" string=\"true\">Ulm</｜DSML｜parameter>\n<｜DSML｜parameter name=\"days\" string=\"false\">7</｜DSML｜parameter>\n</｜DSML｜invoke>\n<｜DSML｜invoke name=\"now\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>", "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"weather\">\n<｜DSML｜parameter name=\"city\" string=\"false\">Ulm</｜DSML｜parameter>\n</｜DSML｜invoke>\n</｜DSML｜function_calls>"},
 		{"dsml-4", "a<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"now\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>", "<｜DSML｜tool_calls>\n</｜DSML｜tool_calls>"},
+		{"hunyuan", `Hi<tool_calls>[{"name": "weather", "arguments": {"city":"Ulm"}}, {"name": "now", "arguments": {}}]</tool_calls>`, `<tool_calls>[{"name": "now", "arguments": {}}]</tool_calls><tool_calls>`},
+		{"ernie", "Hi\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n", "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n\n"},
 		{"olmo3", "<function_calls>weather(city=\"Ulm\", days=20)\nnow()</function_calls>", "<function_calls>weather(city=\"Ulm\", days=21)</function_calls>"},
 	} {
 		p := weatherProgram(t, families(t)[test.family], false, false)
