@@ -19,6 +19,7 @@ const (
 	maxEnds    = 256
 	maxExperts = 1 << 16 // of all layers together
 	maxTaps    = 64
+	maxStreams = 64
 	maxStates  = 1 << 26 // of a layer: 256 MiB
 )
 
@@ -30,7 +31,7 @@ func checkSpec(s *transformer.Spec) error {
 		value, low, max int
 	}{
 		{"vocab", s.Vocab, 0, maxVocab}, {"patch", s.Patch, 0, 3 * maxPatch * maxPatch}, {"mutual", s.Mutual, 0, maxContext}, {"context", s.Context, 1, maxContext}, {"width", s.Width, 1, maxWidth}, {"embed_width", s.EmbedWidth, 0, maxWidth},
-		{"layer_inputs", s.LayerInputs, 0, maxFFN / max(1, len(s.Decoder))},
+		{"layer_inputs", s.LayerInputs, 0, maxFFN / max(1, len(s.Decoder))}, {"streams", s.Streams, 0, maxStreams}, {"laurel", s.Laurel, 0, maxWidth},
 		{"token_types", s.TokenTypes, 0, maxHeads}, {"relative_buckets", s.RelativeBuckets, 0, maxHeads}, {"relative_distance", s.RelativeDistance, 0, maxContext},
 		{"layers of the decoder", len(s.Decoder), 0, maxDepth}, {"layers of the encoder", len(s.Encoder), 0, maxDepth},
 		{"kinds of layers", len(s.Kinds), 1, len(s.Decoder) + len(s.Encoder)}, {"rotary tables", len(s.Rotaries), 0, len(s.Kinds)},

@@ -52,6 +52,9 @@ func (s *Spec) Check() error {
 	if err := s.checkTables(); err != nil {
 		return err
 	}
+	if err := s.checkStreams(); err != nil {
+		return err
+	}
 	original := 0
 	for i := range s.Rotaries {
 		r := &s.Rotaries[i]
@@ -202,6 +205,12 @@ func (k *Kind) check(s *Spec) error {
 		return fmt.Errorf("feed_forward.gate_scale: there is no gate")
 	case f.Experts != nil && (f.GateScale > 0 || f.OutScale > 0):
 		return fmt.Errorf("feed_forward.out_scale: there are experts")
+	}
+	if err := f.checkSparsity(); err != nil {
+		return fmt.Errorf("feed_forward.%w", err)
+	}
+	if k.Parallel && f.Sparsity > 0 {
+		return fmt.Errorf("parallel: the gate is cut off")
 	}
 	if err := f.checkExperts(); err != nil {
 		return fmt.Errorf("feed_forward.experts.%w", err)
@@ -376,6 +385,9 @@ func (w *Weights) check(s *Spec, activations []activation) error {
 				return fmt.Errorf("%s.%d: %d experts of weights, %d are needed", stack.name, i, n, want)
 			}
 		}
+	}
+	if n := max(0, s.Streams-1); len(w.StreamsOut) != n {
+		return fmt.Errorf("streams_out: %d matrices, %d are needed", len(w.StreamsOut), n)
 	}
 	return nil
 }

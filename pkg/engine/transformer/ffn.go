@@ -16,6 +16,8 @@ type feedForward struct {
 	lower       linear // (Width, FFN)
 	gated       bool
 	limit       float32
+	sparse      bool    // the gate is cut off
+	deviations  float64 // from its mean, of sparse
 	act         activation
 	learned     [][]float32 // (FFN) each, of Universal and KANSpline; of XIELU (1)
 }

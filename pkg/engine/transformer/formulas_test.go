@@ -128,16 +128,17 @@ func (m formulas) endLayer(at string, layer int, k *transformer.Kind, x, first r
 
 // run computes the layers of a stack, whose tokens have the embeddings x.
 func (m formulas) run(name string, layers []int, tokens []int, x, memory rows) rows {
-	first, kept := x, make([]keyValues, len(layers))
+	first, kept, streams := x, make([]keyValues, len(layers)), m.streams(x)
 	for i, kind := range layers {
 		at, k := fmt.Sprintf("%s.%d.", name, i), &m.Spec.Kinds[kind]
 		if from := k.Attention.KVLayer; from > 0 {
 			kept[i] = kept[from-1]
 		}
-		x = m.layer(at, k, x, memory, name == "decoder", &kept[i])
-		x = m.endLayer(at, i, k, x, first, tokens)
+		streams = m.predict(at, streams)
+		x = m.layer(at, k, streams[0], memory, name == "decoder", &kept[i])
+		streams = m.endStreams(at, i, k, m.correct(at, streams, x), first, tokens)
 	}
-	return x
+	return m.merge(streams)
 }
 
 func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal bool, kept *keyValues) rows {
@@ -186,7 +187,7 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 			return sum
 		}
 	}
-	x = m.branch(at+"attention", k.Attention.Norms, x, attend)
+	x = m.laurel(at, m.before(at+"attention_norm", k.Attention.Norms, x), m.branch(at+"attention", k.Attention.Norms, x, attend))
 	if memory != nil {
 		x = m.branch(at+"cross", k.Attention.Norms, x, func(n rows) rows { return m.crossAttention(at, &k.Attention, n, memory) })
 	}
@@ -481,7 +482,7 @@ func (m formulas) shares(at string, e *transformer.Experts, x []float64) map[int
 func (m formulas) block(at string, f *transformer.FeedForward, x []float64) []float64 {
 	h := m.linear(at+"up", x)
 	if f.Gated {
-		for i, g := range times(m.linear(at+"gate", x), f.GateScale) {
+		for i, g := range cutOff(f, times(m.linear(at+"gate", x), f.GateScale)) {
 			if limit := float64(f.Limit); limit > 0 {
 				g, h[i] = min(g, limit), 1+max(-limit, min(h[i], limit))
 			}

@@ -72,6 +72,9 @@ type Pass struct {
 	logits []float32 // (outputs, Vocab)
 
 	layerInputs []float32 // (tokens, layers, LayerInputs)
+	streams     []float32 // (tokens, Streams-1, Width), those after x
+	predicted   []float32 // (tokens, Width), x as a layer predicted it
+	laurel      []float32 // (tokens, Laurel)
 
 	parts [][]float32 // of a layer's attention, if workers share its keys
 	texts []float32   // keys and values of a layer of an encoder, if workers share its tokens
@@ -131,7 +134,7 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		}
 		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
 	}
-	shared := len(s.Decoder)*s.LayerInputs + 2*s.Width + qkv + heads + max(hidden, s.LayerInputs) + cross + texts + s.EmbedWidth + s.Patch
+	shared := len(s.Decoder)*s.LayerInputs + (2+s.Streams)*s.Width + s.Laurel + qkv + heads + max(hidden, s.LayerInputs) + cross + texts + s.EmbedWidth + s.Patch
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
@@ -187,10 +190,15 @@ func (p *Pass) work(index, count int, b *barrier) {
 		return
 	}
 	w.computeInputs()
+	w.beginStreams()
 	for i := range p.m.decoder {
 		p.m.await.stage(1 + len(p.m.encoder) + i)
+		w.predict(i)
 		w.decode(i)
-		w.endLayer(i)
+		w.correct(i)
+		if w.endLayer(i); i == len(p.m.decoder)-1 {
+			w.mergeStreams()
+		}
 		p.show(false, i+1)
 	}
 	p.m.await.stage(p.m.await.stages - 1)
@@ -350,6 +358,7 @@ func (p *Pass) makeRoom(layers []layer) {
 	fit(&p.heads, n*heads)
 	fit(&p.narrow, n*m.EmbedWidth)
 	fit(&p.h, n*max(h, m.LayerInputs))
+	p.growStreams()
 	fit(&p.layerInputs, n*len(m.decoder)*m.LayerInputs)
 	fit(&p.g, n*g)
 	fit(&p.eh, n*chosen)

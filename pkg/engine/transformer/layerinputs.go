@@ -75,7 +75,11 @@ func (w *worker) computeInputs() {
 func (w *worker) endLayer(index int) {
 	l, k, n := &w.m.decoder[index], w.m.kernels, w.m.LayerInputs
 	if n > 0 {
-		w.apply(&l.inputGate, w.h, w.x, w.tokens, func(from, to int) {
+		x := w.x
+		if w.m.Streams > 0 {
+			x = w.predicted
+		}
+		w.apply(&l.inputGate, w.h, x, w.tokens, func(from, to int) {
 			for i := range w.tokens {
 				h, p := w.h[i*n+from:i*n+to], w.layerInputs[(i*len(w.m.decoder)+index)*n:][:n]
 				l.ffn.act.apply(k, h, nil, nil)
@@ -83,7 +87,11 @@ func (w *worker) endLayer(index int) {
 			}
 		})
 		w.barrier.wait()
-		w.add(&l.inputOut, w.h, &l.inputNorms)
+		if w.m.Streams > 0 {
+			w.addToStreams(l)
+		} else {
+			w.add(&l.inputOut, w.h, &l.inputNorms)
+		}
 	}
 	if l.factor == nil {
 		return

@@ -58,6 +58,12 @@ func TestLayerInputsPassBytes(t *testing.T) {
 			FeedForward: transformer.FeedForward{Width: 48, Gated: true, Activation: transformer.GELU},
 		}},
 	}
+	checkPassBytes(t, spec, tokens)
+}
+
+// checkPassBytes checks the estimate for a model of an architecture.
+func checkPassBytes(t *testing.T, spec *transformer.Spec, tokens int) {
+	t.Helper()
 	m := transformertest.New(spec, 1)
 	for _, format := range []transformer.Format{transformer.F32, transformer.Q8_0} {
 		model := load(t, m, kernel.Best(), format)

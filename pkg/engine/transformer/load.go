@@ -131,6 +131,7 @@ func newModel(spec *Spec, w *Weights) *Model {
 	m.decoder, m.encoder = stack(spec.Decoder, w.Decoder), stack(spec.Encoder, w.Encoder)
 	m.setSlots()
 	m.setLayerInputs()
+	m.streamsOut = make([]linear, len(w.StreamsOut))
 	return m
 }
 
@@ -152,6 +153,7 @@ func (l *layer) setKind(k *Kind) {
 	}
 	l.out.scale, l.ffn.gate.scale, l.ffn.lower.scale = a.OutScale, k.FeedForward.GateScale, k.FeedForward.OutScale
 	l.ffn.gated, l.ffn.limit = k.FeedForward.Gated, k.FeedForward.Limit
+	l.ffn.sparse, l.ffn.deviations = k.FeedForward.Sparsity > 0, math.Sqrt2*math.Erfinv(2*float64(k.FeedForward.Sparsity)-1)
 	if l.scale = a.Scale; l.scale == 0 {
 		l.scale = float32(1 / math.Sqrt(float64(a.HeadDim)))
 	}

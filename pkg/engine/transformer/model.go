@@ -41,6 +41,9 @@ type Model struct {
 	layerProjection linear // (layers*LayerInputs, Width)
 	layerNorm       norm   // (LayerInputs)
 
+	streamsIn  linear   // ((Streams-1)*Width, Width)
+	streamsOut []linear // Streams-1 of (Width, Width)
+
 	causalRelative []float32 // (RelativeBuckets, Heads), row-major, of the decoder
 	causalBuckets  []int     // by distance
 
@@ -126,6 +129,9 @@ type layer struct {
 	experts                   *experts   // nil: there are none
 	scale                     float32    // of scores
 	cap                       kernel.Cap // of scores
+
+	streams streams // of Streams
+	laurel  laurel  // of Laurel
 
 	inputGate, inputOut linear    // (LayerInputs, Width), (Width, LayerInputs), of LayerInputs
 	inputNorms          norms     // around that branch

@@ -98,7 +98,7 @@ func Unpack(spec *Spec, find Find) (*Weights, error) {
 		}
 		return list
 	}
-	w := &Weights{Decoder: layers(spec.Decoder), Encoder: layers(spec.Encoder)}
+	w := &Weights{Decoder: layers(spec.Decoder), Encoder: layers(spec.Encoder), StreamsOut: make([]Linear, max(0, spec.Streams-1))}
 	if _, ok := find("head", len(spec.Encoder)+len(spec.Decoder)+1, false); ok {
 		w.Head.Weight = []Tensor{{}} // separate from the embedding
 	}

@@ -54,6 +54,7 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 		l.add(part{name: embeddingPart, head: true, usage: lookedUp, rows: s.Vocab, cols: s.embedWidth(), from: &w.Embed.Weight, matrix: m.embed})
 	}
 	l.layerInputs(w, m)
+	l.streamParts(w, m)
 	if s.EmbedWidth > 0 {
 		l.linear("project_in", &w.ProjectIn, &m.projectIn, s.Width, s.EmbedWidth)
 	}
@@ -67,6 +68,7 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 		l.norm("encoder.norm", &w.EncoderNorm, &m.encoderNorm, s.Width)
 	}
 	l.stack("decoder", w.Decoder, m.decoder, len(w.Encoder) > 0)
+	l.mergeParts(w, m)
 	l.stage++
 	if !s.hasHead() {
 		return l.parts
@@ -174,6 +176,7 @@ func (l *partList) stack(name string, from []Layer, to []layer, cross bool) {
 				l.adaptable(&o.ffn.upper, &o.ffn.gate, &o.ffn.lower)
 			}
 		}
+		l.layerStreams(at, f, o)
 		l.layerEnd(at, f, o)
 	}
 }

@@ -86,6 +86,21 @@ type Spec struct {
 	// Decoders alone, without Mutual.
 	LayerInputs int `json:"layer_inputs,omitempty"`
 
+	// Streams, if set, is the number of residual streams (Baykal et al. 2023, AltUp; Gemma 3n). The first
+	// begins as the embedding, the others as products with it, of its magnitude. A layer predicts each
+	// stream as itself plus all streams times the factors predict s, where s = tanh(router norm(x)/Width)
+	// and x is the first stream. Its branches change the first prediction by d. Then each stream becomes
+	// its prediction plus (1 + correct s)·d, with s of what the branches return. The branch of
+	// LayerInputs reads the first stream times a vector, and is added to the others. The head reads the
+	// mean of the first and of products with the others, of its magnitude. Decoders alone, without
+	// LayerScale.
+	Streams int `json:"streams,omitempty"`
+
+	// Laurel, if set, is the rank of a branch next to attention, which reads the same norm n
+	// (Menghani et al. 2024; Gemma 3n): x = (x + n + norm(right left n))/√2, after attention. Decoders
+	// alone, whose layers have attention behind a norm.
+	Laurel int `json:"laurel,omitempty"`
+
 	// LayerScale says that each layer multiplies what it returns by a learned number (Gemma 4).
 	// Decoders alone.
 	LayerScale bool `json:"layer_scale,omitempty"`
@@ -191,6 +206,11 @@ type FeedForward struct {
 	// Limit, if set, bounds the gate to at most Limit and what it multiplies to ±Limit, to which
 	// 1 is added (GPT-OSS): (1 + bounded up x) ⊙ act(bounded gate x).
 	Limit float32 `json:"limit,omitempty"`
+
+	// Sparsity, if set, is the part of gates that are cut off, if they are distributed normally
+	// (Gemma 3n): act(max(0, g - mean g - Φ⁻¹(Sparsity)·σ g)) of g = gate x. Gated blocks without
+	// experts and Limit.
+	Sparsity float32 `json:"sparsity,omitempty"`
 
 	// Experts, if set, are several blocks of this form, of which a router chooses some for each
 	// token.

@@ -71,7 +71,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 		seen[fmt.Sprint("norm ", s.Norm)]++
 		for name, said := range map[string]bool{
 			"encoder": s.Encoder != nil, "relative biases": s.RelativeBuckets > 0 && !s.RelativeLayers, "relative biases of layers": s.RelativeLayers, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm, "decoder input": s.DecoderInput,
-			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0, "layer inputs": s.LayerInputs > 0, "layer scale": s.LayerScale,
+			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0, "layer inputs": s.LayerInputs > 0, "layer scale": s.LayerScale, "streams": s.Streams > 0, "streams and inputs of layers": s.Streams*s.LayerInputs > 0, "laurel": s.Laurel > 0,
 		} {
 			if said {
 				seen[name]++
@@ -98,7 +98,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"deltas": k.Deltas != nil, "deltas in turn": k.Deltas != nil && k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads,
 				"heads share keys": k.Deltas != nil && !k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads, "gated attention": a.Gated,
 				"scales of states": k.States != nil && k.States.GateScale*k.States.StepScale > 0, "out scale": a.OutScale > 0, "gate scale": k.FeedForward.GateScale > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
-				"gated": k.FeedForward.Gated, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
+				"gated": k.FeedForward.Gated, "sparsity": k.FeedForward.Sparsity > 0, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
 				if said {
 					seen[name]++
@@ -106,7 +106,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+41 {
+	if len(seen) != 4+3+8+5+5+9+5+3+45 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -279,7 +279,12 @@ func TestFieldsMatter(t *testing.T) {
 		"value norm":     func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.ValueNorm = true },
 		"keys as values": func(_ *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) { a.KeysAsValues = true },
 		"layer inputs":   func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LayerInputs = 6 },
-		"layer scale":    func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LayerScale = true },
+		"streams":        func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.Streams = 3 },
+		"laurel":         func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.Laurel = 5 },
+		"sparsity": func(_ *transformer.Spec, _ *transformer.Attention, f *transformer.FeedForward) {
+			f.Experts, f.Sparsity = nil, 0.7
+		},
+		"layer scale": func(s *transformer.Spec, _ *transformer.Attention, _ *transformer.FeedForward) { s.LayerScale = true },
 		"keys of another layer": func(s *transformer.Spec, a *transformer.Attention, _ *transformer.FeedForward) {
 			k := s.Kinds[0]
 			k.Attention.KVLayer, s.Decoder[3] = 2, 2

@@ -23,6 +23,10 @@ type Weights struct {
 	LayerProjection Linear // (layers*LayerInputs, Width)
 	LayerNorm       Norm   // (LayerInputs)
 
+	// Of a Spec with Streams.
+	StreamsIn  Linear   // ((Streams-1)*Width, Width)
+	StreamsOut []Linear // Streams-1 of (Width, Width)
+
 	TokenTypes     Linear // (TokenTypes, Width), of a Spec with TokenTypes
 	Relative       Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets, but not with RelativeLayers
 	CausalRelative Linear // the same, of its decoder
@@ -93,6 +97,17 @@ type Layer struct {
 	// Of Apart.
 	RouterNorm, ExpertsNorm, SharedPostNorm, ExpertsPostNorm Norm   // (Width)
 	ExpertScale                                              Vector // (Experts.Count)
+
+	// Of a Spec with Streams, and with LayerInputs too.
+	StreamsNorm    Norm   // (Width)
+	StreamsRouter  Linear // (Streams, Width)
+	StreamsPredict Linear // (Streams*Streams, Streams): rows of all streams, for each stream
+	StreamsCorrect Linear // (Streams, Streams)
+	StreamsScale   Vector // (Width)
+
+	// Of a Spec with Laurel.
+	LaurelLeft, LaurelRight Linear // (Laurel, Width), (Width, Laurel)
+	LaurelNorm              Norm   // (Width)
 
 	// Of a Spec with LayerInputs, and with LayerScale.
 	InputGate, InputOut Linear // (LayerInputs, Width), (Width, LayerInputs)
@@ -295,7 +310,7 @@ func (w *Weights) Quantised() bool {
 
 // matrices lists the matrices of a layer.
 func (l *Layer) matrices() []Linear {
-	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut}
+	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut, l.LaurelLeft, l.LaurelRight}
 	for i := range l.Experts {
 		e := &l.Experts[i]
 		list = append(list, e.Up, e.Gate, e.Down)
@@ -355,7 +370,10 @@ func (w *Weights) CacheBytes(spec *Spec, f Format, capacity int) int64 {
 
 // Elements returns the number of values of all weights.
 func (w *Weights) Elements() (n int64) {
-	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head, w.LayerEmbed, w.LayerProjection} {
+	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head, w.LayerEmbed, w.LayerProjection, w.StreamsIn} {
+		n += l.elements()
+	}
+	for _, l := range w.StreamsOut {
 		n += l.elements()
 	}
 	n += w.Class.elements() + w.EmbedNorm.elements() + w.DecoderEmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements() + w.LayerNorm.elements()
@@ -371,17 +389,17 @@ func (l *Layer) elements() (n int64) {
 	for _, m := range l.matrices() {
 		n += m.elements()
 	}
-	n += l.Relative.elements()
+	n += l.Relative.elements() + l.StreamsRouter.elements() + l.StreamsPredict.elements() + l.StreamsCorrect.elements()
 	for _, v := range l.Learned {
 		n += v.elements()
 	}
 	for _, norm := range []Norm{
 		l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm, l.InputNorm,
-		l.RouterNorm, l.ExpertsNorm, l.SharedPostNorm, l.ExpertsPostNorm,
+		l.RouterNorm, l.ExpertsNorm, l.SharedPostNorm, l.ExpertsPostNorm, l.StreamsNorm, l.LaurelNorm,
 	} {
 		n += norm.elements()
 	}
-	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale, l.ExpertScale} {
+	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale, l.ExpertScale, l.StreamsScale} {
 		n += v.elements()
 	}
 	return n

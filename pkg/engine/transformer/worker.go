@@ -31,6 +31,8 @@ type worker struct {
 	filtered  []float32   // (Taps, channels), of a layer with states
 	stepped   []float32   // (HeadDim), of a layer with states
 	low       []float32   // (rows, rank), of an adapter
+	routed    []float32   // (Streams), of a row's router
+	before    []float32   // (Streams, Width), a row of each stream
 	ownParts  [][]float32 // of attention, those of Pass.parts that the worker computes
 }
 
@@ -191,6 +193,7 @@ func (w *worker) decode(i int) {
 	if s := l.states; s != nil {
 		w.mixTokens(l, &s.in, &s.out, in, func() { w.recur(i) })
 	}
+	w.addLaurel(l, in)
 	if len(w.m.encoder) > 0 {
 		w.apply(&l.crossQ, w.qkv, w.inputs(&l.crossNorms), w.tokens, nil)
 		w.barrier.wait()
@@ -252,7 +255,11 @@ func (w *worker) feed(l *layer) {
 		w.mix(l)
 		return
 	}
-	l.ffn.up(w, w.h, w.g, w.inputs(&l.ffn.norms), w.tokens)
+	if in := w.inputs(&l.ffn.norms); l.ffn.sparse {
+		w.sparseUp(&l.ffn, in)
+	} else {
+		l.ffn.up(w, w.h, w.g, in, w.tokens)
+	}
 	w.barrier.wait()
 	w.add(&l.ffn.lower, w.h, &l.ffn.norms)
 }

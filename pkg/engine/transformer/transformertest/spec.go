@@ -26,6 +26,7 @@ func Random(seed uint64) *Model {
 	}
 	g.extend(spec)
 	spec.DecoderInput = len(spec.Encoder) > 0 && (spec.Position == transformer.Learned || spec.EmbedNorm) && g.one(2)
+	streams(spec, seed)
 	return New(spec, seed)
 }
 

@@ -48,6 +48,7 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 		w.LayerEmbed, w.LayerProjection = b.matrix("layer_embedding", spec.Vocab, all, 1), b.linear("layer_projection", all, spec.Width)
 		w.LayerNorm = b.norm("layer_projection_norm", n)
 	}
+	b.streams(w)
 	if spec.Position == transformer.Learned {
 		w.Positions = b.matrix("positions", spec.Context, spec.Width, 0.5)
 	}
@@ -156,6 +157,7 @@ func (b *builder) layer(at string, k *transformer.Kind, cross bool) transformer.
 		l.InputGate, l.InputOut = b.linear(at+"input_gate", n, width), b.linear(at+"input_out", width, n)
 		l.InputNorm = b.norm(at+"input_post_norm", width)
 	}
+	b.layerStreams(&l, at)
 	if b.Spec.LayerScale {
 		l.Scale = b.vector(at+"scale", 1, 0.9, 0.2)
 	}
