@@ -193,11 +193,13 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 			vector(n.Bias)
 		}
 	}
-	linear(w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.Relative, w.CausalRelative, w.ProjectOut, w.Head, w.LayerEmbed, w.LayerProjection)
+	linear(w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.Relative, w.CausalRelative, w.ProjectOut, w.Head, w.LayerEmbed, w.LayerProjection, w.StreamsIn)
+	linear(w.StreamsOut...)
 	norm(w.EmbedNorm, w.DecoderEmbedNorm, w.DecoderNorm, w.EncoderNorm, w.LayerNorm)
 	for _, l := range slices.Concat(w.Decoder, w.Encoder) {
-		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm, l.InputNorm, l.RouterNorm, l.ExpertsNorm, l.SharedPostNorm, l.ExpertsPostNorm)
+		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm, l.InputNorm, l.RouterNorm, l.ExpertsNorm, l.SharedPostNorm, l.ExpertsPostNorm, l.StreamsNorm, l.LaurelNorm)
 		linear(l.QKV, l.Relative, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut)
+		linear(l.StreamsRouter, l.StreamsPredict, l.StreamsCorrect, l.LaurelLeft, l.LaurelRight)
 		for _, e := range l.Experts {
 			linear(e.Up, e.Gate, e.Down)
 		}
@@ -205,7 +207,7 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 		vector(l.Correction)
 		vector(l.Convolution)
 		vector(l.ConvolutionBias)
-		for _, v := range []transformer.Vector{l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale, l.ExpertScale} {
+		for _, v := range []transformer.Vector{l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale, l.ExpertScale, l.StreamsScale} {
 			vector(v)
 		}
 		for _, v := range l.Learned {

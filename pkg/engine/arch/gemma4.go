@@ -69,7 +69,7 @@ func gemma4Layers(c *config, s *transformer.Spec, l *layout) {
 	a.HeadDim, a.KVHeads = c.integer("head_dim", 256, 1, maxWidth), c.integer("num_key_value_heads", 4, 1, maxHeads)
 	heads := gemma4Heads(c, windowed, a)
 	window := c.integer("sliding_window", 512, 1, maxContext)
-	sources := c.sources("num_kv_shared_layers", windowed)
+	sources := c.sources("num_kv_shared_layers", 0, windowed)
 	wider := c.flag("use_double_wide_mlp", false)
 	same := c.flag("attention_k_eq_v", false)
 	experts, ffn := gemma4Experts(c)
@@ -151,11 +151,11 @@ func gemma4Heads(c *config, windowed []bool, all *transformer.Attention) []trans
 }
 
 // sources returns for each layer the layer, counted from 1, whose keys and values it reads, 0 for its
-// own: the last layers, whose number is the member name, read those of the last one of their type before
-// them.
-func (c *config) sources(name string, windowed []bool) []int {
+// own: the last layers, whose number is the member name or absent, read those of the last one of their type
+// before them.
+func (c *config) sources(name string, absent int, windowed []bool) []int {
 	list := make([]int, len(windowed))
-	first := len(list) - c.integer(name, 0, 0, maxDepth)
+	first := len(list) - c.integer(name, absent, 0, maxDepth)
 	for i := max(first, 0); i < len(list); i++ {
 		for j := range max(first, 0) {
 			if windowed[j] == windowed[i] {

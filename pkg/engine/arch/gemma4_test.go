@@ -58,7 +58,6 @@ func TestHostileGemma4(t *testing.T) {
 		{"gemma4", members{"rope_parameters": members{full: members{"rope_type": "mystical"}, sliding: members{"rope_theta": 5}}}, `rope_parameters.full_attention.rope_type: "mystical" is not supported`},
 		{"gemma4", members{"model_type": "gemma4"}, "m/config.json: text_config: missing"},
 		{"gemma4", members{"model_type": "gemma4", "text_config": 3}, "text_config: 3 is not a valid object"},
-		{"gemma4", members{"model_type": "gemma3n"}, `model_type: "gemma3n" is not supported: it needs several residual streams`},
 		{"gemma4-keys", members{"attention_k_eq_v": false}, `tensor "layers.1.self_attn.v_proj.weight": missing`},
 		{"gemma4-keys", members{"num_key_value_heads": 3}, "kv_heads: 3 key-value heads do not divide 4 attention heads"},
 		{"gemma4-keys", members{"head_dim": 13}, "rotary dimensions: 1 of heads of 13 are 13"},

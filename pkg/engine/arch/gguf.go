@@ -93,7 +93,7 @@ func ggufConfig(f *checkpoint.File, kind string) (*config, error) {
 		if !ok {
 			continue
 		}
-		raw, err := json.Marshal(value)
+		raw, err := json.Marshal(finite(value))
 		if err != nil {
 			return nil, fmt.Errorf("key %.80q: %w", key, err)
 		}

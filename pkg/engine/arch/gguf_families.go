@@ -13,7 +13,7 @@ var ggufTypes = map[string]struct {
 }{
 	"gpt2": {"gpt2", &ggufGPT2}, "gptneox": {"gpt_neox", &ggufNeoX}, "llama": {"llama", &ggufLlama}, "qwen2": {"qwen2", &ggufQwen2},
 	"qwen3": {"qwen3", &ggufQwen3}, "phi3": {"phi3", &ggufPhi3}, "gemma": {"gemma", &ggufGemma}, "gemma2": {"gemma2", &ggufGemma2},
-	"gemma3": {"gemma3_text", &ggufGemma3}, "gemma4": {"gemma4_text", &ggufGemma4}, "gemma-embedding": {"gemma3_text", &ggufEmbeddingGemma},
+	"gemma3": {"gemma3_text", &ggufGemma3}, "gemma4": {"gemma4_text", &ggufGemma4}, "gemma3n": {"gemma3n_text", &ggufGemma3n}, "gemma-embedding": {"gemma3_text", &ggufEmbeddingGemma},
 	"smollm3": {"smollm3", &ggufSmolLM3}, "olmo": {"olmo", &ggufOLMo}, "olmo2": {"olmo2", &ggufOLMo2},
 	"granite": {"granite", &ggufGranite}, "stablelm": {"stablelm", &ggufStableLM}, "falcon": {"falcon", &ggufFalcon}, "bloom": {"bloom", &ggufBLOOM},
 	"command-r": {"cohere", &ggufCohere}, "cohere2": {"cohere2", &ggufCohere2}, "phi2": {"phi", &ggufPhi2},

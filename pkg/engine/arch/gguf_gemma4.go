@@ -57,7 +57,7 @@ func ggufGemma4Layers(c *config, s *transformer.Spec, _ *layout) {
 	s.LayerInputs = c.integer("embedding_length_per_layer_input", 0, 0, maxWidth)
 	windowed := ggufWindowed(c, s, fiveOfSix)
 	window := c.integer(ggufWindow, 1, 1, maxContext)
-	sources := c.sources("attention.shared_kv_layers", windowed)
+	sources := c.sources("attention.shared_kv_layers", 0, windowed)
 	keys := c.each("attention.head_count_kv", s.Kinds[0].Attention.Heads, depth, maxHeads)
 	widths := c.each("feed_forward_length", 0, depth, maxFFN)
 	full := ggufDim(c, "", s.Kinds[0].Attention.HeadDim)

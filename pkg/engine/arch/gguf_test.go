@@ -64,6 +64,13 @@ func (b *ggufFile) value(v any) {
 		for _, n := range v {
 			b.u32(n)
 		}
+	case []float32:
+		b.u32(9)
+		b.u32(6)
+		b.u64(len(v))
+		for _, x := range v {
+			b.u32(int(math.Float32bits(x)))
+		}
 	default:
 		panic(fmt.Sprintf("%T", v))
 	}

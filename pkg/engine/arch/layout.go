@@ -28,6 +28,9 @@ type layout struct {
 
 	layerEmbed, layerNorm string // of a Spec with LayerInputs
 	layerProjection       linear // the same
+	layerVocab            int    // tokens of layerEmbed; 0: all
+
+	streamsIn, streamsOut string // of a Spec with Streams: %s is the number of a matrix, if each is a tensor
 
 	class             string // the whole name
 	embedNorm         string
@@ -51,7 +54,9 @@ type layers struct {
 	convolutionBias                   bias   // of all its tensors
 	states                            stateNames
 	deltas                            deltaNames // of layers with a delta rule
-	inputNorm, scale                  string     // of a Spec with LayerInputs; of one with LayerScale, the whole name
+	streams                           streamNames
+	laurel                            laurelNames
+	inputNorm, scale                  string // of a Spec with LayerInputs; of one with LayerScale, the whole name
 
 	qkv, out        linear
 	fused           string // instead of qkv in layers that have it: the rows of all three
@@ -130,9 +135,10 @@ func (b *builder) weights() *transformer.Weights {
 	}
 	if n := s.LayerInputs; n > 0 {
 		all := len(s.Decoder) * n
-		w.LayerEmbed, w.LayerProjection = b.table(l.layerEmbed, s.Vocab, all), b.linear(&l.layerProjection, 0, all, s.Width)
+		w.LayerEmbed, w.LayerProjection = b.layerEmbedding(l, all), b.linear(&l.layerProjection, 0, all, s.Width)
 		w.LayerNorm = b.normOf([]string{l.layerNorm}, n, never)
 	}
+	b.streams(w, l)
 	b.stacks(w, l)
 	return w
 }
@@ -312,6 +318,7 @@ func (b *builder) stack(kinds []int, l *layers) []transformer.Layer {
 			o.InputGate, o.InputOut = b.linear(&l.inputGate, i, n, b.spec.Width), b.linear(&l.inputOut, i, b.spec.Width, n)
 			o.InputNorm = b.norm(l.inputNorm, i)
 		}
+		b.layerStreams(&o, l, i)
 		if b.spec.LayerScale {
 			o.Scale = transformer.Vector{b.vector(at(l.scale, i), 1).rows(0, 1)}
 		}

@@ -32,7 +32,6 @@ var unsupported = func() map[string]string {
 		"it needs " + needsDeltas:                                 "kimi_linear kimi-linear olmo_hybrid",
 		"it needs recurrent layers":                               "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
 		"it needs linear attention":                               "minimax",
-		"it needs several residual streams":                       "gemma3n gemma3n_text",
 		"its GGUF files are not read":                             "gemma4",
 		"it is an encoder-decoder; of these only t5, mt5, umt5, bart, pegasus, mbart, m2m_100 and marian are supported":                                                                                                       "longt5 t5gemma led pegasus_x bigbird_pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",
 		"it is an encoder; of these only bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert and gemma3_text are supported, and GGUF files of bert, nomic-bert, modern-bert and gemma-embedding": "electra deberta deberta-v2 albert nomic-bert-moe jina-bert-v2 jina-bert-v3 eurobert neo-bert embedding_gemma2",

@@ -89,7 +89,7 @@ type viewer struct {
 type rename struct{ from, to string }
 
 // viewers maps config.json's model_type to architectures that read pictures.
-var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3, "gemma4": &gemma4, "qwen3_5": &qwen35Pictures, "qwen3_5_moe": &qwen35MoEPictures}
+var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3, "gemma4": &gemma4, "gemma3n": &gemma3n, "qwen3_5": &qwen35Pictures, "qwen3_5_moe": &qwen35MoEPictures}
 
 // towers maps model_type of a vision_config to encoders that several architectures have.
 var towers = map[string]*family{"siglip_vision_model": &siglip, "clip_vision_model": &clip}

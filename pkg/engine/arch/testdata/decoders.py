@@ -32,7 +32,19 @@ def forward(model, ids, mask=None):
         extra = {"attention_mask": mask, "position_ids": positions}
     with torch.no_grad(), Catch(blocks(model)) as hidden:
         logits = model(ids, use_cache=False, **extra).logits
+    if hidden[0].dim() == 4:  # several residual streams: the first, and what becomes of them in the end
+        hidden = [h[0] for h in hidden[:-1]] + [merged(model, hidden[-1])]
     return logits, hidden
+
+
+def merged(model, streams):
+    """The mean of the streams of Gemma 3n after the last layer, of the first one's magnitude."""
+    with torch.no_grad():
+        out = [streams[0]]
+        for matrix, x in zip(model.base_model.altup_unembed_projections, streams[1:]):
+            y = matrix(x)
+            out.append(y * (out[0]**2).mean(-1, keepdim=True)**0.5 / (y**2).mean(-1, keepdim=True).clamp(min=1e-5)**0.5)
+        return torch.stack(out).mean(0)
 
 
 def padded(rows, side, pad):

@@ -50,7 +50,7 @@ def transform(config, name, w):
         return permuted(w, config.num_attention_heads)
     if config.model_type in PERMUTED and ".k_proj." in name:
         return permuted(w, config.num_key_value_heads)
-    if (config.model_type.startswith("gemma") and config.model_type != "gemma4_text" or config.model_type == "nemotron") and name.endswith("norm.weight"):
+    if (config.model_type.startswith("gemma") and config.model_type not in ("gemma3n_text", "gemma4_text") or config.model_type == "nemotron") and name.endswith("norm.weight"):
         return w + 1
     if config.model_type.startswith(("qwen3_5", "qwen3_next")):
         return delta(config, name, w)
@@ -120,6 +120,9 @@ def tensors(model, arch):
     for name, p in model.named_parameters():
         if ".act_fn." in name or name.endswith("e_score_correction_bias"):  # Apertus: keys; corrections
             continue
+        if found := re.fullmatch(r"model\.altup_(unembed_)?projections\.\d+\.weight", name):  # Gemma 3n: all of a direction are one tensor
+            stacks.setdefault(f"model.altup_{found[1] or ''}projections.weight", []).append(p.detach().numpy())
+            continue
         if ".norms." in name:  # StableLM: the norms of a layer's heads are one tensor
             stack = name.split(".norms.")[0] + ".weight"
             stacks.setdefault(stack, []).append(p.detach().numpy())
@@ -136,7 +139,7 @@ def tensors(model, arch):
             part = "ffn_gate_inp" if name.endswith("router.scale") else "ffn_down_exps"
             out[f"blk.{name.split('.')[2]}.{part}.scale"] = w
             continue
-        if model.config.model_type == "gemma4_text" and ".experts." in name:
+        if model.config.model_type == "gemma4_text" and ".experts." in name or name.endswith(".altup.correct_output_scale"):
             name += ".weight"
         elif matrices := expert_matrices(name, w, model.config.model_type == "gpt_oss"):
             if not getattr(model.config, "num_local_experts", 1):  # Granite 4 without experts
@@ -484,6 +487,12 @@ def drafting(model):
     return {block + "nextn.eh_proj.weight": np.zeros((2, 3), np.float32), block + "attn_norm.weight": np.zeros(2, np.float32)}
 
 
+def lengthened(model):
+    """The embedding of layers with a row for each token."""
+    rows, all = model.model.embed_tokens_per_layer.weight.detach().numpy(), model.config.vocab_size
+    return np.concatenate([rows, np.repeat(rows[:1], all - len(rows), axis=0)])
+
+
 def modern():
     """GGUF files of the models of modern.py."""
     names = gguf.MODEL_ARCH
@@ -506,6 +515,7 @@ def modern():
     for source, count, model in (("gemma4", 64, None), ("gemma4-keys", 70, unbiased("gemma4-keys")), ("gemma4-experts", 64, None)):
         words = {"spaced": vocabularies.spaced(count)}
         convert(source, source + "-gguf", names.GEMMA4, Type.F32, words, vocabularies.expect_spaced(count), proportional, False, model)
+    one("gemma3n", names.GEMMA3N, lambda model: {"per_layer_token_embd.weight": lengthened(model)}, judged=False)
     one("smollm3", names.SMOLLM3, judged=False)
     one("olmo", names.OLMO, judged=False)
     one("olmo2", names.OLMO2, judged=False)

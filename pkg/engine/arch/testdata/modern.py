@@ -3,7 +3,7 @@
 import torch
 from transformers import (
     BloomConfig, BloomForCausalLM, FalconConfig, FalconForCausalLM, Gemma2Config, Gemma2ForCausalLM, Gemma3ForCausalLM,
-    Gemma3TextConfig, Gemma4ForCausalLM, Gemma4TextConfig, GemmaConfig, GemmaForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GraniteConfig, GraniteForCausalLM,
+    Gemma3nForCausalLM, Gemma3nTextConfig, Gemma3TextConfig, Gemma4ForCausalLM, Gemma4TextConfig, GemmaConfig, GemmaForCausalLM, GPTNeoConfig, GPTNeoForCausalLM, GraniteConfig, GraniteForCausalLM,
     GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, MistralConfig, MistralForCausalLM, Olmo2Config, Olmo2ForCausalLM,
     Olmo3Config, Olmo3ForCausalLM, OlmoConfig, OlmoForCausalLM, OPTConfig, OPTForCausalLM, Phi3Config, Phi3ForCausalLM,
     Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM, StableLmConfig,
@@ -115,6 +115,28 @@ def gemma4():
                                                    sliding: {"rope_type": "default", "rope_theta": 50.0}}), 866, 64, flip=LAST, embed=0.3, long=100, tune=scalars)
 
 
+def routers(model):
+    """Routers that tell tokens apart, whose logits transformers divides by the width."""
+    for layer in model.model.layers:
+        layer.altup.modality_router.weight.data.mul_(model.config.hidden_size / 2)
+        layer.altup.prediction_coefs.weight.data.mul_(0.3)
+
+
+def gemma3n():
+    sliding, full = "sliding_attention", "full_attention"
+    ropes = {"rope_parameters": {full: {"rope_type": "default", "rope_theta": 1000.0}, sliding: {"rope_type": "default", "rope_theta": 50.0}}}
+    make("gemma3n", Gemma3nForCausalLM, Gemma3nTextConfig(
+        **SMALL | FAR | {"num_hidden_layers": 6, "intermediate_size": [20, 20, 20, 24, 24, 24]}, head_dim=8, sliding_window=6, num_kv_shared_layers=2,
+        layer_types=[sliding, sliding, full, sliding, sliding, full], hidden_size_per_layer_input=12, vocab_size_per_layer_input=61,
+        final_logit_softcapping=12.0, altup_num_inputs=4, laurel_rank=6, activation_sparsity_pattern=[0.8, 0.6, 0.0, 0.0, 0.0, 0.0], **ropes), 872, 64,
+        flip=LAST, embed=0.3, long=400, tune=routers, finish=lambda path: legacy(
+            path, range(60), rope_parameters=None, rope_theta=1000.0, rope_local_base_freq=50.0, rope_scaling=None))
+    make("gemma3n-two", Gemma3nForCausalLM, Gemma3nTextConfig(
+        **OTHER | {"num_hidden_layers": 2}, head_dim=8, sliding_window=5, num_kv_shared_layers=0, layer_types=[full, sliding], attention_bias=True,
+        hidden_size_per_layer_input=10, vocab_size_per_layer_input=70, tie_word_embeddings=False, rms_norm_eps=0.02, altup_num_inputs=2, laurel_rank=5,
+        **ropes), 868, 70, embed=0.3, long=100, tune=routers)
+
+
 def smollm3():
     make("smollm3", SmolLM3ForCausalLM, SmolLM3Config(**SMALL | {"num_hidden_layers": 5}, **rope()), 871, 64, flip=LAST, long=100,
          finish=lambda path: legacy(path, range(60), layer_types=None, no_rope_layers=None))
@@ -215,5 +237,5 @@ def bloom():
 
 
 GROUPS = {f.__name__: f for f in (
-    qwen2, qwen3, mistral, phi3, gemma, gemma2, gemma3, gemma4, smollm3, olmo, olmo2, olmo3, granite, granite4, stablelm, falcon, opt,
+    qwen2, qwen3, mistral, phi3, gemma, gemma2, gemma3, gemma4, gemma3n, smollm3, olmo, olmo2, olmo3, granite, granite4, stablelm, falcon, opt,
     gpt_neo, bloom)}

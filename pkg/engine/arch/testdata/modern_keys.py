@@ -2,9 +2,10 @@
 
 import gguf
 import numpy as np
+import torch
 
 MODERN = (
-    "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "gemma4_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
+    "qwen2", "qwen3", "mistral", "phi3", "gemma", "gemma2", "gemma3_text", "gemma3n_text", "gemma4_text", "smollm3", "olmo", "olmo2", "olmo3", "granite",
     "stablelm", "falcon", "bloom", "cohere", "cohere2", "phi", "gpt_bigcode", "starcoder2", "glm4", "exaone4", "arcee", "nemotron",
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
     "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense", "apertus",
@@ -16,6 +17,9 @@ def add(writer, config):
     writer.add_vocab_size(config.vocab_size)
     if config.model_type == "gemma4_text":
         add_gemma4(writer, config)
+        return
+    if config.model_type == "gemma3n_text":
+        add_gemma3n(writer, config)
         return
     ffn = adjusted(config) or dense(config) or getattr(config, "intermediate_size", None) or getattr(config, "ffn_hidden_size", None) or 4 * config.hidden_size
     if config.model_type != "qwen3_5_moe_text":
@@ -79,6 +83,26 @@ def add_gemma4(writer, config):
         writer.add_expert_feed_forward_length(config.moe_intermediate_size)
     if config.final_logit_softcapping:
         writer.add_final_logit_softcapping(config.final_logit_softcapping)
+
+
+def add_gemma3n(writer, config):
+    """The keys of Gemma 3n, with the standard deviations at which gates are cut off."""
+    normal, ffn = torch.distributions.normal.Normal(0, 1), config.intermediate_size
+    writer.add_feed_forward_length(ffn)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_key_length(config.head_dim)
+    writer.add_value_length(config.head_dim)
+    add_norm(writer, config)
+    writer.add_rope_freq_base(config.rope_parameters["full_attention"]["rope_theta"])
+    writer.add_rope_freq_base_swa(config.rope_parameters["sliding_attention"]["rope_theta"])
+    writer.add_sliding_window(config.sliding_window)
+    writer.add_sliding_window_pattern([kind == "sliding_attention" for kind in config.layer_types])
+    writer.add_shared_kv_layers(config.num_kv_shared_layers)
+    writer.add_embedding_length_per_layer_input(config.hidden_size_per_layer_input)
+    writer.add_altup_num_inputs(config.altup_num_inputs)
+    writer.add_altup_active_idx(config.altup_active_idx)
+    writer.add_activation_sparsity_scale([normal.icdf(torch.tensor(s, dtype=torch.float32)).item() for s in config.activation_sparsity_pattern])
+    writer.add_final_logit_softcapping(config.final_logit_softcapping)
 
 
 def add_experts(writer, config):

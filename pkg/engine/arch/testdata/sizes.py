@@ -26,6 +26,7 @@ def llama3(factor):
 
 GEMMA = {"head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "query_pre_attn_scalar": 256}
 GEMMA3 = GEMMA | {"rope_theta": 1e6, "rope_local_base_freq": 10000.0, "sliding_window_pattern": 6}
+GEMMA3N = {"head_dim": 256, "hidden_activation": "gelu_pytorch_tanh", "vocab_size_per_layer_input": 262144, "sliding_window": 512, "rope_theta": 1e6, "rope_local_base_freq": 10000.0}
 GRANITE = {"embedding_multiplier": 12.0, "attention_multiplier": 0.015625, "residual_multiplier": 0.22, "logits_scaling": 8.0}
 LFM2 = 2, 5, 8, 10, 12, 14
 
@@ -65,6 +66,8 @@ SUPPORTED = {
     "Gemma-3-1B": sized("gemma3_text", 26, 1152, 4, 6912, 262144, 32768, 1, True, sliding_window=512, **GEMMA3),
     "Gemma-3-4B, text": sized("gemma3_text", 34, 2560, 8, 10240, 262208, 131072, 4, True, sliding_window=1024,
                               rope_scaling={"rope_type": "linear", "factor": 8.0}, **GEMMA3),
+    "Gemma-3n-E2B": sized("gemma3n_text", 30, 2048, 8, 8192, 262400, 32768, 2, True, **GEMMA3N, num_kv_shared_layers=10, activation_sparsity_pattern=[0.95] * 10 + [0.0] * 20),
+    "Gemma-3n-E4B": sized("gemma3n_text", 35, 2048, 8, 16384, 262400, 32768, 2, True, **GEMMA3N, num_kv_shared_layers=15, activation_sparsity_pattern=[0.95] * 10 + [0.0] * 25),
     "TinyLlama-1.1B": sized("llama", 22, 2048, 32, 5632, 32000, 2048, 4),
     "Llama-3.2-1B": sized("llama", 16, 2048, 32, 8192, 128256, 131072, 8, True, head_dim=64, **llama3(32.0)),
     "Llama-3.2-3B": sized("llama", 28, 3072, 24, 8192, 128256, 131072, 8, True, head_dim=128, **llama3(32.0)),
@@ -220,7 +223,6 @@ REFUSED = {
     "Llama-4-Scout": {"model_type": "llama4"},
     "Llama-3.2-11B-Vision": {"model_type": "mllama"},
     "Qwen2.5-VL-3B": {"model_type": "qwen2_5_vl"},
-    "Gemma-3n-E2B": {"model_type": "gemma3n"},
     "Mamba-130M": {"model_type": "mamba"},
     "RWKV-4-169M": {"model_type": "rwkv"},
     "LED-Base": {"model_type": "led"},
