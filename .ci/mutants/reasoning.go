@@ -24,6 +24,7 @@ func reasoned() []mutant {
 		{"reasoning: the mark after an answer stays", reader, "Reader.answer", "!r.framed || end == \"\"", "true", reader, "^TestReader$"},
 		{"reasoning: an answer without a mark loses a text like its end", reader, "Reader.answer", "!r.framed || end == \"\"", "end == \"\"", reader, "^TestReader$"},
 		{"reasoning: the mark of an answer ends in a call", reader, "Reader.answer", "call < at", "false", reader, "^TestReader$"},
+		{"reasoning: the label of an answer is its text", reader, "Reader.answer", "strings.TrimPrefix(r.held, label)", "r.held", reader, "^TestReader$"},
 		{"reasoning: HunYuan's answers have no marks", reader, "Detect", `"<answer>", "</answer>"`, `"", ""`, reader, "^TestDetect$"},
 		{"reasoning: answers with tools show their marks", engine, "block.take", "!b.framed", "true", engine, "^TestThinkingFramedTools$"},
 		{"reasoning: the byte of a mark hides that reasoning begins", engine, "block.take", "read = spelling", "_ = spelling", engine, "^TestHarmony$"},

@@ -25,6 +25,8 @@ type Marks struct {
 	Header string
 	// End ends an answer that Answer began; it may be missing.
 	End string
+	// Label begins the text of an answer after reasoning, of which it is not part; it may be missing.
+	Label string
 	// Calls begins calls within an answer, which have neither mark; "" never comes.
 	Calls string
 	// Direct begins an answer without reasoning; it may be missing.
@@ -65,6 +67,9 @@ func Detect(template string) (m Marks, ok bool) {
 				m.Answer, m.End = "", ""
 				if strings.Contains(template, "<|extra_4|>") { // HunYuan, whose template leaves out what the model writes
 					m.Answer, m.End = "<answer>", "</answer>"
+					if label := "助手："; strings.Contains(template, label) { // "assistant:", which the template writes itself
+						m.Label = label
+					}
 				}
 			}
 			return m, true
@@ -111,6 +116,7 @@ type Reader struct {
 	state  State
 	framed bool   // the answer began with the mark Answer
 	trim   bool   // white space is dropped: nothing else came after Answer, or after End
+	label  bool   // Label may come
 	begun  bool   // the reasoning has had a character that is not white space
 	held   string // read but not emitted
 }
@@ -149,7 +155,7 @@ func (r *Reader) End() (out Piece) {
 // was held back.
 func (r *Reader) Stop() (out Piece) {
 	out = r.End()
-	r.state, r.framed, r.trim = Answer, false, false
+	r.state, r.framed, r.trim, r.label = Answer, false, false, false
 	return out
 }
 
@@ -179,10 +185,16 @@ func (r *Reader) step(out *Piece) bool {
 
 // answer emits the answer, without the mark that ends it.
 func (r *Reader) answer(out *Piece) bool {
-	end := r.marks.End
+	end, label := r.marks.End, r.marks.Label
 	if r.trim {
 		r.held = trimLeft(r.held)
 		r.trim = r.held == ""
+	}
+	if r.label && len(r.held) < len(label) && strings.HasPrefix(label, r.held) {
+		return false
+	}
+	if r.label {
+		r.held, r.label = strings.TrimPrefix(r.held, label), false
 	}
 	if !r.framed || end == "" {
 		out.Text += r.held
@@ -255,7 +267,7 @@ func (r *Reader) between(*Piece) bool {
 	case strings.HasPrefix(mark, r.held):
 		return false
 	}
-	r.state = Answer
+	r.state, r.label = Answer, true
 	return true
 }
 

@@ -27,6 +27,8 @@ func TestReader(t *testing.T) {
 	granite, _ := Detect("<think></think><response></response>")
 	calling := granite
 	calling.Calls = "<call>"
+	labelled := calling
+	labelled.Label = "Me:"
 	for _, test := range []struct {
 		marks           *Marks
 		begin           State
@@ -61,6 +63,11 @@ func TestReader(t *testing.T) {
 		{&granite, Before, "b</response>", "", "b</response>"},
 		{&calling, Between, "\n<response>\nb\n</response>\n\n<call>1</response>", "", "b<call>1</response>"},
 		{&calling, Between, "<response>b\n<call>1</response>", "", "b\n<call>1</response>"},
+		{&labelled, Between, "<response>\nMe:b Me:\n</response>", "", "b Me:"},
+		{&labelled, Between, "\nMe:b", "", "b"},
+		{&labelled, Between, "<response>Mb</response>", "", "Mb"},
+		{&labelled, Between, "<response>\nMe", "", "Me"},
+		{&labelled, Before, "Me:b", "", "Me:b"},
 		{&calling, Between, "<call>1</response>", "", "<call>1</response>"},
 	} {
 		want := Piece{test.reasoning, test.want}
@@ -134,7 +141,10 @@ func TestDetect(t *testing.T) {
 	if m, _ := Detect("<think></think>"); m.Answer != "" {
 		t.Errorf("%+v", m)
 	}
-	if m, _ := Detect("<think>\n\n</think><|extra_4|>"); m.Answer != "<answer>" || m.End != "</answer>" {
+	if m, _ := Detect("<think></think><|extra_4|>助手："); m.Label != "助手：" {
+		t.Errorf("%+v", m)
+	}
+	if m, _ := Detect("<think>\n\n</think><|extra_4|>"); m.Label != "" || m.Answer != "<answer>" || m.End != "</answer>" {
 		t.Errorf("%+v", m)
 	}
 	if m, _ := Detect("<think></think><response></response>"); m.Answer != "<response>" {
