@@ -17,7 +17,7 @@ const (
 	maxDepth   = 1000
 	maxHeads   = 4096
 	maxEnds    = 256
-	maxExperts = 1 << 16 // of all layers together
+	maxExperts = 1 << 16 // of all layers together, and heads of latent attention
 	maxTaps    = 64
 	maxStreams = 64
 	maxStates  = 1 << 26 // of a layer: 256 MiB
@@ -48,14 +48,21 @@ func checkSpec(s *transformer.Spec) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	total := 0
+	experts, heads := 0, 0
 	for _, kind := range append(slices.Clip(s.Decoder), s.Encoder...) {
-		if e := s.Kinds[kind].FeedForward.Experts; e != nil {
-			total += e.Count
+		k := &s.Kinds[kind]
+		if e := k.FeedForward.Experts; e != nil {
+			experts += e.Count
+		}
+		if k.Attention.Latent != nil {
+			heads += k.Attention.Heads
 		}
 	}
-	if total > maxExperts {
-		return fmt.Errorf("feed_forward.experts.count: %d experts in all layers, at most %d", total, maxExperts)
+	if experts > maxExperts {
+		return fmt.Errorf("feed_forward.experts.count: %d experts in all layers, at most %d", experts, maxExperts)
+	}
+	if heads > maxExperts {
+		return fmt.Errorf("attention.latent: %d heads in all layers, at most %d", heads, maxExperts)
 	}
 	return nil
 }
@@ -97,6 +104,9 @@ func checkKind(k *transformer.Kind) error {
 	}
 	if a.Heads*a.HeadDim > maxFFN {
 		return fmt.Errorf("attention.heads: %d attention heads of %d are more than %d", a.Heads, a.HeadDim, maxFFN)
+	}
+	if l := a.Latent; l != nil && (max(l.QueryRank, l.KeyDim, l.Shared, l.ValueDim) > maxWidth || a.Heads*max(l.KeyDim+l.Shared, l.ValueDim) > maxFFN) {
+		return fmt.Errorf("attention.latent: vectors of %d, %d, %d and %d for %d heads are too wide", l.QueryRank, l.KeyDim, l.Shared, l.ValueDim, a.Heads)
 	}
 	return checkFeedForward(&k.FeedForward)
 }

@@ -48,7 +48,7 @@ func (w *worker) normaliseQK(l *layer) {
 	queries, keys := a.Heads*a.HeadDim, a.KVHeads*a.HeadDim
 	from, to := w.share(w.tokens)
 	for i := from; i < to; i++ {
-		row := w.qkv[i*l.qkv.rows : (i+1)*l.qkv.rows]
+		row := w.qkv[i*l.Attention.rows() : (i+1)*l.Attention.rows()]
 		w.m.normalise(row[:queries], row[:queries], l.qNorm)
 		if a.KVLayer == 0 {
 			w.m.normalise(row[queries:queries+keys], row[queries:queries+keys], l.kNorm)
@@ -139,7 +139,7 @@ func (w *worker) kept(sp span, index, head int) kernel.KV {
 // causal returns the queries of a span for a head of its cache.
 func (w *worker) causal(index int, sp span, head int) *kernel.Queries {
 	l := &w.m.decoder[index]
-	q := w.queries(l, l.qkv.rows, sp, head)
+	q := w.queries(l, l.Attention.rows(), sp, head)
 	q.Seen, q.Causal = sp.start+1, true
 	q.Window, q.Chunk, q.Sinks, q.Slopes = l.Attention.Window, l.Attention.Chunk, l.headSinks(head), l.headSlopes(head)
 	q.Biases = w.headBiases(l, sp.start+sp.n, head, w.m.causalRelative, w.m.causalBiases)
@@ -158,7 +158,7 @@ func (w *worker) fullAttention(l *layer) {
 		fit(&w.store, size+all)
 		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
 		w.storeKV(kv, 0, l, sp, head)
-		q := w.queries(l, l.qkv.rows, sp, head)
+		q := w.queries(l, l.Attention.rows(), sp, head)
 		q.Seen, q.Window, q.Sinks, q.Biases = sp.seen, l.Attention.Window, l.headSinks(head), w.headBiases(l, 2*sp.n-1, head, w.m.relative, w.m.relativeBiases)
 		w.m.kernels.Attend(w.attention, q, kv)
 	})
@@ -223,7 +223,7 @@ func (w *worker) storeKV(kv kernel.KV, at int, l *layer, sp span, head int) {
 	a := &l.Attention
 	dim, group := a.HeadDim, a.Heads/a.KVHeads
 	queries, all := a.Heads*dim, a.KVHeads*dim
-	stride := l.qkv.rows
+	stride := l.Attention.rows()
 	rows := w.qkv[sp.row*stride : (sp.row+sp.n)*stride]
 	each := a.QKNorm == QKNormHead || a.QKNorm == QKNormEachHead
 	if each || a.Rotary > 0 || a.Growth > 0 || a.ValueNorm || a.KeysAsValues {

@@ -115,7 +115,7 @@ func (w *worker) fullTokens(l *layer) {
 	w.eachText(l, func(kv kernel.KV, sp span, head, _ int) {
 		for at := 0; at < sp.n; at += step {
 			if turn%w.count == w.index {
-				q := w.queries(l, l.qkv.rows, sp.part(at, min(step, sp.n-at)), head)
+				q := w.queries(l, l.Attention.rows(), sp.part(at, min(step, sp.n-at)), head)
 				q.First, q.Seen, q.Window, q.Sinks = at, sp.seen, l.Attention.Window, l.headSinks(head)
 				w.m.kernels.Attend(w.attention, q, kv)
 			}

@@ -12,6 +12,14 @@ type chain struct {
 	done []atomic.Int32 // mixers that each portion has computed
 }
 
+// inTurn computes a mixer, which others wait for.
+func (w *worker) inTurn(mix func()) {
+	w.follow()
+	mix()
+	w.barrier.wait()
+	w.precede()
+}
+
 // follow waits until the portion before p has computed the mixer that p is about to.
 func (p *Pass) follow() {
 	c, place := p.chain, p.place

@@ -94,6 +94,8 @@ func (s *Spec) checkUses() error {
 				return fmt.Errorf("%s[%d]: kinds[%d].convolution, states and deltas are for models without an encoder only", stack.name, i, kind)
 			case k.Attention.Gated && len(s.Encoder) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.gated is for models without an encoder only", stack.name, i, kind)
+			case k.Attention.Latent != nil && len(s.Encoder) > 0:
+				return fmt.Errorf("%s[%d]: kinds[%d].attention.latent is for models without an encoder only", stack.name, i, kind)
 			case s.LayerInputs > 0 && !k.FeedForward.Gated:
 				return fmt.Errorf("%s[%d]: kinds[%d].feed_forward.gated: inputs of layers need a gated block", stack.name, i, kind)
 			case k.Attention.KVLayer != 0 && !s.readsKV(i):
@@ -134,7 +136,7 @@ func (s *Spec) readsKV(i int) bool {
 		return false
 	}
 	from := &s.Kinds[s.Decoder[a.KVLayer-1]].Attention
-	return from.KVLayer == 0 && from.KVHeads == a.KVHeads && from.HeadDim == a.HeadDim
+	return from.KVLayer == 0 && from.Latent == nil && from.KVHeads == a.KVHeads && from.HeadDim == a.HeadDim
 }
 
 // checkTables refuses tables of encoders that cannot be used.
@@ -236,6 +238,8 @@ func (k *Kind) checkMixer(s *Spec) error {
 		return fmt.Errorf("deltas: there is attention too, or states")
 	case k.Parallel && (c != nil || states != nil || deltas != nil):
 		return fmt.Errorf("parallel: there is not attention alone")
+	case k.Attention.Latent != nil && (k.Parallel || states != nil):
+		return fmt.Errorf("attention.latent: there are states too, or a parallel branch")
 	case states != nil && attention && (states.Norms != PreNorm || k.Attention.Norms != PreNorm):
 		return fmt.Errorf("states.norms: they and attention are not behind one norm")
 	case states != nil:
@@ -336,12 +340,33 @@ func (a *Attention) check(s *Spec) error {
 	case a.Growth > 0 && len(s.Encoder) > 0:
 		return fmt.Errorf("growth: there is an encoder")
 	}
+	if err := a.checkLatent(s); err != nil {
+		return fmt.Errorf("latent%w", err)
+	}
 	for _, f := range []factor{
 		{"scale", a.Scale, false}, {"soft_cap", a.SoftCap, false}, {"clamp", a.Clamp, false}, {"out_scale", a.OutScale, false}, {"growth", a.Growth, false},
 	} {
 		if err := f.check(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkLatent refuses a [Latent] that cannot be computed.
+func (a *Attention) checkLatent(s *Spec) error {
+	l := a.Latent
+	switch {
+	case l == nil:
+		return nil
+	case l.QueryRank < 0 || l.Shared < 0 || min(l.KeyDim, l.ValueDim) < 1 || l.Shared >= a.HeadDim:
+		return fmt.Errorf(": vectors of %d, %d, %d and %d for heads of %d", l.QueryRank, l.KeyDim, l.Shared, l.ValueDim, a.HeadDim)
+	case a.Rotary > 0 && s.Rotaries[a.Rotary-1].Dims > l.Shared:
+		return fmt.Errorf(".shared: %d rotary dimensions of %d", s.Rotaries[a.Rotary-1].Dims, l.Shared)
+	case !(l.Eps >= 0 && l.Eps <= 1):
+		return fmt.Errorf(".eps: %v is not in 0..1", l.Eps)
+	case a.KVHeads != 1 || !a.KeysAsValues || a.KVLayer != 0 || a.QKNorm != NoQKNorm || a.ValueNorm || a.Gated:
+		return fmt.Errorf(": there are several heads of keys, values of their own, norms of heads or gates")
 	}
 	return nil
 }
@@ -383,6 +408,9 @@ func (w *Weights) check(s *Spec, activations []activation) error {
 			}
 			if n := len(stack.weights[i].Experts); n != want {
 				return fmt.Errorf("%s.%d: %d experts of weights, %d are needed", stack.name, i, n, want)
+			}
+			if n, want := len(stack.weights[i].LatentHeads), s.Kinds[kind].Attention.latentHeads(); n != want {
+				return fmt.Errorf("%s.%d: %d heads of latent attention, %d are needed", stack.name, i, n, want)
 			}
 		}
 	}

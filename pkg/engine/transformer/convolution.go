@@ -100,6 +100,9 @@ func (k *Kind) mixer(width int) (products, result int) {
 	}
 	a := &k.Attention
 	products, result = a.rows(), a.Heads*a.HeadDim
+	if l := a.Latent; l != nil && l.QueryRank > 0 {
+		result = max(result, l.queries(a.Heads))
+	}
 	if s := k.States; s != nil {
 		products, result = max(products, s.products()), max(result, s.inner())
 	}

@@ -4,8 +4,10 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
 
 	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
 )
 
 func (m formulas) convolution(at string, c *transformer.Convolution, x rows) (out rows) {
@@ -206,4 +208,70 @@ func (m formulas) apart(at string, f *transformer.FeedForward, n, x []float64) [
 	out := m.norm(at+"shared_post_norm", m.block(at, f, n))
 	add(out, m.norm(at+"experts_post_norm", sum))
 	return out
+}
+
+// latentAttention computes the keys and values of each head, as an attention of ordinary heads whose
+// values are filled up with zeros.
+func (m formulas) latentAttention(at string, a *transformer.Attention, x rows) (out rows) {
+	t, rank := a.Latent, a.HeadDim-a.Latent.Shared
+	dim := max(t.KeyDim+t.Shared, t.ValueDim)
+	heads := *a
+	if heads.KVHeads, heads.HeadDim = a.Heads, dim; a.Scale == 0 {
+		heads.Scale = float32(1 / math.Sqrt(float64(t.KeyDim+t.Shared)))
+	}
+	spec := *m.Spec
+	spec.Eps = cmp.Or(t.Eps, m.Spec.Eps)
+	narrow := formulas{&transformertest.Model{Spec: &spec, Values: m.Values}}
+	padded := func(x []float64) []float64 { return append(slices.Clone(x), make([]float64, dim-len(x))...) }
+	var q, k, v rows
+	for p, row := range x {
+		all := m.linear(at+"qkv", row)
+		first := len(all) - a.HeadDim
+		queries, latent, shared := all[:first], narrow.norm(at+"k_norm", all[first:first+rank]), m.turn(a, t.Shared, p, all[first+rank:])
+		if t.QueryRank > 0 {
+			queries = m.linear(at+"latent_queries", narrow.norm(at+"q_norm", queries))
+		}
+		q, k, v = append(q, nil), append(k, nil), append(v, nil)
+		for h := range a.Heads {
+			own := queries[h*(t.KeyDim+t.Shared):][:t.KeyDim+t.Shared]
+			key := make([]float64, t.KeyDim)
+			for i, c := range latent {
+				for j, w := range m.row(fmt.Sprint(at, "latent_key.", h), i) {
+					key[j] += w * c
+				}
+			}
+			q[p] = append(q[p], padded(append(slices.Clone(own[:t.KeyDim]), m.turn(a, t.Shared, p, own[t.KeyDim:])...))...)
+			k[p] = append(k[p], padded(append(key, shared...))...)
+			v[p] = append(v[p], padded(m.linear(fmt.Sprint(at, "latent_value.", h), latent))...)
+		}
+	}
+	for p := range x {
+		var y []float64
+		all := attention(&heads, q[p], k, v, seen(a, p, true), m.sinks(at, a), nil)
+		for h := range a.Heads {
+			y = append(y, all[h*dim:][:t.ValueDim]...)
+		}
+		out = append(out, times(m.linear(at+"out", y), a.OutScale))
+	}
+	return out
+}
+
+// seen returns whether the token at p sees the key at j.
+func seen(a *transformer.Attention, p int, causal bool) func(j int) bool {
+	return func(j int) bool {
+		switch {
+		case !causal:
+			return a.Window == 0 || math.Abs(float64(p-j)) < float64(a.Window)
+		case j > p || a.Window > 0 && j <= p-a.Window:
+			return false
+		}
+		return a.Chunk == 0 || j/a.Chunk == p/a.Chunk
+	}
+}
+
+func (m formulas) sinks(at string, a *transformer.Attention) []float64 {
+	if !a.Sinks {
+		return nil
+	}
+	return m.vector(at + "sinks")
 }

@@ -142,7 +142,12 @@ func (m formulas) run(name string, layers []int, tokens []int, x, memory rows) r
 }
 
 func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal bool, kept *keyValues) rows {
-	attend := func(n rows) rows { return m.selfAttention(at, &k.Attention, n, causal, kept) }
+	attend := func(n rows) rows {
+		if k.Attention.Latent != nil {
+			return m.latentAttention(at, &k.Attention, n)
+		}
+		return m.selfAttention(at, &k.Attention, n, causal, kept)
+	}
 	feed := func(n rows) rows {
 		return m.each(n, func(x []float64) []float64 { return m.feed(at, &k.FeedForward, x) })
 	}
@@ -235,9 +240,9 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 		all := m.linear(at+"qkv", x[p])
 		turned := func(name string, x []float64) []float64 {
 			if a.RotatedNorm {
-				return m.headNorms(name, a, m.turn(a, p, x))
+				return m.headNorms(name, a, m.turn(a, a.HeadDim, p, x))
 			}
-			return m.turn(a, p, m.headNorms(name, a, x))
+			return m.turn(a, a.HeadDim, p, m.headNorms(name, a, x))
 		}
 		q = append(q, turned(at+"q_norm", all[:queries]))
 		if a.Growth > 0 {
@@ -266,20 +271,7 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 	}
 	k, v = kept.keys, kept.values
 	for p := range x {
-		sees := func(j int) bool {
-			switch {
-			case !causal:
-				return a.Window == 0 || math.Abs(float64(p-j)) < float64(a.Window)
-			case j > p || a.Window > 0 && j <= p-a.Window:
-				return false
-			}
-			return a.Chunk == 0 || j/a.Chunk == p/a.Chunk
-		}
-		var sinks []float64
-		if a.Sinks {
-			sinks = m.vector(at + "sinks")
-		}
-		y := attention(a, q[p], k, v, sees, sinks, m.bias(at, p, causal))
+		y := attention(a, q[p], k, v, seen(a, p, causal), m.sinks(at, a), m.bias(at, p, causal))
 		for i, g := range gates[p] {
 			y[i] /= 1 + math.Exp(-g)
 		}
@@ -399,13 +391,13 @@ func (m formulas) headNorms(name string, a *transformer.Attention, x []float64) 
 	return x
 }
 
-// turn applies the rotary embedding of a position to all heads.
-func (m formulas) turn(a *transformer.Attention, pos int, x []float64) []float64 {
+// turn applies the rotary embedding of a position to all heads of dim values.
+func (m formulas) turn(a *transformer.Attention, dim, pos int, x []float64) []float64 {
 	if a.Rotary == 0 {
 		return x
 	}
 	r, out := &m.Spec.Rotaries[a.Rotary-1], append([]float64{}, x...)
-	for h := 0; h < len(x); h += a.HeadDim {
+	for h := 0; h < len(x); h += dim {
 		for j, f := range r.Frequencies {
 			first, second := h+j, h+j+r.Dims/2
 			if r.Interleaved {

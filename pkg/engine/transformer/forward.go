@@ -68,6 +68,7 @@ type Pass struct {
 	apart  []float32 // (tokens, Width), those of all, of Apart
 	cross  []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
 	narrow []float32 // (tokens, EmbedWidth), what projections read or write
+	latent []float32 // (tokens, ...), of layers with a [Latent]: the first product, then the results of heads
 	angles []angles  // of each table of Rotaries
 	logits []float32 // (outputs, Vocab)
 
@@ -111,13 +112,16 @@ func (m *Model) NewPass(team *Team) *Pass {
 // PassBytes returns the memory of a pass over a number of tokens that workers compute, without
 // caches and adapters: the activations of all, and the norms and packed inputs of products of each worker.
 func (s *Spec) PassBytes(tokens, workers int) int64 {
-	var qkv, heads, hidden, ffn, dim, routed, cross, texts int
+	var qkv, heads, hidden, ffn, dim, routed, cross, texts, latent, narrow int
 	for i := range s.Kinds {
 		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && len(s.Decoder) > 0 {
 			cross = max(cross, 2*a.KVHeads*a.HeadDim)
 		}
 		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && a.KVHeads < 4*workers { // see growTexts
 			texts = max(texts, 2*a.KVHeads*a.HeadDim)
+		}
+		if a := &s.Kinds[i].Attention; a.Latent != nil {
+			latent, narrow = max(latent, a.scratch()), max(narrow, a.Latent.QueryRank+a.Latent.KeyDim+2*a.HeadDim+a.Latent.ValueDim)
 		}
 		f := &s.Kinds[i].FeedForward
 		products, result := s.Kinds[i].mixer(s.Width)
@@ -134,12 +138,12 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		}
 		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
 	}
-	shared := len(s.Decoder)*s.LayerInputs + (2+s.Streams)*s.Width + s.Laurel + qkv + heads + max(hidden, s.LayerInputs) + cross + texts + s.EmbedWidth + s.Patch
+	shared := len(s.Decoder)*s.LayerInputs + (2+s.Streams)*s.Width + s.Laurel + qkv + heads + latent + max(hidden, s.LayerInputs) + cross + texts + s.EmbedWidth + s.Patch
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
 	const packed = 8 // bytes of an input: 4 in bf16, up to 7.6 in two quantised forms, each twice
-	own := 4*(s.Width+2*dim+routed) + packed*(s.Width+heads+ffn+s.LayerInputs+s.Patch)
+	own := 4*(s.Width+2*dim+routed+narrow) + packed*(s.Width+heads+ffn+s.LayerInputs+s.Patch+narrow)
 	return int64(tokens) * int64(4*shared+max(1, workers)*own)
 }
 
@@ -340,11 +344,11 @@ func (p *Pass) makeRoom(layers []layer) {
 	m, n := p.m, p.tokens
 	fit(&p.x, n*m.Width)
 	fit(&p.out, n*m.Width)
-	var qkv, heads, h, g, chosen, mixed, apart int
+	var qkv, heads, h, g, chosen, mixed, apart, latent int
 	for i := range layers {
 		f := &layers[i].FeedForward
 		products, result := layers[i].mixer(m.Width)
-		qkv, heads = max(qkv, products), max(heads, result)
+		qkv, heads, latent = max(qkv, products), max(heads, result), max(latent, layers[i].Attention.scratch())
 		if h = max(h, f.common()); f.Gated {
 			g = max(g, f.common())
 		}
@@ -356,6 +360,7 @@ func (p *Pass) makeRoom(layers []layer) {
 	}
 	fit(&p.qkv, n*qkv)
 	fit(&p.heads, n*heads)
+	fit(&p.latent, n*latent)
 	fit(&p.narrow, n*m.EmbedWidth)
 	fit(&p.h, n*max(h, m.LayerInputs))
 	p.growStreams()
@@ -448,14 +453,16 @@ func (p *Pass) lookUp(sp span, tokens []int) {
 	}
 }
 
-func (m *Model) normalise(dst, x []float32, n norm) {
+func (m *Model) normalise(dst, x []float32, n norm) { m.normaliseBy(dst, x, n, m.Eps) }
+
+func (m *Model) normaliseBy(dst, x []float32, n norm, eps float32) {
 	switch m.Norm {
 	case RMSNorm:
-		m.kernels.RMSNorm(dst, x, n.weight, m.Eps)
+		m.kernels.RMSNorm(dst, x, n.weight, eps)
 	case PlainLayerNorm:
-		m.kernels.LayerNorm(dst, x, m.ones, nil, m.Eps)
+		m.kernels.LayerNorm(dst, x, m.ones, nil, eps)
 	default:
-		m.kernels.LayerNorm(dst, x, n.weight, n.bias, m.Eps)
+		m.kernels.LayerNorm(dst, x, n.weight, n.bias, eps)
 	}
 }
 

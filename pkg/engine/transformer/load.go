@@ -151,11 +151,14 @@ func (l *layer) setKind(k *Kind) {
 	if d := k.Deltas; d != nil {
 		l.deltas = &deltas{DeltaNet: d, filter: filter{length: d.Taps, channels: d.channels(), first: d.inner(), products: d.products()}}
 	}
+	if t := a.Latent; t != nil {
+		l.latent = &latent{Latent: t, keys: make([]linear, a.Heads), values: make([]linear, a.Heads)}
+	}
 	l.out.scale, l.ffn.gate.scale, l.ffn.lower.scale = a.OutScale, k.FeedForward.GateScale, k.FeedForward.OutScale
 	l.ffn.gated, l.ffn.limit = k.FeedForward.Gated, k.FeedForward.Limit
 	l.ffn.sparse, l.ffn.deviations = k.FeedForward.Sparsity > 0, math.Sqrt2*math.Erfinv(2*float64(k.FeedForward.Sparsity)-1)
 	if l.scale = a.Scale; l.scale == 0 {
-		l.scale = float32(1 / math.Sqrt(float64(a.HeadDim)))
+		l.scale = float32(1 / math.Sqrt(float64(a.compared())))
 	}
 	switch {
 	case a.SoftCap > 0:
@@ -180,7 +183,10 @@ func (l *layer) setActivation(a activation) {
 func (s *Spec) widest() int {
 	n := max(s.Width, s.LayerInputs)
 	for i := range s.Kinds {
-		n = max(n, s.Kinds[i].Attention.Heads*s.Kinds[i].Attention.HeadDim)
+		a := &s.Kinds[i].Attention
+		if n = max(n, a.Heads*a.HeadDim); a.Latent != nil {
+			n = max(n, a.Latent.QueryRank)
+		}
 	}
 	return n
 }

@@ -117,6 +117,7 @@ type layer struct {
 	convolution *convolution // nil: there is attention,
 	deltas      *deltas      // or this,
 	states      *states      // or this, or both attention and this
+	latent      *latent      // of the attention; nil: it reads one product
 
 	slot int // of what it reads in a cache
 

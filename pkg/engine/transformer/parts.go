@@ -222,7 +222,10 @@ func (l *partList) deltas(at string, f *Layer, o *layer) {
 // attention lists an attention and the cross-attention.
 func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	queries, keys, width := o.Attention.Heads*o.Attention.HeadDim, o.Attention.KVHeads*o.Attention.HeadDim, l.spec.Width
-	l.linear(at+"qkv", &f.QKV, &o.qkv, o.Attention.rows(), width)
+	l.linear(at+"qkv", &f.QKV, &o.qkv, o.Attention.firstRows(), width)
+	if o.latent != nil {
+		l.latent(at, f, o)
+	}
 	normed := keys
 	switch o.Attention.QKNorm {
 	case QKNormHead:
@@ -240,12 +243,28 @@ func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	if l.spec.RelativeLayers {
 		l.add(part{name: at + "relative", usage: plain, rows: l.spec.RelativeBuckets, cols: o.Attention.Heads, from: &f.Relative.Weight, values: &o.relative})
 	}
-	l.linear(at+"out", &f.Out, &o.out, width, queries)
+	l.linear(at+"out", &f.Out, &o.out, width, o.Attention.results())
 	if cross {
 		l.norms(at+"cross", &f.CrossNorm, &f.CrossPostNorm, &o.crossNorms)
 		l.linear(at+"cross_q", &f.CrossQ, &o.crossQ, queries, width)
 		l.linear(at+"cross_kv", &f.CrossKV, &o.crossKV, 2*keys, width)
 		l.linear(at+"cross_out", &f.CrossOut, &o.crossOut, width, queries)
+	}
+}
+
+// latent lists what makes queries, keys and values of narrow vectors.
+func (l *partList) latent(at string, f *Layer, o *layer) {
+	t, rank := o.latent, o.Attention.rank()
+	if t.QueryRank > 0 {
+		l.norm(at+"q_norm", &f.QNorm, &o.qNorm, t.QueryRank)
+		l.linear(at+"latent_queries", &f.LatentQueries, &t.queries, t.Latent.queries(o.Attention.Heads), t.QueryRank)
+		l.adaptable(&t.queries)
+	}
+	l.norm(at+"k_norm", &f.KNorm, &o.kNorm, rank)
+	for i := range f.LatentHeads {
+		head := &f.LatentHeads[i]
+		l.add(part{name: fmt.Sprintf("%slatent_key.%d", at, i), rows: rank, cols: t.KeyDim, from: &head.Key, matrix: &t.keys[i]})
+		l.add(part{name: fmt.Sprintf("%slatent_value.%d", at, i), rows: t.ValueDim, cols: rank, from: &head.Value, matrix: &t.values[i]})
 	}
 }
 

@@ -187,7 +187,7 @@ func (p *Pass) takeBack() {
 
 // rows returns the memory that has a number of values for each token.
 func (p *Pass) rows() []*[]float32 {
-	list := []*[]float32{&p.x, &p.out, &p.qkv, &p.heads, &p.h, &p.g, &p.eh, &p.eg, &p.mixed, &p.cross, &p.narrow, &p.layerInputs}
+	list := []*[]float32{&p.x, &p.out, &p.qkv, &p.heads, &p.h, &p.g, &p.eh, &p.eg, &p.mixed, &p.cross, &p.narrow, &p.latent, &p.layerInputs, &p.streams, &p.predicted, &p.laurel}
 	for i := range p.angles {
 		list = append(list, &p.angles[i].cos, &p.angles[i].sin)
 	}

@@ -154,7 +154,7 @@ type Attention struct {
 	ValueNorm    bool `json:"value_norm,omitempty"`     // each head of values is normalised, without a weight (Gemma 4)
 	KeysAsValues bool `json:"keys_as_values,omitempty"` // the values are the keys before their norm; not with KVLayer or QKNormAll (Gemma 4)
 
-	Scale   float32 `json:"scale,omitempty"`    // factor of scores; 0: 1/√HeadDim
+	Scale   float32 `json:"scale,omitempty"`    // factor of scores; 0: 1/√HeadDim, with Latent 1/√(KeyDim+Shared)
 	SoftCap float32 `json:"soft_cap,omitempty"` // c of c·tanh(score/c)
 	Clamp   float32 `json:"clamp,omitempty"`    // or scores are bounded to -Clamp...Clamp
 	Sinks   bool    `json:"sinks,omitempty"`    // each head's softmax has one score more, without a value (GPT-OSS)
@@ -164,6 +164,9 @@ type Attention struct {
 	// Gated says that the results of heads are multiplied by σ of as many values more of the first
 	// product (Qwen3-Next). Models without an encoder only.
 	Gated bool `json:"gated,omitempty"`
+
+	// Latent, if set, makes keys, values and perhaps queries of narrow vectors (DeepSeek-V2).
+	Latent *Latent `json:"latent,omitempty"`
 
 	// Growth makes rotated queries grow with their position p: their factor is
 	// 1 + Growth·ln(1 + ⌊p/GrowthStep⌋) (Ministral 3). Decoders without an encoder only.
@@ -175,8 +178,8 @@ type Attention struct {
 	Slopes []float32 `json:"slopes,omitempty"`
 }
 
-// rows returns the rows of the first product: of queries, and of keys and values if the layer has
-// its own.
+// rows returns the number of values that attention reads of a token: of queries, and of keys and values if
+// the layer has its own. Without Latent they are the rows of the first product.
 func (a *Attention) rows() int {
 	heads := a.Heads
 	if a.KVLayer == 0 {

@@ -98,6 +98,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"deltas": k.Deltas != nil, "deltas in turn": k.Deltas != nil && k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads,
 				"heads share keys": k.Deltas != nil && !k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads, "gated attention": a.Gated,
 				"scales of states": k.States != nil && k.States.GateScale*k.States.StepScale > 0, "out scale": a.OutScale > 0, "gate scale": k.FeedForward.GateScale > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
+				"latents": a.Latent != nil, "latents of queries": a.Latent != nil && a.Latent.QueryRank > 0, "latents of keys alone": a.Latent != nil && a.Latent.QueryRank == 0, "rotated latents": a.Latent != nil && a.Rotary > 0,
 				"gated": k.FeedForward.Gated, "sparsity": k.FeedForward.Sparsity > 0, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
 				if said {
@@ -106,7 +107,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+45 {
+	if len(seen) != 4+3+8+5+5+9+5+3+49 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {

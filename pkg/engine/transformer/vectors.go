@@ -103,13 +103,13 @@ func (w *worker) attendStretch(layer int, sp span, head int) {
 	l, end := &w.m.decoder[layer], sp.start+sp.n
 	window := l.Attention.Window
 	if window == 0 || end <= window {
-		q := w.queries(l, l.qkv.rows, sp, head)
+		q := w.queries(l, l.Attention.rows(), sp, head)
 		q.Seen, q.Sinks = end, l.headSinks(head)
 		w.m.kernels.Attend(w.attention, q, w.kept(sp, layer, head))
 		return
 	}
 	for i := range sp.n {
-		q := w.queries(l, l.qkv.rows, sp.part(i, 1), head)
+		q := w.queries(l, l.Attention.rows(), sp.part(i, 1), head)
 		q.Seen, q.Causal, q.Sinks = end, true, l.headSinks(head)
 		q.Window = window + end - 1 - (sp.start + i)
 		w.m.kernels.Attend(w.attention, q, w.kept(sp, layer, head))

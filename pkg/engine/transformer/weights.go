@@ -60,7 +60,12 @@ type Layer struct {
 	QNorm, KNorm Norm   // (HeadDim), (Heads*HeadDim) and (KVHeads*HeadDim) if not of QKNormHead
 	Sinks        Vector // (Heads)
 	Relative     Linear // (RelativeBuckets, Heads), of a Spec with RelativeLayers
-	Out          Linear // (Width, Heads*HeadDim)
+	Out          Linear // (Width, Heads*HeadDim), with a Latent (Width, Heads*ValueDim)
+
+	// With a Latent, QKV has the rows of its first product, QNorm is (QueryRank) and KNorm
+	// (HeadDim-Shared).
+	LatentQueries Linear // (Heads*(KeyDim+Shared), QueryRank), of QueryRank
+	LatentHeads   []LatentHead
 
 	// With a convolution, whose norms are those of attention.
 	ConvolutionIn   Linear // (3*Width, Width): rows of b, c, v
@@ -113,6 +118,12 @@ type Layer struct {
 	InputGate, InputOut Linear // (LayerInputs, Width), (Width, LayerInputs)
 	InputNorm           Norm   // (Width)
 	Scale               Vector // (1)
+}
+
+// A LatentHead has the parameters of a head of a [Latent].
+type LatentHead struct {
+	Key   []Tensor // (HeadDim-Shared, KeyDim)
+	Value []Tensor // (ValueDim, HeadDim-Shared)
 }
 
 // An Expert has the parameters of one expert.
@@ -310,7 +321,10 @@ func (w *Weights) Quantised() bool {
 
 // matrices lists the matrices of a layer.
 func (l *Layer) matrices() []Linear {
-	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut, l.LaurelLeft, l.LaurelRight}
+	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut, l.LaurelLeft, l.LaurelRight, l.LatentQueries}
+	for i := range l.LatentHeads {
+		list = append(list, Linear{Weight: l.LatentHeads[i].Key}, Linear{Weight: l.LatentHeads[i].Value})
+	}
 	for i := range l.Experts {
 		e := &l.Experts[i]
 		list = append(list, e.Up, e.Gate, e.Down)

@@ -25,7 +25,8 @@ type worker struct {
 	bias      []float32 // relative biases of some heads
 	biases    [][]float32
 	routes    routes
-	gathered  []float32   // (rows, Width), the inputs of an expert
+	gathered  []float32   // (rows, Width), the inputs of an expert; (tokens, ...), of a head of a Latent
+	result    []float32   // (tokens, ...), of such a head
 	value     []float32   // (HeadDim), of a key that is a value too
 	looked    []float32   // (layers*LayerInputs), a row of the embedding of layers
 	filtered  []float32   // (Taps, channels), of a layer with states
@@ -181,7 +182,10 @@ func (w *worker) decode(i int) {
 		w.decodeParallel(i, in)
 		return
 	}
-	if l.attends() {
+	switch {
+	case l.latent != nil:
+		w.latentAttention(i, in)
+	case l.attends():
 		w.mixTokens(l, &l.qkv, &l.out, in, func() { w.attend(i) })
 	}
 	if c := l.convolution; c != nil {
@@ -213,10 +217,7 @@ func (w *worker) decodeParallel(i int, in []float32) {
 	}
 	l.ffn.up(w, w.h, w.g, in, w.tokens)
 	w.barrier.wait()
-	w.follow()
-	w.attend(i)
-	w.barrier.wait()
-	w.precede()
+	w.inTurn(func() { w.attend(i) })
 	w.apply(&l.out, w.out, w.heads, w.tokens, w.residual)
 	w.barrier.wait() // for out, which the next product writes
 	w.apply(&l.ffn.lower, w.out, w.h, w.tokens, w.residual)
@@ -228,10 +229,7 @@ func (w *worker) decodeParallel(i int, in []float32) {
 func (w *worker) mixTokens(l *layer, first, last *linear, in []float32, mix func()) {
 	w.apply(first, w.qkv, in, w.tokens, nil)
 	w.barrier.wait()
-	w.follow()
-	mix()
-	w.barrier.wait()
-	w.precede()
+	w.inTurn(mix)
 	w.add(last, w.heads, &l.attentionNorms)
 }
 

@@ -27,7 +27,26 @@ func Random(seed uint64) *Model {
 	g.extend(spec)
 	spec.DecoderInput = len(spec.Encoder) > 0 && (spec.Position == transformer.Learned || spec.EmbedNorm) && g.one(2)
 	streams(spec, seed)
+	g.latents(spec)
 	return New(spec, seed)
+}
+
+// latents gives some layers of models without an encoder latent attention.
+func (g *generator) latents(s *transformer.Spec) {
+	read := map[int]bool{} // kinds of layers whose keys others read
+	for i := range s.Kinds {
+		if from := s.Kinds[i].Attention.KVLayer; from > 0 {
+			read[i], read[s.Decoder[from-1]] = true, true
+		}
+	}
+	for i := range s.Kinds {
+		k := &s.Kinds[i]
+		if a := &k.Attention; s.Encoder == nil && a.Heads > 0 && !k.Parallel && k.States == nil && !read[i] && g.one(2) {
+			a.Latent = &transformer.Latent{QueryRank: maybe(g, 6, 20), KeyDim: pick(g, 3, 8, 17), Shared: pick(g, 4, 6), ValueDim: pick(g, 3, 10, 16), Eps: maybe[float32](g, 0.1)}
+			a.KVHeads, a.HeadDim, a.KeysAsValues = 1, a.Latent.Shared+pick(g, 5, 12), true
+			a.QKNorm, a.ValueNorm, a.Gated = transformer.NoQKNorm, false, false
+		}
+	}
 }
 
 // extend gives some models norms of values, and decoders alone what only Gemma 4 has.

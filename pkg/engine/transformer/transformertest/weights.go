@@ -219,7 +219,11 @@ func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Atte
 	if a.Gated {
 		rows += queries
 	}
-	l.QKV, l.Out = b.linear(at+"qkv", rows, width), b.linear(at+"out", width, queries)
+	if a.Latent != nil {
+		b.latent(l, at, a)
+	} else {
+		l.QKV, l.Out = b.linear(at+"qkv", rows, width), b.linear(at+"out", width, queries)
+	}
 	normed, own := keys, queries
 	if a.QKNorm == transformer.QKNormHead {
 		normed, own = a.HeadDim, a.HeadDim
@@ -240,6 +244,22 @@ func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Atte
 		l.CrossNorm, l.CrossPostNorm = b.norms(at+"cross", a.Norms)
 		l.CrossQ, l.CrossKV = b.linear(at+"cross_q", queries, width), b.linear(at+"cross_kv", 2*keys, width)
 		l.CrossOut = b.linear(at+"cross_out", width, queries)
+	}
+}
+
+func (b *builder) latent(l *transformer.Layer, at string, a *transformer.Attention) {
+	t, rank := a.Latent, a.HeadDim-a.Latent.Shared
+	queries, first := a.Heads*(t.KeyDim+t.Shared), t.QueryRank
+	if first == 0 {
+		first = queries
+	}
+	l.QKV, l.Out = b.linear(at+"qkv", first+a.HeadDim, b.Spec.Width), b.linear(at+"out", b.Spec.Width, a.Heads*t.ValueDim)
+	if l.KNorm = b.norm(at+"k_norm", rank); t.QueryRank > 0 {
+		l.QNorm, l.LatentQueries = b.norm(at+"q_norm", t.QueryRank), b.linear(at+"latent_queries", queries, t.QueryRank)
+	}
+	for h := range a.Heads {
+		key, value := fmt.Sprintf("%slatent_key.%d", at, h), fmt.Sprintf("%slatent_value.%d", at, h)
+		l.LatentHeads = append(l.LatentHeads, transformer.LatentHead{Key: b.matrix(key, rank, t.KeyDim, 1).Weight, Value: b.matrix(value, t.ValueDim, rank, 1).Weight})
 	}
 }
 

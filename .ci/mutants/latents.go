@@ -1,0 +1,16 @@
+package main
+
+// latents: attention whose keys and values are made of narrow vectors.
+func latents() []mutant {
+	const formulas, matter = "^TestRandomArchitectures$", "^TestLatentFieldsMatter$"
+	return []mutant{
+		{"latents: scores are divided by the root of what heads compare", transformer, "Attention.compared", "l.KeyDim + l.Shared", "a.HeadDim", transformer, matter},
+		{"latents: norms have an eps of their own", transformer, "worker.shareKeys", "cmp.Or(a.Latent.Eps, w.m.Eps)", "w.m.Eps", transformer, matter},
+		{"latents: those of queries too", transformer, "worker.narrowQueries", "cmp.Or(l.latent.Eps, w.m.Eps)", "w.m.Eps", transformer, matter},
+		{"latents: queries are normalised", transformer, "worker.narrowQueries", "w.m.normaliseBy(x[i*n:(i+1)*n], x[i*n:(i+1)*n], l.qNorm, eps)", "_, _ = i, eps", transformer, formulas},
+		{"latents: rotated values are shared", transformer, "worker.shareKeys", "copy(key, last[rank:])", "", transformer, formulas},
+		{"latents: each head has its own rotated query", transformer, "worker.compareLatents", "queries[i*width+from+t.KeyDim:]", "queries[i*width+t.KeyDim:]", transformer, formulas},
+		{"latents: each head has its own matrix of keys", transformer, "worker.compareLatents", "t.keys[head]", "t.keys[0]", transformer, formulas},
+		{"latents: and of values", transformer, "worker.latentAttention", "t.values[h]", "t.values[0]", transformer, formulas},
+	}
+}
