@@ -2,7 +2,7 @@ package main
 
 // latents: attention whose keys and values are made of narrow vectors.
 func latents() []mutant {
-	const formulas, matter = "^TestRandomArchitectures$", "^TestLatentFieldsMatter$"
+	const formulas, matter, goldens = "^TestRandomArchitectures$", "^TestLatentFieldsMatter$", "^TestGoldens$"
 	return []mutant{
 		{"latents: scores are divided by the root of what heads compare", transformer, "Attention.compared", "l.KeyDim + l.Shared", "a.HeadDim", transformer, matter},
 		{"latents: norms have an eps of their own", transformer, "worker.shareKeys", "cmp.Or(a.Latent.Eps, w.m.Eps)", "w.m.Eps", transformer, matter},
@@ -12,5 +12,8 @@ func latents() []mutant {
 		{"latents: each head has its own rotated query", transformer, "worker.compareLatents", "queries[i*width+from+t.KeyDim:]", "queries[i*width+t.KeyDim:]", transformer, formulas},
 		{"latents: each head has its own matrix of keys", transformer, "worker.compareLatents", "t.keys[head]", "t.keys[0]", transformer, formulas},
 		{"latents: and of values", transformer, "worker.latentAttention", "t.values[h]", "t.values[0]", transformer, formulas},
+		{"latents: norms have DeepSeek's eps", arch, "setLatent", "s.Eps != latentEps", "false", arch, goldens},
+		{"latents: rows of keys come first", arch, "builder.latentHeads", "both.rows(h*each+t.KeyDim, t.ValueDim)", "both.rows(h*each, t.ValueDim)", arch, goldens},
+		{"MiniCPM3: pairs are halves", arch, "miniCPM3", "s.Rotaries[0].Interleaved = false", "", arch, goldens},
 	}
 }

@@ -79,7 +79,7 @@ func translates(kind string) bool {
 var families = map[string]*family{
 	"gpt2": &gpt2, "gptj": &gptj, "gpt_neo": &gptNeo, "gpt_neox": &gptNeoX, "bloom": &bloom, "falcon": &falcon, "opt": &opt,
 	llamaType: &llama, "mistral": &mistral, "ministral": &mistral, "ministral3": &ministral3, "phi3": &phi3, "qwen2": &qwen2, "qwen3": &qwen3, "smollm3": &smollm3,
-	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "gemma4_text": &gemma4Text, "gemma3n_text": &gemma3nText, "granite": &granite, "granitemoehybrid": &granite4, "falcon_h1": &falconH1, "bamba": &bamba, "mamba2": &mamba2, "minicpm": &minicpm,
+	"gemma": &gemma, "gemma2": &gemma2, "gemma3_text": &gemma3, "gemma4_text": &gemma4Text, "gemma3n_text": &gemma3nText, "granite": &granite, "granitemoehybrid": &granite4, "falcon_h1": &falconH1, "bamba": &bamba, "mamba2": &mamba2, "minicpm": &minicpm, "minicpm3": &miniCPM3,
 	"cohere": &cohere, "cohere2": &cohere2, "phi": &phi, "gpt_bigcode": &gptBigCode, "starcoder2": &starcoder2, "glm": &glm, "glm4": &glm4, "glm4_moe": &glm4MoE, "dots1": &dots1, "solar_open": &solarOpen, "minimax_m2": &miniMaxM2,
 	"exaone4": &exaone4, "exaone_moe": &exaoneMoE, "hunyuan_v1_dense": &hunyuan, "hunyuan_v1_moe": &hunyuanMoE, "ernie4_5_moe": &ernieMoE, "apertus": &apertus, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
 	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "qwen3_5_text": &qwen35, "qwen3_5_moe_text": &qwen35MoE, "qwen3_next": &qwen3Next, "olmoe": &olmoe, "gpt_oss": &gptOSS, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE,
@@ -149,7 +149,7 @@ func (d *dimensions) read(c *config, width int, k *transformer.Kind) (depth int)
 		k.FeedForward.Width = 4 * width
 	}
 	a.KVHeads = a.Heads
-	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim d_kv attention.key_length") {
+	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim d_kv attention.key_length kv_lora_rank") {
 		name, _ := c.find(d.heads.names)
 		c.reject(name, "%d does not divide the width, %d", a.Heads, width)
 	}

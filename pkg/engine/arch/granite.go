@@ -63,12 +63,17 @@ var minicpm = llamaLike("MiniCPM", func(f *family) {
 		if n := c.integer("num_experts", 0, 0, maxDepth); n > 0 {
 			c.reject("num_experts", "%d experts are not supported in this architecture", n)
 		}
-		s.EmbedScale = float32(c.number("scale_emb", 1, 1e-6, 1e6))
-		s.ResidualScale = float32(c.number("scale_depth", 1, 1e-6, 1e6) / math.Sqrt(float64(len(s.Decoder))))
-		s.LogitScale = float32(c.integer("dim_model_base", 1, 1, maxWidth)) / float32(s.Width)
+		miniCPMFactors(c, s, 1, 1, 1)
 		adjustLlama(c, s, l)
 	}
 })
+
+// miniCPMFactors reads the factors, which have defaults.
+func miniCPMFactors(c *config, s *transformer.Spec, embed, depth float64, base int) {
+	s.EmbedScale = float32(c.number("scale_emb", embed, 1e-6, 1e6))
+	s.ResidualScale = float32(c.number("scale_depth", depth, 1e-6, 1e6) / math.Sqrt(float64(len(s.Decoder))))
+	s.LogitScale = float32(c.integer("dim_model_base", base, 1, maxWidth)) / float32(s.Width)
+}
 
 // graniteFactors reads the factors.
 func graniteFactors(c *config, s *transformer.Spec) {

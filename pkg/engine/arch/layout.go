@@ -56,6 +56,7 @@ type layers struct {
 	deltas                            deltaNames // of layers with a delta rule
 	streams                           streamNames
 	laurel                            laurelNames
+	latent                            latentNames
 	inputNorm, scale                  string // of a Spec with LayerInputs; of one with LayerScale, the whole name
 
 	qkv, out        linear
@@ -335,6 +336,10 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 	}
 	if a.Norms.After() {
 		o.AttentionPostNorm = b.norm(l.attentionPostNorm, i)
+	}
+	if a.Latent != nil {
+		b.latent(o, l, i, a)
+		return
 	}
 	switch names := strings.Fields(l.qkv.names); {
 	case l.fused != "" && b.has(at(l.fused, i)+".weight"):
