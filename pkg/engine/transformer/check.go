@@ -296,6 +296,10 @@ func (f *FeedForward) checkExperts() error {
 		return fmt.Errorf("used: %d of %d experts", e.Used, e.Count)
 	case e.Shared < 0 || e.Shared == 0 && e.SharedGate:
 		return fmt.Errorf("shared: %d is negative, or it has a gate only", e.Shared)
+	case e.Groups < 0 || e.Groups > 0 && e.Count%e.Groups != 0:
+		return fmt.Errorf("groups: %d do not divide %d experts", e.Groups, e.Count)
+	case e.Groups == 0 && e.GroupsUsed != 0 || e.Groups > 0 && (e.GroupsUsed < 1 || e.GroupsUsed > e.Groups || e.Used > e.GroupsUsed*(e.Count/e.Groups)):
+		return fmt.Errorf("groups_used: %d of %d have %d experts for each token", e.GroupsUsed, e.Groups, e.Used)
 	case e.Floor != 0 && !(e.Renormalised && (e.Sigmoid || e.Corrected)):
 		return fmt.Errorf("floor: nothing is divided by the sum of sigmoids or of corrected probabilities")
 	case e.Apart && (e.Shared == 0 || e.SharedGate):

@@ -28,6 +28,8 @@ type apart struct {
 type routes struct {
 	logits []float32 // (tokens, Count)
 	ranks  []float32 // (Count), what experts are chosen by
+	groups []float32 // (Groups), what groups are chosen by
+	best   []int     // (GroupsUsed), the groups that are chosen
 	gates  []float32 // (tokens, 1), of the shared block
 	chosen []int     // (tokens, Used), ascending
 	shares []float32 // (tokens, Used), their probabilities
@@ -105,7 +107,7 @@ func (w *worker) route(e *experts, in []float32) {
 		if e.Sigmoid || e.Corrected {
 			e.chooseProbable(r, logits, chosen, shares)
 		} else {
-			e.chooseSoftmax(logits, chosen, shares)
+			e.chooseSoftmax(r, logits, chosen, shares)
 		}
 		if e.Scale != 0 {
 			w.m.kernels.Scale(shares, e.Scale)
@@ -120,8 +122,15 @@ func (w *worker) route(e *experts, in []float32) {
 }
 
 // chooseSoftmax writes the experts with the highest logits, ascending, and their probabilities.
-func (e *experts) chooseSoftmax(logits []float32, chosen []int, shares []float32) {
-	choose(logits, chosen)
+func (e *experts) chooseSoftmax(r *routes, logits []float32, chosen []int, shares []float32) {
+	ranks := logits
+	if e.Groups > 0 {
+		fit(&r.ranks, e.Count)
+		copy(r.ranks, logits)
+		ranks = r.ranks
+		e.limit(r)
+	}
+	choose(ranks, chosen)
 	highest := logits[chosen[0]]
 	for _, i := range chosen {
 		highest = max(highest, logits[i])
@@ -147,6 +156,9 @@ func (e *experts) chooseProbable(r *routes, logits []float32, chosen []int, shar
 			r.ranks[i] += v
 		}
 	}
+	if e.Groups > 0 {
+		e.limit(r)
+	}
 	choose(r.ranks, chosen)
 	sum := 1.0
 	if e.Renormalised {
@@ -157,6 +169,28 @@ func (e *experts) chooseProbable(r *routes, logits []float32, chosen []int, shar
 	}
 	for k, i := range chosen {
 		shares[k] = float32(float64(logits[i]) / sum)
+	}
+}
+
+// limit makes the ranks of experts that cannot be chosen, since their groups are not, the lowest.
+func (e *experts) limit(r *routes) {
+	size := e.Count / e.Groups
+	fit(&r.groups, e.Groups)
+	fit(&r.best, e.GroupsUsed)
+	for g := range r.groups {
+		first, second := float32(math.Inf(-1)), float32(math.Inf(-1))
+		for _, v := range r.ranks[g*size : (g+1)*size] {
+			first, second = max(first, v), max(second, min(first, v))
+		}
+		if r.groups[g] = first; e.Corrected && size > 1 {
+			r.groups[g] += second
+		}
+	}
+	choose(r.groups, r.best)
+	for i := range r.ranks {
+		if !slices.Contains(r.best, i/size) {
+			r.ranks[i] = float32(math.Inf(-1))
+		}
 	}
 }
 

@@ -75,3 +75,38 @@ func TestEqualLogits(t *testing.T) {
 		}
 	}
 }
+
+// Experts of groups that are not among the best are not used, though their probabilities are high.
+func TestGroups(t *testing.T) {
+	e := transformer.Experts{Count: 6, Used: 2, Groups: 3, GroupsUsed: 1}
+	chosen, shares := e.Choose([]float32{2, 2.5, 3, 0, 2.9, 2.9})
+	if !slices.Equal(chosen, []int{2, 3}) || shares[0] < 10*shares[1] {
+		t.Errorf("experts %v, shares %v", chosen, shares)
+	}
+	if e.GroupsUsed = 2; !slices.Equal(first(e.Choose([]float32{2, 2.5, 3, 0, 2.9, 2.9})), []int{2, 4}) {
+		t.Error("experts of the best two groups are not chosen")
+	}
+}
+
+func first(chosen []int, _ []float32) []int { return chosen }
+
+// Groups of experts that do not fit are refused.
+func TestSpecRefusesGroups(t *testing.T) {
+	for want, change := range map[string]func(*transformer.Spec, *transformer.Kind){
+		"kinds[0].feed_forward.experts.groups: 2 do not divide 5": func(_ *transformer.Spec, k *transformer.Kind) { k.FeedForward.Experts.Groups = 2 },
+		"kinds[0].feed_forward.experts.groups: -1":                func(_ *transformer.Spec, k *transformer.Kind) { k.FeedForward.Experts.Groups = -1 },
+		"kinds[0].feed_forward.experts.groups_used: 1 of 0":       func(_ *transformer.Spec, k *transformer.Kind) { k.FeedForward.Experts.GroupsUsed = 1 },
+		"kinds[0].feed_forward.experts.groups_used: 1 of 5 have 2": func(_ *transformer.Spec, k *transformer.Kind) {
+			k.FeedForward.Experts.Groups, k.FeedForward.Experts.GroupsUsed = 5, 1
+		},
+		"kinds[0].feed_forward.experts.groups_used: 6 of 5": func(_ *transformer.Spec, k *transformer.Kind) {
+			k.FeedForward.Experts.Groups, k.FeedForward.Experts.GroupsUsed = 5, 6
+		},
+	} {
+		s := rich()
+		change(s, &s.Kinds[0])
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -67,7 +67,7 @@ func (c *Cache) Spoiled() bool { return len(c.slab) > 0 && c.slab[0] != c.slab[0
 // Choose returns the experts that a token with these logits uses, and their shares.
 func (e *Experts) Choose(logits []float32) (chosen []int, shares []float32) {
 	chosen, shares = make([]int, e.Used), make([]float32, e.Used)
-	(&experts{Experts: e}).chooseSoftmax(logits, chosen, shares)
+	(&experts{Experts: e}).chooseSoftmax(&routes{}, logits, chosen, shares)
 	return chosen, shares
 }
 

@@ -275,3 +275,21 @@ func (m formulas) sinks(at string, a *transformer.Attention) []float64 {
 	}
 	return m.vector(at + "sinks")
 }
+
+// limitGroups makes the ranks of experts of groups that are not chosen the lowest.
+func limitGroups(e *transformer.Experts, ranks []float64) {
+	size := e.Count / e.Groups
+	scores, order := make([]float64, e.Groups), make([]int, e.Groups)
+	for g := range scores {
+		own := slices.Sorted(slices.Values(ranks[g*size : (g+1)*size]))
+		if scores[g], order[g] = own[size-1], g; e.Corrected && size > 1 {
+			scores[g] += own[size-2]
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(scores[b], scores[a]) })
+	for _, g := range order[e.GroupsUsed:] {
+		for i := range size {
+			ranks[g*size+i] = math.Inf(-1)
+		}
+	}
+}

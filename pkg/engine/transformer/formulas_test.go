@@ -455,6 +455,9 @@ func (m formulas) shares(at string, e *transformer.Experts, x []float64) map[int
 	if e.Corrected {
 		add(ranks, m.vector(at+"correction"))
 	}
+	if e.Groups > 0 {
+		limitGroups(e, ranks)
+	}
 	slices.SortStableFunc(best, func(a, b int) int { return cmp.Compare(ranks[b], ranks[a]) })
 	sum := 1.0
 	if e.Renormalised {

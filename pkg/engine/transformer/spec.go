@@ -234,6 +234,12 @@ type Experts struct {
 	Sigmoid   bool `json:"sigmoid,omitempty"`
 	Corrected bool `json:"corrected,omitempty"`
 
+	// Groups, if set, divide the experts into equal parts, one behind the other. Only those of the GroupsUsed
+	// best parts can be chosen: of those with the highest probability of an expert, or, with Corrected, with
+	// the highest sum of two corrected ones (DeepSeek-AI 2024, "DeepSeek-V2", sec. 2.2.2, and "DeepSeek-V3").
+	Groups     int `json:"groups,omitempty"`
+	GroupsUsed int `json:"groups_used,omitempty"`
+
 	// Renormalised divides the probabilities of the used experts by their sum, as if the softmax
 	// were over these alone. Floor is added to the sum if there are sigmoids or corrections; 0: 1e-6.
 	// Scale is a factor of the results.

@@ -98,6 +98,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"deltas": k.Deltas != nil, "deltas in turn": k.Deltas != nil && k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads,
 				"heads share keys": k.Deltas != nil && !k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads, "gated attention": a.Gated,
 				"scales of states": k.States != nil && k.States.GateScale*k.States.StepScale > 0, "out scale": a.OutScale > 0, "gate scale": k.FeedForward.GateScale > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
+				"groups of experts": k.FeedForward.Experts != nil && k.FeedForward.Experts.Groups > 0, "groups of corrected experts": k.FeedForward.Experts != nil && k.FeedForward.Experts.Groups > 0 && k.FeedForward.Experts.Corrected,
 				"latents": a.Latent != nil, "latents of queries": a.Latent != nil && a.Latent.QueryRank > 0, "latents of keys alone": a.Latent != nil && a.Latent.QueryRank == 0, "rotated latents": a.Latent != nil && a.Rotary > 0,
 				"gated": k.FeedForward.Gated, "sparsity": k.FeedForward.Sparsity > 0, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
@@ -107,7 +108,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+49 {
+	if len(seen) != 4+3+8+5+5+9+5+3+51 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -254,6 +255,8 @@ func TestFieldsMatter(t *testing.T) {
 		"renormalised":      experts(func(e *transformer.Experts) { e.Renormalised = false }),
 		"shared expert":     experts(func(e *transformer.Experts) { e.Shared, e.SharedGate = 0, false }),
 		"shared gate":       experts(func(e *transformer.Experts) { e.SharedGate = false }),
+		"groups":            experts(func(e *transformer.Experts) { e.Count, e.Groups, e.GroupsUsed = 6, 3, 1 }),
+		"used groups":       experts(func(e *transformer.Experts) { e.Count, e.Groups, e.GroupsUsed = 6, 3, 2 }),
 		"scale of experts":  experts(func(e *transformer.Experts) { e.Scale = 1.5 }),
 		"sigmoid":           experts(func(e *transformer.Experts) { e.Sigmoid = true }),
 		"corrected":         experts(func(e *transformer.Experts) { e.Sigmoid, e.Corrected = true, true }),

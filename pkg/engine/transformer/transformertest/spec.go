@@ -28,7 +28,21 @@ func Random(seed uint64) *Model {
 	spec.DecoderInput = len(spec.Encoder) > 0 && (spec.Position == transformer.Learned || spec.EmbedNorm) && g.one(2)
 	streams(spec, seed)
 	g.latents(spec)
+	for i := range spec.Kinds {
+		if e := spec.Kinds[i].FeedForward.Experts; e != nil && g.one(2) {
+			g.groups(e)
+		}
+	}
 	return New(spec, seed)
+}
+
+// groups divides experts into groups.
+func (g *generator) groups(e *transformer.Experts) {
+	for n := 2; n <= 3; n++ {
+		if used := n - 1; e.Count%n == 0 && e.Used <= used*(e.Count/n) {
+			e.Groups, e.GroupsUsed = n, used
+		}
+	}
 }
 
 // latents gives some layers of models without an encoder latent attention.
