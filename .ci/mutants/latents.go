@@ -14,6 +14,10 @@ func latents() []mutant {
 		{"latents: and of values", transformer, "worker.latentAttention", "t.values[h]", "t.values[0]", transformer, formulas},
 		{"latents: norms have DeepSeek's eps", arch, "setLatent", "s.Eps != latentEps", "false", arch, goldens},
 		{"latents: rows of keys come first", arch, "builder.latentHeads", "both.rows(h*each+t.KeyDim, t.ValueDim)", "both.rows(h*each, t.ValueDim)", arch, goldens},
+		{"DeepSeek: scores are scaled as YaRN stretches", arch, "yarnScale", "magnitude * magnitude", "magnitude", arch, goldens},
+		{"DeepSeek: groups are chosen by their best experts", transformer, "experts.limit", "max(first, v), max(second, min(first, v))", "v, max(second, min(first, v))", transformer, formulas},
+		{"DeepSeek: or by their two best", transformer, "experts.limit", "r.groups[g] += second", "_ = second", transformer, formulas},
+		{"DeepSeek: experts of other groups are not chosen", transformer, "experts.limit", "r.ranks[i] = float32(math.Inf(-1))", "_ = i", transformer, "^TestGroups$"},
 		{"MiniCPM3: pairs are halves", arch, "miniCPM3", "s.Rotaries[0].Interleaved = false", "", arch, goldens},
 	}
 }

@@ -115,11 +115,22 @@ func sharedExperts() block {
 // setCorrectedExperts gives all layers but the first ones experts that sigmoids choose, and a
 // block of the width of some for all tokens.
 func setCorrectedExperts(c *config, s *transformer.Spec, ffn field, dense, shared int, renormalised bool) {
-	e := readExperts(c, field{"n_routed_experts num_local_experts num_experts", 128}, 8, c.flag("norm_topk_prob", renormalised))
-	e.Sigmoid, e.Corrected, e.Scale = true, true, float32(c.number("routed_scaling_factor", 1, 1e-6, 1e6))
-	if e.Renormalised {
+	placeExperts(c, s, readCorrectedExperts(c, 128, renormalised), ffn, dense, shared)
+}
+
+// readCorrectedExperts reads the number of experts that corrected sigmoids choose.
+func readCorrectedExperts(c *config, count int, renormalised bool) *transformer.Experts {
+	e := readExperts(c, field{"n_routed_experts num_local_experts num_experts", count}, 8, c.flag("norm_topk_prob", renormalised))
+	if e.Sigmoid, e.Corrected = true, true; e.Renormalised {
 		e.Floor = correctedFloor
 	}
+	return e
+}
+
+// placeExperts gives all layers but the first ones experts, whose results have a factor, and a block of the
+// width of some for all tokens.
+func placeExperts(c *config, s *transformer.Spec, e *transformer.Experts, ffn field, dense, shared int) {
+	e.Scale = float32(c.number("routed_scaling_factor", 1, 1e-6, 1e6))
 	width := c.integer(ffn.names, ffn.absent, 1, maxFFN)
 	e.Shared = width * c.integer("n_shared_experts num_shared_experts", shared, 0, maxFFN/width)
 	first := c.integer("first_k_dense_replace", dense, 0, maxDepth)

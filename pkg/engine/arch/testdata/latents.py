@@ -1,8 +1,10 @@
 """Goldens of decoders with latent attention."""
 
-from transformers import MiniCPM3Config, MiniCPM3ForCausalLM
+from transformers import DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM, MiniCPM3Config, MiniCPM3ForCausalLM
 
+from common import HERE
 from decoders import legacy, make
+from experts import corrected, draft, fused
 from modern import LAST, OTHER, SMALL, rope
 
 NARROW = {"num_key_value_heads": 4, "q_lora_rank": 14, "kv_lora_rank": 20, "qk_nope_head_dim": 10, "qk_rope_head_dim": 8, "v_head_dim": 6}
@@ -21,4 +23,34 @@ def minicpm3():
         rms_norm_eps=0.02, tie_word_embeddings=False), 2302, 70, long=0)
 
 
-GROUPS = {f.__name__: f for f in (minicpm3,)}
+def yarn(mscale, all_dim):
+    return {"factor": 8.0, "original_max_position_embeddings": 32, "beta_fast": 8.0, "beta_slow": 1.0, "mscale": mscale, "mscale_all_dim": all_dim}
+
+
+def deepseek_v2():
+    """The second is V2-Lite's form: one product for queries, experts without groups."""
+    scaling = yarn(0.7, 1.3)
+    make("deepseek_v2", DeepseekV2ForCausalLM, DeepseekV2Config(
+        **SMALL | NARROW | {"max_position_embeddings": 256}, **rope("yarn", **scaling), n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=20,
+        n_shared_experts=1, topk_method="group_limited_greedy", n_group=4, topk_group=2, routed_scaling_factor=1.5), 2311, 64, long=100,
+        finish=lambda path: legacy(path, range(60), rope_parameters=None, rope_theta=1000.0, rope_scaling={"type": "yarn", **scaling}))
+    make("deepseek_v2-lite", DeepseekV2ForCausalLM, DeepseekV2Config(
+        **OTHER | WIDE | {"num_hidden_layers": 3, "q_lora_rank": None, "kv_lora_rank": 10, "qk_nope_head_dim": 6}, **rope(), n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=17,
+        n_shared_experts=2, first_k_dense_replace=1, rms_norm_eps=0.02, tie_word_embeddings=True), 2312, 70, flip=LAST, long=0, finish=fused)
+
+
+def deepseek_v3():
+    """The second file has a layer that drafts tokens."""
+    scaling = yarn(1.0, 1.0)
+    make("deepseek_v3", DeepseekV3ForCausalLM, DeepseekV3Config(
+        **SMALL | NARROW | {"num_hidden_layers": 3, "max_position_embeddings": 256}, **rope("yarn", **scaling), n_routed_experts=8, num_experts_per_tok=3,
+        moe_intermediate_size=20, n_group=4, topk_group=2, first_k_dense_replace=1, num_nextn_predict_layers=0), 2321, 64, long=100, tune=corrected,
+        finish=lambda path: legacy(path, range(60), rope_parameters=None, rope_theta=1000.0, rope_scaling={"type": "yarn", **scaling}))
+    make("deepseek_v3-biased", DeepseekV3ForCausalLM, DeepseekV3Config(
+        **OTHER | WIDE, **rope(), n_routed_experts=9, num_experts_per_tok=4, moe_intermediate_size=17, n_shared_experts=2, n_group=1, topk_group=1,
+        first_k_dense_replace=0, norm_topk_prob=False, routed_scaling_factor=0.8, rope_interleave=False, attention_bias=True, rms_norm_eps=0.02,
+        tie_word_embeddings=True), 2322, 70, flip=LAST, long=0, tune=corrected, finish=fused)
+    draft(HERE / "deepseek_v3-biased")
+
+
+GROUPS = {f.__name__: f for f in (minicpm3, deepseek_v2, deepseek_v3)}

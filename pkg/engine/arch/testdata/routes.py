@@ -12,7 +12,7 @@ MODELS = (
     "mixtral", "mixtral-nine", "qwen2_moe", "qwen2_moe-sparse", "qwen3_moe", "qwen3_moe-sparse", "olmoe", "olmoe-normed", "granitemoe",
     "granitemoe-shared", "granite4-experts", "gpt_oss", "lfm2_moe", "lfm2_moe-scaled", "glm4_moe", "glm4_moe-normed", "dots1", "dots1-window",
     "hunyuan_v1_moe", "hunyuan_v1_moe-lists", "ernie4_5_moe", "ernie4_5_moe-biased", "solar_open", "solar_open-biased", "minimax_m2", "minimax_m2-fused",
-    "exaone_moe", "exaone_moe-types",
+    "exaone_moe", "exaone_moe-types", "deepseek_v2", "deepseek_v2-lite", "deepseek_v3", "deepseek_v3-biased",
 )
 TOKENS = 32
 TIE = 1e-4  # experts whose ranks differ by less may change places by rounding
@@ -22,6 +22,14 @@ def ranks(router, logits, given):
     """What experts are chosen by, where given are the router's other arguments: a correction of each."""
     if hasattr(router, "moe_statics"):  # ERNIE 4.5
         return logits.softmax(-1) + router.moe_statics.e_score_correction_bias
+    if getattr(router, "num_group", None):  # DeepSeek
+        ranks = torch.sigmoid(logits) + router.e_score_correction_bias if hasattr(router, "e_score_correction_bias") else logits
+        groups = ranks.view(len(ranks), router.num_group, -1)
+        scores = groups.topk(2).values.sum(-1) if hasattr(router, "e_score_correction_bias") else groups.amax(-1)
+        best = scores.sort(descending=True).values
+        assert router.topk_group == router.num_group or (best[:, router.topk_group - 1] - best[:, router.topk_group]).min() > TIE
+        limit = best[:, router.topk_group - 1, None]
+        return groups.masked_fill((scores < limit)[..., None], -1e9).flatten(1)
     given = [*given, router.e_score_correction_bias] if hasattr(router, "e_score_correction_bias") else given
     return torch.sigmoid(logits) + sum(given) if given else logits
 

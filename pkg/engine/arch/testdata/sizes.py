@@ -103,6 +103,15 @@ SUPPORTED = {
     "Command-R7B": sized("cohere2", 32, 4096, 32, 14336, 256000, 132096, 8, True, sliding_window=4096, sliding_window_pattern=4,
                          logit_scale=0.25, rope_theta=50000.0),
     "Command-R-35B": sized("cohere", 40, 8192, 64, 22528, 256000, 131072, 64, True, logit_scale=0.0625, rope_theta=8e6),
+    "MiniCPM3-4B": sized("minicpm3", 62, 2560, 40, 6400, 73448, 32768, 40, True, scale_emb=12, scale_depth=1.4, dim_model_base=256, q_lora_rank=768,
+                         kv_lora_rank=256, qk_nope_head_dim=64, qk_rope_head_dim=32, rope_scaling={
+                             "type": "longrope", "original_max_position_embeddings": 32768, "short_factor": [1.0] * 16, "long_factor": [1.0 + j for j in range(16)]}),
+    "DeepSeek-V2-Lite": sized("deepseek_v2", 27, 2048, 16, 10944, 102400, 163840, 16, rope_theta=10000.0, q_lora_rank=None, kv_lora_rank=512,
+                              qk_nope_head_dim=128, qk_rope_head_dim=64, v_head_dim=128, n_routed_experts=64, n_shared_experts=2, num_experts_per_tok=6,
+                              moe_intermediate_size=1408, first_k_dense_replace=1, topk_method="greedy", n_group=1, topk_group=1, norm_topk_prob=False,
+                              routed_scaling_factor=1.0, rope_scaling={
+                                  "type": "yarn", "factor": 40, "original_max_position_embeddings": 4096, "beta_fast": 32, "beta_slow": 1, "mscale": 0.707,
+                                  "mscale_all_dim": 0.707}),
     "MiniCPM-2B": sized("minicpm", 40, 2304, 36, 5760, 122753, 4096, 36, True, scale_emb=12, scale_depth=1.4, dim_model_base=256),
     "MiniCPM4-0.5B": sized("minicpm", 24, 1024, 16, 4096, 73448, 32768, 2, True, scale_emb=12, scale_depth=1.4, dim_model_base=256),
     "Helium-1-preview-2B": sized("helium", 24, 2560, 20, 7040, 48000, 4096, 20, head_dim=128, rope_theta=100000.0),
@@ -219,7 +228,7 @@ def processor(kind, size):
 
 
 REFUSED = {
-    "DeepSeek-V3": {"model_type": "deepseek_v3"},
+    "DeepSeek-V3.2": {"model_type": "deepseek_v32"},
     "Llama-4-Scout": {"model_type": "llama4"},
     "Llama-3.2-11B-Vision": {"model_type": "mllama"},
     "Qwen2.5-VL-3B": {"model_type": "qwen2_5_vl"},
@@ -256,7 +265,7 @@ def tensors(config):
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
         name = name.replace(".gate.moe_statics.", ".moe_statics.")  # the same
-        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe")):  # whose layers differ
+        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe", "deepseek_v2")):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name, count=1 if auto is AutoModelForSeq2SeqLM else 0)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name
