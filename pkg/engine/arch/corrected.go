@@ -115,12 +115,12 @@ func sharedExperts() block {
 // setCorrectedExperts gives all layers but the first ones experts that sigmoids choose, and a
 // block of the width of some for all tokens.
 func setCorrectedExperts(c *config, s *transformer.Spec, ffn field, dense, shared int, renormalised bool) {
-	placeExperts(c, s, readCorrectedExperts(c, 128, renormalised), ffn, dense, shared)
+	placeExperts(c, s, readCorrectedExperts(c, 128, 8, renormalised), ffn, dense, shared)
 }
 
 // readCorrectedExperts reads the number of experts that corrected sigmoids choose.
-func readCorrectedExperts(c *config, count int, renormalised bool) *transformer.Experts {
-	e := readExperts(c, field{"n_routed_experts num_local_experts num_experts", count}, 8, c.flag("norm_topk_prob", renormalised))
+func readCorrectedExperts(c *config, count, used int, renormalised bool) *transformer.Experts {
+	e := readExperts(c, field{"n_routed_experts num_local_experts num_experts", count}, used, c.flag("norm_topk_prob", renormalised))
 	if e.Sigmoid, e.Corrected = true, true; e.Renormalised {
 		e.Floor = correctedFloor
 	}

@@ -32,11 +32,39 @@ var deepSeekV3 = deepSeekLike("DeepSeek-V3", func(f *family) {
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		latentShape{1536, 512, 128, 64, 128}.latents(c, s, 10000)
 		attentionBiases(c, l)
-		e := readCorrectedExperts(c, 256, true)
+		e := readCorrectedExperts(c, 256, 8, true)
 		readGroups(c, e, 8, 4)
 		placeExperts(c, s, e, field{"moe_intermediate_size", 2048}, 3, 1)
 	}
 	f.detect = func(src *source, s *transformer.Spec, _ *layout) { ignoreDrafts(src, "layers.", "eh_proj", s) }
+})
+
+// glm4MoELite is GLM-4.7-Flash: DeepSeek-V3 with other sizes.
+var glm4MoELite = deepSeekLike("GLM-4-MoE-Lite", func(f *family) {
+	f.vocab, f.context, f.width = field{"vocab_size", 154880}, field{"max_position_embeddings", 202752}, field{"hidden_size", 2048}
+	f.decoder = dimensions{depth: field{"num_hidden_layers", 47}, heads: field{"num_attention_heads", 20}, ffn: field{"intermediate_size", 10240}}
+	f.eps, f.bos, f.eos = real{"rms_norm_eps", 1e-5}, field{"bos_token_id", 0}, field{"eos_token_id", 1}
+	f.tensors.decoder.experts.correction = deepSeekV3.tensors.decoder.experts.correction
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		latentShape{768, 512, 192, 64, 256}.latents(c, s, 10000)
+		attentionBiases(c, l)
+		e := readCorrectedExperts(c, 64, 4, true)
+		readGroups(c, e, 1, 1)
+		placeExperts(c, s, e, field{"moe_intermediate_size", 1536}, 1, 1)
+	}
+	f.detect = deepSeekV3.detect
+})
+
+// youtu is Tencent's Youtu-LLM: DeepSeek-V3 without experts.
+var youtu = llamaLike("Youtu-LLM", func(f *family) {
+	f.vocab, f.context, f.width = field{"vocab_size", 128256}, field{"max_position_embeddings", 131072}, field{"hidden_size", 2048}
+	f.decoder = dimensions{depth: field{"num_hidden_layers", 32}, heads: field{"num_attention_heads", 16}, ffn: field{"intermediate_size", 6144}}
+	f.bos, f.eos, f.tied = field{"bos_token_id", 128000}, field{"eos_token_id", 128001}, true
+	f.tensors.decoder.latent = llamaLatents
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		latentShape{1536, 512, 128, 64, 128}.latents(c, s, 10000)
+		attentionBiases(c, l)
+	}
 })
 
 // deepSeekLike returns a family with DeepSeek's tensors, changed by change.

@@ -13,7 +13,7 @@ func TestHostileLatents(t *testing.T) {
 		{"minicpm3", members{"q_lora_rank": 15}, `q_a_proj.weight": shape [14 32], but the configuration has [15 32]`},
 		{"minicpm3", members{"kv_lora_rank": 1 << 17, "num_attention_heads": 32}, "attention.heads: 32 attention heads of 131080 are more than 1048576"},
 		{"minicpm3", members{"v_head_dim": 1 << 17, "num_attention_heads": 16}, "attention.latent: vectors of 14, 10, 8 and 131072 for 16 heads are too wide"},
-		{"minicpm3", members{"v_head_dim": 7}, `kv_b_proj.weight": shape [64 20], but the configuration has [68 20]`},
+		{"minicpm3", members{"v_head_dim": 7}, `kv_b_proj.weight": shape [72 20], but the configuration has [68 20]`},
 		{"minicpm3", members{"qk_rope_head_dim": 7}, "rotary dimensions: 1 of heads of 7 are 7"},
 		{"minicpm3", members{"num_attention_heads": 4096, "num_hidden_layers": 17, "kv_lora_rank": 2, "qk_nope_head_dim": 1, "qk_rope_head_dim": 2, "v_head_dim": 1, "rope_parameters": nil},
 			"attention.latent: 69632 heads in all layers, at most 65536"},

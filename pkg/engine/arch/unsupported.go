@@ -19,11 +19,11 @@ const (
 var unsupported = func() map[string]string {
 	all := map[string]string{}
 	for reason, names := range map[string]string{
-		"it is a mixture of experts of another form; of these only mixtral, qwen2_moe, qwen3_moe, qwen3_next, qwen3_5_moe, olmoe, granitemoe, granitemoehybrid, gpt_oss, lfm2_moe, glm4_moe, dots1, deepseek_v2, deepseek_v3, hunyuan_v1_moe, ernie4_5_moe, solar_open, minimax_m2 and exaone_moe are supported": "phimoe dbrx arctic " +
+		"it is a mixture of experts of another form; of these only mixtral, qwen2_moe, qwen3_moe, qwen3_next, qwen3_5_moe, olmoe, granitemoe, granitemoehybrid, gpt_oss, lfm2_moe, glm4_moe, glm4_moe_lite, dots1, deepseek_v2, deepseek_v3, hunyuan_v1_moe, ernie4_5_moe, solar_open, minimax_m2 and exaone_moe are supported": "phimoe dbrx arctic " +
 			"cohere2_moe cohere2moe " +
 			"bailingmoe flex_olmo grok jetmoe smallthinker",
 		"it needs experts whose inputs are scaled, and norms without weights of rotated queries and keys": "llama4 llama4_text",
-		"it needs " + needsLatents:                                "axk1 bailing_hybrid deepseek_v32 deepseek_v4 deepseek2 glm4_moe_lite kimi_k25 longcat_flash",
+		"it needs " + needsLatents:                                "axk1 bailing_hybrid deepseek_v32 deepseek_v4 deepseek2 longcat_flash",
 		"it needs gates of attention of another form":             "lfm3 afmoe",
 		"it needs " + needsStates + " of the first form (Mamba)":  "mamba falcon_mamba zamba jamba",
 		"it needs " + needsStates + " with norms of their inputs": "plamo2",
@@ -35,7 +35,7 @@ var unsupported = func() map[string]string {
 		"its GGUF files are not read":                             "gemma4",
 		"it is an encoder-decoder; of these only t5, mt5, umt5, bart, pegasus, mbart, m2m_100 and marian are supported":                                                                                                       "longt5 t5gemma led pegasus_x bigbird_pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",
 		"it is an encoder; of these only bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert and gemma3_text are supported, and GGUF files of bert, nomic-bert, modern-bert and gemma-embedding": "electra deberta deberta-v2 albert nomic-bert-moe jina-bert-v2 jina-bert-v3 eurobert neo-bert embedding_gemma2",
-		"it reads images or sound; GGUF files of its model of text may be supported":                                                                                                                                          "llava_next llava_onevision mllama qwen2_vl qwen2vl qwen2_5_vl qwen3_vl qwen3vl phi4_multimodal idefics2 paligemma vipllava video_llava clip siglip",
+		"it reads images or sound; GGUF files of its model of text may be supported":                                                                                                                                          "llava_next llava_onevision mllama qwen2_vl qwen2vl qwen2_5_vl qwen3_vl qwen3vl phi4_multimodal idefics2 paligemma vipllava video_llava kimi_k25 clip siglip",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			all[name] = reason

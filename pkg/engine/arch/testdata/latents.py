@@ -1,6 +1,6 @@
 """Goldens of decoders with latent attention."""
 
-from transformers import DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM, MiniCPM3Config, MiniCPM3ForCausalLM
+from transformers import DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM, Glm4MoeLiteConfig, Glm4MoeLiteForCausalLM, MiniCPM3Config, MiniCPM3ForCausalLM, YoutuConfig, YoutuForCausalLM
 
 from common import HERE
 from decoders import legacy, make
@@ -14,7 +14,7 @@ WIDE = {"num_key_value_heads": 3, "q_lora_rank": 9, "kv_lora_rank": 11, "qk_nope
 def minicpm3():
     factors = {"short_factor": [1.0, 1.1, 1.3, 1.4], "long_factor": [1.5, 2.5, 6.0, 7.0]}
     make("minicpm3", MiniCPM3ForCausalLM, MiniCPM3Config(
-        **SMALL | NARROW, **rope("longrope", original_max_position_embeddings=32, **factors), scale_emb=3, scale_depth=1.4, dim_model_base=48), 2301, 64,
+        **SMALL | NARROW | {"v_head_dim": 8}, **rope("longrope", original_max_position_embeddings=32, **factors), scale_emb=3, scale_depth=1.4, dim_model_base=48), 2301, 64,
         flip=LAST, long=100, finish=lambda path: legacy(
             path, range(60), rope_parameters=None, rope_theta=1000.0, original_max_position_embeddings=None,
             rope_scaling={"type": "longrope", "original_max_position_embeddings": 32, **factors}))
@@ -53,4 +53,22 @@ def deepseek_v3():
     draft(HERE / "deepseek_v3-biased")
 
 
-GROUPS = {f.__name__: f for f in (minicpm3, deepseek_v2, deepseek_v3)}
+def glm4_moe_lite():
+    make("glm4_moe_lite", Glm4MoeLiteForCausalLM, Glm4MoeLiteConfig(
+        **SMALL | NARROW | {"hidden_size": 28, "num_attention_heads": 3, "num_key_value_heads": 3, "v_head_dim": 18}, **rope(), n_routed_experts=6, num_experts_per_tok=2, moe_intermediate_size=20), 2331, 64, long=100, tune=corrected,
+        finish=lambda path: legacy(path, range(60), rope_parameters=None, rope_theta=1000.0, mlp_layer_types=None, first_k_dense_replace=1))
+    make("glm4_moe_lite-types", Glm4MoeLiteForCausalLM, Glm4MoeLiteConfig(
+        **OTHER | WIDE | {"num_hidden_layers": 3}, **rope(), n_routed_experts=8, num_experts_per_tok=3, moe_intermediate_size=17, n_shared_experts=2,
+        mlp_layer_types=["sparse", "dense", "sparse"], n_group=2, topk_group=1, norm_topk_prob=False, attention_bias=True, rms_norm_eps=0.02,
+        tie_word_embeddings=True), 2332, 70, flip=LAST, long=0, tune=corrected, finish=fused)
+
+
+def youtu():
+    unpadded = {"pad_token_id": None}  # whose embedding the class would clear
+    make("youtu", YoutuForCausalLM, YoutuConfig(**SMALL | NARROW | unpadded, **rope(), tie_word_embeddings=True), 2341, 64, flip=LAST, long=100, finish=lambda path: legacy(
+        path, range(60), rope_parameters=None, rope_theta=1000.0))
+    make("youtu-biased", YoutuForCausalLM, YoutuConfig(
+        **OTHER | WIDE | unpadded | {"q_lora_rank": 7}, **rope(), rope_interleave=False, attention_bias=True, rms_norm_eps=0.02, tie_word_embeddings=False), 2342, 70, long=0)
+
+
+GROUPS = {f.__name__: f for f in (minicpm3, deepseek_v2, deepseek_v3, glm4_moe_lite, youtu)}

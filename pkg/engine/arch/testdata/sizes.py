@@ -112,6 +112,11 @@ SUPPORTED = {
                               routed_scaling_factor=1.0, rope_scaling={
                                   "type": "yarn", "factor": 40, "original_max_position_embeddings": 4096, "beta_fast": 32, "beta_slow": 1, "mscale": 0.707,
                                   "mscale_all_dim": 0.707}),
+    "GLM-4.7-Flash": sized("glm4_moe_lite", 47, 2048, 20, 10240, 154880, 202752, 20, rope_theta=1e6, q_lora_rank=768, kv_lora_rank=512, qk_nope_head_dim=192,
+                           qk_rope_head_dim=64, v_head_dim=256, n_routed_experts=64, n_shared_experts=1, num_experts_per_tok=4, moe_intermediate_size=1536,
+                           first_k_dense_replace=1, n_group=1, topk_group=1, norm_topk_prob=True, routed_scaling_factor=1.8),
+    "Youtu-LLM-2B": sized("youtu", 32, 2048, 16, 6144, 128256, 131072, 16, True, rope_theta=1.6e6, q_lora_rank=1536, kv_lora_rank=512, qk_nope_head_dim=128,
+                          qk_rope_head_dim=64, v_head_dim=128),
     "MiniCPM-2B": sized("minicpm", 40, 2304, 36, 5760, 122753, 4096, 36, True, scale_emb=12, scale_depth=1.4, dim_model_base=256),
     "MiniCPM4-0.5B": sized("minicpm", 24, 1024, 16, 4096, 73448, 32768, 2, True, scale_emb=12, scale_depth=1.4, dim_model_base=256),
     "Helium-1-preview-2B": sized("helium", 24, 2560, 20, 7040, 48000, 4096, 20, head_dim=128, rope_theta=100000.0),
