@@ -18,6 +18,9 @@ func latents() []mutant {
 		{"DeepSeek: groups are chosen by their best experts", transformer, "experts.limit", "max(first, v), max(second, min(first, v))", "v, max(second, min(first, v))", transformer, formulas},
 		{"DeepSeek: or by their two best", transformer, "experts.limit", "r.groups[g] += second", "_ = second", transformer, formulas},
 		{"DeepSeek: experts of other groups are not chosen", transformer, "experts.limit", "r.ranks[i] = float32(math.Inf(-1))", "_ = i", transformer, "^TestGroups$"},
+		{"GGUF: DeepSeek's multiplier has a tenth", arch, "ggufDeepSeek2", "10*by", "by", arch, "^TestGGUFLatentScale$"},
+		{"GGUF: sines and cosines of DeepSeek are not scaled too", arch, "ggufDeepSeek2", "table.Magnitude = 0", "table.Magnitude = 2", arch, "^TestGGUFLatentScale$"},
+		{"GGUF: pairs of DeepSeek are neighbours", arch, "ggufDeepSeek2", "interleaved(ggufReadLatent(c, s))", "ggufReadLatent(c, s)", arch, "^TestGGUFLatentScale$"},
 		{"MiniCPM3: pairs are halves", arch, "miniCPM3", "s.Rotaries[0].Interleaved = false", "", arch, goldens},
 	}
 }

@@ -97,8 +97,7 @@ func readLongRoPE(src *source, c *config, r *transformer.Rotary) error {
 	if short == nil || long == nil {
 		return fmt.Errorf("checkpoint %s: one of the tensors rope_factors_short.weight and rope_factors_long.weight is missing", src.file.Name())
 	}
-	c.needs("rope.scaling.original_context_length")
-	original := c.integer("rope.scaling.original_context_length", 1, 1, maxContext)
+	original := c.integer("rope.scaling.original_context_length context_length", 1, 1, maxContext) // MiniCPM3's files lack the first
 	magnitude := c.number("rope.scaling.attn_factor", 1, 0, 1e6)
 	theta := c.number("rope.freq_base", 10000, 1, 1e12)
 	setLongRoPE(r, theta, short, long, original, magnitude)

@@ -2,7 +2,11 @@ package arch_test
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
+	"testing/fstest"
+
+	"glossa/pkg/engine/transformer"
 )
 
 // Configurations of latent attention that do not fit are refused.
@@ -32,3 +36,74 @@ func TestHostileLatents(t *testing.T) {
 		c.check(t)
 	}
 }
+
+// Keys of latent attention in GGUF files that lie are rejected by name.
+func TestHostileGGUFLatents(t *testing.T) {
+	for want, change := range map[string]map[string]any{
+		"deepseek2.attention.kv_lora_rank: 0 is not in":                           {"deepseek2.attention.kv_lora_rank": 0},
+		"deepseek2.attention.key_length: 4, of which 4 are rotated":               {"deepseek2.rope.dimension_count": 4},
+		"deepseek2.attention.key_length_mla: 2, of which 2 are rotated":           {"deepseek2.attention.key_length_mla": 2},
+		"deepseek2.attention.value_length_mla: 0 is not in":                       {"deepseek2.attention.value_length_mla": 0},
+		"deepseek2.expert_count: missing":                                         {"deepseek2.leading_dense_block_count": 0},
+		"deepseek2.expert_gating_func: 3 is not in 0..2":                          {"deepseek2.leading_dense_block_count": 0, "deepseek2.expert_gating_func": 3},
+		"deepseek2.expert_group_used_count: 4 is not in 1..3":                     groups(3, 4),
+		"kinds[0].feed_forward.experts.groups: 3 do not divide 4 experts":         groups(3, 1),
+		"deepseek2.nextn_predict_layers: 1 is not in 0..0":                        {"deepseek2.nextn_predict_layers": 1},
+		`tensor "blk.0.attn_q_a.weight": missing`:                                 {"deepseek2.attention.q_lora_rank": 3},
+		`tensor "blk.0.attn_kv_a_mqa.weight": shape [5 8], but the configuration`: {"deepseek2.attention.kv_lora_rank": 4},
+	} {
+		keys, all := ggufLatents()
+		maps.Copy(keys, change)
+		if change["deepseek2.attention.q_lora_rank"] != nil {
+			delete(all, "blk.0.attn_q.weight")
+		}
+		checkRejected(t, want, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, want)
+	}
+}
+
+func groups(n, used int) map[string]any {
+	return map[string]any{
+		"deepseek2.leading_dense_block_count": 0, "deepseek2.expert_count": 4, "deepseek2.expert_used_count": 1,
+		"deepseek2.expert_group_count": n, "deepseek2.expert_group_used_count": used,
+	}
+}
+
+// ggufLatents returns a file of the older form, with one layer, two heads and a latent vector of three values.
+func ggufLatents() (map[string]any, map[string]block) {
+	keys, all := ggufOf("deepseek2")
+	maps.Copy(keys, map[string]any{
+		"deepseek2.attention.kv_lora_rank": 3, "deepseek2.rope.dimension_count": 2, "deepseek2.leading_dense_block_count": 1,
+		"deepseek2.attention.key_length": 4, "deepseek2.attention.value_length": 4,
+	})
+	delete(all, "rope_freqs.weight")
+	delete(all, "blk.0.attn_k.weight")
+	delete(all, "blk.0.attn_v.weight")
+	all["blk.0.attn_kv_a_mqa.weight"], all["blk.0.attn_kv_a_norm.weight"], all["blk.0.attn_kv_b.weight"] = blockOf(5, 8), blockOf(3), blockOf(12, 3)
+	return keys, all
+}
+
+// The scale of scores follows from the factor of YaRN and from a tenth of a multiplier of its logarithm, which
+// then does not change sines and cosines.
+func TestGGUFLatentScale(t *testing.T) {
+	for _, c := range []struct{ factor, multiplier, scale, magnitude float64 }{
+		{40, 0.0707, 0.7948131, 0}, {40, 0.1, 0.9369271, 0}, {40, 0, 0, 1.3688879}, {1, 0.1, 0, 0},
+	} {
+		keys, all := ggufLatents()
+		maps.Copy(keys, map[string]any{
+			"deepseek2.rope.scaling.type": "yarn", "deepseek2.rope.scaling.original_context_length": 8, "deepseek2.rope.scaling.factor": c.factor,
+		})
+		if c.multiplier > 0 {
+			keys["deepseek2.rope.scaling.yarn_log_multiplier"] = c.multiplier
+		}
+		s := openIn(t, fstest.MapFS{"m/x.gguf": gguf(keys, all)}, "m").Spec
+		a := &s.Kinds[0].Attention
+		if want := (transformer.Latent{KeyDim: 2, Shared: 2, ValueDim: 4, Eps: a.Latent.Eps}); *a.Latent != want || !s.Rotaries[0].Interleaved {
+			t.Errorf("%+v of %+v", a.Latent, s.Rotaries[0])
+		}
+		if off(float64(a.Scale), c.scale) || off(float64(s.Rotaries[0].Magnitude), c.magnitude) {
+			t.Errorf("%+v: scale %v, magnitude %v", c, a.Scale, s.Rotaries[0].Magnitude)
+		}
+	}
+}
+
+func off(a, b float64) bool { return a-b > 1e-6 || b-a > 1e-6 }

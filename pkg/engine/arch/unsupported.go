@@ -11,7 +11,7 @@ import (
 const (
 	needsStates  = "state-space layers"
 	needsDeltas  = "gated delta networks of another form"
-	needsLatents = "latent attention"
+	needsLatents = "latent attention of another form"
 )
 
 // unsupported maps known values of model_type and of GGUF's general.architecture to the reason
@@ -23,7 +23,7 @@ var unsupported = func() map[string]string {
 			"cohere2_moe cohere2moe " +
 			"bailingmoe flex_olmo grok jetmoe smallthinker",
 		"it needs experts whose inputs are scaled, and norms without weights of rotated queries and keys": "llama4 llama4_text",
-		"it needs " + needsLatents:                                "axk1 bailing_hybrid deepseek_v32 deepseek_v4 deepseek2 longcat_flash",
+		"it needs " + needsLatents:                                "axk1 bailing_hybrid deepseek_v32 deepseek_v4 longcat_flash",
 		"it needs gates of attention of another form":             "lfm3 afmoe",
 		"it needs " + needsStates + " of the first form (Mamba)":  "mamba falcon_mamba zamba jamba",
 		"it needs " + needsStates + " with norms of their inputs": "plamo2",

@@ -128,6 +128,9 @@ def tensors(model, arch):
             stacks.setdefault(stack, []).append(p.detach().numpy())
             continue
         w = transform(model.config, name, p.detach().numpy())
+        if name.endswith("kv_b_proj.weight") and getattr(model.config, "split", False):
+            out |= heads(model.config, f"blk.{name.split('.')[2]}.", w)
+            continue
         if name.endswith(".sinks"):
             out[f"blk.{name.split('.')[2]}.attn_sinks.weight"] = w
             continue
@@ -152,6 +155,12 @@ def tensors(model, arch):
     for name, rows in stacks.items():
         out[names.get_name(name, try_suffixes=(".weight", ".bias"))] = np.stack(rows)
     return out
+
+
+def heads(config, block, w):
+    """The matrices of keys, transposed, and of values of all heads."""
+    k, v = np.split(w.reshape(config.num_attention_heads, -1, w.shape[1]), [config.qk_nope_head_dim], axis=1)
+    return {block + "attn_k_b.weight": np.ascontiguousarray(k.swapaxes(1, 2)), block + "attn_v_b.weight": np.ascontiguousarray(v)}
 
 
 def gpt_oss_matrices(block, kind, w):
@@ -195,6 +204,9 @@ def add_keys(writer, config):
         modern_keys.add_mamba2(writer, config)
         return
     writer.add_head_count(config.num_attention_heads)
+    if config.model_type in modern_keys.LATENT:
+        modern_keys.add_latent(writer, config)
+        return
     if config.model_type in modern_keys.MODERN:
         modern_keys.add(writer, config)
         return
@@ -558,6 +570,29 @@ def modern():
     one("qwen3_5_moe", names.QWEN35MOE, judged=False)
     one("qwen3_next", names.QWEN3NEXT, judged=False)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))
+
+
+def latent():
+    """GGUF files of the models of latents.py, those of DeepSeek-V2 and MiniCPM3 in the older form."""
+    names = gguf.MODEL_ARCH
+
+    def one(source, arch, split, extra=None, **changes):
+        config = AutoConfig.from_pretrained(HERE / source)
+        for key, value in changes.items():
+            setattr(config, key, value)
+        model = AutoModelForCausalLM.from_pretrained(HERE / source, config=config, dtype=torch.float32, attn_implementation="eager", **experts(config))
+        if config.model_type == "minicpm3":
+            model.model.norm.weight.data *= 0.2
+        model.config.split = split
+        convert(source, source + "-gguf", arch, Type.F32, {}, [], extra, judged=False, model=model)
+
+    rope = AutoConfig.from_pretrained(HERE / "minicpm3").rope_parameters | {"original_max_position_embeddings": 128, "rope_theta": 10000.0}
+    one("minicpm3", names.MINICPM3, False, lambda model: {f"rope_factors_{k}.weight": np.array(rope[f"{k}_factor"], np.float32) for k in ("short", "long")},
+        scale_emb=12, dim_model_base=256, rope_parameters=rope, original_max_position_embeddings=128, rms_norm_eps=1e-5)
+    one("deepseek_v2-lite", names.DEEPSEEK2, False)
+    one("deepseek_v3", names.DEEPSEEK2, True, corrections)
+    one("glm4_moe_lite", names.DEEPSEEK2, True, lambda model: corrections(model) | drafting(model))
+    one("youtu", names.DEEPSEEK2, True)
 
 
 def today():

@@ -50,7 +50,7 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100, "marian": translators.marian, "nllb": translators.nllb,
-} | modern.GROUPS | others.GROUPS | today.GROUPS | experts.GROUPS | convolutions.GROUPS | deltas.GROUPS | latents.GROUPS | routes.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "today_gguf": ggufs.today, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
+} | modern.GROUPS | others.GROUPS | today.GROUPS | experts.GROUPS | convolutions.GROUPS | deltas.GROUPS | latents.GROUPS | routes.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "today_gguf": ggufs.today, "latent_gguf": ggufs.latent, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
 LIMIT = 36_000_000  # bytes of all files
 
 

@@ -13,6 +13,52 @@ MODERN = (
 )
 
 
+LATENT = ("minicpm3", "deepseek_v2", "deepseek_v3", "glm4_moe_lite", "youtu")
+
+
+def add_latent(writer, config):
+    """The keys of latent attention; those of older files, if the model's is not split."""
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    add_norm(writer, config)
+    writer.add_kv_lora_rank(config.kv_lora_rank)
+    if config.q_lora_rank:
+        writer.add_q_lora_rank(config.q_lora_rank)
+    split = getattr(config, "split", False)
+    writer.add_head_count_kv(1 if split else config.num_attention_heads)
+    writer.add_key_length(config.qk_rope_head_dim + (config.kv_lora_rank if split else config.qk_nope_head_dim))
+    if config.model_type == "minicpm3":  # whose files do not say more
+        writer.add_rope_dimension_count(config.qk_rope_head_dim)
+        return
+    writer.add_value_length(config.kv_lora_rank if split else config.v_head_dim)
+    if split:
+        writer.add_key_length_mla(config.qk_nope_head_dim + config.qk_rope_head_dim)
+        writer.add_value_length_mla(config.v_head_dim)
+    rope = config.rope_parameters
+    add_rope(writer, config, config.qk_rope_head_dim)
+    if "mscale_all_dim" in rope:
+        writer.kv_data[0].pop(f"{writer.arch}.rope.scaling.yarn_log_multiplier")
+        writer.add_rope_scaling_yarn_log_mul(0.1 * rope["mscale_all_dim"])
+    sparse = config.model_type != "youtu"
+    writer.add_leading_dense_block_count(getattr(config, "first_k_dense_replace", 1) if sparse else config.num_hidden_layers)
+    writer.add_expert_feed_forward_length(config.moe_intermediate_size if sparse else config.intermediate_size)
+    writer.add_expert_shared_count(config.n_shared_experts if sparse else 0)
+    if not sparse:
+        return
+    writer.add_expert_count(config.n_routed_experts)
+    writer.add_expert_used_count(config.num_experts_per_tok)
+    writer.add_expert_weights_scale(config.routed_scaling_factor)
+    if config.norm_topk_prob:
+        writer.add_expert_weights_norm(True)
+    if config.model_type != "deepseek_v2":  # whose older files do not say it
+        writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
+    if config.n_group:
+        writer.add_expert_group_count(config.n_group)
+        writer.add_expert_group_used_count(config.topk_group)
+    if n := drafts(config):
+        writer.add_nextn_predict_layers(n)
+
+
 def add(writer, config):
     writer.add_vocab_size(config.vocab_size)
     if config.model_type == "gemma4_text":
@@ -158,7 +204,7 @@ def add_states(writer, config):
 
 def drafts(config):
     """The number of layers that draft tokens."""
-    return 1 if config.model_type in ("qwen3_5_text", "glm4_moe") else 0
+    return 1 if config.model_type in ("qwen3_5_text", "glm4_moe", "glm4_moe_lite") else 0
 
 
 def add_deltas(writer, config):
