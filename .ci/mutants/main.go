@@ -35,7 +35,8 @@ const (
 	limit   = 5 * time.Minute
 )
 
-// main tries the mutants that have changed, or whose packages have, since they were noticed.
+// main tries the mutants that have changed since they were noticed, or whose file or tests have, and one
+// in [lots] of those whose packages have.
 // With arguments, it tries those whose name has one of them in it, and with -all all. It lists
 // what was noticed for the next time, but not in a CI run, whose checkout stays as it is.
 func main() {
@@ -59,20 +60,20 @@ func check(parts []string) (failures []string, tried int, err error) {
 		return nil, 0, err
 	}
 	var list []mutant
-	var digests []string
+	var records []record
 	files := sums{}
 	for _, m := range mutants() {
-		digest, err := m.digest(files)
+		now, err := m.record(files)
 		if err != nil {
 			return nil, 0, err
 		}
 		named := slices.ContainsFunc(parts, func(part string) bool { return part == "-all" || strings.Contains(m.Name, part) })
-		if named || len(parts) == 0 && noticed[m.Name] != digest {
-			list, digests = append(list, m), append(digests, digest)
+		if named || len(parts) == 0 && noticed[m.Name].isDue(now) {
+			list, records = append(list, m), append(records, now)
 		}
 	}
 	err = run(list, func(i int, fault error) error {
-		if noticed[list[i].Name] = digests[i]; fault != nil {
+		if noticed[list[i].Name] = records[i]; fault != nil {
 			delete(noticed, list[i].Name)
 			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", list[i].Name, list[i].Package, list[i].Function, fault))
 		}
