@@ -16,7 +16,7 @@ func ollamaAPI() []mutant {
 		{"ollama: a deadline throws a whole answer away", dialect, "Config.answer", "err != nil { return rename(err) }", "err != nil || r.Context().Err() != nil { return rename(errors.Join(err, r.Context().Err())) }", dialect, "^TestEndedContext$"},
 		{"ollama: vectors have any length", dialect, "Config.embed", "llm.Unit(e.Layers[0].Vectors[0])", "e.Layers[0].Vectors[0]", dialect, "^TestAnswers$"},
 		{"ollama: Alpha's requests are Ollama's", dialect, "Ours", `"stream", "options"`, `"stream", "model", "options"`, dialect, "^TestOurs$"},
-		{"ollama: a model is loaded to unload it", dialect, "open", "Request(in).unloads()", "false", dialect, "^TestUnload$"},
+		{"ollama: a model is loaded to unload it", dialect, "open", "Request(in).unloads()", "false", dialect, "^TestKeepAlive$"},
 		{"ollama: num_predict -1 is a limit", dialect, "settings.request", "o.NumPredict != nil && *o.NumPredict >= 0", "o.NumPredict != nil", dialect, "^TestSettings$"},
 	}
 }
