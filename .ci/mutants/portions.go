@@ -21,7 +21,7 @@ func portions() []mutant {
 		{"chains: later tokens cost more", transformer, "costs.of", "n*before+n*(n+1)/2", "n+0*before", transformer, "^TestCuts$"},
 		{"chains: rows of logits are those of the last tokens", transformer, "Sequence.part", "s.Logits-behind", "s.Logits-0*behind", transformer, "^TestCuts$"},
 		{"chains: parts begin where others end", transformer, "Sequence.part", "s.start+from", "s.start", transformer, "^TestCuts$"},
-		{"chains: texts of their own need none", transformer, "decoding.divide", "len(parts) > len(d.seqs)", "true", transformer, "^TestCuts$"},
+		{"chains: texts of their own need none", transformer, "decoding.divide", "cut || to < len(s.Tokens)", "true", transformer, "^TestCuts$"},
 		{"chains: vectors stay with their tokens", transformer, "decoding.divide", "if s.Vectors != nil { return nil, nil, nil }", "", transformer, "^TestCuts$"},
 	}
 }

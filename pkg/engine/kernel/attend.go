@@ -305,7 +305,7 @@ func (k *Kernels) weighBlock(a *Attention, kv KV, q *Queries, b keyBlock) {
 	}
 	k.soften(a, b)
 	if kv.Format == KVQ8 {
-		k.scaleValues(a, b.scores, kv.panels(slot, (most+keyPanel-1)/keyPanel), kv.Dim, rows)
+		k.scaleValues(a, b.scores, kv.panels(slot, (most+keyPanel-1)/keyPanel), kv.Dim, rows, most)
 	}
 	values := kv.Values[kv.Format.words(slot*stride):][:kv.Format.words(most*stride)]
 	// The last rows may begin within the block: each reads its own range of values.

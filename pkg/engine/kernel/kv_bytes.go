@@ -76,11 +76,12 @@ func shrinkGeneric(dst []int8, x []float32, step int) float32 {
 }
 
 // scaleValues multiplies the exponentials of rows by the scales of the values of their block, whose keys
-// are in panels.
-func (k *Kernels) scaleValues(a *Attention, scores, panels []float32, dim, rows int) {
+// are in panels, of so many tokens. Those of later tokens may be written meanwhile.
+func (k *Kernels) scaleValues(a *Attention, scores, panels []float32, dim, rows, tokens int) {
 	size := KVQ8.panel(dim)
-	for i := 0; i < len(panels)/size; i++ {
-		copy(a.scales[i*keyPanel:(i+1)*keyPanel], panels[(i+1)*size-keyPanel:])
+	for at := 0; at < tokens; at += keyPanel {
+		n := min(keyPanel, tokens-at)
+		copy(a.scales[at:at+n], panels[(at/keyPanel+1)*size-keyPanel:][:n])
 	}
 	for r := range rows {
 		mul(k.isa, scores[r*attendBlock:][:a.counts[r]], a.scales[:a.counts[r]])
