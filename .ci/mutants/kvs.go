@@ -25,7 +25,7 @@ func kvs() []mutant {
 		{"keys and values in bytes: tiny heads are zero", kernel, "shrinkGeneric", "most >= infinite || most < small", "most >= infinite", kernel, "^TestAttendQ8Extremes$"},
 		{"keys and values in bytes: magnitudes have no sign", kernel, "shrinkGeneric", "math.Float32bits(v)&positive", "math.Float32bits(v)", kernel, "^TestStore$"},
 		{"keys and values in bytes: exponentials are times the values' scales", kernel, "Kernels.weighBlock", "kv.Format == KVQ8", "false", kernel, "^TestAttendQ8$"},
-		{"keys and values in bytes: each panel has its scales", kernel, "Kernels.scaleValues", "panels[(i+1)*size-keyPanel:]", "panels[size-keyPanel:]", kernel, "^TestAttendQ8$"},
+		{"keys and values in bytes: each panel has its scales", kernel, "Kernels.scaleValues", "(at/keyPanel+1)*size", "size", kernel, "^TestAttendQ8$"},
 		{"keys and values in bytes: a key's scale is its product's", kernel, "scoreGeneric", "f == KVQ8", "false", kernel, "^TestAttendQ8$"},
 		{"keys and values in bytes: one row has no routines", kernel, "Kernels.attendRow", "kv.Format == KVQ8", "false", kernel, "^TestAttendQ8$"},
 		{"keys and values in bytes: part of a panel is copied with its scales", kernel, "KV.copyBytes", "j < len(dst)", "j < first", kernel, "^TestStore$"},

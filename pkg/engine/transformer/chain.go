@@ -5,9 +5,11 @@ import "sync/atomic"
 // A chain is portions of the same text, each of which begins with the token behind the last one of the
 // portion before it. It mixes the tokens of a layer when that one has, whose keys, values and states it
 // needs: so each is a little ahead of the next. Where it reads keys of an earlier layer once more, the next
-// may be storing its own behind them, which no query of it sees. In Q8_0, with two threads of Zen 4, a prompt of 128 tokens
-// takes 2 to 6 % less time with layers of 576 to 2,048 numbers, and 14 % with 256; 5 to 20 % where other
-// guests of the machine hold up its threads (BenchmarkPortions).
+// may be storing its own behind them, which no query of it sees.
+//
+// In Q8_0, with two threads of Zen 4, a prompt of 128 tokens takes 2 to 6 % less time with layers of 576 to
+// 2,048 numbers, and 14 % with 256; 5 to 20 % where other guests of the machine hold up its threads
+// (BenchmarkPortions).
 type chain struct {
 	team *Team
 	done []atomic.Int32 // mixers that each portion has computed
