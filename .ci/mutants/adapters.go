@@ -33,7 +33,7 @@ func adapters() []mutant {
 		{"LoRA: gated blocks have two products", transformer, "partList.stack", "&o.ffn.upper, &o.ffn.gate, &o.ffn.lower", "&o.ffn.upper, &o.ffn.lower", transformer, "^TestAdapter$"},
 
 		{"LoRA: sequences have the adapter of their engine", engine, "member.forward", "seqs[i].Adapter = m.lanes.adapter", "_ = i", engine, "^TestAdaptersShareAPass$"},
-		{"LoRA: embeddings are the adapter's", engine, "core.runDecoder", "Adapter: m.lanes.adapter", "Adapter: nil", engine, "^TestAdapterEmbeds$"},
+		{"LoRA: embeddings are the adapter's", engine, "core.eachPart", "Adapter: m.lanes.adapter", "Adapter: nil", engine, "^TestAdapterEmbeds$"},
 		{"LoRA: engines share batches", engine, "newCore", "&lanes{cfg.Name, adapter, cfg.Kernels, weights.batches}", "&lanes{cfg.Name, adapter, cfg.Kernels, newBatches(model, cfg.Team)}", engine, "^TestAdaptersShareAPass$"},
 		{"LoRA: weights that another engine has stay", engine, "Weights.Release", "w.users == 0", "true", engine, "^TestWeightsAreReleased$"},
 		{"LoRA: an engine is closed once", engine, "core.Close", "c.closing.Do(c.release)", "c.release()", engine, "^TestWeightsAreReleased$"},

@@ -107,9 +107,25 @@ func togetherTokens(all, longest int64, workers int) int64 {
 	return max(longest, min(all, max(passTokens, int64(workers)*min(longest, textTokens))))
 }
 
-// readTexts computes texts with a decoder, a part of each in a pass. then gets the parts, which are empty for
-// texts that have been computed, and so many rows of logits for each text that ends with its part.
+// readTexts computes texts with a decoder. then gets the parts of a pass, which are empty for texts that have
+// been computed, and so many rows of logits for each text that ends with its part.
 func (c *core) readTexts(ctx context.Context, m *member, texts [][]int, logits int, then func(p *transformer.Pass, parts [][]int, logits []float32)) error {
+	return c.eachPart(m, texts, logits, func(parts [][]int, seqs []transformer.Sequence) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		return m.runExclusive(ctx, func(p *transformer.Pass) error {
+			rows, err := p.Forward(seqs)
+			if err == nil {
+				then(p, parts, rows)
+			}
+			return err
+		})
+	})
+}
+
+// eachPart has do compute texts with a decoder, a part of each at a time.
+func (c *core) eachPart(m *member, texts [][]int, logits int, do func(parts [][]int, seqs []transformer.Sequence) error) error {
 	caches := make([]*transformer.Cache, len(texts))
 	for i, ids := range texts {
 		caches[i] = c.model.NewCache(len(ids))
@@ -123,7 +139,7 @@ func (c *core) readTexts(ctx context.Context, m *member, texts [][]int, logits i
 			if parts[i] = ids[at:end]; at == end {
 				continue
 			}
-			s := transformer.Sequence{Cache: caches[i], Tokens: parts[i]}
+			s := transformer.Sequence{Cache: caches[i], Tokens: parts[i], Adapter: m.lanes.adapter}
 			if end == len(ids) {
 				s.Logits = logits
 			}
@@ -132,16 +148,7 @@ func (c *core) readTexts(ctx context.Context, m *member, texts [][]int, logits i
 		if len(seqs) == 0 {
 			return nil
 		}
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		if err := m.runExclusive(ctx, func(p *transformer.Pass) error {
-			rows, err := p.Forward(seqs)
-			if err == nil {
-				then(p, parts, rows)
-			}
-			return err
-		}); err != nil {
+		if err := do(parts, seqs); err != nil {
 			return err
 		}
 	}
@@ -185,29 +192,12 @@ func (l *hiddenLayers) capture(ctx context.Context, m *member, parts [][]int, do
 
 // runDecoder computes the layers of texts.
 func (c *core) runDecoder(ctx context.Context, m *member, l *hiddenLayers, texts [][]int) error {
-	caches := make([]*transformer.Cache, len(texts))
-	for i, ids := range texts {
-		caches[i] = c.model.NewCache(len(ids))
-	}
-	for {
-		var seqs []transformer.Sequence
-		parts := make([][]int, len(texts))
-		for i, ids := range texts {
-			at := caches[i].Len
-			if parts[i] = ids[at:min(at+prefillChunk, len(ids))]; len(parts[i]) > 0 {
-				seqs = append(seqs, transformer.Sequence{Cache: caches[i], Tokens: parts[i], Adapter: m.lanes.adapter})
-			}
-		}
-		if len(seqs) == 0 {
-			return nil
-		}
-		if err := l.capture(ctx, m, parts, func(p *transformer.Pass) error {
+	return c.eachPart(m, texts, 0, func(parts [][]int, seqs []transformer.Sequence) error {
+		return l.capture(ctx, m, parts, func(p *transformer.Pass) error {
 			_, err := p.Forward(seqs)
 			return err
-		}); err != nil {
-			return err
-		}
-	}
+		})
+	})
 }
 
 // embedOptions are the validated options of a request.

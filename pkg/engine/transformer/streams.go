@@ -110,7 +110,7 @@ func squares(x []float32) float64 {
 	return sum / float64(len(x))
 }
 
-// rescale gives x the magnitude of another row, whose mean of squares it is told.
+// rescale scales x so that the mean of its squares is target.
 func (w *worker) rescale(x []float32, target float64) {
 	w.m.kernels.Scale(x, float32(math.Sqrt(target)/math.Sqrt(max(squares(x), minMagnitude))))
 }
