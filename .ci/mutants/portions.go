@@ -21,7 +21,13 @@ func portions() []mutant {
 		{"chains: later tokens cost more", transformer, "costs.of", "n*before+n*(n+1)/2", "n+0*before", transformer, "^TestCuts$"},
 		{"chains: rows of logits are those of the last tokens", transformer, "Sequence.part", "s.Logits-behind", "s.Logits-0*behind", transformer, "^TestCuts$"},
 		{"chains: parts begin where others end", transformer, "Sequence.part", "s.start+from", "s.start", transformer, "^TestCuts$"},
-		{"chains: texts of their own need none", transformer, "decoding.divide", "cut || to < len(s.Tokens)", "true", transformer, "^TestCuts$"},
+		{"chains: texts of their own need none", transformer, "Pass.cut", "divided || to < n", "true", transformer, "^TestCuts$"},
 		{"chains: vectors stay with their tokens", transformer, "decoding.divide", "if s.Vectors != nil { return nil, nil, nil }", "", transformer, "^TestCuts$"},
+		{"chains: each waits for all others", transformer, "Pass.meet", "c.done[i].Load() < mine", "c.done[i].Load() < mine-1", transformer, "^TestMeet$"},
+		{"chains: but not for those that have left", transformer, "Pass.leave", "c.done[p.place].Store(math.MaxInt32)", "c.done[p.place].Store(math.MaxInt32 * 0)", transformer, "^TestMeet$"},
+		{"cut texts: a layer's keys are not those of the layer before", transformer, "textKeys.head", "layer%2", "0*layer", transformer, "^TestTextRooms$"},
+		{"cut texts: tokens see those before their part", transformer, "worker.storeParts", "sp.start, l", "0*sp.start, l", transformer, "^TestTextsInParts$"},
+		{"cut texts: types of tokens are those of the text", transformer, "text.part", "t.first-from", "t.first-0*from", transformer, "^TestTextsInParts$"},
+		{"cut texts: a stopped part is left", transformer, "portions.work", "defer p.leave()", "", transformer, "^TestPartStops$"},
 	}
 }

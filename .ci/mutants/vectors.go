@@ -23,7 +23,7 @@ func vectors() []mutant {
 		{"vectors: the cut vectors have length 1", engine, "embedding.multiVector", "v = slices.Clone(v[:n]); w.sentence.Multi.Unit", "v = slices.Clone(v[:n]); false", engine, "^TestMultiVectorOptions$"},
 		{"vectors: punctuation has no vector", engine, "embedding.kept", "!slices.Contains(w.side.Omit, ids[i])", "true", engine, golden},
 		{"vectors: queries are read as such", engine, "embedding.setSide", "w.side = &m.Query", "w.side = &m.Document", engine, golden},
-		{"vectors: fillers are not read", transformer, "Pass.encodeSome", "spans[i].seen = seen[i]", "_ = i", engine, golden},
+		{"vectors: fillers are not read", transformer, "Pass.encodeTexts", "e.texts[i].seen = seen[i]", "_ = i", engine, golden},
 		{"vectors: fillers that attend are read", arch, "sentenceReader.finishLate", "side.Expand, side.Attend = l.expand, l.attend", "side.Expand, side.Attend = l.expand, false", engine, golden},
 		{"vectors: longer queries than an open expansion stay whole", arch, "sentenceReader.finishLate", "!l.open", "true", arch, late},
 		{"vectors: queries are filled up", engine, "embedding.add", "len(ids) < most", "len(ids) < most && false", engine, golden},

@@ -8,10 +8,11 @@ import (
 
 // A span locates the rows of a sequence in a pass.
 type span struct {
-	index  int // of the sequence
-	row, n int // first row, rows
-	start  int // position of the first
-	seen   int // tokens that those of an encoder see
+	index  int       // of the sequence
+	row, n int       // first row, rows
+	start  int       // position of the first
+	seen   int       // tokens that those of an encoder see
+	keys   *textKeys // of an encoder's text of which this is a part
 	mutual []mutual
 	cache  *Cache
 	memory *Memory
@@ -153,13 +154,20 @@ func (w *worker) fullAttention(l *layer) {
 		w.fullTokens(l)
 		return
 	}
+	layer := w.storeParts(l)
 	w.dealHeads(&l.Attention, true, func(sp span, head int) {
-		size, all := kernel.KVLen(kernel.KVF32, sp.n, l.Attention.HeadDim)
-		fit(&w.store, size+all)
-		kv := kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
-		w.storeKV(kv, 0, l, sp, head)
+		kv, tokens := kernel.KV{}, sp.n
+		if sp.keys != nil {
+			kv, tokens = sp.keys.head(&l.Attention, layer, head), sp.keys.tokens
+		} else {
+			size, all := kernel.KVLen(kernel.KVF32, sp.n, l.Attention.HeadDim)
+			fit(&w.store, size+all)
+			kv = kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
+			w.storeKV(kv, 0, l, sp, head)
+		}
 		q := w.queries(l, l.Attention.rows(), sp, head)
-		q.Seen, q.Window, q.Sinks, q.Biases = sp.seen, l.Attention.Window, l.headSinks(head), w.headBiases(l, 2*sp.n-1, head, w.m.relative, w.m.relativeBiases)
+		q.First, q.Seen, q.Window, q.Sinks = sp.start, sp.seen, l.Attention.Window, l.headSinks(head)
+		q.Biases = w.headBiases(l, 2*tokens-1, head, w.m.relative, w.m.relativeBiases)
 		w.m.kernels.Attend(w.attention, q, kv)
 	})
 }

@@ -21,63 +21,76 @@ func (p *Pass) EncodePairs(texts [][]int, second []int) ([]*Memory, error) {
 
 // encodeTexts runs the encoder. If seen is nil, tokens see all others.
 func (p *Pass) encodeTexts(texts [][]int, second, seen []int) ([]*Memory, error) {
-	e := &encoding{texts, second, seen, make([]*Memory, len(texts))}
+	e := &encoding{make([]text, len(texts)), make([]*Memory, len(texts))}
+	for i, tokens := range texts {
+		e.texts[i] = text{tokens: tokens, first: len(tokens), seen: len(tokens)}
+		if second != nil {
+			e.texts[i].first = second[i]
+		}
+		if seen != nil {
+			e.texts[i].seen = seen[i]
+		}
+	}
 	if err := p.compute(p.m.encoder, e); err != nil {
 		return nil, err
 	}
 	return e.memories, nil
 }
 
+// A text is what the encoder reads, or a part of it.
+type text struct {
+	tokens []int
+	first  int       // tokens of type 0
+	seen   int       // tokens of the whole text that each sees
+	start  int       // position of the first one
+	keys   *textKeys // nil: the text is whole
+}
+
+// part returns the tokens from, ..., to-1 of a text, whose workers share its keys.
+func (t text) part(from, to int, keys *textKeys) text {
+	return text{t.tokens[from:to], min(max(0, t.first-from), to-from), t.seen, from, keys}
+}
+
 // encoding is the work of passes of the encoder over texts.
 type encoding struct {
-	texts        [][]int
-	second, seen []int // nil, or of each text
-	memories     []*Memory
+	texts    []text
+	memories []*Memory // of each text
 }
 
 func (e *encoding) count() int { return len(e.texts) }
 
-func (e *encoding) tokens(i int) int { return len(e.texts[i]) }
+func (e *encoding) tokens(i int) int { return len(e.texts[i].tokens) }
 
+// divide gives each worker some texts, or parts of texts where whole ones would not take workers about
+// the same time.
 func (e *encoding) divide(p *Pass, layers []layer, workers int) (batch, []int, *chain) {
-	if len(e.texts) < workers {
+	if len(e.texts) >= workers {
+		each, costs := make([]int64, len(e.texts)), p.costs(layers)
+		for i, t := range e.texts {
+			each[i] = costs.of(len(t.tokens), 0)
+		}
+		if starts := likePortions(each, workers); starts != nil {
+			return e, starts, nil
+		}
+	}
+	if len(p.m.decoder) > 0 {
 		return nil, nil, nil
 	}
-	each, costs := make([]int64, len(e.texts)), p.costs(layers)
-	for i, text := range e.texts {
-		each[i] = costs.of(len(text), 0)
-	}
-	return e, likePortions(each, workers), nil
+	return e.cut(p, layers, workers)
 }
 
 func (e *encoding) compute(p *Pass, from, to int) error {
-	part := func(s []int) []int {
-		if s == nil {
-			return nil
-		}
-		return s[from:to]
-	}
-	memories, err := p.encodeSome(e.texts[from:to], part(e.second), part(e.seen))
-	copy(e.memories[from:], memories)
-	return err
-}
-
-// encodeSome is encodeTexts by the pass's team.
-func (p *Pass) encodeSome(texts [][]int, second, seen []int) ([]*Memory, error) {
+	texts := e.texts[from:to]
 	spans := make([]span, len(texts))
 	for i, t := range texts {
-		spans[i] = span{n: len(t), seen: len(t)}
-		if seen != nil {
-			spans[i].seen = seen[i]
-		}
+		spans[i] = span{n: len(t.tokens), start: t.start, seen: t.seen, keys: t.keys}
 	}
-	return p.encode(spans, func(sp span) {
-		first := sp.n
-		if second != nil {
-			first = second[sp.index]
-		}
-		p.embed(sp, texts[sp.index], first, nil)
+	memories, err := p.encode(spans, func(sp span) {
+		t := texts[sp.index]
+		p.embed(sp, t.tokens, t.first, nil)
 	})
+	copy(e.memories[from:], memories)
+	return err
 }
 
 // encode runs the encoder over spans, whose inputs embed writes.

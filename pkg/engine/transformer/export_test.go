@@ -55,7 +55,7 @@ func (p *Pass) Spoil() {
 
 // Holds reports whether p has sequences, or what was set for them.
 func (p *Pass) Holds() bool {
-	has := func(sp span) bool { return sp.cache != nil || sp.memory != nil || sp.mutual != nil }
+	has := func(sp span) bool { return sp.cache != nil || sp.memory != nil || sp.mutual != nil || sp.keys != nil }
 	of := func(r run) bool { return r.Adapter != nil }
 	return slices.ContainsFunc(p.spans[:cap(p.spans)], has) || slices.ContainsFunc(p.runs[:cap(p.runs)], of) || p.seqs != nil || p.decoding.seqs != nil ||
 		p.Hidden != nil || p.Stop != nil || p.ShareAll || p.ShareTexts || p.chain != nil || p.PortionsHold()
@@ -104,6 +104,26 @@ func Chain(team *Team, n int) (passes []*Pass) {
 		passes = append(passes, &Pass{chain: c, place: k})
 	}
 	return passes
+}
+
+// Meet waits until all portions have come as far as p.
+func (p *Pass) Meet() { p.meet() }
+
+// Leave lets those go on that wait for p.
+func (p *Pass) Leave() { p.leave() }
+
+// TextRooms returns the memory of keys and values of two layers of a text that is cut, of each head.
+func (m *Model) TextRooms(tokens int) (rooms [][]float32) {
+	p := m.NewPass(nil)
+	k := p.textKeys(0, tokens)
+	for layer := range int32(2) {
+		a := &m.encoder[layer].Attention
+		for head := range a.KVHeads {
+			kv := k.head(a, layer, head)
+			rooms = append(rooms, kv.Keys, kv.Values)
+		}
+	}
+	return rooms
 }
 
 // Follow waits for the portion before p.

@@ -79,6 +79,7 @@ type Pass struct {
 
 	parts [][]float32 // of a layer's attention, if workers share its keys
 	texts []float32   // keys and values of a layer of an encoder, if workers share its tokens
+	keys  []*textKeys // of texts that were cut
 }
 
 // ErrStopped is the error of a pass that [Pass.Stop] ends.
@@ -117,8 +118,8 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && len(s.Decoder) > 0 {
 			cross = max(cross, 2*a.KVHeads*a.HeadDim)
 		}
-		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && a.KVHeads < 4*workers { // see growTexts
-			texts = max(texts, 2*a.KVHeads*a.HeadDim)
+		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && workers > 1 { // see textKeys, growTexts
+			texts = max(texts, 4*a.KVHeads*a.HeadDim)
 		}
 		if a := &s.Kinds[i].Attention; a.Latent != nil {
 			latent, narrow = max(latent, a.scratch()), max(narrow, a.Latent.QueryRank+a.Latent.KeyDim+2*a.HeadDim+a.Latent.ValueDim)

@@ -39,7 +39,9 @@ type portions struct {
 
 func (ps *portions) work(index, count int, _ *barrier) {
 	if count == len(ps.each) { // else the team is busy
-		ps.errs[index] = ps.compute(ps.each[index], ps.starts[index], ps.starts[index+1])
+		p := ps.each[index]
+		defer p.leave()
+		ps.errs[index] = ps.compute(p, ps.starts[index], ps.starts[index+1])
 	}
 }
 

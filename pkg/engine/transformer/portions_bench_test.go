@@ -29,13 +29,16 @@ func BenchmarkPortions(b *testing.B) {
 			b.Run(fmt.Sprintf("%v/width=%d/rows=64", format, width), func(b *testing.B) { portionsOf(b, m, 64, 1, 272) })
 		}
 		spec, w := plain(384, 6, 1000)
+		spec.Context, w.Positions = 512, matrix("positions", 512, 384)
 		spec.Encoder, spec.Decoder, w.Encoder, w.Decoder, w.EncoderNorm = spec.Decoder, nil, w.Decoder, nil, w.DecoderNorm
 		spec.Kinds[0].Attention = transformer.Attention{Heads: 12, KVHeads: 12, HeadDim: 32}
 		m := must(transformer.New(spec, w, kernel.Best(), format))
-		b.Run(fmt.Sprintf("%v/texts=16", format), func(b *testing.B) {
-			texts := slices.Repeat([][]int{tokens(16, 1000)}, 16)
-			wholeAndPortions(b, m, func(pass *transformer.Pass) { must(pass.Encode(texts)) })
-		})
+		for _, size := range []struct{ texts, tokens int }{{16, 16}, {1, 16}, {1, 128}, {3, 128}, {1, 512}} {
+			b.Run(fmt.Sprintf("%v/texts=%d/tokens=%d", format, size.texts, size.tokens), func(b *testing.B) {
+				texts := slices.Repeat([][]int{tokens(size.tokens, 1000)}, size.texts)
+				wholeAndPortions(b, m, func(pass *transformer.Pass) { must(pass.Encode(texts)) })
+			})
+		}
 	}
 }
 

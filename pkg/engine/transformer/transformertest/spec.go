@@ -36,6 +36,30 @@ func Random(seed uint64) *Model {
 	return New(spec, seed)
 }
 
+// RandomEncoder returns the encoder of [Random] without its decoder and with types of tokens, or nil if there
+// is none.
+func RandomEncoder(seed uint64) *Model {
+	spec := Random(seed).Spec
+	if len(spec.Encoder) == 0 {
+		return nil
+	}
+	spec.Decoder, spec.DecoderInput, spec.EmbedWidth, spec.TokenTypes = nil, false, 0, 2
+	spec.LogitScale, spec.LogitSoftCap = 0, 0
+	for kind := len(spec.Kinds) - 1; kind >= 0; kind-- {
+		if slices.Contains(spec.Encoder, kind) {
+			continue
+		}
+		spec.Kinds = slices.Delete(spec.Kinds, kind, kind+1)
+		for i, k := range spec.Encoder {
+			if k > kind {
+				spec.Encoder[i]--
+			}
+		}
+	}
+	dropUnused(spec)
+	return New(spec, seed)
+}
+
 // groups divides experts into groups.
 func (g *generator) groups(e *transformer.Experts) {
 	for n := 2; n <= 3; n++ {

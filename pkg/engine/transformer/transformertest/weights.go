@@ -57,7 +57,12 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 	}
 	if spec.RelativeBuckets > 0 && !spec.RelativeLayers {
 		w.Relative = b.matrix("relative", spec.RelativeBuckets, spec.Kinds[spec.Encoder[0]].Attention.Heads, 1)
+	}
+	if spec.RelativeBuckets > 0 && !spec.RelativeLayers && len(spec.Decoder) > 0 {
 		w.CausalRelative = b.matrix("causal_relative", spec.RelativeBuckets, spec.Kinds[spec.Decoder[0]].Attention.Heads, 1)
+	}
+	if spec.TokenTypes > 0 {
+		w.TokenTypes = b.matrix("token_types", spec.TokenTypes, spec.Width, 0.5)
 	}
 	if spec.EmbedNorm {
 		w.EmbedNorm = b.norm("embedding_norm", spec.Width)
