@@ -29,5 +29,7 @@ func portions() []mutant {
 		{"cut texts: tokens see those before their part", transformer, "worker.storeParts", "sp.start, l", "0*sp.start, l", transformer, "^TestTextsInParts$"},
 		{"cut texts: types of tokens are those of the text", transformer, "text.part", "t.first-from", "t.first-0*from", transformer, "^TestTextsInParts$"},
 		{"cut texts: a stopped part is left", transformer, "portions.work", "defer p.leave()", "", transformer, "^TestPartStops$"},
+		{"pace: after a rest it is another", transformer, "pace.of", "choices = &p[1]", "", transformer, "^TestPaceRests$"},
+		{"pace: a team rests from its last job on", transformer, "Team.do", "t.last.Store(int64(time.Since(t.made)))", "", transformer, "^TestRested$"},
 	}
 }

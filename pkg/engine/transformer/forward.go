@@ -162,7 +162,7 @@ func (p *Pass) run(layers int) {
 		p.team.do(true, p)
 	default:
 		begin := time.Now()
-		pace := p.m.pace.of(p.tokens)
+		pace := p.m.pace.of(p.team, p.tokens)
 		shared := p.team.do(pace.First(p.tokens), p)
 		pace.Note(shared, p.tokens, time.Since(begin))
 	}

@@ -114,7 +114,9 @@ func (s *Spec) activations() ([]activation, error) {
 func newModel(spec *Spec, w *Weights) *Model {
 	m := &Model{Spec: *spec}
 	for i := range m.portioned {
-		m.portioned[i].Near = true
+		for j := range m.portioned[i] {
+			m.portioned[i][j].Near = true
+		}
 	}
 	m.Kinds = slices.Clone(spec.Kinds)
 	stack := func(kinds []int, from []Layer) []layer {

@@ -8,10 +8,18 @@ import (
 
 // A pace chooses how a pass is computed: by a team or by one worker, in portions or as a whole. A team
 // is slower if other processors of the machine are busy, because workers that wait for each other are
-// as slow as the slowest. Portions are slower if the weights are read more slowly than multiplied.
-type pace [8]faster.Choice // by the number of tokens: 1, 2-3, 4-7, ...
+// as slow as the slowest. Portions are slower if the weights are read more slowly than multiplied. After a
+// rest, workers are to be woken, and a virtual processor that has slept may share its core with others
+// for milliseconds.
+type pace [2][8]faster.Choice // by whether the team has rested, and by the number of tokens: 1, 2-3, 4-7, ...
 
-func (p *pace) of(tokens int) *faster.Choice { return &p[min(bits.Len(uint(tokens)), len(p))-1] }
+func (p *pace) of(t *Team, tokens int) *faster.Choice {
+	choices := &p[0]
+	if t.rested() {
+		choices = &p[1]
+	}
+	return &choices[min(bits.Len(uint(tokens)), len(choices))-1]
+}
 
 // work estimates the multiplications between two barriers of a pass over layers of
 // weights: a layer has about five.

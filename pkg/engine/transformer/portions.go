@@ -55,7 +55,7 @@ func (p *Pass) compute(layers []layer, b batch) error {
 	if !p.enough(parts, starts) {
 		return b.compute(p, 0, b.count())
 	}
-	choice, begin := p.m.portioned.of(tokens), time.Now()
+	choice, begin := p.m.portioned.of(p.team, tokens), time.Now()
 	if !p.ShareTexts && !choice.First(tokens) {
 		err := b.compute(p, 0, b.count())
 		choice.Note(false, tokens, time.Since(begin))

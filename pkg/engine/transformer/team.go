@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // A Team is workers that compute passes together, shared by the models of a process.
@@ -14,6 +15,8 @@ type Team struct {
 	size    int
 	start   sync.Once
 	running atomic.Int32 // jobs, including those that callers do alone
+	made    time.Time
+	last    atomic.Int64 // nanoseconds from made to the end of the last job
 
 	program program
 	round   atomic.Uint32 // of programs
@@ -40,7 +43,7 @@ type program struct {
 // NewTeam returns a team of size workers, including the caller of a pass. The others are
 // goroutines that start with the first job and end with [Team.Close].
 func NewTeam(size int) *Team {
-	t := &Team{size: max(1, size)}
+	t := &Team{size: max(1, size), made: time.Now()}
 	t.wake = sync.NewCond(&t.mu)
 	return t
 }
@@ -85,11 +88,20 @@ func (t *Team) ended(round uint32) bool {
 	return t.round.Load() == round
 }
 
+// rested reports whether the last job is so long ago that workers and their processors sleep.
+func (t *Team) rested() bool { return time.Since(t.made)-time.Duration(t.last.Load()) > rest }
+
+// rest is the time after which a team has rested.
+const rest = 5 * time.Millisecond
+
 // do runs a job on the whole team, if that is wanted and no other job runs: workers that wait
 // for each other need a processor each. Otherwise the caller works alone. shared reports
 // whether the team worked.
 func (t *Team) do(wanted bool, j job) (shared bool) {
-	defer t.running.Add(-1)
+	defer func() {
+		t.last.Store(int64(time.Since(t.made)))
+		t.running.Add(-1)
+	}()
 	if t.running.Add(1) > 1 || !wanted {
 		j.work(0, 1, nil)
 		return false

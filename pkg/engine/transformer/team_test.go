@@ -4,6 +4,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 	"weak"
 )
 
@@ -35,6 +37,28 @@ func TestTeam(t *testing.T) {
 		}
 		team.Close()
 	}
+}
+
+// A team has rested when its last job, of all workers or of its caller, ended long ago.
+func TestRested(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		team := NewTeam(2)
+		defer team.Close()
+		slow := jobFunc(func(int, int, *barrier) { time.Sleep(time.Second) })
+		for _, shared := range []bool{true, false} {
+			team.do(shared, slow)
+			if team.rested() {
+				t.Errorf("shared %v: rested at the end of a job", shared)
+			}
+			time.Sleep(rest)
+			if team.rested() {
+				t.Errorf("shared %v: rested too early", shared)
+			}
+			if time.Sleep(1); !team.rested() {
+				t.Errorf("shared %v: has not rested", shared)
+			}
+		}
+	})
 }
 
 // A program ends as it began when its team is closed meanwhile, and later ones have one worker.
