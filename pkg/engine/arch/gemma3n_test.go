@@ -1,15 +1,12 @@
 package arch_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 )
 
@@ -92,39 +89,4 @@ func TestGemma3nLayers(t *testing.T) {
 }
 
 // A model of type gemma3n is that of its text.
-func TestGemma3nWithin(t *testing.T) {
-	g, fsys := openGolden(t, "gemma3n", "golden.safetensors"), bare(t, "gemma3n")
-	plain := openIn(t, fsys, "m")
-	var text members
-	if err := json.Unmarshal(fsys["m/config.json"].Data, &text); err != nil {
-		t.Fatal(err)
-	}
-	outer := members{"model_type": "gemma3n", "text_config": text, "vision_config": members{"model_type": "gemma3n_vision"}, "eos_token_id": []int{2, 5}}
-	for name := range text {
-		if outer[name] == nil {
-			outer[name] = nil
-		}
-	}
-	delete(text, "eos_token_id")
-	set(t, fsys, "config.json", outer)
-	delete(fsys, "m/generation_config.json")
-	tensors(t, fsys, func(all map[string]stored) {
-		for name, tensor := range maps.Clone(all) {
-			if rest, ok := strings.CutPrefix(name, "model."); ok {
-				all["model.language_model."+rest] = tensor
-				delete(all, name)
-			}
-		}
-		all["model.vision_tower.timm_model.x"], all["model.audio_tower.y.weight"] = numbers(0, 3), numbers(1, 2)
-		all["model.embed_vision.z"], all["model.embed_audio.z"] = numbers(0, 3), numbers(1, 2)
-		all["model.language_model.layers.5.self_attn.k_proj.weight"] = numbers(0, 3)
-		all["model.language_model.layers.5.self_attn.k_norm.weight"] = numbers(0, 3)
-	})
-	m := openIn(t, fsys, "m")
-	if m.Name() != "Gemma 3n" || m.Type != "gemma3n" || !reflect.DeepEqual(m.Spec, plain.Spec) || !slices.Equal(m.End, []int{2, 5}) {
-		t.Errorf("%s, %s, ends %v: %+v", m.Name(), m.Type, m.End, m.Spec)
-	}
-	if d := g.check("logits", logits(g, build(t, m, kernel.Best()))); d > tolerance {
-		t.Errorf("logits are %v away", d)
-	}
-}
+func TestGemma3nWithin(t *testing.T) { checkWithin(t, "gemma3n", "Gemma 3n", "model.vision_tower.timm_model.x") }

@@ -97,13 +97,23 @@ func TestGemma4Defaults(t *testing.T) {
 // A model of type gemma4 is that of its text: what else it has is not read, as are keys and values of
 // layers that read those of others.
 func TestGemma4Within(t *testing.T) {
-	g, fsys := openGolden(t, "gemma4", "golden.safetensors"), bare(t, "gemma4")
+	fsys := checkWithin(t, "gemma4", "Gemma 4", "model.vision_tower.encoder.x")
+	checkTextAdapters(t, fsys, "model.audio_tower.layers.0.ffw.linear", "model.", "model.language_model.")
+	tensors(t, fsys, func(all map[string]stored) { all["model.projector.weight"] = numbers(0, 3) })
+	checkRejected(t, "another part", fsys, `tensor "model.projector.weight": unknown in this architecture`)
+}
+
+// checkWithin opens a golden as a part of a model that also sees and hears, which is the same as its text
+// alone. Tensors of what sees, and keys of a layer that reads those of another, are passed over.
+func checkWithin(t *testing.T, kind, name, seeing string) fstest.MapFS {
+	t.Helper()
+	g, fsys := openGolden(t, kind, "golden.safetensors"), bare(t, kind)
 	plain := openIn(t, fsys, "m")
 	var text members
 	if err := json.Unmarshal(fsys["m/config.json"].Data, &text); err != nil {
 		t.Fatal(err)
 	}
-	outer := members{"model_type": "gemma4", "text_config": text, "vision_config": members{"model_type": "gemma4_vision"}, "eos_token_id": []int{2, 5}}
+	outer := members{"model_type": kind, "text_config": text, "vision_config": members{"model_type": kind + "_vision"}, "eos_token_id": []int{2, 5}}
 	for name := range text {
 		if outer[name] == nil {
 			outer[name] = nil
@@ -119,22 +129,19 @@ func TestGemma4Within(t *testing.T) {
 				delete(all, name)
 			}
 		}
-		all["model.vision_tower.encoder.x"], all["model.audio_tower.y.weight"] = numbers(0, 3), numbers(1, 2)
+		all[seeing], all["model.audio_tower.y.weight"] = numbers(0, 3), numbers(1, 2)
 		all["model.embed_vision.z"], all["model.embed_audio.z"] = numbers(0, 3), numbers(1, 2)
 		all["model.language_model.layers.5.self_attn.k_proj.weight"] = numbers(0, 3)
 		all["model.language_model.layers.5.self_attn.k_norm.weight"] = numbers(0, 3)
 	})
 	m := openIn(t, fsys, "m")
-	if m.Name() != "Gemma 4" || m.Type != "gemma4" || !reflect.DeepEqual(m.Spec, plain.Spec) || !slices.Equal(m.End, []int{2, 5}) {
+	if m.Name() != name || m.Type != kind || !reflect.DeepEqual(m.Spec, plain.Spec) || !slices.Equal(m.End, []int{2, 5}) {
 		t.Errorf("%s, %s, ends %v: %+v", m.Name(), m.Type, m.End, m.Spec)
 	}
-	got := logits(g, build(t, m, kernel.Best()))
-	if d := g.check("logits", got); d > tolerance {
+	if d := g.check("logits", logits(g, build(t, m, kernel.Best()))); d > tolerance {
 		t.Errorf("logits are %v away", d)
 	}
-	checkTextAdapters(t, fsys, "model.audio_tower.layers.0.ffw.linear", "model.", "model.language_model.")
-	tensors(t, fsys, func(all map[string]stored) { all["model.projector.weight"] = numbers(0, 3) })
-	checkRejected(t, "another part", fsys, `tensor "model.projector.weight": unknown in this architecture`)
+	return fsys
 }
 
 // Layers that read the keys and values of others keep none: two of six have all tokens, one has a ring.
