@@ -89,4 +89,6 @@ func TestGemma3nLayers(t *testing.T) {
 }
 
 // A model of type gemma3n is that of its text.
-func TestGemma3nWithin(t *testing.T) { checkWithin(t, "gemma3n", "Gemma 3n", "model.vision_tower.timm_model.x") }
+func TestGemma3nWithin(t *testing.T) {
+	checkWithin(t, "gemma3n", "Gemma 3n", "model.vision_tower.timm_model.x")
+}

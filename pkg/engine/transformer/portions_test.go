@@ -2,6 +2,7 @@ package transformer_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -19,11 +20,7 @@ func TestPortions(t *testing.T) {
 	for _, seed := range architectures {
 		m := transformertest.Random(uint64(seed))
 		model := load(t, m, kernel.Best(), transformer.Q8_0)
-		compute := func(workers int) (results []float32, portions int) {
-			team := transformer.NewTeam(workers)
-			defer team.Close()
-			pass := model.NewPass(team)
-			pass.ShareTexts = true
+		comparePortions(t, fmt.Sprint("seed ", seed), model, func(team *transformer.Team, pass *transformer.Pass) (results []float32) {
 			var seqs []transformer.Sequence
 			var sources [][]int
 			for i, n := range lengths {
@@ -53,17 +50,28 @@ func TestPortions(t *testing.T) {
 					seqs[i].Tokens, seqs[i].Logits = []int{i}, 1
 				}
 			}
-			return results, pass.Portions()
+			return results
+		})
+	}
+}
+
+// comparePortions checks that teams of two and of three compute in portions what one worker does.
+func comparePortions(t *testing.T, what string, model *transformer.Model, compute func(*transformer.Team, *transformer.Pass) []float32) {
+	t.Helper()
+	var want []float32
+	for workers := 1; workers <= 3; workers++ {
+		team := transformer.NewTeam(workers)
+		pass := model.NewPass(team)
+		pass.ShareTexts = true
+		got := compute(team, pass)
+		team.Close()
+		if pass.PortionsHold() {
+			t.Errorf("%s: portions keep what they were lent", what)
 		}
-		want, _ := compute(1)
-		for _, workers := range []int{2, 3} {
-			got, portions := compute(workers)
-			if portions != workers {
-				t.Fatalf("seed %d: %d portions for %d workers", seed, portions, workers)
-			}
-			if !slices.Equal(got, want) {
-				t.Errorf("seed %d, %d workers: portions compute something else than the whole", seed, workers)
-			}
+		if workers == 1 {
+			want = got
+		} else if n := pass.Portions(); n != workers || !slices.Equal(got, want) {
+			t.Errorf("%s, %d workers: %d portions compute something else than the whole", what, workers, n)
 		}
 	}
 }
@@ -77,11 +85,7 @@ func TestChains(t *testing.T) {
 			continue
 		}
 		model := load(t, m, kernel.Best(), transformer.Q8_0)
-		compute := func(workers int) (results []float32, portions int) {
-			team := transformer.NewTeam(workers)
-			defer team.Close()
-			pass := model.NewPass(team)
-			pass.ShareTexts = true
+		comparePortions(t, fmt.Sprint("seed ", seed), model, func(_ *transformer.Team, pass *transformer.Pass) (results []float32) {
 			var seqs []transformer.Sequence
 			for range 2 {
 				s := transformer.Sequence{Cache: model.NewCache(40)}
@@ -100,17 +104,8 @@ func TestChains(t *testing.T) {
 				results = append(results, must(pass.Forward(some))...)
 				results = append(results, pass.Last()...)
 			}
-			if pass.PortionsHold() {
-				t.Errorf("seed %d: portions keep what they were lent", seed)
-			}
-			return results, pass.Portions()
-		}
-		want, _ := compute(1)
-		for _, workers := range []int{2, 3} {
-			if got, portions := compute(workers); portions != workers || !slices.Equal(got, want) {
-				t.Errorf("seed %d, %d workers: %d portions compute something else than the whole", seed, workers, portions)
-			}
-		}
+			return results
+		})
 	}
 }
 

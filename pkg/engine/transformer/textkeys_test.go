@@ -2,6 +2,7 @@ package transformer_test
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -27,11 +28,7 @@ func encoders(t *testing.T) (all []*transformer.Model) {
 // all tokens see.
 func TestTextsInParts(t *testing.T) {
 	for i, model := range encoders(t) {
-		compute := func(workers int) (results []float32, portions int) {
-			team := transformer.NewTeam(workers)
-			defer team.Close()
-			pass := model.NewPass(team)
-			pass.ShareTexts = true
+		comparePortions(t, fmt.Sprint("encoder ", i), model, func(_ *transformer.Team, pass *transformer.Pass) (results []float32) {
 			for _, lengths := range [][]int{{13}, {2, 29, 1}, {17, 17, 17, 17}, {5}} {
 				var texts [][]int
 				var second []int
@@ -42,18 +39,9 @@ func TestTextsInParts(t *testing.T) {
 				results = append(results, pass.Last()...)
 				must(pass.Encode(texts))
 				results = append(results, pass.Last()...)
-				if pass.PortionsHold() {
-					t.Errorf("encoder %d: portions keep what they were lent", i)
-				}
 			}
-			return results, pass.Portions()
-		}
-		want, _ := compute(1)
-		for _, workers := range []int{2, 3} {
-			if got, portions := compute(workers); portions != workers || !slices.Equal(got, want) {
-				t.Errorf("encoder %d, %d workers: %d portions compute something else than the whole", i, workers, portions)
-			}
-		}
+			return results
+		})
 	}
 }
 
