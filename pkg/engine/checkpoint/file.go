@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -233,4 +234,28 @@ func (f *File) add(t TensorInfo) error {
 	f.index[t.Name] = len(f.Tensors)
 	f.Tensors = append(f.Tensors, t)
 	return nil
+}
+
+// Integers reads a tensor of whole numbers of 32 or 64 bits.
+func (f *File) Integers(name string) ([]int, error) {
+	t, err := f.find(name)
+	if err != nil {
+		return nil, err
+	}
+	if t.Type != dtype.I32 && t.Type != dtype.I64 {
+		return nil, f.fail(t, fmt.Errorf("type %s, but %s or %s is needed", t.Type, dtype.I32, dtype.I64))
+	}
+	raw := make([]byte, t.Size)
+	if k, err := f.parts[t.part].r.ReadAt(raw, t.Offset); k < len(raw) {
+		return nil, f.fail(t, fmt.Errorf("offset %d: %w", t.Offset+int64(k), noEOF(err)))
+	}
+	list := make([]int, t.Elements())
+	for i := range list {
+		if t.Type == dtype.I32 {
+			list[i] = int(int32(binary.LittleEndian.Uint32(raw[4*i:])))
+		} else {
+			list[i] = int(binary.LittleEndian.Uint64(raw[8*i:]))
+		}
+	}
+	return list, nil
 }

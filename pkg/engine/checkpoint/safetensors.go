@@ -159,7 +159,7 @@ func safetensorsType(d dtype.Type) error {
 		return nil
 	}
 	if strings.HasPrefix(string(d), "F8_") {
-		return fmt.Errorf("dtype %.40q: eight-bit floats are not supported", string(d))
+		return fmt.Errorf("dtype %.40q: of the eight-bit floats only %s is supported", string(d), dtype.F8E4M3)
 	}
 	return fmt.Errorf("dtype %.40q is not supported", string(d))
 }

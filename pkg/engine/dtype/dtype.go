@@ -48,6 +48,8 @@ const (
 	U16   Type = "U16"
 	U8    Type = "U8"
 	Bool  Type = "BOOL"
+
+	F8E4M3 Type = "F8_E4M3" // safetensors: no infinities
 )
 
 // A Decoder fills dst from whole blocks.
@@ -98,6 +100,7 @@ var rows = [...]row{
 	{U32, -1, true, 1, 4, nil, nil, nil},
 	{U64, -1, true, 1, 8, nil, nil, nil},
 	{Bool, -1, true, 1, 1, nil, nil, nil},
+	{F8E4M3, -1, true, 1, 1, decodeF8E4M3, nil, nil},
 }
 
 // row returns the description of t, a zero one if t is unknown.

@@ -28,7 +28,7 @@ func TestRows(t *testing.T) {
 			t.Errorf("number %d is %q", number, got)
 		}
 	}
-	unknown := Type("F8_E4M3")
+	unknown := Type("F8_E5M2")
 	if values, bytes := unknown.Block(); values != 0 || bytes != 0 || unknown.Convertible() || unknown.InSafetensors() || unknown.Encoder() != nil {
 		t.Errorf("an unknown type has blocks of %d values and %d bytes", values, bytes)
 	}
