@@ -11,7 +11,7 @@ func adapters() []mutant {
 		{"LoRA: matrices of GPT-2 are transposed", arch, "lowRank.add", "p.a, p.b, m.out, m.in", "by, along, width, count", arch, logits},
 		{"LoRA: rows have their places", arch, "lowRank.merged", "base+from", "from", arch, logits},
 		{"LoRA: what the file stores is not the sum", arch, "lowRank.merged", "t.ReadStored = nil", "", arch, "^TestAdaptersAreKept$"},
-		{"LoRA: saved modules take the place of the base's", arch, "adapter.apply", "out.file, out.name, out.kind = true, a.file, full, t.Type", "_ = true, t", arch, logits},
+		{"LoRA: saved modules take the place of the base's", arch, "adapter.apply", "out.file, out.name, out.kind, out.coded = true, a.file, full, t.Type, nil", "_ = true, t", arch, logits},
 		{"LoRA: names are those of the whole model or of its text", arch, "adapter.read", `short(found[1] + ".weight")`, `found[1] + ".weight"`, arch, "^TestQwen35Adapters$"},
 		{"LoRA: a tensor is replaced by one", arch, "adapter.read", `other, ok := a.tensors[key]; ok`, `other, ok := a.tensors[key]; ok && false`, arch, refused},
 		{"LoRA: every part has its place", arch, "adapter.unused", "slices.Sorted(maps.Keys(a.modules))", "[]string(nil)", arch, refused},

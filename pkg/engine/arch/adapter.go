@@ -283,7 +283,7 @@ func (a *adapter) apply(name string, shape []int, out *span) error {
 		if !slices.Equal(t.Shape, shape) {
 			return a.refuse(full, fmt.Sprintf("shape %v, but the base %s has %v", t.Shape, a.base, shape))
 		}
-		a.used[name], out.file, out.name, out.kind = true, a.file, full, t.Type
+		a.used[name], out.file, out.name, out.kind, out.coded = true, a.file, full, t.Type, nil
 	}
 	m, ok := a.modules[name]
 	if !ok || len(shape) != 2 {

@@ -16,6 +16,8 @@ type config struct {
 	fields map[string]json.RawMessage
 	within string // "rope_scaling.", for errors
 	err    *error // the first, shared with the objects within
+
+	scheme *scheme // that encodes the weights; nil: each is a tensor
 }
 
 // parseConfig reads an object.
@@ -123,7 +125,7 @@ func (c *config) inner(name string) *config {
 		c.reject(name, "missing")
 		return c
 	}
-	for _, name := range []string{"eos_token_id", "bos_token_id", "pad_token_id", "quantization_config", "tie_word_embeddings"} {
+	for _, name := range []string{"eos_token_id", "bos_token_id", "pad_token_id", "quantization_config", "dtype", "torch_dtype", "tie_word_embeddings"} {
 		if !inner.has(name) && c.has(name) {
 			inner.fields[name] = c.fields[name]
 		}

@@ -20,7 +20,7 @@ type family struct {
 	bos, eos              field // the tokens; -1 is none
 
 	fixed     []requiredValue
-	quantised []string         // methods of quantization_config that are read
+	quantised []string         // methods of quantization_config that it reads itself, see also [methods]
 	spec      transformer.Spec // the fields that are the same in all configurations
 	kind      transformer.Kind // the same, of all layers
 
@@ -90,7 +90,7 @@ var families = map[string]*family{
 }
 
 // everywhere lists the members that must have these values in every family.
-var everywhere = []requiredValue{{"quantization_config", "null"}, {"add_cross_attention", "false"}}
+var everywhere = []requiredValue{{"add_cross_attention", "false"}}
 
 // activations maps transformers' names of functions.
 var activations = map[string]transformer.Activation{
@@ -123,9 +123,7 @@ func (f *family) read(c *config) (*transformer.Spec, *layout, error) {
 	}
 	l.tied = c.flag("tie_word_embeddings", f.tied)
 	c.require(f.fixed)
-	if slices.Contains(f.quantised, c.quantisation()) {
-		delete(c.fields, "quantization_config")
-	}
+	c.readQuantisation(f.quantised)
 	c.require(everywhere)
 	if f.adjust != nil && *c.err == nil {
 		f.adjust(c, &s, &l)

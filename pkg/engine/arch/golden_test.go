@@ -235,24 +235,28 @@ func runBatch(m *transformer.Model, pass *transformer.Pass, g *golden, note func
 // kernels, equals that of the original implementation.
 func TestGoldens(t *testing.T) {
 	for _, dir := range models(t) {
-		t.Run(dir, func(t *testing.T) {
-			g := openGolden(t, dir, "golden.safetensors")
-			m := open(t, dir)
-			for _, k := range transformertest.Tiers() {
-				got := run(t, build(t, m, k), g)
-				for name, d := range got {
-					if limit := tolerance * scale(g.floats(name), name); !(d <= limit) {
-						t.Errorf("%s: %s is %.3g from the original (limit %.3g)", k.Name(), name, d, limit)
-					}
-				}
-				for i := range g.file.Tensors {
-					name := g.file.Tensors[i].Name
-					if _, ok := got[name]; !ok && g.file.Tensors[i].Type == dtype.F32 {
-						t.Errorf("golden %q is not compared", name)
-					}
-				}
+		t.Run(dir, func(t *testing.T) { compareGolden(t, dir) })
+	}
+}
+
+// compareGolden compares all that a model computes with the goldens of its directory.
+func compareGolden(t *testing.T, dir string) {
+	t.Helper()
+	g := openGolden(t, dir, "golden.safetensors")
+	m := open(t, dir)
+	for _, k := range transformertest.Tiers() {
+		got := run(t, build(t, m, k), g)
+		for name, d := range got {
+			if limit := tolerance * scale(g.floats(name), name); !(d <= limit) {
+				t.Errorf("%s: %s is %.3g from the original (limit %.3g)", k.Name(), name, d, limit)
 			}
-		})
+		}
+		for i := range g.file.Tensors {
+			name := g.file.Tensors[i].Name
+			if _, ok := got[name]; !ok && g.file.Tensors[i].Type == dtype.F32 {
+				t.Errorf("golden %q is not compared", name)
+			}
+		}
 	}
 }
 

@@ -1,7 +1,6 @@
 package arch
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
@@ -201,16 +200,4 @@ func readBytes(r io.ReaderAt, dst []byte, at int64) error {
 		return err
 	}
 	return nil
-}
-
-// quantisation returns the method of quantization_config, "" if there is none.
-func (c *config) quantisation() string {
-	_, raw := c.find("quantization_config")
-	var q struct {
-		Method string `json:"quant_method"`
-	}
-	if raw == nil || json.Unmarshal(raw, &q) != nil {
-		return ""
-	}
-	return q.Method
 }

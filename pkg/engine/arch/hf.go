@@ -88,6 +88,7 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 		renames, skipped = slices.Concat(o.viewer.renames, renames), slices.Concat(o.viewer.skipped, skipped)
 	}
 	src := newSource(o.file, renames...)
+	src.decode(o.config.scheme)
 	if o.viewer != nil {
 		l.tied = !src.has("lm_head.weight")
 	}

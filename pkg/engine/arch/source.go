@@ -20,7 +20,8 @@ type source struct {
 	used    map[string]bool   // names in the file
 	err     error             // the first
 
-	adapter *adapter // what changes the tensors, or nil
+	adapter *adapter                // what changes the tensors, or nil
+	coded   map[string]*dequantised // weights that are read from several tensors, by their names in layouts
 }
 
 // newSource renames the tensors of the file: the first of renames that fits applies.
@@ -60,7 +61,7 @@ func (s *source) fail(t *checkpoint.TensorInfo, format string, args ...any) {
 
 func (s *source) has(name string) bool {
 	_, ok := s.names[name]
-	return ok
+	return ok || s.coded[name] != nil
 }
 
 // first returns the first of the names, without ".weight", that the file has, or else the
@@ -82,7 +83,8 @@ type span struct {
 	name       string
 	cols       int
 	transposed bool
-	delta      *lowRank // what an adapter adds
+	coded      *dequantised // of a quantised weight
+	delta      *lowRank     // what an adapter adds
 }
 
 // matrix uses a tensor as (rows, cols).
@@ -106,26 +108,44 @@ func (s *source) take(name string, shape []int, out span) span {
 	if s.err != nil {
 		return span{}
 	}
-	full, ok := s.names[name]
-	if !ok {
-		s.err = fmt.Errorf("checkpoint %s: tensor %q: missing", s.file.Name(), name)
-		return span{}
-	}
-	t, _ := s.file.Tensor(full)
-	s.used[full] = true
+	t, stored, ok := s.look(name, &out)
 	switch {
-	case !slices.Equal(t.Shape, shape) && !(shape[0] == 1 && slices.Equal(t.Shape, shape[1:])): // converters may drop a dimension of 1
-		s.fail(t, "shape %v, but the configuration has %v", t.Shape, shape)
-	case !t.Type.Convertible():
+	case !ok:
+		s.err = fmt.Errorf("checkpoint %s: tensor %q: missing", s.file.Name(), name)
+	case !slices.Equal(stored, shape) && !(shape[0] == 1 && slices.Equal(stored, shape[1:])): // converters may drop a dimension of 1
+		s.fail(t, "shape %v, but the configuration has %v", stored, shape)
+	case !out.kind.Convertible():
 		s.fail(t, "weights of type %s are not supported", t.Type)
+	case out.kind == dtype.F8E4M3 && s.coded != nil:
+		s.fail(t, "its scale is missing")
 	default:
-		out.file, out.name, out.kind = s.file, full, t.Type
 		if s.adapter != nil {
 			s.err = s.adapter.apply(name, shape, &out)
 		}
 		return out
 	}
 	return span{}
+}
+
+// look uses a tensor, or all tensors of a quantised weight. t is the one that errors name.
+func (s *source) look(name string, out *span) (t *checkpoint.TensorInfo, shape []int, ok bool) {
+	out.file = s.file
+	if c := s.coded[name]; c != nil {
+		for _, full := range c.names {
+			s.used[full] = true
+		}
+		t, _ = s.file.Tensor(c.names[0])
+		out.coded, out.name, out.kind = c, t.Name, c.kind
+		return t, c.shape, true
+	}
+	full, ok := s.names[name]
+	if !ok {
+		return nil, nil, false
+	}
+	t, _ = s.file.Tensor(full)
+	s.used[full] = true
+	out.name, out.kind = full, t.Type
+	return t, t.Shape, true
 }
 
 // bytes uses a tensor of bytes of a shape.
@@ -154,17 +174,28 @@ func (s *source) bytes(name string, shape []int) *io.SectionReader {
 // rows returns n rows of t, beginning with row from; all of them if t is transposed.
 func (t span) rows(from, n int) transformer.Tensor {
 	base := from * t.cols
+	values, stored := t.readers()
 	out := transformer.Tensor{
 		Name: t.name, Rows: n, Cols: t.cols, Transposed: t.transposed, Stored: transformer.FormatOf(t.kind),
-		Read: func(dst []float32, from int) error { return t.file.Values(t.name, base+from, dst) },
+		Read: func(dst []float32, from int) error { return values(dst, base+from) },
 	}
 	if out.Stored != transformer.F32 {
-		out.ReadStored = func(dst []byte, from int) error { return t.file.Stored(t.name, base+from, dst) }
+		out.ReadStored = func(dst []byte, from int) error { return stored(dst, base+from) }
 	}
 	if t.delta != nil {
 		return t.delta.merged(out, base)
 	}
 	return out
+}
+
+// readers returns what reads values of the whole tensor, and the same as they are stored.
+func (t span) readers() (values func([]float32, int) error, stored func([]byte, int) error) {
+	if t.coded != nil {
+		return t.coded.values, t.coded.stored
+	}
+	values = func(dst []float32, from int) error { return t.file.Values(t.name, from, dst) }
+	stored = func(dst []byte, from int) error { return t.file.Stored(t.name, from, dst) }
+	return values, stored
 }
 
 // ignore uses the tensors whose names have a prefix, without reading them.

@@ -7,7 +7,7 @@ minutes, most of them for finding beam searches that rounding does not decide:
 
     python3 -m venv /tmp/goldens
     /tmp/goldens/bin/pip install torch==2.15.0 transformers==5.23.0 safetensors==0.8.0 \\
-        tokenizers==0.23.3 sentencepiece==0.2.3 gguf==0.19.0 numpy==2.4.6 peft==0.21.2 pillow==13.0.0 protobuf==7.36.2
+        tokenizers==0.23.3 sentencepiece==0.2.3 gguf==0.19.0 numpy==2.4.6 peft==0.21.2 pillow==13.0.0 protobuf==7.36.2 compressed-tensors==0.20.0 loguru
     /tmp/goldens/bin/python pkg/engine/arch/testdata/goldens.py [gpt2 llama ...]
 
 With names it makes these groups alone. The output is the same to the bit on the same
@@ -36,6 +36,7 @@ import ggufs  # noqa: E402
 import latents  # noqa: E402
 import modern  # noqa: E402
 import others  # noqa: E402
+import quantised  # noqa: E402
 import routes  # noqa: E402
 import seq2seq  # noqa: E402
 import sizes  # noqa: E402
@@ -50,7 +51,7 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100, "marian": translators.marian, "nllb": translators.nllb,
-} | modern.GROUPS | others.GROUPS | today.GROUPS | experts.GROUPS | convolutions.GROUPS | deltas.GROUPS | latents.GROUPS | routes.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "today_gguf": ggufs.today, "latent_gguf": ggufs.latent, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
+} | modern.GROUPS | others.GROUPS | today.GROUPS | experts.GROUPS | convolutions.GROUPS | deltas.GROUPS | latents.GROUPS | routes.GROUPS | quantised.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "today_gguf": ggufs.today, "latent_gguf": ggufs.latent, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
 LIMIT = 36_000_000  # bytes of all files
 
 
