@@ -118,7 +118,7 @@ func rankings() []mutant {
 		{"packs: hostile lengths are refused", arch, "Sentence.check", "s.MaxTokens > spec.Context", "false", engine, "^TestPackedEncoderRefuses$"},
 		{"passes: a client that has gone ends its pass", engine, "member.encode", "return ctx.Err() != nil", "return false", engine, "^TestEncoderStops$"},
 		{"passes: all workers stop after the same layer", transformer, "Pass.work", "p.lastLayer.Load() <= int32(i)", "false", transformer, "^TestStop$"},
-		{"passes: a closed team waits for nobody", transformer, "Team.await", "!ready()", "!ready() && !t.closing.Load()", transformer, "^TestAwaitClosed$"},
+		{"passes: a closed team waits for nobody", transformer, "Team.awaitUnless", "!ready()", "!ready() && !t.closing.Load()", transformer, "^TestAwaitClosed$"},
 		{"passes: each worker has its own inputs", transformer, "Spec.PassBytes", "max(1, workers)*own", "own", transformer, "^TestPassBytes$"},
 		{"memory: the passes of an encoder count", local, "Loader.run", "run.Bytes += passes", "", local, "^TestEncodersFit$"},
 		{"memory: a team forgets its last job", transformer, "Team.do", "p.job = nil", "_ = p", transformer, "^TestTeamForgets$"},

@@ -4,15 +4,15 @@ package main
 // compute with damaged weights.
 func pages() []mutant {
 	return []mutant{
-		{"paged experts: those that are used for the first time are checked", transformer, "pager.use", "!p.checked.Load()", "false", transformer, "^TestPagesDamaged$"},
+		{"paged experts: those that are used for the first time are checked", transformer, "pager.choose", "!p.checked.Load()", "false", transformer, "^TestPagesDamaged$"},
 		{"paged experts: each is checked once", transformer, "pager.check", "p.checked.Store(true)", "_ = p", transformer, "^TestPages$"},
-		{"paged experts: those that are used stay longest", transformer, "pager.use", "g.recent.MoveToFront(p.at)", "_ = p.at", transformer, "^TestPages$"},
-		{"paged experts: the least recently used goes first", transformer, "pager.use", "g.recent.Back()", "g.recent.Front()", transformer, "^TestPages$"},
-		{"paged experts: those of a pass stay while it runs", transformer, "pager.use", "g.recent.Len() > used", "g.recent.Len() > 0", transformer, "^TestPages$"},
-		{"paged experts: memory is bounded", transformer, "pager.use", "g.bytes > g.limit", "false", transformer, "^TestPages$"},
+		{"paged experts: those that are used stay longest", transformer, "pager.choose", "g.recent.MoveToFront(p.at)", "_ = p.at", transformer, "^TestPages$"},
+		{"paged experts: the least recently used goes first", transformer, "pager.choose", "g.recent.Back()", "g.recent.Front()", transformer, "^TestPages$"},
+		{"paged experts: those of a pass stay while it runs", transformer, "pager.choose", "g.recent.Len() > used", "g.recent.Len() > 0", transformer, "^TestPages$"},
+		{"paged experts: memory is bounded", transformer, "pager.choose", "g.bytes > g.limit", "false", transformer, "^TestPages$"},
 		{"paged experts: what is dropped takes no memory", transformer, "pager.drop", "g.bytes -= p.bytes", "_ = p", transformer, "^TestPages$"},
 		{"paged experts: they are dropped from memory", transformer, "pager.drop", "g.pages.Drop(t)", "_ = t", transformer, "^TestPages$"},
-		{"paged experts: only those that tokens chose are used", transformer, "pager.use", "starts[i] == starts[i+1]", "false", transformer, "^TestPages$"},
+		{"paged experts: only those that tokens chose are used", transformer, "pager.choose", "starts[i] == starts[i+1]", "false", transformer, "^TestPages$"},
 		{"paged experts: a damaged one fails the pass", transformer, "worker.mix", "w.m.await.fail(w.m.pager.use(e, w.routes.starts))", "w.m.pager.use(e, w.routes.starts)", transformer, "^TestPagesDamaged$"},
 		{"paged experts: other formats are not in the file", transformer, "newPager", "!p.isStored(format)", "false", transformer, "^TestPagesRefused$"},
 		{"paged experts: those in the file take no memory", transformer, "New", "m.bytes -= m.pager.outside", "_ = m", transformer, "^TestPages$"},

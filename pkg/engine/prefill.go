@@ -42,17 +42,19 @@ func (g *generation) prefill(ctx context.Context) error {
 		return err
 	}
 	feeds := g.newFeeds()
-	err := g.feedAll(ctx, feeds)
-	if err == nil {
-		err = g.openRows(feeds)
-	}
-	if err != nil {
+	opened := false
+	defer func() { // also after a panic: texts are shared until they are kept
 		for _, f := range feeds {
-			if f.cache != nil {
+			if f.cache != nil && !opened {
 				g.prefixCache().keep(f.ids[:f.cache.Len], f.cache)
 			}
 		}
+	}()
+	if err := g.feedAll(ctx, feeds); err != nil {
+		return err
 	}
+	err := g.openRows(feeds)
+	opened = err == nil
 	return err
 }
 

@@ -157,3 +157,21 @@ func TestEmbedTogether(t *testing.T) {
 		}
 	}
 }
+
+// A panic while prompts are computed ends the sharing of those that are: their caches belong to nobody.
+func TestPrefillPanics(t *testing.T) {
+	e := random(t, 512, Config{})
+	g := prepare(t, e, request("abc", strings.Repeat("xyz", prefillChunk)))
+	g.prompts[1].ids[3*prefillChunk-1] = 1 << 40 // no embedding has this row; a later pass reads it
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		g.run(t.Context(), func(llm.Chunk, error) bool { return true })
+	}()
+	if n, tokens := len(e.prefixes.live), e.lanes.computed(); tokens <= 2*prefillChunk || n > 0 {
+		t.Errorf("%d texts are still shared, after %d tokens", n, tokens)
+	}
+}

@@ -147,18 +147,19 @@ type archivedBlock struct{ all, rings *transformer.Block }
 // read reads blocks at the same time, the first of which begins with token from. It returns
 // those before the first that is missing.
 func (p *prefixTexts) read(ctx context.Context, links []sealed.Block, from int) []archivedBlock {
-	blocks := make([]archivedBlock, len(links))
-	var group sync.WaitGroup
-	for i, link := range links {
-		at := from + i*blockTokens
-		group.Go(func() { blocks[i].all = p.readBlock(ctx, link, at) })
-		if p.rings {
-			ring := link
-			ring.Kind = ringKind
-			group.Go(func() { blocks[i].rings = p.readBlock(ctx, ring, at) })
-		}
+	blocks, kinds := make([]archivedBlock, len(links)), 1
+	if p.rings {
+		kinds = 2
 	}
-	group.Wait()
+	transformer.Concurrently(kinds*len(links), func(n int) {
+		link, to, at := links[n/kinds], &blocks[n/kinds], from+n/kinds*blockTokens
+		if n%kinds == 0 {
+			to.all = p.readBlock(ctx, link, at)
+			return
+		}
+		link.Kind = ringKind
+		to.rings = p.readBlock(ctx, link, at)
+	})
 	for i := range blocks {
 		if blocks[i].all == nil {
 			return blocks[:i]

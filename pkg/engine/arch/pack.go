@@ -138,33 +138,32 @@ const visionPrefix = "vision."
 // writeTensors reads and writes all tensors, several at a time.
 func writeTensors(w *checkpoint.PackWriter, layers []layerTensor, progress func(done, total int64) error) error {
 	var next atomic.Int64
-	var group sync.WaitGroup
 	var mu sync.Mutex // guards the following variables
 	var failed error
 	done, total := int64(0), int64(0)
 	for _, t := range layers {
 		total += t.Size
 	}
-	for range min(runtime.GOMAXPROCS(0), len(layers)) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(layers); i = int(next.Add(1)) - 1 {
-				data, err := layers[i].load()
-				if err == nil {
-					err = w.Write(i, data)
-				}
-				mu.Lock()
-				if done += layers[i].Size; err == nil && failed == nil {
-					err = progress(done, total)
-				}
-				if err != nil {
-					failed = errors.Join(failed, err)
-					next.Store(int64(len(layers)))
-				}
-				mu.Unlock()
-			}
-		})
+	note := func(i int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if done += layers[i].Size; err == nil && failed == nil {
+			err = progress(done, total)
+		}
+		if err != nil {
+			failed = errors.Join(failed, err)
+			next.Store(int64(len(layers)))
+		}
 	}
-	group.Wait()
+	transformer.Concurrently(min(runtime.GOMAXPROCS(0), len(layers)), func(int) {
+		for i := int(next.Add(1)) - 1; i < len(layers); i = int(next.Add(1)) - 1 {
+			data, err := layers[i].load()
+			if err == nil {
+				err = w.Write(i, data)
+			}
+			note(i, err)
+		}
+	})
 	return failed
 }
 

@@ -126,7 +126,7 @@ func (t *Fetch) work() {
 		if i >= len(t.memory) {
 			break
 		}
-		if err := t.check(i); err != nil {
+		if err := orPanic(func() error { return t.check(i) }); err != nil {
 			t.fail(err)
 			break
 		}

@@ -215,3 +215,26 @@ func TestFetchLaterRefuses(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A panic while a tensor is checked is an error of those who wait.
+func TestFetchPanics(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "m.safetensors")
+	if err := os.WriteFile(name, newPack(t, 64).data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	f, err := checkpoint.Open(os.DirFS(filepath.Dir(name)), "m.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !f.CanMap() {
+		t.Skip("files are not mapped here")
+	}
+	got, err := f.Fetch(nil, func(int) bool { panic("a fault") })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Release()
+	if err := got.Wait(0); err == nil || !strings.Contains(err.Error(), "a fault") {
+		t.Error(err)
+	}
+}

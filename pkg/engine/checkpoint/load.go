@@ -62,7 +62,11 @@ func (l *Load) work(r io.ReaderAt) {
 		l.mu.Unlock()
 		data := l.memory[int64(i)*l.piece : min(int64(i+1)*l.piece, int64(len(l.memory)))]
 		at := l.from + int64(i)*l.piece
-		n, err := r.ReadAt(data, at)
+		n := 0
+		err := orPanic(func() (err error) {
+			n, err = r.ReadAt(data, at)
+			return err
+		})
 		l.mu.Lock()
 		if n == len(data) {
 			l.loaded[i] = true

@@ -110,3 +110,17 @@ func TestFetchLoading(t *testing.T) {
 		t.Error("the tensors lie elsewhere")
 	}
 }
+
+// broken is a file whose reads panic.
+type broken struct{}
+
+func (broken) ReadAt([]byte, int64) (int, error) { panic("a fault") }
+
+// A panic of a reader is an error of those who wait.
+func TestLoadPanics(t *testing.T) {
+	l := checkpoint.NewLoad(broken{}, 0, 100, func(n int) []byte { return make([]byte, n) })
+	if at, err := l.Wait(0, 100); at != 0 || err == nil || !strings.Contains(err.Error(), "a fault") {
+		t.Errorf("%d: %v", at, err)
+	}
+	l.Stop()
+}

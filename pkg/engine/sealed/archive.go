@@ -3,7 +3,9 @@ package sealed
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
+	"runtime/debug"
 	"sync"
 	"time"
 )
@@ -124,8 +126,13 @@ func (a *Archive) write() {
 	}
 }
 
-// put writes a block and reports whether that succeeded.
+// put writes a block and reports whether that succeeded. A panic is a failure: it would end the process.
 func (a *Archive) put(w writing) bool {
+	defer func() {
+		if cause := recover(); cause != nil {
+			a.tell(fmt.Errorf("panic: %v\n%s", cause, debug.Stack()))
+		}
+	}()
 	data, err := w.data()
 	if err != nil {
 		a.tell(err)

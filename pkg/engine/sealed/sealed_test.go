@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -250,5 +251,21 @@ func TestSlowStore(t *testing.T) {
 	}
 	if left < 140 || left > 144 {
 		t.Errorf("%d of 400 blocks were left out", left)
+	}
+}
+
+// A block whose data panic is not kept, and the next one is.
+func TestDataPanic(t *testing.T) {
+	_, store := open(t, 1<<20)
+	var told []error
+	a := sealed.NewArchive(store, func(err error) { told = append(told, err) })
+	kept := true
+	a.Keep(block(0, "all", 1), func() ([]byte, error) { panic("a fault") }, func(ok bool) { kept = ok })
+	a.Flush(t.Context())
+	if kept || len(told) != 1 || !strings.Contains(told[0].Error(), "a fault") {
+		t.Errorf("kept %v, told %v", kept, told)
+	}
+	if !keep(a, block(0, "all", 2), "two") {
+		t.Error("the next block was not kept")
 	}
 }

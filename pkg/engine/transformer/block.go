@@ -1,10 +1,6 @@
 package transformer
 
-import (
-	"sync"
-
-	"glossa/pkg/engine/kernel"
-)
+import "glossa/pkg/engine/kernel"
 
 // BlockTokens is the number of tokens of a whole [Block].
 const BlockTokens = 64
@@ -187,21 +183,12 @@ func (m *Model) Continues(rings []*Block, n int) bool {
 func (m *Model) Join(all, rings []*Block, n, capacity int) *Cache {
 	c := m.NewCache(max(capacity, n))
 	c.Len = n
-	var wg sync.WaitGroup
-	for part := range joiners {
-		do := func() {
-			for i := part; i < len(c.layers); i += joiners {
-				c.join(i, all, n)
-				c.join(i, rings, n)
-			}
+	Concurrently(joiners, func(part int) {
+		for i := part; i < len(c.layers); i += joiners {
+			c.join(i, all, n)
+			c.join(i, rings, n)
 		}
-		if part == joiners-1 {
-			do()
-		} else {
-			wg.Go(do)
-		}
-	}
-	wg.Wait()
+	})
 	return c
 }
 

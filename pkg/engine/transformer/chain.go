@@ -34,7 +34,7 @@ func (p *Pass) follow() {
 		return
 	}
 	mine := c.done[place].Load()
-	c.team.await(func() bool { return c.done[place-1].Load() > mine })
+	c.team.awaitOthers(func() bool { return c.done[place-1].Load() > mine })
 }
 
 // precede lets the portion behind p follow.
@@ -50,7 +50,7 @@ func (p *Pass) meet() {
 	p.precede()
 	c := p.chain
 	mine := c.done[p.place].Load()
-	c.team.await(func() bool {
+	c.team.awaitOthers(func() bool {
 		for i := range c.done {
 			if c.done[i].Load() < mine {
 				return false

@@ -131,3 +131,12 @@ func (p *Pass) Follow() { p.follow() }
 
 // Precede lets the portion behind p follow.
 func (p *Pass) Precede() { p.precede() }
+
+// PagesLocked reports whether a pass holds the lock of the experts that stay in their file.
+func (m *Model) PagesLocked() bool {
+	if !m.pager.mu.TryLock() {
+		return true
+	}
+	m.pager.mu.Unlock()
+	return false
+}

@@ -5,7 +5,6 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"sync"
 	"sync/atomic"
 
 	"glossa/pkg/engine/kernel"
@@ -245,22 +244,18 @@ func (p *part) stored(format Format) []byte {
 func fill(parts []*part, k *kernel.Kernels) error {
 	var next atomic.Int64
 	errs := make([]error, len(parts))
-	var group sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(parts)) {
-		group.Go(func() {
-			ld := &loader{kernels: k}
-			for {
-				i := int(next.Add(1)) - 1
-				if i >= len(parts) {
-					return
-				}
-				if errs[i] = ld.load(parts[i]); errs[i] != nil {
-					next.Store(int64(len(parts))) // no more
-				}
+	Concurrently(min(runtime.GOMAXPROCS(0), len(parts)), func(int) {
+		ld := &loader{kernels: k}
+		for {
+			i := int(next.Add(1)) - 1
+			if i >= len(parts) {
+				return
 			}
-		})
-	}
-	group.Wait()
+			if errs[i] = ld.load(parts[i]); errs[i] != nil {
+				next.Store(int64(len(parts))) // no more
+			}
+		}
+	})
 	for _, err := range errs {
 		if err != nil {
 			return err // the first in the order of the model

@@ -76,9 +76,21 @@ func (g *pager) use(e *experts, starts []int) error {
 	if g == nil {
 		return nil
 	}
-	var missed, unchecked []*page
+	missed, unchecked := g.choose(e, starts)
+	for _, p := range missed {
+		for _, t := range p.tensors {
+			g.pages.Bring(t)
+		}
+	}
+	return g.check(unchecked) // while the others are being read
+}
+
+// choose counts the experts of [pager.use] as in memory. It returns those that were not, and those that
+// have not been checked.
+func (g *pager) choose(e *experts, starts []int) (missed, unchecked []*page) {
 	used := 0
 	g.mu.Lock()
+	defer g.mu.Unlock()
 	for i := range e.pages {
 		if starts[i] == starts[i+1] {
 			continue
@@ -101,13 +113,7 @@ func (g *pager) use(e *experts, starts []int) error {
 	for g.bytes > g.limit && g.recent.Len() > used {
 		g.drop(g.recent.Back())
 	}
-	g.mu.Unlock()
-	for _, p := range missed {
-		for _, t := range p.tensors {
-			g.pages.Bring(t)
-		}
-	}
-	return g.check(unchecked) // while the others are being read
+	return missed, unchecked
 }
 
 // check compares experts with their checksums.

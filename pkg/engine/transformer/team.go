@@ -11,6 +11,8 @@ import (
 // They run one program with barriers between its steps. A barrier between spinning workers
 // takes a fraction of a microsecond, waking a sleeping worker some sixty. Spinning is bounded,
 // because on a shared machine the awaited worker may not be running.
+//
+// A panic of one worker ends the program of all, and its caller panics.
 type Team struct {
 	size    int
 	start   sync.Once
@@ -38,6 +40,15 @@ type program struct {
 	job     job
 	barrier barrier
 	left    atomic.Int32 // workers that have not finished it
+	fault   fault        // of a worker
+}
+
+// begin prepares a job for a team. The previous program has ended: no worker reads it.
+func (p *program) begin(t *Team, j job) {
+	p.job = j
+	p.fault.cause.Store(nil)
+	p.barrier.begin(t)
+	p.left.Store(int32(t.size) - 1)
 }
 
 // NewTeam returns a team of size workers, including the caller of a pass. The others are
@@ -96,7 +107,7 @@ const rest = 5 * time.Millisecond
 
 // do runs a job on the whole team, if that is wanted and no other job runs: workers that wait
 // for each other need a processor each. Otherwise the caller works alone. shared reports
-// whether the team worked.
+// whether the team worked. If a worker panics, do panics after all have ended.
 func (t *Team) do(wanted bool, j job) (shared bool) {
 	defer func() {
 		t.last.Store(int64(time.Since(t.made)))
@@ -107,18 +118,17 @@ func (t *Team) do(wanted bool, j job) (shared bool) {
 		return false
 	}
 	t.start.Do(t.hire)
-	p := &t.program // the previous program has ended: no worker reads it
-	p.job = j
+	p := &t.program
+	p.begin(t, j)
 	defer func() { p.job = nil }() // or it would keep the weights of a model that is closed
-	p.barrier.begin(t)
-	p.left.Store(int32(t.size) - 1)
 	if !t.open() {
 		j.work(0, 1, nil)
 		return false
 	}
 	t.rouse()
-	j.work(0, t.size, &p.barrier)
+	t.part(0)
 	t.await(func() bool { return p.left.Load() == 0 })
+	p.fault.raise()
 	return true
 }
 
@@ -130,11 +140,22 @@ func (t *Team) work(index int) {
 		if t.ended(seen) {
 			return
 		}
-		p.job.work(index, t.size, &p.barrier)
+		t.part(index)
 		if p.left.Add(-1) == 0 {
 			t.rouse()
 		}
 	}
+}
+
+// part runs a worker's part of the program. A panic ends those of the others when they next wait.
+func (t *Team) part(index int) {
+	p := &t.program
+	defer func() {
+		if p.fault.note(recover()) {
+			t.rouse()
+		}
+	}()
+	p.job.work(index, t.size, &p.barrier)
 }
 
 // Limits of the checks that a worker makes before it sleeps; it yields the processor between
@@ -146,11 +167,27 @@ const (
 
 // await waits until ready reports true.
 func (t *Team) await(ready func() bool) {
+	t.awaitUnless(func() bool { return false }, ready)
+}
+
+// awaitOthers waits until ready reports true because of other workers of the program. If one of
+// them panics meanwhile, it panics, which ends the caller's part.
+func (t *Team) awaitOthers(ready func() bool) {
+	if !t.awaitUnless(t.program.fault.occurred, ready) {
+		panic("another worker of the pass panicked")
+	}
+}
+
+// awaitUnless waits until ready reports true. It returns false if it sees before that broken does.
+func (t *Team) awaitUnless(broken, ready func() bool) bool {
 	for range spins {
 		for range checksPerSpin {
 			if ready() {
-				return
+				return true
 			}
+		}
+		if broken() {
+			return false
 		}
 		runtime.Gosched()
 	}
@@ -159,8 +196,12 @@ func (t *Team) await(ready func() bool) {
 	t.sleeps.Add(1)
 	defer t.sleeps.Add(-1)
 	for !ready() {
+		if broken() {
+			return false
+		}
 		t.wake.Wait()
 	}
+	return true
 }
 
 // rouse wakes sleeping workers to check again.
@@ -184,6 +225,7 @@ type barrier struct {
 // begin prepares a program.
 func (b *barrier) begin(t *Team) {
 	b.team, b.workers = t, int32(t.size)
+	b.arrived.Store(0) // a broken program leaves some
 	if b.deals == nil {
 		b.deals = make([]deal, t.size)
 	}
@@ -204,5 +246,5 @@ func (b *barrier) wait() {
 		b.team.rouse()
 		return
 	}
-	b.team.await(func() bool { return b.round.Load() != round })
+	b.team.awaitOthers(func() bool { return b.round.Load() != round })
 }
