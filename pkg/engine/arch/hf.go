@@ -215,8 +215,8 @@ func (o *opened) readEnds(generation *config) {
 	if o.End == nil {
 		o.End = o.config.ids("eos_token_id", vocab)
 	}
-	if o.End == nil && o.family.eos.absent < vocab && string(o.config.fields["eos_token_id"]) != "null" {
-		o.End = []int{o.family.eos.absent}
+	if end := o.family.eos.absent; o.End == nil && end >= 0 && end < vocab && string(o.config.fields["eos_token_id"]) != "null" {
+		o.End = []int{end}
 	}
 	absent := o.family.bos.absent
 	if absent < 0 || absent >= vocab || len(o.End) > 0 && !o.config.has("bos_token_id") {

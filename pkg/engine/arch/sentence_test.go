@@ -102,3 +102,23 @@ func TestHostileSentences(t *testing.T) {
 		})
 	}
 }
+
+// Files of encoders, as those of BERT that are published, need not name tokens that begin or end texts.
+func TestEncoderWithoutEnds(t *testing.T) {
+	files := encoderFiles(t, "bert")
+	config := files["m/config.json"]
+	for _, key := range []string{"bos_token_id", "eos_token_id"} {
+		if !strings.Contains(string(config.Data), `"`+key+`"`) {
+			t.Fatalf("no %s", key)
+		}
+		config.Data = []byte(strings.Replace(string(config.Data), `"`+key+`"`, `"no_`+key+`"`, 1))
+	}
+	m, err := arch.Open(files, "m")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if len(m.End) > 0 || m.Empty < 0 {
+		t.Errorf("texts end with %v, and an empty one is %d", m.End, m.Empty)
+	}
+}
