@@ -89,10 +89,10 @@ func remoteVectors() []mutant {
 // rankings: each way in which a score could differ from that of sentence-transformers, or be that
 // of another document.
 func rankings() []mutant {
-	const golden, hostile, wired, dialect = "^TestRankerGoldens$", "^TestHostileRankings$", "^TestRerank$", "pkg/dialect/openai"
+	const golden, wired, dialect, classified = "^TestRankerGoldens$", "^TestRerank$", "pkg/dialect/openai", "^TestClassifierGoldens$"
 	return []mutant{
 		{"rankings: tokens of the second text have its type", transformer, "Pass.embed", "j >= first", "j < 0", engine, golden},
-		{"rankings: the last token of a pair has the second type", engine, "joiner.join", "out.second, typed = len(out.ids), true", "out.second, typed = len(out.ids)+1, true", engine, golden},
+		{"rankings: the last token of a pair has the second type", engine, "labeller.pair", "out.second, typed = len(out.ids), true", "out.second, typed = len(out.ids)+1, true", engine, golden},
 		{"rankings: tokenizers without types", arch, "Ranking.readPair", "if !typed { part.Type = 0 }", "", arch, "^TestRankingTypes$"},
 		{"rankings: the longer text is cut first", engine, "longestFirst", "n2 = max(n1, most-n1)", "n2 = most-n1", engine, golden},
 		{"rankings: an odd token belongs to the longer text", engine, "longestFirst", "n2 = n1 + most%2", "n2 = n1", engine, golden},
@@ -101,7 +101,7 @@ func rankings() []mutant {
 		{"rankings: a text that is too long has the place of its pair", dialect, "distinct.named", "t.pairs[from+i]", "from+i", dialect, "^TestBadRerankByVectors$"},
 		{"rankings: another query is encoded", engine, "joiner.join", "j.ids == nil || p.Query != j.query", "j.ids == nil", engine, golden},
 		{"rankings: the score is the sigmoid", engine, "Ranker.relevance", "!r.ranking.Identity", "r.ranking.Identity", engine, golden},
-		{"rankings: the mean of all tokens", engine, "rankingHead.logit", "mode = arch.PoolMean", "mode = arch.PoolFirst", engine, golden},
+		{"rankings: the mean of all tokens", engine, "rankingHead.logits", "mode = arch.PoolMean", "mode = arch.PoolFirst", engine, golden},
 		{"rankings: the head of ModernBERT has a GELU", engine, "transform.apply", "if t.gelu { k.GELUErf(out) }", "", engine, golden},
 		{"embeddings: each worker has a text", engine, "together", "n >= workers || tokens > workers*textTokens", "true", engine, "^TestTextsTogether$"},
 		{"embeddings: which is not long", engine, "together", "n >= workers || tokens > workers*textTokens", "n >= workers", engine, "^TestTextsTogether$"},
@@ -109,7 +109,11 @@ func rankings() []mutant {
 		{"embeddings: unless others wait", engine, "member.workers", "len(b.shares) > 1", "false", engine, "^TestTextsForEachWorker$"},
 		{"embeddings: several texts in a pass", engine, "embedding.run", "member.workers()", "1", engine, "^TestTextsForEachWorker$"},
 		{"rankings: no is subtracted from yes", engine, "Ranker.tokenLogits", "logit -= logits[r.ranking.False]", "logit += logits[r.ranking.False]", engine, golden},
-		{"rankings: a classifier of classes is no reranker", arch, "opened.readClassifier", "n != 1", "n < 1", arch, hostile},
+		{"rankings: a classifier of classes is no reranker", arch, "Ranking.Ranks", "r.Head.Out.Out == 1", "r.Head.Out.Out > 0", arch, "^TestClasses$"},
+		{"classifiers: labels that apply at once", arch, "config.function", `kind == "multi_label_classification"`, "false", arch, "^TestClasses$"},
+		{"classifiers: the ReLU of DistilBERT", engine, "dense.apply", "out[i] = max(v, 0)", "out[i] = v", engine, classified},
+		{"classifiers: a cut text ends with the tokens that the tokenizer adds", engine, "labeller.input", "slices.Concat(l.start, first, l.end)", "slices.Concat(l.start, first)", engine, classified},
+		{"classifiers: probabilities have the sum 1", engine, "scores", "out[i] /= sum", "out[i] /= 1", engine, classified},
 		{"rankings: texts have the errors of documents", dialect, "pickTexts", "keys.Texts != nil", "false", dialect, "^TestRerankErrors$"},
 		{"rankings: documents stay as they were sent", dialect, "rerankRequest.documents", "var list []json.RawMessage", "list := []json.RawMessage{q.Documents}", dialect, wired},
 		{"rankings: the most relevant document is the first", dialect, "order", "cmp.Compare(scores[b].Score, scores[a].Score)", "cmp.Compare(scores[a].Score, scores[b].Score)", dialect, wired},

@@ -162,7 +162,7 @@ func (rec *Record) entry(run *Run) *Entry {
 	}
 	info.Task, info.Images = rec.Schema.Task(), rec.Images
 	if run != nil {
-		info.Run, info.Task, info.Embeds, info.Images = run.Info, run.Task, run.Embeds, run.Images
+		info.Run, info.Task, info.Embeds, info.Labels, info.Images = run.Info, run.Task, run.Embeds, run.Labels, run.Images
 		if info.Reasons = run.Reasons; rec.Reasons != nil {
 			info.Reasons = *rec.Reasons
 		}

@@ -86,6 +86,7 @@ type Run struct {
 	Type       string // the architecture; "": Alpha
 	Task       llm.Task
 	Embeds     []llm.EmbedKind // of a model that embeds
+	Labels     []string        // of a model that classifies texts, or of a reranker, which can
 	Images     bool            // the model reads images
 	Reasons    bool            // its own chat template has the model reason
 	Checkpoint string          // path in FS

@@ -100,9 +100,17 @@ type core struct {
 }
 
 // Open reads the weights of a model and makes the engine for its kind: an [*Engine], for
-// a translator a [*Translator], for a model that embeds texts an [*Encoder], and for one that
-// ranks documents a [*Ranker]. It closes m. Errors name the model and the fault.
+// a translator a [*Translator], for a model that embeds texts an [*Encoder], for one that ranks
+// documents a [*Ranker], and for one that classifies texts a [*Classifier]. It closes m. Errors name
+// the model and the fault.
 func Open(m *arch.Model, cfg Config) (llm.Backend, error) {
+	if m.Ranking != nil && !m.Ranking.Ranks() {
+		c, err := NewClassifier(m, cfg)
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
 	if m.Ranking != nil {
 		r, err := NewRanker(m, cfg)
 		if err != nil {

@@ -68,7 +68,7 @@ func New(m *arch.Model, cfg Config) (_ *Engine, err error) {
 		return nil, fmt.Errorf("model %q: a %s model translates and does not continue texts", cfg.Name, m.Type)
 	}
 	if m.Ranking != nil {
-		return nil, fmt.Errorf("model %q: a %s model with these files ranks documents and does not continue texts", cfg.Name, m.Type)
+		return nil, fmt.Errorf("model %q: a %s model with these files ranks or classifies texts and does not continue them", cfg.Name, m.Type)
 	}
 	if m.Sentence != nil || len(m.Spec.Decoder) == 0 {
 		return nil, fmt.Errorf("model %q: a %s model embeds texts and does not continue them", cfg.Name, m.Type)

@@ -92,6 +92,7 @@ type dense struct {
 	matrix *kernel.Matrix // (Out, In)
 	bias   []float32      // (Out), or nil
 	tanh   bool
+	relu   bool
 }
 
 // newDense reads the weights of a step.
@@ -100,7 +101,7 @@ func newDense(k *kernel.Kernels, from *arch.Dense) (*dense, error) {
 	if err := from.Weight.Read(values, 0); err != nil {
 		return nil, err
 	}
-	d := &dense{matrix: kernel.NewMatrix(from.Out, from.In), tanh: from.Tanh}
+	d := &dense{matrix: kernel.NewMatrix(from.Out, from.In), tanh: from.Tanh, relu: from.ReLU}
 	k.LoadRows(d.matrix, 0, values)
 	if from.Bias == nil {
 		return d, nil
@@ -123,8 +124,11 @@ func (d *dense) apply(k *kernel.Kernels, x []float32) []float32 {
 		}
 	}
 	for i, v := range out {
-		if d.tanh {
+		switch {
+		case d.tanh:
 			out[i] = float32(math.Tanh(float64(v)))
+		case d.relu:
+			out[i] = max(v, 0)
 		}
 	}
 	return out

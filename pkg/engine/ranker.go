@@ -11,26 +11,24 @@ import (
 
 	"glossa/pkg/chat"
 	"glossa/pkg/engine/arch"
-	"glossa/pkg/engine/kernel"
 	"glossa/pkg/engine/transformer"
 	"glossa/pkg/llm"
 	"glossa/pkg/tokenizer"
 )
 
 // Ranker is a model in memory that scores documents for a query. It implements [llm.Reranker]
-// and [llm.Tokenizer], and is safe for concurrent use.
+// and [llm.Tokenizer] and, by the one label of its head, [llm.Classifier]. It is safe for concurrent use.
 type Ranker struct {
-	*core
+	labeller
 
-	ranking  *arch.Ranking
-	head     *rankingHead   // nil: the logits of two tokens
 	template *chat.Template // of a decoder; nil: that of Qwen3-Reranker
 }
 
 var (
-	_ llm.Backend   = (*Ranker)(nil)
-	_ llm.Tokenizer = (*Ranker)(nil)
-	_ llm.Reranker  = (*Ranker)(nil)
+	_ llm.Backend    = (*Ranker)(nil)
+	_ llm.Tokenizer  = (*Ranker)(nil)
+	_ llm.Reranker   = (*Ranker)(nil)
+	_ llm.Classifier = (*Ranker)(nil)
 )
 
 // maxPairs bounds the pairs of a request.
@@ -38,9 +36,9 @@ const maxPairs = 2048
 
 // NewRanker reads the weights of a model that scores documents for a query. It closes m.
 func NewRanker(m *arch.Model, cfg Config) (_ *Ranker, err error) {
-	r := &Ranker{ranking: m.Ranking}
+	r := &Ranker{}
 	defer func() { err = closeOpened(m, r, err) }()
-	if m.Ranking == nil {
+	if m.Ranking == nil || !m.Ranking.Ranks() {
 		return nil, fmt.Errorf("model %q: the files of the %s model do not say how it ranks documents", cfg.Name, m.Type)
 	}
 	if m.Ranking.Head == nil && m.Ranking.ByTemplate {
@@ -48,18 +46,8 @@ func NewRanker(m *arch.Model, cfg Config) (_ *Ranker, err error) {
 			return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
 		}
 	}
-	if r.core, err = newCore(m, cfg); err != nil {
+	if r.labeller, err = newLabeller(m, cfg, llm.TaskRerank); err != nil {
 		return nil, err
-	}
-	r.context = min(r.context, m.Ranking.MaxTokens)
-	r.info.Context, r.info.Streaming, r.info.Task = r.context, false, llm.TaskRerank
-	if r.context < len(m.Ranking.Pair) {
-		return nil, fmt.Errorf("model %q: a context of %d tokens is too short for a pair", cfg.Name, r.context)
-	}
-	if h := m.Ranking.Head; h != nil {
-		if r.head, err = newRankingHead(r.kernels, h, m.Spec); err != nil {
-			return nil, fmt.Errorf("model %q: %w", cfg.Name, err)
-		}
 	}
 	return r, nil
 }
@@ -102,30 +90,16 @@ func (r *Ranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Rele
 		}
 		usage.Input += len(pairs[i].ids)
 	}
-	need := r.bytes(pairs)
-	if err := r.affords(need, "fewer or shorter documents"); err != nil {
-		return nil, llm.Usage{}, err
+	logits := r.headLogits
+	if r.head == nil {
+		logits = r.tokenLogits
 	}
-	if err := worker.claim(ctx, need); err != nil {
+	out := make([]llm.Relevance, len(pairs))
+	err = r.run(ctx, worker, pairs, "fewer or shorter documents", logits, func(i int, logits []float32) {
+		out[i] = r.relevance(float64(logits[0]), &pairs[i])
+	})
+	if err != nil {
 		return nil, llm.Usage{}, err
-	}
-	member := r.lanes.join(llm.SenderOf(ctx), worker)
-	defer member.leave()
-	out := make([]llm.Relevance, 0, len(pairs))
-	for rest := pairs; len(rest) > 0; {
-		ids, second := columns(rest)
-		n := together(ids, member.workers())
-		logits, err := r.logits(ctx, member, ids[:n], second[:n])
-		if err != nil {
-			return nil, llm.Usage{}, err
-		}
-		for i, logit := range logits {
-			if math.IsNaN(logit) {
-				return nil, llm.Usage{}, r.lanes.damaged()
-			}
-			out = append(out, r.relevance(logit, &rest[i]))
-		}
-		rest = rest[n:]
 	}
 	return out, usage, nil
 }
@@ -139,54 +113,10 @@ func (r *Ranker) relevance(logit float64, p *joined) llm.Relevance {
 	return llm.Relevance{Score: score, Logit: logit, Tokens: len(p.ids), Cut: p.cut}
 }
 
-// columns returns the tokens of pairs, and where their second texts begin.
-func columns(pairs []joined) (ids [][]int, second []int) {
-	for i := range pairs {
-		ids, second = append(ids, pairs[i].ids), append(second, pairs[i].second)
-	}
-	return ids, second
-}
-
-// bytes returns the memory that pairs may take.
-func (r *Ranker) bytes(pairs []joined) int64 {
-	ids, _ := columns(pairs)
-	return r.passBytes(ids) + int64(len(pairs))*64
-}
-
-// logits computes the logits of pairs in one pass.
-func (r *Ranker) logits(ctx context.Context, m *member, ids [][]int, second []int) (out []float64, err error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	if r.head == nil {
-		return r.tokenLogits(ctx, m, ids)
-	}
-	width := r.model.Width
-	err = m.encode(ctx, func(p *transformer.Pass) error {
-		if _, err := p.EncodePairs(ids, second); err != nil {
-			return err
-		}
-		x := p.Last()
-		for _, text := range ids {
-			rows := slices.Collect(slices.Chunk(x[:len(text)*width], width))
-			if !r.head.mean {
-				rows = rows[:1]
-			}
-			for _, row := range rows {
-				r.model.FinalNorm(true, row, row)
-			}
-			out = append(out, r.head.logit(r.kernels, rows))
-			x = x[len(text)*width:]
-		}
-		return nil
-	})
-	return out, err
-}
-
 // tokenLogits computes the logits of the token True after each text, less those of the token
 // False.
-func (r *Ranker) tokenLogits(ctx context.Context, m *member, texts [][]int) ([]float64, error) {
-	out, left := make([]float64, len(texts)), make([]int, len(texts))
+func (r *Ranker) tokenLogits(ctx context.Context, m *member, texts [][]int, _ []int) ([][]float32, error) {
+	out, left := make([][]float32, len(texts)), make([]int, len(texts))
 	for i, ids := range texts {
 		left[i] = len(ids)
 	}
@@ -199,52 +129,10 @@ func (r *Ranker) tokenLogits(ctx context.Context, m *member, texts [][]int) ([]f
 			if r.ranking.False >= 0 {
 				logit -= logits[r.ranking.False]
 			}
-			out[i], logits = float64(logit), logits[r.model.Vocab:]
+			out[i], logits = []float32{logit}, logits[r.model.Vocab:]
 		}
 	})
 	return out, err
-}
-
-// rankingHead is an [arch.RankingHead] in memory.
-type rankingHead struct {
-	transform
-	mean bool
-	out  *dense
-}
-
-// newRankingHead reads the weights of a head.
-func newRankingHead(k *kernel.Kernels, from *arch.RankingHead, s *transformer.Spec) (h *rankingHead, err error) {
-	h = &rankingHead{mean: from.Mean}
-	if h.transform, err = newTransform(k, from.Dense, from.GELU, from.Norm, s.Eps); err != nil {
-		return nil, err
-	}
-	h.out, err = newDense(k, from.Out)
-	return h, err
-}
-
-// readVector reads a vector; nil if the model does not have it.
-func readVector(v transformer.Vector) (out []float32, err error) {
-	if len(v) == 0 {
-		return nil, nil
-	}
-	out = make([]float32, v[0].Rows)
-	return out, v[0].Read(out, 0)
-}
-
-// logit computes the logit of the vectors that are pooled.
-func (h *rankingHead) logit(k *kernel.Kernels, rows [][]float32) float64 {
-	mode := arch.PoolFirst
-	if h.mean {
-		mode = arch.PoolMean
-	}
-	return float64(h.out.apply(k, h.transform.apply(k, poolRows(mode, rows, 0)))[0])
-}
-
-// A joined pair is one text of tokens.
-type joined struct {
-	ids    []int
-	second int // where tokens of type 1 begin
-	cut    bool
 }
 
 // A joiner joins the pairs of a request.
@@ -271,19 +159,19 @@ func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 	limit := j.limit()
 	room := max(0, limit-len(j.ranking.Pair)+2)
 	if j.ids == nil || p.Query != j.query {
-		ids, err := j.encodeText(ctx, p.Query)
+		ids, err := j.encodeText(ctx, aQueryOrDocument, p.Query)
 		if err != nil {
 			return joined{}, tooLongIn("query", err)
 		}
 		j.query, j.ids = p.Query, ids
 	}
-	document, err := j.encodeText(ctx, p.Document)
+	document, err := j.encodeText(ctx, aQueryOrDocument, p.Document)
 	if err != nil {
 		return joined{}, err
 	}
-	out := joined{}
+	cut := false
 	if most := j.request.MaxDocument; most > 0 && len(document) > most {
-		document, out.cut = document[:most], true
+		document, cut = document[:most], true
 	}
 	query := j.ids
 	if n := len(query) + len(document); n > room {
@@ -291,28 +179,10 @@ func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 			return joined{}, tooLongPair(n+limit-room, limit, len(document))
 		}
 		n1, n2 := longestFirst(len(query), len(document), room)
-		query, document, out.cut = query[:n1], document[:n2], true
+		query, document, cut = query[:n1], document[:n2], true
 	}
-	typed := false
-	for _, part := range j.ranking.Pair {
-		if part.Type == 1 && !typed {
-			out.second, typed = len(out.ids), true
-		}
-		switch part.Text {
-		case 1:
-			out.ids = append(out.ids, query...)
-		case 2:
-			out.ids = append(out.ids, document...)
-		default:
-			out.ids = append(out.ids, part.ID)
-		}
-	}
-	if !typed {
-		out.second = len(out.ids)
-	}
-	if len(out.ids) == 0 {
-		out.ids, out.second = []int{j.empty}, 1
-	}
+	out := j.pair(query, document)
+	out.cut = cut
 	return out, nil
 }
 
@@ -339,39 +209,8 @@ func inPair(pairs []llm.Pair, i int, err error) error {
 	return err
 }
 
-// longestFirst returns the numbers of tokens that remain of two texts with n1 and n2 tokens,
-// most together, if they are too many.
-//
-// Source: tokenizers 0.23, TruncationStrategy::LongestFirst.
-func longestFirst(n1, n2, most int) (int, int) {
-	if n1 > n2 {
-		n2, n1 = longestFirst(n2, n1, most)
-		return n1, n2
-	}
-	if n1 > most {
-		n2 = n1
-	} else {
-		n2 = max(n1, most-n1)
-	}
-	if n1+n2 > most {
-		n1 = most / 2
-		n2 = n1 + most%2
-	}
-	return n1, n2
-}
-
-// encodeText returns the tokens of a text, without those of the tokenizer's template. Special
-// tokens in it are text.
-func (r *Ranker) encodeText(ctx context.Context, text string) ([]int, error) {
-	if r.ranking.Lowercase {
-		text = lower(text)
-	}
-	to := tokenizer.Collector{Max: int(max(int64(r.context), r.memory/8))}
-	if err := r.encode(ctx, &to, []llm.Part{{Text: text}}); err != nil {
-		return nil, r.tooLong("the query or a document has", err)
-	}
-	return to.IDs(), nil
-}
+// aQueryOrDocument begins the errors of texts that are too long.
+const aQueryOrDocument = "the query or a document has"
 
 // instruction is the default one of Qwen3-Reranker.
 const instruction = "Given a web search query, retrieve relevant passages that answer the query"
@@ -400,7 +239,7 @@ func (j *joiner) joinText(ctx context.Context, p llm.Pair) (out joined, err erro
 	}
 	var document []int
 	if most := j.request.MaxDocument; most > 0 {
-		if document, err = j.encodeText(ctx, p.Document); err != nil {
+		if document, err = j.encodeText(ctx, aQueryOrDocument, p.Document); err != nil {
 			return out, err
 		}
 		if len(document) > most {
@@ -415,7 +254,7 @@ func (j *joiner) joinText(ctx context.Context, p llm.Pair) (out joined, err erro
 		}
 		to := tokenizer.Collector{Max: int(max(int64(j.context), j.memory/8))}
 		if err := j.encode(ctx, &to, parts); err != nil {
-			if _, query := j.encodeText(ctx, p.Query); query != nil {
+			if _, query := j.encodeText(ctx, aQueryOrDocument, p.Query); query != nil {
 				return out, tooLongIn("query", query)
 			}
 			return out, j.tooLong("the query and the document have", err)
@@ -426,7 +265,7 @@ func (j *joiner) joinText(ctx context.Context, p llm.Pair) (out joined, err erro
 			return out, nil
 		}
 		if document == nil {
-			if document, err = j.encodeText(ctx, p.Document); err != nil {
+			if document, err = j.encodeText(ctx, aQueryOrDocument, p.Document); err != nil {
 				return out, err
 			}
 		}

@@ -25,6 +25,7 @@ var table = []row{
 	interceptedRow(func(w *wrapped) llm.Scorer { return scorer{w} }, score),
 	interceptedRow(func(w *wrapped) llm.Embedder { return embedder{w} }, embed),
 	interceptedRow(func(w *wrapped) llm.Reranker { return reranker{w} }, rerank),
+	interceptedRow(func(w *wrapped) llm.Classifier { return classifier{w} }, classify),
 	interceptedRow(func(w *wrapped) llm.Translator { return translator{w} }, translate),
 	interceptedRow(func(w *wrapped) llm.Tokenizer { return tokenizer{w} }, tokenize, detokenize),
 	interceptedRow(func(w *wrapped) llm.TokenizerFile { return tokenizerFile{w} }, tokenizerJSON),
@@ -39,6 +40,7 @@ var (
 	score     = counted("score", llm.Scorer.Score, scoreBytes)
 	embed     = counted("embed", llm.Embedder.Embed, embedBytes)
 	rerank    = counted("rerank", llm.Reranker.Rerank, rerankBytes)
+	classify  = counted("classify", llm.Classifier.Classify, classifyBytes)
 	translate = counted("translate", llm.Translator.Translate, translateBytes)
 	tokenize  = free("tokenize", func(t llm.Tokenizer, ctx context.Context, r tokenizeRequest) ([]llm.Token, error) {
 		return t.Tokenize(ctx, r.parts, r.start)
@@ -114,6 +116,7 @@ type (
 	scorer        struct{ w *wrapped }
 	embedder      struct{ w *wrapped }
 	reranker      struct{ w *wrapped }
+	classifier    struct{ w *wrapped }
 	translator    struct{ w *wrapped }
 	tokenizer     struct{ w *wrapped }
 	tokenizerFile struct{ w *wrapped }
@@ -145,6 +148,11 @@ func (e embedder) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embed
 // Rerank implements [llm.Reranker].
 func (r reranker) Rerank(ctx context.Context, req *llm.RerankRequest) ([]llm.Relevance, llm.Usage, error) {
 	return answer[[]llm.Relevance](ctx, r.w, rerank, req)
+}
+
+// Classify implements [llm.Classifier].
+func (c classifier) Classify(ctx context.Context, req *llm.ClassifyRequest) ([]llm.Classification, llm.Usage, error) {
+	return answer[[]llm.Classification](ctx, c.w, classify, req)
 }
 
 // Translate implements [llm.Translator].
@@ -190,6 +198,16 @@ func embedBytes(req *llm.EmbedRequest) (n int64) {
 func rerankBytes(req *llm.RerankRequest) (n int64) {
 	for _, p := range req.Pairs {
 		n += int64(len(p.Query) + len(p.Document))
+	}
+	return n
+}
+
+func classifyBytes(req *llm.ClassifyRequest) (n int64) {
+	for _, in := range req.Inputs {
+		n += int64(len(in.Text))
+		if in.Second != nil {
+			n += int64(len(*in.Second))
+		}
 	}
 	return n
 }

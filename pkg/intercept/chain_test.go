@@ -89,6 +89,11 @@ func (w *worker) Rerank(ctx context.Context, _ *llm.RerankRequest) ([]llm.Releva
 	return []llm.Relevance{{}}, used, err
 }
 
+func (w *worker) Classify(ctx context.Context, _ *llm.ClassifyRequest) ([]llm.Classification, llm.Usage, error) {
+	used, err := w.work(ctx)
+	return []llm.Classification{{}}, used, err
+}
+
 func (w *worker) Summarize(ctx context.Context, _ []string) ([]float64, llm.Usage, error) {
 	used, err := w.work(ctx)
 	return []float64{1}, used, err
@@ -146,6 +151,11 @@ func calls() map[string]func(context.Context, *llm.Model) error {
 		"rerank": func(ctx context.Context, m *llm.Model) error {
 			return use(m, func(r llm.Reranker) ([]llm.Relevance, llm.Usage, error) {
 				return r.Rerank(ctx, &llm.RerankRequest{Pairs: []llm.Pair{{Query: text[:10], Document: text[10:20]}, {Query: "", Document: text[20:]}}})
+			})
+		},
+		"classify": func(ctx context.Context, m *llm.Model) error {
+			return use(m, func(c llm.Classifier) ([]llm.Classification, llm.Usage, error) {
+				return c.Classify(ctx, &llm.ClassifyRequest{Inputs: []llm.ClassifyInput{{Text: text[:10]}, {Text: text[10:20], Second: new(text[20:])}}})
 			})
 		},
 		"summarize": func(ctx context.Context, m *llm.Model) error {
@@ -274,7 +284,7 @@ func TestCounted(t *testing.T) {
 func TestWasted(t *testing.T) {
 	wasted := llm.Usage{Input: 3}
 	for code, want := range map[llm.Code]llm.Usage{llm.Unavailable: {Input: 10, Output: 5}, llm.Invalid: wasted} {
-		for _, name := range []string{"embed", "rerank", "score", "translate"} {
+		for _, name := range []string{"classify", "embed", "rerank", "score", "translate"} {
 			h := newHouse(t, 0)
 			h.a.fails, h.a.wasted = llm.Errorf(code, "it failed"), wasted
 			if h.serve(t.Context(), calls()[name]); h.record.Usage != want {

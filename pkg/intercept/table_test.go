@@ -125,6 +125,7 @@ type able struct {
 	llm.Scorer
 	llm.Embedder
 	llm.Reranker
+	llm.Classifier
 	llm.Translator
 	llm.Tokenizer
 	llm.TokenizerFile
@@ -139,7 +140,7 @@ func (able) Summarize(context.Context, []string) ([]float64, llm.Usage, error) {
 // has returns the capabilities of b.
 func has(b llm.Backend) (names []string) {
 	for name, err := range map[string]error{
-		"invoker": is[llm.Invoker](b), "scorer": is[llm.Scorer](b), "embedder": is[llm.Embedder](b), "translator": is[llm.Translator](b), "reranker": is[llm.Reranker](b),
+		"invoker": is[llm.Invoker](b), "scorer": is[llm.Scorer](b), "embedder": is[llm.Embedder](b), "translator": is[llm.Translator](b), "reranker": is[llm.Reranker](b), "classifier": is[llm.Classifier](b),
 		"tokenizer": is[llm.Tokenizer](b), "file": is[llm.TokenizerFile](b), "renderer": is[llm.Renderer](b), "mapper": is[llm.Mapper](b),
 		"backend": is[llm.Backend](b), "summarizer": is[Summarizer](b), "like a mapper": is[interface {
 			Unmapped(map[string]any) []string

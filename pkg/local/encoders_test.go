@@ -16,10 +16,10 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A model that embeds or ranks texts is listed if its weights and its longest batch fit the
+// A model that embeds, ranks or classifies texts is listed if its weights and its longest batch fit the
 // memory. Otherwise the listing and its clients get the numbers.
 func TestEncodersFit(t *testing.T) {
-	for name, from := range map[string]string{"encoder": "encoders/bert-modes", "ranker": "rerankers/bert"} {
+	for name, from := range map[string]string{"encoder": "encoders/bert-modes", "ranker": "rerankers/bert", "classifier": "classifiers/bert"} {
 		dir := t.TempDir()
 		if err := os.CopyFS(filepath.Join(dir, name), os.DirFS("../engine/testdata/"+from)); err != nil {
 			t.Fatal(err)

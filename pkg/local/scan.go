@@ -127,7 +127,9 @@ func (l *Loader) run(m *described, files string) (catalog.Run, error) {
 	}
 	switch {
 	case info.Ranks:
-		run.Task = llm.TaskRerank
+		run.Task, run.Labels = llm.TaskRerank, info.Labels
+	case info.Labels != nil:
+		run.Task, run.Labels = llm.TaskClassify, info.Labels
 	case info.Embeds:
 		run.Task, run.Embeds = llm.TaskEmbed, engine.EmbedKinds(info.Sentence)
 	}

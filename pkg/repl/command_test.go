@@ -72,8 +72,8 @@ func TestChatWithAnUnknownModel(t *testing.T) {
 
 // A model that cannot chat says what it does.
 func TestOtherTasks(t *testing.T) {
-	models := fakeModels{[]string{"sentences", "ranks", "novels"}, map[string]llm.Backend{"sentences": echo{}, "ranks": echo{}, "novels": echo{}}}
-	for name, want := range map[string]string{"sentences": "embeds texts", "ranks": "ranks documents"} {
+	models := fakeModels{[]string{"sentences", "ranks", "moods", "novels"}, map[string]llm.Backend{"sentences": echo{}, "ranks": echo{}, "moods": echo{}, "novels": echo{}}}
+	for name, want := range map[string]string{"sentences": "embeds texts", "ranks": "ranks documents", "moods": "classifies texts"} {
 		if _, _, err := converse(t, Config{Models: models, Model: name}, ""); err == nil || err.Error() != name+" "+want+": it cannot chat; use novels" {
 			t.Errorf("%s: %v", name, err)
 		}

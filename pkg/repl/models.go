@@ -18,6 +18,8 @@ func cannotChat(info llm.ModelInfo) string {
 		return "embeds texts"
 	case info.Task == llm.TaskRerank:
 		return "ranks documents"
+	case info.Task == llm.TaskClassify:
+		return "classifies texts"
 	case info.InProcess && !info.Streaming:
 		return "translates" // all other models in the process stream
 	}

@@ -95,6 +95,8 @@ func (z fakeModels) info(name string) llm.ModelInfo {
 		info.Run = &llm.Run{}
 	case "sentences":
 		info.Task, info.Streaming = llm.TaskEmbed, false
+	case "moods":
+		info.Task, info.Streaming = llm.TaskClassify, false
 	case "ranks":
 		info.Task, info.InProcess = llm.TaskRerank, false
 	}

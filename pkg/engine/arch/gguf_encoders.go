@@ -188,7 +188,7 @@ func (o *opened) readGGUFClassifier(src *source, s *transformer.Spec, l *layout)
 	}
 	h.Dense.read(src, "cls", src.has("cls.bias"))
 	h.Out.read(src, "cls.output", src.has("cls.output.bias"))
-	o.Ranking = &Ranking{Head: h, False: -1}
+	o.Ranking = &Ranking{Head: h, False: -1, Classes: &Classes{Labels: []string{defaultLabel(0)}, Function: Sigmoid}}
 	return src.err
 }
 

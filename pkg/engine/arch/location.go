@@ -275,6 +275,7 @@ type Info struct {
 	Spec                *transformer.Spec
 	Images              bool      // the model reads images too
 	Embeds, Ranks       bool      // the model embeds texts, or scores documents for a query, and does not continue texts
+	Labels              []string  // of a model that classifies texts, or of a reranker, which can
 	Shared              string    // see [Model.Shares]
 	Added               int64     // likewise, bytes
 	Sentence            *Sentence // how it embeds texts, without what only its tokenizer tells; nil if it does not
@@ -320,7 +321,8 @@ func Describe(fsys fs.FS, dir string) (Info, error) {
 	}
 	switch {
 	case m.Ranking != nil:
-		i.Ranks, i.Context, i.Chat = true, min(i.Context, m.Ranking.MaxTokens), chat.Source{}
+		i.Ranks, i.Labels = m.Ranking.Ranks(), m.Ranking.Labels()
+		i.Context, i.Chat = min(i.Context, m.Ranking.MaxTokens), chat.Source{}
 	case m.Sentence != nil:
 		i.Sentence = m.Sentence
 		i.Embeds, i.Context, i.Chat = true, min(i.Context, m.Sentence.MaxTokens), chat.Source{}

@@ -265,8 +265,14 @@ func (r *Ranking) check(spec *transformer.Spec) error {
 	if err := h.Dense.check(spec.Width, spec.Width); err != nil {
 		return fmt.Errorf("classifier.dense: %w", err)
 	}
-	if err := h.Out.check(h.Dense.Out, 1); err != nil {
+	if err := h.Out.check(h.Dense.Out, maxLabels); err != nil {
 		return fmt.Errorf("classifier.out: %w", err)
+	}
+	if err := r.Classes.check(r); err != nil {
+		return fmt.Errorf("classes: %w", err)
+	}
+	if r.Pair == nil && !r.Ranks() {
+		return nil
 	}
 	return r.checkPair(spec)
 }

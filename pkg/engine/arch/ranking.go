@@ -2,7 +2,6 @@ package arch
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,15 +13,17 @@ import (
 	"glossa/pkg/tokenizer"
 )
 
-// A Ranking is how a model scores the relevance of a document for a query: a cross-encoder by a
-// classifier with one label, or a decoder by the logits of two tokens.
+// A Ranking is how a model scores pairs of texts: a cross-encoder by a classifier, a decoder by the
+// logits of two tokens. With one label, a score is the relevance of a document for a query. A
+// classifier scores single texts too; one with several labels only classifies.
 type Ranking struct {
 	MaxTokens int  `json:"max_tokens"`          // of a pair, including those that the tokenizer or the template adds
 	Lowercase bool `json:"lowercase,omitempty"` // letters become small before the tokenizer reads a text
 	Identity  bool `json:"identity,omitempty"`  // a score is the logit; otherwise its sigmoid
 
-	Pair []tokenizer.PairPart `json:"pair,omitempty"` // how the texts are joined; nil for a decoder
-	Head *RankingHead         `json:"head,omitempty"` // of a cross-encoder; nil for a decoder
+	Pair    []tokenizer.PairPart `json:"pair,omitempty"`    // how two texts are joined; nil for a decoder, and if a classifier reads single texts only
+	Head    *RankingHead         `json:"head,omitempty"`    // of a cross-encoder; nil for a decoder
+	Classes *Classes             `json:"classes,omitempty"` // of a cross-encoder; nil in files that were packed before they had them
 
 	// Of a decoder: the score is the logit of the token True after the prompt, less that of
 	// False, if that is not -1. The prompt is that of the chat template for the roles query
@@ -32,18 +33,22 @@ type Ranking struct {
 	ByTemplate bool `json:"by_template,omitempty"`
 }
 
-// A RankingHead computes a logit of the vectors of a pair's tokens:
+// A RankingHead computes the logits of the vectors of a text's tokens:
 // out(norm(act(dense(pooled)))).
 type RankingHead struct {
 	Mean  bool              `json:"mean,omitempty"` // pools the mean of all tokens; otherwise the first one
 	Dense *Dense            `json:"dense"`
 	GELU  bool              `json:"gelu,omitempty"` // follows Dense
 	Norm  *transformer.Norm `json:"-"`              // (Width), or nil
-	Out   *Dense            `json:"out"`            // one row
+	Out   *Dense            `json:"out"`            // a row for each label
 }
 
-// A classifier names the tensors of a family's classifier, without ".weight" and ".bias".
-type classifier struct{ dense, norm, out string }
+// A classifier names the tensors of a family's classifier, without ".weight" and ".bias". A tanh
+// follows its first matrix, if there is no norm and relu is not set.
+type classifier struct {
+	dense, norm, out string
+	relu             bool
+}
 
 // classifierOf returns the classifier of a model_type's class ForSequenceClassification.
 func classifierOf(kind string) (names classifier, ok bool) {
@@ -52,6 +57,8 @@ func classifierOf(kind string) (names classifier, ok bool) {
 		return classifier{dense: "pooler.dense", out: "classifier"}, true
 	case "roberta", "xlm-roberta", "camembert", "mpnet":
 		return classifier{dense: "classifier.dense", out: "classifier.out_proj"}, true
+	case "distilbert":
+		return classifier{dense: "pre_classifier", out: "classifier", relu: true}, true
 	case "modernbert":
 		return classifier{dense: "head.dense", norm: "head.norm", out: "classifier"}, true
 	}
@@ -68,13 +75,11 @@ func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) err
 	if !ok {
 		return fmt.Errorf("architectures: classifiers of %s models are not supported", o.family.title)
 	}
-	c, r := o.config, &Ranking{False: -1}
-	if n := c.labels(); n != 1 {
-		c.reject("id2label", "%d labels: of classifiers, only rerankers are supported, which have one", n)
-	}
-	r.Identity = c.identity()
+	c, r := o.config, &Ranking{False: -1, Classes: o.config.classes()}
+	labels := len(r.Classes.Labels)
+	r.Identity = labels == 1 && c.identity()
 	bias := true
-	h := &RankingHead{Dense: &Dense{In: s.Width, Out: s.Width, Tanh: true}}
+	h := &RankingHead{Dense: &Dense{In: s.Width, Out: s.Width, Tanh: !names.relu, ReLU: names.relu}}
 	if names.norm != "" { // ModernBERT
 		h.Dense.Tanh, h.GELU = false, true
 		bias = c.flag("classifier_bias", false)
@@ -90,7 +95,7 @@ func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) err
 		return *c.err
 	}
 	h.Dense.read(src, names.dense, bias)
-	h.Out = &Dense{In: s.Width, Out: 1}
+	h.Out = &Dense{In: s.Width, Out: labels}
 	h.Out.read(src, names.out, true)
 	r.Head, o.Ranking = h, r
 	return src.err
@@ -106,14 +111,6 @@ func (d *Dense) read(src *source, name string, bias bool) {
 		b := src.vector(name+"bias", d.Out).rows(0, d.Out)
 		d.Bias = &b
 	}
-}
-
-// labels returns the number of labels of a classifier (transformers, PretrainedConfig).
-func (c *config) labels() int {
-	if _, labels, ok := read[map[string]json.RawMessage](c, "id2label", "object"); ok {
-		return len(labels)
-	}
-	return c.integer("num_labels", 2, 1, maxVocab)
 }
 
 // identity reports whether a classifier's score is its logit. As in sentence-transformers,
@@ -201,7 +198,7 @@ func (r *Ranking) readPair(fsys fs.FS, p *location, o *opened) error {
 	if ok {
 		r.Pair = t.Pair()
 	}
-	if r.Pair == nil {
+	if r.Pair == nil && r.Ranks() {
 		return fmt.Errorf("%s: the tokenizer does not say how it joins two texts", p.dir)
 	}
 	c, err := readConfig(fsys, p.in(tokenizerConfig), maxTokenizerFile)

@@ -99,8 +99,7 @@ func TestLogitScore(t *testing.T) {
 func TestHostileRankings(t *testing.T) {
 	const architectures, labels = `"architectures": [`, `"id2label": {`
 	for _, c := range []struct{ name, of, file, old, new, want string }{
-		{"labels", "bert", "config.json", labels, labels + `"1":"b",`, "id2label: 2 labels: of classifiers, only rerankers are supported"},
-		{"default labels", "bert", "config.json", `"id2label"`, `"x"`, "id2label: 2 labels"},
+		{"labels", "bert", "config.json", labels, labels + `"1":"b",`, "tensor \"classifier.weight\": shape [1 32], but the configuration has [2 32]"},
 		{"activation", "bert", "config.json", "torch.nn.modules.linear.Identity", "torch.nn.Tanh", "activation_fn: \"torch.nn.Tanh\" is not supported, only Sigmoid and Identity"},
 		{"classes", "bert", "config.json", architectures, `"architectures": "x", "y": [`, "architectures: "},
 		{"pooling", "modernbert", "config.json", `"classifier_pooling": "cls"`, `"classifier_pooling": "max"`, "only cls and mean"},

@@ -74,7 +74,8 @@ type Dense struct {
 	Out    int                 `json:"out"`
 	Weight transformer.Tensor  `json:"-"`              // (Out, In)
 	Bias   *transformer.Tensor `json:"-"`              // (Out), or nil
-	Tanh   bool                `json:"tanh,omitempty"` // the activation; otherwise there is none
+	Tanh   bool                `json:"tanh,omitempty"` // an activation
+	ReLU   bool                `json:"relu,omitempty"` // another; there is none without the two
 }
 
 // Files of sentence-transformers.

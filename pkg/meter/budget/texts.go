@@ -52,6 +52,12 @@ func texts(request any) (list []llm.Prompt) {
 		for _, pair := range req.Pairs {
 			add(pair.Query, pair.Document)
 		}
+	case *llm.ClassifyRequest:
+		for _, in := range req.Inputs {
+			if add(in.Text); in.Second != nil {
+				add(*in.Second)
+			}
+		}
 	case *llm.TranslateRequest:
 		for _, text := range req.Texts {
 			add(text)

@@ -11,13 +11,16 @@ import (
 	"glossa/pkg/llm"
 )
 
-// A textReader embeds, ranks, scores and translates texts.
+// A textReader embeds, ranks, classifies, scores and translates texts.
 type textReader struct{ llm.Backend }
 
 func (textReader) Embed(context.Context, *llm.EmbedRequest) (_ []llm.Embedding, u llm.Usage, err error) {
 	return nil, u, nil
 }
 func (textReader) Rerank(context.Context, *llm.RerankRequest) (_ []llm.Relevance, u llm.Usage, err error) {
+	return nil, u, nil
+}
+func (textReader) Classify(context.Context, *llm.ClassifyRequest) (_ []llm.Classification, u llm.Usage, err error) {
 	return nil, u, nil
 }
 func (textReader) Score(context.Context, *llm.ScoreRequest) (_ *llm.Score, u llm.Usage, err error) {
@@ -48,6 +51,10 @@ func TestTextsMustFit(t *testing.T) {
 		}},
 		"rerank": {1000, func(ctx context.Context, m llm.Backend) error {
 			_, _, err := must(llm.As[llm.Reranker](m)).Rerank(ctx, &llm.RerankRequest{Pairs: []llm.Pair{{Query: half, Document: half}}})
+			return err
+		}},
+		"classify": {1000, func(ctx context.Context, m llm.Backend) error {
+			_, _, err := must(llm.As[llm.Classifier](m)).Classify(ctx, &llm.ClassifyRequest{Inputs: []llm.ClassifyInput{{Text: half[:1000]}, {Text: half[1000:], Second: &half}}})
 			return err
 		}},
 		"score": {1000, func(ctx context.Context, m llm.Backend) error {
