@@ -1,11 +1,14 @@
-"""Goldens of quantised directories: a model whose matrices are what the packages that publish such
+"""Goldens of quantised directories: models whose matrices are what the packages that publish such
 directories dequantise, and the same matrices as these packages store them."""
 
 import json
 
 import torch
+from compressed_tensors.compressors import FloatQuantizationCompressor, IntQuantizationCompressor, PackedQuantizationCompressor
+from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
+from compressed_tensors.quantization.utils import calculate_qparams
 from safetensors.torch import load_file, save_file
-from transformers import Qwen3MoeConfig, Qwen3MoeForCausalLM
+from transformers import LlamaConfig, LlamaForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM
 from transformers.integrations.finegrained_fp8 import Fp8Dequantize
 
 import common
@@ -14,7 +17,7 @@ from decoders import make
 from modern import OTHER, rope
 
 
-def quantised(name, kind, config, seed, encode, settings):
+def quantised(name, kind, config, seed, encode, settings, flip=()):
     """encode returns the tensors of a matrix by their endings, and the values that they stand for."""
     stored = {}
 
@@ -27,7 +30,7 @@ def quantised(name, kind, config, seed, encode, settings):
                         values.copy_(found[1])
 
     path = f"quantised/{name}"
-    make(path, kind, config, seed, 70, tune=tune, long=0)
+    make(path, kind, config, seed, 70, tune=tune, long=0, flip=flip)
     file = HERE / path / "model.safetensors"
     tensors = load_file(file)
     for part, found in stored.items():
@@ -73,4 +76,45 @@ def fp8():
             "activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": list(block), "modules_to_not_convert": kept})
 
 
-GROUPS = {"quantised": lambda: [f() for f in (fp8,)]}
+def compressed():
+    """Each matrix in another form; the scales of down_proj are float32, the other ones bfloat16."""
+    inputs = QuantizationArgs(num_bits=8, strategy="token", dynamic=True)
+    floats = QuantizationArgs(num_bits=8, type="float", strategy="token", dynamic=True)
+    forms = {
+        "q_proj": (IntQuantizationCompressor, "int-quantized", inputs, {"num_bits": 8, "strategy": "channel"}),
+        "k_proj": (IntQuantizationCompressor, "int-quantized", inputs, {"num_bits": 8, "strategy": "channel", "symmetric": False}),
+        "v_proj": (PackedQuantizationCompressor, "pack-quantized", None, {"num_bits": 8, "strategy": "channel"}),
+        "o_proj": (FloatQuantizationCompressor, "float-quantized", floats, {"num_bits": 8, "type": "float", "strategy": "channel"}),
+        "gate_proj": (PackedQuantizationCompressor, "pack-quantized", None, {"num_bits": 4, "strategy": "group", "group_size": 8}),
+        "up_proj": (PackedQuantizationCompressor, "pack-quantized", None, {"num_bits": 4, "strategy": "group", "group_size": 12, "symmetric": False}),
+        "down_proj": (FloatQuantizationCompressor, "float-quantized", floats, {"num_bits": 8, "type": "float", "strategy": "block", "block_structure": [8, 20]}),
+    }
+    schemes = {n: QuantizationScheme(targets=[f"re:.*{n}"], weights=QuantizationArgs(**args), input_activations=acts, format=form)
+               for n, (_, form, acts, args) in forms.items()}
+
+    def encode(name, w):
+        kind = name.rsplit(".", 1)[1]
+        compressor, scheme = forms[kind][0], schemes[kind]
+        args = scheme.weights
+        if args.strategy == "block":
+            tiles = w.reshape(w.shape[0] // 8, 8, w.shape[1] // 20, 20)
+            scale, zero = calculate_qparams(tiles.amin((1, 3)), tiles.amax((1, 3)), args)
+        else:
+            groups = w.reshape(w.shape[0], -1, args.group_size) if args.strategy == "group" else w
+            low, high = torch.aminmax(groups, dim=-1, keepdim=args.strategy != "group")
+            scale, zero = calculate_qparams(low, high, args)
+            scale = scale.bfloat16()
+        state = {"weight": w.detach().clone(), "weight_scale": scale}
+        if not args.symmetric:
+            state["weight_zero_point"] = zero.round().to(torch.int8)
+        tensors = compressor.compress(state, scheme)
+        return tensors, compressor.decompress(tensors, scheme)["weight"].float()
+
+    settings = {
+        "quant_method": "compressed-tensors", "format": "mixed-precision", "ignore": ["lm_head"], "quantization_status": "compressed", "kv_cache_scheme": None,
+        "config_groups": {f"group_{i}": json.loads(s.model_dump_json()) for i, s in enumerate(schemes.values())},
+    }
+    quantised("llama-compressed", LlamaForCausalLM, LlamaConfig(**OTHER, **rope(), head_dim=8, tie_word_embeddings=True), 3002, encode, settings, flip=["model.norm.weight"])
+
+
+GROUPS = {"quantised": lambda: [f() for f in (fp8, compressed)]}
