@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -91,6 +92,18 @@ func leastShare(quant string) float64 {
 	return 1
 }
 
+// quantised matches the names of repositories whose safetensors have weights of 4 or 8 bits.
+var quantised = regexp.MustCompile(`(?i)[-_.](fp8|w8a8|w8a16|w4a16|int[48]|[48]bits?|awq|gptq)([-_.]|$)`)
+
+// leastOfSafetensors returns the part of its files' size that a model takes at least in memory. In
+// quantised ones it is that of the embedding, in 16 bits, and of weights in 8.
+func leastOfSafetensors(repo string) float64 {
+	if quantised.MatchString(repo) {
+		return 0.5
+	}
+	return smallestBits / largestBits
+}
+
 // tooLarge reports whether glossa run cannot load so many bytes of weights. glossa pull may
 // download them for another machine.
 func (p *pullOptions) tooLarge(bytes float64) bool {
@@ -107,7 +120,7 @@ func (p *pullOptions) safetensors(s *hub.Snapshot) (quant string, files []hub.Fi
 			size += f.Size
 		}
 	}
-	if err == nil && p.tooLarge(smallestBits/largestBits*float64(size)) {
+	if err == nil && p.tooLarge(leastOfSafetensors(p.Repo)*float64(size)) {
 		return "", nil, fmt.Errorf("%s has %s of weights: they fit in no format into the %s that weights may take of this machine's memory",
 			p.Repo, fit.Bytes(size), fit.Bytes(p.room))
 	}

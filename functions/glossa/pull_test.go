@@ -265,3 +265,15 @@ func TestSpeedometer(t *testing.T) {
 		t.Error("nothing is not done")
 	}
 }
+
+// Quantised safetensors cannot shrink as much as others.
+func TestLeastOfSafetensors(t *testing.T) {
+	for repo, want := range map[string]float64{
+		"Qwen/Qwen3-8B-FP8": 0.5, "RedHatAI/Llama-3.2-1B-Instruct-FP8-dynamic": 0.5, "neuralmagic/Meta-Llama-3.1-8B-Instruct-quantized.w4a16": 0.5,
+		"Qwen/Qwen2.5-7B-Instruct-GPTQ-Int4": 0.5, "acme/tiny-4bit": 0.5, "Qwen/Qwen3-8B": 4.5 / 32, "acme/fp8less": 4.5 / 32,
+	} {
+		if got := leastOfSafetensors(repo); got != want {
+			t.Errorf("%s: %v, want %v", repo, got, want)
+		}
+	}
+}
