@@ -125,7 +125,7 @@ func (c *config) inner(name string) *config {
 		c.reject(name, "missing")
 		return c
 	}
-	for _, name := range []string{"eos_token_id", "bos_token_id", "pad_token_id", "quantization_config", "dtype", "torch_dtype", "tie_word_embeddings"} {
+	for _, name := range []string{"eos_token_id", "bos_token_id", "pad_token_id", "quantization_config", "quantization", "dtype", "torch_dtype", "tie_word_embeddings"} {
 		if !inner.has(name) && c.has(name) {
 			inner.fields[name] = c.fields[name]
 		}

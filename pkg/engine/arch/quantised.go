@@ -16,6 +16,7 @@ import (
 // may round the inputs of products too is not computed.
 var methods = map[string]func(q *config) *scheme{
 	"fp8": blockFP8, "fbgemm_fp8": rowFP8, "compressed-tensors": compressedTensors,
+	"gptq": gptq, "awq": awq, "bitsandbytes": bitsAndBytes, mlxMethod: mlx,
 }
 
 // A scheme is how the tensors of a file encode weights in few bits.
@@ -31,11 +32,10 @@ type scheme struct {
 
 // readQuantisation reads quantization_config, but for the methods that the family reads itself.
 func (c *config) readQuantisation(own []string) {
-	q := c.object("quantization_config")
+	q, name := c.quantisation()
 	if q == nil {
 		return
 	}
-	name := q.text("quant_method", "")
 	if slices.Contains(own, name) {
 		return
 	}
@@ -48,6 +48,20 @@ func (c *config) readQuantisation(own []string) {
 	c.scheme.computed = c.floats()
 }
 
+// quantisation returns the description of quantised weights and its method; nil if there is none.
+func (c *config) quantisation() (q *config, method string) {
+	if q = c.object("quantization"); q != nil {
+		return q, mlxMethod
+	}
+	if q = c.object("quantization_config"); q == nil {
+		return nil, ""
+	}
+	if method = q.text("quant_method", ""); method == "" && q.has("load_in_4bit load_in_8bit") { // of older files
+		method = "bitsandbytes"
+	}
+	return q, method
+}
+
 // floats returns the type in which the authors compute the model, F32 if the file does not say it.
 func (c *config) floats() dtype.Type {
 	_, raw := c.find("dtype torch_dtype")
@@ -55,6 +69,11 @@ func (c *config) floats() dtype.Type {
 	if json.Unmarshal(raw, &name) != nil {
 		return dtype.F32
 	}
+	return floatType(name)
+}
+
+// floatType returns the type of a name of PyTorch, F32 for one that has not 16 bits.
+func floatType(name string) dtype.Type {
 	switch name {
 	case "bfloat16":
 		return dtype.BF16

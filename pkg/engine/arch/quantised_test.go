@@ -312,7 +312,7 @@ func TestHostileQuantisation(t *testing.T) {
 		parts  map[string]stored
 		want   string
 	}{
-		{members{"quant_method": "exl2"}, nil, `quantization_config.quant_method: "exl2" is not supported, only compressed-tensors, `},
+		{members{"quant_method": "exl2"}, nil, `quantization_config.quant_method: "exl2" is not supported, only awq, bitsandbytes, compressed-tensors, `},
 		{members{"bits": 4}, nil, `quantization_config.quant_method: "" is not supported`},
 		{with(fp8, members{"weight_block_size": []int{40}}), nil, "quantization_config.weight_block_size: [40] is not"},
 		{with(fp8, members{"weight_block_size": []int{0, 20}}), nil, "quantization_config.weight_block_size: [0 20] is not"},

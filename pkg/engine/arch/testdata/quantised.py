@@ -17,14 +17,14 @@ from decoders import make
 from modern import OTHER, rope
 
 
-def quantised(name, kind, config, seed, encode, settings, flip=()):
-    """encode returns the tensors of a matrix by their endings, and the values that they stand for."""
+def quantised(name, kind, config, seed, encode, settings, flip=(), key="quantization_config"):
+    """encode returns the tensors of a matrix by their endings, and the values that they stand for; key is that of settings."""
     stored = {}
 
     def tune(model):
         with torch.no_grad():
-            for key, p in model.named_parameters():
-                for part, values in matrices(key, p):
+            for parameter, p in model.named_parameters():
+                for part, values in matrices(parameter, p):
                     if found := encode(part, values):
                         stored[part] = found[0]
                         values.copy_(found[1])
@@ -38,13 +38,13 @@ def quantised(name, kind, config, seed, encode, settings, flip=()):
         tensors |= {f"{part}.{ending}": t.contiguous() for ending, t in found.items()}
     save_file(tensors, file, {"format": "pt"})
     config = json.loads((HERE / path / "config.json").read_text())
-    (HERE / path / "config.json").write_text(json.dumps(config | {"quantization_config": settings}, indent=1) + "\n")
+    (HERE / path / "config.json").write_text(json.dumps(config | {key: settings}, indent=1) + "\n")
     common.SIZES[name], common.WORST[name] = sum(f.stat().st_size for f in (HERE / path).iterdir()), common.WORST.pop(path)
 
 
 def matrices(key, p):
     """The matrices of a parameter, by the names that files have."""
-    if p.dim() == 2 and key.endswith("_proj.weight"):
+    if p.dim() == 2 and key.endswith(("_proj.weight", "embed_tokens.weight", "lm_head.weight")):
         yield key.removesuffix(".weight"), p
     if p.dim() == 3:
         stem, kind = key.rsplit(".", 1)
@@ -58,7 +58,7 @@ def matrices(key, p):
 def fp8():
     """Blocks that end within matrices, and matrices that are not quantised."""
     block = (16, 10)
-    kept = ["lm_head", "model.layers.0.self_attn.o_proj"]
+    kept = ["lm_head", "model.embed_tokens", "model.layers.0.self_attn.o_proj"]
 
     def encode(name, w):
         if name in kept:
@@ -73,7 +73,7 @@ def fp8():
 
     quantised("qwen3_moe-fp8", Qwen3MoeForCausalLM, Qwen3MoeConfig(
         **OTHER, **rope(), num_experts=4, num_experts_per_tok=2, head_dim=8, moe_intermediate_size=20, tie_word_embeddings=True), 3001, encode, {
-            "activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": list(block), "modules_to_not_convert": kept})
+            "activation_scheme": "dynamic", "fmt": "e4m3", "quant_method": "fp8", "weight_block_size": list(block), "modules_to_not_convert": kept[::2]})
 
 
 def compressed():
