@@ -38,6 +38,10 @@ func fairAttacks() []attack {
 			name: "fair/readers", about: "eight clients read a stream of 64 rows with log-probabilities, one byte per second",
 			lasts: six, goals: goals{only: []string{cut, lost}, grown: 768}, run: readers,
 		},
+		{
+			name: "fair/unread", about: "twelve clients of one sender read nothing of streams of 128 rows with log-probabilities",
+			lasts: six, goals: goals{only: []string{cut}, busy: busy.busy, grown: 768}, run: unread,
+		},
 		{name: "fair/queue", about: "200 requests of one sender wait at the same time", lasts: six, goals: busy, calls: repeat(200, fewRows)},
 		{
 			name: "fair/short", about: "64 clients of one sender request one token, again and again",
@@ -90,6 +94,16 @@ func readers(ctx context.Context, s *scene) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() { s.tally.add(s.attacker.readSlowly(ctx, post("/v1/completions", body)), "") })
+	}
+	group.Wait()
+}
+
+// unread reads nothing of twelve streams.
+func unread(ctx context.Context, s *scene) {
+	body := `{"model": "novels", "prompt": "The", "n": 128, "max_tokens": 250, "logprobs": 5, "stream": true}`
+	var group sync.WaitGroup
+	for range 12 {
+		group.Go(func() { s.tally.add(s.attacker.readNothing(ctx, post("/v1/completions", body)), "") })
 	}
 	group.Wait()
 }

@@ -42,28 +42,48 @@ func (s *sender) connect(ctx context.Context, ip string) (*net.TCPConn, error) {
 	return tcp, nil
 }
 
-// readSlowly makes a call and reads one byte of the answer per second until ctx is done or
-// the server closes it. Its outcome is cut if it was served until then.
-func (s *sender) readSlowly(ctx context.Context, c call) string {
+// begin makes a call on a connection whose receive buffer is small.
+func (s *sender) begin(ctx context.Context, c call) (*net.TCPConn, error) {
 	conn, err := s.connect(ctx, attackerIP)
 	if err != nil {
-		return lost
+		return nil, err
 	}
-	defer conn.Close()
-	if err := conn.SetReadBuffer(smallBuffer); err != nil {
-		return lost
-	}
+	err = conn.SetReadBuffer(smallBuffer)
 	var request bytes.Buffer
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+c.path, bytes.NewReader(c.body))
 	if err == nil {
-		err = r.Write(&request)
+		var r *http.Request
+		if r, err = http.NewRequestWithContext(ctx, http.MethodPost, s.url+c.path, bytes.NewReader(c.body)); err == nil {
+			err = r.Write(&request)
+		}
 	}
 	if err == nil {
 		_, err = conn.Write(request.Bytes())
 	}
 	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// readNothing makes a call and reads nothing of the answer until ctx is done.
+func (s *sender) readNothing(ctx context.Context, c call) string {
+	conn, err := s.begin(ctx, c)
+	if err != nil {
 		return lost
 	}
+	defer conn.Close()
+	<-ctx.Done()
+	return cut
+}
+
+// readSlowly makes a call and reads one byte of the answer per second until ctx is done or
+// the server closes it. Its outcome is cut if it was served until then.
+func (s *sender) readSlowly(ctx context.Context, c call) string {
+	conn, err := s.begin(ctx, c)
+	if err != nil {
+		return lost
+	}
+	defer conn.Close()
 	status := make([]byte, len("HTTP/1.1 200"))
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) }) // a wait for the first byte ends
 	defer stop()

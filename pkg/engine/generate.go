@@ -212,10 +212,14 @@ func (g *generation) emit(r *row, c llm.Chunk) bool {
 			g.leaveBatches() // other members need not wait while the client reads
 		}
 	}
+	return g.send(c)
+}
+
+// send yields a chunk to the client, who may take a while to read it.
+func (g *generation) send(c llm.Chunk) bool {
 	g.worker.writing()
-	listens := g.yield(c, nil)
-	g.worker.wrote()
-	return listens
+	defer g.worker.wrote()
+	return g.yield(c, nil)
 }
 
 // drop removes the rows that have ended.
@@ -270,6 +274,7 @@ func (g *generation) abandon(err error) {
 // best decodes bestOf completions and emits the n with the highest mean log-probability
 // per token.
 func (g *generation) best(ctx context.Context, yield func(llm.Chunk, error) bool) {
+	g.yield = yield
 	ranked := *g.settings
 	ranked.tokens, ranked.logprobs, ranked.echo = true, max(0, g.logprobs), false
 	inner := *g
@@ -291,7 +296,7 @@ func (g *generation) best(ctx context.Context, yield func(llm.Chunk, error) bool
 			if c.Row == len(g.prompts)*g.n-1 {
 				c.Usage = &usage
 			}
-			if !yield(c, nil) {
+			if !g.send(c) {
 				return
 			}
 		}

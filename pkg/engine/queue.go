@@ -61,6 +61,7 @@ func (q *Queue) acquire(ctx context.Context) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
+	w.cut = func() { llm.Cut(ctx) }
 	if err := w.wait(ctx); err != nil {
 		w.release()
 		return nil, err

@@ -151,10 +151,14 @@ func TestStalledWriter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := random(t, 64, Config{Queue: NewQueue(1, 10, 0)})
 		var wg sync.WaitGroup
-		for range 8 {
+		for i := range 8 {
+			params := llm.Params{MaxTokens: new(20)}
+			if i%2 == 1 {
+				params.BestOf = new(2)
+			}
 			wg.Go(func() {
 				n := 0
-				for c, err := range e.Generate(as(t, "slow"), with(llm.Params{MaxTokens: new(20)})) {
+				for c, err := range e.Generate(as(t, "slow"), with(params)) {
 					if err != nil {
 						t.Error(err)
 					}
@@ -182,6 +186,82 @@ func TestStalledWriter(t *testing.T) {
 		}
 		wg.Wait()
 		e.queue.expectEmpty(t)
+	})
+}
+
+// A generation that is preempted while its client does not read gets no worker until the client has read.
+func TestPreemptedWriter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := NewQueue(2, 10, 0)
+		a1, a2 := acquire(t, q, "a"), acquire(t, q, "a")
+		a2.writing()
+		b := acquire(t, q, "b") // preempts a2
+		time.Sleep(2 * slowWrite)
+		b.release()
+		if running, waiting := q.Stats(); running != 1 || waiting != 0 {
+			t.Errorf("%d run and %d wait while a client does not read", running, waiting)
+		}
+		a2.wrote()
+		if err := a2.awaitTurn(t.Context()); err != nil {
+			t.Error(err)
+		}
+		a2.writing()
+		b = acquire(t, q, "b")
+		done := make(chan error, 1)
+		go func() { done <- a2.awaitTurn(t.Context()) }()
+		time.Sleep(2 * slowWrite) // the timer comes too late: a2 waits for its turn
+		synctest.Wait()
+		if running, waiting := q.Stats(); running != 2 || waiting != 1 {
+			t.Errorf("%d run and %d wait", running, waiting)
+		}
+		b.release()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		a1.release()
+		a2.release()
+		q.expectEmpty(t)
+	})
+}
+
+// A write that a client does not read ends if others wait for memory that its generation holds.
+func TestUnreadWriteEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q, cuts := NewQueue(8, 10, 100), 0
+		w, err := q.acquire(llm.WithCut(as(t, "a"), func() { cuts++ }))
+		if err == nil {
+			err = w.claim(t.Context(), 40)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := acquire(t, q, "b")
+		if err := other.claim(t.Context(), 25); err != nil {
+			t.Fatal(err)
+		}
+		beyond, waits := acquire(t, q, "b"), make(chan error, 1)
+		ctx, leave := context.WithCancel(t.Context())
+		go func() { waits <- beyond.claim(ctx, 25) }() // beyond its sender's share
+		w.writing()
+		time.Sleep(4 * deadWrite)
+		if leave(); cuts > 0 || <-waits == nil {
+			t.Errorf("%d writes were ended for nobody", cuts)
+		}
+		beyond.release()
+		second := acquire(t, q, "a")
+		go func() { waits <- second.claim(t.Context(), 40) }()
+		time.Sleep(2 * deadWrite)
+		if w.wrote(); cuts != 1 {
+			t.Errorf("%d writes were ended", cuts)
+		}
+		time.Sleep(4 * deadWrite) // w does not write
+		w.release()
+		if err := <-waits; err != nil || cuts != 1 {
+			t.Errorf("%v, and %d writes were ended", err, cuts)
+		}
+		second.release()
+		other.release()
+		q.expectEmpty(t)
 	})
 }
 

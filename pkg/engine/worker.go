@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"glossa/pkg/fair"
@@ -10,6 +11,10 @@ import (
 // slowWrite is how long a write to the client may take before the generation releases its
 // worker for the rest of the write.
 const slowWrite = 50 * time.Millisecond
+
+// deadWrite is how long a write to the client may take while others wait for memory that the generation
+// holds. Then it ends, see [llm.Cut].
+const deadWrite = 5 * time.Second
 
 // A worker is a generation's right to compute. Only that generation calls its methods,
 // which do nothing for a nil worker. Unless stated otherwise, the queue owns its fields,
@@ -24,6 +29,8 @@ type worker struct {
 
 	claims     []*fair.Claim // of memory; owned by the generation
 	writeTimer *time.Timer   // of a write in progress; owned by the generation
+	writes     atomic.Int64  // beginnings and ends of writes: odd during one
+	cut        func()        // ends a write
 }
 
 type workerState uint8
@@ -95,11 +102,12 @@ func (w *worker) keepsRunning() bool {
 // writing is called before a write to the client, and wrote after it. If the write takes
 // long, w pauses until the next step.
 func (w *worker) writing() {
-	switch {
-	case w == nil:
-	case w.writeTimer == nil:
+	if w == nil {
+		return
+	}
+	if w.writes.Add(1); w.writeTimer == nil {
 		w.writeTimer = time.AfterFunc(slowWrite, w.pause)
-	default:
+	} else {
 		w.writeTimer.Reset(slowWrite)
 	}
 }
@@ -107,18 +115,42 @@ func (w *worker) writing() {
 func (w *worker) wrote() {
 	if w != nil {
 		w.writeTimer.Stop() // if it is too late, w pauses for a moment
+		w.writes.Add(1)
 	}
 }
 
-// pause releases the worker until the next step, if w runs.
+// pause releases the worker until the next step, or leaves the line: another sender may have preempted w
+// before it wrote, and a turn would be lost on it.
 func (w *worker) pause() {
+	w.watch()
 	q := w.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w.state == running {
-		q.stop(w)
-		q.next()
+	switch w.state {
+	case waiting:
+		close(w.turn) // where w waits already, it gets in line again
+	case paused, dropped:
+		return
 	}
+	q.stop(w)
+	q.next()
+}
+
+// watch ends the write in progress if it takes too long and others wait for memory that w holds.
+func (w *worker) watch() {
+	now := w.writes.Load()
+	if now%2 == 0 || w.queue.memory == 0 {
+		return
+	}
+	time.AfterFunc(deadWrite, func() {
+		switch {
+		case w.writes.Load() != now: // it has ended
+		case w.queue.pool.Blocks(w.line.Sender):
+			w.cut()
+		default:
+			w.watch()
+		}
+	})
 }
 
 // yield releases the worker, or leaves the line, until the next step.

@@ -22,13 +22,14 @@ type Limits struct {
 	Share int64 // bytes that one sender may hold; 0: as many as it leaves free
 
 	// Wait is the longest wait of a claim; 0: until its context is done. If Wait is set, a
-	// claim that finds no room is granted before all later claims. Otherwise other senders
+	// claim that finds no room is granted before all that come behind it. Otherwise other senders
 	// may pass it.
 	Wait   time.Duration
 	Places int // claims that may wait; 0: unbounded
 }
 
-// A Pool shares bytes between senders. Claims are granted in the order of their arrival,
+// A Pool shares bytes between senders, which take turns: the second claim of a sender comes behind the first ones of
+// all, the third behind the second ones, and so on. Otherwise claims are granted in the order of their arrival,
 // with two exceptions: a claim beyond its sender's share holds up only later claims of
 // that sender, and so does one without room in the pool whose wait has no bound. A claim
 // that is larger than the share is granted when its sender holds nothing, and one that is
@@ -41,7 +42,9 @@ type Pool struct {
 	mu      sync.Mutex
 	used    int64            // bytes
 	held    map[string]int64 // bytes by sender
-	waiters []*Claim         // waiting claims, the oldest first
+	waiters []*Claim         // waiting claims, the next one first
+	round   int64            // of the claims that are granted now
+	last    map[string]int64 // round of the last claim by sender, while claims wait
 }
 
 // A Claim holds bytes of a pool for a sender, or waits for them. Its owner must call
@@ -51,6 +54,7 @@ type Claim struct {
 	sender  string
 	bytes   int64 // under the pool's mutex
 	limits  Limits
+	round   int64         // behind which claims it comes, see [Pool]
 	granted chan struct{} // closed when the sender has the bytes
 }
 
@@ -63,9 +67,30 @@ func (p *Pool) Claim(sender string, n int64, limits Limits) (*Claim, error) {
 		return nil, ErrBusy
 	}
 	c := &Claim{pool: p, sender: sender, bytes: n, limits: limits, granted: make(chan struct{})}
-	p.waiters = append(p.waiters, c)
+	p.enqueue(c)
 	p.grantWaiters()
 	return c, nil
+}
+
+// enqueue puts c behind the waiting claims of its round (start-time fair queueing: Goyal, Vin, Cheng 1996). p.mu must be
+// held.
+func (p *Pool) enqueue(c *Claim) {
+	c.round = p.round
+	if p.held[c.sender] > 0 {
+		c.round++
+	}
+	if last, ok := p.last[c.sender]; ok {
+		c.round = max(c.round, last+1)
+	}
+	if p.last == nil {
+		p.last = map[string]int64{}
+	}
+	p.last[c.sender] = c.round
+	at := slices.IndexFunc(p.waiters, func(other *Claim) bool { return other.round > c.round })
+	if at < 0 {
+		at = len(p.waiters)
+	}
+	p.waiters = slices.Insert(p.waiters, at, c)
 }
 
 // Take claims n bytes for a sender and waits for them. The error is [ErrBusy] or that of
@@ -95,10 +120,14 @@ func (p *Pool) grantWaiters() {
 			full = p.withinShare(c) && c.limits.Wait > 0
 			return false
 		}
+		p.round = max(p.round, c.round)
 		p.addUsed(c.sender, c.bytes)
 		close(c.granted)
 		return true
 	})
+	if len(p.waiters) == 0 {
+		clear(p.last)
+	}
 }
 
 // withinShare reports whether c is within the share of its sender.
@@ -119,6 +148,14 @@ func (p *Pool) addUsed(sender string, n int64) {
 	if p.held[sender] += n; p.held[sender] == 0 {
 		delete(p.held, sender)
 	}
+}
+
+// Blocks reports whether a claim waits for bytes that a sender holds: one of its own, or one that is within its
+// share.
+func (p *Pool) Blocks(sender string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.waiters, func(c *Claim) bool { return c.sender == sender || p.withinShare(c) })
 }
 
 // Granted reports whether the sender has the bytes.

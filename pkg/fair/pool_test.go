@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -223,5 +224,33 @@ func check(t *testing.T, p *Pool, claims []*Claim, limits Limits) {
 		if fits := used+c.bytes <= limits.Total; fits && held[c.sender] == 0 && limits.Wait == 0 {
 			t.Fatalf("%d bytes wait, and %d are used", c.bytes, used)
 		}
+	}
+}
+
+// Senders take turns, however many claims of one wait, and one that comes again and again does not pass the
+// claims of others.
+func TestSendersTakeTurns(t *testing.T) {
+	h := newHistory(t, Limits{Total: 10})
+	for _, name := range []string{"a1", "a2", "a3", "b1", "c1"} {
+		h.claim(name, 10)
+	}
+	h.expect("a1")
+	granted := "a1"
+	for _, step := range [][2]string{{"a1", "b1"}, {"b1", "c1"}, {"c1", "a2"}, {"a2", "b2"}, {"b2", "a3"}, {"a3", "b3"}} {
+		h.claims[step[0]].Release()
+		granted += " " + step[1]
+		if last := h.order[len(h.order)-1]; last == "c1" {
+			h.claim("b2", 10) // behind a2
+		}
+		if step[1] == "b2" {
+			h.claim("b3", 10) // behind a3
+		}
+		want := strings.Fields(granted)
+		slices.SortFunc(want, func(a, b string) int { return slices.Index(h.order, a) - slices.Index(h.order, b) })
+		h.expect(strings.Join(want, " "))
+	}
+	h.claims["b3"].Release()
+	if len(h.pool.last) > 0 {
+		t.Errorf("senders are remembered while no claim waits: %v", h.pool.last)
 	}
 }

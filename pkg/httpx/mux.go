@@ -140,7 +140,9 @@ func (m *Mux) serve(route *Route, bodies *Bodies) http.Handler {
 			t.WriteHeader(http.StatusNoContent)
 			return
 		}
-		r = r.WithContext(context.WithValue(r.Context(), recordKey{}, rec))
+		ctx := context.WithValue(r.Context(), recordKey{}, rec)
+		cut := func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Now()) } // a writer without deadlines is not a connection
+		r = r.WithContext(llm.WithCut(ctx, cut))
 		if r.Body != nil {
 			r.Body = http.MaxBytesReader(w, r.Body, limit)
 		}

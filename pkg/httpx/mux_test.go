@@ -409,3 +409,25 @@ func TestBesideAWildcard(t *testing.T) {
 		}
 	}
 }
+
+// deadline is a connection's writer that records its deadline.
+type deadline struct {
+	*httptest.ResponseRecorder
+	at time.Time
+}
+
+func (d *deadline) SetWriteDeadline(at time.Time) error { d.at = at; return nil }
+
+// A backend can end a write that the client does not read.
+func TestCut(t *testing.T) {
+	w := &deadline{ResponseRecorder: httptest.NewRecorder()}
+	m := &Mux{Fallback: shape{}, Routes: []Route{{Method: "GET", Pattern: "/x", Errors: shape{}, Handle: func(_ http.ResponseWriter, r *http.Request) error {
+		llm.Cut(r.Context())
+		return nil
+	}}}}
+	m.Handler().ServeHTTP(w, httptest.NewRequest("GET", "/x", nil))
+	if w.at.IsZero() || w.at.After(time.Now()) {
+		t.Errorf("the deadline of writes is %v", w.at)
+	}
+	llm.Cut(t.Context()) // nothing to end
+}
