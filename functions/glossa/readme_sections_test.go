@@ -47,6 +47,10 @@ func replaceSections(t *testing.T, text string) string {
 			made = parameterTable(openai.RerankParameters())
 		case "score":
 			made = parameterTable(openai.ScoreParameters())
+		case "classify":
+			made = parameterTable(openai.ClassifyParameters())
+		case "predict":
+			made = parameterTable(openai.PredictParameters())
 		case "ollama":
 			made = parameterTable(ollama.Parameters())
 		case "anthropic":

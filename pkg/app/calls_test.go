@@ -74,7 +74,7 @@ func calls(t testing.TB) []call {
 		{"GET", "/usage", "", account.Monitor, "", 200},
 		{"GET", "/usage?day=2026-11-22&principal=key%20ci", "/usage", account.Admin, "", 200},
 		{"GET", "/usage?day=today", "/usage", account.Admin, "", 400},
-	}, callsOpenAI(), callsAnthropic(), callsOllama(), callsLamini(), callsAlpha(t), callsTextSynth(), callsAlephAlpha(), callsInvoke())
+	}, callsOpenAI(), callsClassifiers(), callsAnthropic(), callsOllama(), callsLamini(), callsAlpha(t), callsTextSynth(), callsAlephAlpha(), callsInvoke())
 }
 
 func callsAnthropic() []call {
@@ -412,4 +412,17 @@ func callsInvoke() []call {
 		list = append(list, call{"POST", path, "", account.Client, `[]`, 422}, call{"POST", path, "", account.Client, ``, 422})
 	}
 	return list
+}
+
+// callsClassifiers lists requests to classify texts, which the reranker does by its one label.
+func callsClassifiers() []call {
+	return []call{
+		{"POST", "/classify", "", account.Client, `{"input":["a","the hen"],"truncate_prompt_tokens":9}`, 200},
+		{"POST", "/classify", "", account.Client, `{"model":"encoder","input":"a"}`, 400},
+		{"POST", "/v1/classify", "", account.Client, `{"model":"ranker","input":"a","use_activation":false,"user":"u"}`, 200},
+		{"POST", "/predict", "", account.Client, `{"inputs":"a","raw_scores":true}`, 200},
+		{"POST", "/predict", "", account.Client, `{"inputs":[["a"],["a","the hen"]],"truncate":true}`, 200},
+		{"POST", "/predict", "", account.Client, `{"model":"golden","inputs":"a"}`, 424},
+		{"POST", "/", "", account.Client, `{"inputs":["a","b"],"parameters":{"top_k":1,"function_to_apply":"none"}}`, 200},
+	}
 }

@@ -70,6 +70,10 @@ var asked = []struct {
 	{"POST", "/", `{"model":"MODEL","query":"a","texts":["b"]}`, "rerank", "", "error"},
 	{"POST", "/v1/score", `{"model":"MODEL","text_1":"a","text_2":"b"}`, "rerank", "data", "error.message"},
 	{"POST", "/score", `{"model":"MODEL","text_1":"a","text_2":"b"}`, "rerank", "data", "error.message"},
+	{"POST", "/classify", `{"model":"MODEL","input":"a"}`, "classify", "data", "error.message"},
+	{"POST", "/v1/classify", `{"model":"MODEL","input":["a","b"]}`, "classify", "usage", "error.message"},
+	{"POST", "/predict", `{"model":"MODEL","inputs":["a","b"]}`, "classify", "", "error"},
+	{"POST", "/", `{"model":"MODEL","inputs":"a","parameters":{}}`, "classify", "", "error"},
 	{"POST", "/steering_concepts", `{"examples":[]}`, "steer", "id", "error"},
 	{"POST", "/v1/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "output", "detail"},
 	{"POST", "/v2/completions", `{"model_name":"MODEL","prompt":"a"}`, "", "outputs", "detail"},
@@ -143,6 +147,7 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	addTranslator(t, local)
 	addRanker(t, local)
 	addEncoder(t, local)
+	addModel(t, local, "classifier", "../engine/testdata/classifiers/bert")
 	for _, m := range []struct {
 		app          *App
 		family, name string
@@ -150,7 +155,8 @@ func TestAnyDialectOverAnyModel(t *testing.T) {
 	}{
 		{local, "local", "golden", []string{"", "score", "embed", "tokenize", "render"}},
 		{local, "local", "translator", []string{"embed", "tokenize", "translate"}},
-		{local, "local", "ranker", []string{"rerank", "tokenize"}},
+		{local, "local", "ranker", []string{"rerank", "classify", "tokenize"}},
+		{local, "local", "classifier", []string{"classify", "tokenize"}},
 		{local, "local", "encoder", []string{"embed", "unpooled", "semantic", "rerank", "tokenize"}},
 		{script, "elsewhere", "script", []string{"", "form", "tools"}},
 	} {

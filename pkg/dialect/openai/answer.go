@@ -146,7 +146,7 @@ func newLogprobs(tokens []llm.Token) *logprobs {
 // newModel translates the description of a model. Models that Alpha trained are owned by
 // it, others by their family.
 func newModel(info llm.ModelInfo) modelObject {
-	m := modelObject{ID: info.Name, Object: "model", OwnedBy: info.Family, Task: string(info.Task), EmbeddingTypes: info.Embeds}
+	m := modelObject{ID: info.Name, Object: "model", OwnedBy: info.Family, Task: string(info.Task), EmbeddingTypes: info.Embeds, Labels: info.Labels}
 	if info.Images {
 		m.Input = []string{"text", "image"}
 	}

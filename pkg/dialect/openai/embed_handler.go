@@ -28,7 +28,9 @@ func (cfg Config) embedRoutes() []httpx.Route {
 		route("/embed", inputsDoc, textsErrors, inputs),
 		route("/embed_sparse", sparseDoc, textsErrors, sparse),
 		route("/embed_all", unpooledDoc, textsErrors, unpooled),
-		httpx.Shared(pickTexts, route("/{$}", rootInputsDoc, textsErrors, root), route("/{$}", rerankTextsDoc.As("rerankRoot", "Rank texts at the root, in the protocol of Text Embeddings Inference"), textsErrors, rerank)),
+		httpx.Shared(pickRoot, route("/{$}", rootInputsDoc, textsErrors, root),
+			route("/{$}", rerankTextsDoc.As("rerankRoot", "Rank texts at the root, in the protocol of Text Embeddings Inference"), textsErrors, rerank),
+			route("/{$}", predictDoc.As("predictRoot", "Classify texts at the root, in the protocol of Hugging Face's Inference API"), textsErrors, cfg.predict())),
 	}
 }
 

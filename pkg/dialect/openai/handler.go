@@ -40,12 +40,12 @@ func GenerationRoutes(cfg Config) []httpx.Route {
 	}...))
 }
 
-// EmbeddingRoutes returns the routes that embed and rank texts. They do not stream, and
+// EmbeddingRoutes returns the routes that embed, rank and classify texts. They do not stream, and
 // their models are usually encoders, so a deployment can serve them apart.
 func EmbeddingRoutes(cfg Config) []httpx.Route {
 	cfg = cfg.defaults()
 	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
-	return append(slices.Concat(cfg.rerankRoutes(), cfg.embedRoutes()),
+	return append(slices.Concat(cfg.rerankRoutes(), cfg.embedRoutes(), cfg.classifyRoutes()),
 		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Errors: Errors, Handle: embed})
 }
 

@@ -44,6 +44,10 @@ func TestExamples(t *testing.T) {
 			_, err = in.request()
 		case *inputsRequest:
 			_, err = in.request()
+		case *classifyRequest:
+			_, err = in.request()
+		case *predictRequest:
+			_, err = in.request()
 		case *plainRequest:
 			_, err = in.sparse()
 		}

@@ -50,7 +50,11 @@ func openReranker[In any, Request interface {
 			return nil, err
 		}
 		if _, missing := reranker(model); missing != nil {
-			return nil, cfg.lacks(r.Context(), model.Name+" continues texts and has no reranker", "rank documents", "ranks documents", ranks...)
+			what := model.Name + " continues texts and has no reranker"
+			if model.Task == llm.TaskClassify {
+				what = model.Name + " classifies texts (/classify) and has no reranker"
+			}
+			return nil, cfg.lacks(r.Context(), what, "rank documents", "ranks documents", ranks...)
 		}
 		return model, nil
 	}

@@ -234,8 +234,9 @@ type modelObject struct {
 	Object  string `json:"object" doc:"always model" enum:"model"`
 	Created int64  `json:"created" doc:"seconds since 1970; 0 if unknown"`
 	OwnedBy string `json:"owned_by" doc:"family of the model"`
-	Task    string `json:"task,omitempty" doc:"what a model does that does not continue texts: embed them, or rerank documents" enum:"embed,rerank"`
+	Task    string `json:"task,omitempty" doc:"what a model does that does not continue texts: embed or classify them, or rerank documents" enum:"embed,rerank,classify"`
 
 	EmbeddingTypes []llm.EmbedKind `json:"embedding_types,omitempty" doc:"values of type that a model in this process accepts in /v1/embeddings: dense, sparse, multi_vector"`
+	Labels         []string        `json:"labels,omitempty" doc:"those of a model that classifies texts, in the order of its scores in /classify; a reranker may have one"`
 	Input          []string        `json:"input_modalities,omitempty" doc:"text and image, of a model that reads images as far as its record knows"`
 }

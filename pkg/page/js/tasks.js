@@ -27,6 +27,7 @@ export const compared = (m, all) => embeds(m) || !m.task && !all.some(embeds)
 export function use(m) {
   if (embeds(m)) return { chip: 'embeds texts', verb: 'Compare', title: `Compare texts with ${m.name}`, part: 'similarity' }
   if (m.task === 'rerank') return { chip: 'ranks documents', verb: 'Rank', title: `Rank documents with ${m.name}`, part: 'ranking' }
+  if (m.task === 'classify') return { chip: 'classifies texts', verb: 'Tokens', title: `Show tokens of ${m.name}`, part: 'tokens' }
   if (!writes(m)) return { chip: 'translates', verb: 'Translate', title: `Translate with ${m.name}`, part: 'translation' }
   return null
 }
