@@ -62,7 +62,7 @@ func decoders() []mutant {
 		{"Helium: pairs are neighbours", arch, "helium", "interleaved(llamaHeads(c, s, rope{base: real{\"rope_theta\", 100000}}))", "llamaHeads(c, s, rope{base: real{\"rope_theta\", 100000}})", arch, goldens},
 		{"StarCoder: without multi_query queries, keys and values are by head", arch, "gptBigCode", "l.decoder.qkv.grouped = true", "l.decoder.qkv.bias = always", arch, goldens},
 		{"Phi: a part of each head is turned", arch, "phi", `part: real{"partial_rotary_factor", 0.5}`, `part: real{"none", 1}`, arch, "."},
-		{"OPT-350m: positions have the width of the layers", transformer, "Pass.embed", "p.lookUp(sp, tokens)", "p.lookUp(sp, tokens[:1])", arch, goldens},
+		{"OPT-350m: positions have the width of the layers", transformer, "Pass.embed", "p.lookUp(rows, tokens)", "p.lookUp(rows, tokens[:1])", arch, goldens},
 		{"MiniCPM: the factor of branches is divided by the root of the depth", arch, "miniCPMFactors", "math.Sqrt(float64(len(s.Decoder)))", "math.Sqrt(1)", arch, goldens},
 		{"MiniCPM: states are divided by width over dim_model_base", arch, "miniCPMFactors", `float32(c.integer("dim_model_base", base, 1, maxWidth)) / float32(s.Width)`, `float32(s.Width) / float32(c.integer("dim_model_base", base, 1, maxWidth))`, arch, goldens},
 		{"Ministral 3: queries grow by steps", transformer, "Attention.growth", "position/a.GrowthStep", "position", arch, goldens},

@@ -119,14 +119,16 @@ func (b *builder) weights() *transformer.Weights {
 	}
 	if s.EmbedWidth > 0 {
 		w.ProjectIn = b.linear(&l.projectIn, 0, s.Width, s.EmbedWidth)
-		w.ProjectOut = b.linear(&l.projectOut, 0, s.EmbedWidth, s.Width)
+		if len(s.Decoder) > 0 {
+			w.ProjectOut = b.linear(&l.projectOut, 0, s.EmbedWidth, s.Width)
+		}
 	}
 	w.Positions, w.EmbedNorm = b.input(l.positions, l.embedNorm)
 	if s.DecoderInput {
 		w.DecoderPositions, w.DecoderEmbedNorm = b.input(l.decoderPositions, l.decoderEmbedNorm)
 	}
 	if s.TokenTypes > 0 {
-		w.TokenTypes = b.table(l.tokenTypes, s.TokenTypes, s.Width)
+		w.TokenTypes = b.table(l.tokenTypes, s.TokenTypes, s.InputWidth())
 	}
 	if s.RelativeBuckets > 0 && !s.RelativeLayers {
 		w.Relative = b.table(l.relative, s.RelativeBuckets, s.Kinds[s.Encoder[0]].Attention.Heads)
@@ -148,11 +150,11 @@ func (b *builder) weights() *transformer.Weights {
 func (b *builder) input(positions, norm string) (p transformer.Linear, n transformer.Norm) {
 	s, skip := b.spec, b.layout.skip
 	if s.Position == transformer.Learned {
-		table := b.matrix(positions+".weight", s.Context+skip, s.Width, false)
+		table := b.matrix(positions+".weight", s.Context+skip, s.InputWidth(), false)
 		p.Weight = []transformer.Tensor{table.rows(skip, s.Context)}
 	}
 	if s.EmbedNorm {
-		n = b.norm(norm, 0)
+		n = b.normOf([]string{norm}, s.InputWidth(), b.offsets())
 	}
 	return p, n
 }
@@ -267,11 +269,15 @@ func compared(t transformer.Tensor, kind dtype.Type) func([]byte, int) error {
 
 // norm returns a norm of the residual stream.
 func (b *builder) norm(name string, layer int) transformer.Norm {
-	offsets := always
+	return b.normOf([]string{at(name, layer)}, b.spec.Width, b.offsets())
+}
+
+// offsets returns whether norms of the residual stream have a bias.
+func (b *builder) offsets() bias {
 	if b.spec.Norm == transformer.RMSNorm || b.layout.noNormBias {
-		offsets = never
+		return never
 	}
-	return b.normOf([]string{at(name, layer)}, b.spec.Width, offsets)
+	return always
 }
 
 // normOf returns a norm of n values in each of the names.

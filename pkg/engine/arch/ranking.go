@@ -43,11 +43,11 @@ type RankingHead struct {
 	Out   *Dense            `json:"out"`            // a row for each label
 }
 
-// A classifier names the tensors of a family's classifier, without ".weight" and ".bias". A tanh
-// follows its first matrix, if there is no norm and relu is not set.
+// A classifier names the tensors of a family's classifier, without ".weight" and ".bias". The activation
+// is a tanh, with relu a ReLU, with gelu a GELU.
 type classifier struct {
 	dense, norm, out string
-	relu             bool
+	relu, gelu       bool
 }
 
 // classifierOf returns the classifier of a model_type's class ForSequenceClassification.
@@ -60,7 +60,9 @@ func classifierOf(kind string) (names classifier, ok bool) {
 	case "distilbert":
 		return classifier{dense: "pre_classifier", out: "classifier", relu: true}, true
 	case "modernbert":
-		return classifier{dense: "head.dense", norm: "head.norm", out: "classifier"}, true
+		return classifier{dense: "head.dense", norm: "head.norm", out: "classifier", gelu: true}, true
+	case "electra":
+		return classifier{dense: "classifier.dense", out: "classifier.out_proj", gelu: true}, true
 	}
 	return names, false
 }
@@ -79,9 +81,8 @@ func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) err
 	labels := len(r.Classes.Labels)
 	r.Identity = labels == 1 && c.identity()
 	bias := true
-	h := &RankingHead{Dense: &Dense{In: s.Width, Out: s.Width, Tanh: !names.relu, ReLU: names.relu}}
+	h := &RankingHead{Dense: &Dense{In: s.Width, Out: s.Width, Tanh: !names.relu && !names.gelu, ReLU: names.relu}, GELU: names.gelu}
 	if names.norm != "" { // ModernBERT
-		h.Dense.Tanh, h.GELU = false, true
 		bias = c.flag("classifier_bias", false)
 		c.require([]requiredValue{{"classifier_activation", `"gelu"`}})
 		pooling := c.text("classifier_pooling", "cls")
@@ -210,13 +211,14 @@ func (r *Ranking) readPair(fsys fs.FS, p *location, o *opened) error {
 	if *c.err != nil {
 		return fmt.Errorf("%s: %w", p.in(tokenizerConfig), *c.err)
 	}
-	// Only BERT's tokenizer gives types to the model if its files do not say so (transformers,
+	// Only the tokenizer of BERT and ELECTRA gives types to the model if its files do not say so (transformers,
 	// model_input_names).
 	types, class := o.Spec.TokenTypes, "PreTrainedTokenizer"
-	if o.Type == "bert" {
+	if o.Type == "bert" || o.Type == "electra" {
 		class = "BertTokenizer"
 	}
-	typed := types > 0 && strings.TrimSuffix(c.text("tokenizer_class", class), "Fast") == "BertTokenizer"
+	name := strings.TrimSuffix(c.text("tokenizer_class", class), "Fast")
+	typed := types > 0 && (name == "BertTokenizer" || name == "ElectraTokenizer")
 	if listed {
 		typed = types > 0 && slices.Contains(inputs, "token_type_ids")
 	}

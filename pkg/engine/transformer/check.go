@@ -29,8 +29,8 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("decoder_input: there is only one stack, or neither learned positions nor a norm of embeddings")
 	case s.LayerInputs < 0 || (s.LayerInputs > 0 || s.LayerScale) && len(s.Encoder) > 0 || s.LayerInputs > 0 && s.Mutual > 0:
 		return fmt.Errorf("layer_inputs: %d is negative, or there is an encoder, or inputs see each other", s.LayerInputs)
-	case s.EmbedWidth < 0 || s.EmbedWidth > 0 && len(s.Encoder) > 0:
-		return fmt.Errorf("embed_width: %d is negative, or there is an encoder", s.EmbedWidth)
+	case s.EmbedWidth < 0 || s.EmbedWidth > 0 && len(s.Encoder) > 0 && (len(s.Decoder) > 0 || s.MaskedHead || s.Patch > 0):
+		return fmt.Errorf("embed_width: %d is negative, or there is an encoder with a decoder, a head or patches", s.EmbedWidth)
 	case int(s.Position) >= len(positionNames):
 		return fmt.Errorf("position %d is unknown", s.Position)
 	case int(s.Norm) >= len(normNames):

@@ -63,10 +63,10 @@ func (m formulas) each(x rows, f func([]float64) []float64) (out rows) {
 
 // embed returns the input of a stack, whose tables have names with a prefix.
 func (m formulas) embed(tokens []int, own string) (out rows) {
-	s, width := m.Spec, m.Spec.Width
+	s, width, late := m.Spec, m.Spec.InputWidth(), len(m.Spec.Decoder) == 0
 	for p, t := range tokens {
 		x := m.row("embedding", t)
-		if s.EmbedWidth > 0 {
+		if s.EmbedWidth > 0 && !late {
 			x = m.linear("project_in", x)
 		}
 		for i := range x {
@@ -93,6 +93,9 @@ func (m formulas) embed(tokens []int, own string) (out rows) {
 		}
 		if s.EmbedNorm {
 			x = m.norm(own+"embedding_norm", x)
+		}
+		if s.EmbedWidth > 0 && late {
+			x = m.linear("project_in", x)
 		}
 		out = append(out, x)
 	}

@@ -410,12 +410,19 @@ func (p *Pass) computeAngles(r *Rotary, to *angles) {
 }
 
 // embed writes x = embedding·EmbedScale + type + position, or its norm. The first tokens are of
-// type 0, the others of type 1. Vectors replace embedding·EmbedScale of tokens below 0.
+// type 0, the others of type 1. Vectors replace embedding·EmbedScale of tokens below 0. A decoder
+// projects the embedding, an encoder the result.
 func (p *Pass) embed(sp span, tokens []int, first int, vectors []float32) {
-	m, w, in := p.m, p.m.Width, p.m.inputOf(sp)
-	p.lookUp(sp, tokens)
+	m, w, in, rows := p.m, p.m.InputWidth(), p.m.inputOf(sp), p.x[sp.row*p.m.Width:]
+	if m.EmbedWidth > 0 {
+		rows = p.narrow
+	}
+	p.lookUp(rows, tokens)
+	if m.EmbedWidth > 0 && len(m.decoder) > 0 {
+		rows = p.widen(sp)
+	}
 	for j, t := range tokens {
-		x := p.x[(sp.row+j)*w : (sp.row+j+1)*w]
+		x := rows[j*w : (j+1)*w]
 		if t < 0 {
 			copy(x, vectors[:w])
 			vectors = vectors[w:]
@@ -434,24 +441,27 @@ func (p *Pass) embed(sp span, tokens []int, first int, vectors []float32) {
 			m.normalise(x, x, in.norm)
 		}
 	}
+	if m.EmbedWidth > 0 && len(m.decoder) == 0 {
+		p.widen(sp)
+	}
 }
 
-// lookUp writes x = embedding, or its projection.
-func (p *Pass) lookUp(sp span, tokens []int) {
-	m, x, width := p.m, p.x[sp.row*p.m.Width:], p.m.embedWidth()
-	if m.EmbedWidth > 0 {
-		x = p.narrow
-	}
+// lookUp writes the embeddings of tokens.
+func (p *Pass) lookUp(dst []float32, tokens []int) {
+	width := p.m.embedWidth()
 	for j, t := range tokens {
 		if t >= 0 {
-			m.embed.row(x[j*width:(j+1)*width], t)
+			p.m.embed.row(dst[j*width:(j+1)*width], t)
 		}
 	}
-	if m.EmbedWidth > 0 {
-		w := p.workers[0]
-		w.count = 1 // the others do not work yet
-		w.apply(&m.projectIn, p.x[sp.row*m.Width:], p.narrow, len(tokens), nil)
-	}
+}
+
+// widen writes the projections of a span's narrow vectors to its x, which it returns.
+func (p *Pass) widen(sp span) []float32 {
+	w, x := p.workers[0], p.x[sp.row*p.m.Width:]
+	w.count = 1 // the others do not work yet
+	w.apply(&p.m.projectIn, x, p.narrow, sp.n, nil)
+	return x
 }
 
 func (m *Model) normalise(dst, x []float32, n norm) { m.normaliseBy(dst, x, n, m.Eps) }

@@ -59,9 +59,9 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 	}
 	switch spec.Position {
 	case Sinusoidal:
-		m.frequencies = sinusoidFrequencies(spec.Width)
+		m.frequencies = sinusoidFrequencies(spec.InputWidth())
 	case SinusoidalFirst:
-		m.divisors = sinusoidDivisors(spec.Width)
+		m.divisors = sinusoidDivisors(spec.InputWidth())
 	}
 	if spec.RelativeBuckets > 0 {
 		m.buckets = relativeBuckets(spec.RelativeBuckets/2, spec.RelativeDistance)
@@ -182,7 +182,7 @@ func (l *layer) setActivation(a activation) {
 
 // widest returns the length of the longest normalised vector.
 func (s *Spec) widest() int {
-	n := max(s.Width, s.LayerInputs)
+	n := max(s.Width, s.EmbedWidth, s.LayerInputs)
 	for i := range s.Kinds {
 		a := &s.Kinds[i].Attention
 		if n = max(n, a.Heads*a.HeadDim); a.Latent != nil {

@@ -27,12 +27,12 @@ type Model struct {
 	patches     linear    // (Width, Patch), of Patch
 	class       []float32 // (Width), of Class
 	projectIn   linear    // (Width, EmbedWidth), of EmbedWidth
-	projectOut  linear    // (EmbedWidth, Width), of EmbedWidth
+	projectOut  linear    // (EmbedWidth, Width), of a decoder with EmbedWidth
 	input       input     // of both stacks, or of the encoder with DecoderInput
 	ownInput    input     // of the decoder with DecoderInput
-	frequencies []float32 // (Width/2), of Position Sinusoidal
-	divisors    []float64 // (Width/2), of Position SinusoidalFirst
-	tokenTypes  []float32 // (TokenTypes, Width), row-major
+	frequencies []float32 // (InputWidth/2), of Position Sinusoidal
+	divisors    []float64 // (InputWidth/2), of Position SinusoidalFirst
+	tokenTypes  []float32 // (TokenTypes, InputWidth), row-major
 	relative    []float32 // (RelativeBuckets, Heads), row-major
 	buckets     []int     // by distance, of RelativeBuckets on one side
 	head        linear    // (Vocab, Width or EmbedWidth)
@@ -66,7 +66,7 @@ type Model struct {
 
 // input is what makes the input of a stack's first layer from the embeddings of tokens.
 type input struct {
-	positions []float32 // (Context, Width), row-major, of Position Learned
+	positions []float32 // (Context, InputWidth), row-major, of Position Learned
 	norm      norm      // of EmbedNorm
 }
 

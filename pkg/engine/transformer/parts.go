@@ -102,10 +102,10 @@ type partList struct {
 func (l *partList) input(prefix string, positions *Linear, norm *Norm, to *input) {
 	s := l.spec
 	if s.Position == Learned {
-		l.add(part{name: prefix + "positions", usage: plain, rows: s.Context, cols: s.Width, from: &positions.Weight, values: &to.positions})
+		l.add(part{name: prefix + "positions", usage: plain, rows: s.Context, cols: s.InputWidth(), from: &positions.Weight, values: &to.positions})
 	}
 	if s.EmbedNorm {
-		l.norm(prefix+"embedding_norm", norm, &to.norm, s.Width)
+		l.norm(prefix+"embedding_norm", norm, &to.norm, s.InputWidth())
 	}
 }
 
@@ -113,7 +113,7 @@ func (l *partList) input(prefix string, positions *Linear, norm *Norm, to *input
 func (l *partList) tables(w *Weights, m *Model) {
 	s := l.spec
 	if s.TokenTypes > 0 {
-		l.add(part{name: "token_types", usage: plain, rows: s.TokenTypes, cols: s.Width, from: &w.TokenTypes.Weight, values: &m.tokenTypes})
+		l.add(part{name: "token_types", usage: plain, rows: s.TokenTypes, cols: s.InputWidth(), from: &w.TokenTypes.Weight, values: &m.tokenTypes})
 	}
 	if s.RelativeLayers {
 		return

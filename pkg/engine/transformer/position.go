@@ -63,11 +63,11 @@ func (m *Model) causalBiases(dst, table []float32, head int) {
 	}
 }
 
-// addPosition adds the embedding of a position of a stack to x (Width).
+// addPosition adds the embedding of a position of a stack to x (InputWidth).
 func (m *Model) addPosition(x []float32, in *input, pos int) {
 	switch m.Position {
 	case Learned:
-		m.kernels.Add(x, in.positions[pos*m.Width:(pos+1)*m.Width])
+		m.kernels.Add(x, in.positions[pos*len(x):(pos+1)*len(x)])
 	case Sinusoidal: // sines of all frequencies, then cosines; an odd width ends with zero
 		n := len(m.frequencies)
 		for i, f := range m.frequencies {

@@ -16,8 +16,10 @@ type Spec struct {
 	Context int `json:"context"` // positions that a sequence can have
 	Width   int `json:"width"`   // of the residual stream
 
-	// EmbedWidth is the width of the embedding and of the head, if projections lie between
-	// them and the residual stream (OPT-350m). 0: it is Width. Decoders only.
+	// EmbedWidth is the width of the embedding, and of the head, if projections lie between
+	// them and the residual stream (OPT-350m). Positions, types and the norm of embeddings of an
+	// encoder have it too: its projection follows them (ELECTRA, ALBERT). 0: it is Width. One stack
+	// only.
 	EmbedWidth int `json:"embed_width,omitempty"`
 
 	// Kinds are the kinds of layers, each of which some layer has. Decoder and Encoder
@@ -334,6 +336,14 @@ type Rotary struct {
 func (s *Spec) embedWidth() int {
 	if s.EmbedWidth > 0 {
 		return s.EmbedWidth
+	}
+	return s.Width
+}
+
+// InputWidth returns the width of positions, of types of tokens and of the norm of embeddings.
+func (s *Spec) InputWidth() int {
+	if len(s.Decoder) == 0 {
+		return s.embedWidth()
 	}
 	return s.Width
 }

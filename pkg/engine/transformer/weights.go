@@ -11,8 +11,8 @@ type Weights struct {
 	Embed     Linear // (Vocab, Width), or (Vocab, EmbedWidth); of a Spec with Patch (Width, Patch), with a bias if there is one
 	Class     Vector // (Width), of a Spec with Class
 	ProjectIn Linear // (Width, EmbedWidth), of a Spec with EmbedWidth
-	EmbedNorm Norm   // of a Spec with EmbedNorm
-	Positions Linear // (Context, Width), of Position Learned
+	EmbedNorm Norm   // (InputWidth), of a Spec with EmbedNorm
+	Positions Linear // (Context, InputWidth), of Position Learned
 
 	// Of a Spec with DecoderInput: EmbedNorm and Positions of the decoder.
 	DecoderEmbedNorm Norm
@@ -27,10 +27,10 @@ type Weights struct {
 	StreamsIn  Linear   // ((Streams-1)*Width, Width)
 	StreamsOut []Linear // Streams-1 of (Width, Width)
 
-	TokenTypes     Linear // (TokenTypes, Width), of a Spec with TokenTypes
+	TokenTypes     Linear // (TokenTypes, InputWidth), of a Spec with TokenTypes
 	Relative       Linear // (RelativeBuckets, Heads), of a Spec with RelativeBuckets, but not with RelativeLayers
 	CausalRelative Linear // the same, of its decoder
-	ProjectOut     Linear // (EmbedWidth, Width), of a Spec with EmbedWidth
+	ProjectOut     Linear // (EmbedWidth, Width), of a decoder with EmbedWidth
 	Head           Linear // as Embed, with or without bias; zero: Embed is the head too. Of decoders and of MaskedHead
 
 	Decoder, Encoder         []Layer

@@ -182,6 +182,7 @@ ENCODERS = {
     "ModernBERT-base": sized("modernbert", 22, 768, 12, 1152, 50368, 8192, pad_token_id=50283),
     "nomic-embed-text-v1.5": sized("nomic_bert", 12, 768, 12, 3072, 30528, 2048),
     "EmbeddingGemma-300M": sized("gemma3_text", 24, 768, 3, 1152, 262144, 2048, 1, True, use_bidirectional_attention=True, sliding_window=512, **GEMMA3),
+    "ms-marco-electra-base": sized("electra", 12, 768, 12, 3072, 30522, 512, embedding_size=768),
 }
 
 
@@ -240,8 +241,8 @@ REFUSED = {
     "Mamba-130M": {"model_type": "mamba"},
     "RWKV-4-169M": {"model_type": "rwkv"},
     "LED-Base": {"model_type": "led"},
-    "DeBERTa-v3-Base": {"model_type": "deberta-v2"},
-    "ELECTRA-Base": {"model_type": "electra"},
+    "DeBERTa-Base": {"model_type": "deberta"},
+    "EmbeddingGemma-2": {"model_type": "embedding_gemma2"},
 }
 
 
@@ -270,7 +271,7 @@ def tensors(config):
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
         name = name.replace(".gate.moe_statics.", ".moe_statics.")  # the same
-        if ".attn_norm." not in name and not kind.startswith(("lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe", "deepseek_v2")):  # whose layers differ
+        if ".attn_norm." not in name and not kind.startswith(("albert", "lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe", "deepseek_v2")):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name, count=1 if auto is AutoModelForSeq2SeqLM else 0)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name

@@ -42,8 +42,8 @@ torch.set_num_threads(1)
 torch.use_deterministic_algorithms(True)
 
 
-def wordpiece(first="[CLS]", last="[SEP]", lowercase=True, unk="[UNK]", pad="[PAD]"):
-    letters = [chr(c) for c in range(33, 127)]
+def wordpiece(first="[CLS]", last="[SEP]", lowercase=True, unk="[UNK]", pad="[PAD]", letters=None):
+    letters = [chr(c) for c in range(33, 127)] if letters is None else list(letters)
     vocab = {}
     for piece in [pad, unk, first, last, "[MASK]"] + letters + ["##" + c for c in letters if c.isalnum()] + WORDS + ["##s", "Cats", "HE"]:
         vocab.setdefault(piece, len(vocab))
@@ -108,8 +108,12 @@ def write(path, value):
     path.write_text(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
 
 
-def make(name, model, tokenizer, seed, modules, limit=None, config=None, settings=None, old=None, cases=(), pad_left=False, max_length=None, embed=0.5):
-    """modules: (name, settings, state) of those after the transformer."""
+def compact(path):
+    path.write_text(json.dumps(json.loads(path.read_text()), ensure_ascii=False, separators=(",", ":")) + "\n")
+
+
+def make(name, model, tokenizer, seed, modules, limit=None, config=None, settings=None, old=None, cases=(), pad_left=False, max_length=None, embed=0.5, tiny=False, published=None):
+    """modules: (name, settings, state) of those after the transformer. published: rewrites the files as others publish them."""
     path = HERE / name
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir()
@@ -118,6 +122,8 @@ def make(name, model, tokenizer, seed, modules, limit=None, config=None, setting
     t, specials = tokenizer
     fast = PreTrainedTokenizerFast(tokenizer_object=t, **specials)
     fast.save_pretrained(path)
+    if tiny:
+        compact(path / "tokenizer.json")
     tokenizer_config = {"tokenizer_class": "PreTrainedTokenizerFast", **specials, **({"model_max_length": max_length} if max_length else {}), **({"padding_side": "left"} if pad_left else {})}
     write(path / "tokenizer_config.json", tokenizer_config)
     if old:
@@ -138,6 +144,8 @@ def make(name, model, tokenizer, seed, modules, limit=None, config=None, setting
     if config:
         write(path / "config_sentence_transformers.json", config)
     golden(path, cases)
+    if published:
+        published(path)
 
 
 def golden(path, cases):
@@ -171,6 +179,7 @@ def dense(i, o, seed, activation, bias=True):
     return ("Dense", {"in_features": i, "out_features": o, "bias": bias, "activation_function": "torch.nn.modules." + activation}, state)
 
 
+TINY = dict(hidden_size=16, num_hidden_layers=2, num_attention_heads=2, intermediate_size=24)
 NORMALIZE = ("Normalize", None, None)
 SMALL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48)
 OTHER = dict(hidden_size=24, num_hidden_layers=3, num_attention_heads=3, intermediate_size=40)
@@ -284,6 +293,21 @@ def nomic():
         **OTHER, **sized(t), max_position_embeddings=90, layer_norm_eps=1e-5, type_vocab_size=1)), t, 42, [pooling(24, cls_token=True)], old=new)
 
 
+def tiny(*args, **kwargs):
+    make(*args, tiny=True, **kwargs)
+
+
+def few(*rest, **changes):
+    """A tokenizer of fewer tokens."""
+    return wordpiece(*rest, letters="abcdehinorstw:&!,", **changes)
+
+
+def electra():
+    t = few()
+    tiny("electra", transformers.ElectraModel(transformers.ElectraConfig(**TINY, **sized(t), embedding_size=12, max_position_embeddings=48)), t, 71, [
+        pooling(16, mean_tokens=True), NORMALIZE], limit=40)
+
+
 ROPES = {"full_attention": {"rope_type": "default", "rope_theta": 5000.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
 
 
@@ -312,7 +336,7 @@ def causal():
         bos_token_id=0, eos_token_id=2, pad_token_id=1)), t, 62, [pooling(24, lasttoken=True), NORMALIZE], limit=70)
 
 
-GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal)}
+GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra)}
 
 
 def main(names):

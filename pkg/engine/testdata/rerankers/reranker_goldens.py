@@ -18,15 +18,16 @@ sys.path.insert(0, str(HERE.parent / "encoders"))
 import encoder_goldens as base  # sets what the libraries read when they are imported
 import torch
 import transformers
-from encoder_goldens import OTHER, SMALL, randomise, sized, write
+from encoder_goldens import OTHER, SMALL, TINY, compact, few, randomise, sized, write
 from sentence_transformers import CrossEncoder
 from tokenizers import pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-LIMIT = 800_000  # bytes of all models
+LIMIT = 900_000  # bytes of all models
 QUERIES = ["seven red hens", "a cat sees a dog and the cow and the hen and two dogs and cats and a red hen sees them " * 2, ""]
 DOCUMENTS = ["the red hen sees a cat", "Cats, dogs & HENS!", "é", "the cat and the dog and the hen and the cow " * 6, "", "a < s > [ SEP ]"]
 PAIRS = [[q, d] for q in QUERIES for d in DOCUMENTS]
+FEW = [["seven red hens", d] for d in DOCUMENTS[:5]] + [["a cat sees a dog and the cow " * 4, DOCUMENTS[3]], ["", "a hen"]]
 
 
 def pair(tokenizer, text, types=(0, 0)):
@@ -40,7 +41,7 @@ def pair(tokenizer, text, types=(0, 0)):
     return t, specials
 
 
-def make(name, model, tokenizer, seed, tokenizer_config=None, config=None, files=None, template=None):
+def make(name, model, tokenizer, seed, tokenizer_config=None, config=None, files=None, template=None, tiny=False, published=None):
     path = HERE / name
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir()
@@ -48,6 +49,8 @@ def make(name, model, tokenizer, seed, tokenizer_config=None, config=None, files
     model.eval().bfloat16().save_pretrained(path)
     t, specials = tokenizer
     PreTrainedTokenizerFast(tokenizer_object=t, **specials).save_pretrained(path)
+    if tiny:
+        compact(path / "tokenizer.json")
     write(path / "tokenizer_config.json", {
         "tokenizer_class": "PreTrainedTokenizerFast", **specials, **({"chat_template": template} if template else {}), **(tokenizer_config or {})})
     (path / "chat_template.jinja").unlink(missing_ok=True)
@@ -57,7 +60,9 @@ def make(name, model, tokenizer, seed, tokenizer_config=None, config=None, files
         write(path / "config.json", c | config)
     for file, value in (files or {}).items():
         write(path / file, value)
-    golden(path)
+    golden(path, FEW if tiny else PAIRS)
+    if published:
+        published(path)
 
 
 def golden(path, pairs=PAIRS):
@@ -146,7 +151,13 @@ def qwen3():
     write(published / "tokenizer_config.json", json.loads((HERE / "qwen3/tokenizer_config.json").read_text()) | {"chat_template": "{{ messages[0]['content'] }}"})
 
 
-GROUPS = {f.__name__: f for f in (bert, xlm, mpnet, modernbert, qwen3)}
+def electra():
+    t = pair(few(), "[CLS] $A [SEP] $B [SEP]", (0, 1))
+    make("electra", transformers.ElectraForSequenceClassification(transformers.ElectraConfig(
+        **TINY, **sized(t), embedding_size=16, max_position_embeddings=48, num_labels=1)), t, 151, {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"], "model_max_length": 40}, tiny=True)
+
+
+GROUPS = {f.__name__: f for f in (bert, xlm, mpnet, modernbert, qwen3, electra)}
 
 
 def main(names):

@@ -50,7 +50,7 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 	}
 	b.streams(w)
 	if spec.Position == transformer.Learned {
-		w.Positions = b.matrix("positions", spec.Context, spec.Width, 0.5)
+		w.Positions = b.matrix("positions", spec.Context, spec.InputWidth(), 0.5)
 	}
 	if spec.Position == transformer.Learned && spec.DecoderInput {
 		w.DecoderPositions = b.matrix("decoder_positions", spec.Context, spec.Width, 0.5)
@@ -65,7 +65,7 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 		w.TokenTypes = b.matrix("token_types", spec.TokenTypes, spec.Width, 0.5)
 	}
 	if spec.EmbedNorm {
-		w.EmbedNorm = b.norm("embedding_norm", spec.Width)
+		w.EmbedNorm = b.norm("embedding_norm", spec.InputWidth())
 	}
 	if spec.EmbedNorm && spec.DecoderInput {
 		w.DecoderEmbedNorm = b.norm("decoder_embedding_norm", spec.Width)

@@ -1,0 +1,82 @@
+package transformer_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"glossa/pkg/engine/kernel"
+	"glossa/pkg/engine/transformer"
+	"glossa/pkg/engine/transformer/transformertest"
+)
+
+// encoder returns a description of an encoder alone.
+func encoder() *transformer.Spec {
+	kind := transformer.Kind{
+		Attention:   transformer.Attention{Norms: transformer.PostResidualNorm, Heads: 3, KVHeads: 3, HeadDim: 8},
+		FeedForward: transformer.FeedForward{Norms: transformer.PostResidualNorm, Width: 40, Activation: transformer.GELUErf},
+	}
+	return &transformer.Spec{
+		Vocab: 31, Context: 200, Width: 24, Kinds: []transformer.Kind{kind}, Encoder: []int{0, 0, 0},
+		Position: transformer.Learned, EmbedNorm: true, Eps: 1e-6, NoLastNorm: true,
+	}
+}
+
+// vectors returns the vectors of a text's tokens.
+func (m formulas) vectors(ids []int) rows {
+	return m.run("encoder", m.Spec.Encoder, ids, m.embed(ids, ""), nil)
+}
+
+// compareEncoder compares the vectors of texts, computed together by teams with every kernel, with those of
+// the formulas, and to the bit with those of each text alone. It returns those of the first text.
+func compareEncoder(t *testing.T, name string, s *transformer.Spec) rows {
+	t.Helper()
+	m := transformertest.New(s, 5)
+	list := [][]int{tokens(60, 31), {7}, tokens(150, 29)}
+	for _, k := range kernel.Implementations() {
+		model := load(t, m, k, transformer.F32)
+		for _, workers := range []int{1, 3} {
+			team := transformer.NewTeam(workers)
+			pass := model.NewPass(team)
+			pass.ShareAll = true
+			must(pass.Encode(list))
+			all, alone := slices.Clone(pass.Last()), model.NewPass(nil)
+			for _, ids := range list {
+				n := len(ids) * s.Width
+				must(alone.Encode([][]int{ids}))
+				if !slices.Equal(alone.Last(), all[:n]) {
+					t.Errorf("%s, %s, %d workers: a text of %d tokens has other vectors with others", name, k.Name(), workers, len(ids))
+				}
+				compare(t, fmt.Sprintf("%s, %s, %d tokens", name, k.Name(), len(ids)), all[:n], formulas{m}.vectors(ids))
+				all = all[n:]
+			}
+			team.Close()
+		}
+	}
+	return formulas{m}.vectors(list[0])
+}
+
+// The embeddings of an encoder may be narrower or wider than its layers: positions and the norm are as
+// wide, and the projection comes last.
+func TestEncoderEmbedWidth(t *testing.T) {
+	for _, position := range []transformer.Position{transformer.NoPosition, transformer.Learned, transformer.Sinusoidal, transformer.SinusoidalFirst} {
+		for _, width := range []int{10, 40} {
+			s := encoder()
+			s.Position, s.EmbedWidth, s.EmbedScale = position, width, 1.5
+			compareEncoder(t, fmt.Sprintf("position %d, width %d", position, width), s)
+		}
+	}
+	for want, change := range map[string]func(s *transformer.Spec){
+		"embed_width: 10 is negative, or there is an encoder with a decoder": func(s *transformer.Spec) { s.Decoder = []int{0} },
+		"embed_width: -1":                   func(s *transformer.Spec) { s.EmbedWidth = -1 },
+		"with a decoder, a head or patches": func(s *transformer.Spec) { s.MaskedHead = true },
+	} {
+		s := encoder()
+		s.EmbedWidth = 10
+		change(s)
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
