@@ -67,6 +67,14 @@ func (w *worker) attend(index int) {
 	}
 	w.barrier.wait() // for the heads of other workers
 	n, rows := a.Heads*a.HeadDim, a.rows()
+	if a.HeadGates {
+		from, to := w.share(a.Heads)
+		for i := range w.tokens {
+			end := (i+1)*rows - a.Heads
+			w.gateWhole(w.heads[i*n+from*a.HeadDim:i*n+to*a.HeadDim], w.qkv[end+from:end+to], a.HeadDim)
+		}
+		return
+	}
 	c := w.own(n)
 	for i := range w.tokens {
 		w.gateHeads(w.heads[i*n+c.from:i*n+c.to], w.qkv[(i+1)*rows-n+c.from:(i+1)*rows-n+c.to])
@@ -80,6 +88,16 @@ func (w *worker) gateHeads(y, gates []float32) {
 	k.Bound(gates, kernel.Cap{Kind: kernel.CapTanh, Value: 1})
 	k.MulAdd(y, y, gates)
 	k.Scale(y, 0.5)
+}
+
+// gateWhole multiplies heads y, (heads, dim), by σ of a gate each. It overwrites the gates.
+func (w *worker) gateWhole(y, gates []float32, dim int) {
+	k := w.m.kernels
+	k.Scale(gates, 0.5)
+	k.Bound(gates, kernel.Cap{Kind: kernel.CapTanh, Value: 1})
+	for i, g := range gates {
+		k.Scale(y[i*dim:(i+1)*dim], 0.5+float32(0.5*g))
+	}
 }
 
 // selfAttention computes a layer's attention of the decoder into heads: each token

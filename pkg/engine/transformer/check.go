@@ -52,6 +52,9 @@ func (s *Spec) Check() error {
 	if err := s.checkTables(); err != nil {
 		return err
 	}
+	if _, err := s.headActivation(); err != nil {
+		return fmt.Errorf("head_activation: %w", err)
+	}
 	if err := s.checkStreams(); err != nil {
 		return err
 	}
@@ -341,6 +344,8 @@ func (a *Attention) check(s *Spec) error {
 		return fmt.Errorf("slopes: %d for %d heads", len(a.Slopes), a.Heads)
 	case a.GrowthStep < 0 || (a.Growth > 0) != (a.GrowthStep > 0):
 		return fmt.Errorf("growth_step: %d tokens, where growth is %v", a.GrowthStep, a.Growth)
+	case a.HeadGates && !a.Gated:
+		return fmt.Errorf("head_gates: there are no gates")
 	case a.Growth > 0 && len(s.Encoder) > 0:
 		return fmt.Errorf("growth: there is an encoder")
 	}

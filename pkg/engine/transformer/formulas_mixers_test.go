@@ -293,3 +293,15 @@ func limitGroups(e *transformer.Experts, ranks []float64) {
 		}
 	}
 }
+
+// gates returns the gates of the results of heads, the last values that attention reads.
+func (m formulas) gates(a *transformer.Attention, all []float64) []float64 {
+	if !a.HeadGates {
+		return all[len(all)-a.Heads*a.HeadDim:]
+	}
+	var out []float64
+	for _, g := range all[len(all)-a.Heads:] {
+		out = append(out, slices.Repeat([]float64{g}, a.HeadDim)...)
+	}
+	return out
+}

@@ -37,6 +37,13 @@ func (m formulas) logits(source, tokens []int) (out rows) {
 		if !m.Spec.NoLastNorm {
 			x = m.norm("norm", x)
 		}
+		if m.Spec.HeadActivation != "" {
+			x = m.linear("head_dense", x)
+			for i := range x {
+				x[i] = m.activation("", m.Spec.HeadActivation, x[i], i)
+			}
+			x = m.norm("head_norm", x)
+		}
 		if m.Spec.EmbedWidth > 0 {
 			x = m.linear("project_out", x)
 		}
@@ -253,7 +260,7 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 		}
 		gates = append(gates, nil)
 		if a.Gated {
-			gates[p] = all[len(all)-queries:]
+			gates[p] = m.gates(a, all)
 		}
 		if a.KVLayer > 0 {
 			continue
@@ -529,7 +536,7 @@ func (m formulas) norm(name string, x []float64) []float64 { return m.normAt(nam
 func (m formulas) normAt(name string, at int, x []float64) []float64 {
 	y := m.plainNorm(x)
 	for i := range y {
-		if m.Spec.Norm != transformer.PlainLayerNorm {
+		if m.Spec.Norm != transformer.PlainLayerNorm && m.Spec.Norm != transformer.PlainRMSNorm {
 			y[i] *= float64(m.Values[name].Data[at+i])
 		}
 		if bias, ok := m.Values[name+".bias"]; ok {
@@ -542,7 +549,7 @@ func (m formulas) normAt(name string, at int, x []float64) []float64 {
 // plainNorm normalises x without a weight.
 func (m formulas) plainNorm(x []float64) []float64 {
 	mean, squares, n := 0.0, 0.0, float64(len(x))
-	if m.Spec.Norm != transformer.RMSNorm {
+	if m.Spec.Norm != transformer.RMSNorm && m.Spec.Norm != transformer.PlainRMSNorm {
 		for _, v := range x {
 			mean += v / n
 		}

@@ -470,6 +470,8 @@ func (m *Model) normaliseBy(dst, x []float32, n norm, eps float32) {
 	switch m.Norm {
 	case RMSNorm:
 		m.kernels.RMSNorm(dst, x, n.weight, eps)
+	case PlainRMSNorm:
+		m.kernels.RMSNorm(dst, x, m.ones, eps)
 	case PlainLayerNorm:
 		m.kernels.LayerNorm(dst, x, m.ones, nil, eps)
 	default:
@@ -510,7 +512,7 @@ func (w *worker) project() {
 			to += width
 		}
 	}
-	in := w.norm[:to]
+	in := w.headInputs(w.norm[:to])
 	if m.EmbedWidth > 0 {
 		in = w.narrow[:w.outputs*m.EmbedWidth]
 		w.apply(&m.projectOut, in, w.norm[:to], w.outputs, nil)

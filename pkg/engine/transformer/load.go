@@ -51,6 +51,9 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 	}
 	m := newModel(spec, w)
 	m.kernels, m.elements = k, w.Elements()
+	if m.headBlock.act, err = spec.headActivation(); err != nil {
+		return nil, nil, err
+	}
 	for i, kind := range spec.Decoder {
 		m.decoder[i].setActivation(activations[kind])
 	}
@@ -67,7 +70,7 @@ func prepare(spec *Spec, w *Weights, k *kernel.Kernels, format Format) (*Model, 
 		m.buckets = relativeBuckets(spec.RelativeBuckets/2, spec.RelativeDistance)
 		m.causalBuckets = relativeBuckets(spec.RelativeBuckets, spec.RelativeDistance)
 	}
-	if spec.Norm == PlainLayerNorm || slices.ContainsFunc(spec.Kinds, func(k Kind) bool { return k.Attention.ValueNorm }) {
+	if spec.Norm.Plain() || slices.ContainsFunc(spec.Kinds, func(k Kind) bool { return k.Attention.ValueNorm }) {
 		m.ones = slices.Repeat([]float32{1}, m.widest())
 	}
 	parts := m.parts(w, m, format)

@@ -36,6 +36,7 @@ type Model struct {
 	relative    []float32 // (RelativeBuckets, Heads), row-major
 	buckets     []int     // by distance, of RelativeBuckets on one side
 	head        linear    // (Vocab, Width or EmbedWidth)
+	headBlock   headBlock // before it, of HeadActivation
 
 	layerEmbed      linear // (Vocab, layers*LayerInputs), looked up by row
 	layerProjection linear // (layers*LayerInputs, Width)
@@ -52,7 +53,7 @@ type Model struct {
 	kvFormat                 kernel.KVFormat
 	packed                   bool // not all matrices that tokens multiply are float32
 	decoderNorm, encoderNorm norm
-	ones                     []float32 // the weights of PlainLayerNorm
+	ones                     []float32 // the weights of plain norms
 	elements, bytes          int64
 	active                   int64 // elements that one token uses
 

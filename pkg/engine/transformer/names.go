@@ -8,7 +8,7 @@ import (
 // The names of the numbered kinds, as packed files spell them.
 var (
 	positionNames  = []string{NoPosition: "none", Learned: "learned", Sinusoidal: "sinusoidal", SinusoidalFirst: "sinusoidal_first"}
-	normNames      = []string{LayerNorm: "layer_norm", RMSNorm: "rms_norm", PlainLayerNorm: "plain_layer_norm"}
+	normNames      = []string{LayerNorm: "layer_norm", RMSNorm: "rms_norm", PlainLayerNorm: "plain_layer_norm", PlainRMSNorm: "plain_rms_norm"}
 	placementNames = []string{PreNorm: "pre", PostNorm: "post", SandwichNorm: "sandwich", PostResidualNorm: "post_residual", NoNorm: "none"}
 	qkNormNames    = []string{NoQKNorm: "none", QKNormHead: "head", QKNormEachHead: "each_head", QKNormAll: "all"}
 	gatingNames    = []string{GateThenNorm: "gate_then_norm", NormThenGate: "norm_then_gate", GateAlone: "gate_alone"}

@@ -79,6 +79,7 @@ func (s *Spec) parts(w *Weights, m *Model, format Format) []part {
 	if s.EmbedWidth > 0 {
 		l.linear("project_out", &w.ProjectOut, &m.projectOut, s.EmbedWidth, s.Width)
 	}
+	l.headBlock(w, m)
 	if w.Head.Weight != nil {
 		l.add(part{name: "head", head: true, rows: s.Vocab, cols: s.embedWidth(), from: &w.Head.Weight, matrix: &m.head})
 	}
@@ -360,7 +361,7 @@ func (l *partList) adaptable(products ...*linear) {
 }
 
 func (l *partList) norm(name string, from *Norm, to *norm, n int) {
-	if l.spec.Norm == PlainLayerNorm {
+	if l.spec.Norm.Plain() {
 		return
 	}
 	l.vector(name, &from.Weight, &to.weight, n)

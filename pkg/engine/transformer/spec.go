@@ -81,6 +81,10 @@ type Spec struct {
 	LogitScale    float32 `json:"logit_scale,omitempty"`    // factor of logits
 	LogitSoftCap  float32 `json:"logit_soft_cap,omitempty"` // c of c·tanh(logit/c), after that (Gemma 2)
 
+	// HeadActivation, if set, is that of a block before the head, which reads norm(act(dense y)) of what the
+	// last norm returns, y (ModernBERT's decoder). It has no parameters. Decoders alone, without EmbedWidth.
+	HeadActivation Activation `json:"head_activation,omitempty"`
+
 	// LayerInputs, if set, is the width of the input p that each layer has for each token (Gemma 4):
 	// p = (norm(projection x/√Width) + embedding·√LayerInputs)/√2, where x is the input of the first
 	// layer and the embedding a second one, of the token and the layer. A layer ends with the branch
@@ -164,8 +168,10 @@ type Attention struct {
 	OutScale float32 `json:"out_scale,omitempty"` // factor of the last product's results
 
 	// Gated says that the results of heads are multiplied by σ of as many values more of the first
-	// product (Qwen3-Next). Models without an encoder only.
-	Gated bool `json:"gated,omitempty"`
+	// product (Qwen3-Next), or, with HeadGates, by σ of one value more for each head (LFM3). Models
+	// without an encoder only.
+	Gated     bool `json:"gated,omitempty"`
+	HeadGates bool `json:"head_gates,omitempty"`
 
 	// Latent, if set, makes keys, values and perhaps queries of narrow vectors (DeepSeek-V2).
 	Latent *Latent `json:"latent,omitempty"`
@@ -190,10 +196,18 @@ func (a *Attention) rows() int {
 	if a.KVLayer == 0 && !a.KeysAsValues {
 		heads += a.KVHeads
 	}
-	if a.Gated {
-		heads += a.Heads
+	return heads*a.HeadDim + a.gates()
+}
+
+// gates returns the number of values that the results of heads are multiplied by, after σ.
+func (a *Attention) gates() int {
+	switch {
+	case a.HeadGates:
+		return a.Heads
+	case a.Gated:
+		return a.Heads * a.HeadDim
 	}
-	return heads * a.HeadDim
+	return 0
 }
 
 // FeedForward describes the feed-forward block of a layer: down(act(up x)), or gated
@@ -367,7 +381,11 @@ const (
 	LayerNorm      NormKind = iota // Ba et al. 2016
 	RMSNorm                        // Zhang and Sennrich 2019: no mean, no bias
 	PlainLayerNorm                 // LayerNorm without weight and bias (OLMo)
+	PlainRMSNorm                   // RMSNorm without a weight (NanoChat)
 )
+
+// Plain reports whether norms have neither weights nor biases.
+func (n NormKind) Plain() bool { return n == PlainLayerNorm || n == PlainRMSNorm }
 
 // An Activation is the non-linearity of the feed-forward block.
 type Activation string

@@ -71,7 +71,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 		seen[fmt.Sprint("norm ", s.Norm)]++
 		for name, said := range map[string]bool{
 			"encoder": s.Encoder != nil, "relative biases": s.RelativeBuckets > 0 && !s.RelativeLayers, "relative biases of layers": s.RelativeLayers, "several kinds": len(s.Kinds)-len(s.Encoder) > 1, "several tables": len(s.Rotaries) > 1, "embed norm": s.EmbedNorm, "decoder input": s.DecoderInput,
-			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0, "layer inputs": s.LayerInputs > 0, "layer scale": s.LayerScale, "streams": s.Streams > 0, "streams and inputs of layers": s.Streams*s.LayerInputs > 0, "laurel": s.Laurel > 0,
+			"no last norm": s.NoLastNorm, "embed width": s.EmbedWidth > 0, "scales": s.EmbedScale*s.ResidualScale*s.LogitScale != 0, "logit soft cap": s.LogitSoftCap > 0, "layer inputs": s.LayerInputs > 0, "layer scale": s.LayerScale, "streams": s.Streams > 0, "streams and inputs of layers": s.Streams*s.LayerInputs > 0, "laurel": s.Laurel > 0, "head activation": s.HeadActivation != "",
 		} {
 			if said {
 				seen[name]++
@@ -96,7 +96,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"corrected softmax": k.FeedForward.Experts != nil && k.FeedForward.Experts.Corrected && !k.FeedForward.Experts.Sigmoid, "floor": k.FeedForward.Experts != nil && k.FeedForward.Experts.Floor > 0,
 				"limit": k.FeedForward.Limit > 0, "states": k.States != nil, "groups": k.States != nil && k.States.Groups > 1, "states and attention": k.States != nil && a.Heads > 0,
 				"deltas": k.Deltas != nil, "deltas in turn": k.Deltas != nil && k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads,
-				"heads share keys": k.Deltas != nil && !k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads, "gated attention": a.Gated,
+				"heads share keys": k.Deltas != nil && !k.Deltas.Turns && k.Deltas.KeyHeads > 1 && k.Deltas.Heads > k.Deltas.KeyHeads, "gated attention": a.Gated && !a.HeadGates, "gated heads": a.HeadGates,
 				"scales of states": k.States != nil && k.States.GateScale*k.States.StepScale > 0, "out scale": a.OutScale > 0, "gate scale": k.FeedForward.GateScale > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
 				"groups of experts": k.FeedForward.Experts != nil && k.FeedForward.Experts.Groups > 0, "groups of corrected experts": k.FeedForward.Experts != nil && k.FeedForward.Experts.Groups > 0 && k.FeedForward.Experts.Corrected,
 				"latents": a.Latent != nil, "latents of queries": a.Latent != nil && a.Latent.QueryRank > 0, "latents of keys alone": a.Latent != nil && a.Latent.QueryRank == 0, "rotated latents": a.Latent != nil && a.Rotary > 0,
@@ -108,7 +108,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+3+8+5+5+9+5+3+51 {
+	if len(seen) != 4+4+8+5+5+9+5+3+53 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {
@@ -419,6 +419,7 @@ func TestSpecRefusesDeltas(t *testing.T) {
 		"kinds[0].deltas.norms: 9":                      deltas(transformer.DeltaNet{Norms: 9, Heads: 1, HeadDim: 1, KeyHeads: 1, KeyDim: 1, Taps: 1}),
 		"kinds[0].deltas: 2 heads of 1, 1 of keys of 0": deltas(transformer.DeltaNet{Heads: 2, HeadDim: 1, KeyHeads: 1, Taps: 1}),
 		"kinds[0].deltas.key_heads: 2":                  deltas(transformer.DeltaNet{Heads: 3, HeadDim: 1, KeyHeads: 2, KeyDim: 1, Taps: 1}),
+		"kinds[0].attention.head_gates: there are no":   func(_ *spec, k *transformer.Kind) { k.Attention.HeadGates = true },
 		"decoder[0]: kinds[0].attention.gated":          func(s *spec, k *transformer.Kind) { k.Attention.Gated, s.Encoder = true, []int{1} },
 	} {
 		s := rich()

@@ -33,6 +33,10 @@ type Weights struct {
 	ProjectOut     Linear // (EmbedWidth, Width), of a decoder with EmbedWidth
 	Head           Linear // as Embed, with or without bias; zero: Embed is the head too. Of decoders and of MaskedHead
 
+	// Of a Spec with HeadActivation.
+	HeadDense Linear // (Width, Width)
+	HeadNorm  Norm   // (Width)
+
 	Decoder, Encoder         []Layer
 	DecoderNorm, EncoderNorm Norm // after the last layer, unless NoLastNorm
 
@@ -384,13 +388,13 @@ func (w *Weights) CacheBytes(spec *Spec, f Format, capacity int) int64 {
 
 // Elements returns the number of values of all weights.
 func (w *Weights) Elements() (n int64) {
-	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head, w.LayerEmbed, w.LayerProjection, w.StreamsIn} {
+	for _, l := range []Linear{w.Embed, w.ProjectIn, w.Positions, w.DecoderPositions, w.TokenTypes, w.Relative, w.CausalRelative, w.ProjectOut, w.Head, w.HeadDense, w.LayerEmbed, w.LayerProjection, w.StreamsIn} {
 		n += l.elements()
 	}
 	for _, l := range w.StreamsOut {
 		n += l.elements()
 	}
-	n += w.Class.elements() + w.EmbedNorm.elements() + w.DecoderEmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements() + w.LayerNorm.elements()
+	n += w.Class.elements() + w.EmbedNorm.elements() + w.DecoderEmbedNorm.elements() + w.DecoderNorm.elements() + w.EncoderNorm.elements() + w.LayerNorm.elements() + w.HeadNorm.elements()
 	for _, stack := range [][]Layer{w.Decoder, w.Encoder} {
 		for i := range stack {
 			n += stack[i].elements()

@@ -33,6 +33,7 @@ func Random(seed uint64) *Model {
 			g.groups(e)
 		}
 	}
+	g.last(spec)
 	return New(spec, seed)
 }
 
@@ -225,7 +226,7 @@ func (g *generator) spec() *transformer.Spec {
 		Position:      pick(g, transformer.NoPosition, transformer.Learned, transformer.Sinusoidal, transformer.SinusoidalFirst),
 		EmbedScale:    maybe[float32](g, 2.5),
 		EmbedNorm:     g.one(3),
-		Norm:          pick(g, transformer.LayerNorm, transformer.RMSNorm, transformer.PlainLayerNorm),
+		Norm:          pick(g, transformer.LayerNorm, transformer.RMSNorm, transformer.PlainLayerNorm, transformer.PlainRMSNorm),
 		Eps:           pick[float32](g, 1e-6, 1e-5, 0.02),
 		NoLastNorm:    g.one(4),
 		ResidualScale: maybe[float32](g, 0.22, 1.5),
@@ -320,5 +321,16 @@ func dropUnused(s *transformer.Spec) {
 	}
 	if len(s.Rotaries) == 0 {
 		s.Rotaries = nil // as a packed file has it
+	}
+}
+
+// last gives some attention one gate for each head, and some decoders a block before the head.
+func (g *generator) last(s *transformer.Spec) {
+	for i := range s.Kinds {
+		a := &s.Kinds[i].Attention
+		a.HeadGates = a.Gated && g.one(2)
+	}
+	if len(s.Encoder) == 0 && s.EmbedWidth == 0 && g.one(3) {
+		s.HeadActivation = pick(g, transformer.GELUErf, transformer.ReLU)
 	}
 }

@@ -48,6 +48,9 @@ func New(spec *transformer.Spec, seed uint64) *Model {
 		w.LayerEmbed, w.LayerProjection = b.matrix("layer_embedding", spec.Vocab, all, 1), b.linear("layer_projection", all, spec.Width)
 		w.LayerNorm = b.norm("layer_projection_norm", n)
 	}
+	if spec.HeadActivation != "" {
+		w.HeadDense, w.HeadNorm = b.linear("head_dense", spec.Width, spec.Width), b.norm("head_norm", spec.Width)
+	}
 	b.streams(w)
 	if spec.Position == transformer.Learned {
 		w.Positions = b.matrix("positions", spec.Context, spec.InputWidth(), 0.5)
@@ -124,7 +127,7 @@ func (b *builder) linear(name string, rows, cols int) transformer.Linear {
 }
 
 func (b *builder) norm(name string, n int) (out transformer.Norm) {
-	if b.Spec.Norm == transformer.PlainLayerNorm {
+	if b.Spec.Norm.Plain() {
 		return out
 	}
 	less := float32(0)
@@ -221,7 +224,10 @@ func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Atte
 	case a.KeysAsValues:
 		rows = queries + keys
 	}
-	if a.Gated {
+	switch {
+	case a.HeadGates:
+		rows += a.Heads
+	case a.Gated:
 		rows += queries
 	}
 	if a.Latent != nil {
