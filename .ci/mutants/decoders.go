@@ -2,7 +2,7 @@ package main
 
 // decoders: the differences of Llama's relatives from Llama.
 func decoders() []mutant {
-	const magnitude = "^TestGGUFYaRNMagnitude$"
+	const magnitude, formulas = "^TestGGUFYaRNMagnitude$", "^TestRandomArchitectures$"
 	return []mutant{
 		{"Gemma: norms of safetensors files lack 1", arch, "gemmaLike", "f.tensors.lessOne = true", "f.tensors.lessOne = false", arch, goldens},
 		{"Gemma: norms of queries lack 1 too", arch, "builder.normOf", "norm.LessOne = b.layout.lessOne", "norm.LessOne = b.layout.lessOne && n == b.spec.Width", arch, goldens},
@@ -32,6 +32,10 @@ func decoders() []mutant {
 		{"Phi-3: sines and cosines are scaled", arch, "scaleLongRoPE", "math.Sqrt(1 + math.Log(factor)/math.Log(float64(original)))", "1", arch, goldens},
 		{"YaRN: magnitude by factor", arch, "yarn.scale", "0.1*by*math.Log(y.factor) + 1", "1", arch, goldens},
 		{"YaRN: bounds are not rounded if truncate is false", arch, "scaleYaRN", `scaling.flag("truncate", true)`, "true", arch, goldens},
+		{"gates of heads are shares", transformer, "worker.gateWhole", "k.Scale(gates, 0.5)", "", transformer, formulas},
+		{"gates of heads: each its own", transformer, "worker.attend", "w.qkv[end+from:end+to]", "w.qkv[end:end+to-from]", transformer, "^TestRandomArchitecturesInvariant$"},
+		{"LFM3: windows keep the plain rotary embedding", arch, "lfm3Layers", "typedRotary(c, a.HeadDim, windowed[layer], 0.5)", "typedRotary(c, a.HeadDim, !windowed[layer], 0.5)", arch, goldens},
+		{"AFMoE: embeddings are scaled", arch, "afmoe", `c.flag("mup_enabled", false)`, "false", arch, goldens},
 		{"GPT-Neo: scores are not scaled", arch, "gptNeo", "transformer.Attention{Scale: 1}", "transformer.Attention{}", arch, goldens},
 		{"GPT-Neo: local layers have a window", arch, "gptNeoWindowed", `append(windowed, t == "local")`, `append(windowed, t == "global")`, arch, goldens},
 		{"OPT: positions begin at row 2", arch, "opt", "skip: 2", "skip: 0", arch, "."},

@@ -27,7 +27,9 @@ func setConvolutions(s *transformer.Spec, convolved []bool, taps int) {
 // convolution looks up the convolution of a layer.
 func (b *builder) convolution(o *transformer.Layer, l *layers, i int, c *transformer.Convolution) {
 	width, stem, offsets := b.spec.Width, at(l.convolution, i), l.convolutionBias
-	o.AttentionNorm = b.norm(l.attentionNorm, i)
+	if o.AttentionNorm = b.norm(l.attentionNorm, i); c.Norms.After() {
+		o.AttentionPostNorm = b.norm(l.attentionPostNorm, i)
+	}
 	o.ConvolutionIn = b.linear(&linear{names: stem + "in_proj", bias: offsets}, i, 3*width, width)
 	o.ConvolutionOut = b.linear(&linear{names: stem + "out_proj", bias: offsets}, i, width, width)
 	if offsets == always {

@@ -89,7 +89,7 @@ func gemma4Layers(c *config, s *transformer.Spec, l *layout) {
 		if experts != nil {
 			expertsApart(&k.FeedForward, *experts, ffn)
 		}
-		r := gemma4Rotary(c, a.HeadDim, windowed[layer])
+		r := typedRotary(c, a.HeadDim, windowed[layer], 0.25)
 		a.Rotary = addRotary(s, &r)
 	})
 }
@@ -169,9 +169,10 @@ func (c *config) sources(name string, absent int, windowed []bool) []int {
 	return list
 }
 
-// gemma4Rotary reads the rotary embedding of a type of layers, for heads of a width.
-func gemma4Rotary(c *config, dim int, windowed bool) transformer.Rotary {
-	layers, r := fullAttention, rope{dim: dim, base: real{"", 1e6}, part: real{"", 0.25}}
+// typedRotary reads the rotary embedding of a type of layers, for heads of a width. Without rope_parameters
+// full attention rotates a part of the pairs.
+func typedRotary(c *config, dim int, windowed bool, part float64) transformer.Rotary {
+	layers, r := fullAttention, rope{dim: dim, base: real{"", 1e6}, part: real{"", part}}
 	if windowed {
 		layers, r = slidingAttention, rope{dim: dim, base: real{"", 10000}, part: real{"", 1}}
 	}

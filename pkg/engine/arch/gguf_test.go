@@ -207,7 +207,7 @@ func TestHostileGGUF(t *testing.T) {
 		want   string
 	}{
 		{func(k map[string]any, _ map[string]block) { delete(k, "general.architecture") }, `"general.architecture": no such key`},
-		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "gptj" }, `general.architecture: "gptj" is not supported, only apertus, arcee, bert, bloom`},
+		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "gptj" }, `general.architecture: "gptj" is not supported, only afmoe, apertus, arcee, bert`},
 		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = 7 }, `"general.architecture": uint32 where string`},
 		{func(k map[string]any, _ map[string]block) { delete(k, "llama.block_count") }, "llama.block_count: missing"},
 		{func(k map[string]any, _ map[string]block) { k["llama.block_count"] = 0 }, "llama.block_count: 0 is not in 1..1000"},

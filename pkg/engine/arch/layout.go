@@ -282,7 +282,7 @@ func (b *builder) offsets() bias {
 
 // normOf returns a norm of n values in each of the names.
 func (b *builder) normOf(names []string, n int, offsets bias) (norm transformer.Norm) {
-	if b.spec.Norm == transformer.PlainLayerNorm {
+	if b.spec.Norm.Plain() {
 		return norm
 	}
 	norm.LessOne = b.layout.lessOne
@@ -353,6 +353,12 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 		if o.QKV = one(all.rows(0, queries+2*keys)); a.KVLayer > 0 {
 			o.QKV = one(all.rows(0, queries))
 		}
+	case a.Gated && len(names) == 4: // gates are a matrix of their own
+		gates := queries
+		if a.HeadGates {
+			gates = a.Heads
+		}
+		o.QKV = b.pieces(&l.qkv, i, width, queries, keys, keys, gates)
 	case a.Gated:
 		o.QKV = b.gated(&l.qkv, i, a, width)
 	case l.qkv.grouped:

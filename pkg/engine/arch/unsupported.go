@@ -19,12 +19,11 @@ const (
 var unsupported = func() map[string]string {
 	all := map[string]string{}
 	for reason, names := range map[string]string{
-		"it is a mixture of experts of another form; of these only mixtral, qwen2_moe, qwen3_moe, qwen3_next, qwen3_5_moe, olmoe, granitemoe, granitemoehybrid, gpt_oss, lfm2_moe, glm4_moe, glm4_moe_lite, dots1, deepseek_v2, deepseek_v3, hunyuan_v1_moe, ernie4_5_moe, solar_open, minimax_m2 and exaone_moe are supported": "phimoe dbrx arctic " +
+		"it is a mixture of experts of another form; of these only mixtral, qwen2_moe, qwen3_moe, qwen3_next, qwen3_5_moe, olmoe, granitemoe, granitemoehybrid, gpt_oss, lfm2_moe, glm4_moe, glm4_moe_lite, dots1, deepseek_v2, deepseek_v3, hunyuan_v1_moe, ernie4_5_moe, solar_open, minimax_m2, exaone_moe and afmoe are supported": "phimoe dbrx arctic " +
 			"cohere2_moe cohere2moe " +
 			"bailingmoe flex_olmo grok jetmoe smallthinker",
 		"it needs experts whose inputs are scaled, and norms without weights of rotated queries and keys": "llama4 llama4_text",
 		"it needs " + needsLatents:                                "axk1 bailing_hybrid deepseek_v32 deepseek_v4 longcat_flash",
-		"it needs gates of attention of another form":             "lfm3 afmoe",
 		"it needs " + needsStates + " of the first form (Mamba)":  "mamba falcon_mamba zamba jamba",
 		"it needs " + needsStates + " with norms of their inputs": "plamo2",
 		"it needs layers that share their weights":                "zamba2",

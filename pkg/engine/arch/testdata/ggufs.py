@@ -118,7 +118,7 @@ def tensors(model, arch):
     names = gguf.get_tensor_name_map(arch, model.config.num_hidden_layers)
     out, stacks = {}, {}
     for name, p in model.named_parameters():
-        if ".act_fn." in name or name.endswith("e_score_correction_bias"):  # Apertus: keys; corrections
+        if ".act_fn." in name or name.endswith(("e_score_correction_bias", "mlp.expert_bias")):  # Apertus: keys; corrections
             continue
         if found := re.fullmatch(r"model\.altup_(unembed_)?projections\.\d+\.weight", name):  # Gemma 3n: all of a direction are one tensor
             stacks.setdefault(f"model.altup_{found[1] or ''}projections.weight", []).append(p.detach().numpy())
@@ -603,3 +603,9 @@ def today():
     model = AutoModelForCausalLM.from_pretrained(HERE / "apertus", dtype=torch.float32, attn_implementation="eager")
     model.config.xielu = {key: [float(getattr(layer.mlp.act_fn, key)) for layer in model.model.layers] for key in ("alpha_p", "alpha_n", "beta", "eps")}
     convert("apertus", "apertus-gguf", names.APERTUS, Type.F32, {}, [], lambda model: {"rope_freqs.weight": factors(model)}, judged=False, model=model)
+
+
+def compact():
+    """GGUF files of some models of compact.py."""
+    names = gguf.MODEL_ARCH
+    convert("afmoe", "afmoe-gguf", names.AFMOE, Type.BF16, {}, [], corrections, judged=False)

@@ -28,6 +28,7 @@ import adapters  # noqa: E402
 import bart  # noqa: E402
 import beams  # noqa: E402
 import common  # noqa: E402
+import compact  # noqa: E402
 import convolutions  # noqa: E402
 import decoders  # noqa: E402
 import deltas  # noqa: E402
@@ -51,7 +52,7 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100, "marian": translators.marian, "nllb": translators.nllb,
-} | modern.GROUPS | others.GROUPS | today.GROUPS | experts.GROUPS | convolutions.GROUPS | deltas.GROUPS | latents.GROUPS | routes.GROUPS | quantised.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "today_gguf": ggufs.today, "latent_gguf": ggufs.latent, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
+} | modern.GROUPS | others.GROUPS | today.GROUPS | compact.GROUPS | experts.GROUPS | convolutions.GROUPS | deltas.GROUPS | latents.GROUPS | routes.GROUPS | quantised.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "today_gguf": ggufs.today, "compact_gguf": ggufs.compact, "latent_gguf": ggufs.latent, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
 LIMIT = 36_000_000  # bytes of all files
 
 

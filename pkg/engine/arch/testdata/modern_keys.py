@@ -10,6 +10,7 @@ MODERN = (
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
     "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense", "apertus",
     "glm4_moe", "dots1", "hunyuan_v1_moe", "ernie4_5_moe", "solar_open", "minimax_m2", "exaone_moe",
+    "afmoe",
 )
 
 
@@ -164,6 +165,11 @@ def add_experts(writer, config):
         writer.add_expert_gating_func(gguf.ExpertGatingFuncType.SIGMOID)
         if n := drafts(config):
             writer.add_nextn_predict_layers(n)
+    if config.model_type == "afmoe":
+        writer.add_leading_dense_block_count(config.num_dense_layers)
+        writer.add_expert_shared_count(config.num_shared_experts)
+        writer.add_expert_weights_scale(config.route_scale)
+        writer.add_expert_weights_norm(True)
     if config.model_type == "ernie4_5_moe":
         writer.add_leading_dense_block_count(config.moe_layer_start_index)
         writer.add_interleave_moe_layer_step(config.moe_layer_interval)
@@ -293,7 +299,7 @@ def add_rope(writer, config, dim):
 
 
 def add_windows(writer, config):
-    if config.model_type in ("mistral", "mixtral", "gpt_oss", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4", "exaone_moe") and config.sliding_window:
+    if config.model_type in ("mistral", "mixtral", "gpt_oss", "phi3", "gemma2", "gemma3_text", "olmo3", "cohere2", "starcoder2", "exaone4", "exaone_moe", "afmoe") and config.sliding_window:
         writer.add_sliding_window(config.sliding_window)
-    if config.model_type in ("olmo3", "exaone4", "exaone_moe"):
+    if config.model_type in ("olmo3", "exaone4", "exaone_moe", "afmoe"):
         writer.add_sliding_window_pattern([t == "sliding_attention" for t in config.layer_types])

@@ -1,0 +1,55 @@
+"""Goldens of decoders of 2025 and 2026, and of CodeGen, as small as they can be: stored as bfloat16, and with two layers or little more."""
+
+import torch
+from transformers import (
+    AfmoeConfig, AfmoeForCausalLM,
+    Lfm3Config, Lfm3ForCausalLM,
+)
+
+import decoders
+from modern import LAST, rope
+
+SMALL = dict(
+    vocab_size=20, hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1,
+    max_position_embeddings=128, bos_token_id=1, eos_token_id=2, pad_token_id=0,
+)
+OTHER = SMALL | dict(vocab_size=18, intermediate_size=10)
+LONG = ("lfm3", "nanochat", "vaultgemma", "granite_swa", "hyperclovax", "codegen", "modernbert_decoder")
+FIRST = (*LONG, "jais2", "afmoe")
+SLIDING, FULL, CONV = "sliding_attention", "full_attention", "conv"
+
+
+def make(name, kind, config, seed, **rest):
+    """The first configuration of a kind has a padded batch and, unless a GGUF file has it, a long text."""
+    rest = {"long": 100 if name in LONG else 0, "sides": ("left",) if name in FIRST else (), "length": 12 if name in FIRST else 8} | rest
+    decoders.make(name, kind, config, seed, config.vocab_size, dtype=torch.bfloat16, **rest)
+
+
+def two(full, sliding):
+    return {"rope_parameters": {FULL: full, SLIDING: sliding}}
+
+
+def plain(theta, **rest):
+    return {"rope_type": "default", "rope_theta": theta, **rest}
+
+
+def lfm3():
+    half = {"rope_type": "proportional", "rope_theta": 1000.0, "partial_rotary_factor": 0.5}
+    make("lfm3", Lfm3ForCausalLM, Lfm3Config(
+        **SMALL | {"num_hidden_layers": 3, "head_dim": 4}, **two(half, plain(50.0)), layer_types=[CONV, SLIDING, FULL], sliding_window=6), 1301,
+        flip=["model.embedding_norm.weight"])
+    make("lfm3-plain", Lfm3ForCausalLM, Lfm3Config(
+        **OTHER | {"head_dim": 4}, **two(plain(100.0), plain(50.0)), layer_types=[FULL, CONV], conv_bias=True, conv_L_cache=3, use_sandwich_norm=False,
+        use_attention_gate=False, tie_word_embeddings=False), 1302)
+
+
+def afmoe():
+    make("afmoe", AfmoeForCausalLM, AfmoeConfig(
+        **SMALL, **rope(), head_dim=4, num_experts=3, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=6, route_scale=1.7,
+        sliding_window=6, layer_types=[SLIDING, FULL], mup_enabled=True), 1361, embed=0.3)
+    make("afmoe-every", AfmoeForCausalLM, AfmoeConfig(
+        **OTHER | {"num_hidden_layers": 1}, **rope(), head_dim=4, num_dense_layers=0, num_experts=3, num_experts_per_tok=1, num_shared_experts=2, moe_intermediate_size=4,
+        sliding_window=5, global_attn_every_n_layers=2, tie_word_embeddings=True), 2362, flip=LAST)
+
+
+GROUPS = {f.__name__: f for f in (lfm3, afmoe)}
