@@ -34,6 +34,7 @@ func decoders() []mutant {
 		{"YaRN: bounds are not rounded if truncate is false", arch, "scaleYaRN", `scaling.flag("truncate", true)`, "true", arch, goldens},
 		{"gates of heads are shares", transformer, "worker.gateWhole", "k.Scale(gates, 0.5)", "", transformer, formulas},
 		{"gates of heads: each its own", transformer, "worker.attend", "w.qkv[end+from:end+to]", "w.qkv[end:end+to-from]", transformer, "^TestRandomArchitecturesInvariant$"},
+		{"nanochat: rotations are backwards", arch, "nanoChat", "table[j] = -table[j]", "_ = j", arch, goldens},
 		{"LFM3: windows keep the plain rotary embedding", arch, "lfm3Layers", "typedRotary(c, a.HeadDim, windowed[layer], 0.5)", "typedRotary(c, a.HeadDim, !windowed[layer], 0.5)", arch, goldens},
 		{"AFMoE: embeddings are scaled", arch, "afmoe", `c.flag("mup_enabled", false)`, "false", arch, goldens},
 		{"GPT-Neo: scores are not scaled", arch, "gptNeo", "transformer.Attention{Scale: 1}", "transformer.Attention{}", arch, goldens},

@@ -13,6 +13,7 @@ func TestHostileCompact(t *testing.T) {
 		{"lfm3", members{"head_dim": 10}, `self_attn.q_proj.weight": shape [8 8]`},
 		{"lfm3", members{"sliding_window": -1}, "sliding_window: -1 is not in"},
 		{"lfm3", members{"conv_L_cache": 1 << 30}, "conv_L_cache: 1073741824 is not in"},
+		{"nanochat", members{"final_logit_softcapping": -1}, "final_logit_softcapping: -1 is not in"},
 		{"afmoe", members{"score_func": "softmax"}, `score_func: "softmax" is not supported, only "sigmoid"`},
 		{"afmoe", members{"route_norm": false}, "route_norm: false is not supported, only true"},
 		{"afmoe", members{"n_group": 2}, "n_group: 2 is not supported, only 1"},

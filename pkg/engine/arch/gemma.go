@@ -30,6 +30,12 @@ var gemma2 = gemmaLike("Gemma 2", func(f *family) {
 	}
 })
 
+// vaultGemma is Sinha et al. 2025 (VaultGemma): Gemma 2 without norms behind branches.
+var vaultGemma = gemmaLike("VaultGemma", func(f *family) {
+	f.tensors.decoder.ffnNorm = "layers.%d.pre_feedforward_layernorm"
+	f.adjust = gemma2.adjust
+})
+
 // gemma3 is Gemma Team 2025 (Gemma 3), the text model: norms of queries and keys in place of
 // caps, a window in five of six layers, and a rotary embedding of their own there.
 var gemma3 = gemmaLike("Gemma 3", func(f *family) {

@@ -4,6 +4,7 @@ import torch
 from transformers import (
     AfmoeConfig, AfmoeForCausalLM,
     Lfm3Config, Lfm3ForCausalLM,
+    NanoChatConfig, NanoChatForCausalLM, VaultGemmaConfig, VaultGemmaForCausalLM,
 )
 
 import decoders
@@ -43,6 +44,20 @@ def lfm3():
         use_attention_gate=False, tie_word_embeddings=False), 1302)
 
 
+def nanochat():
+    make("nanochat", NanoChatForCausalLM, NanoChatConfig(**SMALL, **rope()), 1311)
+    make("nanochat-biased", NanoChatForCausalLM, NanoChatConfig(
+        **OTHER, **rope(), attention_bias=True, tie_word_embeddings=True, final_logit_softcapping=None, rms_norm_eps=0.02), 1312)
+
+
+def vaultgemma():
+    make("vaultgemma", VaultGemmaForCausalLM, VaultGemmaConfig(
+        **SMALL, **rope(), head_dim=4, sliding_window=6, query_pre_attn_scalar=8), 2321, flip=LAST, embed=0.5)
+    make("vaultgemma-types", VaultGemmaForCausalLM, VaultGemmaConfig(
+        **OTHER, **rope(), head_dim=4, sliding_window=5, query_pre_attn_scalar=6, layer_types=[FULL, SLIDING], attn_logit_softcapping=3.0,
+        final_logit_softcapping=None, attention_bias=True), 2322, flip=LAST, embed=0.5)
+
+
 def afmoe():
     make("afmoe", AfmoeForCausalLM, AfmoeConfig(
         **SMALL, **rope(), head_dim=4, num_experts=3, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=6, route_scale=1.7,
@@ -52,4 +67,4 @@ def afmoe():
         sliding_window=5, global_attn_every_n_layers=2, tie_word_embeddings=True), 2362, flip=LAST)
 
 
-GROUPS = {f.__name__: f for f in (lfm3, afmoe)}
+GROUPS = {f.__name__: f for f in (lfm3, nanochat, vaultgemma, afmoe)}
