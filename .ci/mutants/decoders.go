@@ -35,6 +35,8 @@ func decoders() []mutant {
 		{"gates of heads are shares", transformer, "worker.gateWhole", "k.Scale(gates, 0.5)", "", transformer, formulas},
 		{"gates of heads: each its own", transformer, "worker.attend", "w.qkv[end+from:end+to]", "w.qkv[end:end+to-from]", transformer, "^TestRandomArchitecturesInvariant$"},
 		{"nanochat: rotations are backwards", arch, "nanoChat", "table[j] = -table[j]", "_ = j", arch, goldens},
+		{"HyperCLOVA X: logits are multiplied", arch, "hyperCLOVAX", `s.LogitScale = float32(c.number("logits_scaling", 1, 1e-6, 1e6))`, "", arch, goldens},
+		{"Granite Swash: layers have bases of their own", arch, "config.rebased", `delete(scaling.fields, "rope_theta")`, "", arch, goldens},
 		{"LFM3: windows keep the plain rotary embedding", arch, "lfm3Layers", "typedRotary(c, a.HeadDim, windowed[layer], 0.5)", "typedRotary(c, a.HeadDim, !windowed[layer], 0.5)", arch, goldens},
 		{"AFMoE: embeddings are scaled", arch, "afmoe", `c.flag("mup_enabled", false)`, "false", arch, goldens},
 		{"GPT-Neo: scores are not scaled", arch, "gptNeo", "transformer.Attention{Scale: 1}", "transformer.Attention{}", arch, goldens},

@@ -54,6 +54,24 @@ func (c *config) stateful(depth int) []bool {
 		func(depth int) []bool { return slices.Repeat([]bool{true}, depth) })
 }
 
+// hyperCLOVAX is NAVER 2025 (HyperCLOVA X SEED Think): Granite 3 whose logits are multiplied by their
+// factor, with norms behind branches too.
+var hyperCLOVAX = llamaLike("HyperCLOVA X", func(f *family) {
+	f.tensors.decoder.attentionPostNorm, f.tensors.decoder.ffnPostNorm = "layers.%d.post_norm1", "layers.%d.post_norm2"
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		k := &s.Kinds[0]
+		graniteFactors(c, s)
+		s.LogitScale = float32(c.number("logits_scaling", 1, 1e-6, 1e6))
+		adjustLlama(c, s, l)
+		if !c.has("attention_multiplier") {
+			k.Attention.Scale = 0
+		}
+		if c.flag("use_post_norm", true) {
+			k.Attention.Norms, k.FeedForward.Norms = transformer.SandwichNorm, transformer.SandwichNorm
+		}
+	}
+})
+
 // minicpm is Hu et al. 2024 (MiniCPM 1B and 2B, MiniCPM4): Granite with other names of the
 // factors. That of the branches is divided by the root of the depth.
 var minicpm = llamaLike("MiniCPM", func(f *family) {

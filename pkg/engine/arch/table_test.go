@@ -33,7 +33,7 @@ type checked struct {
 }
 
 // elsewhere says how GGUF files of architectures without goldens are read.
-var elsewhere = map[string]string{"DeepSeek-V3": "as DeepSeek-V2", "GLM": "not read", "GLM-4-MoE-Lite": "as DeepSeek-V2", "Granite 4": "as Granite", "InternLM3": "as Llama", "Mistral": "as Llama", "Mixtral": "as Llama", "OLMo 3": "as OLMo 2", "Solar Open": "as GLM-4-MoE", "Youtu-LLM": "as DeepSeek-V2", "mT5": "as T5", "umT5": "as T5"}
+var elsewhere = map[string]string{"DeepSeek-V3": "as DeepSeek-V2", "GLM": "not read", "GLM-4-MoE-Lite": "as DeepSeek-V2", "Granite 4": "as Granite", "Granite Swash": "as Granite", "InternLM3": "as Llama", "Mistral": "as Llama", "Mixtral": "as Llama", "OLMo 3": "as OLMo 2", "Solar Open": "as GLM-4-MoE", "Youtu-LLM": "as DeepSeek-V2", "mT5": "as T5", "umT5": "as T5"}
 
 // survey reads the goldens, by the makers' names of the architectures.
 func survey(t *testing.T) map[string]*checked {

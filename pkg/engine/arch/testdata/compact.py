@@ -2,8 +2,8 @@
 
 import torch
 from transformers import (
-    AfmoeConfig, AfmoeForCausalLM,
-    Lfm3Config, Lfm3ForCausalLM,
+    AfmoeConfig, AfmoeForCausalLM, GraniteMoeSWAConfig, GraniteMoeSWAForCausalLM, GraniteSWAConfig, GraniteSWAForCausalLM,
+    HyperCLOVAXConfig, HyperCLOVAXForCausalLM, Lfm3Config, Lfm3ForCausalLM,
     NanoChatConfig, NanoChatForCausalLM, VaultGemmaConfig, VaultGemmaForCausalLM,
 )
 
@@ -58,6 +58,23 @@ def vaultgemma():
         final_logit_softcapping=None, attention_bias=True), 2322, flip=LAST, embed=0.5)
 
 
+GRANITE = dict(embedding_multiplier=2.0, attention_multiplier=0.4, residual_multiplier=0.7, logits_scaling=0.5)
+
+
+def granite_swa():
+    make("granite_swa", GraniteSWAForCausalLM, GraniteSWAConfig(
+        **SMALL | {"num_hidden_layers": 3}, **rope("linear", factor=2.0), **GRANITE, sliding_window=6, layer_types=[FULL, SLIDING, FULL],
+        layer_rope_theta=[1000.0, 50.0, 0]), 1331, flip=LAST)
+    make("granitemoe_swa", GraniteMoeSWAForCausalLM, GraniteMoeSWAConfig(
+        **OTHER, **rope(), **GRANITE, num_local_experts=3, num_experts_per_tok=2, shared_intermediate_size=6, sliding_window=5, attention_bias=True), 1332)
+
+
+def hyperclovax():
+    make("hyperclovax", HyperCLOVAXForCausalLM, HyperCLOVAXConfig(**SMALL, **rope(), **GRANITE | {"logits_scaling": 2.0}, head_dim=6), 1341)
+    make("hyperclovax-plain", HyperCLOVAXForCausalLM, HyperCLOVAXConfig(
+        **OTHER, **rope(), use_post_norm=False, logits_scaling=2.0, attention_bias=True, mlp_bias=True, tie_word_embeddings=True), 1342, flip=LAST)
+
+
 def afmoe():
     make("afmoe", AfmoeForCausalLM, AfmoeConfig(
         **SMALL, **rope(), head_dim=4, num_experts=3, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=6, route_scale=1.7,
@@ -67,4 +84,4 @@ def afmoe():
         sliding_window=5, global_attn_every_n_layers=2, tie_word_embeddings=True), 2362, flip=LAST)
 
 
-GROUPS = {f.__name__: f for f in (lfm3, nanochat, vaultgemma, afmoe)}
+GROUPS = {f.__name__: f for f in (lfm3, nanochat, vaultgemma, granite_swa, hyperclovax, afmoe)}
