@@ -37,6 +37,7 @@ func decoders() []mutant {
 		{"nanochat: rotations are backwards", arch, "nanoChat", "table[j] = -table[j]", "_ = j", arch, goldens},
 		{"HyperCLOVA X: logits are multiplied", arch, "hyperCLOVAX", `s.LogitScale = float32(c.number("logits_scaling", 1, 1e-6, 1e6))`, "", arch, goldens},
 		{"Granite Swash: layers have bases of their own", arch, "config.rebased", `delete(scaling.fields, "rope_theta")`, "", arch, goldens},
+		{"CodeGen: values precede keys", arch, "builder.quarters", "[]int{0, 2, 1}", "[]int{0, 1, 2}", arch, goldens},
 		{"LFM3: windows keep the plain rotary embedding", arch, "lfm3Layers", "typedRotary(c, a.HeadDim, windowed[layer], 0.5)", "typedRotary(c, a.HeadDim, !windowed[layer], 0.5)", arch, goldens},
 		{"AFMoE: embeddings are scaled", arch, "afmoe", `c.flag("mup_enabled", false)`, "false", arch, goldens},
 		{"GPT-Neo: scores are not scaled", arch, "gptNeo", "transformer.Attention{Scale: 1}", "transformer.Attention{}", arch, goldens},

@@ -29,9 +29,13 @@ func TestHostileCompact(t *testing.T) {
 		{"afmoe", members{"n_group": 2}, "n_group: 2 is not supported, only 1"},
 		{"afmoe", members{"global_attn_every_n_layers": 0, "layer_types": nil}, "global_attn_every_n_layers: 0 is not in"},
 		{"afmoe", members{"num_shared_experts": 1 << 40}, "num_shared_experts: 1099511627776 is not in"},
+		{"codegen", members{"n_head": 2}, "n_head: 2 is not a multiple of 4"},
 	} {
 		c.check(t)
 	}
+	fsys := bare(t, "codegen")
+	tensors(t, fsys, func(all map[string]stored) { all["transformer.h.0.attn.qkv_proj.weight"] = numbers(0, 20, 8) })
+	checkRejected(t, "another matrix", fsys, `qkv_proj.weight": shape [20 8], but the configuration has [24 8]`)
 }
 
 // A GGUF file of Granite Swash says which layers have windows and which rotate, and may have experts.

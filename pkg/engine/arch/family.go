@@ -77,13 +77,13 @@ func translates(kind string) bool {
 
 // families maps config.json's model_type to architectures.
 var families = map[string]*family{
-	"gpt2": &gpt2, "gptj": &gptj, "gpt_neo": &gptNeo, "gpt_neox": &gptNeoX, "bloom": &bloom, "falcon": &falcon, "opt": &opt,
+	"gpt2": &gpt2, "gptj": &gptj, "codegen": &codeGen, "gpt_neo": &gptNeo, "gpt_neox": &gptNeoX, "bloom": &bloom, "falcon": &falcon, "opt": &opt,
 	llamaType: &llama, "mistral": &mistral, "ministral": &mistral, "ministral3": &ministral3, "phi3": &phi3, "qwen2": &qwen2, "qwen3": &qwen3, "smollm3": &smollm3,
 	"gemma": &gemma, "gemma2": &gemma2, "vaultgemma": &vaultGemma, "gemma3_text": &gemma3, "gemma4_text": &gemma4Text, "gemma3n_text": &gemma3nText, "granite": &granite, "granitemoehybrid": &granite4, "falcon_h1": &falconH1, "bamba": &bamba, "mamba2": &mamba2, "minicpm": &minicpm, "minicpm3": &miniCPM3,
 	"cohere": &cohere, "cohere2": &cohere2, "phi": &phi, "gpt_bigcode": &gptBigCode, "starcoder2": &starcoder2, "glm": &glm, "glm4": &glm4, "glm4_moe": &glm4MoE, "dots1": &dots1, "deepseek_v2": &deepSeekV2, "deepseek_v3": &deepSeekV3, "kimi_k2": &deepSeekV3, "glm4_moe_lite": &glm4MoELite, "youtu": &youtu, "solar_open": &solarOpen, "minimax_m2": &miniMaxM2,
 	"exaone4": &exaone4, "exaone_moe": &exaoneMoE, "hunyuan_v1_dense": &hunyuan, "hunyuan_v1_moe": &hunyuanMoE, "ernie4_5_moe": &ernieMoE, "apertus": &apertus, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
 	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "qwen3_5_text": &qwen35, "qwen3_5_moe_text": &qwen35MoE, "qwen3_next": &qwen3Next, "olmoe": &olmoe, "gpt_oss": &gptOSS, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE, "granite_swa": &graniteSWA, "granitemoe_swa": &graniteMoESWA, "hyperclovax": &hyperCLOVAX, "afmoe": &afmoe,
-	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM, "lfm2": &lfm2, "lfm2_moe": &lfm2MoE, "lfm3": &lfm3, "nanochat": &nanoChat,
+	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM, "lfm2": &lfm2, "lfm2_moe": &lfm2MoE, "lfm3": &lfm3, "nanochat": &nanoChat, "jais2": &jais2,
 	xglmType: &xglm, m2m100Type: &m2m100, marianType: &marian, "t5": &t5, "mt5": &mt5, "umt5": &umT5, bartType: &bart, pegasusType: &pegasus, mBARTType: &mBART,
 	"bert": &bert, "roberta": &roberta, "xlm-roberta": &xlmRoberta, "camembert": &xlmRoberta, "mpnet": &mpnet, "modernbert": &modernBERT,
 	"distilbert": &distilBERT, "nomic_bert": &nomicBERT, "electra": &electra,

@@ -80,6 +80,7 @@ type linear struct {
 	scaleBias  float32 // factor of the bias; 0: 1
 	transposed bool    // stored as (in, out)
 	grouped    bool    // for each head of keys: the rows of its queries, of its key and of its value
+	quarters   bool    // see [builder.quarters]
 }
 
 // A bias specifies whether a matrix has one.
@@ -361,6 +362,8 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 		o.QKV = b.pieces(&l.qkv, i, width, queries, keys, keys, gates)
 	case a.Gated:
 		o.QKV = b.gated(&l.qkv, i, a, width)
+	case l.qkv.quarters:
+		o.QKV = b.quarters(&l.qkv, i, queries, width)
 	case l.qkv.grouped:
 		o.QKV = b.groups(&l.qkv, i, a, width)
 	case a.KVLayer > 0:

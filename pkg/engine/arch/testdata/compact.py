@@ -2,8 +2,8 @@
 
 import torch
 from transformers import (
-    AfmoeConfig, AfmoeForCausalLM, GraniteMoeSWAConfig, GraniteMoeSWAForCausalLM, GraniteSWAConfig, GraniteSWAForCausalLM,
-    HyperCLOVAXConfig, HyperCLOVAXForCausalLM, Lfm3Config, Lfm3ForCausalLM,
+    AfmoeConfig, AfmoeForCausalLM, CodeGenConfig, CodeGenForCausalLM, GraniteMoeSWAConfig, GraniteMoeSWAForCausalLM, GraniteSWAConfig, GraniteSWAForCausalLM,
+    HyperCLOVAXConfig, HyperCLOVAXForCausalLM, Jais2Config, Jais2ForCausalLM, Lfm3Config, Lfm3ForCausalLM,
     NanoChatConfig, NanoChatForCausalLM, VaultGemmaConfig, VaultGemmaForCausalLM,
 )
 
@@ -75,6 +75,12 @@ def hyperclovax():
         **OTHER, **rope(), use_post_norm=False, logits_scaling=2.0, attention_bias=True, mlp_bias=True, tie_word_embeddings=True), 1342, flip=LAST)
 
 
+def jais2():
+    make("jais2", Jais2ForCausalLM, Jais2Config(**SMALL, **rope()), 1351)
+    make("jais2-unbiased", Jais2ForCausalLM, Jais2Config(
+        **OTHER, **rope(), attention_bias=False, mlp_bias=False, layer_norm_eps=0.02, tie_word_embeddings=True), 2352, flip=LAST)
+
+
 def afmoe():
     make("afmoe", AfmoeForCausalLM, AfmoeConfig(
         **SMALL, **rope(), head_dim=4, num_experts=3, num_experts_per_tok=2, num_shared_experts=1, moe_intermediate_size=6, route_scale=1.7,
@@ -84,4 +90,11 @@ def afmoe():
         sliding_window=5, global_attn_every_n_layers=2, tie_word_embeddings=True), 2362, flip=LAST)
 
 
-GROUPS = {f.__name__: f for f in (lfm3, nanochat, vaultgemma, granite_swa, hyperclovax, afmoe)}
+def codegen():
+    common = dict(vocab_size=20, n_positions=128, n_embd=8, n_layer=2, n_head=4, bos_token_id=1, eos_token_id=2, rotary_dim=2)
+    make("codegen", CodeGenForCausalLM, CodeGenConfig(**common, n_inner=12), 1371)
+    make("codegen-part", CodeGenForCausalLM, CodeGenConfig(
+        **common | dict(vocab_size=18, n_embd=16, n_layer=1), n_inner=12, activation_function="gelu", layer_norm_epsilon=0.02), 1372)
+
+
+GROUPS = {f.__name__: f for f in (lfm3, nanochat, vaultgemma, granite_swa, hyperclovax, jais2, afmoe, codegen)}

@@ -608,4 +608,5 @@ def today():
 def compact():
     """GGUF files of some models of compact.py."""
     names = gguf.MODEL_ARCH
+    convert("jais2", "jais2-gguf", names.JAIS2, Type.BF16, {}, [], judged=False)
     convert("afmoe", "afmoe-gguf", names.AFMOE, Type.BF16, {}, [], corrections, judged=False)

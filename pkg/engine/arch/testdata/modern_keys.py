@@ -10,7 +10,7 @@ MODERN = (
     "ernie4_5", "seed_oss", "internlm3", "minicpm", "mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "granitemoe", "granitemoeshared", "gpt_oss",
     "lfm2", "lfm2_moe", "granitemoehybrid", "falcon_h1", "qwen3_5_text", "qwen3_5_moe_text", "qwen3_next", "ministral3", "hunyuan_v1_dense", "apertus",
     "glm4_moe", "dots1", "hunyuan_v1_moe", "ernie4_5_moe", "solar_open", "minimax_m2", "exaone_moe",
-    "afmoe",
+    "jais2", "afmoe",
 )
 
 
