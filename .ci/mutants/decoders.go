@@ -34,6 +34,7 @@ func decoders() []mutant {
 		{"YaRN: bounds are not rounded if truncate is false", arch, "scaleYaRN", `scaling.flag("truncate", true)`, "true", arch, goldens},
 		{"gates of heads are shares", transformer, "worker.gateWhole", "k.Scale(gates, 0.5)", "", transformer, formulas},
 		{"gates of heads: each its own", transformer, "worker.attend", "w.qkv[end+from:end+to]", "w.qkv[end:end+to-from]", transformer, "^TestRandomArchitecturesInvariant$"},
+		{"a block before the head: its norm", transformer, "worker.headInputs", "m.normalise(y[i*width:(i+1)*width], w.out[i*width:(i+1)*width], b.norm)", "copy(y[i*width:(i+1)*width], w.out[i*width:(i+1)*width])", transformer, formulas},
 		{"nanochat: rotations are backwards", arch, "nanoChat", "table[j] = -table[j]", "_ = j", arch, goldens},
 		{"HyperCLOVA X: logits are multiplied", arch, "hyperCLOVAX", `s.LogitScale = float32(c.number("logits_scaling", 1, 1e-6, 1e6))`, "", arch, goldens},
 		{"Granite Swash: layers have bases of their own", arch, "config.rebased", `delete(scaling.fields, "rope_theta")`, "", arch, goldens},

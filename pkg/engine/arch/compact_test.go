@@ -30,6 +30,9 @@ func TestHostileCompact(t *testing.T) {
 		{"afmoe", members{"global_attn_every_n_layers": 0, "layer_types": nil}, "global_attn_every_n_layers: 0 is not in"},
 		{"afmoe", members{"num_shared_experts": 1 << 40}, "num_shared_experts: 1099511627776 is not in"},
 		{"codegen", members{"n_head": 2}, "n_head: 2 is not a multiple of 4"},
+		{"modernbert_decoder", members{"mlp_bias": true}, "mlp_bias: true is not supported, only false"},
+		{"modernbert_decoder", members{"classifier_activation": "mish"}, `classifier_activation: "mish" is not supported`},
+		{"modernbert_decoder", members{"classifier_bias": true}, `tensor "lm_head.dense.bias": missing`},
 	} {
 		c.check(t)
 	}

@@ -16,6 +16,8 @@ type layout struct {
 	positions string
 	skip      int    // rows of positions before that of the first position
 	head      linear // has the embedding's weight if tied
+	headDense linear // of a Spec with HeadActivation
+	headNorm  string // the same
 	copies    string // tensors that may repeat the embedding, and must then be equal
 	tied      bool
 	headBias  []string // of an encoder's head, with ".bias": the first that the file has
@@ -198,6 +200,9 @@ func (b *builder) stacks(w *transformer.Weights, l *layout) {
 	}
 	if l.lastBias != "" {
 		w.Head.Bias = transformer.Vector{b.take(l.lastBias, []int{1, s.Vocab}, span{cols: 1}).rows(0, s.Vocab)}
+	}
+	if s.HeadActivation != "" {
+		w.HeadDense, w.HeadNorm = b.linear(&l.headDense, 0, s.Width, s.Width), b.norm(l.headNorm, 0)
 	}
 	if !s.NoLastNorm {
 		w.DecoderNorm = b.norm(l.norm, 0)

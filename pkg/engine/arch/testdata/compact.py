@@ -3,7 +3,7 @@
 import torch
 from transformers import (
     AfmoeConfig, AfmoeForCausalLM, CodeGenConfig, CodeGenForCausalLM, GraniteMoeSWAConfig, GraniteMoeSWAForCausalLM, GraniteSWAConfig, GraniteSWAForCausalLM,
-    HyperCLOVAXConfig, HyperCLOVAXForCausalLM, Jais2Config, Jais2ForCausalLM, Lfm3Config, Lfm3ForCausalLM,
+    HyperCLOVAXConfig, HyperCLOVAXForCausalLM, Jais2Config, Jais2ForCausalLM, Lfm3Config, Lfm3ForCausalLM, ModernBertDecoderConfig, ModernBertDecoderForCausalLM,
     NanoChatConfig, NanoChatForCausalLM, VaultGemmaConfig, VaultGemmaForCausalLM,
 )
 
@@ -97,4 +97,14 @@ def codegen():
         **common | dict(vocab_size=18, n_embd=16, n_layer=1), n_inner=12, activation_function="gelu", layer_norm_epsilon=0.02), 1372)
 
 
-GROUPS = {f.__name__: f for f in (lfm3, nanochat, vaultgemma, granite_swa, hyperclovax, jais2, afmoe, codegen)}
+def modernbert_decoder():
+    small = {k: v for k, v in SMALL.items() if k != "num_key_value_heads"}
+    other = {k: v for k, v in OTHER.items() if k != "num_key_value_heads"}
+    make("modernbert_decoder", ModernBertDecoderForCausalLM, ModernBertDecoderConfig(
+        **small, **two(plain(1000.0), plain(50.0)), local_attention=12), 1381)
+    make("modernbert_decoder-biased", ModernBertDecoderForCausalLM, ModernBertDecoderConfig(
+        **other, **two(plain(100.0), plain(50.0)), local_attention=10, layer_types=[SLIDING, FULL], norm_bias=True, attention_bias=True, decoder_bias=False,
+        classifier_bias=True, classifier_activation="relu", norm_eps=0.02, tie_word_embeddings=False), 1382, tune=lambda model: model.decoder.weight.data.mul_(2.5))
+
+
+GROUPS = {f.__name__: f for f in (lfm3, nanochat, vaultgemma, granite_swa, hyperclovax, jais2, afmoe, codegen, modernbert_decoder)}
