@@ -30,8 +30,11 @@ type pictured struct {
 type view struct {
 	*pictured
 	frame  int
+	n      int       // inputs
 	at     int       // index of its first input among the prompt's ids, which may have lost some
-	inputs []float32 // (Inputs, width); nil before they are needed
+	inputs []float32 // (n, width); nil before they are needed
+
+	rows, columns int // of the inputs, if they have places
 }
 
 // newPictured reads the header of a picture in a parameter.
@@ -55,6 +58,9 @@ func (e *Engine) expand(ctx context.Context, to *pictureCollector, image *llm.Im
 	s := e.sight
 	to.pictures++
 	p, err := newPictured(image, to.at, to.pictures)
+	if err == nil {
+		err = p.fault(s.Processor.Fits(p.info.Width, p.info.Height))
+	}
 	if err != nil {
 		return err
 	}
@@ -109,8 +115,10 @@ func (t *pictureCollector) view(ctx context.Context, e *Engine, p *pictured, fra
 	if err := t.flush(ctx, e); err != nil {
 		return err
 	}
-	t.views = append(t.views, &view{pictured: p, frame: frame})
-	return t.AddTokens(p.inputIDs(frame, e.sight.Inputs()))
+	v := &view{pictured: p, frame: frame, n: e.sight.count(p)}
+	v.rows, v.columns = e.sight.Grid(p.info.Width, p.info.Height)
+	t.views = append(t.views, v)
+	return t.AddTokens(p.inputIDs(frame, v.n))
 }
 
 // inputIDs returns the ids of a frame's inputs: 63 bits of a digest each.
@@ -152,25 +160,28 @@ func (e *Engine) Tokenize(ctx context.Context, parts []llm.Part, start bool) ([]
 
 // place finds the inputs of views among the ids of p, which end with the last of them. A frame that
 // has lost some is dropped: the others would not show it.
-func (p *prompt) place(views []*view, inputs int) {
-	lost := len(views) * inputs
+func (p *prompt) place(views []*view) {
+	lost := 0
+	for _, v := range views {
+		lost += v.n
+	}
 	for _, id := range p.ids {
 		if id < 0 {
 			lost--
 		}
 	}
-	if part := lost % inputs; part > 0 { // ids begin with the rest of a frame
-		p.ids = p.ids[inputs-part:]
-		lost += inputs - part
+	for ; lost > 0; views = views[1:] {
+		if n := views[0].n; lost < n { // ids begin with the rest of a frame
+			p.ids = p.ids[n-lost:]
+		}
+		lost -= views[0].n
 	}
-	p.views = views[lost/inputs:]
-	n := 0
-	for i, id := range p.ids {
-		if id < 0 {
-			if n%inputs == 0 {
-				p.views[n/inputs].at = i
-			}
-			n++
+	p.views = views
+	for at := 0; len(views) > 0; at++ {
+		if p.ids[at] < 0 {
+			views[0].at = at
+			at += views[0].n - 1
+			views = views[1:]
 		}
 	}
 }
@@ -182,7 +193,7 @@ func (g *generation) needPictures() (need int64) {
 	for _, p := range g.prompts {
 		most := int64(0)
 		for _, v := range p.views {
-			most = max(most, s.memory(v.pictured, g.engine.workers)+4*int64(s.Project.Out)*int64(2*s.Inputs()+prefillChunk))
+			most = max(most, s.memory(v.pictured, g.engine.workers)+4*int64(s.width())*int64(2*v.n+prefillChunk))
 		}
 		need += most
 	}
@@ -193,7 +204,7 @@ func (g *generation) needPictures() (need int64) {
 func (g *generation) look(ctx context.Context, p *prompt, from, to int) (vectors []float32, err error) {
 	s := g.engine.sight
 	for _, v := range p.views {
-		first, last := max(from, v.at), min(to, v.at+s.Inputs())
+		first, last := max(from, v.at), min(to, v.at+v.n)
 		if first >= last {
 			continue
 		}
@@ -202,9 +213,9 @@ func (g *generation) look(ctx context.Context, p *prompt, from, to int) (vectors
 				return nil, err
 			}
 		}
-		width := s.Project.Out
+		width := s.width()
 		vectors = append(vectors, v.inputs[(first-v.at)*width:(last-v.at)*width]...)
-		if to >= v.at+s.Inputs() {
+		if to >= v.at+v.n {
 			v.inputs = nil // it is in the cache then
 		}
 	}
@@ -244,7 +255,7 @@ func (g *generation) whole(p *prompt, at, to int) int {
 		return to
 	}
 	for _, v := range p.views {
-		if end := v.at + g.engine.sight.Inputs(); v.at < to && to < end {
+		if end := v.at + v.n; v.at < to && to < end {
 			if v.at > at {
 				return v.at
 			}

@@ -123,6 +123,7 @@ func (g *generation) newFeeds() []*feed {
 func (f *feed) findPrefix(p *prefixCache) {
 	have, known := f.shared, 0
 	if f.cache, known = p.fork(f.ids, f.shared, f.capacity); f.cache != nil {
+		f.cache.Grids = f.grids()
 		f.leader, have = nil, f.cache.Len
 	}
 	if f.leader == nil && known-have >= prefillChunk { // computing less again costs no more than a mark
@@ -199,6 +200,7 @@ func (g *generation) follow(f *feed) {
 		return
 	}
 	f.cache = g.engine.model.Prefix(l.cache, f.shared, f.capacity)
+	f.cache.Grids = f.grids()
 	if g.score && f.cache.Len > 0 {
 		f.tokens = slices.Clone(l.tokens[:max(0, f.cache.Len+1-f.lead)])
 	}
@@ -223,6 +225,7 @@ func (g *generation) parting(f *feed, at int, waiting []*feed) int {
 func (g *generation) start(f *feed) bool {
 	if f.cache == nil && f.leader == nil {
 		f.cache = g.engine.model.NewCache(f.capacity)
+		f.cache.Grids = f.grids()
 	}
 	return f.cache != nil
 }

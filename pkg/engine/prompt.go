@@ -132,7 +132,7 @@ func (e *Engine) encodePrompt(ctx context.Context, p llm.Prompt, s *settings) (*
 		return nil, llm.TooManyTokens("the prompt has", n, e.context)
 	}
 	if len(tokens.views) > 0 {
-		out.place(tokens.views, e.sight.Inputs())
+		out.place(tokens.views)
 	}
 	if s.echo {
 		out.text = tokenizer.Decode(e.tokenizer, out.ids)

@@ -21,6 +21,7 @@ type sight struct {
 	norm    []float32 // (Project.In), or nil
 	hidden  transform // of Hidden, or without a matrix
 	project *dense
+	deep    []merger // of Deep
 }
 
 // newSight reads the weights of a model that reads pictures; nil if v is.
@@ -41,6 +42,11 @@ func newSight(v *arch.Vision, k *kernel.Kernels, cfg Config) (*sight, error) {
 	}
 	if v.Hidden != nil && err == nil {
 		s.hidden, err = newTransform(k, v.Hidden, true, nil, 0)
+	}
+	for _, m := range v.Deep {
+		if err == nil {
+			err = s.addMerger(m)
+		}
 	}
 	if err != nil {
 		s.tower.Close()
@@ -79,10 +85,13 @@ func (e *Engine) Close() error {
 
 // patches returns what the tower reads of a frame.
 func (s *sight) patches(frame *picture.Picture) transformer.Patches {
-	return transformer.Patches{Values: s.Processor.Values(frame, s.Patch), Positions: s.Positions}
+	if s.Processor.Multiple > 0 {
+		return s.flexible(frame)
+	}
+	return transformer.Patches{Values: s.Processor.Values(frame, s.Patch, 1), Positions: s.Positions}
 }
 
-// see computes the inputs (Inputs, width of the decoder) of a frame. Preparing it is a part of the
+// see computes the inputs (inputs, 1+Deep, width of the decoder) of a frame. Preparing it is a part of the
 // turn, since a large picture takes as long as a pass.
 func (s *sight) see(ctx context.Context, m *member, prepare func() (*picture.Picture, error)) (inputs []float32, err error) {
 	err = m.encode(ctx, func(pass *transformer.Pass) error {
@@ -92,7 +101,7 @@ func (s *sight) see(ctx context.Context, m *member, prepare func() (*picture.Pic
 		}
 		err = pass.EncodePatches([]transformer.Patches{s.patches(frame)})
 		if err == nil {
-			inputs = s.inputs(pass.Last())
+			inputs = s.deepened(s.inputs(pass.Last()), pass)
 		}
 		return err
 	})
@@ -109,7 +118,7 @@ func (s *sight) inputs(x []float32) []float32 {
 	for row := range slices.Chunk(x, width) {
 		s.tower.FinalNorm(true, row, row)
 	}
-	if s.Merge > 1 {
+	if s.Merge > 1 && s.Processor.Multiple == 0 { // else they are side by side
 		x = s.merge(x)
 	}
 	if s.norm != nil {
@@ -150,7 +159,10 @@ func (s *sight) merge(x []float32) []float32 {
 
 // memory returns what reading a picture takes, without the inputs of its frames.
 func (s *sight) memory(p *pictured, workers int) int64 {
-	vectors := s.Vectors()
-	pass := s.tower.PassBytes(vectors, workers) + 4*int64(vectors)*int64(s.Spec.Patch+2*s.Spec.Width+s.Project.In)
-	return s.Processor.Memory(p.info, s.Patch) + pass
+	vectors, inputs := s.Vectors(), s.count(p)
+	if s.Processor.Multiple > 0 {
+		vectors = inputs * s.Merge * s.Merge
+	}
+	pass := s.tower.PassBytes(vectors, workers) + 4*int64(vectors)*int64(s.Spec.Patch+2*s.Spec.Width)
+	return s.Processor.Memory(p.info, s.Patch) + pass + s.headMemory(vectors, inputs)
 }

@@ -30,13 +30,14 @@ import (
 const visionData = "arch/testdata/vision"
 
 // visions are the golden models that read pictures.
-var visions = []string{"idefics3", "smolvlm", "gemma3-4b", "gemma3-wide", "llava", "llava-siglip"}
+var visions = []string{"idefics3", "smolvlm", "gemma3-4b", "gemma3-wide", "llava", "llava-siglip", "qwen3-vl"}
 
 // A visionGolden is what the original computes of a chat with pictures.
 type visionGolden struct {
 	dir     string
 	file    *checkpoint.File
 	Content []string // the texts; empty ones stand for pictures
+	Pixels  string   // of the digest of their values, if frames have any shape
 }
 
 func openVision(t testing.TB, name string, cfg Config) (*Engine, *visionGolden) {
@@ -134,11 +135,13 @@ func TestVision(t *testing.T) {
 				if d := farthest(t, "features", vectors, g.floats(t, "features")); !(d <= 1e-4) {
 					t.Errorf("features are %.3g from the original's", d)
 				}
-				logits, err := e.model.NewPass(nil).Forward([]transformer.Sequence{{Cache: e.model.NewCache(len(ids)), Tokens: p.ids, Logits: len(ids), Vectors: vectors}})
+				want, cache := g.floats(t, "logits"), e.model.NewCache(len(ids))
+				cache.Grids = p.grids()
+				logits, err := e.model.NewPass(nil).Forward([]transformer.Sequence{{Cache: cache, Tokens: p.ids, Logits: len(want) / e.model.Vocab, Vectors: vectors}})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if d := farthest(t, "logits", logits, g.floats(t, "logits")); !(d <= 1e-4) {
+				if d := farthest(t, "logits", logits, want); !(d <= 1e-4) {
 					t.Errorf("logits are %.3g from the original's", d)
 				}
 			})
@@ -264,6 +267,7 @@ func TestVisionDivided(t *testing.T) {
 			pass := e.model.NewPass(team)
 			pass.ShareAll = true
 			cache, got := e.model.NewCache(len(p.ids)), []float32(nil)
+			cache.Grids = p.grids()
 			for at := 0; at < len(p.ids); {
 				end := generation.whole(p, at, min(at+step, len(p.ids)))
 				vectors, err := generation.look(t.Context(), p, at, end)
@@ -446,8 +450,12 @@ func TestVisionLeaving(t *testing.T) {
 
 // Of a prompt that is cut, a frame that has lost inputs is dropped whole.
 func TestVisionTruncated(t *testing.T) {
-	for _, name := range []string{"idefics3", "smolvlm", "gemma3-4b"} {
-		for _, context := range []int{70, 75, 80, 90} {
+	for _, name := range []string{"idefics3", "smolvlm", "gemma3-4b", "qwen3-vl"} {
+		contexts := []int{70, 75, 80, 90}
+		if name == "qwen3-vl" {
+			contexts = []int{30, 40, 50, 60}
+		}
+		for _, context := range contexts {
 			e, g := openVision(t, name, Config{Context: context})
 			req := g.ask(t)
 			if err := failure(t, e, req); llm.AsError(err).Code != llm.TooLong {
@@ -456,17 +464,17 @@ func TestVisionTruncated(t *testing.T) {
 			req.Truncate = new(0)
 			p, generation := pictures(t, e, req)
 			generation.member.leave()
-			n, inputs := 0, e.sight.Inputs()
+			n := inputsOf(p)
 			for _, id := range p.ids {
 				if id < 0 {
-					n++
+					n--
 				}
 			}
-			if n != len(p.views)*inputs || len(p.ids) > context {
-				t.Errorf("%s: %d tokens, %d inputs of %d frames", name, len(p.ids), n, len(p.views))
+			if n != 0 || len(p.ids) > context {
+				t.Errorf("%s: %d tokens, %d inputs too few of %d frames", name, len(p.ids), n, len(p.views))
 			}
 			for _, v := range p.views {
-				if ids := p.ids[v.at : v.at+inputs]; !slices.Equal(ids, v.inputIDs(v.frame, inputs)) {
+				if ids := p.ids[v.at : v.at+v.n]; !slices.Equal(ids, v.inputIDs(v.frame, v.n)) {
 					t.Errorf("%s: frame %d is not at %d", name, v.frame, v.at)
 				}
 			}
@@ -475,6 +483,14 @@ func TestVisionTruncated(t *testing.T) {
 			}
 		}
 	}
+}
+
+// inputsOf returns the number of inputs of the pictures of p.
+func inputsOf(p *prompt) (n int) {
+	for _, v := range p.views {
+		n += v.n
+	}
+	return n
 }
 
 // The archive keeps what precedes the first picture.
@@ -519,7 +535,7 @@ func TestVisionTokenize(t *testing.T) {
 		}
 		p, generation := pictures(t, e, req)
 		generation.member.leave()
-		if err != nil || len(tokens) != len(p.ids) || inputs != len(p.views)*e.sight.Inputs() {
+		if err != nil || len(tokens) != len(p.ids) || inputs != inputsOf(p) {
 			t.Errorf("%s: %d tokens and %d inputs, want %d, %v", name, len(tokens), inputs, len(p.ids), err)
 		}
 	}

@@ -165,12 +165,39 @@ func (b *builder) input(positions, norm string) (p transformer.Linear, n transfo
 // patches returns the matrix of patches, which is stored as a convolution's.
 func (b *builder) patches(name string) transformer.Linear {
 	width, side := b.spec.Width, root(b.spec.Patch/3)
-	weight := b.take(name+".weight", []int{width, 3, side, side}, span{cols: b.spec.Patch})
-	out := transformer.Linear{Weight: []transformer.Tensor{weight.rows(0, width)}}
+	var weight transformer.Tensor
+	if b.dimensions(name+".weight") == 5 {
+		weight = b.still(name+".weight", width, side)
+	} else {
+		weight = b.take(name+".weight", []int{width, 3, side, side}, span{cols: b.spec.Patch}).rows(0, width)
+	}
+	out := transformer.Linear{Weight: []transformer.Tensor{weight}}
 	if b.has(name + ".bias") {
 		out.Bias = transformer.Vector{b.vector(name+".bias", width).rows(0, width)}
 	}
 	return out
+}
+
+// still returns the matrix of patches of two frames of a film for a picture, which both frames show: the
+// sum of their weights. It is stored as a convolution's, (rows, 3, 2, side, side).
+func (b *builder) still(name string, rows, side int) transformer.Tensor {
+	square := side * side
+	both := b.take(name, []int{rows, 3, 2, side, side}, span{cols: 6 * square}).rows(0, rows)
+	t := transformer.Tensor{Name: both.Name, Rows: rows, Cols: 3 * square, Stored: transformer.F32}
+	t.Read = func(dst []float32, from int) error {
+		first := from / square * square
+		films := make([]float32, 2*((from+len(dst)-first+square-1)/square)*square)
+		if err := both.Read(films, 2*first); err != nil {
+			return err
+		}
+		for i := range dst {
+			at := from - first + i
+			at += at / square * square
+			dst[i] = films[at] + films[at+square]
+		}
+		return nil
+	}
+	return t
 }
 
 // table returns a matrix that is looked up by row.

@@ -36,6 +36,11 @@ func allHeadParts(s *Sentence, r *Ranking, v *Vision) (list []headPart) {
 			list = v.Hidden.parts(list, "hidden")
 		}
 		list = normParts(v.Project.parts(list, "project"), "project_norm", v.Project.In, &v.Norm)
+		for i, m := range v.Deep {
+			name := "deep." + strconv.Itoa(i)
+			list = m.Project.parts(m.Hidden.parts(list, name+".hidden"), name+".project")
+			list = normParts(list, name+".norm", m.Hidden.In, &m.Norm)
+		}
 	}
 	if s != nil {
 		for i := range s.Steps {

@@ -140,7 +140,7 @@ func moreOne(t transformer.Tensor) transformer.Tensor {
 var llava = viewer{
 	title: "LLaVA", inner: llamaType,
 	renames: gemma3Vision.renames, mark: "<image>",
-	mean: [3]float64{0.48145466, 0.4578275, 0.40821073}, std: [3]float64{0.26862954, 0.26130258, 0.27577711},
+	mean: clipMean, std: clipStd,
 	project: func(c *config, v *Vision, src *source, width int) {
 		v.Merge, v.Spec.NoLastNorm = 1, true
 		if c.text("vision_feature_select_strategy", "default") == "default" {
@@ -200,6 +200,9 @@ var clip = func() family {
 	}
 	return f
 }()
+
+// clipMean and clipStd are those of CLIP's processor.
+var clipMean, clipStd = [3]float64{0.48145466, 0.4578275, 0.40821073}, [3]float64{0.26862954, 0.26130258, 0.27577711}
 
 // half is the mean and the deviation of most processors.
 var half = [3]float64{0.5, 0.5, 0.5}

@@ -32,8 +32,19 @@ type Vision struct {
 	Hidden  *Dense            `json:"hidden,omitempty"`
 	Project *Dense            `json:"project"`
 
+	// Deep are the steps that follow layers of the encoder, Spec.Kept, in turn. Each makes vectors that are
+	// added to what one of the first layers of the decoder returns (Qwen3-VL).
+	Deep []*Merger `json:"deep,omitempty"`
+
 	Mark string  `json:"mark"` // what a chat template writes for a picture
 	Text Framing `json:"text"`
+}
+
+// A Merger makes inputs of vectors side by side: a layer norm, a matrix with a GELU after it, and a matrix.
+type Merger struct {
+	Norm    *transformer.Norm `json:"-"`
+	Hidden  *Dense            `json:"hidden"`
+	Project *Dense            `json:"project"`
 }
 
 // Framing is the text around the inputs of a picture's frames.
@@ -60,8 +71,25 @@ func (v *Vision) Vectors() int {
 // HeadBytes returns the memory of the matrices and norms after the encoder.
 func (v *Vision) HeadBytes() int64 { return headMemory(nil, nil, v) }
 
-// Inputs returns the number of inputs of a frame.
-func (v *Vision) Inputs() int { return (v.Vectors() - v.Skip) / (v.Merge * v.Merge) }
+// Inputs returns the number of inputs of a frame; with Multiple, of the smallest.
+func (v *Vision) Inputs() int {
+	if p := &v.Processor; p.Multiple > 0 {
+		square := p.Multiple * p.Multiple
+		return (p.Least + square - 1) / square
+	}
+	return (v.Vectors() - v.Skip) / (v.Merge * v.Merge)
+}
+
+// Grid returns the rows and columns of the inputs of the only frame of a picture of a size in pixels, with
+// Multiple; 0, 0 without it: inputs have no places then.
+func (v *Vision) Grid(width, height int) (rows, columns int) {
+	p := &v.Processor
+	if p.Multiple == 0 {
+		return 0, 0
+	}
+	width, height = p.Size(width, height)
+	return height / p.Multiple, width / p.Multiple
+}
 
 // A viewer is the table of an architecture that reads pictures.
 type viewer struct {
@@ -89,7 +117,7 @@ type viewer struct {
 type rename struct{ from, to string }
 
 // viewers maps config.json's model_type to architectures that read pictures.
-var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3, "gemma4": &gemma4, "gemma3n": &gemma3n, "qwen3_5": &qwen35Pictures, "qwen3_5_moe": &qwen35MoEPictures}
+var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3, "gemma4": &gemma4, "gemma3n": &gemma3n, "qwen3_vl": &qwen3VL, "qwen3_5": &qwen35Pictures, "qwen3_5_moe": &qwen35MoEPictures}
 
 // towers maps model_type of a vision_config to encoders that several architectures have.
 var towers = map[string]*family{"siglip_vision_model": &siglip, "clip_vision_model": &clip}
@@ -184,6 +212,7 @@ func (o *opened) openVision(fsys fs.FS, p *location, src *source, s *transformer
 	}
 	o.viewer.project(o.outer, v, src, s.Width)
 	v.Weights = (&builder{source: src, spec: tower, layout: l}).weights()
+	s.Deep = len(v.Deep)
 	if *o.outer.err != nil {
 		return fmt.Errorf("%s: %w", p.config, *o.outer.err)
 	}
@@ -261,19 +290,11 @@ func (v *Vision) check(decoder *transformer.Spec) error {
 	if err := v.Processor.Check(); err != nil {
 		return fmt.Errorf("processor: %w", err)
 	}
-	text := len(v.Mark) + len(v.Text.Tile) + len(v.Text.RowEnd) + len(v.Text.TileEnd) + len(v.Text.Before) + len(v.Text.After)
-	if v.Patch < 1 || 3*v.Patch*v.Patch != v.Spec.Patch || v.Patch > v.Processor.Side {
-		return fmt.Errorf("patches of %d pixels a side, for an encoder of %d values and frames of %d", v.Patch, v.Spec.Patch, v.Processor.Side)
+	if err := v.checkFrames(decoder); err != nil {
+		return err
 	}
-	switch patches := v.Side() * v.Side(); {
-	case v.Merge < 1 || v.Side()%v.Merge != 0:
-		return fmt.Errorf("squares of %d patches a side become one input, of %d", v.Merge, v.Side())
-	case v.Skip < 0 || v.Skip > 1 || v.Merge > 1 && (v.Skip > 0 || v.Spec.Class) || v.Inputs() < 1:
-		return fmt.Errorf("%d vectors are left out before squares of %d patches a side", v.Skip, v.Merge)
-	case v.Positions == nil && v.Vectors() != v.Spec.Context, v.Positions != nil && (len(v.Positions) != patches || v.Spec.Class):
-		return fmt.Errorf("%d patches, with %d positions of %d", patches, len(v.Positions), v.Spec.Context)
-	case slices.ContainsFunc(v.Positions, func(at int) bool { return at < 0 || at >= v.Spec.Context }):
-		return fmt.Errorf("positions: one is not below %d", v.Spec.Context)
+	text := len(v.Mark) + len(v.Text.Tile) + len(v.Text.RowEnd) + len(v.Text.TileEnd) + len(v.Text.Before) + len(v.Text.After)
+	switch {
 	case v.Inputs() >= decoder.Context:
 		return fmt.Errorf("a frame takes %d tokens, in a context of %d", v.Inputs(), decoder.Context)
 	case decoder.Mutual > 0 && v.Text.Before+v.Text.After == "":
@@ -286,6 +307,43 @@ func (v *Vision) check(decoder *transformer.Spec) error {
 		return fmt.Errorf("mark and text: %d bytes, at most %d, and a mark", text, maxFraming)
 	case len(decoder.Decoder) == 0 || decoder.EmbedWidth > 0 || decoder.Position != transformer.NoPosition:
 		return errors.New("the model of text is not a decoder that takes vectors")
+	}
+	return v.checkHeads(decoder)
+}
+
+// checkFrames rejects frames that do not divide into patches and inputs.
+func (v *Vision) checkFrames(decoder *transformer.Spec) error {
+	if v.Processor.Multiple > 0 {
+		return v.checkFlexible(decoder)
+	}
+	if v.Patch < 1 || 3*v.Patch*v.Patch != v.Spec.Patch || v.Patch > v.Processor.Side {
+		return fmt.Errorf("patches of %d pixels a side, for an encoder of %d values and frames of %d", v.Patch, v.Spec.Patch, v.Processor.Side)
+	}
+	switch patches := v.Side() * v.Side(); {
+	case v.Merge < 1 || v.Side()%v.Merge != 0:
+		return fmt.Errorf("squares of %d patches a side become one input, of %d", v.Merge, v.Side())
+	case v.Skip < 0 || v.Skip > 1 || v.Merge > 1 && (v.Skip > 0 || v.Spec.Class) || v.Inputs() < 1:
+		return fmt.Errorf("%d vectors are left out before squares of %d patches a side", v.Skip, v.Merge)
+	case v.Positions == nil && v.Vectors() != v.Spec.Context, v.Positions != nil && (len(v.Positions) != patches || v.Spec.Class):
+		return fmt.Errorf("%d patches, with %d positions of %d", patches, len(v.Positions), v.Spec.Context)
+	case slices.ContainsFunc(v.Positions, func(at int) bool { return at < 0 || at >= v.Spec.Context }):
+		return fmt.Errorf("positions: one is not below %d", v.Spec.Context)
+	}
+	return nil
+}
+
+// checkHeads rejects steps after the encoder that do not fit it, or a decoder.
+func (v *Vision) checkHeads(decoder *transformer.Spec) error {
+	if n := len(v.Deep); n != decoder.Deep || n != len(v.Spec.Kept) {
+		return fmt.Errorf("%d steps follow %d layers of the encoder, for %d of the decoder", n, len(v.Spec.Kept), decoder.Deep)
+	}
+	for i, m := range v.Deep {
+		if m == nil || m.Hidden == nil || m.Project == nil || m.Project.Out != decoder.Width {
+			return fmt.Errorf("deep %d: it does not make vectors of width %d", i, decoder.Width)
+		}
+		if err := errors.Join(m.Hidden.check(v.merged(), maxWidth), m.Project.check(m.Hidden.Out, maxWidth)); err != nil {
+			return fmt.Errorf("deep %d: %w", i, err)
+		}
 	}
 	width := v.merged()
 	if h := v.Hidden; h != nil {

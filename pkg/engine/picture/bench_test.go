@@ -67,7 +67,7 @@ func BenchmarkFrames(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, f := range framesOf(b, p, img) {
-			p.Values(f, 16)
+			p.Values(f, 16, 1)
 		}
 	}
 }

@@ -32,6 +32,6 @@ func ExampleProcessor_Frames() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(rows, columns, len(frames), len(p.Values(frames[0], 16)))
+	fmt.Println(rows, columns, len(frames), len(p.Values(frames[0], 16, 1)))
 	// Output: 3 4 13 786432
 }

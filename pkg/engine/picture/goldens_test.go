@@ -160,7 +160,7 @@ func TestProcessor(t *testing.T) {
 			for _, f := range framesOf(t, p, img) {
 				frames = append(frames, digest(f.Pix))
 				var data []byte
-				for _, v := range p.Values(f, want.Patch) {
+				for _, v := range p.Values(f, want.Patch, 1) {
 					data, _ = binary.Append(data, binary.LittleEndian, v)
 				}
 				values = append(values, digest(data))

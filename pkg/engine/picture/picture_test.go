@@ -72,10 +72,10 @@ func TestValues(t *testing.T) {
 		30, 33, 45, 48, 31, 34, 46, 49, 32, 35, 47, 50,
 		36, 39, 51, 54, 37, 40, 52, 55, 38, 41, 53, 56,
 	}
-	if got := p.Values(frame, 2); !slices.Equal(got, want) {
+	if got := p.Values(frame, 2, 1); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
-	if got := p.Values(frame, 6); len(got) != 0 {
+	if got := p.Values(frame, 6, 1); len(got) != 0 {
 		t.Errorf("a patch larger than the frame: %v", got)
 	}
 }
@@ -141,7 +141,7 @@ func TestMemory(t *testing.T) {
 		for _, p := range []Processor{small, tiles} {
 			took := took + allocated(func() {
 				for _, f := range framesOf(t, &p, img) {
-					p.Values(f, 8)
+					p.Values(f, 8, 1)
 				}
 			})
 			if bound := p.Memory(info, 8); took > bound || bound > 40*took {

@@ -17,6 +17,11 @@ type Processor struct {
 	// Shortest is the shortest edge to which a picture is resized, in pixels, before the square in the
 	// middle becomes the frame, as CLIP does. It is at least Side, and there is no Longest.
 	Shortest int `json:"shortest,omitempty"`
+	// Multiple, if set, is what the edges of the only frame are multiples of, in pixels: it has the shape
+	// of the picture, and Least to Most pixels, as in Qwen2-VL. There is no Side then.
+	Multiple int `json:"multiple,omitempty"`
+	Least    int `json:"least,omitempty"`
+	Most     int `json:"most,omitempty"`
 	// Split cuts pictures of the size Longest into tiles of the size Side. The whole is the last frame.
 	Split bool `json:"split,omitempty"`
 	// A value is (pixel*Scale - Mean) / Std.
@@ -38,7 +43,7 @@ func (p *Processor) Check() error {
 	switch {
 	case p.Filter > Hamming:
 		return fmt.Errorf("picture processor: filter %d: must be from 0 to %d", p.Filter, Hamming)
-	case p.Side < 1 || p.Side > maxSide:
+	case p.Multiple == 0 && (p.Side < 1 || p.Side > maxSide):
 		return fmt.Errorf("picture processor: side %d: must be from 1 to %d", p.Side, maxSide)
 	case p.Longest < 0 || p.Longest > MaxEdge:
 		return fmt.Errorf("picture processor: longest %d: must be from 0 to %d", p.Longest, MaxEdge)
@@ -46,6 +51,11 @@ func (p *Processor) Check() error {
 		return fmt.Errorf("picture processor: shortest %d: must be from side, %d, to %d, without longest", p.Shortest, p.Side, maxSide)
 	case p.Split && p.Longest == 0:
 		return fmt.Errorf("picture processor: split needs longest")
+	}
+	if p.Multiple != 0 || p.Least != 0 || p.Most != 0 {
+		if err := p.checkFlexible(); err != nil {
+			return err
+		}
 	}
 	if rows, columns := p.Layout(1, 1); rows*columns > maxTiles {
 		return fmt.Errorf("picture processor: %d tiles of side %d: must be at most %d", rows*columns, p.Side, maxTiles)
@@ -117,8 +127,13 @@ func (p *Processor) multiple(width, height int) (int, int) {
 }
 
 // Frames returns the frames of a picture, of Side x Side pixels: its tiles row by row and then
-// the whole, or only the whole. The error is that of ctx, which is checked before each step.
+// the whole, or only the whole. With Multiple, the only frame has the size that Size returns. The error
+// is that of ctx, which is checked before each step.
 func (p *Processor) Frames(ctx context.Context, img *Picture) ([]*Picture, error) {
+	if p.Multiple > 0 {
+		width, height := p.Size(img.Width, img.Height)
+		return []*Picture{img.Resize(width, height, p.Filter)}, ctx.Err()
+	}
 	if p.Shortest > 0 {
 		return []*Picture{p.middle(img)}, ctx.Err()
 	}
@@ -155,21 +170,19 @@ func (p *Processor) middle(img *Picture) *Picture {
 	return img.resize(width, height, interval{(width - p.Side) / 2, p.Side}, interval{(height - p.Side) / 2, p.Side}, p.Filter)
 }
 
-// Values returns the values of a frame, patch by patch: (n*n, 3*patch*patch) with n = Side/patch.
-// A patch has the order of the weights of a Conv2d: channel, y, x. Pixels at the right and at the
-// bottom that fill no patch are left out, as by a Conv2d with the stride patch.
-func (p *Processor) Values(frame *Picture, patch int) []float32 {
+// Values returns the values of a frame, patch by patch: (n, 3*patch*patch), in the order of [Squares]
+// with a side of merge patches. A patch has the order of the weights of a Conv2d: channel, y, x. Pixels
+// at the right and at the bottom that fill no patch are left out, as by a Conv2d with the stride patch.
+func (p *Processor) Values(frame *Picture, patch, merge int) []float32 {
 	tables := p.values()
-	n := p.Side / patch
-	values := make([]float32, 0, n*n*3*patch*patch)
-	for row := range n {
-		for column := range n {
-			for c := range tables {
-				for y := range patch {
-					pix := frame.row(row*patch + y)[3*column*patch:]
-					for x := range patch {
-						values = append(values, tables[c][pix[3*x+c]])
-					}
+	rows, columns := frame.Height/patch, frame.Width/patch
+	values := make([]float32, 0, rows*columns*3*patch*patch)
+	for row, column := range Squares(rows, columns, merge) {
+		for c := range tables {
+			for y := range patch {
+				pix := frame.row(row*patch + y)[3*column*patch:]
+				for x := range patch {
+					values = append(values, tables[c][pix[3*x+c]])
 				}
 			}
 		}
@@ -197,6 +210,11 @@ func (p *Processor) Memory(of Info, patch int) int64 {
 	resize := func(w, h int) {
 		bytes += resizeBytes(width, height, w, h)
 		width, height = w, h
+	}
+	if p.Multiple > 0 {
+		w, h := p.Size(width, height)
+		resize(w, h)
+		return bytes + heap(3*4*int64(w)*int64(h))
 	}
 	rows, columns := p.Layout(width, height)
 	if p.Longest > 0 {

@@ -14,6 +14,7 @@ type span struct {
 	seen   int       // tokens that those of an encoder see
 	keys   *textKeys // of an encoder's text of which this is a part
 	mutual []mutual
+	places []Place // of its rows, if pictures move them
 	cache  *Cache
 	memory *Memory
 }

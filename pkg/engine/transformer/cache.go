@@ -5,6 +5,10 @@ package transformer
 type Cache struct {
 	Len int // tokens
 
+	// Grids are the pictures among the tokens, those that are still to come too, in order. Copies have
+	// them. They matter to a [Rotary] with axes.
+	Grids []Grid
+
 	capacity int
 	layers   []kv
 	slab     []float32 // the memory of the layers; nil: it is not recycled
@@ -144,7 +148,7 @@ func (m *Model) PrefixAt(c *Cache, mark *Mark, n, capacity int) *Cache {
 // copy makes c a copy of the first n tokens of from, at a mark if it is not nil.
 func (c *Cache) copy(from *Cache, mark *Mark, n int) {
 	tokens := from.tokens(mark)
-	c.Len, c.long = n, from.long
+	c.Len, c.long, c.Grids = n, from.long, from.Grids
 	for i := range c.layers {
 		if n == 0 { // there may be no source
 			c.layers[i].first = 0

@@ -58,10 +58,16 @@ func (s *Spec) Check() error {
 	if err := s.checkStreams(); err != nil {
 		return err
 	}
+	if err := s.checkDeep(); err != nil {
+		return err
+	}
 	original := 0
 	for i := range s.Rotaries {
 		r := &s.Rotaries[i]
 		if err := r.check(); err != nil {
+			return fmt.Errorf("rotaries[%d].%w", i, err)
+		}
+		if err := s.checkAxes(r); err != nil {
 			return fmt.Errorf("rotaries[%d].%w", i, err)
 		}
 		if r.Original > 0 && original > 0 && r.Original != original {

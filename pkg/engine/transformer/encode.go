@@ -107,6 +107,7 @@ func (p *Pass) encode(spans []span, embed func(sp span)) ([]*Memory, error) {
 	}
 	p.grow(m.encoder)
 	p.growTexts()
+	p.growKept()
 	out := make([]*Memory, len(spans))
 	for i, sp := range p.spans {
 		embed(sp)

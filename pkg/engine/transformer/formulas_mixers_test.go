@@ -221,7 +221,7 @@ func (m formulas) latentAttention(at string, a *transformer.Attention, x rows) (
 	}
 	spec := *m.Spec
 	spec.Eps = cmp.Or(t.Eps, m.Spec.Eps)
-	narrow := formulas{&transformertest.Model{Spec: &spec, Values: m.Values}}
+	narrow := formulas{Model: &transformertest.Model{Spec: &spec, Values: m.Values}}
 	padded := func(x []float64) []float64 { return append(slices.Clone(x), make([]float64, dim-len(x))...) }
 	var q, k, v rows
 	for p, row := range x {

@@ -12,7 +12,12 @@ import (
 
 // formulas computes a model of any architecture in float64, straight from the definitions
 // of its fields, without cache, packing, blocks or fusion.
-type formulas struct{ *transformertest.Model }
+type formulas struct {
+	*transformertest.Model
+
+	place   func(token, axis int) int // the position of a token on an axis; nil: its index
+	vectors []rows                    // of each token below 0: its input, and what the first layers add
+}
 
 type rows = [][]float64
 
@@ -71,15 +76,22 @@ func (m formulas) each(x rows, f func([]float64) []float64) (out rows) {
 // embed returns the input of a stack, whose tables have names with a prefix.
 func (m formulas) embed(tokens []int, own string) (out rows) {
 	s, width, late := m.Spec, m.Spec.InputWidth(), len(m.Spec.Decoder) == 0
+	vectors := m.vectors
 	for p, t := range tokens {
-		x := m.row("embedding", t)
-		if s.EmbedWidth > 0 && !late {
+		var x []float64
+		if t >= 0 {
+			x = m.row("embedding", t)
+		}
+		if t >= 0 && s.EmbedWidth > 0 && !late {
 			x = m.linear("project_in", x)
 		}
 		for i := range x {
 			if s.EmbedScale != 0 {
 				x[i] *= float64(s.EmbedScale)
 			}
+		}
+		if t < 0 {
+			x, vectors = slices.Clone(vectors[0][0]), vectors[1:]
 		}
 		switch s.Position {
 		case transformer.Learned:
@@ -147,6 +159,9 @@ func (m formulas) run(name string, layers []int, tokens []int, x, memory rows) r
 		streams = m.predict(at, streams)
 		x = m.layer(at, k, streams[0], memory, name == "decoder", &kept[i])
 		streams = m.endStreams(at, i, k, m.correct(at, streams, x), first, tokens)
+		if i < m.Spec.Deep {
+			m.deepen(streams[0], i, tokens)
+		}
 	}
 	return m.merge(streams)
 }
@@ -399,29 +414,6 @@ func (m formulas) headNorms(name string, a *transformer.Attention, x []float64) 
 		return out
 	}
 	return x
-}
-
-// turn applies the rotary embedding of a position to all heads of dim values.
-func (m formulas) turn(a *transformer.Attention, dim, pos int, x []float64) []float64 {
-	if a.Rotary == 0 {
-		return x
-	}
-	r, out := &m.Spec.Rotaries[a.Rotary-1], append([]float64{}, x...)
-	for h := 0; h < len(x); h += dim {
-		for j, f := range r.Frequencies {
-			first, second := h+j, h+j+r.Dims/2
-			if r.Interleaved {
-				first, second = h+2*j, h+2*j+1
-			}
-			sin, cos := math.Sincos(float64(float32(pos) * f))
-			if r.Magnitude != 0 {
-				sin, cos = sin*float64(r.Magnitude), cos*float64(r.Magnitude)
-			}
-			out[first] = x[first]*cos - x[second]*sin
-			out[second] = x[second]*cos + x[first]*sin
-		}
-	}
-	return out
 }
 
 func (m formulas) feed(at string, f *transformer.FeedForward, x []float64) []float64 {

@@ -16,7 +16,7 @@ type Sequence struct {
 	Tokens []int // ids below Vocab; Cache has room for them
 	Logits int   // number of last tokens after which logits are returned
 
-	// Vectors (n, Width) are the inputs in place of the tokens below 0, in turn: what a picture's
+	// Vectors (n, 1+Deep, Width) are the inputs in place of the tokens below 0, in turn: what a picture's
 	// encoder made of it. With [Spec.Mutual], vectors next to each other come in one pass.
 	Vectors []float32
 
@@ -76,6 +76,8 @@ type Pass struct {
 	streams     []float32 // (tokens, Streams-1, Width), those after x
 	predicted   []float32 // (tokens, Width), x as a layer predicted it
 	laurel      []float32 // (tokens, Laurel)
+
+	results [][]float32 // (tokens, Width), of each layer of Kept
 
 	parts [][]float32 // of a layer's attention, if workers share its keys
 	texts []float32   // keys and values of a layer of an encoder, if workers share its tokens
@@ -139,7 +141,7 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		}
 		ffn, hidden = max(ffn, f.Width, f.common()), max(hidden, each)
 	}
-	shared := len(s.Decoder)*s.LayerInputs + (2+s.Streams)*s.Width + s.Laurel + qkv + heads + latent + max(hidden, s.LayerInputs) + cross + texts + s.EmbedWidth + s.Patch
+	shared := len(s.Decoder)*s.LayerInputs + (2+s.Streams)*s.Width + len(s.Kept)*s.Width + s.Laurel + qkv + heads + latent + max(hidden, s.LayerInputs) + cross + texts + s.EmbedWidth + s.Patch
 	for i := range s.Rotaries {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
@@ -183,6 +185,7 @@ func (p *Pass) work(index, count int, b *barrier) {
 			}
 			p.m.await.stage(1 + i)
 			w.encode(&p.m.encoder[i])
+			w.keep(i + 1)
 			p.show(true, i+1)
 			// All workers read the same answer: the layer ends with a barrier, after which the
 			// first worker can only write a later layer.
@@ -204,6 +207,7 @@ func (p *Pass) work(index, count int, b *barrier) {
 		if w.endLayer(i); i == len(p.m.decoder)-1 {
 			w.mergeStreams()
 		}
+		w.deepen(i)
 		p.show(false, i+1)
 	}
 	p.m.await.stage(p.m.await.stages - 1)
@@ -267,6 +271,9 @@ func (p *Pass) forward(seqs []Sequence) error {
 		sp := span{n: len(s.Tokens), start: s.start, cache: s.Cache, memory: s.Memory}
 		if p.m.Mutual > 0 {
 			sp.mutual = mutualsOf(s.Tokens, sp.start)
+		}
+		if len(s.Cache.Grids) > 0 && p.m.hasAxes() {
+			sp.places = placesOf(s.Cache.Grids, sp.start, sp.n)
 		}
 		p.add(sp)
 	}
@@ -398,7 +405,7 @@ func (p *Pass) computeAngles(r *Rotary, to *angles) {
 		for j := range sp.n {
 			at := (sp.row + j) * n
 			for i, f := range frequencies {
-				sin, cos := math.Sincos(float64(float32(sp.start+j) * f))
+				sin, cos := math.Sincos(float64(float32(r.position(&sp, j, i)) * f))
 				to.cos[at+i], to.sin[at+i] = float32(cos), float32(sin)
 			}
 		}
@@ -425,7 +432,7 @@ func (p *Pass) embed(sp span, tokens []int, first int, vectors []float32) {
 		x := rows[j*w : (j+1)*w]
 		if t < 0 {
 			copy(x, vectors[:w])
-			vectors = vectors[w:]
+			vectors = vectors[m.vectors()*w:]
 		} else if m.EmbedScale != 0 {
 			m.kernels.Scale(x, m.EmbedScale)
 		}

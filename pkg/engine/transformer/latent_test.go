@@ -38,10 +38,10 @@ func TestLatentFieldsMatter(t *testing.T) {
 		s := latent()
 		change(s, &s.Kinds[0].Attention)
 		m := transformertest.New(s, 5)
-		want := formulas{m}.logits(nil, ids)
+		want := formulas{Model: m}.logits(nil, ids)
 		model := load(t, m, kernel.Best(), transformer.F32)
 		compare(t, name, must(model.NewPass(nil).Forward([]transformer.Sequence{{Cache: model.NewCache(30), Tokens: ids, Logits: 30}})), want)
-		if d := far(want, formulas{transformertest.New(latent(), 5)}.logits(nil, ids)); name != "nothing" && !(d > 1e-3) {
+		if d := far(want, formulas{Model: transformertest.New(latent(), 5)}.logits(nil, ids)); name != "nothing" && !(d > 1e-3) {
 			t.Errorf("%s: changes logits by %v: the test shows nothing", name, d)
 		}
 	}

@@ -84,3 +84,21 @@ func (m *Model) addPosition(x []float32, in *input, pos int) {
 		}
 	}
 }
+
+// locate adds the position of a patch of a picture to x (Width).
+func (m *Model) locate(x []float32, picture *Patches, patch int) {
+	switch {
+	case picture.Shares != nil:
+		k := len(picture.Shares) / (len(picture.Values) / m.Patch)
+		for i, share := range picture.Shares[patch*k : (patch+1)*k] {
+			at := picture.Positions[patch*k+i]
+			for j, v := range m.input.positions[at*m.Width : (at+1)*m.Width] {
+				x[j] += float32(share * v)
+			}
+		}
+	case picture.Positions != nil:
+		m.addPosition(x, &m.input, picture.Positions[patch])
+	default:
+		m.addPosition(x, &m.input, patch)
+	}
+}

@@ -41,10 +41,19 @@ type Spec struct {
 	// al. 2021; CLIP).
 	Class bool `json:"class,omitempty"`
 
+	// Kept are the layers of an encoder of patches, counted from 1 and ascending, whose results are kept
+	// for [Pass.Kept].
+	Kept []int `json:"kept,omitempty"`
+
 	// Mutual, if set, is the most vectors next to each other in place of tokens. Each of them sees all
 	// of these, besides what it sees as a causal token, as far back as its window reaches (Gemma 3,
 	// pictures). Decoders without an encoder only.
 	Mutual int `json:"mutual,omitempty"`
+
+	// Deep is the number of first layers to whose results pictures add vectors: a token that is replaced by
+	// vectors has 1+Deep, of which the first is its input (Meng et al. 2024, DeepStack; Qwen3-VL).
+	// Decoders without an encoder, Streams and LayerInputs only.
+	Deep int `json:"deep,omitempty"`
 
 	// TokenTypes is the number of types of tokens, each of which has an embedding that is
 	// added to that of the token: the segments of BERT. Encoders without a decoder only.
@@ -339,6 +348,10 @@ type Rotary struct {
 	Interleaved bool      `json:"interleaved,omitempty"` // pairs are (2j, 2j+1) as in GPT-J; else (j, j+Dims/2) as in GPT-NeoX
 	Magnitude   float32   `json:"magnitude,omitempty"`   // factor of sines and cosines (YaRN)
 	Frequencies []float32 `json:"frequencies"`           // (Dims/2), radians a token
+
+	// Axes, if set, has the axis of each pair, by which it turns instead of the index of the token, see
+	// [Place]. Decoders without an encoder, and encoders of patches without Class.
+	Axes []int `json:"axes,omitempty"` // (Dims/2), below 3
 
 	// Long has the frequencies of sequences whose cache has room for more than Original
 	// tokens (LongRoPE). Original 0: there are none.

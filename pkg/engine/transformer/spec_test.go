@@ -49,7 +49,7 @@ func TestRandomArchitectures(t *testing.T) {
 	for _, seed := range architectures {
 		m := transformertest.Random(uint64(seed))
 		source, ids := texts(seed)
-		want := formulas{m}.logits(source, ids)
+		want := formulas{Model: m}.logits(source, ids)
 		for _, k := range kernel.Implementations() {
 			model := load(t, m, k, transformer.F32)
 			pass := model.NewPass(nil)
@@ -207,7 +207,7 @@ func rich() *transformer.Spec {
 // Every field has an effect, so the tests above would detect a model that ignores it.
 func TestFieldsMatter(t *testing.T) {
 	ids := tokens(30, 31)
-	logits := func(s *transformer.Spec) rows { return formulas{transformertest.New(s, 5)}.logits(nil, ids) }
+	logits := func(s *transformer.Spec) rows { return formulas{Model: transformertest.New(s, 5)}.logits(nil, ids) }
 	computed := func(s *transformer.Spec) []float32 {
 		m := transformertest.New(s, 5)
 		model := load(t, m, kernel.Best(), transformer.F32)

@@ -4,6 +4,12 @@ package transformer
 type Patches struct {
 	Values    []float32 // (n, Patch), row-major
 	Positions []int     // (n), rows of the table of positions; nil: one after the other
+
+	// Shares (n, k), if set, make the position of a patch a sum of k rows of the table, which Positions
+	// (n, k) has, each times its share.
+	Shares []float32
+
+	Places []Place // (n), for a [Rotary] with axes; nil: those of words
 }
 
 // EncodePatches runs an encoder of patches over pictures. It fails as [Pass.Forward] does, or with
@@ -12,7 +18,7 @@ func (p *Pass) EncodePatches(pictures []Patches) error {
 	spans := make([]span, len(pictures))
 	for i := range pictures {
 		spans[i].n = len(pictures[i].Values)/p.m.Patch + p.m.classes()
-		spans[i].seen = spans[i].n
+		spans[i].seen, spans[i].places = spans[i].n, pictures[i].Places
 	}
 	_, err := p.encode(spans, func(sp span) { p.embedPatches(sp, &pictures[sp.index]) })
 	return err
@@ -34,12 +40,8 @@ func (p *Pass) embedPatches(sp span, picture *Patches) {
 	copy(x, p.m.class)
 	w.apply(&p.m.patches, x[first*width:], picture.Values, sp.n-first, nil)
 	for i := range sp.n {
-		at := i
-		if picture.Positions != nil {
-			at = picture.Positions[i]
-		}
 		row := x[i*width : (i+1)*width]
-		p.m.addPosition(row, &p.m.input, at)
+		p.m.locate(row, picture, i)
 		if p.m.EmbedNorm {
 			p.m.normalise(row, row, p.m.input.norm)
 		}

@@ -44,6 +44,7 @@ import sizes  # noqa: E402
 import today  # noqa: E402
 import translators  # noqa: E402
 import vision  # noqa: E402
+import vision_qwen  # noqa: E402
 
 VERSIONS = {
     "torch": "2.15.0", "transformers": "5.23.0", "safetensors": "0.8.0", "tokenizers": "0.23.3",
@@ -52,7 +53,7 @@ VERSIONS = {
 GROUPS = {
     "gpt2": decoders.gpt2, "gptj": decoders.gptj, "gpt_neox": decoders.gpt_neox, "xglm": decoders.xglm,
     "llama": decoders.llama, "gguf": ggufs.ggufs, "m2m_100": translators.m2m_100, "marian": translators.marian, "nllb": translators.nllb,
-} | modern.GROUPS | others.GROUPS | today.GROUPS | compact.GROUPS | experts.GROUPS | convolutions.GROUPS | deltas.GROUPS | latents.GROUPS | routes.GROUPS | quantised.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "today_gguf": ggufs.today, "compact_gguf": ggufs.compact, "latent_gguf": ggufs.latent, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS
+} | modern.GROUPS | others.GROUPS | today.GROUPS | compact.GROUPS | experts.GROUPS | convolutions.GROUPS | deltas.GROUPS | latents.GROUPS | routes.GROUPS | quantised.GROUPS | seq2seq.GROUPS | bart.GROUPS | beams.GROUPS | {"modern_gguf": ggufs.modern, "today_gguf": ggufs.today, "compact_gguf": ggufs.compact, "latent_gguf": ggufs.latent, "sizes": sizes.sizes, "adapters": adapters.adapters} | vision.GROUPS | vision_qwen.GROUPS
 LIMIT = 36_000_000  # bytes of all files
 
 
