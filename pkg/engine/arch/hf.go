@@ -92,13 +92,15 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if o.viewer != nil {
 		l.tied = !src.has("lm_head.weight")
 	}
-	if o.viewer != nil && o.viewer.project != nil {
+	if o.viewer.sees(fsys, p) {
 		if p.adapter != "" {
 			return nil, errors.Join(fmt.Errorf("%s: adapters of models that read images are not supported", p.adapter), o.Close())
 		}
 		if err := o.openVision(fsys, p, src, s); err != nil {
 			return nil, errors.Join(err, o.Close())
 		}
+	} else if o.viewer != nil {
+		skipped = append(skipped, "vision.")
 	}
 	if p.adapter != "" {
 		if src.adapter, err = openAdapter(fsys, p, src); err != nil {

@@ -6,7 +6,10 @@ import (
 
 // qwen35 is the model of text of Qwen Team 2026 (Qwen3.5): delta rules, and in every fourth layer an
 // attention with gates that rotates a quarter of each head. Layers that draft tokens are not read.
-var qwen35 = qwenNextLike("Qwen3.5", 4, nil, func(*family) {})
+var qwen35 = qwenNextLike("Qwen3.5", 4, nil, func(*family) {}).placed(qwen35Sections)
+
+// qwen35Sections are the pairs that turn by time, rows and columns if a file does not say it.
+var qwen35Sections = [3]int{11, 11, 10}
 
 // qwen35MoE is Qwen3.5 with experts in all layers.
 var qwen35MoE = qwenNextLike("Qwen3.5-MoE", 2, func(c *config, s *transformer.Spec) {
@@ -15,7 +18,7 @@ var qwen35MoE = qwenNextLike("Qwen3.5-MoE", 2, func(c *config, s *transformer.Sp
 	s.Kinds[0].FeedForward.Experts = e
 }, func(f *family) {
 	f.width, f.decoder.depth, f.decoder.ffn = field{"hidden_size", 2048}, field{"num_hidden_layers", 40}, field{"moe_intermediate_size", 512}
-})
+}).placed(qwen35Sections)
 
 // qwen3Next is Qwen Team 2025 (Qwen3-Next), the first of these.
 var qwen3Next = qwenNextLike("Qwen3-Next", 2, func(c *config, s *transformer.Spec) {
@@ -28,15 +31,17 @@ var qwen3Next = qwenNextLike("Qwen3-Next", 2, func(c *config, s *transformer.Spe
 	f.decoder.depth, f.decoder.ffn = field{"num_hidden_layers", 48}, field{"intermediate_size", 5632}
 })
 
-// qwen35Pictures and qwen35MoEPictures are these models as they are published, with an encoder of
-// pictures, which is not read.
+// qwen35Pictures and qwen35MoEPictures are these models as they are published, with the encoder of pictures
+// of Qwen3-VL, of which the decoder reads the results alone.
 var (
 	qwen35Pictures    = withPictures("Qwen3.5", "qwen3_5_text")
 	qwen35MoEPictures = withPictures("Qwen3.5-MoE", "qwen3_5_moe_text")
 )
 
 func withPictures(title, inner string) viewer {
-	return viewer{title: title, inner: inner, renames: []rename{{"model.language_model.", ""}}, skipped: []string{"visual.", "mtp."}}
+	v := qwen3VL
+	v.title, v.inner, v.skipped, v.optional = title, inner, []string{"mtp."}, true
+	return v
 }
 
 // qwenNextLike returns a family with Qwen3.5's configuration and tensor names, changed by change. keyHeads

@@ -109,8 +109,19 @@ type viewer struct {
 	// process reads the processor's settings.
 	process   func(c *config, p *picture.Processor)
 	mean, std [3]float64 // of red, green and blue if absent
+	// optional says that the model of text is read alone of a directory without settings of an image
+	// processor, and below an adapter.
+	optional bool
 	// mutual says that the inputs of a frame see each other.
 	mutual bool
+}
+
+// sees reports whether the pictures of a directory's model are read.
+func (v *viewer) sees(fsys fs.FS, p *location) bool {
+	if v == nil || v.project == nil {
+		return false
+	}
+	return !v.optional || p.adapter == "" && (exists(fsys, p.in(processorFile)) || exists(fsys, p.in(imagesFile)))
 }
 
 // A rename is a prefix of names, and what stands for it.

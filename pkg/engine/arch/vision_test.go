@@ -86,6 +86,23 @@ func TestVisionRefused(t *testing.T) {
 		{"gemma3-4b", "processor_config.json", "image_processor.do_pan_and_scan", `true`, "do_pan_and_scan"},
 		{"gemma3-4b", "config.json", "mm_tokens_per_image", `9`, "mm_tokens_per_image: 9"},
 		{"gemma3-4b", "config.json", "vision_config.vision_use_head", `true`, "vision_use_head"},
+		{"qwen3-vl", "config.json", "vision_config.num_position_embeddings", `26`, "26 are not a square"},
+		{"qwen3-vl", "config.json", "vision_config.num_position_embeddings", `36`, "shape"},
+		{"qwen3-vl", "config.json", "vision_config.num_heads", `4`, "heads of 2 values"},
+		{"qwen3-vl", "config.json", "vision_config.patch_size", `3`, "shape"},
+		{"qwen3-vl", "config.json", "vision_config.temporal_patch_size", `3`, "temporal_patch_size"},
+		{"qwen3-vl", "config.json", "vision_config.spatial_merge_size", `1`, "shape"},
+		{"qwen3-vl", "config.json", "vision_config.deepstack_visual_indexes", `[1,0]`, "kept: layer 1 of 2"},
+		{"qwen3-vl", "config.json", "vision_config.deepstack_visual_indexes", `[0,2]`, "kept: layer 3 of 2"},
+		{"qwen3-vl", "config.json", "vision_config.deepstack_visual_indexes", `[0]`, "deepstack_merger_list.1"},
+		{"qwen3-vl", "config.json", "vision_config.rope_parameters.rope_type", `"default"`, "rope_type"},
+		{"qwen3-vl", "config.json", "text_config.rope_parameters.mrope_section", `[4,2]`, "mrope_section: 2 sections"},
+		{"qwen3-vl", "config.json", "text_config.max_position_embeddings", `4`, "a frame takes 4 tokens"},
+		{"qwen3-vl", "preprocessor_config.json", "patch_size", `4`, "frames of a multiple of 8 pixels"},
+		{"qwen3-vl", "preprocessor_config.json", "merge_size", `0`, "merge_size"},
+		{"qwen3-vl", "preprocessor_config.json", "size.shortest_edge", `0`, "shortest_edge"},
+		{"qwen3-vl", "preprocessor_config.json", "size.longest_edge", `63`, "64 to 63 pixels"},
+		{"qwen3-vl", "preprocessor_config.json", "size.longest_edge", `67108864`, "more than 262144 squares"},
 	} {
 		t.Run(c.member+"="+c.value, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "m")

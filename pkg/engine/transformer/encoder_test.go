@@ -23,8 +23,8 @@ func encoder() *transformer.Spec {
 	}
 }
 
-// vectors returns the vectors of a text's tokens.
-func (m formulas) vectors(ids []int) rows {
+// encoded returns the vectors of a text's tokens.
+func (m formulas) encoded(ids []int) rows {
 	return m.run("encoder", m.Spec.Encoder, ids, m.embed(ids, ""), nil)
 }
 
@@ -48,13 +48,13 @@ func compareEncoder(t *testing.T, name string, s *transformer.Spec) rows {
 				if !slices.Equal(alone.Last(), all[:n]) {
 					t.Errorf("%s, %s, %d workers: a text of %d tokens has other vectors with others", name, k.Name(), workers, len(ids))
 				}
-				compare(t, fmt.Sprintf("%s, %s, %d tokens", name, k.Name(), len(ids)), all[:n], formulas{m}.vectors(ids))
+				compare(t, fmt.Sprintf("%s, %s, %d tokens", name, k.Name(), len(ids)), all[:n], formulas{Model: m}.encoded(ids))
 				all = all[n:]
 			}
 			team.Close()
 		}
 	}
-	return formulas{m}.vectors(list[0])
+	return formulas{Model: m}.encoded(list[0])
 }
 
 // The embeddings of an encoder may be narrower or wider than its layers: positions and the norm are as

@@ -6,11 +6,12 @@ import io
 
 import PIL.Image
 import torch
-from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
+from transformers import Qwen3_5Config, Qwen3_5ForConditionalGeneration, Qwen3VLConfig, Qwen3VLForConditionalGeneration
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 import common
 from common import check_logits, close, random_parameters, write
+from convolutions import slow
 from vision import picture, tokenizer
 
 SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", "<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
@@ -26,11 +27,12 @@ SIZES = [(19, 13), (6, 5), (40, 20)]  # within the bounds of pixels, below and a
 LAST = 6  # tokens whose logits are kept
 
 
-def make(name, kind, config, seed, sizes=SIZES):
+def make(name, kind, config, seed, sizes=SIZES, tune=lambda model: None):
     path = common.directory("vision/" + name)
     torch.manual_seed(seed)
     model = kind(config).eval()
     random_parameters(model, seed, flip={"model.language_model.norm.weight"})
+    tune(model)
     with torch.no_grad():
         for p in model.parameters():
             if p.dim() == 5:  # the matrix of patches
@@ -89,6 +91,10 @@ def rotary(*sections, **options):
 def vision_qwen():
     make("qwen3-vl", Qwen3VLForConditionalGeneration, Qwen3VLConfig(
         text_config=text(rope_parameters=rotary(4, 2, 2)), vision_config=tower(deepstack_visual_indexes=[0, 1]), tie_word_embeddings=True, **IDS), 953)
+    make("qwen3_5", Qwen3_5ForConditionalGeneration, Qwen3_5Config(
+        text_config=text(rope_parameters=rotary(2, 1, 1, partial_rotary_factor=0.5), layer_types=["linear_attention", "full_attention"],
+                         linear_num_value_heads=2, linear_num_key_heads=1, linear_key_head_dim=8, linear_value_head_dim=8),
+        vision_config=tower(num_position_embeddings=16, hidden_size=16, num_heads=2), tie_word_embeddings=True, **IDS), 965, [(22, 35), (60, 7), (11, 11)], slow)
 
 
 GROUPS = {"vision_qwen": vision_qwen}
