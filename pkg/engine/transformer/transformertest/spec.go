@@ -44,7 +44,7 @@ func RandomEncoder(seed uint64) *Model {
 	if len(spec.Encoder) == 0 {
 		return nil
 	}
-	spec.Decoder, spec.DecoderInput, spec.EmbedWidth, spec.TokenTypes = nil, false, 0, 2
+	spec.Decoder, spec.DecoderInput, spec.TokenTypes = nil, false, 2
 	spec.LogitScale, spec.LogitSoftCap = 0, 0
 	for kind := len(spec.Kinds) - 1; kind >= 0; kind-- {
 		if slices.Contains(spec.Encoder, kind) {
