@@ -155,12 +155,8 @@ var nomicBERT = bertLike("Nomic BERT", "bert.", func(f *family) {
 		if !src.has("layers.0.self_attn.q_proj.weight") {
 			return
 		}
-		const at = "layers.%d."
 		l.embedNorm = "embeddings.LayerNorm"
-		l.encoder = layers{
-			qkv: linear{names: at + "self_attn.q_proj " + at + "self_attn.k_proj " + at + "self_attn.v_proj"}, out: linear{names: at + "self_attn.o_proj"},
-			attentionPostNorm: at + "post_attention_layernorm", ffnPostNorm: at + "post_mlp_layernorm",
-			up: linear{names: at + "mlp.up_proj"}, gate: linear{names: at + "mlp.gate_proj"}, down: linear{names: at + "mlp.down_proj"},
-		}
+		l.encoder = bertRotaryLayers(never)
+		l.encoder.up, l.encoder.gate, l.encoder.down = linear{names: "layers.%d.mlp.up_proj"}, linear{names: "layers.%d.mlp.gate_proj"}, linear{names: "layers.%d.mlp.down_proj"}
 	}
 })

@@ -83,7 +83,11 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 		return nil, err
 	}
 	o.closer = o.file
-	renames, skipped := []rename{{l.prefix, ""}}, o.family.skipped
+	var renames []rename
+	for prefix := range strings.FieldsSeq(l.prefix) {
+		renames = append(renames, rename{prefix, ""})
+	}
+	skipped := o.family.skipped
 	if o.viewer != nil {
 		renames, skipped = slices.Concat(o.viewer.renames, renames), slices.Concat(o.viewer.skipped, skipped)
 	}

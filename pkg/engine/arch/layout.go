@@ -11,7 +11,7 @@ import (
 // A layout names the tensors of a model. Names are without the common prefix, and without
 // ".weight" and ".bias"; %d is the number of a layer.
 type layout struct {
-	prefix    string
+	prefix    string // alternatives are separated by spaces
 	embed     string // alternatives are separated by spaces
 	positions string
 	skip      int    // rows of positions before that of the first position
@@ -69,6 +69,7 @@ type layers struct {
 	inputGate       linear   // of a Spec with LayerInputs
 	inputOut        linear   // the same
 	gateUp          linear   // instead of up and gate: the rows of gate, then those of up
+	upFirst         bool     // the rows of up come first
 	learned         []string // the numbers of the activation: whole names
 	learnedKeys     []string // of GGUF instead: keys with a value of each layer
 	experts         expertNames
@@ -476,8 +477,11 @@ func (b *builder) feedForward(o *transformer.Layer, l *layers, i int, k *transfo
 	switch {
 	case n.gateUp.names != "":
 		both := b.matrix(at(n.gateUp.names, i)+".weight", 2*ffn, width, false)
-		o.Gate.Weight = []transformer.Tensor{both.rows(0, ffn)}
-		o.Up.Weight = []transformer.Tensor{both.rows(ffn, ffn)}
+		gate, up := both.rows(0, ffn), both.rows(ffn, ffn)
+		if l.upFirst {
+			gate, up = up, gate
+		}
+		o.Gate.Weight, o.Up.Weight = []transformer.Tensor{gate}, []transformer.Tensor{up}
 	default:
 		o.Up = b.linear(&n.up, i, ffn, width)
 		if k.FeedForward.Gated {

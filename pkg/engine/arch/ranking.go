@@ -53,7 +53,7 @@ type classifier struct {
 // classifierOf returns the classifier of a model_type's class ForSequenceClassification.
 func classifierOf(kind string) (names classifier, ok bool) {
 	switch kind {
-	case "bert":
+	case "bert", "gte", "new":
 		return classifier{dense: "pooler.dense", out: "classifier"}, true
 	case "roberta", "xlm-roberta", "camembert", "mpnet":
 		return classifier{dense: "classifier.dense", out: "classifier.out_proj"}, true

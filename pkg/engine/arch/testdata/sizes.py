@@ -183,6 +183,8 @@ ENCODERS = {
     "nomic-embed-text-v1.5": sized("nomic_bert", 12, 768, 12, 3072, 30528, 2048),
     "EmbeddingGemma-300M": sized("gemma3_text", 24, 768, 3, 1152, 262144, 2048, 1, True, use_bidirectional_attention=True, sliding_window=512, **GEMMA3),
     "ms-marco-electra-base": sized("electra", 12, 768, 12, 3072, 30522, 512, embedding_size=768),
+    "gte-base-en-v1.5": sized("gte", 12, 768, 12, 3072, 30528, 8192, type_vocab_size=0, rope_theta=500000.0),
+    "gte-multilingual-base": sized("gte", 12, 768, 12, 3072, 250048, 8192, type_vocab_size=1, rope_theta=20000.0),
 }
 
 

@@ -308,6 +308,20 @@ def electra():
         pooling(16, mean_tokens=True), NORMALIZE], limit=40)
 
 
+def gte():
+    t = few()
+    factor, theta = 4.0, 50.0
+
+    def published(path):  # as the authors have it: NTK scaling is a larger base and another factor
+        c = json.loads((path / "config.json").read_text())
+        c.pop("rope_parameters")
+        write(path / "config.json", c | {"model_type": "new", "architectures": ["NewModel"], "position_embedding_type": "rope", "layer_norm_type": "layer_norm",
+                                         "rope_theta": theta, "rope_scaling": {"type": "ntk", "factor": factor}, "pack_qkv": True, "unpad_inputs": False})
+
+    tiny("gte", transformers.GteModel(transformers.GteConfig(**TINY, **sized(t), max_position_embeddings=64, type_vocab_size=0, rope_parameters={
+        "rope_type": "linear", "rope_theta": theta * factor, "factor": factor ** (2 / 8)})), t, 72, [pooling(16, cls_token=True)], published=published)
+
+
 ROPES = {"full_attention": {"rope_type": "default", "rope_theta": 5000.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
 
 
@@ -336,7 +350,7 @@ def causal():
         bos_token_id=0, eos_token_id=2, pad_token_id=1)), t, 62, [pooling(24, lasttoken=True), NORMALIZE], limit=70)
 
 
-GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra)}
+GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte)}
 
 
 def main(names):
