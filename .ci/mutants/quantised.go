@@ -5,6 +5,8 @@ func quantised() []mutant {
 	const values, hostile = "^TestQuantisedValues$", "^TestHostileQuantisation$"
 	return []mutant{
 		{"quantised weights: a scale of each row of blocks", arch, "grid.blockRow", "row%g.rows/g.height", "0*(row%g.rows/g.height)", arch, values},
+		{"quantised weights: matrices of experts follow each other", arch, "grid.blockRow", "row/g.rows*g.down", "0*(row/g.rows*g.down)", arch, "^TestQuantisedExperts$"},
+		{"quantised weights: gate and up have scales of their own", arch, "parts.fp8", "codes.Shape[1]%2 == 0", "false", arch, "^TestQuantisedExperts$"},
 		{"quantised weights: blocks of columns", arch, "grid.scale", "(block+1)*g.width", "(block+2)*g.width", arch, values},
 		{"quantised weights: zeros are subtracted", arch, "grid.scale", "(code - zero) * s", "(code + zero) * s", arch, values},
 		{"quantised weights: the order of columns", arch, "grid.scale", "(row[i] - zeros[block]) * scales[block]", "(row[i] - zeros[block]) * scales[i/g.width]", arch, values},

@@ -388,3 +388,50 @@ func TestQuantisedChunks(t *testing.T) {
 		}
 	}
 }
+
+// Tensors of all experts have a grid of scales for each, one scale, or one for gate and one for up.
+func TestQuantisedExperts(t *testing.T) {
+	const name = "model.layers.0.mlp.experts.gate_up_proj"
+	shape := load(t, copyOf(t, "qwen3_moe-sparse"), "m/model.safetensors")[name].shape
+	count, rows, cols := shape[0], shape[1], shape[2]
+	down, across := (rows+9)/10, (cols+6)/7
+	codes := eights("F8_E4M3", shape...)
+	for _, c := range []struct {
+		scales []int
+		at     func(expert, row, col int) int
+	}{
+		{[]int{count, down, across}, func(e, r, c int) int { return (e*down+r/10)*across + c/7 }},
+		{[]int{count, 1, 1}, func(e, _, _ int) int { return e }},
+		{[]int{count, 2, 1}, func(e, r, _ int) int { return 2*e + r/(rows/2) }},
+		{[]int{}, func(_, _, _ int) int { return 0 }},
+	} {
+		fsys, scales := bare(t, "qwen3_moe-sparse"), numbers(2, c.scales...)
+		set(t, fsys, "config.json", members{"quantization_config": members{"quant_method": "fp8", "weight_block_size": []int{10, 7}}})
+		tensors(t, fsys, func(all map[string]stored) { all[name], all[name+"_scale_inv"] = codes, scales })
+		for e, expert := range openIn(t, fsys, "m").Weights.Decoder[0].Experts {
+			got := append(valuesOf(t, expert.Gate.Weight), valuesOf(t, expert.Up.Weight)...)
+			for i, v := range got {
+				if want := codes.float(e*rows*cols+i) * scales.float(c.at(e, i/cols, i%cols)); v != want {
+					t.Fatalf("scales %v, expert %d: value %d is %v, want %v", c.scales, e, i, v, want)
+				}
+			}
+		}
+	}
+}
+
+// An adapter adds to dequantised values what it adds to others.
+func TestQuantisedAdapter(t *testing.T) {
+	fsys := quantised(t, members{"quant_method": "fbgemm_fp8"}, map[string]stored{"weight": eights("F8_E4M3", quantisedRows, quantisedCols), "weight_scale": numbers(2, quantisedRows, 1)})
+	for name, file := range copyOf(t, "adapters/llama-all") {
+		fsys[strings.Replace(name, "m/", "a/", 1)] = file
+	}
+	fsys["a/adapter_config.json"] = &fstest.MapFile{Data: []byte(strings.Replace(string(fsys["a/adapter_config.json"].Data), `"base_model_name_or_path": "tiny/llama"`, `"base_model_name_or_path": "m"`, 1))}
+	gate := func(m *arch.Model) []float32 { return valuesOf(t, m.Weights.Decoder[1].Gate.Weight) }
+	base, merged := gate(openIn(t, fsys, "m")), gate(openIn(t, fsys, "a"))
+	plain, added := gate(open(t, "llama")), gate(open(t, "adapters/llama-all"))
+	for i, v := range merged {
+		if d := float64(v-base[i]) - float64(added[i]-plain[i]); math.Abs(d) > 1e-4 || added[i] == plain[i] {
+			t.Fatalf("value %d is %v, of the base %v; without quantisation %v and %v", i, v, base[i], added[i], plain[i])
+		}
+	}
+}
