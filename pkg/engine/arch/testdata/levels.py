@@ -44,30 +44,29 @@ def ranges(w, bits, order):
     return scales, (-low / scales).round()
 
 
-def gptq(name, seed, bits, shuffled, version):
-    rng = np.random.default_rng(seed)
+def gptq():
+    """Groups of inputs in any order."""
+    bits, rng = 4, np.random.default_rng(3101)
 
     def encode(part, w):
         if part in TABLES:
             return None
         order = np.arange(w.shape[1]) // GROUP
-        if shuffled:
-            rng.shuffle(order)
+        rng.shuffle(order)
         order = torch.from_numpy(order)
         scales, zeros = ranges(w, bits, order)
         linear = torch.nn.Linear(w.shape[1], w.shape[0], bias=False)
         linear.weight.data = w.clone()
-        m = TorchLinear(bits, GROUP, sym=False, desc_act=shuffled, in_features=w.shape[1], out_features=w.shape[0])
+        m = TorchLinear(bits, GROUP, sym=False, desc_act=True, in_features=w.shape[1], out_features=w.shape[0])
         m.pack_original(linear, scales.T, zeros.T, order.int())
         m.post_init()
         values = m.dequantize_weight().T.float()
         assert (values - w).abs().max() <= scales.max() * 0.51
-        if version == "gptq":
-            convert_gptq_v2_to_v1_format_module(m, types.SimpleNamespace(bits=bits, pack_dtype=torch.int32))
+        convert_gptq_v2_to_v1_format_module(m, types.SimpleNamespace(bits=bits, pack_dtype=torch.int32))
         return {key: getattr(m, key).clone() for key in ("qweight", "qzeros", "scales", "g_idx")}, values
 
-    quantised(name, LlamaForCausalLM, llama(), seed, encode, {
-        "quant_method": "gptq", "bits": bits, "group_size": GROUP, "desc_act": shuffled, "sym": False, "checkpoint_format": version, "lm_head": False})
+    quantised("llama-gptq", LlamaForCausalLM, llama(tie_word_embeddings=True), 3101, encode, {
+        "quant_method": "gptq", "bits": bits, "group_size": GROUP, "desc_act": True, "sym": False, "checkpoint_format": "gptq", "lm_head": False})
 
 
 def awq():
@@ -82,14 +81,15 @@ def awq():
         if part in TABLES:
             return None
         scales, zeros = ranges(w, 4, torch.arange(w.shape[1]) // GROUP)
+        every = [t.half().float().repeat_interleave(GROUP, 0).T for t in (scales, zeros)]
         linear = torch.nn.Linear(w.shape[1], w.shape[0], bias=False)
-        linear.weight.data = w.clone()
+        linear.weight.data = ((w / every[0] + every[1]).round().clamp(0, 15) - every[1]) * every[0]  # it expects values of levels
         m = WQLinear_GEMM.from_linear(linear, 4, GROUP, scales=scales, zeros=zeros)
         values = dequantize_gemm(m.qweight, m.qzeros, m.scales, 4, GROUP).T.float()
-        assert (values - w).abs().max() <= scales.max() * 0.51
+        assert (values - linear.weight).abs().max() <= scales.max() * 0.01
         return {key: getattr(m, key).clone() for key in ("qweight", "qzeros", "scales")}, values
 
-    quantised("llama-awq", LlamaForCausalLM, llama(), 3103, encode, {
+    quantised("llama-awq", LlamaForCausalLM, llama(tie_word_embeddings=True, num_key_value_heads=4), 3103, encode, {
         "quant_method": "awq", "bits": 4, "group_size": GROUP, "version": "gemm", "zero_point": True, "modules_to_not_convert": None})
 
 
@@ -113,17 +113,14 @@ def nf4():
         if part == "model.layers.1.mlp.down_proj":
             codes, scales, _ = bnb.int8_vectorwise_quant(w.half())
             return {"weight": codes, "SCB": scales, "weight_format": torch.tensor(0, dtype=torch.uint8)}, bnb.int8_vectorwise_dequant(codes, scales)
-        codes, state = bnb.quantize_4bit(w, blocksize=64, compress_statistics="self_attn" in part, quant_type="fp4" if "gate" in part else "nf4")
+        codes, state = bnb.quantize_4bit(w, blocksize=32, compress_statistics="q_proj" in part, quant_type="fp4" if "gate" in part else "nf4")
         return {"weight": codes} | {f"weight.{key}": t for key, t in state.as_dict(packed=True).items()}, bnb.dequantize_4bit(codes, state)
 
-    quantised("llama-nf4", LlamaForCausalLM, llama(), 3105, encode, {
+    quantised("llama-nf4", LlamaForCausalLM, llama(tie_word_embeddings=True), 3105, encode, {
         "quant_method": "bitsandbytes", "load_in_4bit": True, "bnb_4bit_quant_type": "nf4", "bnb_4bit_use_double_quant": True})
 
 
-GROUPS = {
-    "gptq": lambda: gptq("llama-gptq", 3101, 4, True, "gptq"), "gptq3": lambda: gptq("llama-gptq3", 3102, 3, False, "gptq_v2"),
-    "awq": awq, "mlx": mlx, "nf4": nf4,
-}
+GROUPS = {"gptq": gptq, "awq": awq, "mlx": mlx, "nf4": nf4}
 
 for group in sys.argv[1:] or GROUPS:
     GROUPS[group]()
