@@ -15,7 +15,7 @@ func kvs() []mutant {
 		{"attention: keys before a window have no weight", kernel, "Kernels.weighBlock", "q.treats() || a.first[b.to-1] > b.at", "q.treats()", kernel, "^TestAttendWindows$"},
 		{"attention: each block of few rows has scores of its own", kernel, "Attention.block", "number*rows*attendBlock", "0*rows*attendBlock", kernel, "^TestAttend$"},
 		{"attention: the last rows of a block may begin after it", kernel, "Attention.block", "a.first[to-1] >= at+attendBlock", "false", kernel, "^TestAttendWindows$"},
-		{"attention: scores with biases are more than products", kernel, "Queries.treats", "q.Biases != nil", "false", kernel, "^TestAttendBiases$"},
+		{"attention: scores with biases are more than products", kernel, "Queries.treats", "q.biased()", "false", kernel, "^TestAttendBiases$"},
 		{"keys and values: a window begins within a block", kernel, "Kernels.weighBlock", "values[kv.Format.words(begin*stride):]", "values[begin*stride:]", kernel, "^TestAttendBF16$"},
 		{"keys and values in bytes: a panel of keys has room for scales", kernel, "KVFormat.panel", "f == KVQ8", "false", kernel, "^TestStore$"},
 		{"keys and values in bytes: keys and values have scales of their own", kernel, "Kernels.storeBytes", "scales[keyPanel+lane]", "scales[lane]", kernel, "^TestStore$"},

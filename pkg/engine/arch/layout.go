@@ -59,7 +59,8 @@ type layers struct {
 	streams                           streamNames
 	laurel                            laurelNames
 	latent                            latentNames
-	inputNorm, scale                  string // of a Spec with LayerInputs; of one with LayerScale, the whole name
+	distances                         distanceNames // of layers with a Disentangled
+	inputNorm, scale                  string        // of a Spec with LayerInputs; of one with LayerScale, the whole name
 
 	qkv, out        linear
 	fused           string // instead of qkv in layers that have it: the rows of all three
@@ -100,6 +101,8 @@ type builder struct {
 	*source
 	spec   *transformer.Spec
 	layout *layout
+
+	distanceRows func() ([]float32, error) // the embeddings of distances; nil: they are not looked up yet
 }
 
 // build finds the weights of a model. Every tensor of the file must be used.
@@ -417,6 +420,9 @@ func (b *builder) attention(o *transformer.Layer, l *layers, i int, a *transform
 	case transformer.QKNormAll:
 		o.QNorm = b.normOf([]string{at(l.qNorm, i)}, queries, never)
 		o.KNorm = b.normOf([]string{at(l.kNorm, i)}, keys, never)
+	}
+	if a.Disentangled != nil {
+		b.distances(o, l, i, a)
 	}
 	if a.Sinks {
 		o.Sinks = transformer.Vector{b.vector(at(l.sinks, i), a.Heads).rows(0, a.Heads)}

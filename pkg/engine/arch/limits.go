@@ -17,7 +17,7 @@ const (
 	maxDepth   = 1000
 	maxHeads   = 4096
 	maxEnds    = 256
-	maxExperts = 1 << 16 // of all layers together, and heads of latent attention
+	maxExperts = 1 << 16 // of all layers together, and heads of latent or disentangled attention
 	maxTaps    = 64
 	maxStreams = 64
 	maxStates  = 1 << 26 // of a layer: 256 MiB
@@ -48,11 +48,14 @@ func checkSpec(s *transformer.Spec) error {
 	if err := s.Check(); err != nil {
 		return err
 	}
-	experts, heads := 0, 0
+	experts, heads, distances := 0, 0, 0
 	for _, kind := range append(slices.Clip(s.Decoder), s.Encoder...) {
 		k := &s.Kinds[kind]
 		if e := k.FeedForward.Experts; e != nil {
 			experts += e.Count
+		}
+		if k.Attention.Disentangled != nil {
+			distances += k.Attention.Heads
 		}
 		if k.Attention.Latent != nil {
 			heads += k.Attention.Heads
@@ -63,6 +66,9 @@ func checkSpec(s *transformer.Spec) error {
 	}
 	if heads > maxExperts {
 		return fmt.Errorf("attention.latent: %d heads in all layers, at most %d", heads, maxExperts)
+	}
+	if distances > maxExperts {
+		return fmt.Errorf("attention.disentangled: %d heads in all layers, at most %d", distances, maxExperts)
 	}
 	return nil
 }
@@ -82,7 +88,10 @@ func checkKind(k *transformer.Kind) error {
 		}
 		return checkFeedForward(&k.FeedForward)
 	}
-	a := &k.Attention
+	a, distances := &k.Attention, &transformer.Disentangled{Buckets: 1}
+	if a.Disentangled != nil {
+		distances = a.Disentangled
+	}
 	if s := k.States; s != nil {
 		if err := checkStates(s); err != nil {
 			return err
@@ -96,6 +105,7 @@ func checkKind(k *transformer.Kind) error {
 		value, max int
 	}{
 		{"attention.heads", a.Heads, maxHeads}, {"attention.kv_heads", a.KVHeads, maxHeads}, {"attention.head_dim", a.HeadDim, maxFFN},
+		{"attention.disentangled.buckets", distances.Buckets, maxDistance}, {"attention.disentangled.distance", max(distances.Distance, 1), maxDistance},
 		{"attention.window", max(a.Window, 1), maxContext}, {"attention.chunk", max(a.Chunk, 1), maxContext},
 	} {
 		if n.value < 1 || n.value > n.max {

@@ -61,6 +61,8 @@ func classifierOf(kind string) (names classifier, ok bool) {
 		return classifier{dense: "pre_classifier", out: "classifier", relu: true}, true
 	case "modernbert":
 		return classifier{dense: "head.dense", norm: "head.norm", out: "classifier", gelu: true}, true
+	case "deberta-v2":
+		return classifier{dense: "pooler.dense", out: "classifier", gelu: true}, true
 	case "electra":
 		return classifier{dense: "classifier.dense", out: "classifier.out_proj", gelu: true}, true
 	}
@@ -82,6 +84,9 @@ func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) err
 	r.Identity = labels == 1 && c.identity()
 	bias := true
 	h := &RankingHead{Dense: &Dense{In: s.Width, Out: s.Width, Tanh: !names.relu && !names.gelu, ReLU: names.relu}, GELU: names.gelu}
+	if names.gelu {
+		c.require([]requiredValue{{"pooler_hidden_act", `"gelu"`}}) // of DeBERTa
+	}
 	if names.norm != "" { // ModernBERT
 		bias = c.flag("classifier_bias", false)
 		c.require([]requiredValue{{"classifier_activation", `"gelu"`}})

@@ -154,7 +154,8 @@ func TestPublishedModels(t *testing.T) {
 		m := openIn(t, fsys, "m")
 		cache := m.Weights.CacheBytes(m.Spec, transformer.BF16, 4096)
 		// Tables of positions have rows that are not positions: two of each of these. BART has two tables.
-		rows := map[string]int{"opt": 2, "xlm-roberta": 2, "mpnet": 2, "bart": 4, "mbart": 4}[info.Type]
+		// DeBERTa has embeddings of distances and their norm, of which vectors of each layer are made.
+		rows := map[string]int{"opt": 2, "xlm-roberta": 2, "mpnet": 2, "bart": 4, "mbart": 4, "deberta-v2": 514}[info.Type]
 		var repeated int64 // rows of an embedding of layers that has fewer than the vocabulary
 		for _, t := range m.Weights.LayerEmbed.Weight {
 			if repeated += int64(t.Rows) * int64(t.Cols); t.Rows > 1 {

@@ -47,6 +47,10 @@ type Queries struct {
 	// key j to key i, the token's own, at j-i+Seen-1. Else (Heads, n), n at least the keys that the last token
 	// sees: those of the keys that a token sees are the last ones of a row.
 	Biases [][]float32
+
+	// PairBiases, if set, are added to scores: (Tokens, Heads, Seen), those of the keys before Seen. Not with
+	// Causal.
+	PairBiases []float32
 }
 
 // keys returns the keys from, ..., to-1 that a token sees. A causal token sees the last
@@ -180,7 +184,7 @@ func (q *Queries) check(a *Attention, kv KV) {
 // seesAll reports whether the first token sees all keys before its end, without sinks, slopes
 // and biases.
 func (q *Queries) seesAll() bool {
-	if q.Sinks != nil || q.Slopes != nil || q.Biases != nil {
+	if q.Sinks != nil || q.Slopes != nil || q.biased() {
 		return false
 	}
 	if q.Window == 0 && q.Chunk == 0 {
@@ -192,6 +196,9 @@ func (q *Queries) seesAll() bool {
 
 // biasesOf returns the biases of a token's scores, by key.
 func (q *Queries) biasesOf(head, token int) []float32 {
+	if q.PairBiases != nil {
+		return q.PairBiases[(token*q.Heads+head)*q.Seen:][:q.Seen]
+	}
 	all := q.Biases[head]
 	if q.Causal {
 		return all[len(all)-q.Seen-token:]
@@ -211,7 +218,7 @@ func (k *Kernels) loadQueries(a *Attention, q *Queries, first, n, dim int) {
 		if q.Slopes != nil {
 			a.slopes[i] = q.Slopes[head]
 		}
-		if q.Biases != nil {
+		if q.biased() {
 			a.biases[i] = q.biasesOf(head, token)
 		}
 		if a.first[i], a.seen[i] = q.keys(token); a.first[i] >= attendBlock { // otherwise the first block clears them
@@ -324,7 +331,10 @@ func (k *Kernels) weighBlock(a *Attention, kv KV, q *Queries, b keyBlock) {
 }
 
 // treats reports whether scores are more than products.
-func (q *Queries) treats() bool { return q.Cap.Kind != CapNone || q.Slopes != nil || q.Biases != nil }
+func (q *Queries) treats() bool { return q.Cap.Kind != CapNone || q.Slopes != nil || q.biased() }
+
+// biased reports whether biases are added to scores.
+func (q *Queries) biased() bool { return q.Biases != nil || q.PairBiases != nil }
 
 // treat bounds the scores of a block, adds what depends on the distance, and hides keys that a row does
 // not see.
@@ -335,7 +345,7 @@ func (k *Kernels) treat(a *Attention, q *Queries, b keyBlock) {
 		if q.Slopes != nil {
 			slope(scores, a.slopes[row], b.at-(a.seen[row]-1))
 		}
-		if q.Biases != nil {
+		if q.biased() {
 			add(k.isa, scores, a.biases[row][b.at:b.at+len(scores)])
 		}
 		for i := range max(0, a.first[row]-b.at) {

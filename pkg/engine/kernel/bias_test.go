@@ -99,3 +99,23 @@ func TestAttendCausalBiases(t *testing.T) {
 		}
 	}
 }
+
+// Biases of pairs are added to the scores of a query and a key, in every block of keys and tile of queries.
+func TestAttendPairBiases(t *testing.T) {
+	const dim, heads = 8, 2
+	rng := rand.New(rand.NewPCG(4, 4))
+	for _, k := range kernel.Implementations() {
+		for _, n := range []int{1, 2, 13, 129, 300} {
+			seen := (n + 1) / 2
+			queries, keys, values := normals(rng, n*heads*dim), normals(rng, n*dim), normals(rng, n*dim)
+			biases, out := normals(rng, n*heads*seen), make([]float32, n*heads*dim)
+			k.Attend(kernel.NewAttention(dim), &kernel.Queries{
+				In: slices.Clone(queries), Out: out, InStride: heads * dim, OutStride: heads * dim, Tokens: n, Heads: heads, Seen: seen, Scale: 0.5, PairBiases: biases,
+			}, stored(k, keys, values, dim))
+			for i := range n * heads {
+				what := fmt.Sprintf("%v, %d tokens: token %d, head %d", k, n, i/heads, i%heads)
+				checkBiased(t, what, out[i*dim:(i+1)*dim], queries[i*dim:(i+1)*dim], keys, values, seen, func(j int) float32 { return biases[i*seen+j] })
+			}
+		}
+	}
+}

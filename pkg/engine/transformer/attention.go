@@ -184,6 +184,10 @@ func (w *worker) fullAttention(l *layer) {
 			kv = kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
 			w.storeKV(kv, 0, l, sp, head)
 		}
+		if l.disentangled != nil {
+			w.attendDistances(l, kv, sp, head)
+			return
+		}
 		q := w.queries(l, l.Attention.rows(), sp, head)
 		q.First, q.Seen, q.Window, q.Sinks = sp.start, sp.seen, l.Attention.Window, l.headSinks(head)
 		q.Biases = w.headBiases(l, 2*tokens-1, head, w.m.relative, w.m.relativeBiases)

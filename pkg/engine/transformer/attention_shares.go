@@ -44,7 +44,7 @@ func (w *worker) divided(index int) division {
 // uneven reports whether the heads of keys are too few for like shares.
 func (w *worker) uneven(a *Attention) bool {
 	units := len(w.spans) * a.KVHeads
-	return units%w.count != 0 && units < 4*w.count && w.m.RelativeBuckets == 0
+	return units%w.count != 0 && units < 4*w.count && w.m.RelativeBuckets == 0 && a.Disentangled == nil
 }
 
 // long reports whether a span has more tokens than pass over the keys together.

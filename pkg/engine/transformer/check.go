@@ -355,6 +355,9 @@ func (a *Attention) check(s *Spec) error {
 	case a.Growth > 0 && len(s.Encoder) > 0:
 		return fmt.Errorf("growth: there is an encoder")
 	}
+	if err := a.Disentangled.check(a, s); err != nil {
+		return fmt.Errorf("disentangled%w", err)
+	}
 	if err := a.checkLatent(s); err != nil {
 		return fmt.Errorf("latent%w", err)
 	}
@@ -423,6 +426,9 @@ func (w *Weights) check(s *Spec, activations []activation) error {
 			}
 			if n := len(stack.weights[i].Experts); n != want {
 				return fmt.Errorf("%s.%d: %d experts of weights, %d are needed", stack.name, i, n, want)
+			}
+			if n, want := len(stack.weights[i].DistanceHeads), s.Kinds[kind].Attention.distanceHeads(); n != want {
+				return fmt.Errorf("%s.%d: %d heads of distances, %d are needed", stack.name, i, n, want)
 			}
 			if n, want := len(stack.weights[i].LatentHeads), s.Kinds[kind].Attention.latentHeads(); n != want {
 				return fmt.Errorf("%s.%d: %d heads of latent attention, %d are needed", stack.name, i, n, want)

@@ -1,5 +1,7 @@
 package transformer
 
+import "slices"
+
 // Encode runs the encoder over texts of 1 to Context tokens. It fails as [Pass.Forward]
 // does. Without a decoder the memories are empty: the result is [Pass.Last].
 func (p *Pass) Encode(texts [][]int) ([]*Memory, error) { return p.EncodePairs(texts, nil) }
@@ -73,7 +75,8 @@ func (e *encoding) divide(p *Pass, layers []layer, workers int) (batch, []int, *
 			return e, starts, nil
 		}
 	}
-	if len(p.m.decoder) > 0 {
+	whole := func(l layer) bool { return l.disentangled != nil } // its distances are read with all rows of a text
+	if len(p.m.decoder) > 0 || slices.ContainsFunc(layers, whole) {
 		return nil, nil, nil
 	}
 	return e.cut(p, layers, workers)

@@ -296,7 +296,11 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 	}
 	k, v = kept.keys, kept.values
 	for p := range x {
-		y := attention(a, q[p], k, v, seen(a, p, causal), m.sinks(at, a), m.bias(at, p, causal))
+		bias := m.bias(at, p, causal)
+		if a.Disentangled != nil {
+			bias = m.distances(at, a, q[p], k, p)
+		}
+		y := attention(a, q[p], k, v, seen(a, p, causal), m.sinks(at, a), bias)
 		for i, g := range gates[p] {
 			y[i] /= 1 + math.Exp(-g)
 		}

@@ -115,13 +115,16 @@ func (m *Model) NewPass(team *Team) *Pass {
 // PassBytes returns the memory of a pass over a number of tokens that workers compute, without
 // caches and adapters: the activations of all, and the norms and packed inputs of products of each worker.
 func (s *Spec) PassBytes(tokens, workers int) int64 {
-	var qkv, heads, hidden, ffn, dim, routed, cross, texts, latent, narrow int
+	var qkv, heads, hidden, ffn, dim, routed, cross, texts, latent, narrow, distances int
 	for i := range s.Kinds {
 		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && len(s.Decoder) > 0 {
 			cross = max(cross, 2*a.KVHeads*a.HeadDim)
 		}
 		if a := &s.Kinds[i].Attention; len(s.Encoder) > 0 && workers > 1 { // see textKeys, growTexts
 			texts = max(texts, 4*a.KVHeads*a.HeadDim)
+		}
+		if d := s.Kinds[i].Attention.Disentangled; d != nil {
+			distances = max(distances, 4*d.Buckets+kernel.AttendTokens(1)+s.Kinds[i].Attention.HeadDim)
 		}
 		if a := &s.Kinds[i].Attention; a.Latent != nil {
 			latent, narrow = max(latent, a.scratch()), max(narrow, a.Latent.QueryRank+a.Latent.KeyDim+2*a.HeadDim+a.Latent.ValueDim)
@@ -146,7 +149,7 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		shared += 2 * len(s.Rotaries[i].Frequencies)
 	}
 	const packed = 8 // bytes of an input: 4 in bf16, up to 7.6 in two quantised forms, each twice
-	own := 4*(s.Width+2*dim+routed+narrow) + packed*(s.Width+heads+ffn+s.LayerInputs+s.Patch+narrow)
+	own := 4*(s.Width+2*dim+routed+narrow+distances) + packed*(s.Width+heads+ffn+s.LayerInputs+s.Patch+narrow)
 	return int64(tokens) * int64(4*shared+max(1, workers)*own)
 }
 

@@ -158,6 +158,9 @@ func (l *layer) setKind(k *Kind) {
 	if t := a.Latent; t != nil {
 		l.latent = &latent{Latent: t, keys: make([]linear, a.Heads), values: make([]linear, a.Heads)}
 	}
+	if d := a.Disentangled; d != nil {
+		l.disentangled = newDisentangled(d, a.Heads)
+	}
 	l.out.scale, l.ffn.gate.scale, l.ffn.lower.scale = a.OutScale, k.FeedForward.GateScale, k.FeedForward.OutScale
 	l.ffn.gated, l.ffn.limit = k.FeedForward.Gated, k.FeedForward.Limit
 	l.ffn.sparse, l.ffn.deviations = k.FeedForward.Sparsity > 0, math.Sqrt2*math.Erfinv(2*float64(k.FeedForward.Sparsity)-1)

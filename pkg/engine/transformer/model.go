@@ -120,6 +120,8 @@ type layer struct {
 	states      *states      // or this, or both attention and this
 	latent      *latent      // of the attention; nil: it reads one product
 
+	disentangled *disentangled // of the attention; nil: it does not compare tokens with distances
+
 	slot int // of what it reads in a cache
 
 	qkv, out                  linear

@@ -95,6 +95,7 @@ func Unpack(spec *Spec, find Find) (*Weights, error) {
 			if e := spec.Kinds[kind].FeedForward.Experts; e != nil {
 				list[i].Experts = make([]Expert, e.Count)
 			}
+			list[i].DistanceHeads = make([]DistanceHead, spec.Kinds[kind].Attention.distanceHeads())
 			list[i].LatentHeads = make([]LatentHead, spec.Kinds[kind].Attention.latentHeads())
 		}
 		return list

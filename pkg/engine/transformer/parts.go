@@ -238,6 +238,7 @@ func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 	if o.Attention.QKNorm != NoQKNorm && o.Attention.KVLayer == 0 {
 		l.norm(at+"k_norm", &f.KNorm, &o.kNorm, normed)
 	}
+	l.distances(at, f, o)
 	if o.Attention.Sinks {
 		l.vector(at+"sinks", &f.Sinks, &o.sinks, o.Attention.Heads)
 	}
@@ -250,6 +251,19 @@ func (l *partList) attention(at string, f *Layer, o *layer, cross bool) {
 		l.linear(at+"cross_q", &f.CrossQ, &o.crossQ, queries, width)
 		l.linear(at+"cross_kv", &f.CrossKV, &o.crossKV, 2*keys, width)
 		l.linear(at+"cross_out", &f.CrossOut, &o.crossOut, width, queries)
+	}
+}
+
+// distances lists the vectors of distances, which are in float32 in every format: they are results.
+func (l *partList) distances(at string, f *Layer, o *layer) {
+	for i := range f.DistanceHeads {
+		head, rows, dim := &f.DistanceHeads[i], 2*o.disentangled.Buckets, o.Attention.HeadDim
+		if o.disentangled.Keys {
+			l.add(part{name: fmt.Sprintf("%sdistance_key.%d", at, i), exact: true, rows: rows, cols: dim, from: &head.Keys, matrix: &o.disentangled.keys[i]})
+		}
+		if o.disentangled.Queries {
+			l.add(part{name: fmt.Sprintf("%sdistance_query.%d", at, i), exact: true, rows: rows, cols: dim, from: &head.Queries, matrix: &o.disentangled.queries[i]})
+		}
 	}
 }
 

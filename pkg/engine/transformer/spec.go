@@ -185,6 +185,10 @@ type Attention struct {
 	// Latent, if set, makes keys, values and perhaps queries of narrow vectors (DeepSeek-V2).
 	Latent *Latent `json:"latent,omitempty"`
 
+	// Disentangled, if set, compares tokens with their distances too (DeBERTa). Encoders without a
+	// decoder only.
+	Disentangled *Disentangled `json:"disentangled,omitempty"`
+
 	// Growth makes rotated queries grow with their position p: their factor is
 	// 1 + Growth·ln(1 + ⌊p/GrowthStep⌋) (Ministral 3). Decoders without an encoder only.
 	Growth     float32 `json:"growth,omitempty"`

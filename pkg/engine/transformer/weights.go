@@ -71,6 +71,8 @@ type Layer struct {
 	LatentQueries Linear // (Heads*(KeyDim+Shared), QueryRank), of QueryRank
 	LatentHeads   []LatentHead
 
+	DistanceHeads []DistanceHead // of a Disentangled
+
 	// With a convolution, whose norms are those of attention.
 	ConvolutionIn   Linear // (3*Width, Width): rows of b, c, v
 	Convolution     Vector // (Taps, Width), row-major
@@ -128,6 +130,12 @@ type Layer struct {
 type LatentHead struct {
 	Key   []Tensor // (HeadDim-Shared, KeyDim)
 	Value []Tensor // (ValueDim, HeadDim-Shared)
+}
+
+// A DistanceHead has the vectors of distances of a head of a [Disentangled].
+type DistanceHead struct {
+	Keys    []Tensor // (2*Buckets, HeadDim), that queries meet
+	Queries []Tensor // the same, that keys meet
 }
 
 // An Expert has the parameters of one expert.

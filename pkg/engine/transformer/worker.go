@@ -24,6 +24,8 @@ type worker struct {
 	store     []float32 // keys and values of one head of an encoded text
 	bias      []float32 // relative biases of some heads
 	biases    [][]float32
+	byQuery   []float32 // (tokens, 2*Buckets), of a Disentangled
+	byKey     []float32 // the same
 	routes    routes
 	gathered  []float32   // (rows, Width), the inputs of an expert; (tokens, ...), of a head of a Latent
 	result    []float32   // (tokens, ...), of such a head

@@ -185,6 +185,8 @@ ENCODERS = {
     "ms-marco-electra-base": sized("electra", 12, 768, 12, 3072, 30522, 512, embedding_size=768),
     "gte-base-en-v1.5": sized("gte", 12, 768, 12, 3072, 30528, 8192, type_vocab_size=0, rope_theta=500000.0),
     "gte-multilingual-base": sized("gte", 12, 768, 12, 3072, 250048, 8192, type_vocab_size=1, rope_theta=20000.0),
+    "mxbai-rerank-base-v1": sized("deberta-v2", 12, 768, 12, 3072, 128100, 512, relative_attention=True, position_buckets=256, norm_rel_ebd="layer_norm", share_att_key=True,
+                                  pos_att_type=["p2c", "c2p"], position_biased_input=False, max_relative_positions=-1, type_vocab_size=0),
 }
 
 

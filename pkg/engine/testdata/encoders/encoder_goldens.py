@@ -87,6 +87,13 @@ def unigram():
     return t, dict(cls_token="<s>", sep_token="</s>", unk_token="<unk>", pad_token="<pad>")
 
 
+def deberta_pieces():
+    pieces = [(s, 0.0) for s in ("[PAD]", "[CLS]", "[SEP]", "[UNK]")]
+    pieces += [("▁" + w, -3.0 - i / 7) for i, w in enumerate(WORDS)] + [("▁", -2.0), ("s", -4.0)] + [(c, -6.0 - i / 100) for i, c in enumerate("abcdehinortw:&!,")]
+    t = transformers.DebertaV2Tokenizer(vocab=pieces)
+    return t._tokenizer, dict(cls_token="[CLS]", sep_token="[SEP]", unk_token="[UNK]", pad_token="[PAD]", mask_token="[MASK]")
+
+
 def randomise(model, seed, embed=0.5, norm=0.5):
     rng = np.random.Generator(np.random.PCG64(seed))
     tables = {id(m.weight) for m in model.modules() if isinstance(m, torch.nn.Embedding)}
@@ -322,6 +329,13 @@ def gte():
         "rope_type": "linear", "rope_theta": theta * factor, "factor": factor ** (2 / 8)})), t, 72, [pooling(16, cls_token=True)], published=published)
 
 
+def deberta():
+    t = deberta_pieces()
+    tiny("deberta", transformers.DebertaV2Model(transformers.DebertaV2Config(
+        **TINY, **sized(t), max_position_embeddings=64, relative_attention=True, position_buckets=8, pos_att_type=["p2c", "c2p"], max_relative_positions=-1,
+        position_biased_input=False, norm_rel_ebd="layer_norm", share_att_key=False)), t, 73, [pooling(16, mean_tokens=True)], limit=60)
+
+
 ROPES = {"full_attention": {"rope_type": "default", "rope_theta": 5000.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
 
 
@@ -350,7 +364,7 @@ def causal():
         bos_token_id=0, eos_token_id=2, pad_token_id=1)), t, 62, [pooling(24, lasttoken=True), NORMALIZE], limit=70)
 
 
-GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte)}
+GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte, deberta)}
 
 
 def main(names):

@@ -157,7 +157,14 @@ def electra():
         **TINY, **sized(t), embedding_size=16, max_position_embeddings=48, num_labels=1)), t, 151, {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"], "model_max_length": 40}, tiny=True)
 
 
-GROUPS = {f.__name__: f for f in (bert, xlm, mpnet, modernbert, qwen3, electra)}
+def deberta():
+    t = base.deberta_pieces()  # with its own template of pairs
+    make("deberta", transformers.DebertaV2ForSequenceClassification(transformers.DebertaV2Config(
+        **TINY, **sized(t), max_position_embeddings=64, relative_attention=True, position_buckets=16, max_relative_positions=-1, pos_att_type="p2c|c2p",
+        position_biased_input=False, norm_rel_ebd="layer_norm", share_att_key=True, num_labels=1)), t, 153, {"model_max_length": 60}, tiny=True)
+
+
+GROUPS = {f.__name__: f for f in (bert, xlm, mpnet, modernbert, qwen3, electra, deberta)}
 
 
 def main(names):

@@ -248,6 +248,9 @@ func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Atte
 	if a.Sinks {
 		l.Sinks = b.vector(at+"sinks", a.Heads, 0.5, 1)
 	}
+	if a.Disentangled != nil {
+		b.distances(l, at, a)
+	}
 	if b.Spec.RelativeLayers {
 		l.Relative = b.matrix(at+"relative", b.Spec.RelativeBuckets, a.Heads, 1)
 	}
@@ -255,6 +258,19 @@ func (b *builder) attention(l *transformer.Layer, at string, a *transformer.Atte
 		l.CrossNorm, l.CrossPostNorm = b.norms(at+"cross", a.Norms)
 		l.CrossQ, l.CrossKV = b.linear(at+"cross_q", queries, width), b.linear(at+"cross_kv", 2*keys, width)
 		l.CrossOut = b.linear(at+"cross_out", width, queries)
+	}
+}
+
+func (b *builder) distances(l *transformer.Layer, at string, a *transformer.Attention) {
+	for h := range a.Heads {
+		var head transformer.DistanceHead
+		if a.Disentangled.Keys {
+			head.Keys = b.matrix(fmt.Sprintf("%sdistance_key.%d", at, h), 2*a.Disentangled.Buckets, a.HeadDim, 2).Weight
+		}
+		if a.Disentangled.Queries {
+			head.Queries = b.matrix(fmt.Sprintf("%sdistance_query.%d", at, h), 2*a.Disentangled.Buckets, a.HeadDim, 2).Weight
+		}
+		l.DistanceHeads = append(l.DistanceHeads, head)
 	}
 }
 
