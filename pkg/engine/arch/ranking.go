@@ -55,7 +55,7 @@ func classifierOf(kind string) (names classifier, ok bool) {
 	switch kind {
 	case "bert", "gte", "new":
 		return classifier{dense: "pooler.dense", out: "classifier"}, true
-	case "roberta", "xlm-roberta", "camembert", "mpnet":
+	case "roberta", "xlm-roberta", "camembert", "mpnet", "jina_embeddings_v3":
 		return classifier{dense: "classifier.dense", out: "classifier.out_proj"}, true
 	case "distilbert":
 		return classifier{dense: "pre_classifier", out: "classifier", relu: true}, true

@@ -336,6 +336,13 @@ def deberta():
         position_biased_input=False, norm_rel_ebd="layer_norm", share_att_key=False)), t, 73, [pooling(16, mean_tokens=True)], limit=60)
 
 
+def jina():
+    t = few()
+    tiny("jina", transformers.JinaEmbeddingsV3Model(transformers.JinaEmbeddingsV3Config(
+        **TINY, **sized(t), max_position_embeddings=66, pad_token_id=0, rope_parameters={"rope_type": "default", "rope_theta": 100.0})), t, 76, [
+        pooling(16, mean_tokens=True), NORMALIZE], limit=40)
+
+
 ROPES = {"full_attention": {"rope_type": "default", "rope_theta": 5000.0}, "sliding_attention": {"rope_type": "default", "rope_theta": 100.0}}
 
 
@@ -364,7 +371,7 @@ def causal():
         bos_token_id=0, eos_token_id=2, pad_token_id=1)), t, 62, [pooling(24, lasttoken=True), NORMALIZE], limit=70)
 
 
-GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte, deberta)}
+GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte, deberta, jina)}
 
 
 def main(names):
