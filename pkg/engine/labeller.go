@@ -172,12 +172,13 @@ func (l *labeller) encodeText(ctx context.Context, what, text string) ([]int, er
 type rankingHead struct {
 	transform
 	mean bool
+	late bool // the mean is of what out reads of each token
 	out  *dense
 }
 
 // newRankingHead reads the weights of a head.
 func newRankingHead(k *kernel.Kernels, from *arch.RankingHead, s *transformer.Spec) (h *rankingHead, err error) {
-	h = &rankingHead{mean: from.Mean}
+	h = &rankingHead{mean: from.Mean, late: from.Late}
 	if h.transform, err = newTransform(k, from.Dense, from.GELU, from.Norm, s.Eps); err != nil {
 		return nil, err
 	}
@@ -190,6 +191,12 @@ func (h *rankingHead) logits(k *kernel.Kernels, rows [][]float32) []float32 {
 	mode := arch.PoolFirst
 	if h.mean {
 		mode = arch.PoolMean
+	}
+	if h.late {
+		for i, row := range rows {
+			rows[i] = h.transform.apply(k, row)
+		}
+		return h.out.apply(k, poolRows(mode, rows, 0))
 	}
 	return h.out.apply(k, h.transform.apply(k, poolRows(mode, rows, 0)))
 }

@@ -37,6 +37,7 @@ type Ranking struct {
 // out(norm(act(dense(pooled)))).
 type RankingHead struct {
 	Mean  bool              `json:"mean,omitempty"` // pools the mean of all tokens; otherwise the first one
+	Late  bool              `json:"late,omitempty"` // with Mean: of what Out reads of each token
 	Dense *Dense            `json:"dense"`
 	GELU  bool              `json:"gelu,omitempty"` // follows Dense
 	Norm  *transformer.Norm `json:"-"`              // (Width), or nil
@@ -48,6 +49,7 @@ type RankingHead struct {
 type classifier struct {
 	dense, norm, out string
 	relu, gelu       bool
+	pools            bool // classifier_pooling says what of, by EuroBERT's names
 }
 
 // classifierOf returns the classifier of a model_type's class ForSequenceClassification.
@@ -61,6 +63,8 @@ func classifierOf(kind string) (names classifier, ok bool) {
 		return classifier{dense: "pre_classifier", out: "classifier", relu: true}, true
 	case "modernbert":
 		return classifier{dense: "head.dense", norm: "head.norm", out: "classifier", gelu: true}, true
+	case "eurobert":
+		return classifier{dense: "dense", out: "classifier", gelu: true, pools: true}, true
 	case "deberta-v2":
 		return classifier{dense: "pooler.dense", out: "classifier", gelu: true}, true
 	case "electra":
@@ -87,13 +91,13 @@ func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) err
 	if names.gelu {
 		c.require([]requiredValue{{"pooler_hidden_act", `"gelu"`}}) // of DeBERTa
 	}
+	if names.pools {
+		h.readPooling(c, "late", "bos", "mean")
+	}
 	if names.norm != "" { // ModernBERT
 		bias = c.flag("classifier_bias", false)
 		c.require([]requiredValue{{"classifier_activation", `"gelu"`}})
-		pooling := c.text("classifier_pooling", "cls")
-		if h.Mean = pooling == "mean"; !h.Mean && pooling != "cls" {
-			c.reject("classifier_pooling", "%.40q is not supported, only cls and mean", pooling)
-		}
+		h.readPooling(c, "cls", "mean")
 		norm := (&builder{source: src, spec: s, layout: l}).norm(names.norm, 0)
 		h.Norm = &norm
 	}
@@ -105,6 +109,16 @@ func (o *opened) readClassifier(src *source, s *transformer.Spec, l *layout) err
 	h.Out.read(src, names.out, true)
 	r.Head, o.Ranking = h, r
 	return src.err
+}
+
+// readPooling reads which tokens the head pools; names are those of what is supported, the default first.
+func (h *RankingHead) readPooling(c *config, names ...string) {
+	pooling := c.text("classifier_pooling clf_pooling", names[0])
+	if !slices.Contains(names, pooling) {
+		c.reject("classifier_pooling", "%.40q is not supported, only %s", pooling, strings.Join(names, " and "))
+	}
+	h.Late = pooling == "late"
+	h.Mean = h.Late || pooling == "mean"
 }
 
 // read looks up the tensors of a matrix. name may be empty.

@@ -71,7 +71,7 @@ func TestDisentangled(t *testing.T) {
 		s := disentangled()
 		change(&s.Kinds[0].Attention, s.Kinds[0].Attention.Disentangled)
 		got := compareEncoder(t, name, s)
-		plain := formulas{transformertest.New(disentangled(), 5)}.vectors(tokens(60, 31))
+		plain := formulas{Model: transformertest.New(disentangled(), 5)}.encoded(tokens(60, 31))
 		if d := far(got, plain); name != "nothing" && !(d > 1e-3) {
 			t.Errorf("%s: changes vectors by %v: the test shows nothing", name, d)
 		}

@@ -164,7 +164,14 @@ def deberta():
         position_biased_input=False, norm_rel_ebd="layer_norm", share_att_key=True, num_labels=1)), t, 153, {"model_max_length": 60}, tiny=True)
 
 
-GROUPS = {f.__name__: f for f in (bert, xlm, mpnet, modernbert, qwen3, electra, deberta)}
+def eurobert():
+    t = pair(base.byte_bpe(), "<s> $A </s> $B </s>")
+    make("eurobert", transformers.EuroBertForSequenceClassification(transformers.EuroBertConfig(
+        **TINY, **sized(t), max_position_embeddings=64, rope_parameters={"rope_type": "default", "rope_theta": 100.0},
+        bos_token_id=0, eos_token_id=2, pad_token_id=1, mask_token_id=4, num_labels=1)), t, 154, {"model_max_length": 50}, tiny=True)
+
+
+GROUPS = {f.__name__: f for f in (bert, xlm, mpnet, modernbert, qwen3, electra, deberta, eurobert)}
 
 
 def main(names):
