@@ -115,7 +115,7 @@ func (e *Encoder) Embed(ctx context.Context, req *llm.EmbedRequest) ([]llm.Embed
 }
 
 // depth returns the number of layers.
-func (e *Encoder) depth() int { return len(e.model.Encoder) + len(e.model.Decoder) }
+func (e *Encoder) depth() int { return e.model.Depth() + len(e.model.Decoder) }
 
 // inPrompt adds the index of a prompt that is too long to the error of one of several.
 func inPrompt(i, n int, err error) error {

@@ -86,7 +86,7 @@ var families = map[string]*family{
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM, "lfm2": &lfm2, "lfm2_moe": &lfm2MoE, "lfm3": &lfm3, "nanochat": &nanoChat, "jais2": &jais2, "modernbert-decoder": &modernBERTDecoder,
 	xglmType: &xglm, m2m100Type: &m2m100, marianType: &marian, "t5": &t5, "mt5": &mt5, "umt5": &umT5, bartType: &bart, pegasusType: &pegasus, mBARTType: &mBART,
 	"bert": &bert, "roberta": &roberta, "xlm-roberta": &xlmRoberta, "camembert": &xlmRoberta, "mpnet": &mpnet, "modernbert": &modernBERT,
-	"distilbert": &distilBERT, "nomic_bert": &nomicBERT, "electra": &electra, "gte": &gte, "new": &newGTE, "deberta-v2": &deBERTa, "eurobert": &euroBERT, "jina_embeddings_v3": &jinaV3,
+	"distilbert": &distilBERT, "nomic_bert": &nomicBERT, "electra": &electra, "gte": &gte, "new": &newGTE, "deberta-v2": &deBERTa, "eurobert": &euroBERT, "albert": &albert, "jina_embeddings_v3": &jinaV3,
 }
 
 // everywhere lists the members that must have these values in every family.

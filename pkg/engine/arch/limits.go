@@ -33,7 +33,7 @@ func checkSpec(s *transformer.Spec) error {
 		{"vocab", s.Vocab, 0, maxVocab}, {"patch", s.Patch, 0, 3 * maxPatch * maxPatch}, {"mutual", s.Mutual, 0, maxContext}, {"context", s.Context, 1, maxContext}, {"width", s.Width, 1, maxWidth}, {"embed_width", s.EmbedWidth, 0, maxWidth},
 		{"layer_inputs", s.LayerInputs, 0, maxFFN / max(1, len(s.Decoder))}, {"streams", s.Streams, 0, maxStreams}, {"laurel", s.Laurel, 0, maxWidth},
 		{"token_types", s.TokenTypes, 0, maxHeads}, {"relative_buckets", s.RelativeBuckets, 0, maxHeads}, {"relative_distance", s.RelativeDistance, 0, maxContext},
-		{"layers of the decoder", len(s.Decoder), 0, maxDepth}, {"layers of the encoder", len(s.Encoder), 0, maxDepth},
+		{"layers of the decoder", len(s.Decoder), 0, maxDepth}, {"layers of the encoder", len(s.Encoder), 0, maxDepth}, {"order of the encoder", len(s.Order), 0, maxDepth},
 		{"kinds of layers", len(s.Kinds), 1, len(s.Decoder) + len(s.Encoder)}, {"rotary tables", len(s.Rotaries), 0, len(s.Kinds)},
 	} {
 		if n.value < n.low || n.value > n.max {

@@ -63,6 +63,8 @@ func classifierOf(kind string) (names classifier, ok bool) {
 		return classifier{dense: "pre_classifier", out: "classifier", relu: true}, true
 	case "modernbert":
 		return classifier{dense: "head.dense", norm: "head.norm", out: "classifier", gelu: true}, true
+	case "albert":
+		return classifier{dense: "pooler", out: "classifier"}, true
 	case "eurobert":
 		return classifier{dense: "dense", out: "classifier", gelu: true, pools: true}, true
 	case "deberta-v2":

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 )
 
 // Check refuses a description that cannot be computed. The error names the field as packed
@@ -29,6 +30,8 @@ func (s *Spec) Check() error {
 		return fmt.Errorf("decoder_input: there is only one stack, or neither learned positions nor a norm of embeddings")
 	case s.LayerInputs < 0 || (s.LayerInputs > 0 || s.LayerScale) && len(s.Encoder) > 0 || s.LayerInputs > 0 && s.Mutual > 0:
 		return fmt.Errorf("layer_inputs: %d is negative, or there is an encoder, or inputs see each other", s.LayerInputs)
+	case !s.ordered():
+		return fmt.Errorf("order: there is a decoder, or it lacks a layer, or has one of more than %d", len(s.Encoder))
 	case s.EmbedWidth < 0 || s.EmbedWidth > 0 && len(s.Encoder) > 0 && (len(s.Decoder) > 0 || s.MaskedHead || s.Patch > 0):
 		return fmt.Errorf("embed_width: %d is negative, or there is an encoder with a decoder, a head or patches", s.EmbedWidth)
 	case int(s.Position) >= len(positionNames):
@@ -135,6 +138,18 @@ func (s *Spec) checkUses() error {
 		}
 	}
 	return nil
+}
+
+// ordered reports whether Order has all layers of an encoder alone, or is empty.
+func (s *Spec) ordered() bool {
+	seen := make([]bool, len(s.Encoder))
+	for _, i := range s.Order {
+		if i < 0 || i >= len(seen) {
+			return false
+		}
+		seen[i] = true
+	}
+	return len(s.Order) == 0 || len(s.Decoder) == 0 && !slices.Contains(seen, false)
 }
 
 // readsKV reports whether layer i of the decoder can read the keys and values of another, which is

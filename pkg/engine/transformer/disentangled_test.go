@@ -86,7 +86,7 @@ func TestDisentangledPrefixes(t *testing.T) {
 	if err := pass.EncodePrefixes([][]int{ids}, []int{25}); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "the first 25 tokens", pass.Last()[:25*m.Spec.Width], formulas{Model: m}.vectors(ids[:25]))
+	compare(t, "the first 25 tokens", pass.Last()[:25*m.Spec.Width], formulas{Model: m}.encoded(ids[:25]))
 }
 
 // Descriptions that cannot be computed are refused, and so are weights that do not fit.

@@ -119,7 +119,7 @@ func (p *Pass) encode(spans []span, embed func(sp span)) ([]*Memory, error) {
 	p.show(true, 0)
 	p.memories = out
 	p.lastLayer.Store(allLayers)
-	p.run(len(m.encoder))
+	p.run(len(m.order))
 	p.memories = nil
 	if p.lastLayer.Load() != allLayers {
 		return nil, ErrStopped

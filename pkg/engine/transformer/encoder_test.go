@@ -25,7 +25,14 @@ func encoder() *transformer.Spec {
 
 // encoded returns the vectors of a text's tokens.
 func (m formulas) encoded(ids []int) rows {
-	return m.run("encoder", m.Spec.Encoder, ids, m.embed(ids, ""), nil)
+	x := m.embed(ids, "")
+	if len(m.Spec.Order) == 0 {
+		return m.run("encoder", m.Spec.Encoder, ids, x, nil)
+	}
+	for _, layer := range m.Spec.Order {
+		x = m.layer(fmt.Sprintf("encoder.%d.", layer), &m.Spec.Kinds[m.Spec.Encoder[layer]], x, nil, false, &keyValues{})
+	}
+	return x
 }
 
 // compareEncoder compares the vectors of texts, computed together by teams with every kernel, with those of
@@ -78,5 +85,29 @@ func TestEncoderEmbedWidth(t *testing.T) {
 		if err := s.Check(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
+	}
+}
+
+// Layers may be computed in another order than that of their weights, and more than once.
+func TestEncoderOrder(t *testing.T) {
+	s := encoder()
+	plain := compareEncoder(t, "each once", s)
+	s.Order = []int{0, 1, 2}
+	if d := far(compareEncoder(t, "each once in order", s), plain); d != 0 {
+		t.Errorf("the usual order differs by %v", d)
+	}
+	s.Order = []int{1, 1, 2, 0, 1}
+	if d := far(compareEncoder(t, "in another order", s), plain); !(d > 1e-3) || s.Depth() != 5 {
+		t.Errorf("the order changes vectors by %v: the test shows nothing; depth %d", d, s.Depth())
+	}
+	for _, order := range [][]int{{0, 1}, {0, 1, 3}, {0, 1, 2, -1}} {
+		s.Order = order
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "order: there is a decoder, or it lacks a layer") {
+			t.Errorf("%v: %v", order, err)
+		}
+	}
+	s.Order, s.Decoder = []int{0, 1, 2}, []int{0}
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "order: ") {
+		t.Error(err)
 	}
 }

@@ -182,12 +182,12 @@ func (p *Pass) work(index, count int, b *barrier) {
 		return
 	}
 	if p.memories != nil {
-		for i := range p.m.encoder {
+		for i, layer := range p.m.order {
 			if index == 0 && p.Stop != nil && p.Stop() {
 				p.lastLayer.CompareAndSwap(allLayers, int32(i))
 			}
-			p.m.await.stage(1 + i)
-			w.encode(&p.m.encoder[i])
+			p.m.await.stage(1 + layer)
+			w.encode(&p.m.encoder[layer])
 			w.keep(i + 1)
 			p.show(true, i+1)
 			// All workers read the same answer: the layer ends with a barrier, after which the

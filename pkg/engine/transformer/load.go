@@ -133,6 +133,11 @@ func newModel(spec *Spec, w *Weights) *Model {
 		return to
 	}
 	m.decoder, m.encoder = stack(spec.Decoder, w.Decoder), stack(spec.Encoder, w.Encoder)
+	if m.order = spec.Order; len(m.order) == 0 {
+		for i := range m.encoder {
+			m.order = append(m.order, i)
+		}
+	}
 	m.setSlots()
 	m.setLayerInputs()
 	m.streamsOut = make([]linear, len(w.StreamsOut))

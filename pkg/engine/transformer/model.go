@@ -49,6 +49,7 @@ type Model struct {
 	causalBuckets  []int     // by distance
 
 	decoder, encoder         []layer
+	order                    []int  // the layers of the encoder as they are computed
 	slots                    []slot // of a cache, see setSlots
 	kvFormat                 kernel.KVFormat
 	packed                   bool // not all matrices that tokens multiply are float32

@@ -29,6 +29,10 @@ type Spec struct {
 	Decoder []int  `json:"decoder"`
 	Encoder []int  `json:"encoder,omitempty"`
 
+	// Order lists the layers of an encoder alone as they are computed, if that is not each of them once: some
+	// more often, with the same weights (ALBERT).
+	Order []int `json:"order,omitempty"`
+
 	// Rotaries are the tables of rotary position embedding, each of which some kind uses.
 	Rotaries []Rotary `json:"rotaries,omitempty"`
 
@@ -369,6 +373,14 @@ func (s *Spec) embedWidth() int {
 		return s.EmbedWidth
 	}
 	return s.Width
+}
+
+// Depth returns the number of layers of the encoder as they are computed.
+func (s *Spec) Depth() int {
+	if len(s.Order) > 0 {
+		return len(s.Order)
+	}
+	return len(s.Encoder)
 }
 
 // InputWidth returns the width of positions, of types of tokens and of the norm of embeddings.

@@ -189,6 +189,7 @@ ENCODERS = {
                                   pos_att_type=["p2c", "c2p"], position_biased_input=False, max_relative_positions=-1, type_vocab_size=0),
     "jina-embeddings-v3": sized("jina_embeddings_v3", 24, 1024, 16, 4096, 250002, 8194, type_vocab_size=1, layer_norm_eps=1e-5),
     "EuroBERT-210m": sized("eurobert", 12, 768, 12, 3072, 128256, 8192, 12, rope_theta=250000.0),
+    "ALBERT-Base-v2": sized("albert", 12, 768, 12, 3072, 30000, 512, embedding_size=128),
 }
 
 

@@ -336,6 +336,12 @@ def deberta():
         position_biased_input=False, norm_rel_ebd="layer_norm", share_att_key=False)), t, 73, [pooling(16, mean_tokens=True)], limit=60)
 
 
+def albert():
+    t = few()
+    tiny("albert", transformers.AlbertModel(transformers.AlbertConfig(
+        **TINY | {"num_hidden_layers": 5}, **sized(t), num_hidden_groups=2, embedding_size=12, max_position_embeddings=48)), t, 75, [pooling(16, mean_tokens=True)], limit=40)
+
+
 def jina():
     t = few()
     tiny("jina", transformers.JinaEmbeddingsV3Model(transformers.JinaEmbeddingsV3Config(
@@ -371,7 +377,7 @@ def causal():
         bos_token_id=0, eos_token_id=2, pad_token_id=1)), t, 62, [pooling(24, lasttoken=True), NORMALIZE], limit=70)
 
 
-GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte, deberta, jina)}
+GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte, deberta, albert, jina)}
 
 
 def main(names):

@@ -171,7 +171,13 @@ def eurobert():
         bos_token_id=0, eos_token_id=2, pad_token_id=1, mask_token_id=4, num_labels=1)), t, 154, {"model_max_length": 50}, tiny=True)
 
 
-GROUPS = {f.__name__: f for f in (bert, xlm, mpnet, modernbert, qwen3, electra, deberta, eurobert)}
+def albert():
+    t = pair(few(), "[CLS] $A [SEP] $B [SEP]")
+    make("albert", transformers.AlbertForSequenceClassification(transformers.AlbertConfig(
+        **TINY | {"num_hidden_layers": 3}, **sized(t), embedding_size=12, max_position_embeddings=48, num_labels=1)), t, 155, {"model_max_length": 40}, tiny=True)
+
+
+GROUPS = {f.__name__: f for f in (bert, xlm, mpnet, modernbert, qwen3, electra, deberta, eurobert, albert)}
 
 
 def main(names):
