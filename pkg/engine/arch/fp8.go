@@ -2,8 +2,12 @@ package arch
 
 import "glossa/pkg/engine/dtype"
 
-// activationScales are the endings of names of scales of inputs, outputs, keys and values.
-var activationScales = []string{"activation_scale", ".input_scale", ".output_scale", ".q_scale", ".k_scale", ".v_scale", "_scale_ub"}
+// activationScales are the endings of names of scales of inputs, outputs, keys and values, and of the codes
+// that stand for zero in them.
+var activationScales = []string{
+	"activation_scale", "_scale_ub", ".input_scale", ".output_scale", ".q_scale", ".k_scale", ".v_scale",
+	".input_zero_point", ".output_zero_point", ".q_zero_point", ".k_zero_point", ".v_zero_point",
+}
 
 // blockFP8 is the method fp8 of DeepSeek-V3 and Qwen: matrices in E4M3 with a scale for each block, or
 // for the whole matrix.

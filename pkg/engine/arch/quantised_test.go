@@ -174,7 +174,8 @@ func TestQuantisedValues(t *testing.T) {
 			func(r, c int) float32 { return eight(r, c) * blocks.float(r/32*2+c/16) }},
 		"int8": {per("int", "channel", 8, nil), map[string]stored{"weight": ints, "weight_scale": perRow},
 			func(r, c int) float32 { return number(r, c) * perRow.float(r) }},
-		"int8 with zeros": {per("int", "channel", 8, nil), map[string]stored{"weight": ints, "weight_scale": perRow, "weight_zero_point": zeros},
+		"int8 with zeros": {per("int", "channel", 8, nil), map[string]stored{
+			"weight": ints, "weight_scale": perRow, "weight_zero_point": zeros, "input_scale": one, "input_zero_point": eights("I8", 1)},
 			func(r, c int) float32 { return (number(r, c) - zeros.float(r)) * perRow.float(r) }},
 		"int4": {per("int", "group", 4, members{"group_size": 8}), map[string]stored{"weight_packed": four, "weight_scale": groups, "weight_shape": shapeOf(rows, cols)},
 			func(r, c int) float32 { return nibble(r, c) * groups.float(r*4+c/8) }},
