@@ -228,3 +228,13 @@ func checkDown(t *testing.T, what string, fsys fstest.MapFS, want *levelled) {
 		t.Errorf("%s: rows 7 to 12 differ (%v)", what, err)
 	}
 }
+
+// Biases of zeros, which older versions of AutoGPTQ write for all modules, change nothing; others are rejected.
+func TestZeroBiases(t *testing.T) {
+	m := newLevelled(4, 32, 96, 3, false)
+	parts, config := m.gptq(downProj, 1), members{"quantization_config": members{"quant_method": "gptq", "bits": 4}}
+	parts[downProj+".bias"] = floatsOf(make([]float32, 32), 32)
+	checkDown(t, "biases of zeros", replaced(t, config, parts), m)
+	parts[downProj+".bias"].data[127] = 1
+	checkRejected(t, "a bias", replaced(t, config, parts), `down_proj.bias": unknown in this architecture`)
+}

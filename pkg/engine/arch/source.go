@@ -213,11 +213,22 @@ func (s *source) unused(patterns []string) {
 	for i := range s.file.Tensors {
 		t := &s.file.Tensors[i]
 		name := s.short(t.Name)
-		if !s.used[t.Name] && !slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) }) {
+		if !s.used[t.Name] && !slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) }) && !s.zeroBias(name, t) {
 			s.fail(t, "unknown in this architecture")
 			return
 		}
 	}
+}
+
+// zeroBias reports whether a tensor is a bias of zeros next to a quantised weight: older versions of
+// AutoGPTQ write them for all modules.
+func (s *source) zeroBias(name string, t *checkpoint.TensorInfo) bool {
+	stem, ok := strings.CutSuffix(name, ".bias")
+	if !ok || s.coded[stem+".weight"] == nil || t.Elements() > maxFFN {
+		return false
+	}
+	values, err := s.file.Float32(t.Name, nil)
+	return err == nil && !slices.ContainsFunc(values, func(v float32) bool { return v != 0 })
 }
 
 // matches reports whether name matches pattern, in which * is a number.
