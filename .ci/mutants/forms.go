@@ -75,6 +75,8 @@ func meanings() []mutant {
 		{"ambiguous grammars: the cheapest way is not first", pushdown, "costs.order", "list[0], list[first] = list[first], list[0]", "_ = first", grammar, "^TestManyWaysEnd$"},
 		{"numbers are rounded onto an excluded bound", automaton, "Range.apart", "r.OpenMin && y != nil", "false", automaton, "^TestNumbersApart$"},
 		{"uniqueItems: numbers differ if their texts do", pushdown, "costs.mayEqualKinds", `"[{-0123456789"`, `"[{"`, pushdown, "^TestUniqueKinds$"},
+		{"uniqueItems: any number may become any other", pushdown, "mayBecome", "b != want[0]", "false", pushdown, "^TestMayBecome$"},
+		{"uniqueItems: no zeros follow the digits of a number", pushdown, "mayBecome", "b != '0'", "true", pushdown, "^TestMayBecome$"},
 		{"uniqueItems is ignored", jsonschema, "supportedArray", "(a.Max < 0 || a.Max > 1)", "a.Max > 1<<30", jsonschema, schemas},
 		{"unevaluatedProperties is ignored", jsonschema, "compiler.leaveMembers", "facts.others = s.object.rest", "facts.others = c.anything", jsonschema, schemas},
 		{"unevaluatedProperties: one alternative alone evaluates", jsonschema, "clause.alternatives", "slices.Clip(more)", "nil", jsonschema, schemas},

@@ -16,7 +16,6 @@ func shares() []mutant {
 		{"queue: a client that does not read the best completions keeps its worker", engine, "generation.best", "g.send(c)", "yield(c, nil)", engine, "^TestStalledWriter$"},
 		{"queue: a client that reads nothing keeps memory that others wait for", engine, "worker.pause", "w.watch()", "", engine, "^TestUnreadWriteEnds$"},
 		{"queue: writes end for nobody", engine, "worker.watch", "w.queue.pool.Blocks(w.line.Sender)", "true", engine, "^TestUnreadWriteEnds$"},
-		{"queue: a write that has ended ends", engine, "worker.watch", "w.writes.Load() != now", "false", engine, "^TestUnreadWriteEnds$"},
 		{"claims: those beyond their sender's share wait for others", fair, "Pool.Blocks", "p.withinShare(c)", "true", engine, "^TestUnreadWriteEnds$"},
 		{"queue: a backend cannot end a write", httpx, "Mux.serve", "http.NewResponseController(w).SetWriteDeadline(time.Now())", "error(nil)", httpx, "^TestCut$"},
 		{"claims: a sender has all the memory", fair, "Pool.withinShare", "held+c.bytes <= limit", "c.bytes <= limit", engine, "^TestClaims$"},

@@ -183,3 +183,33 @@ func must(d *automaton.DFA, err error) *automaton.DFA {
 	}
 	return d
 }
+
+// Every beginning of a number may become equal to what is equal to the number, and one with other digits may not.
+func TestMayBecome(t *testing.T) {
+	dice := rand.New(rand.NewPCG(5, 6))
+	number := func() string {
+		text := []string{"", "-"}[dice.IntN(2)] + []string{"0", "1", "10", "100", "12", "7"}[dice.IntN(6)] + []string{"", "", ".0", ".5", ".05", ".50"}[dice.IntN(6)]
+		return text + []string{"", "", "e1", "E-2", "e+02", "e99999999999999999999"}[dice.IntN(6)]
+	}
+	equal := 0
+	for range 20000 {
+		a, b := number(), number()
+		if normalNumber(a) != normalNumber(b) {
+			continue
+		}
+		equal++
+		for n := 1; n <= len(a); n++ {
+			if !mayBecome([]byte(a[:n]), normalNumber(b)) {
+				t.Errorf("%s of %s cannot become %s", a[:n], a, b)
+			}
+		}
+	}
+	if equal < 100 {
+		t.Errorf("%d pairs are equal", equal)
+	}
+	for _, pair := range [][2]string{{"5", "123"}, {"-1", "123"}, {"1", "-123"}, {"13", "123"}, {"1230", "12"}, {"12e", "123"}, {"0.4", "123"}, {"1", "0"}, {"0e", "1"}} {
+		if mayBecome([]byte(pair[0]), normalNumber(pair[1])) {
+			t.Errorf("%s may become %s", pair[0], pair[1])
+		}
+	}
+}

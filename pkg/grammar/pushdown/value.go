@@ -115,6 +115,38 @@ func normalNumber(text string) string {
 	return short + "e" + strconv.Itoa(exponent)
 }
 
+// mayBecome reports whether a number that begins with a text, which is not empty, may become equal to one with a
+// normal text: its digits so far are those of the other, or zeros around them. False is certain.
+func mayBecome(begun []byte, normal string) bool {
+	want := "" // of zero, which may have a sign
+	if normal != "0" {
+		if (begun[0] == '-') != (normal[0] == '-') {
+			return false
+		}
+		digits, power, _ := strings.Cut(strings.TrimPrefix(normal, "-"), "e")
+		if want = digits; power == "" || len(power) > 18 {
+			return true // perhaps it is not normal: see normalNumber
+		}
+	}
+	first := true // no digit other than 0 has come
+	for _, b := range begun {
+		switch {
+		case b == '-' || b == '.' || b == '0' && first:
+		case b == 'e' || b == 'E':
+			return want == ""
+		case want == "":
+			if b != '0' {
+				return false
+			}
+		case b != want[0]:
+			return false
+		default:
+			first, want = false, want[1:]
+		}
+	}
+	return true
+}
+
 // A comparison reads the beginning of a value along another value, and reports whether it
 // can become equal to it.
 type comparison struct {
@@ -173,12 +205,15 @@ func (f *comparison) compare(v *value) bool {
 		return f.object(v)
 	case '0':
 		end := numberEnd(f.text, f.pos)
-		number := string(f.text[f.pos:end])
+		number := f.text[f.pos:end]
+		if len(number) == 0 || !mayBecome(number, v.text) {
+			return false
+		}
 		if f.pos = end; !f.whole && f.endsBefore("+-.eE0123456789,]}") {
 			f.numbers = true
-			return number != ""
+			return true
 		}
-		return number != "" && normalNumber(number) == v.text
+		return normalNumber(string(number)) == v.text
 	}
 	return f.scalar(v.text)
 }
