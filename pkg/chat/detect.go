@@ -28,6 +28,7 @@ func families() []family {
 		{toolcall.DSML4(), []string{"｜DSML｜", "tool_calls>"}},
 		{toolcall.QwenCoder(), []string{"<function=", "<parameter="}},
 		{toolcall.GLM(), []string{"<arg_key>", "<arg_value>"}},
+		{toolcall.Gemma4(), []string{"<|tool_call>call:", `<|"|>`}},
 		{toolcall.DeepSeek(), []string{"<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"}},
 		{toolcall.MistralArgs(), []string{"[TOOL_CALLS]", "[ARGS]"}},
 		{toolcall.Mistral(), []string{"[TOOL_CALLS]"}},

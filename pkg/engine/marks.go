@@ -31,7 +31,7 @@ func newCallSyntax(s toolcall.Syntax, t tokenizer.Tokenizer, size int) callSynta
 	special := specials.SpecialTokens()
 	a := &c.Arguments
 	for _, text := range []*string{
-		&c.Trigger, &c.Open, &c.Call, &c.Middle, &c.End, &c.Between, &c.Close, &c.Text, &c.Also.Call, &c.Also.Middle, &a.Open, &a.Middle, &a.Typed, &a.Close, &a.Between,
+		&c.Trigger, &c.Open, &c.Call, &c.Middle, &c.End, &c.Between, &c.Close, &c.Text, &c.Also.Call, &c.Also.Middle, &a.Open, &a.Middle, &a.Typed, &a.Close, &a.Between, &a.Quote,
 	} {
 		*text = c.mark(*text, special, size)
 	}

@@ -65,6 +65,13 @@ func ended() toolcall.Syntax {
 	return toolcall.Syntax{Family: "ended", Trigger: "<|to|>", Anywhere: true, Call: "<|to|>", Middle: "<|message|>", End: "<|call|>", One: true}
 }
 
+// betweenMarks is the syntax of Gemma 4 with marks of [callMarks].
+func betweenMarks() toolcall.Syntax {
+	s := toolcall.Gemma4()
+	s.Trigger, s.Call, s.End, s.Arguments.Quote = "<tool_call>", "<tool_call>call:", "}</tool_call>", "<|message|>"
+	return s
+}
+
 var callMarks = []string{
 	"<pad>", "<think>", "</think>", "[TOOL_CALLS]", "[ARGS]", "<tool_call>", "</tool_call>", "<arg_value>", "</arg_value>", "<|to|>", "<|message|>", "<|call|>",
 }
@@ -110,7 +117,7 @@ func TestMarkedCalls(t *testing.T) {
 	tools := []llm.Tool{{Name: "f", Parameters: json.RawMessage(`{"type":"object","properties":{"s":{"type":"string","maxLength":9},"n":{"type":"integer"}},"required":["s"]}`)}}
 	thought := 0 // bytes of reasoning
 	for _, words := range []tokenizer.Tokenizer{characters(t), openTokenizer(t, "gpt2.tokenizer.json"), openTokenizer(t, "llama2.tokenizer.json")} {
-		for _, s := range []toolcall.Syntax{toolcall.Mistral(), toolcall.MistralArgs(), toolcall.GLM(), ended()} {
+		for _, s := range []toolcall.Syntax{toolcall.Mistral(), toolcall.MistralArgs(), toolcall.GLM(), betweenMarks(), ended()} {
 			e := markedEngine(t, words, s)
 			e.thinker = newThinker(&reasoning.Marks{Open: "<think>", Close: "</think>"}, e.tokenizer, e.tokens)
 			if e.thinker == nil {

@@ -12,6 +12,8 @@ type argumentReader struct {
 	count int  // arguments begun, in styles other than JSON
 	text  bool // the value is a string as it is
 	value valueReader
+
+	marked markedReader // in place of value, in the style [Marked]
 }
 
 type argumentPhase uint8
@@ -33,6 +35,8 @@ func (r *Reader) arguments() bool {
 		return r.key()
 	case r.syntax.Arguments.Style == Python:
 		return r.literal()
+	case r.syntax.Arguments.Style == Marked:
+		return r.marked()
 	}
 	return r.tag()
 }
@@ -99,7 +103,7 @@ func (r *Reader) key() bool {
 	raw, _ := json.Marshal(name) // strings always marshal
 	r.emit([]string{"{", ","}[min(r.args.count, 1)] + string(raw) + ":")
 	r.args.count++
-	r.args.phase, r.args.value = inValue, valueReader{python: a.Style == Python}
+	r.args.phase, r.args.value, r.args.marked = inValue, valueReader{python: a.Style == Python}, markedReader{}
 	r.args.text = a.Style == Tagged && !typed && (a.Typed != "" || r.tagged(r.name, name))
 	if r.args.text {
 		r.emit(`"`)

@@ -5,6 +5,7 @@ func Families() []Syntax {
 	return []Syntax{
 		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
 		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(), DSML(), DSML4(), HunYuan(), Ernie(),
+		Gemma4(),
 	}
 }
 
@@ -130,6 +131,14 @@ func LFM2() Syntax {
 		Family: "lfm2", Trigger: "<|tool_call_start|>", Anywhere: true,
 		Open: "<|tool_call_start|>[", Middle: "(", End: ")", Between: ", ", Close: "]<|tool_call_end|>",
 		Arguments: Arguments{Style: Python, Middle: "=", Between: ", "},
+	}
+}
+
+// Gemma4 is the form of Gemma 4.
+func Gemma4() Syntax {
+	return Syntax{
+		Family: "gemma4", Trigger: "<|tool_call>", Anywhere: true, Call: "<|tool_call>call:", Middle: "{", End: "}<tool_call|>",
+		Arguments: Arguments{Style: Marked, Middle: ":", Between: ",", Quote: `<|"|>`},
 	}
 }
 

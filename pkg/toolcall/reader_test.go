@@ -71,6 +71,9 @@ var answers = []struct{ family, answer, want string }{
 	{"ernie", "So:\n\n\n<tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool_call>\n\n<tool_call>\n{\"name\": \"g\", \"arguments\": {\"a\":1}}\n</tool_call>\n", `So:[f {}][g {"a":1}]`},
 	{"olmo3", "<function_calls>f(n=1)\ng()</function_calls>", `[f {"n":1}][g {}]`},
 
+	{"gemma4", `So: <|tool_call>call:f{city:<|"|>New "Yörk"\n{,}:<|"|>,deep:{a b:[1,<|"|>x<|"|>,{},[],None],k:{z:true}},n:-1.5e3}<tool_call|><|tool_call>call:g{}<tool_call|>`, `So:[f {"city":"New \"Yörk\"\\n{,}:","deep":{"a b":[1,"x",{},[],null],"k":{"z":true}},"n":-1.5e3}][g {}]`},
+	{"gemma4", `<|tool_call>call:f{s:<|"|>}<tool_call|><|"x<<|"|>,t:<|"|><|"|>,u:{<|"|>k:,<|"|>:null}}<tool_call|>`, `[f {"s":"}<tool_call|><|\"x<","t":"","u":{"k:,":null}}]`},
+
 	{"harmony", `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>`, `[f {"a":1}]`},
 	{"harmony", ` to=functions.f<|channel|>commentary json<|message|>{}<|call|>`, "[f {}]"},
 	{"harmony", "<|channel|>final<|message|> It is <|channel|>commentary to=functions.f", " It is <|channel|>commentary to=functions.f"},
@@ -102,6 +105,7 @@ var answers = []struct{ family, answer, want string }{
 	{"lines", `{"name": "f", "arguments": {}}` + "\n" + `{"name": "g`, "[f {}]"},
 	{"hermes", "A <tool_call>\n{\"name\": \"f\", \"arguments\": {}}\n</tool", "A[f {}]"},
 	{"qwen-coder", "<tool_call>\n<function=f>\n<parameter=city>\nNew\n</param", `[f {"city":"New]`},
+	{"gemma4", `<|tool_call>call:f{a:{b:<|"|>New<|"`, `[f {"a":{"b":"New]`},
 }
 
 func TestReader(t *testing.T) {
@@ -140,6 +144,7 @@ func TestReaderStreams(t *testing.T) {
 		{"lines", []string{`{"name": "f`, `o", "arguments": `, `{"a":"`, `x`, `"}`, `}`}, []string{"", "(0 fo )", `(0  {"a":")`, "(0  x)", `(0  "})`, ""}},
 		{"llama3", []string{`{"name": "f", "parameters": {"a":1`, `}}; {"name": "g", "parameters": {`, `}}`}, []string{`(0 f {"a":1)`, "(0  })(1 g {)", "(1  })"}},
 		{"glm", []string{"<tool_call>f\n<arg_key>city</arg_key>\n<arg_value>Pa", "ris", "</arg", "_value>\n</tool_call>"}, []string{`(0 f {"city":"Pa)`, "(0  ris)", "", `(0  "})`}},
+		{"gemma4", []string{`<|tool_call>call:f{a:`, `<|"`, `|>`, `x`, `<|`, `y`, `<|"|>,b:`, `{k`, `:1}`, `}<tool_call|>`}, []string{`(0 f {"a":)`, "", `(0  ")`, "(0  x)", "", "(0  <|y)", `(0  ","b":)`, "(0  {)", `(0  "k":1})`, `(0  })`}},
 		{"lfm2", []string{"<|tool_call_start|>[f(a=", "1", "2, b=", `"x`, `y")`, "]<|tool_call_end|>"}, []string{`(0 f {"a":)`, "(0  1)", `(0  2,"b":)`, `(0  "x)`, `(0  y"})`, ""}},
 	} {
 		r := toolcall.NewReader(family(t, test.family), written)

@@ -61,6 +61,8 @@ type Arguments struct {
 	Style Style
 
 	Open, Middle, Typed, Close, Between string
+
+	Quote string // around strings, in the style [Marked]
 }
 
 // A Style is the notation of arguments.
@@ -74,6 +76,9 @@ const (
 	Tagged
 	// Python has keyword arguments: literals of Python with strings in double quotes.
 	Python
+	// Marked has values in JSON, but that keys have no quotes, and that strings stand as they are
+	// between two marks Quote, which they cannot contain. Keys are sorted, without regard to case.
+	Marked
 )
 
 // Begin returns what a call list begins with, up to the first name.
@@ -82,7 +87,7 @@ func (s *Syntax) Begin() string { return s.Open + s.Call }
 // Marks returns the literal texts of a syntax, without empty ones and repetitions.
 func (s *Syntax) Marks() (marks []string) {
 	a := &s.Arguments
-	for _, mark := range []string{s.Open, s.Call, s.Middle, s.End, s.Between, s.Close, s.Text, s.Also.Call, s.Also.Middle, a.Open, a.Middle, a.Typed, a.Close, a.Between} {
+	for _, mark := range []string{s.Open, s.Call, s.Middle, s.End, s.Between, s.Close, s.Text, s.Also.Call, s.Also.Middle, a.Open, a.Middle, a.Typed, a.Close, a.Between, a.Quote} {
 		if mark != "" && !slices.Contains(marks, mark) {
 			marks = append(marks, mark)
 		}

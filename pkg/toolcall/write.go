@@ -109,6 +109,8 @@ func (w *writer) value(raw json.RawMessage) {
 	var text string
 	isText := raw[0] == '"' && json.Unmarshal(raw, &text) == nil
 	switch a := w.syntax; {
+	case a.Style == Marked:
+		w.marked(raw)
 	case isText && a.Style == Tagged:
 		w.text(text)
 	case isText:

@@ -19,26 +19,32 @@ type writer struct {
 	syntax  *toolcall.Arguments
 	strings map[string]bool // parameters whose strings are written as they are
 
-	known map[pushdown.ID]pushdown.ID // rules in Python by those in JSON
+	known map[pushdown.ID]pushdown.ID // rules in the notation of the style by those in JSON
 }
 
-// object returns the rule of the arguments that are an object of o.
-func (w *writer) object(o *pushdown.Object) (pushdown.ID, error) {
+// object returns the rule of the members of o, and of those of extra kinds.
+func (w *writer) object(o *pushdown.Object, kinds []pushdown.Extra) (pushdown.ID, error) {
 	var props []pushdown.Prop
 	for _, p := range o.Props {
 		if r := w.rules[p.Value]; r.Text != nil || r.Array != nil || r.Object != nil || r.Proc != nil || len(r.Any) > 0 {
 			props = append(props, p)
 		}
 	}
-	if len(o.Lead) > 0 || o.Min > len(props) {
+	more, err := w.extras(o, kinds)
+	if err != nil {
+		return 0, err
+	}
+	if len(o.Lead) > 0 || len(more) == 0 && o.Min > len(props) {
 		return 0, errors.New("every required parameter must be among the properties: this model's calls write no others")
+	}
+	if w.syntax.Style == toolcall.Marked {
+		props = w.sortProps(props)
 	}
 	values := make([]value, len(props))
 	for i, p := range props {
 		if err := w.checkParameter(p.Name); err != nil {
 			return 0, err
 		}
-		var err error
 		if values[i], err = w.value(p); err != nil {
 			return 0, fmt.Errorf("%q: %w", p.Name, err)
 		}
@@ -46,7 +52,7 @@ func (w *writer) object(o *pushdown.Object) (pushdown.ID, error) {
 	outer := w.states
 	defer func() { w.states = outer }()
 	w.states = nil
-	if err := w.members(o, props, values); err != nil {
+	if err := w.members(o, props, values, more); err != nil {
 		return 0, err
 	}
 	return w.rule(pushdown.Rule{Proc: &pushdown.Proc{States: w.states}}), nil
@@ -58,6 +64,9 @@ func (w *writer) checkParameter(name string) error {
 	for i, c := range name {
 		if w.syntax.Style == toolcall.Python {
 			ok = ok && (c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || i > 0 && c >= '0' && c <= '9')
+		}
+		if w.syntax.Style == toolcall.Marked {
+			ok = ok && !strings.ContainsRune(`{}[],"`, c)
 		}
 		ok = ok && c >= ' ' && !strings.ContainsRune("<>", c) && !strings.HasPrefix(w.syntax.Middle, string(c))
 	}
@@ -74,8 +83,8 @@ type value struct {
 }
 
 // members adds the states of the arguments: those before parameter i with n arguments read,
-// counted as far as it matters.
-func (w *writer) members(o *pushdown.Object, props []pushdown.Prop, values []value) error {
+// counted as far as it matters. Those of extra kinds follow all others.
+func (w *writer) members(o *pushdown.Object, props []pushdown.Prop, values []value, more []extra) error {
 	counted := max(o.Min, o.Max, 1)
 	if err := w.budget.Spend(16*(len(props)+1)*(len(props)+1)*counted, 64*(len(props)+1)*(len(props)+1)*counted); err != nil {
 		return err
@@ -117,6 +126,16 @@ func (w *writer) members(o *pushdown.Object, props []pushdown.Prop, values []val
 		}
 		required := slices.ContainsFunc(props[p.i:], func(p pushdown.Prop) bool { return p.Required })
 		w.states[from].Accept = !required && p.n >= o.Min
+		if !required && !full {
+			for _, x := range more {
+				key, opened := x.first, w.state()
+				if p.n > 0 {
+					key = x.later
+				}
+				w.states[from].Calls = append(w.states[from].Calls, pushdown.Call{Rule: key, Return: opened})
+				w.states[opened].Calls = []pushdown.Call{{Rule: x.value, Return: at(place{len(props), p.n + 1})}}
+			}
+		}
 	}
 	return nil
 }
@@ -136,8 +155,12 @@ func (w *writer) key(name string, another bool) pushdown.ID {
 
 // value returns the rule of a parameter's values.
 func (w *writer) value(p pushdown.Prop) (value, error) {
-	if w.syntax.Style == toolcall.Python {
+	switch w.syntax.Style {
+	case toolcall.Python:
 		id, err := w.python(p.Value)
+		return value{rule: id}, err
+	case toolcall.Marked:
+		id, err := w.marked(p.Value)
 		return value{rule: id}, err
 	}
 	if !w.strings[p.Name] {
@@ -170,7 +193,7 @@ func (w *writer) texts(id pushdown.ID, list []pushdown.ID) ([]pushdown.ID, error
 	if r.Text == nil {
 		return list, nil
 	}
-	d, err := w.until(r.Text)
+	d, err := w.until(r.Text, "", w.syntax.Close)
 	if err != nil || d.Empty() {
 		return list, err
 	}
@@ -181,16 +204,18 @@ func (w *writer) texts(id pushdown.ID, list []pushdown.ID) ([]pushdown.ID, error
 	return append(list, w.rule(pushdown.Rule{Text: &text})), nil
 }
 
-// A stringText is an automaton of strings with the fewest characters that they have.
+// A stringText is an automaton of strings with the fewest characters that they have, and the mark
+// that ends them.
 type stringText struct {
-	d   *automaton.DFA
-	min int
+	d    *automaton.DFA
+	min  int
+	mark string
 }
 
-// until returns the automaton of a text's strings without their quotes, each followed by
-// Close. It does not bound their length, so that many parameters share it.
-func (w *writer) until(t *pushdown.Text) (*automaton.DFA, error) {
-	key := stringText{d: t.DFA}
+// until returns the automaton of a text's strings without their quotes, each after a text and
+// followed by a mark. It does not bound their length, so that many parameters share it.
+func (w *writer) until(t *pushdown.Text, before, mark string) (*automaton.DFA, error) {
+	key := stringText{d: t.DFA, mark: mark}
 	if t.Counted {
 		key.min = t.Min
 	}
@@ -205,9 +230,13 @@ func (w *writer) until(t *pushdown.Text) (*automaton.DFA, error) {
 	if err != nil {
 		return nil, err
 	}
-	until, err := w.budget.Until(content, w.syntax.Close)
+	until, err := w.budget.Until(content, mark)
+	if err != nil || until.Empty() {
+		return until, err
+	}
+	until = after(before, until)
 	w.untils[key] = until
-	return until, err
+	return until, nil
 }
 
 // python returns the rule of the literals in Python that stand for the values of a rule.

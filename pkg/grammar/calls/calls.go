@@ -136,7 +136,7 @@ func (b *builder) arguments(syntax *toolcall.Arguments, schema []byte, limits au
 	if syntax.Style != toolcall.JSON {
 		w := writer{builder: b, syntax: syntax, strings: toolcall.Strings(schema), known: map[pushdown.ID]pushdown.ID{}}
 		for i, id := range objects {
-			if objects[i], err = w.object(b.rules[id].Object); err != nil {
+			if objects[i], err = w.object(b.rules[id].Object, nil); err != nil {
 				return 0, err
 			}
 		}

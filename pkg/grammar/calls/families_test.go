@@ -16,8 +16,8 @@ import (
 
 const weather = `{"type":"object","properties":{
 	"city":{"type":"string","minLength":1,"maxLength":12},
-	"unit":{"enum":["C","F"]},
 	"days":{"type":"integer","minimum":0,"maximum":20},
+	"unit":{"enum":["C","F"]},
 	"when":{"anyOf":[{"type":"boolean"},{"type":"null"},{"type":"array","items":{"type":"string","enum":["a","b"]},"maxItems":2}]}},
 	"required":["city"]}`
 
@@ -60,6 +60,9 @@ func TestFamilies(t *testing.T) {
 		{"dsml-4", "a<｜DSML｜tool_calls>\n<｜DSML｜invoke name=\"now\">\n</｜DSML｜invoke>\n</｜DSML｜tool_calls>", "<｜DSML｜tool_calls>\n</｜DSML｜tool_calls>"},
 		{"hunyuan", `Hi<tool_calls>[{"name": "weather", "arguments": {"city":"Ulm"}}, {"name": "now", "arguments": {}}]</tool_calls>`, `<tool_calls>[{"name": "now", "arguments": {}}]</tool_calls><tool_calls>`},
 		{"ernie", "Hi\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n\n<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n", "<tool_call>\n{\"name\": \"now\", \"arguments\": {}}\n</tool_call>\n\n"},
+		{"gemma4", `Hi<|tool_call>call:weather{city:<|"|>St. "Ulm"<|"|>,days:7,unit:<|"|>C<|"|>,when:[<|"|>a<|"|>,<|"|>b<|"|>]}<tool_call|><|tool_call>call:now{}<tool_call|>`, `<|tool_call>call:weather{city:<|"|>1234567890123<|"|>}<tool_call|>`},
+		{"gemma4", `<|tool_call>call:weather{city:<|"|>é\<|"|>,when:null}<tool_call|>`, `<|tool_call>call:weather{city:"Ulm"}<tool_call|>`},
+		{"gemma4", `<|tool_call>call:weather{city:<|"|><|"<|"|>,when:true}<tool_call|>`, `<|tool_call>call:weather{city:<|"|>Ulm<|"|>,unit:<|"|>K<|"|>}<tool_call|>`},
 		{"olmo3", "<function_calls>weather(city=\"Ulm\", days=20)\nnow()</function_calls>", "<function_calls>weather(city=\"Ulm\", days=21)</function_calls>"},
 	} {
 		p := weatherProgram(t, families(t)[test.family], false, false)
@@ -90,6 +93,9 @@ func TestUnwritable(t *testing.T) {
 	for _, test := range []struct{ family, schema, want string }{
 		{"lfm2", `{"properties":{"a b":{"type":"integer"}}}`, `cannot write a parameter with the name "a b"`},
 		{"qwen-coder", `{"properties":{"a>":{"type":"integer"}}}`, `cannot write a parameter with the name "a>"`},
+		{"gemma4", `{"properties":{"a{":{"type":"integer"}}}`, `cannot write a parameter with the name "a{"`},
+		{"gemma4", `{"properties":{"o":{"type":"object","properties":{"a:b":{"type":"integer"}},"required":["a:b"],"additionalProperties":false}}}`, `cannot write a parameter with the name "a:b"`},
+		{"gemma4", `{"properties":{"o":{"type":"object","minProperties":2}}}`, "every required parameter must be among the properties"},
 		{"glm", `{"minProperties":1}`, "every required parameter must be among the properties"},
 		{"qwen-coder", `{"properties":{"a":{"const":"x\n</parameter>\ny"}},"required":["a"]}`, "cannot write such a string"},
 	} {
@@ -293,9 +299,15 @@ func (g *generator) proc(p *pushdown.Proc) {
 // The longest strings of tagged calls have as many characters as the schema says, with quotes
 // and with the beginnings of marks.
 func TestLongestStrings(t *testing.T) {
+	longestStrings(t, "glm", "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>", "</arg_value>\n</tool_call>", "</")
+	longestStrings(t, "gemma4", `<|tool_call>call:f{s:<|"|>`, `<|"|>}<tool_call|>`, `<|`)
+}
+
+func longestStrings(t *testing.T, family, before, after, mark string) {
+	t.Helper()
 	for _, text := range []string{`"type":"string","maxLength":4`, `"type":"string","minLength":2,"maxLength":4`, `"type":"string","pattern":"^[^z]*$","maxLength":4`} {
 		tool := Tool{Name: "f", Parameters: []byte(`{"type":"object","properties":{"s":{` + text + `}},"required":["s"]}`)}
-		p, err := Compile(families(t)["glm"], []Tool{tool}, Form{Must: true, One: true}, automaton.Generating())
+		p, err := Compile(families(t)[family], []Tool{tool}, Form{Must: true, One: true}, automaton.Generating())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,11 +319,10 @@ func TestLongestStrings(t *testing.T) {
 		var try func(s string, more int)
 		try = func(s string, more int) {
 			n := utf8.RuneCountInString(s)
-			call := "<tool_call>f\n<arg_key>s</arg_key>\n<arg_value>" + s + "</arg_value>\n</tool_call>"
-			if want := n >= least && n <= 4; machine.Match(call) != want {
+			if want := n >= least && n <= 4; machine.Match(before+s+after) != want {
 				t.Errorf("%s: %q matches: %t", text, s, !want)
 			}
-			for _, piece := range []string{"a", `"`, "é", "<", "</", "\n"} {
+			for _, piece := range []string{"a", `"`, "é", "<", mark, "\n"} {
 				if more > 0 {
 					try(s+piece, more-1)
 				}

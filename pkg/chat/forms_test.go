@@ -1,0 +1,88 @@
+package chat
+
+import (
+	"strings"
+	"testing"
+
+	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
+)
+
+// Templates that write calls as those of published models do.
+const (
+	gemma4 = `{% macro value(v) %}{% if v is string %}{{ '<|"|>' + v + '<|"|>' }}{% elif v is boolean %}{{ 'true' if v else 'false' }}` +
+		`{% elif v is mapping %}{{ '{' }}{% for k, x in v | dictsort %}{{ k }}:{{ value(x) }}{% if not loop.last %},{% endif %}{% endfor %}{{ '}' }}` +
+		`{% elif v is sequence %}[{% for x in v %}{{ value(x) }}{% if not loop.last %},{% endif %}{% endfor %}]{% else %}{{ v }}{% endif %}{% endmacro %}` +
+		`{% for t in tools or [] %}<|tool>{{ t.function.name }}<tool|>{% endfor %}{% for m in messages %}{{ '<|turn>' + m.role + '\n' }}` +
+		`{% for c in m.tool_calls %}<|tool_call>call:{{ c.function.name + value(c.function.arguments) }}<tool_call|>{% endfor %}{{ m.content or '' }}{{ '<turn|>\n' }}{% endfor %}`
+
+	deepSeekR1 = `{% for m in messages %}{% if m.role == 'system' %}{{ m.content }}{% elif m.role == 'user' %}<｜User｜>{{ m.content }}` +
+		`{% elif m.role == 'assistant' %}<｜Assistant｜>{{ m.content or '' }}{% for c in m.tool_calls %}{{ '<｜tool▁calls▁begin｜>' if loop.first else '\n' }}` +
+		"<｜tool▁call▁begin｜>{{ c.type }}<｜tool▁sep｜>{{ c.function.name + '\n```json\n' + c.function.arguments + '\n```' }}<｜tool▁call▁end｜>{{ '<｜tool▁calls▁end｜>' if loop.last }}" +
+		`{% endfor %}<｜end▁of▁sentence｜>{% elif m.role == 'tool' %}<｜tool▁output▁begin｜>{{ m.content }}<｜tool▁output▁end｜>{% endif %}{% endfor %}`
+
+	miniMax = `{% for t in tools or [] %}<tool>{{ t.function | tojson }}</tool>{% endfor %}{% for m in messages %}{{ ']~b]' + m.role + '\n' + (m.content or '') }}` +
+		`{% if m.tool_calls %}{{ '\n<minimax:tool_call>\n' }}{% for c in m.tool_calls %}{{ '<invoke name="' + c.function.name + '">\n' }}` +
+		`{% for k, v in c.function.arguments | items %}{{ '<parameter name="' + k + '">' }}{{ v if v is string else v | tojson }}{{ '</parameter>\n' }}{% endfor %}` +
+		`{{ '</invoke>\n' }}{% endfor %}</minimax:tool_call>{% endif %}{{ '[e~[\n' }}{% endfor %}`
+
+	kimiThinking = `{{ tools or [] | tojson }}{% for m in messages %}<|im_{{ m.role }}|>{{ m.get('name') or m.role }}<|im_middle|>` +
+		`{% if m.role == 'tool' %}## Return of {{ m.tool_call_id + '\n' }}{% endif %}{{ m.content or '' }}{% if m.tool_calls %}<|tool_calls_section_begin|>` +
+		`{% for c in m.tool_calls %}<|tool_call_begin|>{{ c.id }}<|tool_call_argument_begin|>{{ c.function.arguments | tojson }}<|tool_call_end|>{% endfor %}` +
+		`<|tool_calls_section_end|>{% endif %}<|im_end|>{% endfor %}`
+
+	miniCPM3 = `{{ tools or [] | tojson }}{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.tool_calls %}` +
+		"{{ '<|tool_call_start|>\n```python\n' }}{% for c in m.tool_calls %}{{ c.function.name + '(' }}" +
+		`{% for k, v in c.function.arguments | items %}{{ k + '=' }}{{ v | tojson }}{{ ',' if not loop.last }}{% endfor %}{{ ')\n' }}{% endfor %}` +
+		"{{ '```\n<|tool_call_end|>\n' }}{% endif %}{{ m.content or '' }}{{ '<|im_end|>\n' }}{% endfor %}"
+
+	pythonic = `{{ tools or [] | tojson }}{% for m in messages %}{{ '<|start_header_id|>' + m.role + '<|end_header_id|>\n\n' }}{% if m.tool_calls %}[` +
+		`{% for c in m.tool_calls %}{{ c.function.name + '(' }}{% for k, v in c.function.arguments | items %}{{ k + '=' }}{{ v | tojson }}{{ ', ' if not loop.last }}` +
+		`{% endfor %}){{ ', ' if not loop.last }}{% endfor %}]{% else %}{{ m.content }}{% endif %}<|eot_id|>{% endfor %}`
+
+	hammer = `{% if tools %}[BEGIN OF AVAILABLE_TOOLS]{{ tools | tojson }}` + "\nAnswer in this form:\n[\n    {\"name\": \"f\", \"arguments\": {}}\n]\n{% endif %}" +
+		`{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' + m.content + '<|im_end|>\n' }}{% endfor %}`
+)
+
+// What templates write of calls is read back as these calls, whatever their arguments quote.
+func TestWrittenForms(t *testing.T) {
+	calls := []llm.Call{
+		{ID: "a", Name: "f", Arguments: `{"city": "St. \"Ulm\"\n}]) <tool_call> é", "deep": {"a": [true, null, "x, y"], "n": -1.5}, "flag": false}`},
+		{ID: "b", Name: "g", Arguments: `{}`},
+	}
+	tool := llm.Tool{Name: "f", Description: "d", Parameters: []byte(`{"type":"object","properties":{"city":{"type":"string"},"deep":{"type":"object"},"flag":{"type":"boolean"}}}`)}
+	for text, want := range map[string]struct{ family, trigger string }{
+		gemma4: {"gemma4", "<|tool_call>"},
+	} {
+		template, err := Compile(Source{Templates: map[string]string{DefaultTemplate: text}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		syntax := template.Calls()
+		if syntax.Family != want.family || syntax.Trigger != want.trigger || syntax.Anywhere != (want.trigger[0] == '<') {
+			t.Errorf("%.60s: %+v", text, syntax)
+			continue
+		}
+		chat := Chat{Tools: []llm.Tool{tool, {Name: "g"}}, Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "ZZQUESTION"}}}, {Role: "assistant", Calls: calls}}}
+		_, answer, _ := strings.Cut(rendered(t, template, chat), "ZZQUESTION")
+		_, answer, found := strings.Cut(answer, syntax.Begin())
+		r := toolcall.NewReader(&syntax, func(_, parameter string) bool { return parameter == "city" })
+		var got []toolcall.Call
+		for _, c := range r.Push(syntax.Begin()+answer, true).Calls {
+			if c.Index == len(got) {
+				got = append(got, c)
+			} else {
+				got[c.Index].Arguments += c.Arguments
+			}
+		}
+		if !found || len(got) != 2 {
+			t.Errorf("%s: %q: %+v", want.family, answer, got)
+			continue
+		}
+		for i, c := range got {
+			if c.Name != calls[i].Name || !sameJSON(c.Arguments, calls[i].Arguments) {
+				t.Errorf("%s: %q: %+v", want.family, answer, c)
+			}
+		}
+	}
+}
