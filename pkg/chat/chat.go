@@ -143,8 +143,8 @@ func Compile(s Source) (*Template, error) {
 	}
 	known := false
 	switch t.calls, known = t.detect(s); {
-	case known && t.nature.calls && !t.nature.tools && t.calls.Family == toolcall.DeepSeek().Family:
-		t.lists = deepSeekList // its template writes calls, and leaves the list to the system message
+	case known && t.nature.calls && !t.nature.tools && familyLists()[t.calls.Family] != "":
+		t.lists = familyLists()[t.calls.Family] // its template writes calls, and leaves the list to the system message
 	case !known || !t.nature.tools:
 		// Without a form of its own, the list of tools says how to call them.
 		t.calls, t.lists = toolcall.Lines(), concatList

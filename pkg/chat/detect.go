@@ -29,6 +29,7 @@ func families() []family {
 		{toolcall.QwenCoder(), []string{"<function=", "<parameter="}},
 		{toolcall.GLM(), []string{"<arg_key>", "<arg_value>"}},
 		{toolcall.Gemma4(), []string{"<|tool_call>call:", `<|"|>`}},
+		{toolcall.DeepSeekR1(), []string{"<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>", "```json"}},
 		{toolcall.DeepSeek(), []string{"<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"}},
 		{toolcall.MistralArgs(), []string{"[TOOL_CALLS]", "[ARGS]"}},
 		{toolcall.Mistral(), []string{"[TOOL_CALLS]"}},

@@ -52,7 +52,8 @@ func TestWrittenForms(t *testing.T) {
 	}
 	tool := llm.Tool{Name: "f", Description: "d", Parameters: []byte(`{"type":"object","properties":{"city":{"type":"string"},"deep":{"type":"object"},"flag":{"type":"boolean"}}}`)}
 	for text, want := range map[string]struct{ family, trigger string }{
-		gemma4: {"gemma4", "<|tool_call>"},
+		gemma4:     {"gemma4", "<|tool_call>"},
+		deepSeekR1: {"deepseek-r1", "<｜tool▁calls▁begin｜>"},
 	} {
 		template, err := Compile(Source{Templates: map[string]string{DefaultTemplate: text}})
 		if err != nil {
@@ -84,5 +85,25 @@ func TestWrittenForms(t *testing.T) {
 				t.Errorf("%s: %q: %+v", want.family, answer, c)
 			}
 		}
+	}
+}
+
+// The system message lists tools for a template that only writes their calls, in its form.
+func TestDeepSeekR1Tools(t *testing.T) {
+	template, err := Compile(Source{Templates: map[string]string{DefaultTemplate: deepSeekR1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	call := llm.Call{ID: "a", Name: "now", Arguments: `{"zone":"CET"}`}
+	got := rendered(t, template, Chat{
+		Messages: []llm.Message{{Role: "user", Parts: []llm.Part{{Text: "Hi"}}}, {Role: "assistant", Calls: []llm.Call{call}}},
+		Tools:    []llm.Tool{{Name: "now", Description: "The time.", Parameters: []byte(`{"type":"object"}`)}},
+	})
+	const want = "## Tools\nYou can call these functions:\n\n### now\nDescription: The time.\n\nParameters: {\"type\": \"object\"}\n\nIMPORTANT: write calls exactly in this form:\n" +
+		"<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>FUNCTION_NAME\n```json\n{\"name of a parameter\": \"value\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>\n\n" +
+		"- `FUNCTION_NAME` is the name of one of these functions.\n- The block of code has JSON that fits the parameters of the function.\n- Each further call begins on a new line with `<｜tool▁call▁begin｜>`.<｜User｜>Hi" +
+		"<｜Assistant｜><｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{\"zone\":\"CET\"}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜><｜end▁of▁sentence｜>"
+	if got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"glossa/pkg/jinja"
 	"glossa/pkg/llm"
+	"glossa/pkg/toolcall"
 )
 
 // nature is what a template takes.
@@ -139,12 +140,16 @@ func (t *Template) list(tools []llm.Tool) (string, error) {
 	return listTools(t.lists, tools)
 }
 
-// The templates that list tools for models whose own do not: as [Concat] does, and as DeepSeek
-// V3.1 was trained.
-const (
-	concatList   = "templates/" + Concat + ".jinja"
-	deepSeekList = "lists/deepseek.jinja"
-)
+// concatList lists tools for models whose own templates do not, as [Concat] does.
+const concatList = "templates/" + Concat + ".jinja"
+
+// familyLists are the templates that list tools for models whose own only write calls, by the
+// family of these calls.
+func familyLists() map[string]string {
+	return map[string]string{
+		toolcall.DeepSeek().Family: "lists/deepseek.jinja", toolcall.DeepSeekR1().Family: "lists/deepseek-r1.jinja",
+	}
+}
 
 // listTools lists tools as a template of this package does.
 func listTools(file string, tools []llm.Tool) (string, error) {

@@ -5,7 +5,7 @@ func Families() []Syntax {
 	return []Syntax{
 		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
 		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(), DSML(), DSML4(), HunYuan(), Ernie(),
-		Gemma4(),
+		Gemma4(), DeepSeekR1(),
 	}
 }
 
@@ -90,6 +90,15 @@ func DeepSeek() Syntax {
 		Family: "deepseek", Trigger: "<｜tool▁calls▁begin｜>", Anywhere: true,
 		Open: "<｜tool▁calls▁begin｜>", Call: "<｜tool▁call▁begin｜>", Middle: "<｜tool▁sep｜>", End: "<｜tool▁call▁end｜>", Close: "<｜tool▁calls▁end｜>",
 	}
+}
+
+// DeepSeekR1 is the form of DeepSeek V3 and R1: that of V3.1 with the arguments in a block of code.
+func DeepSeekR1() Syntax {
+	s := DeepSeek()
+	s.Family, s.Between = "deepseek-r1", "\n"
+	s.Call += "function<｜tool▁sep｜>"
+	s.Middle, s.End = "\n```json\n", "\n```"+s.End
+	return s
 }
 
 // DSML is the form of DeepSeek V3.2: tags that say which values are strings.

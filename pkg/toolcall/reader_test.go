@@ -73,6 +73,7 @@ var answers = []struct{ family, answer, want string }{
 
 	{"gemma4", `So: <|tool_call>call:f{city:<|"|>New "Yörk"\n{,}:<|"|>,deep:{a b:[1,<|"|>x<|"|>,{},[],None],k:{z:true}},n:-1.5e3}<tool_call|><|tool_call>call:g{}<tool_call|>`, `So:[f {"city":"New \"Yörk\"\\n{,}:","deep":{"a b":[1,"x",{},[],null],"k":{"z":true}},"n":-1.5e3}][g {}]`},
 	{"gemma4", `<|tool_call>call:f{s:<|"|>}<tool_call|><|"x<<|"|>,t:<|"|><|"|>,u:{<|"|>k:,<|"|>:null}}<tool_call|>`, `[f {"s":"}<tool_call|><|\"x<","t":"","u":{"k:,":null}}]`},
+	{"deepseek-r1", "é<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>f\n```json\n{\"a\":\"```\"}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>g\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "é[f {\"a\":\"```\"}][g {}]"},
 
 	{"harmony", `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>`, `[f {"a":1}]`},
 	{"harmony", ` to=functions.f<|channel|>commentary json<|message|>{}<|call|>`, "[f {}]"},

@@ -63,6 +63,7 @@ func TestFamilies(t *testing.T) {
 		{"gemma4", `Hi<|tool_call>call:weather{city:<|"|>St. "Ulm"<|"|>,days:7,unit:<|"|>C<|"|>,when:[<|"|>a<|"|>,<|"|>b<|"|>]}<tool_call|><|tool_call>call:now{}<tool_call|>`, `<|tool_call>call:weather{city:<|"|>1234567890123<|"|>}<tool_call|>`},
 		{"gemma4", `<|tool_call>call:weather{city:<|"|>é\<|"|>,when:null}<tool_call|>`, `<|tool_call>call:weather{city:"Ulm"}<tool_call|>`},
 		{"gemma4", `<|tool_call>call:weather{city:<|"|><|"<|"|>,when:true}<tool_call|>`, `<|tool_call>call:weather{city:<|"|>Ulm<|"|>,unit:<|"|>K<|"|>}<tool_call|>`},
+		{"deepseek-r1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
 		{"olmo3", "<function_calls>weather(city=\"Ulm\", days=20)\nnow()</function_calls>", "<function_calls>weather(city=\"Ulm\", days=21)</function_calls>"},
 	} {
 		p := weatherProgram(t, families(t)[test.family], false, false)
