@@ -134,6 +134,7 @@ func held() []mutant {
 		{"calls: the calls of HunYuan are not closed", toolcall, "HunYuan", `"]</tool_calls>"`, `"]"`, calls, "^TestFamilies$"},
 		{"calls: the mark of a text is read", toolcall, "Reader.open", "r.syntax.Text != \"\"", "false", toolcall, "^TestReader"},
 		{"chats: a second call of a message is lost", "pkg/chat", "Template.turns", "t.nature.oneCall", "false", "pkg/chat", "^TestOneCall$"},
+		{"chats: ids have no names", "pkg/chat", "Template.variables", "t.nature.namedIDs", "false", "pkg/chat", "^TestNamedIDs$"},
 		{"chats: a text beside reasoning is refused", "pkg/chat", "Template.turns", "t.nature.oneText", "false", "pkg/chat", "^TestOneCall$"},
 		{"marks: a special token in letters", engine, "callSyntax.vocabulary", "v.WithMarks(c.marks)", "v", engine, "^TestMarkedCalls$"},
 		{"marks: a byte of the vocabulary spells one", pushdown, "Vocabulary.WithMarks", "!withoutMarks(token)", "withoutMarks(token) && !withoutMarks(token)", pushdown, "^TestWithMarks$"},

@@ -1,6 +1,7 @@
 package chat
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -85,6 +86,45 @@ func TestWrittenForms(t *testing.T) {
 				t.Errorf("%s: %q: %+v", want.family, answer, c)
 			}
 		}
+	}
+}
+
+// A template that writes ids in place of names gets ids that have the names, and numbers.
+func TestNamedIDs(t *testing.T) {
+	template, err := Compile(Source{Templates: map[string]string{DefaultTemplate: kimiThinking}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if template.calls.Family != "kimi" || !template.nature.calls {
+		t.Errorf("%+v", template.calls)
+	}
+	message := func(role, text string) llm.Message {
+		return llm.Message{Role: role, Parts: []llm.Part{{Text: text}}}
+	}
+	result := func(id, text string) llm.Message {
+		m := message("tool", text)
+		m.CallID = id
+		return m
+	}
+	calls := []llm.Call{{ID: "x", Name: "f", Arguments: `{"a":1}`}, {ID: "y", Name: "g"}}
+	out, err := template.Render(context.Background(), &Chat{
+		Messages: []llm.Message{message("user", "Hi"), {Role: "assistant", Calls: calls}, result("x", "1"), result("y", "2"), {Role: "assistant", Calls: []llm.Call{{ID: "z", Name: "f"}}}, result("z", "3")},
+		Tools:    []llm.Tool{{Name: "f"}, {Name: "g"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _ := llm.Prompt{Parts: out}.Text()
+	for _, want := range []string{
+		`<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{"a": 1}<|tool_call_end|><|tool_call_begin|>functions.g:1<|tool_call_argument_begin|>{}<|tool_call_end|>`,
+		"## Return of functions.f:0\n1", "## Return of functions.g:1\n2", "<|tool_call_begin|>functions.f:2<", "## Return of functions.f:2\n3",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q does not have %q", got, want)
+		}
+	}
+	if calls[0].ID != "x" {
+		t.Errorf("the request has changed: %+v", calls)
 	}
 }
 

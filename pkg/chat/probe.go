@@ -21,6 +21,7 @@ type nature struct {
 	textArguments bool // the arguments of a call are JSON text, not an object
 	oneCall       bool // a message has one call
 	oneText       bool // a message that calls has a text or reasoning
+	namedIDs      bool // a call has its id, and not its name
 	pictures      bool // contents with pictures are lists of parts
 	systemViews   bool // messages of the system may have pictures
 	resultViews   bool // and results of tools
@@ -85,6 +86,8 @@ func (t *Template) probe() error {
 // probeCalls finds out what a message that calls takes.
 func (t *Template) probeCalls() {
 	tools := []llm.Tool{probedTool()}
+	text, err := t.closed(probeChat(probeCall()))
+	t.nature.namedIDs = err == nil && strings.Contains(text, probeCallID) && !strings.Contains(text, probeTool)
 	user, two, result := turn{role: "user", text: probeUser}, probeCall(), turn{role: "tool", text: probeResult, id: probeCallID, name: probeTool}
 	second, next := two.calls[0], result
 	second.ID, second.Name = probeSecondID, probeSecond
@@ -93,7 +96,7 @@ func (t *Template) probeCalls() {
 	t.nature.oneCall = t.shows([]turn{user, two, result, next}, tools, probeTool, probeSecond) != nil
 	both := probeCall()
 	both.text, both.reasoning = probeAnswer, probeThought
-	_, err := t.try([]turn{user, both, result}, tools, true)
+	_, err = t.try([]turn{user, both, result}, tools, true)
 	both.text = ""
 	t.nature.oneText = err != nil && t.shows([]turn{user, both, result}, tools, probeValue) == nil
 }

@@ -133,6 +133,25 @@ func oneText(turns []turn) {
 	}
 }
 
+// nameIDs returns turns in which the ids of calls have the names of the tools, and numbers: the
+// template of Kimi K2 writes an id where others write a name.
+func nameIDs(turns []turn) []turn {
+	turns = slices.Clone(turns)
+	ids, number := map[string]string{}, 0
+	for i := range turns {
+		m := &turns[i]
+		m.calls = slices.Clone(m.calls)
+		for c := range m.calls {
+			call := &m.calls[c]
+			ids[call.ID] = fmt.Sprintf("functions.%s:%d", call.Name, number)
+			call.ID = ids[call.ID]
+			number++
+		}
+		m.id = cmp.Or(ids[m.id], m.id)
+	}
+	return turns
+}
+
 // callsAsText writes calls as the text of the assistant, and adjacent results of tools as one
 // message of the user, for a template that drops or refuses them.
 func (t *Template) callsAsText(turns []turn) []turn {

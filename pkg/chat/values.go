@@ -16,6 +16,9 @@ func (t *Template) variables(turns []turn, tools []llm.Tool, c *Chat) (*jinja.Di
 	for name, spelling := range t.tokens {
 		vars.Set(name, jinja.Trusted(spelling))
 	}
+	if t.nature.namedIDs {
+		turns = nameIDs(turns)
+	}
 	messages := make([]jinja.Value, len(turns))
 	for i := range turns {
 		var err error
