@@ -33,6 +33,7 @@ func families() []family {
 		{toolcall.DeepSeek(), []string{"<｜tool▁calls▁begin｜>", "<｜tool▁sep｜>"}},
 		{toolcall.MistralArgs(), []string{"[TOOL_CALLS]", "[ARGS]"}},
 		{toolcall.Mistral(), []string{"[TOOL_CALLS]"}},
+		{toolcall.MiniCPM3(), []string{"<|tool_call_start|>", "```python"}},
 		{toolcall.LFM2(), []string{"<|tool_list_start|>"}},
 		{toolcall.LFM2(), []string{"List of tools: ["}}, // LFM 2.5
 		{toolcall.LFM2(), []string{"<|tool_call_start|>"}},
@@ -46,6 +47,7 @@ func families() []family {
 		{toolcall.HunYuan(), []string{"<tool_calls>", "<|extra_4|>"}},
 		{toolcall.Ernie(), []string{"<tool_call>", "<global_setting>"}},
 		{toolcall.Hermes(), []string{"<tool_call>", "arguments"}},
+		{toolcall.Hammer(), []string{"[BEGIN OF AVAILABLE_TOOLS]", "[\n    {\"name\": "}},
 	}
 }
 

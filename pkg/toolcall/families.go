@@ -5,7 +5,7 @@ func Families() []Syntax {
 	return []Syntax{
 		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
 		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(), DSML(), DSML4(), HunYuan(), Ernie(),
-		Gemma4(), DeepSeekR1(),
+		Gemma4(), DeepSeekR1(), MiniCPM3(), Hammer(),
 	}
 }
 
@@ -143,6 +143,15 @@ func LFM2() Syntax {
 	}
 }
 
+// MiniCPM3 is the form of MiniCPM3: a block of code in Python.
+func MiniCPM3() Syntax {
+	return Syntax{
+		Family: "minicpm3", Trigger: "<|tool_call_start|>", Anywhere: true,
+		Open: "<|tool_call_start|>\n```python\n", Middle: "(", End: ")", Between: "\n", Close: "\n```\n<|tool_call_end|>",
+		Arguments: Arguments{Style: Python, Middle: "=", Between: ","},
+	}
+}
+
 // Gemma4 is the form of Gemma 4.
 func Gemma4() Syntax {
 	return Syntax{
@@ -169,6 +178,14 @@ func Harmony() Syntax {
 		Call: "<|channel|>commentary to=functions.", Middle: " <|constrain|>json<|message|>", End: "<|call|>",
 		Also: Head{Call: " to=functions.", Middle: "<|channel|>commentary json<|message|>"}, One: true,
 	}
+}
+
+// Hammer is the form of Hammer 2.1: a list on lines. An empty list, which says that no tool fits,
+// is text.
+func Hammer() Syntax {
+	return object(Syntax{
+		Family: "hammer", Trigger: "[\n    {", Open: "[\n    ", Between: ",\n    ", Close: "\n]",
+	}, "name", "arguments")
 }
 
 // Cohere2 is the form of Cohere's models since 2026: that of Command R, on lines.

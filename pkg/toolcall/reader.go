@@ -124,22 +124,25 @@ func ends(text, mark string) int {
 	return 0
 }
 
-// expect reads one of some texts, none of which begins another, and calls found with its
-// number.
+// expect reads the longest of some texts and calls found with its number.
 func (r *Reader) expect(texts []string, found func(i int)) bool {
+	longest := -1
 	for i, text := range texts {
-		if strings.HasPrefix(r.held, text) {
-			r.held = r.held[len(text):]
-			found(i)
-			return true
+		switch {
+		case !strings.HasPrefix(r.held, text):
+			if strings.HasPrefix(text, r.held) {
+				return false // more may come
+			}
+		case longest < 0 || len(text) > len(texts[longest]):
+			longest = i
 		}
 	}
-	for _, text := range texts {
-		if strings.HasPrefix(text, r.held) {
-			return false // more may come
-		}
+	if longest < 0 {
+		return r.giveUp()
 	}
-	return r.giveUp()
+	r.held = r.held[len(texts[longest]):]
+	found(longest)
+	return true
 }
 
 // open reads what begins the first call, or an answer that is text.

@@ -2,6 +2,7 @@ package calls
 
 import (
 	"slices"
+	"strings"
 
 	"glossa/pkg/grammar/automaton"
 	"glossa/pkg/grammar/pushdown"
@@ -35,8 +36,13 @@ func (b *builder) answer(syntax *Syntax, tools []Tool, form Form) error {
 	}
 	last = b.chain(last, syntax.End)
 	b.states[b.chain(last, syntax.Close)].Accept = true
-	if !form.One && !syntax.One {
-		b.join(last, syntax.Between+syntax.Call, opened)
+	switch next := syntax.Between + syntax.Call; {
+	case form.One || syntax.One:
+	case strings.HasPrefix(syntax.Close, next): // a path of its own would have the same bytes
+		at := b.chain(last, next)
+		b.states[at].Calls = append(b.states[at].Calls, b.reads(automaton.Literal(""), opened))
+	default:
+		b.join(last, next, opened)
 	}
 	return nil
 }

@@ -64,6 +64,9 @@ func TestFamilies(t *testing.T) {
 		{"gemma4", `<|tool_call>call:weather{city:<|"|>é\<|"|>,when:null}<tool_call|>`, `<|tool_call>call:weather{city:"Ulm"}<tool_call|>`},
 		{"gemma4", `<|tool_call>call:weather{city:<|"|><|"<|"|>,when:true}<tool_call|>`, `<|tool_call>call:weather{city:<|"|>Ulm<|"|>,unit:<|"|>K<|"|>}<tool_call|>`},
 		{"deepseek-r1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
+		{"minicpm3", "<|tool_call_start|>\n```python\nweather(city=\"Ulm\",when=None)\nnow()\n```\n<|tool_call_end|>", "<|tool_call_start|>\n```python\nnow()\n\n```\n<|tool_call_end|>"},
+		{"hammer", "[\n    {\"name\": \"now\", \"arguments\": {}},\n    {\"name\": \"weather\", \"arguments\": {\"city\":\"Ulm\"}}\n]", "[\n    {\"name\": \"now\", \"arguments\": {}}, \n]"},
+		{"hammer", "[]", "[\n    {}\n]"},
 		{"olmo3", "<function_calls>weather(city=\"Ulm\", days=20)\nnow()</function_calls>", "<function_calls>weather(city=\"Ulm\", days=21)</function_calls>"},
 	} {
 		p := weatherProgram(t, families(t)[test.family], false, false)
