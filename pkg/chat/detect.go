@@ -146,7 +146,7 @@ const messageEnd = "<|eom_id|>"
 func (t *Template) derive() (toolcall.Syntax, bool) {
 	one, ok := t.written(1)
 	open, rest, named := strings.Cut(one, probeTool)
-	s := toolcall.Syntax{Family: "its own", Anywhere: true}
+	s := toolcall.Syntax{Family: "its own"}
 	tail, ok2 := deriveArguments(&s, rest)
 	if !ok || !named || !ok2 || s.Middle != "" && toolcall.IsName(s.Middle[0]) || strings.Contains(one, probeCallID) {
 		return s, false
@@ -169,6 +169,7 @@ func (t *Template) derive() (toolcall.Syntax, bool) {
 		s.Open, s.Call, s.End, s.Close, s.Between = open[:len(open)-n], open[len(open)-n:], tail[:m], tail[m:], gap[m:len(gap)-n]
 	}
 	s.Trigger = firstMark(s.Begin())
+	s.Anywhere = len(s.Trigger) > 1 // a bracket alone is common in texts
 	return s, s.Trigger != "" && !strings.HasPrefix(strings.TrimSpace(t.nature.after), s.Trigger)
 }
 
@@ -179,12 +180,22 @@ func deriveArguments(s *toolcall.Syntax, text string) (tail string, ok bool) {
 		s.Middle = middle
 		return tail, middle != ""
 	}
+	if arguments, ok := strings.CutPrefix(text, "("+probeKey+"="); ok {
+		value := strings.TrimLeft(arguments, `"'`)
+		quote := arguments[:len(arguments)-len(value)]
+		s.Middle, s.Arguments = "(", toolcall.Arguments{Style: toolcall.Python, Middle: "=", Between: ", "}
+		tail, ok := strings.CutPrefix(value, probeValue+quote)
+		return tail, ok && strings.HasPrefix(tail, ")")
+	}
 	before, after, ok := strings.Cut(text, probeKey)
 	between, rest, ok2 := strings.Cut(after, probeValue)
 	n := strings.LastIndexByte(before, '<')
 	m := strings.Index(rest, ">")
-	if !ok || !ok2 || n < 0 || m < 0 || !strings.HasPrefix(strings.TrimLeft(rest, "\n"), "</") || between == "" || strings.Contains(between, `"`) {
+	if !ok || !ok2 || n < 0 || m < 0 || !strings.HasPrefix(strings.TrimLeft(rest, "\n"), "</") || between == "" {
 		return "", false
+	}
+	if quoted := strings.HasSuffix(before, `="`) && strings.HasPrefix(between, `">`); strings.Count(between, `"`) > 1 || !quoted && strings.Contains(between, `"`) {
+		return "", false // JSON, or more attributes than the name
 	}
 	for m++; m < len(rest) && rest[m] == '\n'; m++ {
 	}

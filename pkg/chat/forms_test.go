@@ -55,7 +55,9 @@ func TestWrittenForms(t *testing.T) {
 	for text, want := range map[string]struct{ family, trigger string }{
 		gemma4:     {"gemma4", "<|tool_call>"},
 		deepSeekR1: {"deepseek-r1", "<｜tool▁calls▁begin｜>"},
+		miniMax:    {"its own", "<minimax:tool_call>"},
 		miniCPM3:   {"minicpm3", "<|tool_call_start|>"},
+		pythonic:   {"its own", "["},
 		hammer:     {"hammer", "[\n    {"},
 	} {
 		template, err := Compile(Source{Templates: map[string]string{DefaultTemplate: text}})
