@@ -27,6 +27,7 @@ func reasoned() []mutant {
 		{"reasoning: the label of an answer is its text", reader, "Reader.answer", "strings.TrimPrefix(r.held, label)", "r.held", reader, "^TestReader$"},
 		{"reasoning: HunYuan's answers have no marks", reader, "Detect", `"<answer>", "</answer>"`, `"", ""`, reader, "^TestDetect$"},
 		{"reasoning: answers with tools show their marks", engine, "block.take", "!b.framed", "true", engine, "^TestThinkingFramedTools$"},
+		{"reasoning: a constraint does not begin after a mark", engine, "block.take", "b.framed && !forced", "b.framed", engine, "^TestThinkingHeader$"},
 		{"reasoning: the byte of a mark hides that reasoning begins", engine, "block.take", "read = spelling", "_ = spelling", engine, "^TestHarmony$"},
 		{"reasoning: a call has no header after reasoning", engine, "generation.newBlock", "k.header, \"\"", "nil, \"\"", engine, "^TestHarmony$"},
 		{"reasoning: raw prompts are read for marks", engine, "generation.newBlock", "k == nil || !p.chat", "k == nil", engine, "^TestThinkingSplit$"},

@@ -14,7 +14,7 @@ import (
 type thinker struct {
 	marks               reasoning.Marks
 	open, close, answer []int          // the tokens of the marks, as the tokenizer encodes them
-	header              []int          // the tokens that begin calls in place of answer
+	header              []int          // the tokens that begin calls and texts in place of answer, where there are tools
 	framed              bool           // the constrained text may have the marks around an answer
 	spelled             map[int]string // the special tokens of the marks, which decoders do not write
 
@@ -164,7 +164,7 @@ func (b *block) take(id int, constrained *constrainedRow) (begins bool) {
 		b.tokens++
 	}
 	b.read = append(b.read, t)
-	if constrained == nil || was == reasoning.Answer || b.framed && was == reasoning.Between || t.state == reasoning.Before || t.state == reasoning.Inside {
+	if constrained == nil || was == reasoning.Answer || b.framed && !forced && was == reasoning.Between || t.state == reasoning.Before || t.state == reasoning.Inside {
 		return false
 	}
 	if was == reasoning.Inside {

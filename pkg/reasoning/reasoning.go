@@ -21,7 +21,8 @@ type Marks struct {
 	// Answer begins the answer after Close. It may be missing, as before a call; "" never
 	// comes.
 	Answer string
-	// Header is the beginning of Answer that calls have too.
+	// Header begins calls after Close, and texts where there are tools: the beginning of Answer, or
+	// all of it.
 	Header string
 	// End ends an answer that Answer began; it may be missing.
 	End string
@@ -66,7 +67,7 @@ func Detect(template string) (m Marks, ok bool) {
 			if m.Answer != "" && !strings.Contains(template, m.Answer) {
 				m.Answer, m.End = "", ""
 				if strings.Contains(template, "<|extra_4|>") { // HunYuan, whose template leaves out what the model writes
-					m.Answer, m.End = "<answer>", "</answer>"
+					m.Answer, m.End, m.Header = "<answer>", "</answer>", "<answer>"
 					if label := "助手："; strings.Contains(template, label) { // "assistant:", which the template writes itself
 						m.Label = label
 					}

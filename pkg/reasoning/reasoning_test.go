@@ -144,7 +144,7 @@ func TestDetect(t *testing.T) {
 	if m, _ := Detect("<think></think><|extra_4|>助手："); m.Label != "助手：" {
 		t.Errorf("%+v", m)
 	}
-	if m, _ := Detect("<think>\n\n</think><|extra_4|>"); m.Label != "" || m.Answer != "<answer>" || m.End != "</answer>" {
+	if m, _ := Detect("<think>\n\n</think><|extra_4|>"); m.Label != "" || m.Answer != "<answer>" || m.Header != m.Answer || m.End != "</answer>" {
 		t.Errorf("%+v", m)
 	}
 	if m, _ := Detect("<think></think><response></response>"); m.Answer != "<response>" {
