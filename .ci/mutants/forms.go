@@ -159,6 +159,8 @@ func held() []mutant {
 		{"calls: an escaped quote ends a string", toolcall, "valueReader.inString", `c == '\\'`, "false", toolcall, "^TestReader"},
 		{"calls: a mark that two chunks share", toolcall, "ends", "len(mark)-1", "len(mark)-2", toolcall, "^TestReader"},
 		{"calls: strings of tags are JSON", toolcall, "Reader.key", "r.tagged(r.name, name)", "false", toolcall, "^TestReader"},
+		{"calls: a text follows a call", calls, "builder.answer", "strings.HasPrefix(syntax.Text, syntax.Begin())", "false", calls, "^TestFamilies$"},
+		{"calls: a stop string is in the mark of a text", engine, "text.find", "min(t.header(), n)", "0", engine, "^TestTextWithCalls$"},
 		{"calls: None between marks", toolcall, "markedReader.flush", `"None"`, `"none"`, toolcall, "^TestReader"},
 		{"calls: members with bare keys are not sorted", calls, "writer.sortProps", "strings.ToLower(a.Name)", `""`, calls, "^TestMarkedObjects$"},
 		{"calls: a bare key may be declared and not", calls, "writer.extras", "automaton.Literals(names)", "automaton.Literals(nil)", calls, "^TestMarkedObjects$"},

@@ -257,10 +257,28 @@ func (t *Template) Render(ctx context.Context, c *Chat) ([]llm.Part, error) {
 	for i, span := range out.Spans {
 		parts[i] = llm.Part{Text: span.Text, Special: span.Trusted}
 	}
+	if c.Open {
+		t.openAnswer(parts, len(tools) > 0)
+	}
 	if images := imagesOf(turns); t.picture != "" && len(images) > 0 {
 		return t.insert(parts, images)
 	}
 	return parts, nil
+}
+
+// openAnswer changes the end of a prompt that is the beginning of both a text and a call: where
+// there are tools, the answer begins with it, and without tools it is that of a text.
+func (t *Template) openAnswer(parts []llm.Part, tools bool) {
+	last := len(parts) - 1
+	rest, ok := strings.CutPrefix(t.calls.Text, t.calls.Trigger)
+	if last < 0 || !ok || !parts[last].Special || !strings.HasSuffix(parts[last].Text, t.calls.Trigger) {
+		return
+	}
+	if tools {
+		parts[last].Text = strings.TrimSuffix(parts[last].Text, t.calls.Trigger)
+	} else {
+		parts[last].Text += rest
+	}
 }
 
 // renderContinued returns the prompt of a chat whose last message the answer continues: that of
@@ -284,6 +302,9 @@ func (t *Template) renderContinued(ctx context.Context, c *Chat) ([]llm.Part, er
 	}
 	if t.reasoning != nil && t.reasoning.Direct != "" {
 		parts = append(parts, llm.Part{Text: t.reasoning.Direct, Special: true})
+	}
+	if len(c.Tools) > 0 && strings.HasPrefix(t.calls.Text, t.calls.Trigger) {
+		parts = append(parts, llm.Part{Text: t.calls.Text, Special: true})
 	}
 	return append(parts, llm.Part{Text: text}), nil
 }

@@ -40,6 +40,7 @@ func families() []family {
 		{granite, []string{"<|start_of_role|>", "<|tool_call|>"}},
 		{toolcall.Phi4(), []string{"<|tool|>", "<|/tool|>"}},
 		{toolcall.OLMo3(), []string{"<function_calls>"}},
+		{toolcall.Functionary(), []string{">>>${recipient}", ">>>all"}},
 		{toolcall.Kimi(), []string{"<|tool_call_begin|>", "<|tool_call_argument_begin|>"}},
 		{toolcall.Cohere2(), []string{"<|START_ACTION|>", "<|START_TEXT|>"}},
 		{toolcall.CommandR(), []string{"<|START_ACTION|>", "tool_name"}},

@@ -151,3 +151,34 @@ func TestDeepSeekR1Tools(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+// The beginning of a prompt's answer, which a call and a text share, is the model's where it may
+// call, and that of a text otherwise.
+func TestSharedBeginning(t *testing.T) {
+	const text = `Answer as >>>${recipient}{{ tools or [] | tojson }}{% for m in messages %}<|start_header_id|>{{ m.role }}<|end_header_id|>{% if m.role == 'assistant' %}` +
+		`{% if m.content %}{{ '>>>all\n' + m.content }}{% endif %}{% for c in m.tool_calls %}{{ '>>>' + c.function.name + '\n' + c.function.arguments }}{% endfor %}` +
+		`{% else %}{{ m.content }}{% endif %}<|eot_id|>{% endfor %}{% if add_generation_prompt %}<|start_header_id|>assistant<|end_header_id|>>>>{% endif %}`
+	template, err := Compile(Source{Templates: map[string]string{DefaultTemplate: text}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if template.calls.Family != "functionary" {
+		t.Fatalf("%+v", template.calls)
+	}
+	message := func(role, text string) llm.Message {
+		return llm.Message{Role: role, Parts: []llm.Part{{Text: text}}}
+	}
+	user, tools := []llm.Message{message("user", "Hi")}, []llm.Tool{{Name: "f"}}
+	both := append(user, message("assistant", ">>>"))
+	for want, chat := range map[string]Chat{
+		"<|end_header_id|>":                     {Messages: user, Tools: tools, Open: true},
+		"<|end_header_id|>>>>all\n":             {Messages: user, Open: true},
+		"Hi<|eot_id|>":                          {Messages: user, Tools: tools},
+		"<|end_header_id|>>>>all\n>>>":          {Messages: both, Open: true, Continue: true},
+		"assistant<|end_header_id|>>>>all\n>>>": {Messages: both, Tools: tools, Open: true, Continue: true},
+	} {
+		if got := rendered(t, template, chat); !strings.HasSuffix(got, want) {
+			t.Errorf("%q does not end with %q", got, want)
+		}
+	}
+}

@@ -62,8 +62,11 @@ func (t *text) push(bytes string, tok llm.Token) (out string, tokens []llm.Token
 // mark are calls, because a constraint demands it.
 func (t *text) beforeCalls() (n int, calls bool) {
 	n = len(t.held)
-	if t.calls == nil || len(t.stops) == 0 || !t.calls.Anywhere && t.out > 0 {
+	if t.calls == nil || len(t.stops) == 0 || !t.calls.Anywhere && t.out > 0 || t.header() > 0 {
 		return n, false
+	}
+	if strings.HasPrefix(t.calls.Text, t.held) {
+		return 0, false
 	}
 	at := strings.Index(t.held, t.calls.Trigger)
 	switch {
@@ -78,6 +81,14 @@ func (t *text) beforeCalls() (n int, calls bool) {
 		n = len(strings.TrimRight(t.held[:n], " \t\r\n"))
 	}
 	return n, calls
+}
+
+// header returns the length of the mark at the beginning of an answer that is text.
+func (t *text) header() int {
+	if t.calls == nil || t.out > 0 || !strings.HasPrefix(t.held, t.calls.Text) {
+		return 0
+	}
+	return len(t.calls.Text)
 }
 
 // shown returns what clients see of a token's bytes.
@@ -103,9 +114,10 @@ func (t *text) flush() (out string, tokens []llm.Token) {
 // find returns where the first stop string begins in n bytes of the held text.
 func (t *text) find(n int) (at int, found bool) {
 	at = n
+	begin := min(t.header(), n)
 	for _, stop := range t.stops {
-		if i := strings.Index(t.held[:n], stop); i >= 0 && i < at {
-			at, found, t.stop = i, true, stop
+		if i := strings.Index(t.held[begin:n], stop); i >= 0 && begin+i < at {
+			at, found, t.stop = begin+i, true, stop
 		}
 	}
 	return at, found
@@ -115,7 +127,7 @@ func (t *text) find(n int) (at int, found bool) {
 // string.
 func (t *text) hold(n int) (longest int) {
 	for _, stop := range t.stops {
-		longest = max(longest, beginning(t.held[:n], stop))
+		longest = max(longest, beginning(t.held[min(t.header(), n):n], stop))
 	}
 	return longest
 }

@@ -71,7 +71,7 @@ func TestText(t *testing.T) {
 // Stop strings end the text of an answer, not its calls, nor the text before calls because of
 // the marks and the white space between them.
 func TestTextWithCalls(t *testing.T) {
-	hermes, lines := toolcall.Hermes(), toolcall.Lines()
+	hermes, lines, functionary := toolcall.Hermes(), toolcall.Lines(), toolcall.Functionary()
 	const call = "<tool_call>\n{\"name\": \"f\", \"arguments\": {\"a\": \"stop\"}}\n</tool_call>"
 	const line = `{"name": "f", "arguments": {"a": "stop"}}`
 	for _, test := range []struct {
@@ -92,6 +92,9 @@ func TestTextWithCalls(t *testing.T) {
 		{"a beginning of a mark", &hermes, []string{"<t"}, strings.SplitAfter("a <table>", ""), "a ", true},
 		{"a beginning of a mark at the end", &hermes, []string{"<t"}, []string{"a <t"}, "a ", false},
 		{"lines", &lines, []string{"stop", "{"}, strings.SplitAfter(line, ""), line, false},
+		{"messages", &functionary, []string{"a", ">", "\n"}, strings.SplitAfter(">>>fall\n{\"a\":1}>>>g\n{}", ""), ">>>fall\n{\"a\":1}>>>g\n{}", false},
+		{"a text of messages", &functionary, []string{">", "a"}, strings.SplitAfter(">>>all\nSo > a", ""), ">>>all\nSo ", true},
+		{"a text of messages in one piece", &functionary, []string{"l\nS", "So"}, []string{">>>all\nSo"}, ">>>all\n", true},
 		{"a text of lines", &lines, []string{"{"}, strings.SplitAfter(`a {"name": "f"}`, ""), "a ", true},
 	} {
 		chunks, _, stopped := write(test.calls, test.stops, test.pieces...)

@@ -5,7 +5,7 @@ func Families() []Syntax {
 	return []Syntax{
 		Lines(), Hermes(), Llama3(), Mistral(), MistralArgs(), Phi4(), Granite(), CommandR(), DeepSeek(),
 		QwenCoder(), GLM(), LFM2(), OLMo3(), Harmony(), Cohere2(), Kimi(), DSML(), DSML4(), HunYuan(), Ernie(),
-		Gemma4(), DeepSeekR1(), MiniCPM3(), Hammer(),
+		Gemma4(), DeepSeekR1(), MiniCPM3(), Hammer(), Functionary(),
 	}
 }
 
@@ -194,6 +194,11 @@ func Cohere2() Syntax {
 		Family: "cohere2", Trigger: "<|START_ACTION|>", Text: "<|START_TEXT|>",
 		Open: "<|START_ACTION|>[\n    ", Between: ",\n    ", Close: "\n]<|END_ACTION|>",
 	}, "tool_name", "parameters")
+}
+
+// Functionary is the form of functionary v3.2: a message to all, or messages to tools.
+func Functionary() Syntax {
+	return Syntax{Family: "functionary", Trigger: ">>>", Text: ">>>all\n", Call: ">>>", Middle: "\n"}
 }
 
 // Kimi is the form of Kimi K2, which numbers its calls: there is the first only.

@@ -77,6 +77,10 @@ var answers = []struct{ family, answer, want string }{
 	{"minicpm3", "<|tool_call_start|>\n```python\nf(s=\"a)\",n=1)\ng()\n```\n<|tool_call_end|>", `[f {"s":"a)","n":1}][g {}]`},
 	{"hammer", "[\n    {\"name\": \"f\", \"arguments\": {\"a\":1}},\n    {\"name\": \"g\", \"arguments\": {}}\n]", `[f {"a":1}][g {}]`},
 	{"hammer", "[]", "[]"},
+	{"functionary", ">>>f\n{\"a\":\">>>g\"}>>>g\n{}", `[f {"a":">>>g"}][g {}]`},
+	{"functionary", ">>>allow\n{}", "[allow {}]"},
+	{"functionary", ">>>all\nSo: >>>f\n{}", "So: >>>f\n{}"},
+	{"functionary", ">>>al", ">>>al"},
 
 	{"harmony", `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{"a":1}<|call|>`, `[f {"a":1}]`},
 	{"harmony", ` to=functions.f<|channel|>commentary json<|message|>{}<|call|>`, "[f {}]"},
@@ -165,7 +169,7 @@ func TestReaderStreams(t *testing.T) {
 	}
 }
 
-// The first byte of a trigger occurs in it once, and the trigger begins the calls: readers
+// The first byte of a trigger of calls after text occurs in it once, and the trigger begins the calls: readers
 // and grammars rely on both.
 func TestFamilies(t *testing.T) {
 	seen := map[string]bool{}
@@ -174,7 +178,7 @@ func TestFamilies(t *testing.T) {
 			t.Errorf("there are two families %q", s.Family)
 		}
 		seen[s.Family] = true
-		if !strings.HasPrefix(s.Begin(), s.Trigger) || strings.Count(s.Trigger, s.Trigger[:1]) != 1 {
+		if !strings.HasPrefix(s.Begin(), s.Trigger) || s.Anywhere && strings.Count(s.Trigger, s.Trigger[:1]) != 1 {
 			t.Errorf("%s: the trigger is %q", s.Family, s.Trigger)
 		}
 		if s.Middle == "" || toolcall.IsName(s.Middle[0]) || s.Between+s.Call == "" {

@@ -22,14 +22,15 @@ import "slices"
 type Syntax struct {
 	Family string // name in tables and errors
 
-	// Trigger begins calls, and nothing else: it is the beginning of Open and Call. Its first
-	// byte is not repeated in it, except perhaps as the last.
+	// Trigger begins calls, and nothing else but Text: it is the beginning of Open and Call. Its
+	// first byte is not repeated in it, except perhaps as the last, if calls may follow text.
 	Trigger  string
 	Anywhere bool // calls may follow text; otherwise they begin the answer
 
 	Open, Call, Middle, End, Between, Close string
 
-	// Text begins an answer that is text, and no calls follow it; "": nothing does.
+	// Text begins an answer that is text, and no calls follow it; "": nothing does. If it begins
+	// with the trigger, prompts may end with this one.
 	Text string
 	// Also is another way to begin the first call, without Open. Without a Call there is none.
 	Also Head

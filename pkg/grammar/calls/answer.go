@@ -28,11 +28,11 @@ func (b *builder) answer(syntax *Syntax, tools []Tool, form Form) error {
 	opened := b.chain(calls, syntax.Begin())
 	last := b.state() // after the arguments
 	for _, head := range syntax.Heads() {
-		named := b.chain(calls, head.Call)
-		for i, tool := range tools {
-			at := b.chain(named, tool.Name+head.Middle)
-			b.states[at].Calls = []pushdown.Call{{Rule: b.tools[i], Return: last}}
-		}
+		b.names(b.chain(calls, head.Call), last, head.Middle, tools)
+	}
+	if strings.HasPrefix(syntax.Text, syntax.Begin()) { // no text may follow a call
+		opened = b.state()
+		b.names(opened, last, syntax.Middle, tools)
 	}
 	last = b.chain(last, syntax.End)
 	b.states[b.chain(last, syntax.Close)].Accept = true
@@ -45,6 +45,14 @@ func (b *builder) answer(syntax *Syntax, tools []Tool, form Form) error {
 		b.join(last, next, opened)
 	}
 	return nil
+}
+
+// names adds the names of tools and their arguments to a state.
+func (b *builder) names(from, to int32, middle string, tools []Tool) {
+	for i, tool := range tools {
+		at := b.chain(from, tool.Name+middle)
+		b.states[at].Calls = []pushdown.Call{{Rule: b.tools[i], Return: to}}
+	}
 }
 
 // only adds the texts of a program, nil for any, which end the answer, to a state.

@@ -56,6 +56,9 @@ func CompileWithin(budget *automaton.Budget, syntax *Syntax, tools []Tool, form 
 		if err := checkName(tool.Name); err != nil {
 			return nil, err
 		}
+		if syntax.Begin()+tool.Name+syntax.Middle == syntax.Text {
+			return nil, fmt.Errorf("this model cannot call a function with the name %q", tool.Name)
+		}
 		if seen[tool.Name] {
 			return nil, fmt.Errorf("there are two functions %q", tool.Name)
 		}

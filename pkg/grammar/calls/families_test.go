@@ -66,6 +66,8 @@ func TestFamilies(t *testing.T) {
 		{"deepseek-r1", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜>\n<｜tool▁call▁begin｜>function<｜tool▁sep｜>now\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>now\n```json\n{}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"},
 		{"minicpm3", "<|tool_call_start|>\n```python\nweather(city=\"Ulm\",when=None)\nnow()\n```\n<|tool_call_end|>", "<|tool_call_start|>\n```python\nnow()\n\n```\n<|tool_call_end|>"},
 		{"hammer", "[\n    {\"name\": \"now\", \"arguments\": {}},\n    {\"name\": \"weather\", \"arguments\": {\"city\":\"Ulm\"}}\n]", "[\n    {\"name\": \"now\", \"arguments\": {}}, \n]"},
+		{"functionary", ">>>weather\n{\"city\":\"Ulm\"}>>>now\n{}", ">>>now\n{}>>>all\nHi"},
+		{"functionary", ">>>all\nHi >>>now\n", "Hi"},
 		{"hammer", "[]", "[\n    {}\n]"},
 		{"olmo3", "<function_calls>weather(city=\"Ulm\", days=20)\nnow()</function_calls>", "<function_calls>weather(city=\"Ulm\", days=21)</function_calls>"},
 	} {
@@ -75,6 +77,16 @@ func TestFamilies(t *testing.T) {
 		}
 		if matches(p, test.no) {
 			t.Errorf("%s: %q matches", test.family, test.no)
+		}
+	}
+}
+
+// A function cannot have the name that begins a text.
+func TestNameOfText(t *testing.T) {
+	for _, must := range []bool{false, true} {
+		_, err := Compile(families(t)["functionary"], []Tool{{Name: "all"}}, Form{Must: must}, automaton.Generating())
+		if err == nil || !strings.Contains(err.Error(), `cannot call a function with the name "all"`) {
+			t.Errorf("must %t: %v", must, err)
 		}
 	}
 }
