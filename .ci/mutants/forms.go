@@ -125,7 +125,7 @@ func held() []mutant {
 		{"stops: a rune's tokens before its last stay", engine, "text.push", "end++", "_ = end", engine, "^TestText$"},
 		{"encoders: a pass that failed has results", engine, "core.readTexts", "if err == nil { then(p, parts, rows) }", "then(p, parts, rows)", engine, "^TestEmbedClosed$"},
 		{"calls: text has no mark", calls, "builder.answer", `syntax.Text != "" || form.Text != nil`, "false", calls, "^TestFamilies$"},
-		{"calls: another head has the first one's middle", calls, "builder.answer", "tool.Name+head.Middle", "tool.Name+syntax.Middle", calls, "^TestFamilies$"},
+		{"calls: another head has the first one's middle", calls, "builder.answer", "b.names(b.chain(calls, head.Call), last, head.Middle, tools)", "b.names(b.chain(calls, head.Call), last, syntax.Middle, tools)", calls, "^TestFamilies$"},
 		{"calls: the reader knows one head", toolcall, "Syntax.Heads", "s.Also.Call == \"\"", "true", toolcall, "^TestReader"},
 		{"calls: tags that tell types apart", calls, "writer.key", "!w.strings[name]", "w.strings[name]", calls, "^TestFamilies$"},
 		{"calls: the first of two tags counts", toolcall, "Reader.key", "len(before) < len(name)", "true", toolcall, "^TestReader"},
