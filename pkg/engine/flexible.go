@@ -20,11 +20,11 @@ const placeBytes = 3*8 + 4*(8+4)
 // flexible is patches for a frame of any shape.
 func (s *sight) flexible(frame *picture.Picture) transformer.Patches {
 	rows, columns := frame.Height/s.Patch, frame.Width/s.Patch
-	p := transformer.Patches{
-		Values: s.Processor.Values(frame, s.Patch, s.Merge),
-		Places: make([]transformer.Place, 0, rows*columns), Positions: make([]int, 0, 4*rows*columns), Shares: make([]float32, 0, 4*rows*columns),
+	p := transformer.Patches{Values: s.Processor.Values(frame, s.Patch, s.Merge), Places: make([]transformer.Place, 0, rows*columns)}
+	side := 0
+	if s.Spec.Position == transformer.Learned {
+		side = int(math.Round(math.Sqrt(float64(s.Spec.Context))))
 	}
-	side := int(math.Round(math.Sqrt(float64(s.Spec.Context))))
 	down, across := stretch(side, rows), stretch(side, columns)
 	for row, column := range picture.Squares(rows, columns, s.Merge) {
 		p.Places = append(p.Places, transformer.Place{0, row, column})
@@ -34,7 +34,55 @@ func (s *sight) flexible(frame *picture.Picture) transformer.Patches {
 			}
 		}
 	}
+	if s.Window > 0 {
+		each := s.Merge * s.Merge
+		order, windows := s.windows(frame)
+		p.Values, p.Places = ordered(p.Values, order), ordered(p.Places, order)
+		for _, n := range windows {
+			p.Windows = append(p.Windows, each*n)
+		}
+	}
 	return p
+}
+
+// windows returns the squares of a frame, counted row by row, in the order of the windows that local layers
+// see, row by row, and how many of them each window has.
+func (s *sight) windows(frame *picture.Picture) (order, windows []int) {
+	rows, columns, side := frame.Height/s.Processor.Multiple, frame.Width/s.Processor.Multiple, s.Window/s.Processor.Multiple
+	for top := 0; top < rows; top += side {
+		for left := 0; left < columns; left += side {
+			before := len(order)
+			for row := top; row < min(top+side, rows); row++ {
+				for column := left; column < min(left+side, columns); column++ {
+					order = append(order, row*columns+column)
+				}
+			}
+			windows = append(windows, len(order)-before)
+		}
+	}
+	return order, windows
+}
+
+// ordered returns the parts of a list, of the same length, in an order.
+func ordered[T any](list []T, order []int) []T {
+	out, each := make([]T, 0, len(list)), len(list)/len(order)
+	for _, at := range order {
+		out = append(out, list[at*each:(at+1)*each]...)
+	}
+	return out
+}
+
+// inRows returns the inputs of a frame row by row.
+func (s *sight) inRows(frame *picture.Picture, inputs []float32) []float32 {
+	if s.Window == 0 {
+		return inputs
+	}
+	order, _ := s.windows(frame)
+	back := make([]int, len(order))
+	for i, at := range order {
+		back[at] = i
+	}
+	return ordered(inputs, back)
 }
 
 // A tap is an entry of a table of positions, and how much of it a position has.
@@ -44,14 +92,18 @@ type tap struct {
 }
 
 // stretch returns the two entries of a table of a size between which each of n positions lies, if the first
-// and the last are those of the table. Numbers are float32, as in transformers (vision_utils).
-func stretch(size, n int) [][2]tap {
-	list := make([][2]tap, n)
+// and the last are those of the table. Numbers are float32, as in transformers (vision_utils). Without a
+// table, of size 0, there are none.
+func stretch(size, n int) [][]tap {
+	list := make([][]tap, n)
+	if size == 0 {
+		return list
+	}
 	for i := range list {
 		at := float32(float32(i)*float32(size-1)) / float32(max(n-1, 1))
 		first := int(at)
 		rest := at - float32(first)
-		list[i] = [2]tap{{first, 1 - rest}, {min(first+1, size-1), rest}}
+		list[i] = []tap{{first, 1 - rest}, {min(first+1, size-1), rest}}
 	}
 	return list
 }

@@ -101,7 +101,7 @@ func (s *sight) see(ctx context.Context, m *member, prepare func() (*picture.Pic
 		}
 		err = pass.EncodePatches([]transformer.Patches{s.patches(frame)})
 		if err == nil {
-			inputs = s.deepened(s.inputs(pass.Last()), pass)
+			inputs = s.inRows(frame, s.deepened(s.inputs(pass.Last()), pass))
 		}
 		return err
 	})

@@ -30,7 +30,7 @@ import (
 const visionData = "arch/testdata/vision"
 
 // visions are the golden models that read pictures.
-var visions = []string{"idefics3", "smolvlm", "gemma3-4b", "gemma3-wide", "llava", "llava-siglip", "qwen3-vl", "qwen3_5"}
+var visions = []string{"idefics3", "smolvlm", "gemma3-4b", "gemma3-wide", "llava", "llava-siglip", "qwen3-vl", "qwen3_5", "qwen2-vl", "qwen2_5-vl"}
 
 // A visionGolden is what the original computes of a chat with pictures.
 type visionGolden struct {

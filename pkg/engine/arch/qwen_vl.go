@@ -85,6 +85,9 @@ func turnByPlaces(c *config, s *transformer.Spec) {
 func projectQwen(c *config, v *Vision, src *source, width int) {
 	v.Merge = c.object("vision_config").integer("spatial_merge_size", 2, 1, maxPatch)
 	v.Hidden, v.Project = v.readMerger(src, "vision.merger", width)
+	if slices.ContainsFunc(v.Spec.Kinds, func(k transformer.Kind) bool { return k.Attention.Local }) {
+		v.Window = c.object("vision_config").integer("window_size", 112, 1, maxPixels)
+	}
 	for i := range v.Spec.Kept {
 		m, name := &Merger{}, fmt.Sprintf("vision.deepstack_merger_list.%d", i)
 		weight, bias := src.vector(name+".norm.weight", v.merged()), src.vector(name+".norm.bias", v.merged())
@@ -97,9 +100,13 @@ func projectQwen(c *config, v *Vision, src *source, width int) {
 // readMerger reads the two matrices that make inputs of a width.
 func (v *Vision) readMerger(src *source, name string, width int) (hidden, project *Dense) {
 	n := v.merged()
+	first, last := name+".linear_fc1", name+".linear_fc2"
+	if src.has(name + ".mlp.0.weight") { // Qwen2-VL
+		first, last = name+".mlp.0", name+".mlp.2"
+	}
 	hidden, project = &Dense{In: n, Out: n}, &Dense{In: n, Out: width}
-	hidden.read(src, name+".linear_fc1", true)
-	project.read(src, name+".linear_fc2", true)
+	hidden.read(src, first, true)
+	project.read(src, last, true)
 	return hidden, project
 }
 
@@ -127,14 +134,7 @@ func (f family) placed(absent [3]int) family {
 		if *c.err != nil {
 			return
 		}
-		sections, r := absent, &s.Rotaries[0]
-		if scaling := (rope{}).scaling(c); scaling != nil {
-			if name, list, ok := read[[]int](scaling, "mrope_section", "list of integers"); ok && len(list) != len(sections) {
-				scaling.reject(name, "%d sections, for time, rows and columns", len(list))
-			} else if ok {
-				copy(sections[:], list)
-			}
-		}
+		sections, r := readSections(c, absent), &s.Rotaries[0]
 		r.Axes = make([]int, len(r.Frequencies))
 		for j := range r.Axes {
 			if axis := j % len(sections); j/len(sections) < sections[axis] && axis > 0 {
@@ -143,6 +143,23 @@ func (f family) placed(absent [3]int) family {
 		}
 	}
 	return f
+}
+
+// readSections reads the numbers of pairs that turn by time, rows and columns.
+func readSections(c *config, absent [3]int) [3]int {
+	sections, scaling := absent, (rope{}).scaling(c)
+	if scaling == nil {
+		return sections
+	}
+	name, list, ok := read[[]int](scaling, "mrope_section", "list of integers")
+	switch {
+	case !ok:
+	case len(list) != len(sections) || slices.ContainsFunc(list, func(n int) bool { return n < 0 || n > maxWidth }):
+		scaling.reject(name, "%v are not sections for time, rows and columns", list)
+	default:
+		copy(sections[:], list)
+	}
+	return sections
 }
 
 // checkFlexible rejects frames of any shape that do not divide into patches and inputs.
@@ -155,8 +172,10 @@ func (v *Vision) checkFlexible(decoder *transformer.Spec) error {
 		return fmt.Errorf("frames of a multiple of %d pixels, of which %d patches of %d a side become one input", v.Processor.Multiple, v.Merge, v.Patch)
 	case v.Skip != 0 || v.Mean || v.Positions != nil || v.Norm != nil || decoder.Mutual != 0:
 		return errors.New("frames of any shape have all vectors side by side, and positions of their shape")
-	case s.Position != transformer.Learned || side*side != s.Context:
+	case s.Position != transformer.Learned && s.Position != transformer.NoPosition || s.Position == transformer.Learned && side*side != s.Context:
 		return fmt.Errorf("%d positions are not a square of learned ones", s.Context)
+	case v.Window < 0 || v.Window > 0 && v.Window < v.Processor.Multiple:
+		return fmt.Errorf("windows of %d pixels a side, where %d become one input", v.Window, v.Processor.Multiple)
 	}
 	return nil
 }

@@ -69,7 +69,7 @@ func (r rope) readFrom(c, scaling *config) transformer.Rotary {
 	}
 	out.Frequencies = transformer.Frequencies(theta, out.Dims)
 	switch kind {
-	case "default", "dynamic": // dynamic changes frequencies only beyond the context
+	case "default", "dynamic", "mrope": // mrope is that of places, see [family.sectioned]; dynamic changes frequencies only beyond the context
 	case "linear":
 		by := float32(scaling.number("factor", math.NaN(), 1e-3, 1e6))
 		scaling.needs("factor")

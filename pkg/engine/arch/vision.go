@@ -20,6 +20,7 @@ type Vision struct {
 	Processor picture.Processor `json:"processor"`
 	Patch     int               `json:"patch"`               // pixels of a side
 	Positions []int             `json:"positions,omitempty"` // of the patches of a frame, in the encoder's table; nil: one after the other
+	Window    int               `json:"window,omitempty"`    // pixels of a side of the windows that Local layers see, with Multiple
 
 	// Skip is the number of vectors that the encoder returns first and that are left out (LLaVA).
 	// Merge×Merge neighbouring patches become one input: their vectors side by side (Idefics 3), or
@@ -95,6 +96,7 @@ func (v *Vision) Grid(width, height int) (rows, columns int) {
 type viewer struct {
 	title   string
 	inner   string   // model_type of text_config if absent
+	flat    bool     // without text_config, its members are those of the whole
 	tower   *family  // of vision_config if its model_type names none of towers; nil: it must
 	renames []rename // of the tensors' names, before the prefix of the text's model is cut off: that has none then, the tower "vision."
 	mark    string
@@ -128,7 +130,7 @@ func (v *viewer) sees(fsys fs.FS, p *location) bool {
 type rename struct{ from, to string }
 
 // viewers maps config.json's model_type to architectures that read pictures.
-var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3, "gemma4": &gemma4, "gemma3n": &gemma3n, "qwen3_vl": &qwen3VL, "qwen3_5": &qwen35Pictures, "qwen3_5_moe": &qwen35MoEPictures}
+var viewers = map[string]*viewer{"idefics3": &idefics3, "smolvlm": &smolVLM, "gemma3": &gemma3Vision, "llava": &llava, "mistral3": &mistral3, "gemma4": &gemma4, "gemma3n": &gemma3n, "qwen2_vl": &qwen2VL, "qwen2_5_vl": &qwen25VL, "qwen3_vl": &qwen3VL, "qwen3_5": &qwen35Pictures, "qwen3_5_moe": &qwen35MoEPictures}
 
 // towers maps model_type of a vision_config to encoders that several architectures have.
 var towers = map[string]*family{"siglip_vision_model": &siglip, "clip_vision_model": &clip}
@@ -178,11 +180,14 @@ const (
 // text_config.
 func (o *opened) readViewer(c *config, kind string) (*transformer.Spec, *layout, error) {
 	o.viewer, o.outer = viewers[kind], c
-	inner := c.inner("text_config")
+	inner, of := c, o.viewer.inner
+	if !o.viewer.flat || c.has("text_config") {
+		inner = c.inner("text_config")
+		of = inner.text("model_type", of)
+	}
 	if *c.err != nil {
 		return nil, nil, *c.err
 	}
-	of := inner.text("model_type", o.viewer.inner)
 	if o.family = families[of]; o.family == nil && *c.err == nil {
 		return nil, nil, refuse("text_config.model_type", of, families)
 	}

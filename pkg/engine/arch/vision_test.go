@@ -96,7 +96,7 @@ func TestVisionRefused(t *testing.T) {
 		{"qwen3-vl", "config.json", "vision_config.deepstack_visual_indexes", `[0,2]`, "kept: layer 3 of 2"},
 		{"qwen3-vl", "config.json", "vision_config.deepstack_visual_indexes", `[0]`, "deepstack_merger_list.1"},
 		{"qwen3-vl", "config.json", "vision_config.rope_parameters.rope_type", `"default"`, "rope_type"},
-		{"qwen3-vl", "config.json", "text_config.rope_parameters.mrope_section", `[4,2]`, "mrope_section: 2 sections"},
+		{"qwen3-vl", "config.json", "text_config.rope_parameters.mrope_section", `[4,2]`, "mrope_section: [4 2] are not sections"},
 		{"qwen3-vl", "config.json", "text_config.max_position_embeddings", `4`, "a frame takes 4 tokens"},
 		{"qwen3-vl", "preprocessor_config.json", "patch_size", `4`, "frames of a multiple of 8 pixels"},
 		{"qwen3-vl", "preprocessor_config.json", "merge_size", `0`, "merge_size"},

@@ -8,15 +8,16 @@ import (
 
 // A span locates the rows of a sequence in a pass.
 type span struct {
-	index  int       // of the sequence
-	row, n int       // first row, rows
-	start  int       // position of the first
-	seen   int       // tokens that those of an encoder see
-	keys   *textKeys // of an encoder's text of which this is a part
-	mutual []mutual
-	places []Place // of its rows, if pictures move them
-	cache  *Cache
-	memory *Memory
+	index   int       // of the sequence
+	row, n  int       // first row, rows
+	start   int       // position of the first
+	seen    int       // tokens that those of an encoder see
+	keys    *textKeys // of an encoder's text of which this is a part
+	mutual  []mutual
+	places  []Place // of its rows, if pictures move them
+	windows []int   // rows of each window of a picture
+	cache   *Cache
+	memory  *Memory
 }
 
 // eachHead calls do for the worker's share of spans and heads of keys.
@@ -169,30 +170,45 @@ func (w *worker) causal(index int, sp span, head int) *kernel.Queries {
 // fullAttention computes a layer's attention of the encoder into heads: each token
 // sees the text on both sides, as far as the layer's window reaches.
 func (w *worker) fullAttention(l *layer) {
-	if w.uneven(&l.Attention) && w.long(&l.Attention) {
+	if w.uneven(&l.Attention) && w.long(&l.Attention) && !l.Attention.Local {
 		w.fullTokens(l)
 		return
 	}
 	layer := w.storeParts(l)
 	w.dealHeads(&l.Attention, true, func(sp span, head int) {
-		kv, tokens := kernel.KV{}, sp.n
-		if sp.keys != nil {
-			kv, tokens = sp.keys.head(&l.Attention, layer, head), sp.keys.tokens
-		} else {
-			size, all := kernel.KVLen(kernel.KVF32, sp.n, l.Attention.HeadDim)
-			fit(&w.store, size+all)
-			kv = kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
-			w.storeKV(kv, 0, l, sp, head)
-		}
-		if l.disentangled != nil {
-			w.attendDistances(l, kv, sp, head)
+		if !l.Attention.Local {
+			w.attendAll(l, layer, sp, head)
 			return
 		}
-		q := w.queries(l, l.Attention.rows(), sp, head)
-		q.First, q.Seen, q.Window, q.Sinks = sp.start, sp.seen, l.Attention.Window, l.headSinks(head)
-		q.Biases = w.headBiases(l, 2*tokens-1, head, w.m.relative, w.m.relativeBiases)
-		w.m.kernels.Attend(w.attention, q, kv)
+		at := 0
+		for _, n := range sp.windows {
+			part := sp.part(at, n)
+			part.start, part.seen = 0, n
+			w.attendAll(l, layer, part, head)
+			at += n
+		}
 	})
+}
+
+// attendAll computes the attention of a span's queries to a head of its own keys.
+func (w *worker) attendAll(l *layer, layer int32, sp span, head int) {
+	kv, tokens := kernel.KV{}, sp.n
+	if sp.keys != nil {
+		kv, tokens = sp.keys.head(&l.Attention, layer, head), sp.keys.tokens
+	} else {
+		size, all := kernel.KVLen(kernel.KVF32, sp.n, l.Attention.HeadDim)
+		fit(&w.store, size+all)
+		kv = kernel.KV{Keys: w.store[:size], Values: w.store[size:], Dim: l.Attention.HeadDim}
+		w.storeKV(kv, 0, l, sp, head)
+	}
+	if l.disentangled != nil {
+		w.attendDistances(l, kv, sp, head)
+		return
+	}
+	q := w.queries(l, l.Attention.rows(), sp, head)
+	q.First, q.Seen, q.Window, q.Sinks = sp.start, sp.seen, l.Attention.Window, l.headSinks(head)
+	q.Biases = w.headBiases(l, 2*tokens-1, head, w.m.relative, w.m.relativeBiases)
+	w.m.kernels.Attend(w.attention, q, kv)
 }
 
 // headBiases returns n relative biases of each of the queries of a head of keys, which write

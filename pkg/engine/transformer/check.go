@@ -351,6 +351,8 @@ func (a *Attention) check(s *Spec) error {
 		return fmt.Errorf("rotary: %d rotary dimensions of heads of %d", s.Rotaries[a.Rotary-1].Dims, a.HeadDim)
 	case a.Window < 0 || a.Chunk < 0:
 		return fmt.Errorf("window: %d, chunk: %d are negative", a.Window, a.Chunk)
+	case a.Local && (s.Patch == 0 || s.Class || a.Window > 0):
+		return fmt.Errorf("local: there are no patches, or a class or a window too")
 	case a.Window > 0 && a.Chunk > 0:
 		return fmt.Errorf("window: there is a chunk too")
 	case a.KeysAsValues && (a.KVLayer != 0 || a.QKNorm == QKNormAll):

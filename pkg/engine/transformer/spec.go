@@ -160,6 +160,10 @@ type Attention struct {
 	Window int `json:"window,omitempty"`
 	Chunk  int `json:"chunk,omitempty"`
 
+	// Local says that a patch sees those of its own window alone, see [Patches]. Encoders of patches
+	// without Class and Window only (Qwen2.5-VL).
+	Local bool `json:"local,omitempty"`
+
 	// KVLayer is the layer of the decoder, counted from 1, whose keys and values this one reads; 0: it
 	// has its own (Gemma 4). It is an earlier one that has its own, of as many heads of the same width.
 	// A layer that others read keeps all tokens, even with a window. Decoders alone.

@@ -10,6 +10,10 @@ type Patches struct {
 	Shares []float32
 
 	Places []Place // (n), for a [Rotary] with axes; nil: those of words
+
+	// Windows are the numbers of patches of each window, one behind the other, for layers whose attention
+	// is local; nil: all are in one.
+	Windows []int
 }
 
 // EncodePatches runs an encoder of patches over pictures. It fails as [Pass.Forward] does, or with
@@ -19,6 +23,9 @@ func (p *Pass) EncodePatches(pictures []Patches) error {
 	for i := range pictures {
 		spans[i].n = len(pictures[i].Values)/p.m.Patch + p.m.classes()
 		spans[i].seen, spans[i].places = spans[i].n, pictures[i].Places
+		if spans[i].windows = pictures[i].Windows; spans[i].windows == nil {
+			spans[i].windows = []int{spans[i].n}
+		}
 	}
 	_, err := p.encode(spans, func(sp span) { p.embedPatches(sp, &pictures[sp.index]) })
 	return err

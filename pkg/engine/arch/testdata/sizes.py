@@ -244,7 +244,7 @@ REFUSED = {
     "DeepSeek-V3.2": {"model_type": "deepseek_v32"},
     "Llama-4-Scout": {"model_type": "llama4"},
     "Llama-3.2-11B-Vision": {"model_type": "mllama"},
-    "Qwen2.5-VL-3B": {"model_type": "qwen2_5_vl"},
+    "Qwen3-VL-30B-A3B": {"model_type": "qwen3_vl_moe"},
     "Mamba-130M": {"model_type": "mamba"},
     "RWKV-4-169M": {"model_type": "rwkv"},
     "LED-Base": {"model_type": "led"},

@@ -6,7 +6,8 @@ import io
 
 import PIL.Image
 import torch
-from transformers import Qwen3_5Config, Qwen3_5ForConditionalGeneration, Qwen3VLConfig, Qwen3VLForConditionalGeneration
+from transformers import (Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration, Qwen2VLConfig, Qwen2VLForConditionalGeneration,
+                          Qwen3_5Config, Qwen3_5ForConditionalGeneration, Qwen3VLConfig, Qwen3VLForConditionalGeneration)
 from transformers.models.qwen2_vl.image_processing_pil_qwen2_vl import Qwen2VLImageProcessorPil
 
 import common
@@ -80,8 +81,9 @@ def tower(**options):
 
 
 def text(**options):
-    return {"vocab_size": FIRST + len(SPECIALS), "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
-            "head_dim": 16, "rms_norm_eps": 0.01, "max_position_embeddings": 512, "eos_token_id": FIRST + 2, "pad_token_id": FIRST, "tie_word_embeddings": True} | options
+    all = {"vocab_size": FIRST + len(SPECIALS), "hidden_size": 8, "intermediate_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
+           "head_dim": 16, "rms_norm_eps": 0.01, "max_position_embeddings": 512, "eos_token_id": FIRST + 2, "pad_token_id": FIRST, "tie_word_embeddings": True} | options
+    return {k: v for k, v in all.items() if v is not None}
 
 
 def rotary(*sections, **options):
@@ -95,6 +97,14 @@ def vision_qwen():
         text_config=text(rope_parameters=rotary(2, 1, 1, partial_rotary_factor=0.5), layer_types=["linear_attention", "full_attention"],
                          linear_num_value_heads=2, linear_num_key_heads=1, linear_key_head_dim=8, linear_value_head_dim=8),
         vision_config=tower(num_position_embeddings=16, hidden_size=16, num_heads=2), tie_word_embeddings=True, **IDS), 965, [(22, 35), (60, 7), (11, 11)], slow)
+    older = {"num_attention_heads": 1, "head_dim": None, "bos_token_id": FIRST}
+    make("qwen2-vl", Qwen2VLForConditionalGeneration, Qwen2VLConfig(
+        text_config=text(**older, rope_parameters={"rope_type": "default", "rope_theta": 500.0, "mrope_section": [1, 2, 1]}),
+        vision_config={"depth": 2, "embed_dim": 8, "hidden_size": 8, "mlp_ratio": 2, "num_heads": 1, "patch_size": 2}, tie_word_embeddings=True, **IDS), 972)
+    make("qwen2_5-vl", Qwen2_5_VLForConditionalGeneration, Qwen2_5_VLConfig(
+        text_config=text(**older, rope_parameters={"rope_type": "default", "rope_theta": 500.0, "mrope_section": [2, 1, 1]}),
+        vision_config={"depth": 3, "hidden_size": 8, "intermediate_size": 16, "num_heads": 1, "patch_size": 2, "out_hidden_size": 8, "window_size": 8,
+                       "fullatt_block_indexes": [1]}, tie_word_embeddings=True, **IDS), 981, [(19, 13), (40, 20), (6, 5)])
 
 
 GROUPS = {"vision_qwen": vision_qwen}
