@@ -8,7 +8,7 @@ const (
 // those that let a text leave its form.
 func mutants() []mutant {
 	var all []mutant
-	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), alive(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents(), decoders(), templates(), quants(), quantised(), rings(), prefixes(), drafts(), draftModels(), trying(), encoders(), rankings(), encoderFiles(), remoteVectors(), vectors(), issuers(), experts(), estimates(), doors(), operations(), adapters(), convolutions(), translators(), recurrences(), seq2seq(), summaries(), pictures(), sights(), pages(), searches(), kvs(), segments(), openings(), gemma4(), gemma3n(), portions(), panics(), latents()} {
+	for _, list := range [][]mutant{positions(), attention(), norms(), heads(), translation(), words(), costs(), rules(), spellings(), meanings(), held(), shares(), alive(), regions(), cloud(), uploads(), prefetches(), kinds(), requests(), documents(), decoders(), templates(), quants(), quantised(), rings(), prefixes(), drafts(), draftModels(), trying(), encoders(), rankings(), encoderFiles(), remoteVectors(), vectors(), issuers(), experts(), estimates(), doors(), operations(), adapters(), convolutions(), translators(), recurrences(), seq2seq(), summaries(), pictures(), sights(), pages(), searches(), kvs(), segments(), openings(), gemma4(), gemma3n(), portions(), panics(), levels(), latents()} {
 		all = append(all, list...)
 	}
 	return all

@@ -190,7 +190,8 @@ func (w *worker) fullAttention(l *layer) {
 	})
 }
 
-// attendAll computes the attention of a span's queries to a head of its own keys.
+// attendAll computes the attention of a span's queries to a head of its own keys or, of a part of a text, to
+// those of the whole.
 func (w *worker) attendAll(l *layer, layer int32, sp span, head int) {
 	kv, tokens := kernel.KV{}, sp.n
 	if sp.keys != nil {

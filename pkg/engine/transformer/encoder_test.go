@@ -43,10 +43,10 @@ func compareEncoder(t *testing.T, name string, s *transformer.Spec) rows {
 	list := [][]int{tokens(60, 31), {7}, tokens(150, 29)}
 	for _, k := range kernel.Implementations() {
 		model := load(t, m, k, transformer.F32)
-		for _, workers := range []int{1, 3} {
-			team := transformer.NewTeam(workers)
+		for _, workers := range []int{1, 3, -3} { // below 0: each computes texts or parts of them
+			team := transformer.NewTeam(max(workers, -workers))
 			pass := model.NewPass(team)
-			pass.ShareAll = true
+			pass.ShareAll, pass.ShareTexts = workers > 0, workers < 0
 			must(pass.Encode(list))
 			all, alone := slices.Clone(pass.Last()), model.NewPass(nil)
 			for _, ids := range list {
