@@ -29,22 +29,25 @@ type mutant struct {
 	Run      string // pattern of their names
 }
 
-// workers run at once; limit is for one of them.
+// workers run at once; limit is for one of them. mostInCI mutants take a quarter of an hour: after a large
+// change the next runs try others, as the order differs.
 const (
-	workers = 2
-	limit   = 5 * time.Minute
+	workers  = 2
+	limit    = 5 * time.Minute
+	mostInCI = 200
 )
 
 // main tries the mutants that have changed since they were noticed, or whose file or tests have, and one
 // in [lots] of those whose packages have.
 // With arguments, it tries those whose name has one of them in it, and with -all all. It lists
-// what was noticed for the next time, but not in a CI run, whose checkout stays as it is.
+// what was noticed for the next time, but not in a CI run, whose checkout stays as it is, and which
+// tries at most [mostInCI].
 func main() {
-	failures, tried, err := check(os.Args[1:])
+	failures, tried, left, err := check(os.Args[1:])
 	for _, f := range failures {
 		fmt.Println(f)
 	}
-	fmt.Printf("%d mutants, %d not noticed\n", tried, len(failures))
+	fmt.Printf("%d mutants, %d not noticed, %d left for other runs\n", tried, len(failures), left)
 	if err != nil {
 		fmt.Println(err)
 	}
@@ -53,40 +56,64 @@ func main() {
 	}
 }
 
-// check tries mutants and returns what is wrong with those that survive, and how many it tried.
-func check(parts []string) (failures []string, tried int, err error) {
+// A due mutant is to be tried, and has been noticed on other code or never.
+type due struct {
+	mutant
+	now  record
+	seen bool
+}
+
+// check tries mutants and returns what is wrong with those that survive, how many it tried and how many
+// are left.
+func check(parts []string) (failures []string, tried, left int, err error) {
 	noticed, err := readNoticed()
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
-	var list []mutant
-	var records []record
-	files := sums{}
+	var list []due
+	files, ci := sums{}, os.Getenv("CI") != ""
 	for _, m := range mutants() {
 		now, err := m.record(files)
 		if err != nil {
-			return nil, 0, err
+			return nil, 0, 0, err
 		}
+		before, seen := noticed[m.Name]
 		named := slices.ContainsFunc(parts, func(part string) bool { return part == "-all" || strings.Contains(m.Name, part) })
-		if named || len(parts) == 0 && noticed[m.Name].isDue(now) {
-			list, records = append(list, m), append(records, now)
+		if named || len(parts) == 0 && before.isDue(now) {
+			list = append(list, due{m, now, seen})
 		}
 	}
-	err = run(list, func(i int, fault error) error {
-		if noticed[list[i].Name] = records[i]; fault != nil {
-			delete(noticed, list[i].Name)
-			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", list[i].Name, list[i].Package, list[i].Function, fault))
+	slices.SortFunc(list, due.compare)
+	all := len(list)
+	if ci && len(parts) == 0 {
+		list = list[:min(all, mostInCI)]
+	}
+	err = run(list, func(d *due, fault error) error {
+		if noticed[d.Name] = d.now; fault != nil {
+			delete(noticed, d.Name)
+			failures = append(failures, fmt.Sprintf("%s (%s, %s): %v", d.Name, d.Package, d.Function, fault))
 		}
-		if os.Getenv("CI") != "" {
+		if ci {
 			return nil
 		}
 		return writeNoticed(noticed) // now: a run may be ended
 	})
-	return failures, len(list), err
+	return failures, len(list), all - len(list), err
+}
+
+// compare sorts those first that were never noticed, and others in an order that differs between trees.
+func (d due) compare(other due) int {
+	if d.seen != other.seen {
+		if d.seen {
+			return 1
+		}
+		return -1
+	}
+	return strings.Compare(d.now.wide, other.now.wide)
 }
 
 // run tries all mutants and tells what is wrong with each that survives, nil if it is noticed.
-func run(list []mutant, tell func(i int, fault error) error) (err error) {
+func run(list []due, tell func(d *due, fault error) error) (err error) {
 	dir, err := os.MkdirTemp("", "mutants")
 	if err != nil {
 		return err
@@ -102,7 +129,7 @@ func run(list []mutant, tell func(i int, fault error) error) (err error) {
 			for i := range next {
 				fault := list[i].try(filepath.Join(dir, fmt.Sprint(i)))
 				mu.Lock()
-				err = errors.Join(err, tell(i, fault))
+				err = errors.Join(err, tell(&list[i], fault))
 				mu.Unlock()
 			}
 		})

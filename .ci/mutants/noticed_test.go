@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 )
 
@@ -62,5 +63,18 @@ func TestDue(t *testing.T) {
 	}
 	if !(record{}).isDue(tried) {
 		t.Error("what was never tried is not due")
+	}
+}
+
+// Mutants that were never noticed come first, the others in the order of their digests.
+func TestNewComeFirst(t *testing.T) {
+	list := []due{{now: record{wide: "c"}, seen: true}, {now: record{wide: "d"}}, {now: record{wide: "a"}, seen: true}, {now: record{wide: "b"}}}
+	slices.SortFunc(list, due.compare)
+	var order string
+	for _, d := range list {
+		order += d.now.wide
+	}
+	if order != "bdac" {
+		t.Errorf("the order is %s", order)
 	}
 }
