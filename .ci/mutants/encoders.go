@@ -42,7 +42,7 @@ func encoders() []mutant {
 		{"DeBERTa: distances are those of the query from the key", transformer, "worker.distanceBiases", "d.bucket(at + i - j)", "d.bucket(j - at - i)", engine, golden},
 		{"DeBERTa: far distances share wider buckets", transformer, "Disentangled.sides", "math.Ceil(float64(share*float32(exact-1)))", "math.Floor(float64(share*float32(exact-1)))", engine, golden},
 		{"EuroBERT: the mean is of what each token has", arch, "RankingHead.readPooling", `pooling == "late"`, "false", engine, "^TestRankerGoldens$"},
-		{"ALBERT: layers of a group share weights", arch, "shareLayers", "group*inner + j", "j", engine, golden},
+		{"ALBERT: layers of a group share weights", arch, "shareLayers", "group*inner + j", "0*group*inner + j", engine, golden},
 		{"modules: a path leaves the directory", arch, "sentenceReader.modules", `!fs.ValidPath(path.Join(".", m.Path))`, "false", arch, hostile},
 		{"modules: a matrix takes all the memory", arch, "sentenceReader.dense", "d.In*d.Out > maxDense", "d.In*d.Out < 0", arch, hostile},
 		{"modules: a width does not fit the one before", arch, "sentenceReader.dense", "d.In != width", "d.In < 0", arch, hostile},
