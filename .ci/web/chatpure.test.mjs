@@ -152,12 +152,13 @@ test('models that chat', () => {
   assert.deepEqual(all.map((m) => offered(m, all)), [false, false, true, true])
   assert.deepEqual([base, translator].map((m) => offered(m, [base, translator])), [true, false])
   const embedder = { name: 'sentences', task: 'embed', family: 'local', streaming: true, run: null }, ranker = { ...embedder, name: 'ranker', task: 'rerank' }
-  for (const m of [embedder, ranker]) assert.deepEqual([chats(m), offered(m, [base, m]), offered(m, [m])], [false, false, false])
+  const classifier = { ...embedder, name: 'moods', task: 'classify' }
+  for (const m of [embedder, ranker, classifier]) assert.deepEqual([chats(m), offered(m, [base, m]), offered(m, [m])], [false, false, false])
   assert.deepEqual([embedder, ranker, local].map(embeds), [true, false, false])
-  assert.deepEqual([embedder, ranker, local].map(ranks), [true, true, false])
+  assert.deepEqual([embedder, ranker, classifier, local].map(ranks), [true, true, false, false])
   assert.deepEqual([base, embedder, ranker].map((m) => compared(m, [base, embedder, ranker])), [false, true, false])
   assert.deepEqual([base, ranker].map((m) => compared(m, [base, ranker])), [true, false])
-  assert.deepEqual([embedder, ranker, translator, local].map((m) => use(m)?.part), ['similarity', 'ranking', 'translation', undefined])
+  assert.deepEqual([embedder, ranker, classifier, translator, local].map((m) => use(m)?.part), ['similarity', 'ranking', 'tokens', 'translation', undefined])
   assert.equal(note([local, translator], local), '')
   assert.match(note(all, local), /^novels is a base model: it continues texts and is offered in Write\.$/)
   assert.match(note([base, { ...base, name: 'abc' }, local], local), /^novels and abc are base models: they/)

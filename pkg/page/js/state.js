@@ -19,7 +19,7 @@ import { settings, textOf } from './settings.js'
  * @typedef {object} Model
  * @property {string} name
  * @property {string} family local, bedrock, sagemaker; '' if the server did not say
- * @property {''|'embed'|'rerank'} task what it does that does not write; '': it writes or translates, or the server did not say
+ * @property {''|'embed'|'rerank'|'classify'} task what it does that does not write; '': it writes or translates, or the server did not say
  * @property {string} type the provider's word; ''
  * @property {boolean} streaming
  * @property {boolean} images whether it reads images in chats, as far as the server says
