@@ -176,9 +176,9 @@ suite('reference: what it shows', () => {
       const { stdout: status } = await run('bash', ['-c', `${sample.replace('@requests.jsonl', '@/dev/null')} -o /dev/null -w '%{http_code}'`])
       if (status !== '200') refused.push(`${id} ${status}`)
     }
-    // No starter translates or has a sparse head, and what has the ids of the samples does not exist.
-    assert.deepEqual(refused.sort(), ['addFilePart 404', 'alephAlphaTranslate 400', 'cancelBatch 404', 'cancelFileUpload 404', 'cancelResponse 404', 'completeFileUpload 404', 'createBatch 404',
-      'deleteFile 404', 'deleteResponse 404', 'downloadFile 404', 'embedSparse 424', 'listResponseInputItems 404', 'retrieveBatch 404', 'retrieveFile 404', 'retrieveResponse 404', 'translate 400'])
+    // No starter translates, classifies or has a sparse head, and what has the ids of the samples does not exist.
+    assert.deepEqual(refused.sort(), ['addFilePart 404', 'alephAlphaTranslate 400', 'cancelBatch 404', 'cancelFileUpload 404', 'cancelResponse 404', 'classify 400', 'classifyV1 400', 'completeFileUpload 404', 'createBatch 404',
+      'deleteFile 404', 'deleteResponse 404', 'downloadFile 404', 'embedSparse 424', 'listResponseInputItems 404', 'predict 424', 'retrieveBatch 404', 'retrieveFile 404', 'retrieveResponse 404', 'translate 400'])
   })
 })
 
