@@ -17,15 +17,19 @@ func (m formulas) distances(at string, a *transformer.Attention, q []float64, ke
 	if a.Scale != 0 {
 		scale = float64(a.Scale)
 	}
+	var toKeys, toQueries [][]float32 // of each head
+	for head := range a.Heads {
+		toKeys = append(toKeys, m.Values[fmt.Sprintf("%sdistance_key.%d", at, head)].Data)
+		toQueries = append(toQueries, m.Values[fmt.Sprintf("%sdistance_query.%d", at, head)].Data)
+	}
 	return func(j, head int) (sum float64) {
 		bucket := distanceBucket(d, p-j)
 		for i := range a.HeadDim {
-			at0 := head*a.HeadDim + i
 			if d.Keys {
-				sum += scale * q[at0] * float64(m.Values[fmt.Sprintf("%sdistance_key.%d", at, head)].Data[bucket*a.HeadDim+i])
+				sum += scale * q[head*a.HeadDim+i] * float64(toKeys[head][bucket*a.HeadDim+i])
 			}
 			if d.Queries {
-				sum += scale * keys[j][at0] * float64(m.Values[fmt.Sprintf("%sdistance_query.%d", at, head)].Data[bucket*a.HeadDim+i])
+				sum += scale * keys[j][head*a.HeadDim+i] * float64(toQueries[head][bucket*a.HeadDim+i])
 			}
 		}
 		return sum
