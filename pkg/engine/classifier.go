@@ -124,16 +124,10 @@ func (l *labeller) input(ctx context.Context, req *llm.ClassifyRequest, in *llm.
 	if err != nil {
 		return out, err
 	}
-	room, cut := max(0, limit-len(l.ranking.Pair)+2), false
-	if n := len(first) + len(second); n > room {
-		if !req.Truncate {
-			return out, llm.TooManyTokens("the two texts have", n+len(l.ranking.Pair)-2, limit)
-		}
-		n1, n2 := longestFirst(len(first), len(second), room)
-		first, second, cut = first[:n1], second[:n2], true
+	out = l.pair(first, second, limit)
+	if out.cut && !req.Truncate {
+		return out, llm.TooManyTokens("the two texts have", len(first)+len(second)+len(l.ranking.Pair)-2, limit)
 	}
-	out = l.pair(first, second)
-	out.cut = cut
 	return out, nil
 }
 

@@ -125,8 +125,12 @@ func (l *labeller) headLogits(ctx context.Context, m *member, ids [][]int, secon
 	return out, err
 }
 
-// pair returns two texts of tokens as one text.
-func (l *labeller) pair(first, second []int) (out joined) {
+// pair returns two texts of tokens as one text of at most limit tokens: the longer one is cut first.
+func (l *labeller) pair(first, second []int, limit int) (out joined) {
+	if room := max(0, limit-len(l.ranking.Pair)+2); len(first)+len(second) > room {
+		n1, n2 := longestFirst(len(first), len(second), room)
+		first, second, out.cut = first[:n1], second[:n2], true
+	}
 	typed := false
 	for _, part := range l.ranking.Pair {
 		if part.Type == 1 && !typed {

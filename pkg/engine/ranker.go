@@ -157,7 +157,6 @@ func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 		return j.joinText(ctx, p)
 	}
 	limit := j.limit()
-	room := max(0, limit-len(j.ranking.Pair)+2)
 	if j.ids == nil || p.Query != j.query {
 		ids, err := j.encodeText(ctx, aQueryOrDocument, p.Query)
 		if err != nil {
@@ -173,16 +172,11 @@ func (j *joiner) join(ctx context.Context, p llm.Pair) (joined, error) {
 	if most := j.request.MaxDocument; most > 0 && len(document) > most {
 		document, cut = document[:most], true
 	}
-	query := j.ids
-	if n := len(query) + len(document); n > room {
-		if !j.request.Truncate {
-			return joined{}, tooLongPair(n+limit-room, limit, len(document))
-		}
-		n1, n2 := longestFirst(len(query), len(document), room)
-		query, document, cut = query[:n1], document[:n2], true
+	out := j.pair(j.ids, document, limit)
+	if out.cut && !j.request.Truncate {
+		return joined{}, tooLongPair(len(j.ids)+len(document)+min(limit, len(j.ranking.Pair)-2), limit, len(document))
 	}
-	out := j.pair(query, document)
-	out.cut = cut
+	out.cut = out.cut || cut
 	return out, nil
 }
 
