@@ -22,6 +22,6 @@ func messagesAPI() []mutant {
 		{"messages: an error names another tool", dialect, "generation.rename", `openaiapi.RenameTool(err, g.paths)`, "err", dialect, "^TestErrors$"},
 		{"messages: the beginning of an answer may spell marks", chat, "Template.renderContinued", "llm.Part{Text: text}", "llm.Part{Text: text, Special: true}", chat, "^TestContinue$"},
 		{"messages: an answer that continues may reason", engine, "Engine.begins", "return reasoning.Answer, nil", "return begin, nil", engine, "^TestContinueThinking$"},
-		{"messages: another stop sequence is told", engine, "text.find", "at, found, t.stop = begin+i, true, stop", "at, found, t.stop = begin+i, true, t.stops[0]", engine, "^TestStopIsTold$"},
+		{"messages: the answer names a stop sequence that did not end it", engine, "text.find", "at, found, t.stop = begin+i, true, stop", "at, found, t.stop = begin+i, true, t.stops[0]", engine, "^TestStopIsTold$"},
 	}
 }
