@@ -157,6 +157,8 @@ suite('forms', () => {
     assert.deepEqual(say('anthropic', intent).call.body.output_config.format.schema, schemaOf(types))
     assert.deepEqual(say('ollama', intent).call.body.format, schemaOf(types))
     assert.deepEqual(say('alephalpha', intent).left, ['JSON Schema'])
+    assert.equal(say('anthropic', intent).call.body.temperature, 0)
+    assert.deepEqual([0, 0.5].map((temperature) => say('lamini', { ...intent, settings: { temperature } }).left), [[], ['temperature']])
     intent.settings.schema.properties.age.minimum = 3
     assert.match(say('lamini', intent).why, /types/)
   })

@@ -257,14 +257,15 @@ export function outputType(schema) {
   return Object.fromEntries(entries)
 }
 
-/** @param {Intent} intent @returns {Translation} */
+/** The models of a server decode Lamini's requests greedily. @param {Intent} intent @returns {Translation} */
 function lamini(intent) {
   if (intent.kind === 'embed') return post('/v1/embedding', { model_name: intent.model, prompt: one(intent.texts) })
   const text = plain(intent)
   if (!text || !('model' in intent)) return intent.kind === 'chat' ? noChat : none
   const types = outputType(text.settings.schema)
   if (text.settings.schema && !types) return { why: 'has only the types str, int, float, bool and lists of values' }
-  const { body, left } = write(text.settings, { maxTokens: 'max_new_tokens', schema: () => ({ output_type: types }) })
+  const { temperature, ...others } = text.settings
+  const { body, left } = write(temperature === 0 ? others : text.settings, { maxTokens: 'max_new_tokens', schema: () => ({ output_type: types }) })
   return post('/v2/completions', { model_name: intent.model, prompt: one(text.prompts), ...body }, left)
 }
 

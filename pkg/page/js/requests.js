@@ -117,10 +117,10 @@ function complete(body) {
   return { kind: 'complete', model, prompts, settings }
 }
 
-/** @param {Body} body @returns {Intent} */
+/** The models of a server decode Lamini's requests greedily. @param {Body} body @returns {Intent} */
 function lamini(body) {
   const [model, prompts, types] = [body.take('model_name'), [body.take('prompt') ?? ''].flat(), body.take('output_type')]
-  return { kind: 'complete', model, prompts, settings: { ...body.settings(), ...(types && { schema: schemaOf(types) }) } }
+  return { kind: 'complete', model, prompts, settings: { ...body.settings(), temperature: 0, ...(types && { schema: schemaOf(types) }) } }
 }
 
 /** @param {Body} body @returns {Intent} */
