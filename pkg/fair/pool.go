@@ -8,6 +8,7 @@ package fair
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -44,7 +45,7 @@ type Pool struct {
 	held    map[string]int64 // bytes by sender
 	waiters []*Claim         // waiting claims, the next one first
 	round   int64            // of the claims that are granted now
-	last    map[string]int64 // round of the last claim by sender, while claims wait
+	last    map[string]int64 // round of the last granted claim by sender, while claims wait
 }
 
 // A Claim holds bytes of a pool for a sender, or waits for them. Its owner must call
@@ -82,10 +83,11 @@ func (p *Pool) enqueue(c *Claim) {
 	if last, ok := p.last[c.sender]; ok {
 		c.round = max(c.round, last+1)
 	}
-	if p.last == nil {
-		p.last = map[string]int64{}
+	for _, other := range p.waiters {
+		if other.sender == c.sender {
+			c.round = max(c.round, other.round+1)
+		}
 	}
-	p.last[c.sender] = c.round
 	at := slices.IndexFunc(p.waiters, func(other *Claim) bool { return other.round > c.round })
 	if at < 0 {
 		at = len(p.waiters)
@@ -120,7 +122,7 @@ func (p *Pool) grantWaiters() {
 			full = p.withinShare(c) && c.limits.Wait > 0
 			return false
 		}
-		p.round = max(p.round, c.round)
+		p.grantRound(c)
 		p.addUsed(c.sender, c.bytes)
 		close(c.granted)
 		return true
@@ -128,6 +130,19 @@ func (p *Pool) grantWaiters() {
 	if len(p.waiters) == 0 {
 		clear(p.last)
 	}
+}
+
+// grantRound notes the round of a claim that is granted. Senders whose last claim was in an earlier round need not be
+// remembered.
+func (p *Pool) grantRound(c *Claim) {
+	if c.round > p.round {
+		p.round = c.round
+		maps.DeleteFunc(p.last, func(_ string, last int64) bool { return last < p.round })
+	}
+	if p.last == nil {
+		p.last = map[string]int64{}
+	}
+	p.last[c.sender] = max(p.last[c.sender], c.round)
 }
 
 // withinShare reports whether c is within the share of its sender.

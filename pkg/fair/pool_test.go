@@ -254,3 +254,43 @@ func TestSendersTakeTurns(t *testing.T) {
 		t.Errorf("senders are remembered while no claim waits: %v", h.pool.last)
 	}
 }
+
+// A claim that was given up does not count: its sender's next one comes before the second ones of others.
+func TestGivenUpClaims(t *testing.T) {
+	h := newHistory(t, Limits{Total: 10})
+	h.claim("a1", 10)
+	h.claim("c1", 10)
+	for i := range 5 {
+		name := fmt.Sprint("b", i)
+		h.claim(name, 10)
+		h.claims[name].Release()
+	}
+	for _, name := range []string{"c2", "c3", "bx"} {
+		h.claim(name, 10)
+	}
+	for _, step := range [][2]string{{"a1", "a1 c1"}, {"c1", "a1 c1 bx"}, {"bx", "a1 c1 c2 bx"}} {
+		h.claims[step[0]].Release()
+		h.expect(step[1])
+	}
+}
+
+// Senders whose turn has passed are forgotten, also while claims always wait.
+func TestPassedSendersAreForgotten(t *testing.T) {
+	h := newHistory(t, Limits{Total: 10})
+	last := ""
+	for i := range 100 {
+		sender := string(rune('a' + i%26))
+		name := fmt.Sprint(sender, i)
+		for range 2 {
+			h.claim(name, 10)
+			name += "+"
+		}
+		if last != "" {
+			h.claims[last].Release()
+		}
+		last = fmt.Sprint(sender, i)
+	}
+	if n := len(h.pool.last); n > 2 {
+		t.Errorf("%d senders are remembered", n)
+	}
+}
