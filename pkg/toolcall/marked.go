@@ -96,34 +96,27 @@ func (v *markedReader) flush() string {
 
 // marked writes a value in the style [Marked].
 func (w *writer) marked(raw json.RawMessage) {
-	var text string
-	var list []json.RawMessage
-	names, values, isObject := members(string(raw))
-	switch {
-	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil:
-		w.own(w.syntax.Quote)
-		w.text(text)
-		w.own(w.syntax.Quote)
-	case raw[0] == '[' && json.Unmarshal(raw, &list) == nil:
-		w.text("[")
-		for i, item := range list {
-			if i > 0 {
-				w.text(",")
+	var open []byte // the brackets that are open
+	key := false    // a string is a key
+	for token := range jsonTokens(raw) {
+		switch c := token[0]; c {
+		case '"':
+			var text string
+			_ = json.Unmarshal(token, &text) // a string in JSON
+			if key {
+				w.text(text)
+				continue
 			}
-			w.marked(item)
+			w.own(w.syntax.Quote)
+			w.text(text)
+			w.own(w.syntax.Quote)
+			continue
+		case '{', '[':
+			open = append(open, c)
+		case '}', ']':
+			open = open[:len(open)-1]
 		}
-		w.text("]")
-	case isObject:
-		w.text("{")
-		for i, name := range names {
-			if i > 0 {
-				w.text(",")
-			}
-			w.text(name + ":")
-			w.marked(values[i])
-		}
-		w.text("}")
-	default:
-		w.text(string(raw))
+		key = (token[0] == '{' || token[0] == ',') && len(open) > 0 && open[len(open)-1] == '{'
+		w.text(string(token))
 	}
 }

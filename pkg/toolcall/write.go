@@ -3,6 +3,7 @@ package toolcall
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"strings"
 )
 
@@ -32,6 +33,7 @@ func (s *Syntax) Write(calls []Call) []Part {
 		w.own(s.End)
 	}
 	w.own(s.Close)
+	w.end()
 	return w.parts
 }
 
@@ -39,16 +41,26 @@ func (s *Syntax) Write(calls []Call) []Part {
 type writer struct {
 	syntax *Arguments
 	parts  []Part
+	last   strings.Builder // the text of the next part
+	isOwn  bool            // the next part is of the syntax
 }
 
 func (w *writer) own(text string)  { w.add(text, true) }
 func (w *writer) text(text string) { w.add(text, false) }
 
 func (w *writer) add(text string, own bool) {
-	if n := len(w.parts); n > 0 && w.parts[n-1].Own == own {
-		w.parts[n-1].Text += text
-	} else if text != "" {
-		w.parts = append(w.parts, Part{text, own})
+	if text != "" && own != w.isOwn {
+		w.end()
+		w.isOwn = own
+	}
+	w.last.WriteString(text)
+}
+
+// end ends a part.
+func (w *writer) end() {
+	if w.last.Len() > 0 {
+		w.parts = append(w.parts, Part{w.last.String(), w.isOwn})
+		w.last.Reset()
 	}
 }
 
@@ -116,42 +128,63 @@ func (w *writer) value(raw json.RawMessage) {
 	case isText:
 		w.text(marshal(text))
 	case a.Style == Python:
-		w.text(literal(raw))
+		w.literal(raw)
 	default:
 		w.text(string(raw))
 	}
 }
 
-// literal returns a value in JSON as a literal of Python.
-func literal(raw json.RawMessage) string {
-	switch string(raw) {
-	case "true":
-		return "True"
-	case "false":
-		return "False"
-	case "null":
-		return "None"
-	}
-	var list []json.RawMessage
-	if raw[0] == '[' && json.Unmarshal(raw, &list) == nil {
-		texts := make([]string, len(list))
-		for i, item := range list {
-			texts[i] = literal(item)
+// literal writes a value in JSON as a literal of Python.
+func (w *writer) literal(raw json.RawMessage) {
+	for token := range jsonTokens(raw) {
+		switch text := string(token); text {
+		case "true":
+			w.text("True")
+		case "false":
+			w.text("False")
+		case "null":
+			w.text("None")
+		case ",", ":":
+			w.text(text + " ")
+		default:
+			w.text(text)
 		}
-		return "[" + strings.Join(texts, ", ") + "]"
 	}
-	if raw[0] != '{' {
-		return string(raw)
+}
+
+// jsonTokens yields the tokens of valid JSON: brackets, commas, colons, strings, and other scalars.
+func jsonTokens(raw []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for at := 0; at < len(raw); {
+			n := 1
+			switch c := raw[at]; {
+			case bytes.IndexByte([]byte(" \t\r\n"), c) >= 0:
+				at++
+				continue
+			case c == '"':
+				n = stringLen(raw[at:])
+			case bytes.IndexByte([]byte("{}[],:"), c) < 0:
+				if n = bytes.IndexAny(raw[at:], ",]} \t\r\n"); n < 0 {
+					n = len(raw) - at
+				}
+			}
+			if !yield(raw[at : at+n]) {
+				return
+			}
+			at += n
+		}
 	}
-	names, values, ok := members(string(raw))
-	if !ok {
-		return string(raw)
+}
+
+// stringLen returns the length of the string that valid JSON begins with.
+func stringLen(raw []byte) int {
+	n := 1
+	for ; raw[n] != '"'; n++ {
+		if raw[n] == '\\' {
+			n++
+		}
 	}
-	texts := make([]string, len(names))
-	for i, name := range names {
-		texts[i] = marshal(name) + ": " + literal(values[i])
-	}
-	return "{" + strings.Join(texts, ", ") + "}"
+	return n + 1
 }
 
 // marshal returns a text in JSON, without escaping < and >.

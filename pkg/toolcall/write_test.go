@@ -3,6 +3,7 @@ package toolcall_test
 import (
 	"encoding/json"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -61,6 +62,25 @@ func TestWriteTellsWhoWrote(t *testing.T) {
 		for _, p := range s.Write([]toolcall.Call{{Name: "ZZf", Arguments: `{"ZZk":"ZZ<|x|>","ZZl":["ZZ",{"ZZm":"ZZ"}]}`}}) {
 			if p.Own && strings.Contains(p.Text, "ZZ") {
 				t.Errorf("%s: %q is part of the syntax", s.Family, p.Text)
+			}
+		}
+	}
+}
+
+// Arguments of any depth and number of members take memory in proportion to their size.
+func TestWriteOfLargeArguments(t *testing.T) {
+	const most = 60 // bytes that are allocated for a byte of the arguments
+	for name, arguments := range map[string]string{
+		"deep": `{"a":` + strings.Repeat("[", 2000) + `"` + strings.Repeat("x", 100_000) + `"` + strings.Repeat("]", 2000) + `}`,
+		"wide": `{"a":[` + strings.Repeat("1,", 50_000) + `1]}`,
+	} {
+		for _, s := range toolcall.Families() {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			parts := s.Write([]toolcall.Call{{Name: "f", Arguments: arguments}})
+			runtime.ReadMemStats(&after)
+			if each := int(after.TotalAlloc-before.TotalAlloc) / len(arguments); each > most || len(parts) == 0 {
+				t.Errorf("%s, %s: %d bytes are allocated for a byte", s.Family, name, each)
 			}
 		}
 	}
