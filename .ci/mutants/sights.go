@@ -35,7 +35,7 @@ func sights() []mutant {
 		{"sights: a system's text precedes pictures", chats, "mergeSystem", "len(user.text)-own", "own-own", chats, "^TestPicturesAfterSystem$"},
 		{"sights: a system's pictures stay with its text", chats, "mergeSystem", "append(system.pictures, shifted(user.pictures, len(user.text)-own)...)", "shifted(user.pictures, len(user.text)-own)", chats, "^TestPicturesOfSystemAlone$"},
 		{"sights: a system without a user has pictures", chats, "mergeSystem", "pictures: system.pictures", "pictures: nil", chats, "^TestPicturesOfSystemAlone$"},
-		{"sights: the pictures of a second result follow its text", chats, "Template.callsAsText", "len(last.text)", "0", chats, "^TestPicturesOfRoles$"},
+		{"sights: the pictures of a second result follow its text", chats, "joinResults", "text.Len()", "0", chats, "^TestPicturesOfRoles$"},
 		{"sights: a template that drops a system's pictures refuses them", chats, "Template.readParts", `m.Role == "system" && !t.nature.systemViews`, "false", chats, "^TestPicturesOfRoles$"},
 		{"sights: a client that has left did not send a broken picture", dir, "generation.see", "if err := ctx.Err(); err != nil {\n\t\t\t\treturn nil, err\n\t\t\t}", "", dir, "^TestVisionLeaving$"},
 		{"sights: none is lost", chats, "Template.insert", "written != len(images)", "false", chats, "^TestPicturesRefused$"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -114,5 +115,38 @@ func TestNamesAreQuoted(t *testing.T) {
 	parts, err := render(t, chat.Concat, []llm.Message{called("", llm.Call{Name: `a"}\`})}, nil)
 	if want := `«{"name": "»a\"}\\«", "arguments": {}}»`; err != nil || write(parts) != want {
 		t.Errorf("got %s, %v", write(parts), err)
+	}
+}
+
+// A template without a place for results gets those of many calls as one message of the user, in memory in
+// proportion to their size.
+func TestManyResults(t *testing.T) {
+	template, err := chat.Compile(chat.Source{Templates: map[string]string{chat.DefaultTemplate: `{% for m in messages if m.role != "tool" %}{{ m.role + ":" + m.content + "\n" }}{% endfor %}`}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const results, most = 5000, 4000 // most: bytes that are allocated for each
+	messages := []llm.Message{message("user", "x"), called("", llm.Call{ID: "c1", Name: "clock"})}
+	for range results {
+		messages = append(messages, result("c1", "ten o'clock"))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	parts, err := template.Render(t.Context(), &chat.Chat{Messages: messages})
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for _, p := range parts {
+		text.WriteString(p.Text)
+	}
+	if n := strings.Count(text.String(), "ten o'clock"); n != results || strings.Count(text.String(), "user:") != 2 {
+		t.Errorf("%d results: %.200q", n, text.String())
+	}
+	if each := (after.TotalAlloc - before.TotalAlloc) / results; each > most {
+		t.Errorf("%d bytes are allocated for a result, at most %d", each, most)
+	} else {
+		t.Logf("%d bytes are allocated for a result", each)
 	}
 }

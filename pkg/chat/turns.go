@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"glossa/pkg/llm"
 	"glossa/pkg/toolcall"
@@ -156,25 +157,34 @@ func nameIDs(turns []turn) []turn {
 // message of the user, for a template that drops or refuses them.
 func (t *Template) callsAsText(turns []turn) []turn {
 	var out []turn
-	for _, from := range turns {
+	for len(turns) > 0 {
+		from, n := turns[0], 1
+		if from.role == "tool" && !t.nature.results {
+			for n < len(turns) && turns[n].role == "tool" {
+				n++
+			}
+			from = joinResults(turns[:n])
+		}
 		from.written, from.calls = written(&t.calls, from.calls), nil
-		if t.nature.results {
-			out = append(out, from)
-			continue
-		}
-		if n := len(out); from.role == "tool" && n > 0 && out[n-1].role == "user" && out[n-1].id != "" {
-			last := &out[n-1]
-			last.text += "\n"
-			last.pictures = append(last.pictures, shifted(from.pictures, len(last.text))...)
-			last.text += from.text
-			continue
-		}
-		if from.role == "tool" {
-			from.role, from.id = "user", cmp.Or(from.id, "result")
-		}
-		out = append(out, from)
+		out, turns = append(out, from), turns[n:]
 	}
 	return out
+}
+
+// joinResults returns the message of the user that has the results of tools, each after a line feed.
+func joinResults(results []turn) turn {
+	m := results[0]
+	var text strings.Builder
+	var pictures []picture
+	for i, from := range results {
+		if i > 0 {
+			text.WriteByte('\n')
+		}
+		pictures = append(pictures, shifted(from.pictures, text.Len())...)
+		text.WriteString(from.text)
+	}
+	m.role, m.id, m.text, m.pictures = "user", cmp.Or(m.id, "result"), text.String(), pictures
+	return m
 }
 
 // written returns calls in a syntax.
