@@ -158,7 +158,7 @@ test('models that chat', () => {
   assert.deepEqual([embedder, ranker, classifier, local].map(ranks), [true, true, false, false])
   assert.deepEqual([base, embedder, ranker].map((m) => compared(m, [base, embedder, ranker])), [false, true, false])
   assert.deepEqual([base, ranker].map((m) => compared(m, [base, ranker])), [true, false])
-  assert.deepEqual([embedder, ranker, classifier, translator, local].map((m) => use(m)?.part), ['similarity', 'ranking', 'tokens', 'translation', undefined])
+  assert.deepEqual([embedder, ranker, classifier, translator, local].map((m) => use(m)?.part), ['similarity', 'ranking', 'classification', 'translation', undefined])
   assert.equal(note([local, translator], local), '')
   assert.match(note(all, local), /^novels is a base model: it continues texts and is offered in Write\.$/)
   assert.match(note([base, { ...base, name: 'abc' }, local], local), /^novels and abc are base models: they/)

@@ -55,6 +55,9 @@ export const texts = [
   'The doctor works at the hospital.', 'She has a job in a clinic.',
 ]
 
+/** Texts to classify, by mood and in other ways. */
+export const statements = ['What a lovely film!', 'I want my money back.', 'The parcel came on Tuesday.']
+
 /** Questions that the documents below answer. */
 export const queries = ['Where is the kitten napping?', 'How is the weather tomorrow?', 'When does the train to Paris depart?']
 

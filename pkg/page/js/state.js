@@ -20,6 +20,7 @@ import { settings, textOf } from './settings.js'
  * @property {string} name
  * @property {string} family local, bedrock, sagemaker; '' if the server did not say
  * @property {''|'embed'|'rerank'|'classify'} task what it does that does not write; '': it writes or translates, or the server did not say
+ * @property {string[]} labels of a classifier, in the order of its scores
  * @property {string} type the provider's word; ''
  * @property {boolean} streaming
  * @property {boolean} images whether it reads images in chats, as far as the server says
@@ -76,14 +77,14 @@ export async function loadModels(api) {
   ])
   /** @type {any[]} */
   const data = list?.data ?? []
-  return data.map(({ id: name, task = '' }) => {
+  return data.map(({ id: name, task = '', labels = [] }) => {
     /** @type {Run|null} */
     const run = find(runs, (r) => r.name === name)
     const kind = find(kinds?.models, (k) => k.model_name === name)
     const detail = find(details, (d) => d.name === name)
     const tag = find(tags?.models, (m) => m.name === `${name}:latest`)
     return {
-      name, task, family: kind?.model_family ?? (run ? 'local' : ''), type: kind?.model_type ?? '', streaming: kind?.streaming ?? true, images: detail?.image_support === true,
+      name, task, labels, family: kind?.model_family ?? (run ? 'local' : ''), type: kind?.model_type ?? '', streaming: kind?.streaming ?? true, images: detail?.image_support === true,
       description: detail?.description ?? '', context: run?.modelConfig?.blockSize ?? detail?.max_context_size ?? 0,
       size: tag?.details?.parameter_size ?? '', tokenizer: run?.trainConfig?.tokenizer ?? '', run,
     }

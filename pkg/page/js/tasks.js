@@ -9,6 +9,9 @@ export const writes = (m) => !m.task && (m.streaming || m.family !== 'local')
 /** Whether a model was made to embed texts. @param {Model} m */
 export const embeds = (m) => m.task === 'embed'
 
+/** Whether a model scores labels of texts. @param {Model} m */
+export const classifies = (m) => m.task === 'classify'
+
 /** Whether a model scores documents for a query. Embedders do it by the cosine of their vectors. @param {Model} m */
 export const ranks = (m) => m.task === 'rerank' || embeds(m)
 
@@ -27,7 +30,7 @@ export const compared = (m, all) => embeds(m) || !m.task && !all.some(embeds)
 export function use(m) {
   if (embeds(m)) return { chip: 'embeds texts', verb: 'Compare', title: `Compare texts with ${m.name}`, part: 'similarity' }
   if (m.task === 'rerank') return { chip: 'ranks documents', verb: 'Rank', title: `Rank documents with ${m.name}`, part: 'ranking' }
-  if (m.task === 'classify') return { chip: 'classifies texts', verb: 'Tokens', title: `Show tokens of ${m.name}`, part: 'tokens' }
+  if (classifies(m)) return { chip: 'classifies texts', verb: 'Classify', title: `Classify texts with ${m.name}`, part: 'classification' }
   if (!writes(m)) return { chip: 'translates', verb: 'Translate', title: `Translate with ${m.name}`, part: 'translation' }
   return null
 }

@@ -7,6 +7,7 @@ import { fixed } from '../scale.js'
 import { legend, percent, shade, visible } from '../shade.js'
 import { address } from '../state.js'
 import { writes } from '../tasks.js'
+import { classification } from './classification.js'
 import { part } from './part.js'
 import { likeness } from './likeness.js'
 import { ranking } from './ranking.js'
@@ -21,7 +22,7 @@ import { translation } from './translation.js'
  * @returns {import('../state.js').Mounted}
  */
 export function mount(root, app) {
-  const columns = [[tokens(app), likeness(app)], [score(app), ranking(app), translation(app)]], parts = columns.flat()
+  const columns = [[tokens(app), likeness(app), classification(app)], [score(app), ranking(app), translation(app)]], parts = columns.flat()
   root.append(
     el('h2', { text: 'Inspect' }),
     el('p', { class: 'lead', text: 'See a text as a model does: its tokens, how likely they are, which texts are similar, and which answer a query.' }),
@@ -30,7 +31,7 @@ export function mount(root, app) {
   return {
     show() { // the address may name a part and a model: #inside/similarity/NAME
       const [id, model] = address()
-      if (model) parts.find((p) => p.id === id)?.use(model)
+      if (model) void parts.find((p) => p.id === id)?.use(model)
     },
     hide: () => { for (const part of parts) part.stop() },
   }

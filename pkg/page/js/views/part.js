@@ -2,7 +2,7 @@
 // The frame of a part of Inspect: a title, controls, an answer.
 import { el } from '../dom.js'
 
-/** @typedef {{id: string, element: HTMLElement, load: () => Promise<void>, stop: () => void, use: (model: string) => void}} Part use goes to the part, with a model */
+/** @typedef {{id: string, element: HTMLElement, load: () => Promise<void>, stop: () => void, use: (model: string) => Promise<void>}} Part use goes to the part, with a model */
 
 /**
  * @param {{id: string, title: string, what: string, picker: ReturnType<typeof import('../picker.js').modelPicker>, run: ReturnType<typeof import('../runner.js').runner>}} frame what: the part shows
@@ -16,8 +16,8 @@ export function part({ id, title, what, picker, run }, ...controls) {
     ...controls, el('div', { class: 'row end' }, picker.element, run.row), run.out)
   return {
     id, element, load: picker.load, stop: run.stop,
-    use(model) {
-      picker.want(model)
+    async use(model) {
+      await picker.want(model).catch(() => {}) // the frame says that the server does not answer
       element.scrollIntoView({ block: 'start' })
       element.querySelector('button')?.focus({ preventScroll: true })
     },
