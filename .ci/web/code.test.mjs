@@ -35,7 +35,7 @@ async function printed(title, program, env = {}) {
   const { PATH, HOME } = process.env
   const dir = language === 'Go' ? await mkdtemp(join(tmpdir(), 'glossa-go-')) : ''
   if (dir) await writeFile(join(dir, 'program.go'), program)
-  const options = { cwd: dir || here, env: { PATH, HOME, GOFLAGS: '-mod=mod', NODE_NO_WARNINGS: '1', ...env }, timeout: 120_000 }
+  const options = { cwd: dir || here, env: { PATH, HOME, GOFLAGS: '-mod=mod -trimpath', CGO_ENABLED: '0', NODE_NO_WARNINGS: '1', ...env }, timeout: 120_000 }
   const [file, args] = {
     Python: [ownSDK.includes(title) ? python : 'python3', ['-c', program]],
     JavaScript: ['node', ['--input-type=module', '-e', program]],

@@ -436,7 +436,7 @@ async function printed(dir, language, program) {
     curl: ['sh', ['-euc', program]], Python: ['python3', ['-c', program]], JavaScript: ['node', ['--input-type=module', '-e', program]], Go: ['go', ['run', 'program.go']],
   }[language]
   const { PATH, HOME } = process.env
-  const { stdout, stderr } = await run(name, args, { cwd: dir, env: { PATH, HOME, GOFLAGS: '-mod=mod' }, timeout: 120_000 })
+  const { stdout, stderr } = await run(name, args, { cwd: dir, env: { PATH, HOME, GOFLAGS: '-mod=mod -trimpath', CGO_ENABLED: '0' }, timeout: 120_000 })
   assert.equal(stderr, '', program)
   const events = stdout.split('\n').map((line) => line.replace(/^data: /, '')).filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
   return events.length ? events.map((e) => e.choices?.[0]?.delta?.content ?? e.delta?.text ?? (typeof e.delta === 'string' ? e.delta : e.message?.content ?? e.completion ?? '')).join('') : stdout
