@@ -202,15 +202,18 @@ suite('for everybody', () => {
         globalThis.moved = 0
         new PerformanceObserver((list) => { for (const e of list.getEntries()) if (!e.hadRecentInput) globalThis.moved += e.value }).observe({ type: 'layout-shift' })
       })
-      // What there is without scripts, and then without models, is painted first.
+      // What there is without scripts, and then without each answer, is painted first.
       await page.route('**/js/main.js', async (route) => {
         await page.waitForFunction(() => performance.getEntriesByName('first-contentful-paint').length > 0).catch(() => {})
         await route.continue()
       })
-      await page.route('**/v1/models', async (route) => {
-        await frames().catch(() => {}) // the page is being left
-        await route.continue()
-      })
+      const seen = (answer) => (route) => frames().catch(() => {}).then(() => answer(route)).catch(() => {}) // the page may be being left
+      for (const path of ['**/v1/models', '**/openapi.json']) await page.route(path, seen((route) => route.continue()))
+      await page.route('**/activity', seen(async (route) => {
+        const activity = await (await route.fetch()).json()
+        activity.memory.models = Array.from({ length: 16 }, (_, i) => ({ name: `model ${i}`, bytes: 1 << 20, in_use: 0 }))
+        await route.fulfill({ json: activity })
+      }))
       for (const id of views) {
         await page.evaluate((id) => { location.hash = id }, id)
         await page.reload({ waitUntil: 'networkidle' })

@@ -71,6 +71,7 @@ const offered = () => views.filter((v) => !parts.get(v.id)?.tab.matches('[hidden
 /** Shows the view that the address names. */
 function show() {
   const id = location.hash.slice(1).split('/')[0] ?? ''
+  if (!current && parts.get(id)?.tab.matches('.unsure')) return // no other view comes before it
   const there = offered()
   const view = there.find((v) => v.id === id) ?? there.find((v) => v.id === (current || settings('page').view)) ?? there[0]
   if (!view) return

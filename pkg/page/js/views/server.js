@@ -70,7 +70,7 @@ class Server {
     this.rows = el('tbody')
     this.table = el('details', { class: 'history', on: { toggle: () => this.#history() } }, el('summary', { text: 'Show as a table' }),
       table('The last minutes, newest first', ['Time', 'Requests', 'Generated', 'Prompt', 'Running', 'Waiting', 'First token, median', 'p95', 'Errors'], this.rows))
-    this.measured = el('div', { class: 'stack', hidden: true }, this.table,
+    this.measured = el('div', { class: 'stack unsure' }, this.table,
       el('div', { class: 'grid' },
         el('section', { class: 'panel stack', 'aria-labelledby': 'server-models' }, el('h3', { id: 'server-models', text: 'Models in memory' }), this.total, table('Models in memory', ['Model', 'Weights', 'Requests'], this.models)),
         el('section', { class: 'panel stack', 'aria-labelledby': 'server-errors' }, el('h3', { id: 'server-errors', text: 'Errors by code' }), table('Errors by code', ['Code', 'Requests'], this.errors))))
@@ -116,7 +116,7 @@ class Server {
   draw() {
     const { activity: a } = this
     if (!a) return
-    this.measured.hidden = false
+    this.measured.classList.remove('unsure')
     this.when.textContent = `Updated ${clock(a.now)}`
     const all = series(a)
     for (const tile of this.tiles) tile.set(a, all)
