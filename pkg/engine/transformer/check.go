@@ -83,6 +83,9 @@ func (s *Spec) Check() error {
 			return fmt.Errorf("kinds[%d].%w", i, err)
 		}
 	}
+	if !slices.ContainsFunc(s.Kinds, func(k Kind) bool { return k.Mixes() }) {
+		return fmt.Errorf("kinds: no layer mixes tokens")
+	}
 	return nil
 }
 
@@ -104,6 +107,8 @@ func (s *Spec) checkUses() error {
 				return fmt.Errorf("%s[%d]: kinds[%d] mixes tokens in a way in which none see each other", stack.name, i, kind)
 			case (k.Convolution != nil || k.States != nil || k.Deltas != nil) && len(s.Encoder) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].convolution, states and deltas are for models without an encoder only", stack.name, i, kind)
+			case !k.Mixes() && len(s.Encoder) > 0:
+				return fmt.Errorf("%s[%d]: kinds[%d] mixes no tokens, which is for models without an encoder only", stack.name, i, kind)
 			case k.Attention.Gated && len(s.Encoder) > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.gated is for models without an encoder only", stack.name, i, kind)
 			case k.Attention.Latent != nil && len(s.Encoder) > 0:
@@ -216,7 +221,8 @@ func (k *Kind) check(s *Spec) error {
 	case k.Parallel && (k.mixerNorms().After() || f.Norms.After()):
 		return fmt.Errorf("parallel: there is a norm behind a branch")
 	}
-	if _, err := newActivation(f); err != nil {
+	act, err := newActivation(f)
+	if err != nil {
 		return fmt.Errorf("feed_forward.activation: %w", err)
 	}
 	for _, f := range []factor{{"limit", f.Limit, false}, {"gate_scale", f.GateScale, false}, {"out_scale", f.OutScale, false}} {
@@ -229,6 +235,8 @@ func (k *Kind) check(s *Spec) error {
 		return fmt.Errorf("feed_forward.limit: there is no gate")
 	case f.GateScale > 0 && !f.Gated:
 		return fmt.Errorf("feed_forward.gate_scale: there is no gate")
+	case f.Experts != nil && act.learned > 0:
+		return fmt.Errorf("feed_forward.activation: %q has parameters, and there are experts", f.Activation)
 	case f.Experts != nil && (f.GateScale > 0 || f.OutScale > 0):
 		return fmt.Errorf("feed_forward.out_scale: there are experts")
 	}
@@ -247,10 +255,11 @@ func (k *Kind) check(s *Spec) error {
 	return nil
 }
 
-// checkMixer refuses a kind whose tokens are not mixed in one way, or by attention and states.
+// checkMixer refuses a kind whose tokens are not mixed in one way, or by attention and states. A
+// feed-forward block can be alone.
 func (k *Kind) checkMixer(s *Spec) error {
 	c, states, deltas, attention := k.Convolution, k.States, k.Deltas, !reflect.ValueOf(k.Attention).IsZero()
-	if attention || c == nil && states == nil && deltas == nil {
+	if attention || !k.Mixes() && !k.feeds() {
 		if err := k.Attention.check(s); err != nil {
 			return fmt.Errorf("attention.%w", err)
 		}
@@ -260,7 +269,7 @@ func (k *Kind) checkMixer(s *Spec) error {
 		return fmt.Errorf("convolution: there is attention too, or states, or deltas")
 	case deltas != nil && (attention || states != nil):
 		return fmt.Errorf("deltas: there is attention too, or states")
-	case k.Parallel && (c != nil || states != nil || deltas != nil):
+	case k.Parallel && (!attention || states != nil):
 		return fmt.Errorf("parallel: there is not attention alone")
 	case k.Attention.Latent != nil && (k.Parallel || states != nil):
 		return fmt.Errorf("attention.latent: there are states too, or a parallel branch")
@@ -328,8 +337,6 @@ func (f *FeedForward) checkExperts() error {
 		return fmt.Errorf("floor: nothing is divided by the sum of sigmoids or of corrected probabilities")
 	case e.Apart && (e.Shared == 0 || e.SharedGate):
 		return fmt.Errorf("apart: there is no shared block, or it has a gate")
-	case !f.Gated:
-		return fmt.Errorf("count: experts have no gate")
 	}
 	for _, f := range []factor{{"floor", e.Floor, false}, {"scale", e.Scale, false}} {
 		if err := f.check(); err != nil {

@@ -1,5 +1,7 @@
 package transformer
 
+import "reflect"
+
 // Convolution describes a layer that mixes tokens by a short convolution between two gates
 // (LFM2): out(c ⊙ conv(b ⊙ v)), where b, c and v are the thirds of one product. Each channel
 // is convolved for itself, with the tokens before it. Decoders only.
@@ -79,8 +81,15 @@ func (k *Kind) mixerNorms() Placement {
 		return k.Deltas.Norms
 	case k.States != nil: // of attention too, if there is any
 		return k.States.Norms
+	case !k.Mixes():
+		return NoNorm
 	}
 	return k.Attention.Norms
+}
+
+// Mixes reports whether something mixes tokens: not in a layer with a feed-forward block alone.
+func (k *Kind) Mixes() bool {
+	return k.Convolution != nil || k.Deltas != nil || k.States != nil || !reflect.ValueOf(k.Attention).IsZero()
 }
 
 // attends reports whether there is attention.

@@ -265,7 +265,11 @@ func (w *worker) raise(l *layer, in []float32) {
 		} else {
 			x, before = w.gather(in, r.rows[first:last]), nil
 		}
-		f.upColumns(w, w.eh[first*ffn:last*ffn], w.eg[first*ffn:last*ffn], x, n, w.own(ffn), fresh)
+		g := w.eg
+		if f.gated {
+			g = g[first*ffn : last*ffn]
+		}
+		f.upColumns(w, w.eh[first*ffn:last*ffn], g, x, n, w.own(ffn), fresh)
 	}
 }
 

@@ -196,6 +196,9 @@ func (m formulas) layer(at string, k *transformer.Kind, x, memory rows, causal b
 		}
 		return out
 	}
+	if !k.Mixes() {
+		return m.feedBranch(at, k, x, feed)
+	}
 	if c := k.Convolution; c != nil {
 		x = m.branch(at+"convolution", c.Norms, x, func(n rows) rows { return m.convolution(at, c, n) })
 		return m.feedBranch(at, k, x, feed)

@@ -355,13 +355,13 @@ func (p *Pass) makeRoom(layers []layer) {
 	m, n := p.m, p.tokens
 	fit(&p.x, n*m.Width)
 	fit(&p.out, n*m.Width)
-	var qkv, heads, h, g, chosen, mixed, apart, latent int
+	var qkv, heads, h, g, chosen, gates, mixed, apart, latent int
 	for i := range layers {
 		f := &layers[i].FeedForward
 		products, result := layers[i].mixer(m.Width)
 		qkv, heads, latent = max(qkv, products), max(heads, result), max(latent, layers[i].Attention.scratch())
 		if h = max(h, f.common()); f.Gated {
-			g = max(g, f.common())
+			g, gates = max(g, f.common()), max(gates, f.chosen())
 		}
 		if f.Experts != nil {
 			if chosen, mixed = max(chosen, f.chosen()), m.Width; f.Experts.Apart {
@@ -378,7 +378,7 @@ func (p *Pass) makeRoom(layers []layer) {
 	fit(&p.layerInputs, n*len(m.decoder)*m.LayerInputs)
 	fit(&p.g, n*g)
 	fit(&p.eh, n*chosen)
-	fit(&p.eg, n*chosen)
+	fit(&p.eg, n*gates)
 	fit(&p.mixed, n*mixed)
 	fit(&p.apart, n*apart)
 	if len(m.encoder) > 0 {

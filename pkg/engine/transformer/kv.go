@@ -81,7 +81,7 @@ type slot struct {
 	lent  bool // later layers read it: it must have all tokens of a pass
 }
 
-// setSlots numbers what a cache keeps: what each layer does that does not read another's, then the
+// setSlots numbers what a cache keeps: what each layer does that mixes tokens and does not read another's, then the
 // states of those that have attention too.
 func (m *Model) setSlots() {
 	for i := range m.decoder {
@@ -89,6 +89,9 @@ func (m *Model) setSlots() {
 		if from := l.Attention.KVLayer; from > 0 {
 			l.slot = m.decoder[from-1].slot
 			m.slots[l.slot].lent = true
+			continue
+		}
+		if !l.Mixes() {
 			continue
 		}
 		l.slot = len(m.slots)

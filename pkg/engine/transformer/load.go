@@ -186,7 +186,7 @@ func (l *layer) setActivation(a activation) {
 	if l.experts != nil {
 		for i := range l.experts.list {
 			f := &l.experts.list[i]
-			f.act, f.gated, f.limit = a, true, l.FeedForward.Limit
+			f.act, f.gated, f.limit = a, l.FeedForward.Gated, l.FeedForward.Limit
 		}
 	}
 }

@@ -321,7 +321,9 @@ func (l *partList) experts(at string, f *Layer, o *layer) {
 		first := len(l.parts)
 		from, to, name := &f.Experts[i], &e.list[i], fmt.Sprintf("%sexpert.%d.", at, i)
 		l.linear(name+"up", &from.Up, &to.upper, ffn, width)
-		l.linear(name+"gate", &from.Gate, &to.gate, ffn, width)
+		if o.FeedForward.Gated {
+			l.linear(name+"gate", &from.Gate, &to.gate, ffn, width)
+		}
 		l.linear(name+"down", &from.Down, &to.lower, width, ffn)
 		for j := range l.parts[first:] {
 			p := &l.parts[first+j]

@@ -127,9 +127,10 @@ type Spec struct {
 
 // A Kind describes layers. A layer has two branches that add to the residual stream: one
 // mixes tokens, by attention, a convolution, a delta rule or a recurrence of states, one computes the
-// feed-forward block of each token, or some of several.
+// feed-forward block of each token, or some of several. One of them may be absent (Nemotron-H: each layer
+// has one).
 type Kind struct {
-	Attention   Attention    `json:"attention,omitzero"`    // zero if there is another mixer only
+	Attention   Attention    `json:"attention,omitzero"`    // zero if there is another mixer only, or none
 	Convolution *Convolution `json:"convolution,omitempty"` // instead of Attention
 
 	// Deltas replace Attention too.

@@ -100,6 +100,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 				"scales of states": k.States != nil && k.States.GateScale*k.States.StepScale > 0, "out scale": a.OutScale > 0, "gate scale": k.FeedForward.GateScale > 0, "convolution": k.Convolution != nil, "many taps": k.Convolution != nil && k.Convolution.Taps > 3,
 				"groups of experts": k.FeedForward.Experts != nil && k.FeedForward.Experts.Groups > 0, "groups of corrected experts": k.FeedForward.Experts != nil && k.FeedForward.Experts.Groups > 0 && k.FeedForward.Experts.Corrected,
 				"latents": a.Latent != nil, "latents of queries": a.Latent != nil && a.Latent.QueryRank > 0, "latents of keys alone": a.Latent != nil && a.Latent.QueryRank == 0, "rotated latents": a.Latent != nil && a.Rotary > 0,
+				"feed-forward alone": !k.Mixes(), "experts without gates": k.FeedForward.Experts != nil && !k.FeedForward.Gated,
 				"gated": k.FeedForward.Gated, "sparsity": k.FeedForward.Sparsity > 0, "parallel": k.Parallel && !k.SharedNorm, "shared norm": k.SharedNorm,
 			} {
 				if said {
@@ -108,7 +109,7 @@ func TestRandomArchitecturesCover(t *testing.T) {
 			}
 		}
 	}
-	if len(seen) != 4+4+8+5+5+9+5+3+53 {
+	if len(seen) != 4+4+8+5+5+9+5+3+55 {
 		t.Errorf("%d things are said", len(seen))
 	}
 	for name, n := range seen {

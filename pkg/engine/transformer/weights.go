@@ -140,7 +140,7 @@ type DistanceHead struct {
 
 // An Expert has the parameters of one expert.
 type Expert struct {
-	Up, Gate Linear // (FeedForward.Width, Width)
+	Up, Gate Linear // (FeedForward.Width, Width); Gate only if Gated
 	Down     Linear // (Width, FeedForward.Width)
 }
 

@@ -34,6 +34,7 @@ func Random(seed uint64) *Model {
 		}
 	}
 	g.last(spec)
+	bare(spec, seed)
 	return New(spec, seed)
 }
 
@@ -332,5 +333,27 @@ func (g *generator) last(s *transformer.Spec) {
 	}
 	if len(s.Encoder) == 0 && s.EmbedWidth == 0 && g.one(3) {
 		s.HeadActivation = pick(g, transformer.GELUErf, transformer.ReLU)
+	}
+}
+
+// bare takes the gates from the experts of some layers, and what mixes tokens from the last kind of layers of
+// some decoders alone.
+func bare(s *transformer.Spec, seed uint64) {
+	g := &generator{rand.New(rand.NewPCG(seed, 3))}
+	reads := false
+	for i := range s.Kinds {
+		f := &s.Kinds[i].FeedForward
+		if f.Experts != nil && f.Limit == 0 && s.LayerInputs == 0 && g.one(2) {
+			f.Gated = false
+		}
+		reads = reads || s.Kinds[i].Attention.KVLayer > 0
+	}
+	last := &s.Kinds[len(s.Kinds)-1]
+	if len(s.Encoder) > 0 || len(s.Kinds) < 2 || s.Laurel > 0 || reads || last.Parallel || last.Convolution != nil || last.FeedForward.Width == 0 {
+		return
+	}
+	if g.one(2) {
+		*last = transformer.Kind{FeedForward: last.FeedForward}
+		dropUnused(s)
 	}
 }

@@ -197,8 +197,8 @@ func (b *builder) branches(at string, k *transformer.Kind, cross bool) (l transf
 	if !k.SharedNorm {
 		l.FFNNorm, l.FFNPostNorm = b.norms(at+"ffn", f.Norms)
 	}
-	if e := f.Experts; e != nil {
-		b.experts(&l, at, f.Width, e)
+	if f.Experts != nil {
+		b.experts(&l, at, f)
 		return l
 	}
 	l.Up, l.Down = b.linear(at+"up", f.Width, width), b.linear(at+"down", width, f.Width)
@@ -324,8 +324,8 @@ func (b *builder) deltas(l *transformer.Layer, at string, d *transformer.DeltaNe
 }
 
 // experts are those of a layer.
-func (b *builder) experts(l *transformer.Layer, at string, ffn int, e *transformer.Experts) {
-	width := b.Spec.Width
+func (b *builder) experts(l *transformer.Layer, at string, f *transformer.FeedForward) {
+	width, e := b.Spec.Width, f.Experts
 	l.Router = b.linear(at+"router", e.Count, width)
 	if e.Corrected {
 		l.Correction = b.vector(at+"correction", e.Count, 0, 0.3)
@@ -336,15 +336,23 @@ func (b *builder) experts(l *transformer.Layer, at string, ffn int, e *transform
 		l.ExpertScale = b.vector(at+"expert_scale", e.Count, 1, 0.3)
 	}
 	if e.Shared > 0 {
-		l.Up, l.Gate, l.Down = b.linear(at+"up", e.Shared, width), b.linear(at+"gate", e.Shared, width), b.linear(at+"down", width, e.Shared)
+		shared := b.expert(at, e.Shared, f.Gated)
+		l.Up, l.Gate, l.Down = shared.Up, shared.Gate, shared.Down
 	}
 	if e.SharedGate {
 		l.SharedGate = b.linear(at+"shared_gate", 1, width)
 	}
 	for i := range e.Count {
-		name := fmt.Sprintf("%sexpert.%d.", at, i)
-		l.Experts = append(l.Experts, transformer.Expert{
-			Up: b.linear(name+"up", ffn, width), Gate: b.linear(name+"gate", ffn, width), Down: b.linear(name+"down", width, ffn),
-		})
+		l.Experts = append(l.Experts, b.expert(fmt.Sprintf("%sexpert.%d.", at, i), f.Width, f.Gated))
 	}
+}
+
+// expert is one of a layer, or the block that all tokens use.
+func (b *builder) expert(at string, ffn int, gated bool) (e transformer.Expert) {
+	width := b.Spec.Width
+	if e.Up = b.linear(at+"up", ffn, width); gated {
+		e.Gate = b.linear(at+"gate", ffn, width)
+	}
+	e.Down = b.linear(at+"down", width, ffn)
+	return e
 }
