@@ -23,7 +23,7 @@ type config struct {
 // parseConfig reads an object.
 func parseConfig(raw []byte) (*config, error) {
 	c := &config{err: new(error)}
-	if err := json.Unmarshal(raw, &c.fields); err != nil {
+	if err := json.Unmarshal(standard(raw), &c.fields); err != nil {
 		return nil, err
 	}
 	if c.fields == nil {

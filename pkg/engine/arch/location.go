@@ -245,7 +245,7 @@ func Detect(fsys fs.FS, dir string) (bool, error) {
 		var c struct {
 			ModelType string `json:"model_type"`
 		}
-		if json.Unmarshal(raw, &c) == nil && c.ModelType != "" {
+		if json.Unmarshal(standard(raw), &c) == nil && c.ModelType != "" {
 			return true, nil
 		}
 	} else if info, err := fs.Stat(fsys, path.Join(dir, configFile)); err != nil || !info.Mode().IsRegular() || info.Size() > maxConfigFile {
