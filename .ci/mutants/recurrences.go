@@ -62,6 +62,14 @@ func recurrences() []mutant {
 		{"Qwen3.5: heads of GGUF have keys in turn", arch, "ggufReadDeltas", "turns && states.Heads > states.Groups", "false", arch, goldens},
 		{"Qwen3-Next: but not there", arch, "ggufReadDeltas", "turns && states.Heads > states.Groups", "states.Heads > states.Groups", arch, goldens},
 		{"Qwen3-Next: rows of a group follow one another", arch, "byPart", "g*group+starts[part]", "groups*starts[part]+g*sizes[part]", arch, goldens},
+		{"a feed-forward block alone: nothing is kept of tokens", transformer, "Model.setSlots", "!l.Mixes()", "false", transformer, "^TestAloneCache$"},
+		{"a feed-forward block alone: there is one norm", transformer, "Kind.mixerNorms", "!k.Mixes()", "false", transformer, formulas},
+		{"a feed-forward block alone: some layer mixes tokens", transformer, "Spec.Check", "!slices.ContainsFunc(s.Kinds, func(k Kind) bool { return k.Mixes() })", "false", transformer, "^TestSpecRefusesAlone$"},
+		{"Nemotron-H: layers have attention alone", arch, "setLetters", "k.Attention = all.Attention", "*k = all", arch, goldens},
+		{"Nemotron-H: results of experts have a factor", arch, "nemotronExperts", `c.number("routed_scaling_factor", 1, 1e-6, 1e6)`, "1", arch, goldens},
+		{"Nemotron-H: layers that draft are not computed", arch, "ggufNemotronLayers", `s.Decoder = s.Decoder[:len(s.Decoder)-c.integer("nextn_predict_layers", 0, 0, len(s.Decoder)-1)]`, "", arch, goldens},
+		{"GGUF of Nemotron-H: sigmoids choose", arch, "ggufNemotronExperts", "e.Sigmoid, e.Corrected = true, true", "e.Corrected = true", arch, goldens},
+		{"Python's numbers: in strings they are text", arch, "standard", `found[0] == '"'`, "false", arch, "^TestPythonNumbers$"},
 		{"Granite 4: steps without bounds", arch, "readStates", `c.reject(name, "%.60s is not supported: steps have no bounds", limits)`, "_ = name", arch, "^TestHostileMixers$"},
 	}
 }

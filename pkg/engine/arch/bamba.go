@@ -41,12 +41,18 @@ func bambaLike(title string, change func(f *family)) family {
 	})
 }
 
-// bambaHeads reads the dimensions of heads, and the rotary embedding of a share of each. There are 8
-// heads of keys by default; null stands for as many as there are of queries.
+// bambaHeads reads the dimensions of heads, and the rotary embedding of a share of each.
 func bambaHeads(c *config, s *transformer.Spec, share float64) transformer.Rotary {
 	r := llamaHeads(c, s, rope{base: real{"rope_theta", 10000}, part: real{"partial_rotary_factor", share}})
-	if _, said := c.fields["num_key_value_heads"]; !said {
-		s.Kinds[0].Attention.KVHeads = 8
-	}
+	eightKeys(c, s)
 	return r
+}
+
+// eightKeys sets the heads of keys: there are 8 by default, and null stands for as many as there are of
+// queries.
+func eightKeys(c *config, s *transformer.Spec) {
+	a := &s.Kinds[0].Attention
+	if a.KVHeads = c.integer("num_key_value_heads", a.Heads, 1, maxHeads); len(c.fields["num_key_value_heads"]) == 0 {
+		a.KVHeads = 8
+	}
 }

@@ -33,13 +33,13 @@ type apartNames struct {
 
 // stackedNames name the tensors that newer files have: without ".weight".
 type stackedNames struct {
-	gateUp string // for each expert: the rows of gate, then those of up
+	gateUp string // for each expert: the rows of gate, if there is one, then those of up
 	down   string
 }
 
 // experts looks up the experts of a layer.
-func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *transformer.Experts, ffn int) {
-	width := b.spec.Width
+func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, f *transformer.FeedForward) {
+	e, ffn, width := f.Experts, f.Width, b.spec.Width
 	o.Router = b.linear(&linear{names: n.router, bias: n.bias}, layer, e.Count, width)
 	if e.Corrected {
 		names := strings.Fields(at(n.correction, layer))
@@ -55,22 +55,36 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, e *tr
 		b.interleavedExperts(o, at(n.interleaved, layer), e.Count, ffn)
 		return
 	}
-	if name := at(n.stacked.gateUp, layer); n.up == "" || n.stacked.gateUp != "" && b.has(name) {
-		both, down := b.stacked(name, e.Count, 2*ffn, width), b.stacked(at(n.stacked.down, layer), e.Count, width, ffn)
-		for i := range e.Count {
-			o.Experts = append(o.Experts, transformer.Expert{
-				Gate: one(both.rows(2*i*ffn, ffn)), Up: one(both.rows((2*i+1)*ffn, ffn)), Down: one(down.rows(i*width, width)),
-			})
-		}
+	if n.up == "" || n.stacked.gateUp != "" && b.has(at(n.stacked.gateUp, layer)) {
+		b.stackedExperts(o, &n.stacked, layer, f)
 		return
 	}
-	up, gate := b.each(n.up, n.bias, layer, e.Count, ffn, width), b.each(n.gate, n.bias, layer, e.Count, ffn, width)
+	up, gate := b.each(n.up, n.bias, layer, e.Count, ffn, width), make([]transformer.Linear, e.Count)
+	if f.Gated {
+		gate = b.each(n.gate, n.bias, layer, e.Count, ffn, width)
+	}
 	down := b.each(n.down, n.bias, layer, e.Count, width, ffn)
 	if b.err != nil {
 		return
 	}
 	for i := range e.Count {
 		o.Experts = append(o.Experts, transformer.Expert{Up: up[i], Gate: gate[i], Down: down[i]})
+	}
+}
+
+// stackedExperts looks up experts whose matrices are in tensors of all.
+func (b *builder) stackedExperts(o *transformer.Layer, n *stackedNames, layer int, f *transformer.FeedForward) {
+	count, ffn, width, rows := f.Experts.Count, f.Width, b.spec.Width, f.Width
+	if f.Gated {
+		rows = 2 * ffn
+	}
+	both, down := b.stacked(at(n.gateUp, layer), count, rows, width), b.stacked(at(n.down, layer), count, width, ffn)
+	for i := range count {
+		e := transformer.Expert{Up: one(both.rows((i+1)*rows-ffn, ffn)), Down: one(down.rows(i*width, width))}
+		if f.Gated {
+			e.Gate = one(both.rows(i*rows, ffn))
+		}
+		o.Experts = append(o.Experts, e)
 	}
 }
 

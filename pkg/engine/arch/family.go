@@ -81,7 +81,7 @@ var families = map[string]*family{
 	llamaType: &llama, "mistral": &mistral, "ministral": &mistral, "ministral3": &ministral3, "phi3": &phi3, "qwen2": &qwen2, "qwen3": &qwen3, "smollm3": &smollm3,
 	"gemma": &gemma, "gemma2": &gemma2, "vaultgemma": &vaultGemma, "gemma3_text": &gemma3, "gemma4_text": &gemma4Text, "gemma3n_text": &gemma3nText, "granite": &granite, "granitemoehybrid": &granite4, "falcon_h1": &falconH1, "bamba": &bamba, "mamba2": &mamba2, "minicpm": &minicpm, "minicpm3": &miniCPM3,
 	"cohere": &cohere, "cohere2": &cohere2, "phi": &phi, "gpt_bigcode": &gptBigCode, "starcoder2": &starcoder2, "glm": &glm, "glm4": &glm4, "glm4_moe": &glm4MoE, "dots1": &dots1, "deepseek_v2": &deepSeekV2, "deepseek_v3": &deepSeekV3, "kimi_k2": &deepSeekV3, "glm4_moe_lite": &glm4MoELite, "youtu": &youtu, "solar_open": &solarOpen, "minimax_m2": &miniMaxM2,
-	"exaone4": &exaone4, "exaone_moe": &exaoneMoE, "hunyuan_v1_dense": &hunyuan, "hunyuan_v1_moe": &hunyuanMoE, "ernie4_5_moe": &ernieMoE, "apertus": &apertus, "arcee": &arcee, "nemotron": &nemotron, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
+	"exaone4": &exaone4, "exaone_moe": &exaoneMoE, "hunyuan_v1_dense": &hunyuan, "hunyuan_v1_moe": &hunyuanMoE, "ernie4_5_moe": &ernieMoE, "apertus": &apertus, "arcee": &arcee, "nemotron": &nemotron, "nemotron_h": &nemotronH, "ernie4_5": &ernie, "helium": &helium, "seed_oss": &seedOSS, "internlm3": &internLM3,
 	"mixtral": &mixtral, "qwen2_moe": &qwen2MoE, "qwen3_moe": &qwen3MoE, "qwen2_vl_text": &qwen2VLText, "qwen2_5_vl_text": &qwen2VLText, "qwen3_vl_text": &qwen3VLText, "qwen3_5_text": &qwen35, "qwen3_5_moe_text": &qwen35MoE, "qwen3_next": &qwen3Next, "olmoe": &olmoe, "gpt_oss": &gptOSS, "granitemoe": &graniteMoE, "granitemoeshared": &graniteMoE, "granite_swa": &graniteSWA, "granitemoe_swa": &graniteMoESWA, "hyperclovax": &hyperCLOVAX, "afmoe": &afmoe,
 	"olmo": &olmo, "olmo2": &olmo2, "olmo3": &olmo3, "stablelm": &stableLM, "lfm2": &lfm2, "lfm2_moe": &lfm2MoE, "lfm3": &lfm3, "nanochat": &nanoChat, "jais2": &jais2, "modernbert-decoder": &modernBERTDecoder,
 	xglmType: &xglm, m2m100Type: &m2m100, marianType: &marian, "t5": &t5, "mt5": &mt5, "umt5": &umT5, bartType: &bart, pegasusType: &pegasus, mBARTType: &mBART,
@@ -147,7 +147,7 @@ func (d *dimensions) read(c *config, width int, k *transformer.Kind) (depth int)
 		k.FeedForward.Width = 4 * width
 	}
 	a.KVHeads = a.Heads
-	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim d_kv attention.key_length kv_lora_rank") {
+	if a.HeadDim = width / a.Heads; a.Heads*a.HeadDim != width && !c.has("head_dim attention_head_dim d_kv attention.key_length kv_lora_rank") {
 		name, _ := c.find(d.heads.names)
 		c.reject(name, "%d does not divide the width, %d", a.Heads, width)
 	}

@@ -59,7 +59,7 @@ func gemma3nLayers(c *config, s *transformer.Spec, l *layout) {
 	a.KVHeads = c.integer("num_key_value_heads", 2, 1, maxHeads)
 	window := c.integer("sliding_window", 512, 1, maxContext)
 	sources := c.sources("num_kv_shared_layers", 15, windowed)
-	widths, sparsities := c.each("intermediate_size", 16384, depth, maxFFN), c.sparsities(depth)
+	widths, sparsities := c.each("intermediate_size", 16384, depth, 1, maxFFN), c.sparsities(depth)
 	if *c.err != nil {
 		return
 	}

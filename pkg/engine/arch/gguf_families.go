@@ -19,7 +19,7 @@ var ggufTypes = map[string]struct {
 	"command-r": {"cohere", &ggufCohere}, "cohere2": {"cohere2", &ggufCohere2}, "phi2": {"phi", &ggufPhi2},
 	"starcoder": {"gpt_bigcode", &ggufStarCoder}, "starcoder2": {"starcoder2", &ggufStarCoder2}, "glm4": {"glm4", &ggufGLM4},
 	"glm4moe": {"glm4_moe", &ggufGLM4MoE}, "dots1": {"dots1", &ggufDots1}, "minimax-m2": {"minimax_m2", &ggufMiniMaxM2},
-	"exaone4": {"exaone4", &ggufEXAONE4}, "exaone-moe": {"exaone_moe", &ggufEXAONEMoE}, "arcee": {"arcee", &ggufArcee}, "nemotron": {"nemotron", &ggufNemotron},
+	"exaone4": {"exaone4", &ggufEXAONE4}, "exaone-moe": {"exaone_moe", &ggufEXAONEMoE}, "arcee": {"arcee", &ggufArcee}, "nemotron": {"nemotron", &ggufNemotron}, "nemotron_h": {"nemotron_h", &ggufNemotronH}, "nemotron_h_moe": {"nemotron_h", &ggufNemotronH},
 	"bert": {"bert", &ggufBERT}, "nomic-bert": {"nomic_bert", &ggufNomicBERT}, "modern-bert": {"modernbert", &ggufModernBERT},
 	"qwen2moe": {"qwen2_moe", &ggufQwen2MoE}, "qwen3moe": {"qwen3_moe", &ggufQwen3MoE}, "olmoe": {"olmoe", &ggufOLMoE}, "granitemoe": {"granitemoe", &ggufGraniteMoE}, "gpt-oss": {"gpt_oss", &ggufGPTOSS},
 	"ernie4_5": {"ernie4_5", &ggufERNIE}, "seed_oss": {"seed_oss", &ggufSeedOSS}, "minicpm": {"minicpm", &ggufMiniCPM}, "minicpm3": {"minicpm3", &ggufMiniCPM3}, "deepseek2": {"deepseek_v2", &ggufDeepSeek2},

@@ -48,7 +48,7 @@ func ggufGemma3nLayers(c *config, s *transformer.Spec, _ *layout) {
 	window := c.integer(ggufWindow, 512, 1, maxContext)
 	const kept = 20 // layers that have keys and values
 	sources := c.sources("attention.shared_kv_layers", max(0, depth-kept), windowed)
-	widths, sparsities := c.each("feed_forward_length", 0, depth, maxFFN), c.ggufSparsities(depth)
+	widths, sparsities := c.each("feed_forward_length", 0, depth, 1, maxFFN), c.ggufSparsities(depth)
 	if *c.err != nil {
 		return
 	}

@@ -58,8 +58,8 @@ func ggufGemma4Layers(c *config, s *transformer.Spec, _ *layout) {
 	windowed := ggufWindowed(c, s, fiveOfSix)
 	window := c.integer(ggufWindow, 1, 1, maxContext)
 	sources := c.sources("attention.shared_kv_layers", 0, windowed)
-	keys := c.each("attention.head_count_kv", s.Kinds[0].Attention.Heads, depth, maxHeads)
-	widths := c.each("feed_forward_length", 0, depth, maxFFN)
+	keys := c.each("attention.head_count_kv", s.Kinds[0].Attention.Heads, depth, 1, maxHeads)
+	widths := c.each("feed_forward_length", 0, depth, 1, maxFFN)
 	full := ggufDim(c, "", s.Kinds[0].Attention.HeadDim)
 	local := ggufDim(c, "_swa", full)
 	s.Rotaries = []transformer.Rotary{
@@ -89,11 +89,11 @@ func ggufGemma4Layers(c *config, s *transformer.Spec, _ *layout) {
 	})
 }
 
-// each returns a number from 1 on for each layer: of a list, or the same for all.
-func (c *config) each(name string, absent, depth, high int) []int {
+// each returns a number from low to high for each layer: of a list, or the same for all.
+func (c *config) each(name string, absent, depth, low, high int) []int {
 	_, raw := c.find(name)
 	if raw == nil || raw[0] != '[' {
-		return slices.Repeat([]int{c.integer(name, absent, 1, high)}, depth)
+		return slices.Repeat([]int{c.integer(name, absent, low, high)}, depth)
 	}
 	_, list, _ := read[[]int](c, name, "list of integers")
 	if len(list) < depth {
@@ -101,8 +101,8 @@ func (c *config) each(name string, absent, depth, high int) []int {
 		return make([]int, depth)
 	}
 	for layer, v := range list[:depth] {
-		if v < 1 || v > high {
-			c.reject(name, "%d, of layer %d, is not in 1..%d", v, layer, high)
+		if v < low || v > high {
+			c.reject(name, "%d, of layer %d, is not in %d..%d", v, layer, low, high)
 		}
 	}
 	return list[:depth]

@@ -473,7 +473,7 @@ func (b *builder) feedForward(o *transformer.Layer, l *layers, i int, k *transfo
 	}
 	n, ffn := block{l.up, l.gate, l.down, l.gateUp}, k.FeedForward.Width
 	if e := k.FeedForward.Experts; e != nil {
-		b.experts(o, &l.experts, i, e, ffn)
+		b.experts(o, &l.experts, i, &k.FeedForward)
 		if n, ffn = l.experts.shared, e.Shared; ffn == 0 {
 			return
 		}

@@ -76,6 +76,9 @@ func checkSpec(s *transformer.Spec) error {
 // checkKind rejects dimensions of a layer that are out of bounds, so that their products
 // fit an int.
 func checkKind(k *transformer.Kind) error {
+	if !k.Mixes() && k.FeedForward.Width > 0 {
+		return checkFeedForward(&k.FeedForward)
+	}
 	if c := k.Convolution; c != nil {
 		if c.Taps > maxTaps {
 			return fmt.Errorf("convolution.taps: %d are more than %d", c.Taps, maxTaps)

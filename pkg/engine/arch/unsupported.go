@@ -19,7 +19,7 @@ const (
 var unsupported = func() map[string]string {
 	all := map[string]string{}
 	for reason, names := range map[string]string{
-		"it is a mixture of experts of another form; of these only mixtral, qwen2_moe, qwen3_moe, qwen3_next, qwen3_5_moe, olmoe, granitemoe, granitemoehybrid, gpt_oss, lfm2_moe, glm4_moe, glm4_moe_lite, dots1, deepseek_v2, deepseek_v3, hunyuan_v1_moe, ernie4_5_moe, solar_open, minimax_m2, exaone_moe, granitemoe_swa and afmoe are supported": "phimoe dbrx arctic " +
+		"it is a mixture of experts of another form; of these only mixtral, qwen2_moe, qwen3_moe, qwen3_next, qwen3_5_moe, olmoe, granitemoe, granitemoehybrid, gpt_oss, lfm2_moe, glm4_moe, glm4_moe_lite, dots1, deepseek_v2, deepseek_v3, nemotron_h, hunyuan_v1_moe, ernie4_5_moe, solar_open, minimax_m2, exaone_moe, granitemoe_swa and afmoe are supported": "phimoe dbrx arctic " +
 			"cohere2_moe cohere2moe " +
 			"bailingmoe flex_olmo grok jetmoe smallthinker",
 		"it needs experts whose inputs are scaled, and norms without weights of rotated queries and keys": "llama4 llama4_text",
@@ -33,7 +33,6 @@ var unsupported = func() map[string]string {
 		"it needs " + needsStates + " of the first form (Mamba)":  "mamba falcon_mamba zamba jamba",
 		"it needs " + needsStates + " with norms of their inputs": "plamo2",
 		"it needs layers that share their weights":                "zamba2",
-		"it needs layers with a feed-forward block alone":         "nemotron_h nemotron_h_moe",
 		"it needs " + needsDeltas:                                 "kimi_linear kimi-linear olmo_hybrid",
 		"it needs recurrent layers":                               "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
 		"it needs linear attention":                               "minimax",

@@ -1,13 +1,14 @@
 """Goldens of decoders with short convolutions, and with states."""
 
 import torch
+from safetensors.torch import load_file, save_file
 from transformers import (
     BambaConfig, BambaForCausalLM, FalconH1Config, FalconH1ForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM,
-    Lfm2MoeConfig, Lfm2MoeForCausalLM, Mamba2Config, Mamba2ForCausalLM,
+    Lfm2MoeConfig, Lfm2MoeForCausalLM, Mamba2Config, Mamba2ForCausalLM, NemotronHConfig, NemotronHForCausalLM,
 )
 
 from decoders import legacy, make
-from experts import FEW, MANY, corrected, fused, local
+from experts import FEW, MANY, corrected, fused, local, routed
 from modern import FAR, OTHER, SMALL, rope
 
 LAST = ["model.embedding_norm.weight"]
@@ -93,4 +94,46 @@ def mamba2():
         1022, 70, long=100, tune=slow, sides=("right",))
 
 
-GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1, bamba, mamba2)}
+def nemotron_h():
+    """The second file has layers that draft tokens, the third a tensor of all experts. The legacy
+    configuration is that of the published models, with Python's Infinity."""
+    common = dict(
+        vocab_size=48, hidden_size=16, intermediate_size=32, num_attention_heads=4, num_key_value_heads=2, head_dim=8, max_position_embeddings=128,
+        bos_token_id=1, eos_token_id=2, pad_token_id=0, mamba_num_heads=4, mamba_head_dim=6, ssm_state_size=4, n_groups=2)
+    layers = {"M": "linear_attention", "*": "full_attention", "-": "mlp", "E": "moe"}
+
+    def config(pattern, **rest):
+        return NemotronHConfig(**common | rest, layers_block_type=[layers[c] for c in pattern])
+
+    def published(path):
+        legacy(path, range(40), layers_block_type=None, layer_types=None, hybrid_override_pattern="M-M*", num_hidden_layers=4,
+               time_step_limit=[0.0, float("inf")])
+
+    make("nemotron_h", NemotronHForCausalLM, config("M-M*", max_position_embeddings=512), 1031, 48, torch.bfloat16, long=400, tune=slow, finish=published)
+    make("nemotron_h-experts", NemotronHForCausalLM, config(
+        "ME*E", **routed(FEW), moe_intermediate_size=8, moe_shared_expert_intermediate_size=12, routed_scaling_factor=2.5), 1032, 48, torch.bfloat16, long=100,
+        tune=lambda model: (slow(model), corrected(model)), finish=drafts)
+    make("nemotron_h-biased", NemotronHForCausalLM, config(
+        "-*EM", **routed(FEW), moe_intermediate_size=10, moe_shared_expert_intermediate_size=7, n_group=3, topk_group=2, norm_topk_prob=False, use_bias=True,
+        mlp_bias=True, use_conv_bias=False, conv_kernel=3, num_key_value_heads=1, layer_norm_epsilon=0.02), 1033, 48, torch.bfloat16, long=0,
+        tune=lambda model: (slow(model), corrected(model)), finish=together, sides=("right",))
+
+
+def drafts(path):
+    """Adds a tensor of layers that draft tokens."""
+    tensors = load_file(path / "model.safetensors")
+    save_file(tensors | {"mtp.layers.0.eh_proj.weight": torch.ones(2, 3)}, path / "model.safetensors", {"format": "pt"})
+
+
+def together(path):
+    """The file as newer classes name its tensors: a tensor of all experts."""
+    old = load_file(path / "model.safetensors")
+    new = {name.replace("backbone.", "model."): w for name, w in old.items() if ".experts." not in name}
+    for layer in {name.split(".")[2] for name in old if ".experts." in name}:
+        for kind in ("up_proj", "down_proj"):
+            parts = [old[f"backbone.layers.{layer}.mixer.experts.{i}.{kind}.weight"] for i in range(6)]
+            new[f"model.layers.{layer}.mixer.experts.{kind}"] = torch.stack(parts)
+    save_file(new, path / "model.safetensors", {"format": "pt"})
+
+
+GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1, bamba, mamba2, nemotron_h)}

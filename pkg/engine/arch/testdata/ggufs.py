@@ -70,7 +70,7 @@ def transform(config, name, w):
     if name.endswith((".mamba.D", ".mixer.D")):
         return w[:, None]
     if name.endswith((".mamba.norm.weight", ".mixer.norm.weight")):
-        return w.reshape(config.n_groups if config.model_type == "mamba2" else config.mamba_n_groups, -1)
+        return w.reshape(config.n_groups if config.model_type in ("mamba2", "nemotron_h") else config.mamba_n_groups, -1)
     if config.model_type == "falcon_h1":
         return w * factor(config, name)
     return w
@@ -137,6 +137,8 @@ def tensors(model, arch):
         if name.endswith("in_proj_qkvz.weight"):
             out |= divided(model.config, name, w)
             continue
+        if model.config.model_type == "nemotron_h":
+            name = backbone(name)
         name = name.replace(".dt_bias", ".dt_proj.bias")
         if name.endswith(("router.scale", "router.per_expert_scale")):
             part = "ffn_gate_inp" if name.endswith("router.scale") else "ffn_down_exps"
@@ -155,6 +157,12 @@ def tensors(model, arch):
     for name, rows in stacks.items():
         out[names.get_name(name, try_suffixes=(".weight", ".bias"))] = np.stack(rows)
     return out
+
+
+def backbone(name):
+    """A name of Nemotron-H as the converter maps it."""
+    experts = re.fullmatch(r"model\.layers\.(\d+)\.mixer\.(experts\.\w+)", name)
+    return f"model.layers.{experts[1]}.mlp.{experts[2]}.weight" if experts else name.replace("model.", "backbone.", 1)
 
 
 def heads(config, block, w):
@@ -204,6 +212,9 @@ def add_keys(writer, config):
         modern_keys.add_mamba2(writer, config)
         return
     writer.add_head_count(config.num_attention_heads)
+    if config.model_type == "nemotron_h":
+        modern_keys.add_nemotron_h(writer, config)
+        return
     if config.model_type in modern_keys.LATENT:
         modern_keys.add_latent(writer, config)
         return
@@ -566,6 +577,8 @@ def modern():
     one("granite4-groups", names.GRANITE_HYBRID, judged=False)
     one("falcon_h1-gated", names.FALCON_H1, judged=False)
     one("mamba2-groups", names.MAMBA2, judged=False)
+    one("nemotron_h", names.NEMOTRON_H, judged=False)
+    one("nemotron_h-experts", names.NEMOTRON_H_MOE, lambda model: corrections(model) | drafting(model), judged=False)
     one("qwen3_5", names.QWEN35, drafting, judged=False)
     one("qwen3_5_moe", names.QWEN35MOE, judged=False)
     one("qwen3_next", names.QWEN3NEXT, judged=False)

@@ -210,7 +210,7 @@ def add_states(writer, config):
 
 def drafts(config):
     """The number of layers that draft tokens."""
-    return 1 if config.model_type in ("qwen3_5_text", "glm4_moe", "glm4_moe_lite") else 0
+    return 1 if config.model_type in ("qwen3_5_text", "glm4_moe", "glm4_moe_lite") or config.model_type == "nemotron_h" and "moe" in config.layer_types else 0
 
 
 def add_deltas(writer, config):
@@ -238,6 +238,36 @@ def add_mamba2(writer, config):
     writer.add_ssm_group_count(config.n_groups)
     writer.add_ssm_inner_size(config.expand * config.hidden_size)
     writer.add_ssm_time_step_rank(config.num_heads)
+
+
+def add_nemotron_h(writer, config):
+    """The keys of Nemotron-H, some of which are lists of a value for each layer, also for one that drafts."""
+    types, experts = config.layer_types + ["moe"] * drafts(config), "moe" in config.layer_types
+    ffn = config.moe_intermediate_size if experts else config.intermediate_size
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_feed_forward_length([ffn if kind in ("mlp", "moe") else 0 for kind in types])
+    writer.add_head_count_kv([config.num_key_value_heads if kind == "full_attention" else 0 for kind in types])
+    writer.add_key_length(config.head_dim)
+    writer.add_value_length(config.head_dim)
+    writer.add_layer_norm_rms_eps(config.layer_norm_epsilon)
+    writer.add_rope_dimension_count(config.head_dim)
+    writer.add_rope_scaling_finetuned(False)
+    writer.add_ssm_conv_kernel(config.conv_kernel)
+    writer.add_ssm_state_size(config.ssm_state_size)
+    writer.add_ssm_group_count(config.n_groups)
+    writer.add_ssm_inner_size(config.mamba_num_heads * config.mamba_head_dim)
+    writer.add_ssm_time_step_rank(config.mamba_num_heads)
+    if not experts:
+        return
+    writer.add_expert_used_count(config.num_experts_per_tok)
+    writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+    writer.add_expert_shared_feed_forward_length(config.moe_shared_expert_intermediate_size)
+    writer.add_expert_count(config.n_routed_experts)
+    writer.add_expert_shared_count(config.n_shared_experts)
+    writer.add_expert_weights_norm(config.norm_topk_prob)
+    writer.add_expert_weights_scale(config.routed_scaling_factor)
+    writer.add_expert_group_count(config.n_group)
+    writer.add_nextn_predict_layers(drafts(config))
 
 
 def dense(config):

@@ -13,7 +13,7 @@ MODELS = (
     "granitemoe-shared", "granite4-experts", "gpt_oss", "lfm2_moe", "lfm2_moe-scaled", "glm4_moe", "glm4_moe-normed", "dots1", "dots1-window",
     "hunyuan_v1_moe", "hunyuan_v1_moe-lists", "ernie4_5_moe", "ernie4_5_moe-biased", "solar_open", "solar_open-biased", "minimax_m2", "minimax_m2-fused",
     "exaone_moe", "exaone_moe-types", "deepseek_v2", "deepseek_v2-lite", "deepseek_v3", "deepseek_v3-biased",
-    "glm4_moe_lite", "glm4_moe_lite-types",
+    "glm4_moe_lite", "glm4_moe_lite-types", "nemotron_h-experts", "nemotron_h-biased",
 )
 TOKENS = 32
 TIE = 1e-4  # experts whose ranks differ by less may change places by rounding
