@@ -86,10 +86,9 @@ type value struct {
 // counted as far as it matters. Those of extra kinds follow all others.
 func (w *writer) members(o *pushdown.Object, props []pushdown.Prop, values []value, more []extra) error {
 	counted := max(o.Min, o.Max, 1)
-	if err := w.budget.Spend(16*(len(props)+1)*(len(props)+1)*counted, 64*(len(props)+1)*(len(props)+1)*counted); err != nil {
-		return err
+	if len(more) == 0 {
+		counted = min(counted, len(props)+1)
 	}
-	type place struct{ i, n int }
 	states, queue := map[place]int32{}, []place{{}}
 	at := func(p place) int32 {
 		p.n = min(p.n, counted)
@@ -102,24 +101,23 @@ func (w *writer) members(o *pushdown.Object, props []pushdown.Prop, values []val
 	at(place{})
 	queue = queue[1:]
 	keys := map[place]pushdown.ID{} // by the parameter, and whether another is before it
+	opened := map[int32]int32{}     // the state before a declared value, by the one after it
 	for ; len(queue) > 0; queue = queue[1:] {
 		p := queue[0]
+		if err := w.spendPlace(len(props) - p.i + len(more)); err != nil {
+			return err
+		}
 		from, full := states[p], o.Max >= 0 && p.n >= o.Max
-		i := p.i
-		for ; i < len(props) && !full; i++ {
+		for i := p.i; i < len(props) && !full; i++ {
 			after := at(place{i + 1, p.n + 1})
-			if closing := w.syntax.Close; closing != "" && !values[i].closed {
-				end := w.state()
-				w.join(end, closing, after)
-				after = end
+			if _, ok := opened[after]; !ok {
+				opened[after] = w.before(values[i], after)
 			}
 			key := place{i, min(p.n, 1)}
 			if _, ok := keys[key]; !ok {
 				keys[key] = w.key(props[i].Name, p.n > 0)
 			}
-			opened := w.state()
-			w.states[from].Calls = append(w.states[from].Calls, pushdown.Call{Rule: keys[key], Return: opened})
-			w.states[opened].Calls = []pushdown.Call{{Rule: values[i].rule, Return: after}}
+			w.states[from].Calls = append(w.states[from].Calls, pushdown.Call{Rule: keys[key], Return: opened[after]})
 			if props[i].Required {
 				break
 			}
@@ -128,16 +126,37 @@ func (w *writer) members(o *pushdown.Object, props []pushdown.Prop, values []val
 		w.states[from].Accept = !required && p.n >= o.Min
 		if !required && !full {
 			for _, x := range more {
-				key, opened := x.first, w.state()
+				key := x.first
 				if p.n > 0 {
 					key = x.later
 				}
-				w.states[from].Calls = append(w.states[from].Calls, pushdown.Call{Rule: key, Return: opened})
-				w.states[opened].Calls = []pushdown.Call{{Rule: x.value, Return: at(place{len(props), p.n + 1})}}
+				first := w.before(value{rule: x.value, closed: true}, at(place{len(props), p.n + 1}))
+				w.states[from].Calls = append(w.states[from].Calls, pushdown.Call{Rule: key, Return: first})
 			}
 		}
 	}
 	return nil
+}
+
+// A place is before parameter i with n arguments read.
+type place struct{ i, n int }
+
+// spendPlace spends the budget of a place that n parameters or kinds of them may follow.
+func (w *writer) spendPlace(n int) error {
+	marks := len(w.syntax.Close)
+	return w.budget.Spend(16*(n+1)+4*marks, 64*(n+8)+150*marks)
+}
+
+// before adds the states before a value and what closes it, which lead to another, and returns the first.
+func (w *writer) before(v value, after int32) int32 {
+	if closing := w.syntax.Close; closing != "" && !v.closed {
+		end := w.state()
+		w.join(end, closing, after)
+		after = end
+	}
+	opened := w.state()
+	w.states[opened].Calls = []pushdown.Call{{Rule: v.rule, Return: after}}
+	return opened
 }
 
 // key returns the rule of what comes before a value.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -101,6 +102,35 @@ func TestCountedMembers(t *testing.T) {
 	for arguments, want := range map[string]bool{"": false, "a=1": true, "c=1": true, "a=1, c=2": true, "a=1, b=2, c=3": false, "b=1, a=2": false, "d=1": false, ", a=1": false} {
 		if text := "<|tool_call_start|>[f(" + arguments + ")]<|tool_call_end|>"; matches(p, text) != want {
 			t.Errorf("%q: want %t", arguments, want)
+		}
+	}
+}
+
+// The memory of many parameters that may be left out is bounded, and a limit that they cannot reach costs nothing.
+func TestManyParameters(t *testing.T) {
+	properties := func(n int) string {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf(`"p%d":{"type":"integer"}`, i))
+		}
+		return `{"type":"object","properties":{` + strings.Join(list, ",") + `}`
+	}
+	for _, test := range []struct{ family, schema, want string }{
+		{"qwen-coder", properties(600) + `}`, ""},
+		{"gemma4", properties(600) + `}`, ""},
+		{"qwen-coder", properties(6000) + `}`, "exceeds the limit"},
+		{"qwen-coder", properties(5) + `,"maxProperties":1000000000}`, ""},
+		{"gemma4", `{"properties":{"o":` + properties(5) + `,"maxProperties":1000000000}}}`, "exceeds the limit"},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Compile(families(t)[test.family], []Tool{{Name: "f", Parameters: []byte(test.schema)}}, Form{}, automaton.Generating())
+		runtime.ReadMemStats(&after)
+		if (err == nil) != (test.want == "") || err != nil && !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s, %.40s: got %v, want %s", test.family, test.schema, err, test.want)
+		}
+		if n := (after.TotalAlloc - before.TotalAlloc) >> 20; n > 512 {
+			t.Errorf("%s, %.40s: %d MiB are allocated", test.family, test.schema, n)
 		}
 	}
 }
