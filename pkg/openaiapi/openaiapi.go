@@ -8,7 +8,9 @@ package openaiapi
 import (
 	"context"
 	"errors"
+	"fmt"
 
+	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 	"glossa/pkg/wire"
 )
@@ -17,7 +19,7 @@ import (
 func Open(ctx context.Context, models llm.Models, name string) (*llm.Model, error) {
 	model, err := models.Open(ctx, name)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
-		return nil, NoModel(name, err)
+		return nil, noModel(name, httpx.NearestModel(ctx, models, name), err)
 	}
 	return model, err
 }
@@ -28,8 +30,14 @@ func Metadata(note string) wire.Parameter {
 }
 
 // NoModel returns OpenAI's error for an unknown model.
-func NoModel(name string, cause error) error {
+func NoModel(name string, cause error) error { return noModel(name, "", cause) }
+
+// noModel returns OpenAI's error with the name that was probably meant, if there is one.
+func noModel(name, nearest string, cause error) error {
 	e := llm.Errorf(llm.NotFound, "The model '%.200s' does not exist", name)
+	if nearest != "" {
+		e.Message += fmt.Sprintf("; did you mean '%s'?", nearest)
+	}
 	e.Param, e.Err = "model", cause
 	return e
 }

@@ -199,6 +199,7 @@ func TestErrors(t *testing.T) {
 		{"busy", "rate_limit_error", "too many requests", 429},
 		{"down", "overloaded_error", "try again", 529},
 		{"missing", "not_found_error", "model: missing", 404},
+		{"Reopen", "not_found_error", "model: Reopen; did you mean reopens?", 404},
 	} {
 		tools := `,"tools":[{"name":"f","input_schema":{}},{"name":"g","input_schema":{}}],"tool_choice":{"type":"tool","name":"g"}`
 		w := post("/v1/messages", send(c.model, tools))

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"slices"
@@ -50,6 +51,9 @@ func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	model, err := cfg.Models.Open(ctx, name)
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
 		unknown := llm.Errorf(llm.NotFound, "model: %.200s", name) // Anthropic's words
+		if nearest := httpx.NearestModel(ctx, cfg.Models, name); nearest != "" {
+			unknown.Message += fmt.Sprintf("; did you mean %s?", nearest)
+		}
 		unknown.Err = err
 		return nil, unknown
 	}

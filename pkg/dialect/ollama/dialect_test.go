@@ -275,6 +275,7 @@ func TestBadRequests(t *testing.T) {
 	}{
 		{"/api/chat", `{"messages":[]}`, `model: is required`, 400},
 		{"/api/chat", `{"model":"none:7b","messages":[]}`, `model \"none:7b\" not found, try pulling it first`, 404},
+		{"/api/chat", `{"model":"encodr:latest","messages":[]}`, `model \"encodr:latest\" not found; did you mean \"encoder\"?`, 404},
 		{"/api/chat", `{"model":"says","messages":[{"role":"robot"}]}`, `messages[0].role: must be`, 400},
 		{"/api/chat", `{"model":"says","messages":[{"role":"tool","content":"a"}]}`, `messages[0]: is the result of no earlier call`, 400},
 		{"/api/chat", `{"model":"says","messages":[{"role":"user","tool_calls":[{"function":{"name":"f"}}]}]}`, `messages[0].tool_calls: only an assistant`, 400},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 	"net/http"
@@ -161,6 +162,9 @@ func (cfg Config) open(ctx context.Context, name string) (*llm.Model, error) {
 	model, err := cfg.Models.Open(ctx, strings.TrimSuffix(name, latest))
 	if e, ok := errors.AsType[*llm.Error](err); ok && e.Code == llm.NotFound {
 		unknown := llm.Errorf(llm.NotFound, "model %.200q not found, try pulling it first", name) // Ollama's words
+		if nearest := httpx.NearestModel(ctx, cfg.Models, name); nearest != "" {
+			unknown.Message = fmt.Sprintf("model %.200q not found; did you mean %q?", name, nearest)
+		}
 		unknown.Err = err
 		return nil, unknown
 	}
