@@ -50,7 +50,7 @@ export async function open(t, url, { width = 1280, height = 900, theme = 'light'
   const context = await (await browser()).newContext({
     viewport: { width, height }, colorScheme: theme, reducedMotion, permissions, hasTouch: width < 500 })
   const page = await context.newPage()
-  page.setDefaultTimeout(30_000)
+  page.setDefaultTimeout(120_000) // for a machine that does much else
   const faults = []
   const expected = []
   const origins = new Set([new URL(url).origin])

@@ -291,7 +291,7 @@ suite('chat', () => {
     assert.deepEqual(await texts(), ['wake up', 'Awake.'])
     assert.equal(await page.locator('.pages').count(), 0) // the failure is no alternative
     page.expect(/ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/)
-    front.answer = () => ({ text: 'half an', cut: true })
+    front.answer = () => ({ text: 'half an', cut: () => page.locator('.assistant .said', { hasText: 'half an' }).waitFor() })
     await page.locator('#chat-text').fill('more')
     await page.locator('#chat-text').press('Enter')
     await alert.waitFor()

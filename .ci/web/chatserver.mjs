@@ -2,11 +2,10 @@
 // hides the starter that chats.
 import { once } from 'node:events'
 import http from 'node:http'
-import { setTimeout as sleep } from 'node:timers/promises'
 
 // chatServer returns a server, without sage if so asked, or with a sage that reads images, whose member answer(messages, body) returns the text of an
-// answer, or {status, error} to refuse, or {text, thought, calls, finish}, or {text, cut: true} to lose the
-// connection after the text. bodies holds the requests. While held, no answer goes on: step
+// answer, or {status, error} to refuse, or {text, thought, calls, finish}, or {text, cut} to lose the
+// connection after the text, as soon as the function cut ends: the browser forgets what it has not read. bodies holds the requests. While held, no answer goes on: step
 // lets n tokens through.
 export async function chatServer(url, { sage = true, images = false } = {}) {
   const front = { sage, images, url: '', answer: () => 'Hello.', bodies: [], left: 0, held: false, quota: 0, waiting: [] }
@@ -80,7 +79,7 @@ async function chat(front, body, response) {
     event({ delta: { content }, logprobs, finish_reason: null })
   }
   if (answer.cut) {
-    await sleep(50) // lets the written bytes arrive
+    await answer.cut()
     return response.destroy()
   }
   for (const [index, { id, name, arguments: text }] of (answer.calls ?? []).entries()) {

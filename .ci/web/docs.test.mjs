@@ -276,7 +276,8 @@ suite('reference: trying it', () => {
     assert.match((await answer(page)).text, /^\{.*\}\n\{/)
     await page.locator('#try-close').click()
     await attempt(page, 'inference')
-    front.pause = 100
+    front.held = true
+    front.step(2)
     await page.locator('#try-send').click()
     await page.waitForFunction(() => document.querySelector('.try-answer code').textContent.includes('data:'))
     await page.locator('#try-stop').click()

@@ -15,6 +15,7 @@ async function tour(page) {
   const sheet = await page.locator('#settings-open').isVisible() // on a narrow screen
   if (sheet) await page.locator('#settings-open').click()
   await page.locator('[data-param=max_tokens]').fill('8')
+  await page.locator('#view-write [data-param=seed]').fill('1')
   if (sheet) await page.getByRole('button', { name: 'Done' }).click()
   await page.locator('#write-go').click()
   await page.locator('.answer .to-code').waitFor()
@@ -167,6 +168,7 @@ suite('errors', () => {
     const page = await open(t, front.url)
     page.expect(/ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE/)
     front.fault = (request) => request.url === '/v1/completions' ? 3000 : Infinity
+    front.arrived = () => page.locator('.answer .written .tok').first().waitFor()
     await story(page)
     const alert = page.locator('.answer [role=alert]')
     await alert.waitFor()

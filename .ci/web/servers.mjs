@@ -55,11 +55,15 @@ export async function alpha() {
 }
 
 // proxy runs a proxy of a server below a prefix. Its member fault, if set, returns for each
-// request the number of bytes of the answer after which the connection is lost. Its member
-// pause delays each piece of an answer by milliseconds; left lists the paths of cancelled
-// requests.
+// request the number of bytes of the answer after which the connection is lost, as soon as arrived
+// ends: the browser forgets what it has not read. While it is held, no stream goes on: step lets n
+// events through. left lists the paths of cancelled requests.
 export async function proxy(url, prefix = '') {
-  const front = { url: '', fault: null, pause: 0, seen: [], left: [] }
+  const front = { url: '', fault: null, arrived: async () => {}, held: false, quota: 0, waiting: [], seen: [], left: [] }
+  front.step = (n) => {
+    front.quota += n
+    for (const go of front.waiting.splice(0)) go()
+  }
   const server = http.createServer((request, response) => {
     if (!request.url.startsWith(`${prefix}/`)) {
       response.writeHead(403, { 'Content-Type': 'application/json' }).end('{"message":"Missing Authentication Token"}') // as API Gateway has it
@@ -74,6 +78,7 @@ export async function proxy(url, prefix = '') {
     onward.on('error', () => response.destroy())
     response.on('close', () => {
       if (!response.writableFinished && bytes === Infinity) front.left.push(request.url)
+      front.step(0)
       onward.destroy()
     })
     request.pipe(onward)
@@ -89,14 +94,17 @@ export async function proxy(url, prefix = '') {
 }
 
 async function pass(front, answer, response, bytes) {
+  const stream = answer.headers['content-type']?.startsWith('text/event-stream')
   for await (const piece of answer) {
     for (const event of piece.toString('latin1').split(/(?<=\n\n)/)) {
-      if (bytes <= 0) throw new Error('lost')
+      while (stream && front.held && front.quota === 0 && !response.closed) await new Promise((go) => front.waiting.push(go))
+      if (stream && front.held) front.quota--
       response.write(Buffer.from(event, 'latin1').subarray(0, bytes))
       bytes -= event.length
-      if (front.pause || bytes <= 0) await sleep(Math.max(front.pause, bytes <= 0 ? 50 : 0)) // lets the written bytes arrive
+      if (bytes > 0) continue
+      await front.arrived()
+      throw new Error('lost')
     }
   }
-  if (bytes <= 0) throw new Error('lost')
   response.end()
 }

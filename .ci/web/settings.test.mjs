@@ -84,6 +84,9 @@ suite('settings', () => {
 
   test('on a phone Write fits the screen, and settings open as a sheet', async (t) => {
     const { page, param, mark, tip } = await shown(t, { width: 360, height: 640 })
+    await page.locator('#settings-open').click()
+    await param('seed').fill('1')
+    await page.keyboard.press('Escape')
     await page.locator('#write-go').click()
     await page.locator('.answer .to-code').waitFor()
     await page.evaluate(() => scrollTo(0, 0))

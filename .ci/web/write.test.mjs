@@ -42,12 +42,16 @@ suite('write', () => {
     const slow = await proxy((await server()).url)
     ends(t, slow.stop)
     const { page, set, text, ended, answer } = await shown(t, { url: slow.url })
-    slow.pause = 40
-    await set({ max_tokens: 200 })
+    slow.held = true
+    await set({ max_tokens: 200, seed: 7 })
     await page.locator('#write-prompt').fill(story)
     await page.locator('#write-go').click()
-    const lengths = new Set()
-    while (lengths.size < 4) lengths.add((await text()).length)
+    await page.locator('.answer .written').first().waitFor({ state: 'attached' })
+    for (let n = 0; n < 4; n++) {
+      const before = (await text()).length
+      slow.step(3)
+      await page.waitForFunction((length) => document.querySelector('.answer .written').textContent.length > length, before)
+    }
     assert.ok(await page.locator('#write-go').isDisabled())
     await page.locator('#write-stop').click()
     await ended()
@@ -55,7 +59,8 @@ suite('write', () => {
     assert.match(await answer.locator('.figures').textContent(), /· stopped$/)
     assert.ok(stopped.length > 0 && stopped.length < 600)
     assert.equal(await page.locator('.answer [role=alert]').count(), 0) // stopping is no error
-    assert.deepEqual(slow.left, ['/v1/completions']) // the server hears of it
+    while (slow.left.length === 0) await new Promise(setImmediate) // the server hears of it
+    assert.deepEqual(slow.left, ['/v1/completions'])
     assert.equal(await text(), stopped)
   })
 
