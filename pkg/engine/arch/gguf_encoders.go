@@ -3,6 +3,8 @@ package arch
 import (
 	"errors"
 	"fmt"
+	"path"
+	"strings"
 
 	"glossa/pkg/engine/checkpoint"
 	"glossa/pkg/engine/transformer"
@@ -108,8 +110,10 @@ const (
 // ggufPoolings are the others.
 var ggufPoolings = map[int64]Pooling{1: PoolMean, 2: PoolFirst, 3: PoolLast}
 
-// ggufPooling returns the key pooling_type. A decoder without it continues texts; an encoder
-// without it has the mean, as a directory without modules has.
+// ggufPooling returns the key pooling_type. A decoder without it continues texts, unless the file is called
+// after Qwen3-Reranker, which older converters did not know. An encoder without it has the mean, as a
+// directory without modules has, or, with a classifier's tensors, its scores: the converter writes the key
+// for sentence-transformers' modules alone.
 func (o *opened) ggufPooling() (kind int64, err error) {
 	arch, err := o.file.Meta.Text("general.architecture")
 	if err != nil {
@@ -117,6 +121,8 @@ func (o *opened) ggufPooling() (kind int64, err error) {
 	}
 	kind, err = o.file.Meta.Int(arch + ".pooling_type")
 	switch {
+	case errors.Is(err, checkpoint.ErrNoKey) && o.scoresByDefault():
+		return ggufPoolRank, nil
 	case errors.Is(err, checkpoint.ErrNoKey) && len(o.Spec.Decoder) == 0:
 		return 1, nil
 	case errors.Is(err, checkpoint.ErrNoKey):
@@ -127,6 +133,15 @@ func (o *opened) ggufPooling() (kind int64, err error) {
 		return kind, nil
 	}
 	return 0, fmt.Errorf("%s.pooling_type: %d is not supported, only 1 (mean), 2 (cls), 3 (last) and 4 (rank)", arch, kind)
+}
+
+// scoresByDefault reports whether a file without pooling_type is that of a classifier or a reranker.
+func (o *opened) scoresByDefault() bool {
+	if len(o.Spec.Decoder) > 0 {
+		return o.Type == "qwen3" && strings.Contains(strings.ToLower(path.Base(o.file.Name())), "reranker")
+	}
+	_, ok := o.file.Tensor(ggufClassifierOut + ".weight")
+	return ok
 }
 
 // readGGUFTask reads what the model does with texts, other than continuing them. The file has
@@ -168,70 +183,4 @@ func (o *opened) readGGUFDense(src *source, s *transformer.Spec) error {
 		o.dense, width = append(o.dense, Step{Dense: d}), d.Out
 	}
 	return src.err
-}
-
-// readGGUFClassifier looks up the classifier of a cross-encoder. RoBERTa's has a tanh after its
-// matrix. ModernBERT's has a GELU and a norm, and pools the mean: the file does not say which
-// pooling the model has, and llama.cpp knows this one only.
-func (o *opened) readGGUFClassifier(src *source, s *transformer.Spec, l *layout) error {
-	if kind, err := o.ggufPooling(); err != nil || kind != ggufPoolRank || len(s.Decoder) > 0 {
-		return err
-	}
-	if !src.has("cls.weight") || !src.has("cls.output.weight") {
-		return errors.New("a reranker needs cls.weight and cls.output.weight: converters leave out the pooler of BERT, without which scores are wrong")
-	}
-	h := &RankingHead{Dense: &Dense{In: s.Width, Out: s.Width, Tanh: true}, Out: &Dense{In: s.Width, Out: 1}}
-	if o.Type == "modernbert" {
-		h.Mean, h.GELU, h.Dense.Tanh = true, true, false
-		norm := (&builder{source: src, spec: s, layout: l}).norm("cls.norm", 0)
-		h.Norm = &norm
-	}
-	h.Dense.read(src, "cls", src.has("cls.bias"))
-	h.Out.read(src, "cls.output", src.has("cls.output.bias"))
-	o.Ranking = &Ranking{Head: h, False: -1, Classes: &Classes{Labels: []string{defaultLabel(0)}, Function: Sigmoid}}
-	return src.err
-}
-
-// readGGUFRanking reads how a reranker reads pairs.
-func (o *opened) readGGUFRanking() (err error) {
-	switch {
-	case o.Ranking != nil:
-		o.ggufPair()
-	case o.Type == "qwen3":
-		o.Ranking, err = o.qwenReranker()
-	default:
-		err = fmt.Errorf("pooling_type: rerankers of %s models are not supported", o.family.title)
-	}
-	if err == nil {
-		o.Ranking.MaxTokens = o.Spec.Context
-	}
-	return err
-}
-
-// ggufPair reads how the tokenizer joins the texts of a pair. Byte-level BPE and Unigram do not
-// say it: RoBERTa has two separators between the texts, and no types of tokens.
-func (o *opened) ggufPair() {
-	r := o.Ranking
-	if t, ok := o.Tokenizer.(tokenizer.Pairs); ok {
-		r.Pair = t.Pair()
-	}
-	t, ok := o.Tokenizer.(tokenizer.Affixes)
-	if o.Tokenizer == nil || len(r.Pair) > 0 || !ok {
-		return
-	}
-	before, after := t.Affixes()
-	between := after
-	if o.Type == "bert" {
-		between = append(after[:len(after):len(after)], after...)
-	}
-	add := func(ids []int) {
-		for _, id := range ids {
-			r.Pair = append(r.Pair, tokenizer.PairPart{ID: id})
-		}
-	}
-	add(before)
-	r.Pair = append(r.Pair, tokenizer.PairPart{Text: 1})
-	add(between)
-	r.Pair = append(r.Pair, tokenizer.PairPart{Text: 2})
-	add(after)
 }

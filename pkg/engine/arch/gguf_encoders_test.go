@@ -76,10 +76,17 @@ func TestGGUFEncoders(t *testing.T) {
 			addClassifier(k, b)
 			delete(b, "cls.weight")
 		}, "leave out the pooler of BERT", nil},
-		{"labels", func(k map[string]any, b map[string]block) {
+		{"rank without a key", func(k map[string]any, b map[string]block) {
 			addClassifier(k, b)
-			b["cls.output.weight"] = blockOf(3, 8)
-		}, `tensor "cls.output.weight": shape [3 8]`, nil},
+			delete(k, "bert.pooling_type")
+		}, "", func(m *arch.Model) bool {
+			return m.Ranking != nil && m.Ranking.Ranks() && m.Ranking.Function() == arch.Sigmoid
+		}},
+		{"no pooler and no key", func(k map[string]any, b map[string]block) {
+			addClassifier(k, b)
+			delete(b, "cls.weight")
+			delete(k, "bert.pooling_type")
+		}, "leave out the pooler of BERT", nil},
 		{"none", func(k map[string]any, _ map[string]block) { k["bert.pooling_type"] = 0 }, "bert.pooling_type: 0 is not supported, only 1 (mean)", nil},
 		{"other", func(k map[string]any, _ map[string]block) { k["bert.pooling_type"] = 9 }, "bert.pooling_type: 9 is not supported", nil},
 		{"causal", func(k map[string]any, _ map[string]block) { k["bert.attention.causal"] = true }, "attention.causal: true is not supported", nil},
@@ -97,7 +104,65 @@ func TestGGUFEncoders(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || described != nil || info.Tokens != nil || !c.check(m) || info.Ranks != (m.Ranking != nil) || info.Embeds == info.Ranks {
+		if err != nil || described != nil || info.Tokens != nil || !c.check(m) || info.Ranks != (m.Ranking != nil && m.Ranking.Ranks()) || info.Embeds == (m.Ranking != nil) {
+			t.Errorf("%s: %v; listed: %v %+v", c.name, err, described, info)
+		}
+		if m != nil {
+			m.Close()
+		}
+	}
+}
+
+// The labels of a classifier are those of its key, or else numbered.
+func TestGGUFLabels(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(map[string]any, map[string]block)
+		want   string // of the error; "": none
+		check  func(m *arch.Model) bool
+	}{
+		{"labels without names", func(k map[string]any, b map[string]block) {
+			addClassifier(k, b)
+			b["cls.output.weight"], b["cls.output.bias"] = blockOf(2, 8), blockOf(2)
+		}, "", func(m *arch.Model) bool {
+			r := m.Ranking
+			return slices.Equal(r.Labels(), []string{"LABEL_0", "LABEL_1"}) && r.Function() == arch.Softmax && !r.Ranks() && r.Head.Dense.Tanh
+		}},
+		{"labels", func(k map[string]any, b map[string]block) {
+			addClassifier(k, b)
+			b["cls.output.weight"], b["cls.output.bias"] = blockOf(3, 8), blockOf(3)
+			k["bert.classifier.output_labels"] = []string{"good", "bad", "none"}
+			delete(b, "token_types.weight") // DistilBERT
+		}, "", func(m *arch.Model) bool {
+			r := m.Ranking
+			return slices.Equal(r.Labels(), []string{"good", "bad", "none"}) && r.Head.Dense.ReLU && !r.Head.Dense.Tanh && r.Pair[4].Type == 0
+		}},
+		{"fewer labels", func(k map[string]any, b map[string]block) {
+			addClassifier(k, b)
+			b["cls.output.weight"], b["cls.output.bias"] = blockOf(3, 8), blockOf(3)
+			k["bert.classifier.output_labels"] = []string{"good", "bad"}
+		}, `bert.classifier.output_labels: 2 labels for 3 rows of the tensor "cls.output.weight"`, nil},
+		{"no labels", func(k map[string]any, b map[string]block) {
+			addClassifier(k, b)
+			b["cls.output.weight"] = blockOf(0, 8)
+		}, `tensor "cls.output.weight": 0 labels are not in 1..16384`, nil},
+		{"labels of another type", func(k map[string]any, b map[string]block) {
+			addClassifier(k, b)
+			k["bert.classifier.output_labels"] = 1
+		}, "bert.classifier.output_labels", nil},
+	} {
+		keys, tensors := ggufBERT()
+		c.change(keys, tensors)
+		fsys := fstest.MapFS{"m/x.gguf": gguf(keys, tensors)}
+		m, err := arch.Open(fsys, "m")
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %s", c.name, err, c.want)
+			}
+			continue
+		}
+		info, described := arch.Describe(fsys, "m")
+		if err != nil || described != nil || info.Ranks || info.Embeds || !c.check(m) || !slices.Equal(info.Labels, m.Ranking.Labels()) {
 			t.Errorf("%s: %v; listed: %v %+v", c.name, err, described, info)
 		}
 		if m != nil {
