@@ -6,7 +6,12 @@ func encoders() []mutant {
 	return []mutant{
 		{"encoders: biases are those of their distances", kernel, "Queries.biasesOf", "all[q.Seen-1-q.First-token:]", "all[token-token:]", kernel, "^TestAttendBiases$"},
 		{"encoders: later blocks of keys have their biases", kernel, "Kernels.treat", "a.biases[row][b.at:b.at+len(scores)]", "a.biases[row][b.at-b.at:len(scores)]", kernel, "^TestAttendBiases$"},
-		{"encoders: each head has its own biases", transformer, "worker.headBiases", "head*group+i", "head*0+i", engine, golden},
+		{"encoders: each head has its own biases", transformer, "worker.biasRows", "head*group+i", "head*0+i", engine, golden},
+		{"encoders: slopes on both sides", transformer, "slopeBiases", "dst[n-1+d] = dst[n-1-d]", "dst[n-1+d] = 0", transformer, "^TestEncoderSlopes$"},
+		{"encoders: workers do not share tokens of a text with slopes", transformer, "worker.fullAttention", "l.Attention.Slopes == nil", "true", transformer, "^TestEncoderSlopes$"},
+		{"Nomic BERT MoE: the second layer has experts", arch, "nomicExperts", "layer%every == 1", "layer%every == 0", engine, golden},
+		{"Nomic BERT MoE: the columns of down", arch, "builder.flatExperts", "t.Rows, t.Cols, t.Transposed, t.Stored, t.ReadStored = width, ffn, true, transformer.F32, nil", "t.Rows, t.Cols, t.Stored, t.ReadStored = width, ffn, transformer.F32, nil", engine, golden},
+		{"Nomic BERT MoE: what is added must be zero", arch, "builder.flatExperts", "v != 0", "v != v", arch, "^TestNomicExpertsBias$"},
 		{"encoders: keys after the query have other biases", transformer, "Model.relativeBiases", "bucket+m.RelativeBuckets/2", "bucket+0*m.RelativeBuckets", engine, golden},
 		{"encoders: far keys share wider buckets", transformer, "relativeBuckets", "min(n-1, exact+int(share*float32(n-exact)))", "min(n-1, exact+int(share*0))", engine, golden},
 		{"BERT: tokens have types", transformer, "Pass.embed", "m.TokenTypes > 0", "m.TokenTypes < 0", engine, golden},

@@ -25,7 +25,7 @@ var plainTexts = []string{"the red hen sees a cat", "cats, dogs & hens: seven of
 // A file of GGUF with the weights of a directory has its vectors, with length 1.
 func TestEncoderGGUF(t *testing.T) {
 	files, err := filepath.Glob("testdata/ggufs/encoder-*.gguf")
-	if err != nil || len(files) != 8 {
+	if err != nil || len(files) != 11 {
 		t.Fatal(files, err)
 	}
 	for _, file := range files {
@@ -87,6 +87,42 @@ func TestRankerGGUF(t *testing.T) {
 			}
 		}
 		if info, err := arch.Describe(os.DirFS(filepath.Dir(file)), filepath.Base(file)); err != nil || !info.Ranks || info.Embeds || info.Tokens != nil {
+			t.Errorf("%s: %+v, %v", name, info, err)
+		}
+	}
+}
+
+// A classifier in GGUF has the labels and scores of its directory, unless several labels apply at once, which
+// the file does not say: then the scores of one, of the same logits. The file has no pooling_type.
+func TestClassifierGGUF(t *testing.T) {
+	files, err := filepath.Glob("testdata/ggufs/classifier-*.gguf")
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	req := &llm.ClassifyRequest{Truncate: true, Function: llm.ScoreNone}
+	for _, text := range slices.Concat(plainTexts[:3], plainTexts[4:]) { // directories cut the long one
+		req.Inputs = append(req.Inputs, llm.ClassifyInput{Text: text}, llm.ClassifyInput{Text: "a red hen", Second: &text})
+	}
+	for _, file := range files {
+		name := strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), "classifier-"), ".gguf")
+		directory, same := openClassifier(t, "classifiers/"+name, engine.Config{}), openClassifier(t, "ggufs/"+filepath.Base(file), engine.Config{})
+		if a, b := directory.Info().Labels, same.Info().Labels; !slices.Equal(a, b) {
+			t.Errorf("%s: labels %q, want %q", name, b, a)
+		}
+		want, used := classify(t, directory, req)
+		got, usedToo := classify(t, same, req)
+		if used != usedToo {
+			t.Errorf("%s: %+v, want %+v", name, usedToo, used)
+		}
+		for i := range want {
+			for j, v := range want[i].Scores {
+				if d := math.Abs(got[i].Scores[j] - v); !(d <= 1e-5) {
+					t.Errorf("%s: text %d: %v, want %v", name, i, got[i].Scores, want[i].Scores)
+				}
+			}
+		}
+		info, err := arch.Describe(os.DirFS(filepath.Dir(file)), filepath.Base(file))
+		if err != nil || info.Ranks || info.Embeds || !slices.Equal(info.Labels, directory.Info().Labels) {
 			t.Errorf("%s: %+v, %v", name, info, err)
 		}
 	}

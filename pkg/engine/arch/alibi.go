@@ -1,6 +1,10 @@
 package arch
 
-import "math"
+import (
+	"math"
+
+	"glossa/pkg/engine/transformer"
+)
 
 // alibiSlopes returns the slopes of heads (Press et al. 2022): powers of 2^(-8/n) for the
 // largest power of two n that is not above the number of heads, then every second one of
@@ -19,6 +23,12 @@ func alibiSlopes(heads int) []float32 {
 		slopes[i] = float32(math.Pow(float64(float32(base)), float64(power)))
 	}
 	return slopes
+}
+
+// setSlopes gives the heads of all layers, which are of one kind, the slopes of ALiBi.
+func setSlopes(s *transformer.Spec) {
+	a := &s.Kinds[0].Attention
+	a.Slopes = alibiSlopes(a.Heads)
 }
 
 // roundBF16 rounds to bfloat16, to the nearest even.

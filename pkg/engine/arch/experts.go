@@ -20,6 +20,7 @@ type expertNames struct {
 	bias           bias   // of the router and of all matrices
 	apart          apartNames
 	interleaved    string // instead of matrices: what the names of GPT-OSS' tensors begin with
+	flat           string // instead of matrices: what the names of MegaBlocks' tensors begin with
 }
 
 // A block names the matrices of a feed-forward block, as [layers] does.
@@ -55,6 +56,10 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, f *tr
 		b.interleavedExperts(o, at(n.interleaved, layer), e.Count, ffn)
 		return
 	}
+	if n.flat != "" {
+		b.flatExperts(o, at(n.flat, layer), e.Count, ffn)
+		return
+	}
 	if n.up == "" || n.stacked.gateUp != "" && b.has(at(n.stacked.gateUp, layer)) {
 		b.stackedExperts(o, &n.stacked, layer, f)
 		return
@@ -85,6 +90,25 @@ func (b *builder) stackedExperts(o *transformer.Layer, n *stackedNames, layer in
 			e.Gate = one(both.rows(i*rows, ffn))
 		}
 		o.Experts = append(o.Experts, e)
+	}
+}
+
+// flatExperts looks up experts without gates, whose rows lie one below the other in two matrices: those of
+// up, and the columns of down. What is added to the sum of all must be zero.
+func (b *builder) flatExperts(o *transformer.Layer, stem string, count, ffn int) {
+	width := b.spec.Width
+	up, down := b.matrix(stem+"mlp.w1", count*ffn, width, false), b.matrix(stem+"mlp.w2", count*ffn, width, false)
+	added, values := b.vector(stem+"bias", width), make([]float32, width)
+	if b.err != nil {
+		return
+	}
+	if b.err = added.rows(0, width).Read(values, 0); b.err == nil && slices.ContainsFunc(values, func(v float32) bool { return v != 0 }) {
+		b.err = fmt.Errorf("checkpoint %s: tensor %q: it is not zero", b.file.Name(), stem+"bias")
+	}
+	for i := range count {
+		t := down.rows(i*ffn, ffn)
+		t.Rows, t.Cols, t.Transposed, t.Stored, t.ReadStored = width, ffn, true, transformer.F32, nil
+		o.Experts = append(o.Experts, transformer.Expert{Up: one(up.rows(i*ffn, ffn)), Down: one(t)})
 	}
 }
 

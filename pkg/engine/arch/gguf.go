@@ -55,7 +55,8 @@ func (o *opened) readGGUF() error {
 		return named(err)
 	}
 	c.needs("context_length", "embedding_length", "block_count", "attention.head_count", cmp.Or(t.family.decoder.ffn.names, "feed_forward_length"), "vocab_size")
-	if n := c.integer("expert_count", 0, 0, math.MaxInt32); n > 0 && t.family.tensors.decoder.experts.router == "" {
+	router := t.family.tensors.decoder.experts.router + t.family.tensors.encoder.experts.router
+	if n := c.integer("expert_count", 0, 0, math.MaxInt32); n > 0 && router == "" {
 		c.reject("expert_count", "%d experts are not supported in this architecture", n)
 	}
 	s, l, err := t.family.read(c)

@@ -36,9 +36,43 @@ var ggufNomicBERT = ggufEncoder(func(f *family) {
 	}
 })
 
+// ggufJinaV2: the matrix of the feed-forward block has the rows of the gate, then those of up; older files
+// have two.
+var ggufJinaV2 = ggufEncoder(func(f *family) {
+	f.fixed = append(without(f.fixed, "attention.max_alibi_bias"), requiredValue{"attention.max_alibi_bias", "8"})
+	f.kind.FeedForward.Gated = true
+	e := &f.tensors.encoder
+	allBiases(e, always)
+	e.qkv.names = "blk.%d.attn_q blk.%d.attn_k blk.%d.attn_v"
+	e.up, e.gate, e.gateUp = linear{}, linear{}, linear{names: "blk.%d.ffn_up"}
+	f.adjust = func(_ *config, s *transformer.Spec, _ *layout) { setSlopes(s) }
+	detect := f.detect
+	f.detect = func(src *source, s *transformer.Spec, l *layout) {
+		if detect(src, s, l); src.has("blk.0.ffn_gate.weight") {
+			l.encoder.up, l.encoder.gate, l.encoder.gateUp = linear{names: "blk.%d.ffn_up"}, linear{names: "blk.%d.ffn_gate"}, linear{}
+		}
+	}
+})
+
+// ggufEuroBERT is Llama, whose tokens see the whole text. The converter does not change the rows of queries
+// and keys.
+var ggufEuroBERT = ggufBidirectional(ggufLike(func(f *family) {
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		setRotary(s, ggufHeads(c, s))
+		bidirectional(s, l, make([]bool, len(s.Decoder)), 0)
+	}
+}))
+
+// ggufBidirectional returns f with files that must say that attention is not causal, if they say it.
+func ggufBidirectional(f family) family {
+	f.fixed = append(without(f.fixed, "attention.causal"), requiredValue{"attention.causal", "false"})
+	return f
+}
+
 // ggufModernBERT: the key of the window counts the tokens on both sides of a token, and
 // every third layer from the first on has none.
 var ggufModernBERT = ggufEncoder(func(f *family) {
+	f.activation.names = "hidden_act"
 	f.spec.NoLastNorm, f.kind = false, transformer.Kind{FeedForward: transformer.FeedForward{Gated: true}}
 	f.tensors.encoderNorm = "output_norm"
 	f.buffers = append(f.buffers, "cls.norm.bias")
@@ -57,23 +91,13 @@ var ggufModernBERT = ggufEncoder(func(f *family) {
 // ggufEmbeddingGemma: the key of the window counts the tokens on both sides of a token, as in
 // the configuration (llama.cpp, LLAMA_SWA_TYPE_SYMMETRIC). Nothing but the name of the
 // architecture says that the attention is not causal.
-var ggufEmbeddingGemma = ggufEmbeddingGemmaLike()
-
-func ggufEmbeddingGemmaLike() family {
-	f := ggufGemma3Like(func(c *config, s *transformer.Spec, l *layout) {
-		c.needs(ggufWindow)
-		full, local := ggufGemma3Heads(c, s)
-		windowed := ggufWindowed(c, s, fiveOfSix)
-		setTwoRotaries(c, s, windowed, full, local)
-		bidirectional(s, l, windowed, c.integer(ggufWindow, 1, 1, maxContext))
-	})
-	for i, v := range f.fixed {
-		if v.name == "attention.causal" {
-			f.fixed[i].want = "false"
-		}
-	}
-	return f
-}
+var ggufEmbeddingGemma = ggufBidirectional(ggufGemma3Like(func(c *config, s *transformer.Spec, l *layout) {
+	c.needs(ggufWindow)
+	full, local := ggufGemma3Heads(c, s)
+	windowed := ggufWindowed(c, s, fiveOfSix)
+	setTwoRotaries(c, s, windowed, full, local)
+	bidirectional(s, l, windowed, c.integer(ggufWindow, 1, 1, maxContext))
+}))
 
 // ggufEncoder returns a family with the parts of BERT, changed by change.
 func ggufEncoder(change func(f *family)) family {
@@ -140,8 +164,9 @@ func (o *opened) scoresByDefault() bool {
 	if len(o.Spec.Decoder) > 0 {
 		return o.Type == "qwen3" && strings.Contains(strings.ToLower(path.Base(o.file.Name())), "reranker")
 	}
-	_, ok := o.file.Tensor(ggufClassifierOut + ".weight")
-	return ok
+	_, out := o.file.Tensor(ggufClassifierOut + ".weight")
+	_, dense := o.file.Tensor(ggufClassifierDense + ".weight")
+	return out || dense && o.family == &ggufJinaV2 // whose converter leaves out the pooler too
 }
 
 // readGGUFTask reads what the model does with texts, other than continuing them. The file has

@@ -1,6 +1,8 @@
 package arch_test
 
 import (
+	"encoding/binary"
+	"encoding/json"
 	"maps"
 	"path"
 	"slices"
@@ -168,6 +170,68 @@ func TestGGUFLabels(t *testing.T) {
 		if m != nil {
 			m.Close()
 		}
+	}
+}
+
+// Jina's encoder has gates in one matrix or two, no positions, and slopes; its rerankers lack the pooler.
+func TestGGUFJina(t *testing.T) {
+	for want, change := range map[string]func(map[string]any, map[string]block){
+		"": func(map[string]any, map[string]block) {},
+		"two": func(_ map[string]any, b map[string]block) {
+			b["blk.0.ffn_up.weight"], b["blk.0.ffn_gate.weight"] = blockOf(12, 8), blockOf(12, 8)
+		},
+		"leave out the pooler of BERT": func(k map[string]any, b map[string]block) {
+			b["cls.weight"], b["cls.bias"] = blockOf(1, 8), blockOf(1)
+			delete(k, "jina-bert-v2.pooling_type")
+		},
+		`tensor "blk.0.ffn_up.weight": shape [12 8]`:           func(_ map[string]any, b map[string]block) { b["blk.0.ffn_up.weight"] = blockOf(12, 8) },
+		`"blk.0.attn_norm_2.weight": unknown`:                  func(_ map[string]any, b map[string]block) { b["blk.0.attn_norm_2.weight"] = blockOf(8) },
+		"attention.max_alibi_bias: 4 is not supported, only 8": func(k map[string]any, _ map[string]block) { k["jina-bert-v2.attention.max_alibi_bias"] = 4 },
+		"expert_count: 2 experts are not supported":            func(k map[string]any, _ map[string]block) { k["jina-bert-v2.expert_count"] = 2 },
+	} {
+		keys, tensors := ggufBERT()
+		for name, v := range keys {
+			if rest, ok := strings.CutPrefix(name, "bert."); ok {
+				delete(keys, name)
+				keys["jina-bert-v2."+rest] = v
+			}
+		}
+		keys["general.architecture"] = "jina-bert-v2"
+		delete(tensors, "position_embd.weight")
+		delete(tensors, "blk.0.ffn_up.bias")
+		tensors["blk.0.ffn_up.weight"] = blockOf(24, 8)
+		change(keys, tensors)
+		m, err := arch.Open(fstest.MapFS{"m/x.gguf": gguf(keys, tensors)}, "m")
+		if want != "" && want != "two" {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, want %s", err, want)
+			}
+			continue
+		}
+		if err != nil || !slices.Equal(m.Spec.Kinds[0].Attention.Slopes, []float32{1.0 / 16, 1.0 / 256}) || m.Weights.Encoder[0].Gate.Weight == nil {
+			t.Errorf("%s: %v", want, err)
+			continue
+		}
+		m.Close()
+	}
+}
+
+// What Nomic's layers add to the sum of experts must be zero.
+func TestNomicExpertsBias(t *testing.T) {
+	files := encoderFiles(t, "nomic-moe")
+	data := slices.Clone(files["m/model.safetensors"].Data)
+	n := binary.LittleEndian.Uint64(data)
+	var header map[string]struct {
+		At []int `json:"data_offsets"`
+	}
+	const name = "encoder.layers.1.mlp.experts.bias"
+	if err := json.Unmarshal(data[8:8+n], &header); err != nil || len(header[name].At) != 2 {
+		t.Fatalf("%v, %v", err, header[name])
+	}
+	data[8+int(n)+header[name].At[0]+1] = 0x3f // of bfloat16
+	files["m/model.safetensors"].Data = data
+	if _, err := arch.Open(files, "m"); err == nil || !strings.Contains(err.Error(), `tensor "`+name+`": it is not zero`) {
+		t.Error(err)
 	}
 }
 

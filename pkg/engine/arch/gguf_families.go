@@ -20,7 +20,7 @@ var ggufTypes = map[string]struct {
 	"starcoder": {"gpt_bigcode", &ggufStarCoder}, "starcoder2": {"starcoder2", &ggufStarCoder2}, "glm4": {"glm4", &ggufGLM4},
 	"glm4moe": {"glm4_moe", &ggufGLM4MoE}, "dots1": {"dots1", &ggufDots1}, "minimax-m2": {"minimax_m2", &ggufMiniMaxM2},
 	"exaone4": {"exaone4", &ggufEXAONE4}, "exaone-moe": {"exaone_moe", &ggufEXAONEMoE}, "arcee": {"arcee", &ggufArcee}, "nemotron": {"nemotron", &ggufNemotron}, "nemotron_h": {"nemotron_h", &ggufNemotronH}, "nemotron_h_moe": {"nemotron_h", &ggufNemotronH},
-	"bert": {"bert", &ggufBERT}, "nomic-bert": {"nomic_bert", &ggufNomicBERT}, "modern-bert": {"modernbert", &ggufModernBERT},
+	"bert": {"bert", &ggufBERT}, "jina-bert-v2": {"bert", &ggufJinaV2}, "eurobert": {"eurobert", &ggufEuroBERT}, "nomic-bert": {"nomic_bert", &ggufNomicBERT}, "nomic-bert-moe": {"nomic_bert", &ggufNomicMoE}, "modern-bert": {"modernbert", &ggufModernBERT},
 	"qwen2moe": {"qwen2_moe", &ggufQwen2MoE}, "qwen3moe": {"qwen3_moe", &ggufQwen3MoE}, "olmoe": {"olmoe", &ggufOLMoE}, "granitemoe": {"granitemoe", &ggufGraniteMoE}, "gpt-oss": {"gpt_oss", &ggufGPTOSS},
 	"ernie4_5": {"ernie4_5", &ggufERNIE}, "seed_oss": {"seed_oss", &ggufSeedOSS}, "minicpm": {"minicpm", &ggufMiniCPM}, "minicpm3": {"minicpm3", &ggufMiniCPM3}, "deepseek2": {"deepseek_v2", &ggufDeepSeek2},
 	"granitehybrid": {"granitemoehybrid", &ggufGraniteHybrid}, "falcon-h1": {"falcon_h1", &ggufFalconH1}, "mamba2": {"mamba2", &ggufMamba2}, "lfm2": {"lfm2", &ggufLFM2}, "lfm2moe": {"lfm2_moe", &ggufLFM2MoE},

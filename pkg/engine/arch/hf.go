@@ -160,7 +160,12 @@ func (o *opened) readConfig(raw []byte) (*transformer.Spec, *layout, error) {
 	if viewers[kind] != nil && *c.err == nil {
 		return o.readViewer(c, kind)
 	}
-	o.family = families[kind]
+	switch o.family = families[kind]; {
+	case kind == "bert" && c.text("position_embedding_type", "") == "alibi":
+		o.family = &jinaV2
+	case kind == "nomic_bert" && c.has("moe_every_n_layers"):
+		o.family = &nomicMoE
+	}
 	switch {
 	case *c.err != nil:
 		return nil, nil, *c.err

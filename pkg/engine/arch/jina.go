@@ -2,6 +2,25 @@ package arch
 
 import "glossa/pkg/engine/transformer"
 
+// jinaV2 is Günther et al. 2023 (jina-embeddings-v2), whose model_type is that of BERT: instead of positions
+// it has ALiBi on both sides of a token, and its feed-forward blocks have gates. The model of code, which
+// has more norms, is another one.
+var jinaV2 = bertLike("Jina Embeddings v2", "bert.", func(f *family) {
+	f.context = field{"max_position_embeddings", 8192}
+	f.fixed = append(without(f.fixed, "position_embedding_type"), requiredValue{"feed_forward_type", `"geglu"`})
+	f.spec.Position, f.tensors.positions = transformer.NoPosition, ""
+	f.kind.FeedForward.Gated = true
+	const at = "encoder.layer.%d.mlp."
+	e := &f.tensors.encoder
+	e.up, e.gateUp = linear{}, linear{names: at + "gated_layers"}
+	e.down, e.ffnPostNorm = linear{names: at + "wo", bias: always}, at+"layernorm"
+	types := f.adjust
+	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
+		types(c, s, l)
+		setSlopes(s)
+	}
+})
+
 // jinaV3 is Sturua et al. 2024 (jina-embeddings-v3), without its adapters: XLM-RoBERTa with a rotary
 // embedding. Tensors have the names of the authors or those of transformers.
 var jinaV3 = bertLike("Jina Embeddings v3", "roberta.", func(f *family) {

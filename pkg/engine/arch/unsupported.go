@@ -37,9 +37,9 @@ var unsupported = func() map[string]string {
 		"it needs recurrent layers":                               "rwkv rwkv6 rwkv7 recurrent_gemma xlstm",
 		"it needs linear attention":                               "minimax",
 		"its GGUF files are not read":                             "gemma4",
-		"it is an encoder-decoder; of these only t5, mt5, umt5, bart, pegasus, mbart, m2m_100 and marian are supported":                                                                                                                                                                       "longt5 t5gemma led pegasus_x bigbird_pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",
-		"it is an encoder; of these only bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, electra, gte, deberta-v2, jina_embeddings_v3, eurobert, albert and gemma3_text are supported, and GGUF files of bert, nomic-bert, modern-bert and gemma-embedding": "deberta nomic-bert-moe jina-bert-v2 jina-bert-v3 neo-bert embedding_gemma2",
-		"it reads images or sound; GGUF files of its model of text may be supported":                                                                                                                                                                                                          "llava_next llava_onevision mllama qwen2_vl qwen2vl qwen2_5_vl qwen3_vl_moe qwen3vl phi4_multimodal idefics2 paligemma vipllava video_llava kimi_k25 clip siglip",
+		"it is an encoder-decoder; of these only t5, mt5, umt5, bart, pegasus, mbart, m2m_100 and marian are supported": "longt5 t5gemma led pegasus_x bigbird_pegasus blenderbot nllb_moe switch_transformers whisper t5encoder",
+		"it is an encoder; of these only bert, roberta, xlm-roberta, camembert, distilbert, mpnet, modernbert, nomic_bert, electra, gte, deberta-v2, jina_embeddings_v3, eurobert, albert and gemma3_text are supported, and GGUF files of bert, jina-bert-v2, nomic-bert, nomic-bert-moe, modern-bert, eurobert and gemma-embedding": "deberta jina-bert-v3 neo-bert embedding_gemma2",
+		"it reads images or sound; GGUF files of its model of text may be supported": "llava_next llava_onevision mllama qwen2_vl qwen2vl qwen2_5_vl qwen3_vl_moe qwen3vl phi4_multimodal idefics2 paligemma vipllava video_llava kimi_k25 clip siglip",
 	} {
 		for name := range strings.FieldsSeq(names) {
 			all[name] = reason

@@ -167,7 +167,7 @@ func (s *Side) fills(around int, spec *transformer.Spec) error {
 	if s.Expand == 0 || s.Attend && len(spec.Decoder) == 0 {
 		return nil
 	}
-	if len(spec.Decoder) > 0 || spec.RelativeBuckets > 0 {
+	if len(spec.Decoder) > 0 || spec.RelativeBuckets > 0 || len(spec.Kinds[0].Attention.Slopes) > 0 {
 		return errors.New("the expansion of queries needs an encoder without biases by distance")
 	}
 	least := max(1, around) // tokens that are read

@@ -170,7 +170,7 @@ func (w *worker) causal(index int, sp span, head int) *kernel.Queries {
 // fullAttention computes a layer's attention of the encoder into heads: each token
 // sees the text on both sides, as far as the layer's window reaches.
 func (w *worker) fullAttention(l *layer) {
-	if w.uneven(&l.Attention) && w.long(&l.Attention) && !l.Attention.Local {
+	if w.uneven(&l.Attention) && w.long(&l.Attention) && !l.Attention.Local && l.Attention.Slopes == nil {
 		w.fullTokens(l)
 		return
 	}
@@ -208,7 +208,9 @@ func (w *worker) attendAll(l *layer, layer int32, sp span, head int) {
 	}
 	q := w.queries(l, l.Attention.rows(), sp, head)
 	q.First, q.Seen, q.Window, q.Sinks = sp.start, sp.seen, l.Attention.Window, l.headSinks(head)
-	q.Biases = w.headBiases(l, 2*tokens-1, head, w.m.relative, w.m.relativeBiases)
+	if q.Biases = w.headBiases(l, 2*tokens-1, head, w.m.relative, w.m.relativeBiases); l.Attention.Slopes != nil {
+		q.Biases = w.biasRows(l, 2*tokens-1, head, func(dst []float32, head int) { slopeBiases(dst, l.Attention.Slopes[head]) })
+	}
 	w.m.kernels.Attend(w.attention, q, kv)
 }
 
@@ -221,12 +223,17 @@ func (w *worker) headBiases(l *layer, n, head int, table []float32, write func(d
 	if l.relative != nil {
 		table = l.relative
 	}
-	group, each := l.Attention.Heads/l.Attention.KVHeads, n
-	fit(&w.bias, group*each)
+	return w.biasRows(l, n, head, func(dst []float32, head int) { write(dst, table, head) })
+}
+
+// biasRows returns n biases, which write computes, of each of the queries of a head of keys.
+func (w *worker) biasRows(l *layer, n, head int, write func(dst []float32, head int)) [][]float32 {
+	group := l.Attention.Heads / l.Attention.KVHeads
+	fit(&w.bias, group*n)
 	w.biases = w.biases[:0]
 	for i := range group {
-		row := w.bias[i*each : (i+1)*each]
-		write(row, table, head*group+i)
+		row := w.bias[i*n : (i+1)*n]
+		write(row, head*group+i)
 		w.biases = append(w.biases, row)
 	}
 	return w.biases

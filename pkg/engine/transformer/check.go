@@ -117,8 +117,8 @@ func (s *Spec) checkUses() error {
 				return fmt.Errorf("%s[%d]: kinds[%d].feed_forward.gated: inputs of layers need a gated block", stack.name, i, kind)
 			case k.Attention.KVLayer != 0 && !s.readsKV(i):
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.kv_layer: there is an encoder, or layer %d is not an earlier one with keys and values like these", stack.name, i, kind, k.Attention.KVLayer)
-			case stack.encoder && len(k.Attention.Slopes) > 0:
-				return fmt.Errorf("%s[%d]: kinds[%d].attention.slopes is for decoders alone", stack.name, i, kind)
+			case stack.encoder && len(k.Attention.Slopes) > 0 && (len(s.Decoder) > 0 || s.RelativeBuckets > 0 || k.Attention.Disentangled != nil):
+				return fmt.Errorf("%s[%d]: kinds[%d].attention.slopes: there is a decoder, or there are biases by distance too", stack.name, i, kind)
 			case stack.encoder && k.Attention.Chunk > 0:
 				return fmt.Errorf("%s[%d]: kinds[%d].attention.chunk is for decoders only", stack.name, i, kind)
 			case len(s.Encoder) > 0 && k.Parallel:

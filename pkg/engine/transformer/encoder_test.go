@@ -92,6 +92,59 @@ func TestEncoderEmbedWidth(t *testing.T) {
 	}
 }
 
+// Scores of an encoder decrease by distance on both sides of a token, by a slope of each head of queries.
+func TestEncoderSlopes(t *testing.T) {
+	plain := compareEncoder(t, "no slopes", encoder())
+	for _, window := range []int{0, 20} {
+		s := encoder()
+		a := &s.Kinds[0].Attention
+		a.Heads, a.KVHeads, a.HeadDim, a.Window, a.Slopes = 4, 2, 6, window, []float32{0.5, 0.05, 0.25, 0.01}
+		compareEncoder(t, fmt.Sprintf("slopes, window %d", window), s)
+		model, text := load(t, transformertest.New(s, 5), kernel.Best(), transformer.F32), [][]int{tokens(150, 29)}
+		team := transformer.NewTeam(3)
+		shared, alone := model.NewPass(team), model.NewPass(nil)
+		shared.ShareAll = true // two heads of keys are too few for three workers
+		must(shared.Encode(text))
+		must(alone.Encode(text))
+		if !slices.Equal(shared.Last(), alone.Last()) {
+			t.Errorf("window %d: a team computes other vectors", window)
+		}
+		team.Close()
+	}
+	s := encoder()
+	s.Kinds[0].Attention.Slopes = []float32{0.5, 0.25, 0.1}
+	if d := far(compareEncoder(t, "three slopes", s), plain); !(d > 1e-3) {
+		t.Errorf("slopes change vectors by %v: the test shows nothing", d)
+	}
+	for _, change := range []func(s *transformer.Spec){
+		func(s *transformer.Spec) { s.Decoder = []int{0} },
+		func(s *transformer.Spec) { s.RelativeBuckets, s.RelativeDistance = 32, 128 },
+	} {
+		s := encoder()
+		s.Kinds[0].Attention.Slopes = []float32{0.5, 0.25, 0.1}
+		change(s)
+		if err := s.Check(); err == nil || !strings.Contains(err.Error(), "slopes") {
+			t.Error(err)
+		}
+	}
+}
+
+// Experts of an encoder's layers may have no gates.
+func TestEncoderExperts(t *testing.T) {
+	s := encoder()
+	dense := s.Kinds[0]
+	dense.FeedForward.Experts = &transformer.Experts{Count: 5, Used: 2}
+	s.Kinds, s.Encoder = append(s.Kinds, dense), []int{0, 1, 0}
+	compareEncoder(t, "experts", s)
+	dense.FeedForward.Experts = &transformer.Experts{Count: 3, Used: 1, Shared: 16, Renormalised: true}
+	s.Kinds[1] = dense
+	compareEncoder(t, "a shared block too", s)
+	s.Kinds[1].FeedForward.Activation = transformer.Universal
+	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "kinds[1].feed_forward.activation: ") {
+		t.Error(err)
+	}
+}
+
 // Layers may be computed in another order than that of their weights, and more than once.
 func TestEncoderOrder(t *testing.T) {
 	s := encoder()

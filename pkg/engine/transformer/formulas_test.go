@@ -300,6 +300,9 @@ func (m formulas) selfAttention(at string, a *transformer.Attention, x rows, cau
 	k, v = kept.keys, kept.values
 	for p := range x {
 		bias := m.bias(at, p, causal)
+		if a.Slopes != nil {
+			bias = func(j, head int) float64 { return -float64(a.Slopes[head]) * math.Abs(float64(p-j)) }
+		}
 		if a.Disentangled != nil {
 			bias = m.distances(at, a, q[p], k, p)
 		}

@@ -63,7 +63,7 @@ type Pass struct {
 	qkv    []float32 // (tokens, (Heads+2*KVHeads)*HeadDim), of the layer that is computed, or what other mixers read
 	heads  []float32 // (tokens, Heads*HeadDim), or what other mixers write
 	h, g   []float32 // (tokens, FeedForward.Width), of what computes all tokens
-	eh, eg []float32 // (tokens*Used, FeedForward.Width), of the experts
+	eh, eg []float32 // (tokens*Used, FeedForward.Width), of the experts; eg of gated ones
 	mixed  []float32 // (tokens, Width), the results of an expert
 	apart  []float32 // (tokens, Width), those of all, of Apart
 	cross  []float32 // (tokens, 2*KVHeads*HeadDim), of an encoder
@@ -366,6 +366,9 @@ func (p *Pass) makeRoom(layers []layer) {
 		if f.Experts != nil {
 			if chosen, mixed = max(chosen, f.chosen()), m.Width; f.Experts.Apart {
 				apart = m.Width
+			}
+			if f.Gated {
+				gates = max(gates, f.chosen())
 			}
 		}
 	}

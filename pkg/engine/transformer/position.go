@@ -54,6 +54,16 @@ func (m *Model) relativeBiases(dst, table []float32, head int) {
 	}
 }
 
+// slopeBiases writes the biases of an encoder's head with a slope to dst (2n-1), by the distance of the key
+// from the query plus n-1.
+func slopeBiases(dst []float32, slope float32) {
+	n := (len(dst) + 1) / 2
+	for d := range n {
+		dst[n-1-d] = -slope * float32(d)
+		dst[n-1+d] = dst[n-1-d]
+	}
+}
+
 // causalBiases writes the biases of a head of the decoder's queries, of a table (RelativeBuckets,
 // Heads), to dst, that of the distance d to dst[len(dst)-1-d].
 func (m *Model) causalBiases(dst, table []float32, head int) {

@@ -204,7 +204,8 @@ type Attention struct {
 	GrowthStep int     `json:"growth_step,omitempty"` // tokens
 
 	// Slopes are those of ALiBi (Press et al. 2022), one for each head of queries: the score
-	// of a key decreases by the slope for each token of distance. Decoders only.
+	// of a key decreases by the slope for each token of distance, in an encoder on both sides. Not with
+	// biases by distance, and not in an encoder below a decoder.
 	Slopes []float32 `json:"slopes,omitempty"`
 }
 

@@ -10,6 +10,7 @@ files of sentence-transformers are written here, in the forms of old and new ver
 import base64
 import importlib.metadata
 import json
+import math
 import os
 import pathlib
 import shutil
@@ -24,7 +25,9 @@ import transformers
 from safetensors.torch import load_file, save_file
 from sentence_transformers import SentenceTransformer
 from tokenizers import decoders, models, normalizers, pre_tokenizers, processors
+from torch import nn
 from transformers import PreTrainedTokenizerFast
+from transformers.modeling_outputs import BaseModelOutput
 
 HERE = pathlib.Path(__file__).parent
 VERSIONS = {"torch": "2.15.0", "transformers": "5.23.0", "tokenizers": "0.23.3", "sentence-transformers": "6.2.0"}
@@ -342,6 +345,141 @@ def albert():
         **TINY | {"num_hidden_layers": 5}, **sized(t), num_hidden_groups=2, embedding_size=12, max_position_embeddings=48)), t, 75, [pooling(16, mean_tokens=True)], limit=40)
 
 
+class JinaV2Config(transformers.BertConfig):
+    model_type = "jina_v2"  # the authors' files say bert
+
+
+class JinaV2(transformers.PreTrainedModel):
+    """jina-embeddings-v2 by the formulas of its authors, whose code is not in transformers: BERT with ALiBi on
+    both sides and gated blocks."""
+
+    config_class = JinaV2Config
+
+    def __init__(self, config):
+        super().__init__(config)
+        w, f, D = config.hidden_size, config.intermediate_size, nn.ModuleDict
+        norm = lambda: nn.LayerNorm(w, eps=config.layer_norm_eps)
+        self.embeddings = D({"word_embeddings": nn.Embedding(config.vocab_size, w), "token_type_embeddings": nn.Embedding(config.type_vocab_size, w), "LayerNorm": norm()})
+        layer = lambda: D({
+            "attention": D({"self": D({n: nn.Linear(w, w) for n in ("query", "key", "value")}), "output": D({"dense": nn.Linear(w, w), "LayerNorm": norm()})}),
+            "mlp": D({"gated_layers": nn.Linear(w, 2 * f, bias=False), "wo": nn.Linear(f, w), "layernorm": norm()})})
+        self.encoder = D({"layer": nn.ModuleList(layer() for _ in range(config.num_hidden_layers))})
+        self.post_init()
+
+    def forward(self, input_ids, attention_mask=None, token_type_ids=None, **_):
+        e, heads = self.embeddings, self.config.num_attention_heads
+        x = e["LayerNorm"](e["word_embeddings"](input_ids) + e["token_type_embeddings"].weight[0])
+        b, n, w = x.shape
+        at = torch.arange(n)
+        bias = -slopes(heads)[:, None, None] * (at[:, None] - at[None, :]).abs()
+        if attention_mask is not None:
+            bias = bias + (1 - attention_mask[:, None, None, :]) * torch.finfo(torch.float32).min
+        split = lambda y: y.view(b, n, heads, -1).transpose(1, 2)
+        for layer in self.encoder["layer"]:
+            a, m = layer["attention"], layer["mlp"]
+            q, k, v = (split(a["self"][name](x)) for name in ("query", "key", "value"))
+            p = torch.softmax(q @ k.transpose(2, 3) / (w // heads) ** 0.5 + bias, -1)
+            x = a["output"]["LayerNorm"](a["output"]["dense"]((p @ v).transpose(1, 2).reshape(b, n, w)) + x)
+            gate, up = m["gated_layers"](x).chunk(2, -1)
+            x = m["layernorm"](m["wo"](nn.functional.gelu(gate) * up) + x)
+        return BaseModelOutput(last_hidden_state=x)
+
+
+def slopes(heads):
+    """Press et al. 2022: powers of 2**(-8/n) for the largest power of two n, then every second one of those for 2n."""
+    n = 2 ** math.floor(math.log2(heads))
+    powers = lambda n: [2 ** (-8 * (i + 1) / n) for i in range(n)]
+    return torch.tensor(powers(n) + powers(2 * n)[0::2][: heads - n])
+
+
+def jina_v2():
+    t = few()
+
+    def published(path):
+        c = json.loads((path / "config.json").read_text())
+        write(path / "config.json", c | {"model_type": "bert", "architectures": ["JinaBertModel"], "position_embedding_type": "alibi", "feed_forward_type": "geglu", "emb_pooler": "mean"})
+
+    tiny("jina-v2", JinaV2(JinaV2Config(hidden_size=24, num_hidden_layers=2, num_attention_heads=3, intermediate_size=20, **sized(t), max_position_embeddings=64)), t, 77, [
+        pooling(24, mean_tokens=True)], limit=60, published=published)
+
+
+class NomicMoEConfig(transformers.BertConfig):
+    model_type = "nomic_moe"  # the authors' files say nomic_bert
+
+
+class NomicMoE(transformers.PreTrainedModel):
+    """nomic-embed-text-v2-moe by the formulas of its authors, whose code is not in transformers."""
+
+    config_class = NomicMoEConfig
+
+    def __init__(self, config):
+        super().__init__(config)
+        w, f, e, D = config.hidden_size, config.intermediate_size, config.num_experts, nn.ModuleDict
+        norm = lambda: nn.LayerNorm(w, eps=config.layer_norm_eps)
+        self.embeddings = D({"word_embeddings": nn.Embedding(config.vocab_size, w), "token_type_embeddings": nn.Embedding(config.type_vocab_size, w)})
+        self.emb_ln = norm()
+
+        def experts():
+            m = D({"mlp": nn.Module()})
+            for name in ("w1", "w2"):
+                m["mlp"].register_parameter(name, nn.Parameter(torch.zeros(e * f, w)))
+            m.register_buffer("bias", torch.zeros(w))
+            return m
+
+        mlp = lambda i: D({"router": D({"layer": nn.Linear(w, e, bias=False)}), "experts": experts()}) if i % 2 else D({"fc1": nn.Linear(w, f), "fc2": nn.Linear(f, w)})
+        self.encoder = D({"layers": nn.ModuleList(D({"attn": D({"Wqkv": nn.Linear(w, 3 * w), "out_proj": nn.Linear(w, w)}), "norm1": norm(), "mlp": mlp(i), "norm2": norm()})
+                                                  for i in range(config.num_hidden_layers))})
+        self.post_init()
+
+    def forward(self, input_ids, attention_mask=None, token_type_ids=None, **_):
+        c, heads = self.config, self.config.num_attention_heads
+        x = self.emb_ln(self.embeddings["word_embeddings"](input_ids) + self.embeddings["token_type_embeddings"].weight[0])
+        b, n, w = x.shape
+        d = w // heads
+        angles = torch.arange(n)[:, None] * c.rotary_emb_base ** (-torch.arange(0, d, 2) / d)
+        cos, sin = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
+        turn = lambda y: y * cos + torch.cat([-y[..., d // 2:], y[..., : d // 2]], -1) * sin
+        bias = 0 if attention_mask is None else (1 - attention_mask[:, None, None, :]) * torch.finfo(torch.float32).min
+        for layer in self.encoder["layers"]:
+            q, k, v = (y.view(b, n, heads, d).transpose(1, 2) for y in layer["attn"]["Wqkv"](x).chunk(3, -1))
+            p = torch.softmax(turn(q) @ turn(k).transpose(2, 3) / d**0.5 + bias, -1)
+            x = layer["norm1"](layer["attn"]["out_proj"]((p @ v).transpose(1, 2).reshape(b, n, w)) + x)
+            m = layer["mlp"]
+            if "fc1" in m:
+                y = m["fc2"](nn.functional.gelu(m["fc1"](x)))
+            else:
+                weights, chosen = torch.softmax(m["router"]["layer"](x), -1).topk(c.moe_top_k, -1)
+                w1, w2 = (getattr(m["experts"]["mlp"], name).view(c.num_experts, -1, w) for name in ("w1", "w2"))
+                each = torch.einsum("bnef,efw->bnew", nn.functional.gelu(torch.einsum("bnw,efw->bnef", x, w1)), w2)
+                y = m["experts"].bias + (each.gather(2, chosen[..., None].expand(-1, -1, -1, w)) * weights[..., None]).sum(2)
+            x = layer["norm2"](y + x)
+        return BaseModelOutput(last_hidden_state=x)
+
+
+def nomic_moe():
+    t = few()
+
+    def published(path):
+        c = json.loads((path / "config.json").read_text())
+        write(path / "config.json", {
+            "model_type": "nomic_bert", "architectures": ["NomicBertModel"], "activation_function": "gelu", "causal": False, "expert_choice_router": False, "ffn_div": 1,
+            "layer_norm_epsilon": c["layer_norm_eps"], "mlp_fc1_bias": True, "mlp_fc2_bias": True, "moe_every_n_layers": 2, "moe_normalize_expert_weights": False,
+            "moe_top_k": c["moe_top_k"], "n_embd": c["hidden_size"], "n_head": c["num_attention_heads"], "n_inner": c["intermediate_size"], "n_layer": c["num_hidden_layers"],
+            "n_positions": 2048, "num_experts": c["num_experts"], "num_shared_experts": 0, "prenorm": False, "qkv_proj_bias": True, "rotary_emb_base": c["rotary_emb_base"],
+            "rotary_emb_fraction": 1.0, "rotary_emb_interleaved": False, "rotary_emb_scale_base": None, "rotary_scaling_factor": None, "type_vocab_size": 1, "use_rms_norm": False,
+            "vocab_size": c["vocab_size"]})
+
+    tiny("nomic-moe", NomicMoE(NomicMoEConfig(**TINY | {"num_hidden_layers": 3}, **sized(t), type_vocab_size=1, layer_norm_eps=1e-5, num_experts=4, moe_top_k=2, rotary_emb_base=100.0)), t, 78, [
+        pooling(16, mean_tokens=True), NORMALIZE], limit=60, published=published)
+
+
+def eurobert():
+    t = byte_bpe()
+    tiny("eurobert", transformers.EuroBertModel(transformers.EuroBertConfig(
+        **TINY, **sized(t), num_key_value_heads=1, max_position_embeddings=64, rope_parameters={"rope_type": "default", "rope_theta": 100.0},
+        bos_token_id=0, eos_token_id=2, pad_token_id=1, mask_token_id=4)), t, 79, [pooling(16, mean_tokens=True)], limit=60)
+
+
 def jina():
     t = few()
     tiny("jina", transformers.JinaEmbeddingsV3Model(transformers.JinaEmbeddingsV3Config(
@@ -377,7 +515,12 @@ def causal():
         bos_token_id=0, eos_token_id=2, pad_token_id=1)), t, 62, [pooling(24, lasttoken=True), NORMALIZE], limit=70)
 
 
-GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte, deberta, albert, jina)}
+GROUPS = {f.__name__: f for f in (bert, bare, distilbert, roberta, mpnet, modernbert, nomic, gemma, causal, electra, gte, deberta, albert, jina, jina_v2, nomic_moe, eurobert)}
+
+
+for kind in (JinaV2, NomicMoE):
+    transformers.AutoConfig.register(kind.config_class.model_type, kind.config_class)
+    transformers.AutoModel.register(kind.config_class, kind)
 
 
 def main(names):
