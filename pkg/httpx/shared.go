@@ -13,17 +13,22 @@ import (
 type Pick func(header http.Header, body []byte) (int, error)
 
 // Shared combines several routes of the same method and path into one: the body is
-// read once, within the limit, and passed to the route that pick names. The dialect of a route without one
-// is that of the combined route.
+// read once, within the limit, and passed to the route that pick names, which may be a combined one too. The
+// dialect of a route without one is that of the combined route.
 func Shared(pick Pick, routes ...Route) Route {
 	shared := routes[0]
-	shared.Shares = routes
+	shared.Shares = nil
 	for _, route := range routes {
 		shared.Streams = shared.Streams || route.Streams
+		if len(route.Shares) > 0 {
+			shared.Shares = append(shared.Shares, route.Shares...)
+		} else {
+			shared.Shares = append(shared.Shares, route)
+		}
 	}
 	shared.errorsOf = func(header http.Header) Errors {
 		i, _ := pick(header, nil) // errors recur when the body is there
-		return routes[i].Errors
+		return routes[i].shape(header)
 	}
 	shared.Handle = func(w http.ResponseWriter, r *http.Request) error {
 		body, err := ReadBody(r)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -97,13 +98,17 @@ func renameInput(err error) error {
 // byScore orders scores, the largest score first.
 func byScore(a, b labelScore) int { return cmp.Compare(b.Score, a.Score) }
 
-// pickRoot distinguishes the requests at the root: with texts (1), with parameters of the Inference
-// API (2), and the others (0).
+// pickRoot distinguishes the requests at the root: with texts (1), with a sentence and others (3), with
+// parameters of the Inference API (2), and the others (0).
 func pickRoot(header http.Header, body []byte) (int, error) {
 	var keys struct {
+		Inputs     json.RawMessage  `json:"inputs"`
 		Parameters *json.RawMessage `json:"parameters"`
 	}
-	if json.Unmarshal(body, &keys) == nil && keys.Parameters != nil {
+	switch read := json.Unmarshal(body, &keys) == nil; {
+	case read && bytes.HasPrefix(keys.Inputs, []byte("{")):
+		return 3, nil
+	case read && keys.Parameters != nil:
 		return 2, nil
 	}
 	return pickTexts(header, body)

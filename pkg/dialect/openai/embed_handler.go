@@ -19,6 +19,8 @@ func (cfg Config) embedRoutes() []httpx.Route {
 	unpooled := httpx.Post(plainTable, (*plainRequest).unpooled, openEmbedder[plainRequest](cfg, llm.EmbedDense), answerPlain(tokenVectors))
 	root := httpx.Post(inputsTable, (*inputsRequest).request, openEmbedder[inputsRequest](cfg, llm.EmbedDense, llm.EmbedSparse), answerRoot)
 	rerank := httpx.Post(rerankTable, (*rerankRequest).request, openReranker[rerankRequest](cfg), answerRerank)
+	similar := httpx.Post(similarityTable, (*similarityRequest).request, openEmbedder[similarityRequest](cfg, llm.EmbedDense), answerSimilarity)
+	decode := httpx.Post(decodeTable, (*decodeRequest).lists, openReader[decodeRequest](cfg), answerDecode)
 	route := func(pattern string, doc *httpx.Operation, errors httpx.Errors, handle httpx.Handler) httpx.Route {
 		return httpx.Route{Method: "POST", Pattern: pattern, Permission: httpx.Inference, Doc: doc, Errors: errors, Handle: handle}
 	}
@@ -28,9 +30,13 @@ func (cfg Config) embedRoutes() []httpx.Route {
 		route("/embed", inputsDoc, textsErrors, inputs),
 		route("/embed_sparse", sparseDoc, textsErrors, sparse),
 		route("/embed_all", unpooledDoc, textsErrors, unpooled),
+		route("/similarity", similarityDoc, textsErrors, similar),
+		route("/decode", decodeDoc, textsErrors, decode),
+		{Method: "GET", Pattern: "/info", Permission: httpx.Listing, Doc: infoDoc, Errors: textsErrors, Handle: cfg.info},
 		httpx.Shared(pickRoot, route("/{$}", rootInputsDoc, textsErrors, root),
 			route("/{$}", rerankTextsDoc.As("rerankRoot", "Rank texts at the root, in the protocol of Text Embeddings Inference"), textsErrors, rerank),
-			route("/{$}", predictDoc.As("predictRoot", "Classify texts at the root, in the protocol of Hugging Face's Inference API"), textsErrors, cfg.predict())),
+			route("/{$}", predictDoc.As("predictRoot", "Classify texts at the root, in the protocol of Hugging Face's Inference API"), textsErrors, cfg.predict()),
+			route("/{$}", similarityDoc.As("similarityRoot", "Compare texts with one at the root, in the protocol of Hugging Face's Inference API"), textsErrors, similar)),
 	}
 }
 

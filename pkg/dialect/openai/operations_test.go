@@ -50,6 +50,10 @@ func TestExamples(t *testing.T) {
 			_, err = in.request()
 		case *plainRequest:
 			_, err = in.sparse()
+		case *similarityRequest:
+			_, err = in.request()
+		case *decodeRequest:
+			_, err = in.lists()
 		}
 		if err != nil {
 			t.Errorf("%s: %v", doc.ID, err)

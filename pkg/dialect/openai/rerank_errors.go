@@ -67,6 +67,18 @@ func (textsShape) Body(e *llm.Error) (int, any) {
 // InBand implements [httpx.Errors]. Answers with ranks are not streams.
 func (textsShape) InBand(*llm.Error) []byte { return nil }
 
+// pickInputs distinguishes the clients of Text Embeddings Inference (1), whose requests have inputs, from
+// vLLM's (0).
+func pickInputs(_ http.Header, body []byte) (int, error) {
+	var keys struct {
+		Inputs *json.RawMessage `json:"inputs"`
+	}
+	if json.Unmarshal(body, &keys) == nil && keys.Inputs != nil { // other JSON gets a better error from the table
+		return 1, nil
+	}
+	return 0, nil
+}
+
 // pickTexts distinguishes the clients of Text Embeddings Inference (1), whose requests have texts, from
 // the others (0).
 func pickTexts(_ http.Header, body []byte) (int, error) {

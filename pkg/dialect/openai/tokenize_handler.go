@@ -9,18 +9,21 @@ import (
 	"glossa/pkg/llm"
 )
 
-// tokenRoutes returns vLLM's routes. Its clients name no model, because vLLM serves one:
+// tokenRoutes returns vLLM's routes, and at one of their paths that of Text Embeddings Inference. Its clients name no model, because vLLM serves one:
 // below /vllm/NAME the path names it. Completions are there too, because lm_eval derives
 // all addresses from theirs.
 func (cfg Config) tokenRoutes() []httpx.Route {
 	const one = "/vllm/{id...}"
 	tokenize := httpx.Post(tokenizeTable, (*tokenizeRequest).input, open[tokenizeRequest](cfg), answerTokens)
+	inputs := httpx.Post(inputTokensTable, (*inputTokensRequest).texts, openReader[inputTokensRequest](cfg), answerInputTokens)
 	detokenize := httpx.Post(detokenizeTable, (*detokenizeRequest).ids, open[detokenizeRequest](cfg), answerText)
 	return []httpx.Route{
 		{Method: "GET", Pattern: one + "/tokenizer_info", Permission: httpx.Listing, Doc: modelTokenizerInfoDoc, Handle: cfg.tokenizerInfo},
 		{Method: "POST", Pattern: one + "/v1/completions", Permission: httpx.Inference, Streams: true, Doc: modelCompletionDoc, Handle: cfg.completions()},
 		{Method: "GET", Pattern: "/tokenizer_info", Permission: httpx.Listing, Doc: tokenizerInfoDoc, Handle: cfg.tokenizerInfo},
-		{Method: "POST", Pattern: "/tokenize", Permission: httpx.Inference, Doc: tokenizeDoc, Handle: tokenize},
+		httpx.Shared(pickInputs,
+			httpx.Route{Method: "POST", Pattern: "/tokenize", Permission: httpx.Inference, Doc: tokenizeDoc, Errors: Errors, Handle: tokenize},
+			httpx.Route{Method: "POST", Pattern: "/tokenize", Permission: httpx.Inference, Doc: inputTokensDoc, Errors: textsErrors, Handle: inputs}),
 		{Method: "POST", Pattern: "/detokenize", Permission: httpx.Inference, Doc: detokenizeDoc, Handle: detokenize},
 		{Method: "POST", Pattern: one + "/tokenize", Permission: httpx.Inference, Doc: modelTokenizeDoc, Handle: tokenize},
 		{Method: "POST", Pattern: one + "/detokenize", Permission: httpx.Inference, Doc: modelDetokenizeDoc, Handle: detokenize},
