@@ -104,6 +104,21 @@ class HuggingFace(unittest.TestCase):
             client.feature_extraction("a", truncation_direction="left")
         self.assertEqual(e.exception.response.status_code, 422)
 
+    def test_similarity(self):
+        source, others = "a hen", ["the red hen", "a cat", "a hen"]
+        got = InferenceClient(model=server.url).sentence_similarity(source, other_sentences=others)
+        first = InferenceClient(model=server.url).feature_extraction([source, *others])
+        numpy.testing.assert_allclose(got, (first[0] @ first.T)[1:], atol=1e-6)
+        status, same = server.json("POST", "/similarity", {"inputs": {"source_sentence": source, "sentences": others}})
+        self.assertEqual((status, same), (200, got))
+
+    def test_tokens(self):
+        status, [tokens] = server.json("POST", "/tokenize", {"model": "bert", "inputs": "The RED hen"})
+        self.assertEqual((status, [t["text"] for t in tokens]), (200, ["[CLS]", "The", "RED", "hen", "[SEP]"]))
+        self.assertEqual([(t["special"], t["start"], t["stop"]) for t in tokens], [(True, None, None), (False, 0, 3), (False, 4, 7), (False, 8, 11), (True, None, None)])
+        self.assertEqual(server.json("POST", "/decode", {"model": "bert", "ids": [[t["id"] for t in tokens]]}), (200, ["the red hen"]))
+        self.assertEqual(server.json("GET", "/info?model=bert")[1]["model_type"], {"embedding": {}})
+
     def test_sparse(self):
         with Server("--checkpoints", str(VECTORS)) as sparse:
             answer = sparse.json("POST", "/embed_sparse", {"model": "splade-bert", "inputs": "the red hen"})

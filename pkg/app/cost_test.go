@@ -42,7 +42,7 @@ func costs(body string) (list []string) {
 }
 
 // withoutCost are the paths whose answers have no usage: their cost is in the header alone.
-var withoutCost = []string{"/v1/embedding", "/api/embeddings", "/v2/completions", "/explain", "/api/inference", "/v1/completions model_name", "/embed inputs", "/embed_all", "/predict", "/"}
+var withoutCost = []string{"/v1/embedding", "/api/embeddings", "/v2/completions", "/explain", "/api/inference", "/v1/completions model_name", "/embed inputs", "/embed_all", "/similarity", "/predict", "/"}
 
 // In every dialect the cost of an answer is its tokens at the prices of the model, in the
 // answer, in the header and in the record.

@@ -59,7 +59,8 @@ func (s *completions) stream(w http.ResponseWriter, r *http.Request, model *llm.
 
 func answerEmbedding(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingRequest, *llm.EmbedRequest, *llm.Model]) error {
 	call.Req.MaxValues = maxValues
-	list, used, err := embedTexts(r.Context(), call.Model, call.Req, false)
+	lenient := call.In.Truncation != nil && *call.In.Truncation
+	list, used, err := embedTexts(r.Context(), call.Model, call.Req, lenient)
 	if err != nil {
 		return err
 	}

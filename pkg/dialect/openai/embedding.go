@@ -26,6 +26,7 @@ type embeddingRequest struct {
 	Type           string          `json:"type"` // one of embeddingTypes
 	ReturnTokens   bool            `json:"return_tokens"`
 	User           string          `json:"user"`
+	embeddingNames
 }
 
 type embeddingAnswer struct {
@@ -56,6 +57,8 @@ type embedding struct {
 	vectors [][]float32
 	indices []int // of the weights of a sparse embedding
 	base64  bool  // of bytes, little-endian
+
+	integers []int // instead of the only vector, of a byte each; nil: it has floats
 }
 
 // weights is a sparse embedding, in the order of the ids.
@@ -79,6 +82,14 @@ func (e embedding) MarshalJSON() ([]byte, error) {
 	switch {
 	case e.kind == llm.EmbedSparse:
 		return json.Marshal(weights{e.indices, e.vectors[0]})
+	case e.integers != nil && e.base64:
+		b := make([]byte, len(e.integers))
+		for i, v := range e.integers {
+			b[i] = byte(v)
+		}
+		return json.Marshal(b)
+	case e.integers != nil:
+		return json.Marshal(e.integers)
 	case e.base64:
 		return json.Marshal(bytesOf(e.vectors))
 	case e.kind == llm.EmbedMulti:
@@ -120,9 +131,12 @@ func (e *embeddingRequest) request() (*llm.EmbedRequest, error) {
 		return nil, wire.Invalid("prompt_name", "cannot be combined with input_type or task")
 	case e.ReturnTokens && (req.Kind == "" || req.Kind == llm.EmbedDense):
 		return nil, wire.Invalid("return_tokens", "is only accepted with type sparse or multi_vector")
-	case e.Dimensions != nil:
-		req.Dimensions = *e.Dimensions
 	}
+	if err := e.names(); err != nil {
+		return nil, err
+	}
+	_, dimensions := e.dimensions()
+	req.Dimensions = value(dimensions)
 	req.Truncate, err = e.truncates()
 	return req, err
 }
@@ -155,6 +169,9 @@ var tasks = map[string]llm.EmbedTask{
 // truncates reports whether a long text is cut at its end. Cohere and NVIDIA write NONE and
 // END, others booleans.
 func (e *embeddingRequest) truncates() (bool, error) {
+	if e.Truncation != nil {
+		return *e.Truncation, nil
+	}
 	if len(e.Truncate) == 0 || string(e.Truncate) == "null" {
 		return false, nil
 	}
@@ -184,11 +201,12 @@ func (e *embeddingRequest) answer(model string, list []llm.Embedding, used llm.U
 	if !used.Partial {
 		out.Usage = &embeddingUsage{used.Input, used.Input, used.Cost}
 	}
+	key, dimensions := e.dimensions()
 	for i, made := range list {
 		o := &out.Data[i]
 		*o = embeddingObject{Object: "embedding", Index: i, Embedding: e.embedding(&made)}
-		if v := o.Embedding.vectors; o.Embedding.kind == llm.EmbedDense && e.Dimensions != nil && *e.Dimensions != len(v[0]) {
-			return nil, notShortened("dimensions", len(v[0]))
+		if v := o.Embedding.vectors; o.Embedding.kind == llm.EmbedDense && dimensions != nil && *dimensions != len(v[0]) {
+			return nil, notShortened(key, len(v[0]))
 		} else if o.Embedding.kind == llm.EmbedMulti {
 			o.Shape = []int{len(v), 0}
 			if len(v) > 0 {
@@ -211,9 +229,10 @@ func notShortened(key string, has int) error {
 // embedding translates the embedding of an input.
 func (e *embeddingRequest) embedding(made *llm.Embedding) embedding {
 	out := embedding{kind: cmp.Or(llm.EmbedKind(e.Type), llm.EmbedDense), vectors: made.Layers[0].Vectors}
-	switch out.base64 = e.EncodingFormat != nil && *e.EncodingFormat == "base64"; out.kind {
+	switch out.base64 = e.EncodingFormat != nil && *e.EncodingFormat == "base64" || e.valueType() == "base64"; out.kind {
 	case llm.EmbedDense:
 		out.vectors = [][]float32{llm.Unit(out.vectors[0])}
+		out.integers = e.integers(out.vectors[0])
 	case llm.EmbedSparse:
 		out.indices = make([]int, len(made.Tokens))
 		for i, token := range made.Tokens {

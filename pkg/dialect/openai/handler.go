@@ -45,8 +45,10 @@ func GenerationRoutes(cfg Config) []httpx.Route {
 func EmbeddingRoutes(cfg Config) []httpx.Route {
 	cfg = cfg.defaults()
 	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
+	pool := httpx.Post(poolingTable, (*poolingRequest).request, openEmbedder[poolingRequest](cfg, llm.EmbedDense), cfg.answerPooling)
 	return append(slices.Concat(cfg.rerankRoutes(), cfg.embedRoutes(), cfg.classifyRoutes()),
-		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Errors: Errors, Handle: embed})
+		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Errors: Errors, Handle: embed},
+		httpx.Route{Method: "POST", Pattern: "/pooling", Permission: httpx.Inference, Doc: poolingDoc, Errors: Errors, Handle: pool})
 }
 
 // defaults returns cfg with the clock of the system if it has none.

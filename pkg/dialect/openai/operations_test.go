@@ -52,6 +52,8 @@ func TestExamples(t *testing.T) {
 			_, err = in.sparse()
 		case *similarityRequest:
 			_, err = in.request()
+		case *poolingRequest:
+			_, err = in.request()
 		case *decodeRequest:
 			_, err = in.lists()
 		}

@@ -185,19 +185,24 @@ var completionTable = wire.For[completionRequest](slices.Concat(
 )...)
 
 // embeddingTable describes the body of POST /v1/embeddings, which no remote model answers.
-var embeddingTable = wire.For[embeddingRequest](
-	wire.Parameter{Name: "model", Absent: defaultModel, Note: modelNote},
-	wire.Parameter{Name: "input", Required: true, Schema: promptSchema(maxInputs), Canonical: "prompt", Remote: "texts; token ids are unsupported", Note: "a text or token ids, or a list of up to 2048 of either; none may be empty"},
-	wire.Parameter{Name: "encoding_format", OneOf: []string{"float", "base64"}, Default: "float", Note: "base64 encodes little-endian float32 values, of all vectors; weights of type sparse are always numbers"},
-	wire.Parameter{Name: "dimensions", Bounds: wire.AtLeast(1), Absent: "the dimensions of the model", Canonical: "dimensions", Remote: wire.ByRecord, Note: firstValues},
-	wire.Parameter{Name: "truncate", Schema: wire.AnyOf(wire.Types("boolean"), wire.Types("string")), Absent: "false", Canonical: "truncate", Remote: wire.ByRecord, Note: "whether to cut the end of a text that is longer than the model's limit, instead of rejecting it; END is true, NONE is false"},
-	wire.Parameter{Name: "prompt_name", Canonical: "prompt_name", Absent: "the model's default", Remote: wire.ByRecord, Note: "the model's prompt, by name, to put before each text"},
-	wire.Parameter{Name: "input_type", OneOf: taskWords(), Canonical: "task", Remote: byRecordOrAll, Note: "what the vectors are for; chooses the model's prompt"},
-	wire.Parameter{Name: "task", OneOf: taskWords(), Canonical: "task", Remote: byRecordOrAll, Note: "the same as input_type"},
-	wire.Parameter{Name: "type", OneOf: embeddingTypes, Default: embeddingTypes[0], Canonical: "type", Remote: "dense; others are unsupported", Note: "the kind of embeddings, which the model must have: see embedding_types in /v1/models"},
-	wire.Parameter{Name: "return_tokens", Default: false, Remote: wire.NotRemote, Note: "whether to return tokens, the token of each weight or vector; only with type sparse or multi_vector"},
-	wire.Parameter{Name: "user", Disposition: wire.NoEffect, Note: labelsCaller},
-)
+var embeddingTable = wire.For[embeddingRequest](slices.Concat(embeddingRows(), embeddingNameRows())...)
+
+// embeddingRows describe the keys without those of Jina and Voyage.
+func embeddingRows() []wire.Parameter {
+	return []wire.Parameter{
+		{Name: "model", Absent: defaultModel, Note: modelNote},
+		{Name: "input", Required: true, Schema: promptSchema(maxInputs), Canonical: "prompt", Remote: "texts; token ids are unsupported", Note: "a text or token ids, or a list of up to 2048 of either; none may be empty"},
+		{Name: "encoding_format", OneOf: []string{"float", "base64"}, Default: "float", Note: "base64 encodes little-endian float32 values, of all vectors; weights of type sparse are always numbers"},
+		{Name: "dimensions", Bounds: wire.AtLeast(1), Absent: "the dimensions of the model", Canonical: "dimensions", Remote: wire.ByRecord, Note: firstValues},
+		{Name: "truncate", Schema: wire.AnyOf(wire.Types("boolean"), wire.Types("string")), Absent: "false", Canonical: "truncate", Remote: wire.ByRecord, Note: "whether to cut the end of a text that is longer than the model's limit, instead of rejecting it; END is true, NONE is false"},
+		{Name: "prompt_name", Canonical: "prompt_name", Absent: "the model's default", Remote: wire.ByRecord, Note: "the model's prompt, by name, to put before each text"},
+		{Name: "input_type", OneOf: taskWords(), Canonical: "task", Remote: byRecordOrAll, Note: "what the vectors are for; chooses the model's prompt"},
+		{Name: "task", OneOf: taskWords(), Canonical: "task", Remote: byRecordOrAll, Note: "the same as input_type"},
+		{Name: "type", OneOf: embeddingTypes, Default: embeddingTypes[0], Canonical: "type", Remote: "dense; others are unsupported", Note: "the kind of embeddings, which the model must have: see embedding_types in /v1/models"},
+		{Name: "return_tokens", Default: false, Remote: wire.NotRemote, Note: "whether to return tokens, the token of each weight or vector; only with type sparse or multi_vector"},
+		{Name: "user", Disposition: wire.NoEffect, Note: labelsCaller},
+	}
+}
 
 // tokenizeTable describes the body of POST /tokenize, which no remote model answers.
 var tokenizeTable = wire.For[tokenizeRequest](slices.Concat(
