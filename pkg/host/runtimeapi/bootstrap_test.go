@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	case "init-hang":
 		f.call("hang")
-		select {}
+		time.Sleep(time.Hour) // Go ends a program in which nothing can happen any more
 	case "deaf": // ignores SIGTERM although it asks for it
 		f.post("/2020-01-01/extension/register", "application/json", `{}`)
 		f.deaf()
