@@ -19,7 +19,7 @@ import (
 // Every value of a file is a weight of the model exactly once, except factors of
 // frequencies: a value left out or read twice is detected.
 func TestCoverage(t *testing.T) {
-	drafts := map[string]string{"qwen3_5-gguf": "blk.4.", "glm4_moe-gguf": "blk.3.", "glm4_moe-normed-gguf": "blk.2.", "glm4_moe-normed": "model.layers.2.", "deepseek_v3-biased": "model.layers.2.", "glm4_moe_lite-gguf": "blk.2."}
+	drafts := map[string]string{"qwen3_5-gguf": "blk.4.", "glm4_moe-gguf": "blk.3.", "glm4_moe-normed-gguf": "blk.2.", "glm4_moe-normed": "model.layers.2.", "deepseek_v3-biased": "model.layers.2.", "glm4_moe_lite-gguf": "blk.2.", "nemotron_h-experts-gguf": "blk.4."}
 	for _, name := range models(t) {
 		info, err := arch.Describe(os.DirFS("testdata"), name)
 		if err != nil {

@@ -45,6 +45,10 @@ def falcon_h1(layers, width, heads, ffn, vocab, context, states, **rest):
     return sized("falcon_h1", layers, width, heads, ffn, vocab, context, 2, rope_theta=1e11, mamba_n_heads=states, mamba_norm_before_gate=False, **rest)
 
 
+def nemotron_h(width, heads, ffn, context, keys, pattern, **rest):
+    return sized("nemotron_h", len(pattern), width, heads, ffn, 131072, context, keys, head_dim=128, hybrid_override_pattern=pattern, **rest)
+
+
 def qwen35(layers, width, heads, ffn, keys, values, tied=False, kind="qwen3_5_text", vocab=248320):
     config = sized(kind, layers, width, heads, ffn, vocab, 262144, keys, tied, linear_num_value_heads=values,
                    rope_parameters={"rope_type": "default", "rope_theta": 1e7, "partial_rotary_factor": 0.25})
@@ -122,6 +126,11 @@ SUPPORTED = {
     "Helium-1-preview-2B": sized("helium", 24, 2560, 20, 7040, 48000, 4096, 20, head_dim=128, rope_theta=100000.0),
     "InternLM3-8B": sized("internlm3", 48, 4096, 32, 10240, 128512, 32768, 2, head_dim=128, rope_theta=5e7),
     "Nemotron-Mini-4B": sized("nemotron", 32, 3072, 24, 9216, 256000, 4096, 8, head_dim=128, partial_rotary_factor=0.5),
+    "Nemotron-Nano-9B-v2": nemotron_h(4480, 40, 15680, 131072, 8, "M-M-M-MM-M-M-M*-M-M-M*-M-M-M-M*-M-M-M-M*-M-MM-M-M-M-M-M-", mamba_num_heads=128, mamba_head_dim=80),
+    "Nemotron-Nano-12B-v2": nemotron_h(5120, 40, 20480, 131072, 8, 6 * "M-M-M-M*-" + "M-M-M-M-", mamba_num_heads=128, mamba_head_dim=80),
+    "Nemotron-3-Nano-30B-A3B": nemotron_h(2688, 32, 1856, 262144, 2, 5 * "MEMEM*E" + "MEMEMEM*E" + "MEMEMEME", mamba_num_heads=64, mamba_head_dim=64,
+                                          n_routed_experts=128, num_experts_per_tok=6, moe_intermediate_size=1856,
+                                          moe_shared_expert_intermediate_size=3712, routed_scaling_factor=2.5),
     "GLM-4-9B-0414": sized("glm4", 40, 4096, 32, 13696, 151552, 32768, 2, head_dim=128, partial_rotary_factor=0.5),
     "StarCoder2-3B": sized("starcoder2", 30, 3072, 24, 12288, 49152, 16384, 2, True, sliding_window=4096, rope_theta=999999.4420358813),
     "TinyStarCoder-164M": {"model_type": "gpt_bigcode", "n_embd": 768, "n_layer": 20, "n_head": 12, "n_inner": 3072, "n_positions": 8192,
@@ -278,7 +287,7 @@ def tensors(config):
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
         name = name.replace(".gate.moe_statics.", ".moe_statics.")  # the same
-        if ".attn_norm." not in name and not kind.startswith(("albert", "lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe", "deepseek_v2")):  # whose layers differ
+        if ".attn_norm." not in name and not kind.startswith(("albert", "lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe", "deepseek_v2", "nemotron_h")):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name, count=1 if auto is AutoModelForSeq2SeqLM else 0)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name
