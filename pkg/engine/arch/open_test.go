@@ -69,11 +69,14 @@ func TestCoverage(t *testing.T) {
 }
 
 // padded reports whether memory is that of values with limited padding: at most three quarters as much
-// again for these small models, whose experts are the smallest matrices, and four times as much again for
-// the smallest of them, whose matrices have fewer rows than a panel.
+// again for these small models, whose experts are the smallest matrices, five quarters for smaller ones, and
+// four times as much again for the smallest of them, whose matrices have fewer rows than a panel.
 func padded(memory, values int64) bool {
-	if values < 12<<10 {
+	switch {
+	case values < 12<<10:
 		return memory >= values && memory <= 5*values
+	case values < 36<<10:
+		return memory >= values && memory <= 9*values/4
 	}
 	return memory >= values && memory <= 7*values/4
 }
