@@ -198,7 +198,7 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 	norm(w.EmbedNorm, w.DecoderEmbedNorm, w.DecoderNorm, w.EncoderNorm, w.HeadNorm, w.LayerNorm)
 	for _, l := range slices.Concat(w.Decoder, w.Encoder) {
 		norm(l.AttentionNorm, l.CrossNorm, l.FFNNorm, l.AttentionPostNorm, l.CrossPostNorm, l.FFNPostNorm, l.QNorm, l.KNorm, l.InputNorm, l.RouterNorm, l.ExpertsNorm, l.SharedPostNorm, l.ExpertsPostNorm, l.StreamsNorm, l.LaurelNorm)
-		linear(l.QKV, l.Relative, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut, l.LatentQueries)
+		linear(l.QKV, l.Relative, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesSelection, l.StatesSteps, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut, l.LatentQueries)
 		linear(l.StreamsRouter, l.StreamsPredict, l.StreamsCorrect, l.LaurelLeft, l.LaurelRight)
 		for _, e := range l.Experts {
 			linear(e.Up, e.Gate, e.Down)

@@ -19,7 +19,7 @@ func adaptedWeights(w *transformer.Weights, seed uint64) *transformer.Weights {
 	adapted.Decoder = slices.Clone(w.Decoder)
 	for i := range adapted.Decoder {
 		o := &adapted.Decoder[i]
-		list := []*transformer.Linear{&o.QKV, &o.Out, &o.ConvolutionIn, &o.ConvolutionOut, &o.StatesIn, &o.StatesOut}
+		list := []*transformer.Linear{&o.QKV, &o.Out, &o.ConvolutionIn, &o.ConvolutionOut, &o.StatesIn, &o.StatesSelection, &o.StatesSteps, &o.StatesOut}
 		if len(o.Experts) == 0 {
 			list = append(list, &o.Up, &o.Gate, &o.Down)
 		}

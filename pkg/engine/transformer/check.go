@@ -305,7 +305,7 @@ func (s *StateSpace) check() error {
 			return fmt.Errorf("states.%w", err)
 		}
 	}
-	return nil
+	return s.checkSteps()
 }
 
 func (d *DeltaNet) check() error {

@@ -98,8 +98,8 @@ func (k *Kind) attends() bool { return k.Attention.Heads > 0 }
 // feeds reports whether there is a feed-forward block.
 func (k *Kind) feeds() bool { return k.FeedForward.Width > 0 }
 
-// mixer returns the sizes, for each token, of the product that what mixes tokens begins with and of
-// its result: the largest, if there are two, of which one runs after the other.
+// mixer returns the sizes, for each token, of the product that what mixes tokens begins with, with what follows
+// it there, and of its result: the largest, if there are two, of which one runs after the other.
 func (k *Kind) mixer(width int) (products, result int) {
 	if k.Convolution != nil {
 		return 3 * width, width
@@ -113,7 +113,7 @@ func (k *Kind) mixer(width int) (products, result int) {
 		result = max(result, l.queries(a.Heads))
 	}
 	if s := k.States; s != nil {
-		products, result = max(products, s.products()), max(result, s.inner())
+		products, result = max(products, s.scratch()), max(result, s.inner())
 	}
 	return products, result
 }

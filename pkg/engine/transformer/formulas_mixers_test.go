@@ -39,6 +39,9 @@ func (m formulas) convolution(at string, c *transformer.Convolution, x rows) (ou
 }
 
 func (m formulas) states(at string, s *transformer.StateSpace, x rows) (out rows) {
+	if s.StepRank > 0 {
+		return m.steps(at, s, x)
+	}
 	inner, channels := s.Heads*s.HeadDim, s.Heads*s.HeadDim+2*s.Groups*s.Size
 	taps, step, decay, skip := m.vector(at+"states_convolution"), m.vector(at+"states_step"), m.vector(at+"states_decay"), m.vector(at+"states_skip")
 	var all rows

@@ -126,6 +126,9 @@ func (s *Spec) PassBytes(tokens, workers int) int64 {
 		if d := s.Kinds[i].Attention.Disentangled; d != nil {
 			distances = max(distances, 4*d.Buckets+kernel.AttendTokens(1)+s.Kinds[i].Attention.HeadDim)
 		}
+		if states := s.Kinds[i].States; states != nil {
+			narrow = max(narrow, states.StepRank)
+		}
 		if a := &s.Kinds[i].Attention; a.Latent != nil {
 			latent, narrow = max(latent, a.scratch()), max(narrow, a.Latent.QueryRank+a.Latent.KeyDim+2*a.HeadDim+a.Latent.ValueDim)
 		}

@@ -154,7 +154,7 @@ func (l *layer) setKind(k *Kind) {
 	}
 	if k.States != nil {
 		s := k.States
-		l.states = &states{StateSpace: s, filter: filter{length: s.Taps, channels: s.channels(), first: s.inner(), products: s.products()}}
+		l.states = &states{StateSpace: s, filter: s.filter()}
 		l.states.out.scale = k.States.OutScale
 	}
 	if d := k.Deltas; d != nil {

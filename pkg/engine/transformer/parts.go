@@ -198,14 +198,28 @@ func (l *partList) states(at string, f *Layer, o *layer) {
 	l.linear(at+"states_in", &f.StatesIn, &s.in, s.products(), width)
 	l.vector(at+"states_convolution", &f.Convolution, &s.filter.taps, s.Taps*s.channels())
 	l.vector(at+"states_convolution.bias", &f.ConvolutionBias, &s.filter.bias, s.channels())
-	l.vector(at+"states_step", &f.Step, &s.step, s.Heads)
-	l.vector(at+"states_decay", &f.Decay, &s.decay, s.Heads)
-	l.vector(at+"states_skip", &f.Skip, &s.skip, s.Heads)
+	l.steps(at, f, s)
+	l.vector(at+"states_decay", &f.Decay, &s.decay, s.decays())
+	l.vector(at+"states_skip", &f.Skip, &s.skip, s.skips())
 	if s.Gating != GateAlone {
 		l.vector(at+"states_inner_norm", &f.InnerNorm, &s.norm, s.inner())
 	}
 	l.linear(at+"states_out", &f.StatesOut, &s.out, width, s.inner())
 	l.adaptable(&s.in, &s.out)
+}
+
+// steps lists what the steps of states are made of.
+func (l *partList) steps(at string, f *Layer, s *states) {
+	if s.StepRank == 0 {
+		l.vector(at+"states_step", &f.Step, &s.step, s.Heads)
+		return
+	}
+	l.linear(at+"states_selection", &f.StatesSelection, &s.selection, s.selected(), s.inner())
+	if s.StepEps > 0 {
+		l.vector(at+"states_step_norm", &f.StepNorm, &s.stepNorm, s.selected())
+	}
+	l.linear(at+"states_steps", &f.StatesSteps, &s.steps, s.inner(), s.StepRank)
+	l.adaptable(&s.selection, &s.steps)
 }
 
 // deltas lists a delta rule.

@@ -20,17 +20,20 @@ func ringed(bounds ...int) *transformertest.Model {
 	return transformertest.New(ringedSpec(bounds...), 3)
 }
 
-// stateful is a model with attention, a window, a convolution, a delta rule and states, in one layer
-// together with attention.
+// stateful is a model with attention, a window, a convolution, a delta rule and states of both forms,
+// in one layer together with attention.
 func stateful() *transformertest.Model {
 	spec := convolved(7).Spec
-	spec.Decoder = append(spec.Decoder, len(spec.Kinds), len(spec.Kinds)+1, len(spec.Kinds)+2)
+	spec.Decoder = append(spec.Decoder, len(spec.Kinds), len(spec.Kinds)+1, len(spec.Kinds)+2, len(spec.Kinds)+3)
 	spec.Kinds = append(spec.Kinds, transformer.Kind{
 		States:      &transformer.StateSpace{Heads: 4, HeadDim: 6, Size: 16, Groups: 2, Taps: 4},
 		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
 	}, transformer.Kind{
 		Attention:   transformer.Attention{Heads: 2, KVHeads: 1, HeadDim: 8},
 		States:      &transformer.StateSpace{Heads: 2, HeadDim: 5, Size: 8, Groups: 1, Taps: 3, Gating: transformer.GateAlone},
+		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
+	}, transformer.Kind{
+		States:      &transformer.StateSpace{Heads: 1, HeadDim: 300, Size: 16, Groups: 1, Taps: 4, Gating: transformer.GateAlone, StepRank: 3, StepEps: 1e-5},
 		FeedForward: transformer.FeedForward{Width: 24, Activation: transformer.SiLU},
 	}, transformer.Kind{
 		Deltas:      &transformer.DeltaNet{Heads: 4, HeadDim: 6, KeyHeads: 2, KeyDim: 8, Taps: 4},

@@ -9,6 +9,11 @@ import "math"
 // and h c + skip·x is its result. These enter the last product as Gating says.
 // Decoders only.
 //
+// With StepRank it is the first form (Mamba, Gu and Dao 2023): there are one head and one group, and the
+// product gives x and then z. The convolution changes x alone. A second product, of its result, gives what
+// steps are made of, b and c, perhaps normalised, and a third one a step of each input, with its bias. Each
+// state of an input has a decay of its own.
+//
 // Unlike keys and values, states cannot be shortened: a cache continues from its end alone.
 type StateSpace struct {
 	Norms   Placement `json:"norms"`
@@ -18,6 +23,9 @@ type StateSpace struct {
 	Groups  int       `json:"groups"`   // each has b, c and a norm for Heads/Groups heads
 	Taps    int       `json:"taps"`     // of the convolution: weights of a channel, the last that of the token itself
 	Gating  Gating    `json:"gating,omitempty"`
+
+	StepRank int     `json:"step_rank,omitempty"` // values that the steps of inputs are made of; 0: heads have steps
+	StepEps  float32 `json:"step_eps,omitempty"`  // of the norms of these values, of b and of c; 0: there are none
 
 	GateScale float32 `json:"gate_scale,omitempty"` // factor of z
 	StepScale float32 `json:"step_scale,omitempty"` // factor of d
@@ -38,10 +46,37 @@ const (
 func (s *StateSpace) inner() int { return s.Heads * s.HeadDim }
 
 // channels returns the number of values that the convolution changes.
-func (s *StateSpace) channels() int { return s.inner() + 2*s.Groups*s.Size }
+func (s *StateSpace) channels() int {
+	if s.StepRank > 0 {
+		return s.inner()
+	}
+	return s.inner() + 2*s.Groups*s.Size
+}
 
 // products returns the rows of the first product.
-func (s *StateSpace) products() int { return s.inner() + s.channels() + s.Heads }
+func (s *StateSpace) products() int {
+	if s.StepRank > 0 {
+		return 2 * s.inner()
+	}
+	return s.inner() + s.channels() + s.Heads
+}
+
+// scratch returns how many values a token has in Pass.qkv: the first product, and what follows it.
+func (s *StateSpace) scratch() int {
+	if s.StepRank > 0 {
+		return s.products() + s.selected() + s.inner()
+	}
+	return s.products()
+}
+
+// filter returns the convolution, without its weights.
+func (s *StateSpace) filter() filter {
+	f := filter{length: s.Taps, channels: s.channels(), first: s.inner(), products: s.products()}
+	if s.StepRank > 0 {
+		f.first = 0
+	}
+	return f
+}
 
 // kept returns the number of inputs that the convolution sees of earlier tokens.
 func (s *StateSpace) kept() int { return (s.Taps - 1) * s.channels() }
@@ -74,11 +109,19 @@ type states struct {
 	step, decay []float32 // (Heads): the bias of steps; negative
 	skip        []float32 // (Heads)
 	norm        []float32 // (inner), or nil
+
+	// With StepRank, decay is (inner, Size), skip (inner), and step nil.
+	selection, steps linear    // (selected, inner), (inner, StepRank)
+	stepNorm         []float32 // (selected), or nil
 }
 
 // recur computes a layer's recurrence from its product, in qkv, into heads.
 func (w *worker) recur(index int) {
 	s := w.m.decoder[index].states
+	if s.StepRank > 0 {
+		w.recurSteps(s)
+		return
+	}
 	w.filterSpans(&s.filter, s.slot)
 	w.barrier.wait()
 	from, to := w.share(len(w.spans) * s.Heads)

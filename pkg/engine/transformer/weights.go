@@ -86,6 +86,12 @@ type Layer struct {
 	InnerNorm         Vector // (Heads*HeadDim), unless GateAlone
 	StatesOut         Linear // (Width, Heads*HeadDim)
 
+	// With StepRank, StatesIn has the rows of x and then of z, Decay is (HeadDim, Size), row-major, Skip is
+	// (HeadDim), and there is no Step. The channels of Convolution are the inputs.
+	StatesSelection Linear // (StepRank+2*Size, HeadDim): rows of what steps are made of, of b and of c
+	StatesSteps     Linear // (HeadDim, StepRank)
+	StepNorm        Vector // (StepRank+2*Size), with StepEps
+
 	// With deltas, whose norms are those of attention, and with Convolution (Taps, channels), Step,
 	// Decay and InnerNorm (HeadDim) as with states.
 	DeltasIn  Linear // (products, Width): rows of z, of the channels, and of each head's b, then of its step
@@ -333,7 +339,7 @@ func (w *Weights) Quantised() bool {
 
 // matrices lists the matrices of a layer.
 func (l *Layer) matrices() []Linear {
-	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut, l.LaurelLeft, l.LaurelRight, l.LatentQueries}
+	list := []Linear{l.QKV, l.Out, l.CrossQ, l.CrossKV, l.CrossOut, l.Up, l.Gate, l.Down, l.Router, l.SharedGate, l.ConvolutionIn, l.ConvolutionOut, l.StatesIn, l.StatesSelection, l.StatesSteps, l.StatesOut, l.DeltasIn, l.DeltasOut, l.InputGate, l.InputOut, l.LaurelLeft, l.LaurelRight, l.LatentQueries}
 	for i := range l.LatentHeads {
 		list = append(list, Linear{Weight: l.LatentHeads[i].Key}, Linear{Weight: l.LatentHeads[i].Value})
 	}
@@ -425,7 +431,7 @@ func (l *Layer) elements() (n int64) {
 	} {
 		n += norm.elements()
 	}
-	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale, l.ExpertScale, l.StreamsScale} {
+	for _, v := range []Vector{l.Sinks, l.Correction, l.Convolution, l.ConvolutionBias, l.Step, l.Decay, l.Skip, l.StepNorm, l.InnerNorm, l.Scale, l.ExpertScale, l.StreamsScale} {
 		n += v.elements()
 	}
 	return n

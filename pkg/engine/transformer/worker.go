@@ -27,12 +27,12 @@ type worker struct {
 	byQuery   []float32 // (tokens, 2*Buckets), of a Disentangled
 	byKey     []float32 // the same
 	routes    routes
-	gathered  []float32   // (rows, Width), the inputs of an expert; (tokens, ...), of a head of a Latent
+	gathered  []float32   // (rows, Width), the inputs of an expert; (tokens, ...), of a head of a Latent; (tokens, StepRank)
 	result    []float32   // (tokens, ...), of such a head
 	value     []float32   // (HeadDim), of a key that is a value too
 	looked    []float32   // (layers*LayerInputs), a row of the embedding of layers
 	filtered  []float32   // (Taps, channels), of a layer with states
-	stepped   []float32   // (HeadDim), of a layer with states
+	stepped   []float32   // (HeadDim), of a layer with states; with StepRank, of some inputs and all of their states
 	low       []float32   // (rows, rank), of an adapter
 	routed    []float32   // (Streams), of a row's router
 	before    []float32   // (Streams, Width), a row of each stream

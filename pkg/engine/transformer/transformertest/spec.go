@@ -183,6 +183,13 @@ func (g *generator) states(norms transformer.Placement) *transformer.StateSpace 
 	s := &transformer.StateSpace{Norms: norms, HeadDim: pick(g, 3, 8), Size: pick(g, 5, 16), Groups: 1 + g.IntN(2), Taps: 1 + g.IntN(4)}
 	s.Heads, s.Gating = s.Groups*(1+g.IntN(3)), pick(g, transformer.GateThenNorm, transformer.NormThenGate, transformer.GateAlone)
 	s.GateScale, s.StepScale, s.OutScale = maybe[float32](g, 0.6), maybe[float32](g, 1.7), maybe[float32](g, 0.8)
+	if s.Gating == transformer.GateAlone && s.Heads < 3 {
+		s.HeadDim, s.Heads, s.Groups, s.GateScale, s.StepScale = 9*s.HeadDim, 1, 1, 0, 0
+		s.StepRank = 1 + s.Size/3
+		if s.Taps > 2 {
+			s.StepEps = 0.02
+		}
+	}
 	return s
 }
 

@@ -301,6 +301,10 @@ func (b *builder) convolution(l *transformer.Layer, at string, c *transformer.Co
 }
 
 func (b *builder) states(l *transformer.Layer, at string, s *transformer.StateSpace) {
+	if s.StepRank > 0 {
+		b.steps(l, at, s)
+		return
+	}
 	inner, both := s.Heads*s.HeadDim, 2*s.Groups*s.Size
 	l.StatesIn, l.StatesOut = b.linear(at+"states_in", 2*inner+both+s.Heads, b.Spec.Width), b.linear(at+"states_out", b.Spec.Width, inner)
 	l.Convolution = b.vector(at+"states_convolution", s.Taps*(inner+both), 0, 0.7)
@@ -312,6 +316,22 @@ func (b *builder) states(l *transformer.Layer, at string, s *transformer.StateSp
 	if s.Gating != transformer.GateAlone {
 		l.InnerNorm = b.vector(at+"states_inner_norm", inner, 1, 0.3)
 	}
+}
+
+// steps are states whose inputs have steps of their own.
+func (b *builder) steps(l *transformer.Layer, at string, s *transformer.StateSpace) {
+	inner, selected := s.HeadDim, s.StepRank+2*s.Size
+	l.StatesIn, l.StatesOut = b.linear(at+"states_in", 2*inner, b.Spec.Width), b.linear(at+"states_out", b.Spec.Width, inner)
+	l.Convolution = b.vector(at+"states_convolution", s.Taps*inner, 0, 0.7)
+	if b.r.IntN(2) == 0 {
+		l.ConvolutionBias = b.vector(at+"states_convolution.bias", inner, 0, 0.2)
+	}
+	l.StatesSelection, l.StatesSteps = b.linear(at+"states_selection", selected, inner), b.linear(at+"states_steps", inner, s.StepRank)
+	if s.StepEps > 0 {
+		l.StepNorm = b.vector(at+"states_step_norm", selected, 1, 0.3)
+	}
+	l.Skip = b.vector(at+"states_skip", inner, 1, 0.3)
+	l.Decay = b.add(at+"states_decay", inner*s.Size, 1, 0, func() float64 { return -math.Exp(b.r.NormFloat64()) })
 }
 
 func (b *builder) deltas(l *transformer.Layer, at string, d *transformer.DeltaNet) {
