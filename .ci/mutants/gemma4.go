@@ -30,7 +30,7 @@ func gemma4() []mutant {
 		{"Gemma 4: layers of a file have heads of their own", arch, "ggufGemma4Layers", "keys[layer]", "keys[0]", arch, "^TestGGUFGemma4$"},
 		{"Gemma 4: values are keys where a file lacks them", arch, "ggufGemma4", "a.Rotary == 1 && a.KVLayer == 0", "a.KVLayer == 0", arch, "^TestHostileGGUFGemma4$"},
 		{"Gemma 4: layers of a fused tensor that read others' keys have its queries", arch, "builder.attention", "one(all.rows(0, queries))", "one(all.rows(2*keys, queries))", arch, "^TestGGUFGemma4Variants$"},
-		{"Gemma 4: factors that a file lacks are 1", arch, "builder.apart", "dst[i] = 1", "dst[i] = 0", arch, "^TestGGUFGemma4Variants$"},
+		{"Gemma 4: factors that a file lacks are 1", arch, "ones", "dst[i] = 1", "dst[i] = 0", arch, "^TestGGUFGemma4Variants$"},
 		{"tokens that are suppressed are not written", engine, "Engine.bias", "all[id] = never", "_ = all", engine, "^TestNeverWritten$"},
 		{"tokens that are suppressed: of a GGUF file", arch, "opened.readGGUFEnds", "o.Suppress = append(o.Suppress, int(id))", "", arch, "^TestGGUFGemma4$"},
 		{"tokens that are suppressed: of a packed model", arch, "Model.meta", "Suppress: m.Suppress", "Suppress: nil", arch, "^TestSuppressed$"},

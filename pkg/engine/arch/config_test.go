@@ -58,7 +58,7 @@ func TestHostileConfigs(t *testing.T) {
 		{"gpt2", members{"scale_attn_by_inverse_layer_idx": 1}, "scale_attn_by_inverse_layer_idx: 1 is not a valid boolean"},
 		{"gpt2", members{"add_cross_attention": true}, "add_cross_attention: true is not supported"},
 		{"gpt2", members{"quantization_config": 4}, "quantization_config: 4 is not a valid object"},
-		{"gpt2", members{"model_type": "mamba"}, `model_type: "mamba" is not supported: it needs state-space layers`},
+		{"gpt2", members{"model_type": "plamo2"}, `model_type: "plamo2" is not supported: it needs state-space layers`},
 		{"gpt2", members{"model_type": "elephant"}, `model_type: "elephant" is not supported, only afmoe, albert, apertus, arcee, bamba, bart`},
 		{"gpt2", members{"model_type": nil}, "no model_type"},
 		{"gpt2", members{"model_type": nil, "modelConfig": members{}}, "no model_type: the configuration of a training run of Alpha"},

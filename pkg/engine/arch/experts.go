@@ -118,12 +118,7 @@ func (b *builder) apart(o *transformer.Layer, n *apartNames, layer, count int) {
 	o.RouterNorm = transformer.Norm{Weight: transformer.Vector{b.vector(at(n.router, layer), width).rows(0, width)}}
 	o.ExpertsNorm, o.SharedPostNorm, o.ExpertsPostNorm = b.norm(n.norm, layer), b.norm(n.sharedPost, layer), b.norm(n.postNorm, layer)
 	if n.scale == "" {
-		o.ExpertScale = transformer.Vector{{Name: "factors of 1", Rows: count, Cols: 1, Read: func(dst []float32, _ int) error {
-			for i := range dst {
-				dst[i] = 1
-			}
-			return nil
-		}}}
+		o.ExpertScale = ones(count)
 		return
 	}
 	o.ExpertScale = transformer.Vector{b.vector(at(n.scale, layer), count).rows(0, count)}

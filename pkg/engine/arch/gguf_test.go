@@ -229,7 +229,7 @@ func TestHostileGGUF(t *testing.T) {
 			k["llama.expert_count"], k["llama.expert_used_count"] = 2, 1
 			a["blk.0.ffn_gate_inp.weight"], a["blk.0.ffn_up_exps.weight"] = blockOf(2, 8), blockOf(3, 12, 8)
 		}, `tensor "blk.0.ffn_up_exps.weight": shape [3 12 8], but the configuration has [2 `},
-		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "mamba" }, `general.architecture: "mamba" is not supported: it needs state-space layers`},
+		{func(k map[string]any, _ map[string]block) { k["general.architecture"] = "plamo2" }, `general.architecture: "plamo2" is not supported: it needs state-space layers`},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.scaling.type"] = "yarn" }, "llama.rope.scaling.factor: missing"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.dimension_count"] = 6 }, "llama.rope.dimension_count: 6 is not even and at most"},
 		{func(k map[string]any, _ map[string]block) { k["llama.rope.freq_base"] = math.NaN() }, `key "llama.rope.freq_base"`},

@@ -130,7 +130,7 @@ func checkStates(s *transformer.StateSpace) error {
 		name       string
 		value, max int
 	}{
-		{"heads", s.Heads, maxHeads}, {"head_dim", s.HeadDim, maxWidth}, {"size", s.Size, maxWidth}, {"groups", s.Groups, maxHeads}, {"taps", s.Taps, maxTaps},
+		{"heads", s.Heads, maxHeads}, {"head_dim", s.HeadDim, maxWidth}, {"size", s.Size, maxWidth}, {"groups", s.Groups, maxHeads}, {"taps", s.Taps, maxTaps}, {"step_rank", max(s.StepRank, 1), maxWidth},
 	} {
 		if n.value < 1 || n.value > n.max {
 			return fmt.Errorf("states.%s: %d is not in 1..%d", n.name, n.value, n.max)

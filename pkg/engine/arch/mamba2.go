@@ -6,21 +6,9 @@ import (
 	"glossa/pkg/engine/transformer"
 )
 
-// mamba2 is Dao and Gu 2024 (Mamba 2): layers of states without attention and feed-forward blocks.
-// Nothing bounds a sequence but this number, which GGUF files have too.
-var mamba2 = llamaLike("Mamba 2", func(f *family) {
-	f.vocab, f.context, f.eps = field{"vocab_size", 32768}, field{"", 1 << 20}, real{"layer_norm_epsilon", 1e-5}
-	f.decoder.depth, f.decoder.heads, f.decoder.ffn = field{"num_hidden_layers", 64}, field{"", 1}, field{}
-	f.bos = field{"bos_token_id", 0}
-	f.fixed = []requiredValue{{"hidden_act", `"silu"`}}
-	f.tensors = layout{
-		prefix: "backbone.", embed: "embeddings embedding", copies: "lm_head", norm: "norm_f", head: linear{names: "lm_head"},
-		decoder: layers{attentionNorm: "layers.%d.norm", states: stateNames{
-			in: "layers.%d.mixer.in_proj", convolution: "layers.%d.mixer.conv1d", norm: "layers.%d.mixer.norm", out: "layers.%d.mixer.out_proj",
-			decay: "layers.%d.mixer.A_log", skip: "layers.%d.mixer.D", step: "layers.%d.mixer.dt_bias", logarithms: true,
-		}},
-	}
-	f.buffers = nil
+// mamba2 is Dao and Gu 2024 (Mamba 2): Mamba with heads, whose inputs share a step.
+var mamba2 = mambaLike("Mamba 2", func(f *family) {
+	f.vocab, f.decoder.depth = field{"vocab_size", 32768}, field{"num_hidden_layers", 64}
 	f.adjust = func(c *config, s *transformer.Spec, l *layout) {
 		onlyStates(s, readStates(c, l, &mamba2Fields, c.integer("expand", 2, 1, maxHeads)*s.Width))
 	}

@@ -292,7 +292,7 @@ func TestDescribe(t *testing.T) {
 func TestDetect(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	fsys := fstest.MapFS{
-		"other/config.json":  file(`{"model_type":"mamba"}`),
+		"other/config.json":  file(`{"model_type":"plamo2"}`),
 		"run/config.json":    file(`{"modelConfig":{}}`),
 		"bad/config.json":    file(`{`),
 		"number/config.json": file(`{"model_type":1}`),

@@ -13,9 +13,11 @@ import (
 type stateNames struct {
 	in, convolution, norm, out string
 	decay, skip, step          string
-	logarithms                 bool // the decay is stored as the logarithm of its opposite
-	bias, filterBias           bias // of the first product, and of the convolution
-	outBias                    bias // of the last product
+	selection, steps           string    // instead of step, if inputs have steps of their own
+	stepNorms                  [3]string // of what these steps are made of, of b and of c; none: they have no weights
+	logarithms                 bool      // the decay is stored as the logarithm of its opposite
+	bias, filterBias           bias      // of the first product, and of the convolution
+	outBias                    bias      // of the last product
 
 	// Factors that take effect through what is stored; 0: 1.
 	scaleX, scaleB, scaleC float32 // of the results of the first product, in the convolution
@@ -32,6 +34,7 @@ var hybridStates = stateNames{
 type stateFields struct {
 	heads, size, groups, taps field
 	dim, bias, filterBias     string
+	inner, expand, rank       string // if inputs have steps of their own
 }
 
 // hybridFields are those of Granite 4 and its relatives.
@@ -56,6 +59,12 @@ func readStates(c *config, l *layout, f *stateFields, inner int) *transformer.St
 	if name, limits, ok := read[[]json.RawMessage](c, "time_step_limit", "list"); ok && (len(limits) != 2 || string(limits[0]) != "0.0" && string(limits[0]) != "0" || !strings.Contains(string(limits[1]), "Infinity")) {
 		c.reject(name, "%.60s is not supported: steps have no bounds", limits)
 	}
+	readStateBiases(c, l, f)
+	return states
+}
+
+// readStateBiases reads whether products and the convolution of states have biases.
+func readStateBiases(c *config, l *layout, f *stateFields) {
 	n := &l.decoder.states
 	if n.bias, n.outBias, n.filterBias = never, never, always; c.flag(f.bias, false) {
 		n.bias, n.outBias = always, always
@@ -63,7 +72,6 @@ func readStates(c *config, l *layout, f *stateFields, inner int) *transformer.St
 	if !c.flag(f.filterBias, true) {
 		n.filterBias = never
 	}
-	return states
 }
 
 // expanded returns the number of inputs of states: a multiple of the width.
@@ -77,18 +85,13 @@ func setStates(s *transformer.Spec, stateful []bool, states *transformer.StateSp
 // states looks up the states of a layer.
 func (b *builder) states(o *transformer.Layer, l *layers, i int, s *transformer.StateSpace) {
 	n, width, inner := &l.states, b.spec.Width, s.Heads*s.HeadDim
-	channels := inner + 2*s.Groups*s.Size
 	o.AttentionNorm = b.norm(l.attentionNorm, i)
-	offsets := func(name string, said bias) bias { // layer 0 may have no states
-		switch {
-		case said != stored:
-			return said
-		case b.has(at(name, i) + ".bias"):
-			return always
-		}
-		return never
+	channels, products := inner, 2*inner
+	if s.StepRank == 0 {
+		channels = inner + 2*s.Groups*s.Size
+		products = inner + channels + s.Heads
 	}
-	o.StatesIn = b.linear(&linear{names: n.in, bias: offsets(n.in, n.bias), scaleBias: n.scaleBias}, i, inner+channels+s.Heads, width)
+	o.StatesIn = b.linear(&linear{names: n.in, bias: b.said(n.in, i, n.bias), scaleBias: n.scaleBias}, i, products, width)
 	o.Convolution = b.taps(at(n.convolution, i)+".weight", channels, s.Taps)
 	for tap := range o.Convolution {
 		t, end := &o.Convolution[tap], inner+s.Groups*s.Size
@@ -96,17 +99,38 @@ func (b *builder) states(o *transformer.Layer, l *layers, i int, s *transformer.
 		scale(t, inner, end, n.scaleB)
 		scale(t, end, channels, n.scaleC)
 	}
-	if offsets(n.convolution, n.filterBias) == always {
+	if b.said(n.convolution, i, n.filterBias) == always {
 		o.ConvolutionBias = transformer.Vector{b.vector(at(n.convolution, i)+".bias", channels).rows(0, channels)}
 	}
-	o.Step, o.Skip, o.Decay = b.flat(at(n.step, i), s.Heads, 1), b.flat(at(n.skip, i), s.Heads, 1), b.flat(at(n.decay, i), s.Heads, 1)
+	if s.StepRank > 0 {
+		b.steps(o, n, i, s)
+	} else {
+		b.headSteps(o, n, i, s)
+	}
 	if n.logarithms {
 		opposites(&o.Decay[0])
 	}
+	o.StatesOut = b.linear(&linear{names: n.out, bias: b.said(n.out, i, n.outBias)}, i, width, inner)
+}
+
+// said returns whether a tensor of a layer has a bias; layer 0 may have no such tensor.
+func (b *builder) said(name string, layer int, said bias) bias {
+	switch {
+	case said != stored:
+		return said
+	case b.has(at(name, layer) + ".bias"):
+		return always
+	}
+	return never
+}
+
+// headSteps looks up the steps of heads, and what follows them.
+func (b *builder) headSteps(o *transformer.Layer, n *stateNames, i int, s *transformer.StateSpace) {
+	inner := s.Heads * s.HeadDim
+	o.Step, o.Skip, o.Decay = b.flat(at(n.step, i), s.Heads, 1), b.flat(at(n.skip, i), s.Heads, 1), b.flat(at(n.decay, i), s.Heads, 1)
 	if s.Gating != transformer.GateAlone {
 		o.InnerNorm = b.flat(at(n.norm, i)+".weight", s.Groups, inner/s.Groups)
 	}
-	o.StatesOut = b.linear(&linear{names: n.out, bias: offsets(n.out, n.outBias)}, i, width, inner)
 }
 
 // opposites replaces logarithms by the opposites of what they are of.

@@ -65,7 +65,7 @@ func TestVisionRefused(t *testing.T) {
 		{"idefics3", "config.json", "text_config", `null`, "text_config: missing"},
 		{"idefics3", "config.json", "vision_config", `null`, "vision_config: missing"},
 		{"idefics3", "config.json", "text_config.model_type", `"t5"`, "not a decoder"},
-		{"idefics3", "config.json", "text_config.model_type", `"mamba"`, "state-space"},
+		{"idefics3", "config.json", "text_config.model_type", `"plamo2"`, "state-space"},
 		{"idefics3", "config.json", "text_config.hidden_size", `40`, "shape"},
 		{"idefics3", "config.json", "scale_factor", `5`, "shape"},
 		{"idefics3", "config.json", "scale_factor", `-1`, "scale_factor"},

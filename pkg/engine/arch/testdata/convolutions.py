@@ -3,8 +3,9 @@
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import (
-    BambaConfig, BambaForCausalLM, FalconH1Config, FalconH1ForCausalLM, GraniteMoeHybridConfig, GraniteMoeHybridForCausalLM, Lfm2Config, Lfm2ForCausalLM,
-    Lfm2MoeConfig, Lfm2MoeForCausalLM, Mamba2Config, Mamba2ForCausalLM, NemotronHConfig, NemotronHForCausalLM,
+    BambaConfig, BambaForCausalLM, FalconH1Config, FalconH1ForCausalLM, FalconMambaConfig, FalconMambaForCausalLM, GraniteMoeHybridConfig,
+    GraniteMoeHybridForCausalLM, JambaConfig, JambaForCausalLM, Lfm2Config, Lfm2ForCausalLM, Lfm2MoeConfig, Lfm2MoeForCausalLM, Mamba2Config, Mamba2ForCausalLM,
+    MambaConfig, MambaForCausalLM, NemotronHConfig, NemotronHForCausalLM,
 )
 
 from decoders import legacy, make
@@ -136,4 +137,33 @@ def together(path):
     save_file(new, path / "model.safetensors", {"format": "pt"})
 
 
-GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1, bamba, mamba2, nemotron_h)}
+STEPS = dict(num_hidden_layers=2, hidden_size=16, state_size=8, bos_token_id=0, eos_token_id=2, pad_token_id=1)
+
+
+def mamba():
+    flip = ["backbone.norm_f.weight"]
+    make("mamba", MambaForCausalLM, MambaConfig(**STEPS, vocab_size=48), 1041, 48, torch.bfloat16, flip=flip, long=400, tune=slow)
+    # With a bias of the first product, this class' convolution sees the padding before a text.
+    make("mamba-biased", MambaForCausalLM, MambaConfig(
+        **STEPS | {"hidden_size": 12, "state_size": 5}, vocab_size=50, expand=3, conv_kernel=3, time_step_rank=7, use_bias=True, use_conv_bias=False,
+        layer_norm_epsilon=0.02, tie_word_embeddings=False), 1042, 50, torch.bfloat16, long=0, tune=slow, sides=("right",))
+
+
+def falcon_mamba():
+    make("falcon_mamba", FalconMambaForCausalLM, FalconMambaConfig(
+        **STEPS, vocab_size=48, expand=16, intermediate_size=24, time_step_rank=5, mixer_rms_eps=0.05, tie_word_embeddings=False), 1051, 48, torch.bfloat16,
+        long=100, tune=slow)
+
+
+def jamba():
+    small = OTHER | {"hidden_size": 12, "intermediate_size": 12}
+    make("jamba", JambaForCausalLM, JambaConfig(
+        **small | {"vocab_size": 48, "num_hidden_layers": 3, "num_key_value_heads": 3}, attn_layer_period=3, attn_layer_offset=1, expert_layer_period=2,
+        expert_layer_offset=0, num_experts=3, num_experts_per_tok=2, mamba_d_state=8), 1061, 48, torch.bfloat16, long=100, tune=slow)
+    make("jamba-dense", JambaForCausalLM, JambaConfig(
+        **small | {"vocab_size": 50}, attn_layer_period=2, attn_layer_offset=0, num_experts=1, num_experts_per_tok=2, mamba_d_state=5,
+        mamba_d_conv=3, mamba_dt_rank=3, mamba_expand=3, mamba_proj_bias=True, mamba_conv_bias=False, rms_norm_eps=0.02, tie_word_embeddings=True),
+        1062, 50, torch.bfloat16, flip=["model.final_layernorm.weight"], long=0, tune=slow, sides=("right",))
+
+
+GROUPS = {f.__name__: f for f in (lfm2, lfm2_moe, granite4_states, falcon_h1, bamba, mamba2, nemotron_h, mamba, falcon_mamba, jamba)}

@@ -35,6 +35,7 @@ def regrouped(w, heads):
     return w.reshape(heads, 3, -1, *w.shape[1:]).swapaxes(0, 1).reshape(w.shape)
 
 
+STEPS = ("mamba", "falcon_mamba", "jamba")  # whose inputs have steps of their own
 PERMUTED = ("llama", "mistral", "mixtral", "granite", "granitemoe", "granitemoeshared", "smollm3", "olmo", "arcee", "internlm3", "minicpm", "granitemoehybrid",
             "ministral3")
 
@@ -66,8 +67,8 @@ def transform(config, name, w):
     if name.endswith(("conv.conv.weight", "mamba.conv1d.weight", "mixer.conv1d.weight")):
         return w.squeeze(1)
     if name.endswith(".A_log"):
-        return -np.exp(w)[:, None]
-    if name.endswith((".mamba.D", ".mixer.D")):
+        return -np.exp(w) if w.ndim == 2 else -np.exp(w)[:, None]
+    if name.endswith((".mamba.D", ".mixer.D")) and config.model_type not in STEPS:
         return w[:, None]
     if name.endswith((".mamba.norm.weight", ".mixer.norm.weight")):
         return w.reshape(config.n_groups if config.model_type in ("mamba2", "nemotron_h") else config.mamba_n_groups, -1)
@@ -208,8 +209,8 @@ def add_keys(writer, config):
     writer.add_context_length(getattr(config, "max_position_embeddings", 128))
     writer.add_embedding_length(config.hidden_size)
     writer.add_block_count(config.num_hidden_layers + modern_keys.drafts(config))
-    if config.model_type == "mamba2":
-        modern_keys.add_mamba2(writer, config)
+    if config.model_type.endswith(("mamba", "mamba2", "jamba")):
+        modern_keys.add_mamba(writer, config)
         return
     writer.add_head_count(config.num_attention_heads)
     if config.model_type == "nemotron_h":
@@ -424,7 +425,7 @@ def convert(source, name, arch, kind, tokenizer, texts, extra=None, judged=True,
     model = model or AutoModelForCausalLM.from_pretrained(HERE / source, dtype=torch.float32, attn_implementation="eager", **experts(AutoConfig.from_pretrained(HERE / source)))
     values, kinds = {}, {}
     for key, w in (tensors(model.eval(), arch) | (extra(model) if extra else {})).items():
-        values[key], kinds[key] = stored(w, kind)
+        values[key], kinds[key] = stored(w, Type.F32 if key.endswith("ssm_a") else kind)
     path = file(name, arch, model.config, values, kinds, tokenizer | {"rows": model.config.vocab_size}, FILE_TYPES[kind])
     got = read(path, model) if judged else model
     rng = np.random.Generator(np.random.PCG64(7))
@@ -582,6 +583,10 @@ def modern():
     one("qwen3_5", names.QWEN35, drafting, judged=False)
     one("qwen3_5_moe", names.QWEN35MOE, judged=False)
     one("qwen3_next", names.QWEN3NEXT, judged=False)
+    convert("mamba", "mamba-gguf", names.MAMBA, Type.BF16, {}, [], judged=False)
+    convert("jamba", "jamba-gguf", names.JAMBA, Type.BF16, {}, [], judged=False)
+    model = AutoModelForCausalLM.from_pretrained(HERE / "falcon_mamba", dtype=torch.float32, mixer_rms_eps=1e-5)  # files have one eps
+    convert("falcon_mamba", "falcon_mamba-gguf", names.MAMBA, Type.BF16, {}, [], judged=False, model=model)
     convert("minicpm-untied", "minicpm-untied-gguf", names.MINICPM, Type.F32, {}, [], judged=False, model=minicpm("minicpm-untied"))
 
 

@@ -229,15 +229,26 @@ def add_deltas(writer, config):
         writer.add_nextn_predict_layers(n)
 
 
-def add_mamba2(writer, config):
-    writer.add_feed_forward_length(0)
-    writer.add_head_count(0)
-    writer.add_layer_norm_rms_eps(config.layer_norm_epsilon)
-    writer.add_ssm_conv_kernel(config.conv_kernel)
-    writer.add_ssm_state_size(config.state_size)
-    writer.add_ssm_group_count(config.n_groups)
-    writer.add_ssm_inner_size(config.expand * config.hidden_size)
-    writer.add_ssm_time_step_rank(config.num_heads)
+def add_mamba(writer, config):
+    """The keys of Mamba, Mamba 2 and Jamba."""
+    kind, jamba = config.model_type, config.model_type == "jamba"
+    writer.add_feed_forward_length(config.intermediate_size if jamba else 0)
+    writer.add_head_count(config.num_attention_heads if jamba else 0)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps if jamba else config.layer_norm_epsilon)
+    writer.add_ssm_conv_kernel(config.mamba_d_conv if jamba else config.conv_kernel)
+    writer.add_ssm_state_size(config.mamba_d_state if jamba else config.state_size)
+    if kind == "mamba2":
+        writer.add_ssm_group_count(config.n_groups)
+        writer.add_ssm_time_step_rank(config.num_heads)
+    else:
+        writer.add_ssm_time_step_rank(config.mamba_dt_rank if jamba else config.time_step_rank)
+    writer.add_ssm_inner_size(config.intermediate_size if kind.endswith("mamba") else (config.mamba_expand if jamba else config.expand) * config.hidden_size)
+    if kind.endswith("mamba"):
+        writer.add_ssm_dt_b_c_rms(kind == "falcon_mamba")
+    if jamba:
+        writer.add_head_count_kv([config.num_key_value_heads if t == "full_attention" else 0 for t in config.layer_types])
+        writer.add_expert_count(config.num_experts)
+        writer.add_expert_used_count(config.num_experts_per_tok)
 
 
 def add_nemotron_h(writer, config):

@@ -158,6 +158,11 @@ SUPPORTED = {
     "Falcon-H1-0.5B": falcon_h1(36, 1024, 8, 2048, 32784, 16384, 24, head_dim=64, mamba_d_ssm=1536, mamba_d_head=64, mamba_d_state=128, mamba_rms_norm=False),
     "Falcon-H1-1.5B": falcon_h1(24, 2048, 8, 4608, 65537, 131072, 48, head_dim=128, mamba_d_ssm=3072, mamba_d_head=64, mamba_d_state=256, mamba_rms_norm=True),
     "Falcon-H1-7B": falcon_h1(44, 3072, 12, 12288, 130048, 262144, 24, head_dim=128, mamba_d_ssm=3072, mamba_d_head=128, mamba_d_state=256, mamba_rms_norm=True),
+    "Mamba-130M": {"model_type": "mamba", "num_hidden_layers": 24, "hidden_size": 768, "vocab_size": 50280, "torch_dtype": "bfloat16"},
+    "Falcon-Mamba-7B": {"model_type": "falcon_mamba", "num_hidden_layers": 64, "hidden_size": 4096, "expand": 16, "intermediate_size": 8192, "time_step_rank": 256,
+                        "vocab_size": 65024, "tie_word_embeddings": False, "torch_dtype": "bfloat16"},
+    "Jamba-Reasoning-3B": sized("jamba", 28, 2560, 20, 8192, 65536, 262144, 1, True, attn_layer_period=14, attn_layer_offset=7, num_experts=1, mamba_dt_rank=160),
+    "Jamba-1.5-Mini": sized("jamba", 32, 4096, 32, 14336, 65536, 262144, 8, num_experts=16, num_experts_per_tok=2, mamba_dt_rank=256),
     "LFM2-8B-A1B": sized("lfm2_moe", 24, 2048, 32, 7168, 65536, 128000, 8, True, num_experts=32, num_experts_per_tok=4, moe_intermediate_size=1792,
                          num_dense_layers=2, layer_types=mixed(24, (2, 6, 10, 14, 18, 21))),
     "GLM-4.5-Air": sized("glm4_moe", 46, 4096, 96, 10944, 151552, 131072, 8, head_dim=128, partial_rotary_factor=0.5, rope_theta=1e6, attention_bias=True,
@@ -254,7 +259,6 @@ REFUSED = {
     "Llama-4-Scout": {"model_type": "llama4"},
     "Llama-3.2-11B-Vision": {"model_type": "mllama"},
     "Qwen3-VL-30B-A3B": {"model_type": "qwen3_vl_moe"},
-    "Mamba-130M": {"model_type": "mamba"},
     "RWKV-4-169M": {"model_type": "rwkv"},
     "LED-Base": {"model_type": "led"},
     "DeBERTa-Base": {"model_type": "deberta"},
@@ -287,7 +291,7 @@ def tensors(config):
         if kind == "granitemoehybrid":  # as files have them
             name = name.replace("experts.gate_up_proj", "input_linear.weight").replace("experts.down_proj", "output_linear.weight")
         name = name.replace(".gate.moe_statics.", ".moe_statics.")  # the same
-        if ".attn_norm." not in name and not kind.startswith(("albert", "lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe", "deepseek_v2", "nemotron_h")):  # whose layers differ
+        if ".attn_norm." not in name and not kind.startswith(("albert", "lfm2", "granitemoehybrid", "qwen3_5", "qwen3_next", "glm4_moe", "dots1", "ernie4_5_moe", "exaone_moe", "deepseek_v2", "nemotron_h", "jamba")):  # whose layers differ
             name = re.sub(r"\.[0-9]+\.", ".*.", name, count=1 if auto is AutoModelForSeq2SeqLM else 0)
         count, shape = found.get(name, (0, list(p.shape)))
         assert shape == list(p.shape), name
