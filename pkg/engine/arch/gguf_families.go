@@ -23,7 +23,7 @@ var ggufTypes = map[string]struct {
 	"bert": {"bert", &ggufBERT}, "jina-bert-v2": {"bert", &ggufJinaV2}, "eurobert": {"eurobert", &ggufEuroBERT}, "nomic-bert": {"nomic_bert", &ggufNomicBERT}, "nomic-bert-moe": {"nomic_bert", &ggufNomicMoE}, "modern-bert": {"modernbert", &ggufModernBERT},
 	"qwen2moe": {"qwen2_moe", &ggufQwen2MoE}, "qwen3moe": {"qwen3_moe", &ggufQwen3MoE}, "olmoe": {"olmoe", &ggufOLMoE}, "granitemoe": {"granitemoe", &ggufGraniteMoE}, "gpt-oss": {"gpt_oss", &ggufGPTOSS},
 	"ernie4_5": {"ernie4_5", &ggufERNIE}, "seed_oss": {"seed_oss", &ggufSeedOSS}, "minicpm": {"minicpm", &ggufMiniCPM}, "minicpm3": {"minicpm3", &ggufMiniCPM3}, "deepseek2": {"deepseek_v2", &ggufDeepSeek2},
-	"granitehybrid": {"granitemoehybrid", &ggufGraniteHybrid}, "falcon-h1": {"falcon_h1", &ggufFalconH1}, "mamba": {"mamba", &ggufMamba}, "mamba2": {"mamba2", &ggufMamba2}, "lfm2": {"lfm2", &ggufLFM2}, "lfm2moe": {"lfm2_moe", &ggufLFM2MoE},
+	"granitehybrid": {"granitemoehybrid", &ggufGraniteHybrid}, "falcon-h1": {"falcon_h1", &ggufFalconH1}, "mamba": {"mamba", &ggufMamba}, "jamba": {"jamba", &ggufJamba}, "mamba2": {"mamba2", &ggufMamba2}, "lfm2": {"lfm2", &ggufLFM2}, "lfm2moe": {"lfm2_moe", &ggufLFM2MoE},
 	"qwen35": {"qwen3_5_text", &ggufQwen35}, "qwen35moe": {"qwen3_5_moe_text", &ggufQwen35MoE}, "qwen3next": {"qwen3_next", &ggufQwen3Next},
 	"mistral3": {"ministral3", &ggufMinistral3}, "hunyuan-dense": {"hunyuan_v1_dense", &ggufHunyuan}, "hunyuan-moe": {"hunyuan_v1_moe", &ggufHunyuanMoE}, "ernie4_5-moe": {"ernie4_5_moe", &ggufERNIEMoE}, "apertus": {"apertus", &ggufApertus}, "jais2": {"jais2", &ggufJais2}, "afmoe": {"afmoe", &ggufAFMoE}, "granite_swa": {"granite_swa", &ggufGraniteSWA}, "t5": {"t5", &ggufT5},
 }
