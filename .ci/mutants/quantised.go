@@ -2,7 +2,7 @@ package main
 
 // quantised: weights of directories that are read from codes and scales.
 func quantised() []mutant {
-	const values, hostile = "^TestQuantisedValues$", "^TestHostileQuantisation$"
+	const values, hostile, micro, microHostile = "^TestQuantisedValues$", "^TestHostileQuantisation$", "^TestMicroscaled$", "^TestHostileMicroscale"
 	return []mutant{
 		{"quantised weights: a scale of each row of blocks", arch, "grid.blockRow", "row%g.rows/g.height", "0*(row%g.rows/g.height)", arch, values},
 		{"quantised weights: matrices of experts follow each other", arch, "grid.blockRow", "row/g.rows*g.down", "0*(row/g.rows*g.down)", arch, "^TestQuantisedExperts$"},
@@ -22,6 +22,12 @@ func quantised() []mutant {
 		{"packed weights: zeros are packed down the columns", arch, "grid.packedZeros", "4*column", "0*column", arch, values},
 		{"packed weights: a number in two words", arch, "bitsAt", "shift+bits > 32", "false", arch, values},
 		{"packed weights: a group must be there", arch, "parts.groupIndex", "block >= g.across", "false", arch, hostile},
-		{"packed weights: a shape must fit", arch, "compressed.packed", "shape[0] != codes.Shape[0]", "false", arch, hostile},
+		{"FP4: the first value is in the lower half", dtype, "DecodeE2M1", "i%2*4", "4-i%2*4", arch, micro},
+		{"NVFP4: scales are divided by that of the weight", arch, "forms.fours", "scale / global", "scale * global", arch, micro},
+		{"NVFP4 of ModelOpt: scales are multiplied", arch, "parts.modelOpt", "scale * global", "scale / global", arch, micro},
+		{"NVFP4: a scale of the weight must be positive", arch, "parts.globalScale", "v[0] <= 0", "false", arch, microHostile},
+		{"FP4: all blocks have scales", arch, "parts.microscaled", "!slices.Equal(scales.Shape, groups)", "false", arch, microHostile},
+		{"ModelOpt: settings of older exports", arch, "withModelOpt", `c.fields["quantization_config"] = older.fields["quantization"]`, `c.fields["other"] = older.fields["quantization"]`, arch, "^TestModelOptFile$"},
+		{"packed weights: a shape must fit", arch, "forms.packed", "shape[0] != codes.Shape[0]", "false", arch, hostile},
 	}
 }

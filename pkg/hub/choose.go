@@ -14,7 +14,7 @@ import (
 
 // File names that the engine reads in a model's directory.
 var (
-	described = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|chat_template|vocab|(pre)?processor_config)\.json$|^merges\.txt$|^[^/]+\.model$|^source\.spm$` +
+	described = regexp.MustCompile(`^(config|generation_config|hf_quant_config|tokenizer[^/]*|special_tokens_map|chat_template|vocab|(pre)?processor_config)\.json$|^merges\.txt$|^[^/]+\.model$|^source\.spm$` +
 		`|^(chat_template|additional_chat_templates/tool_use)\.jinja$`)
 	// Of sentence-transformers, ColBERT and BGE-M3: how texts become embeddings.
 	embedding = regexp.MustCompile(`^(modules|config_sentence_transformers|sentence_[^/]+_config)\.json$|^artifact\.metadata$|^(sparse|colbert)_linear\.(safetensors|pt)$` +
@@ -22,7 +22,7 @@ var (
 	weights = regexp.MustCompile(`^model(-\d{5}-of-\d{5})?\.safetensors$|^model\.safetensors\.index\.json$`)
 	// Names with other parts, such as model.fp16.safetensors, and other directories are
 	// chosen on request only.
-	readable = regexp.MustCompile(`^(config|generation_config|tokenizer[^/]*|special_tokens_map|chat_template|vocab|(pre)?processor_config|modules|config_sentence_transformers|sentence_[^/]+_config)\.json$|^merges\.txt$|^source\.spm$|\.(model|safetensors|gguf|jinja)$|\.safetensors\.index\.json$`)
+	readable = regexp.MustCompile(`^(config|generation_config|hf_quant_config|tokenizer[^/]*|special_tokens_map|chat_template|vocab|(pre)?processor_config|modules|config_sentence_transformers|sentence_[^/]+_config)\.json$|^merges\.txt$|^source\.spm$|\.(model|safetensors|gguf|jinja)$|\.safetensors\.index\.json$`)
 	// Python pickles, which run code when Python loads them. The engine reads those of heads as
 	// tables of tensors.
 	pickled = regexp.MustCompile(`\.(bin|pt|pth|ckpt|pkl|pickle)$`)

@@ -25,13 +25,13 @@ func TestChoose(t *testing.T) {
 	}{
 		"a model": {
 			files: []string{
-				".gitattributes", "README.md", "config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+				".gitattributes", "README.md", "config.json", "generation_config.json", "hf_quant_config.json", "tokenizer.json", "tokenizer_config.json",
 				"vocab.json", "merges.txt", "sentencepiece.bpe.model", "model.safetensors", "model.fp16.safetensors", "consolidated.safetensors",
 				"special_tokens_map.json", "pytorch_model.bin", "original/tokenizer.model", "onnx/config.json", "flax_model.msgpack",
 				"chat_template.jinja", "chat_template.json", "additional_chat_templates/tool_use.jinja", "additional_chat_templates/rag.jinja", "x.jinja",
 			},
 			want: []string{
-				"config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+				"config.json", "generation_config.json", "hf_quant_config.json", "tokenizer.json", "tokenizer_config.json",
 				"vocab.json", "merges.txt", "sentencepiece.bpe.model", "model.safetensors",
 				"special_tokens_map.json", "chat_template.jinja", "chat_template.json", "additional_chat_templates/tool_use.jinja",
 			},

@@ -14,19 +14,27 @@ import (
 // compressed has the settings of the method compressed-tensors, that of llm-compressor. Groups of modules
 // may have different ones: those of a weight are the first that its tensors fit.
 //
-// Source: compressed-tensors, compressors and quantization/lifecycle/forward.py.
+// Source: compressed-tensors, compressors and quantization/lifecycle.
 type compressed struct {
-	sizes []tile
-	bits  []int // of whole numbers that are packed
+	all forms // of all groups
+}
+
+// forms are what weights may be: blocks of one of the sizes, numbers of some bits. A group has one form.
+type forms struct {
+	sizes        []tile
+	bits, floats []int // of whole numbers, of others
 }
 
 // compressedFormats are those that are read.
-var compressedFormats = []string{"dense", "naive-quantized", "float-quantized", "int-quantized", "pack-quantized", "mixed-precision"}
+var compressedFormats = []string{
+	"dense", "naive-quantized", "float-quantized", "int-quantized", "pack-quantized", "mixed-precision",
+	"nvfp4-pack-quantized",
+}
 
 // compressedTensors reads the settings.
 func compressedTensors(q *config) *scheme {
 	m := &compressed{}
-	m.checkFormat(q)
+	q.checkCompressed()
 	if sparsity := q.object("sparsity_config"); sparsity != nil {
 		sparsity.require([]requiredValue{{"format", `"dense"`}})
 	}
@@ -36,32 +44,42 @@ func compressedTensors(q *config) *scheme {
 	if groups := q.object("config_groups"); groups == nil {
 		q.reject("config_groups", "missing")
 	} else {
-		for _, name := range slices.Sorted(maps.Keys(groups.fields)) {
-			if group := groups.object(name); group != nil {
-				m.checkFormat(group)
-				m.addGroup(group.object("weights"))
-			}
-		}
+		m.readGroups(groups)
 	}
 	return &scheme{marks: []string{"_scale"}, unread: activationScales, weight: m.weight}
 }
 
-func (m *compressed) checkFormat(c *config) {
+// checkCompressed rejects other formats.
+func (c *config) checkCompressed() {
 	if name := c.text("format", "dense"); !slices.Contains(compressedFormats, name) {
 		c.reject("format", "%.40q is not supported, only %q", name, compressedFormats)
 	}
 }
 
-// addGroup reads the weights of a group of modules; nil: they are not quantised.
-func (m *compressed) addGroup(c *config) {
-	if c == nil {
-		return
+// readGroups reads the settings of the groups that have weights.
+func (m *compressed) readGroups(groups *config) {
+	for _, name := range slices.Sorted(maps.Keys(groups.fields)) {
+		group := groups.object(name)
+		if group == nil {
+			continue
+		}
+		group.checkCompressed()
+		if weights := group.object("weights"); weights != nil {
+			f := weights.forms()
+			m.all.sizes, m.all.bits, m.all.floats = append(m.all.sizes, f.sizes...), append(m.all.bits, f.bits...), append(m.all.floats, f.floats...)
+		}
 	}
+}
+
+// forms reads the form of a group's weights.
+func (c *config) forms() *forms {
+	f := &forms{}
 	bits := c.integer("num_bits", 8, 1, 8)
 	switch kind := c.text("type", "int"); {
-	case kind == "float" && bits == 8:
+	case kind == "float" && (bits == 4 || bits == 8):
+		f.floats = []int{bits}
 	case kind == "int":
-		m.bits = append(m.bits, bits)
+		f.bits = []int{bits}
 	default:
 		c.reject("type", "%.40q of %d bits is not supported", kind, bits)
 	}
@@ -75,42 +93,52 @@ func (m *compressed) addGroup(c *config) {
 	}
 	switch strategy = c.text("strategy", strategy); strategy {
 	case "tensor":
-		m.sizes = append(m.sizes, tile{})
+		f.sizes = []tile{{}}
 	case "channel":
-		m.sizes = append(m.sizes, tile{1, 0})
-	case "group":
+		f.sizes = []tile{{1, 0}}
+	case "group", "tensor_group":
 		if size < 1 {
 			c.reject("group_size", "missing")
 		}
-		m.sizes = append(m.sizes, tile{1, size})
+		f.sizes = []tile{{1, size}}
 	case "block":
-		m.sizes = append(m.sizes, c.tile("block_structure", tile{}))
+		f.sizes = []tile{c.tile("block_structure", tile{})}
 	default:
-		c.reject("strategy", "%.40q is not supported, only tensor, channel, group and block", strategy)
+		c.reject("strategy", "%.40q is not supported, only tensor, channel, group, tensor_group and block", strategy)
 	}
+	return f
 }
 
-// weight returns a weight of E4M3, of bytes or of packed whole numbers.
+// weight returns a weight of E4M3, of bytes or of packed numbers.
 func (m *compressed) weight(p *parts) *dequantised {
-	if packed := p.find("_packed"); packed != nil {
-		return m.packed(p, packed)
+	read, codes := (*forms).packed, p.find("_packed")
+	if codes == nil {
+		read, codes = (*forms).plain, p.find("")
 	}
-	codes := p.find("")
+	if codes == nil {
+		return nil
+	}
+	return read(&m.all, p, codes)
+}
+
+// plain returns a weight of bytes.
+func (f *forms) plain(p *parts, codes *checkpoint.TensorInfo) *dequantised {
+	decode := dtype.F8E4M3.Decoder()
 	switch {
-	case codes == nil:
-		return nil
-	case codes.Type == dtype.F8E4M3, codes.Type == dtype.I8:
+	case codes.Type == dtype.F8E4M3 && slices.Contains(f.floats, 8):
+	case codes.Type == dtype.I8 && len(f.bits) > 0:
+		decode = decodeInt8
 	default:
-		p.fail(codes, "type %s, but %s is a scale of %s or %s", codes.Type, p.mark.Name, dtype.F8E4M3, dtype.I8)
+		p.fail(codes, "type %s, but the settings are those of whole numbers of %v bits and others of %v", codes.Type, f.bits, f.floats)
 		return nil
 	}
-	g := p.newGrid(codes, codes.Shape, p.mark, m.sizes...)
+	if codes.Type == dtype.F8E4M3 && p.mark.Type == dtype.U8 && slices.Contains(f.sizes, tile{1, mxfp8.size}) {
+		w, _ := p.microscaled(p.stem, mxfp8, codes, p.mark, dtype.U8)
+		return w
+	}
+	g := p.newGrid(codes, codes.Shape, p.mark, f.sizes...)
 	if g == nil {
 		return nil
-	}
-	decode := dtype.F8E4M3.Decoder()
-	if codes.Type == dtype.I8 {
-		decode = decodeInt8
 	}
 	g.from(codes, g.cols, decode)
 	p.zeroPoints(g, 0)
@@ -124,26 +152,50 @@ func decodeInt8(dst []float32, src []byte) {
 	}
 }
 
-// packed returns a weight of whole numbers that several of a row share 32 bits of.
-func (m *compressed) packed(p *parts, codes *checkpoint.TensorInfo) *dequantised {
+// packed returns a weight of FP4, or of whole numbers that several of a row share 32 bits of.
+func (f *forms) packed(p *parts, codes *checkpoint.TensorInfo) *dequantised {
+	if codes.Type == dtype.U8 {
+		return f.fours(p, codes)
+	}
 	shape := p.weightShape(codes)
 	if shape == nil {
 		return nil
 	}
-	i := slices.IndexFunc(m.bits, func(bits int) bool { return wordsOf(shape[1], bits) == codes.Shape[1] })
+	i := slices.IndexFunc(f.bits, func(bits int) bool { return wordsOf(shape[1], bits) == codes.Shape[1] })
 	if i < 0 || shape[0] != codes.Shape[0] || codes.Type != dtype.I32 {
-		p.fail(codes, "type %s and shape %v do not fit a weight of shape %v and %v bits", codes.Type, codes.Shape, shape, m.bits)
+		p.fail(codes, "type %s and shape %v do not fit a weight of shape %v and %v bits", codes.Type, codes.Shape, shape, f.bits)
 		return nil
 	}
-	g := p.newGrid(codes, shape, p.mark, m.sizes...)
+	g := p.newGrid(codes, shape, p.mark, f.sizes...)
 	if g == nil {
 		return nil
 	}
-	bits := m.bits[i]
+	bits := f.bits[i]
 	g.from(codes, 4*codes.Shape[1], func(dst []float32, src []byte) { unpackInts(dst, src, bits) })
 	p.zeroPoints(g, bits)
 	p.groupIndex(g)
 	return &dequantised{name: p.stem, shape: shape, kind: p.rounded(p.mark), read: g.read}
+}
+
+// fours returns a weight of FP4: MXFP4, or NVFP4, whose scales are divided by that of the whole weight.
+func (f *forms) fours(p *parts, codes *checkpoint.TensorInfo) *dequantised {
+	kind, scales := mxfp4, dtype.U8
+	if p.mark.Type != dtype.U8 {
+		kind, scales = nvfp4, dtype.F8E4M3
+	}
+	if !slices.Contains(f.floats, 4) || !slices.Contains(f.sizes, tile{1, kind.size}) {
+		p.fail(codes, "type %s with scales of type %s: the settings are not those of FP4 in groups of %d", codes.Type, p.mark.Type, kind.size)
+		return nil
+	}
+	w, g := p.microscaled(p.stem, kind, codes, p.mark, scales)
+	if w == nil || kind == mxfp4 {
+		return w
+	}
+	w.kind = dtype.BF16 // which the package rounds to, whatever the model's type
+	if global := p.need("_global_scale"); global != nil {
+		p.globalScale(g, global, func(scale, global float32) float32 { return scale / global })
+	}
+	return w
 }
 
 // wordsOf returns the words that numbers of some bits take.

@@ -5,7 +5,7 @@ import "glossa/pkg/engine/dtype"
 // activationScales are the endings of names of scales of inputs, outputs, keys and values, and of the codes
 // that stand for zero in them.
 var activationScales = []string{
-	"activation_scale", "_scale_ub", ".input_scale", ".output_scale", ".q_scale", ".k_scale", ".v_scale",
+	"activation_scale", "_scale_ub", ".input_global_scale", ".input_scale", ".output_scale", ".q_scale", ".k_scale", ".v_scale",
 	".input_zero_point", ".output_zero_point", ".q_zero_point", ".k_zero_point", ".v_zero_point",
 }
 

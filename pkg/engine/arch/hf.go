@@ -73,6 +73,9 @@ func openHFWeights(fsys fs.FS, p *location) (*opened, error) {
 	if err != nil {
 		return nil, err
 	}
+	if raw, err = withModelOpt(fsys, p, raw); err != nil {
+		return nil, err
+	}
 	o := &opened{}
 	s, l, err := o.readConfig(raw)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 var methods = map[string]func(q *config) *scheme{
 	"fp8": blockFP8, "fbgemm_fp8": rowFP8, "compressed-tensors": compressedTensors,
 	"gptq": gptq, "awq": awq, "bitsandbytes": bitsAndBytes, mlxMethod: mlx,
+	modelOptMethod: modelOpt,
 }
 
 // A scheme is how the tensors of a file encode weights in few bits.
@@ -58,6 +59,9 @@ func (c *config) quantisation() (q *config, method string) {
 	}
 	if method = q.text("quant_method", ""); method == "" && q.has("load_in_4bit load_in_8bit") { // of older files
 		method = "bitsandbytes"
+	}
+	if method == "" && q.has("quant_algo") { // likewise
+		method = modelOptMethod
 	}
 	return q, method
 }

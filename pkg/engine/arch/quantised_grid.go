@@ -17,10 +17,12 @@ type grid struct {
 	// codes reads the codes of whole rows from a row on.
 	codes func(dst []float32, row int) error
 
-	scales        string // the name of their tensor
-	height, width int    // of a block
-	down, across  int    // scales of a matrix
-	count         int    // of all scales
+	height, width int // of a block
+	down, across  int // scales of a matrix
+	count         int // of all scales
+
+	// scales reads scales from one on.
+	scales func(dst []float32, from int) error
 
 	// zeros reads the codes of zero from a scale on; nil: they are 0.
 	zeros func(dst []float32, from int) error
@@ -44,7 +46,8 @@ func (p *parts) newGrid(weight *checkpoint.TensorInfo, shape []int, scales *chec
 		return nil
 	}
 	matrices := append([]int{1}, shape[:len(shape)-2]...)
-	g := &grid{file: p.file, rows: shape[len(shape)-2], cols: shape[len(shape)-1], scales: scales.Name, count: scales.Elements()}
+	g := &grid{file: p.file, rows: shape[len(shape)-2], cols: shape[len(shape)-1], count: scales.Elements()}
+	g.scales = func(dst []float32, from int) error { return p.file.Values(scales.Name, from, dst) }
 	if scales.Elements() == 1 { // of all matrices
 		g.rows *= matrices[len(matrices)-1]
 		matrices, sizes = nil, []tile{{}}
@@ -80,7 +83,7 @@ func (g *grid) read(dst []float32, row int) error {
 	}
 	first, last := g.blockRow(row), g.blockRow(row+len(dst)/g.cols-1)
 	scales := make([]float32, (last-first+1)*g.across)
-	if err := g.file.Values(g.scales, first*g.across, scales); err != nil {
+	if err := g.scales(scales, first*g.across); err != nil {
 		return err
 	}
 	zeros := make([]float32, len(scales))

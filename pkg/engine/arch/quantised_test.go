@@ -333,7 +333,7 @@ func TestHostileQuantisation(t *testing.T) {
 		{with(four, members{"sparsity_config": members{"format": "sparse-bitmask"}}), packed(nil), `quantization_config.sparsity_config.format: "sparse-bitmask" is not supported`},
 		{with(four, members{"transform_config": members{"config_groups": members{}}}), packed(nil), "quantization_config.transform_config: "},
 		{compression(members{"num_bits": 9, "type": "int"}), packed(nil), "quantization_config.config_groups.group_0.weights.num_bits: 9 is not in 1..8"},
-		{compression(members{"num_bits": 4, "type": "float"}), packed(nil), `quantization_config.config_groups.group_0.weights.type: "float" of 4 bits`},
+		{compression(members{"num_bits": 6, "type": "float"}), packed(nil), `quantization_config.config_groups.group_0.weights.type: "float" of 6 bits`},
 		{compression(members{"num_bits": 4, "strategy": "group"}), packed(nil), "quantization_config.config_groups.group_0.weights.group_size: missing"},
 		{compression(members{"num_bits": 4, "strategy": "group", "group_size": 0}), packed(nil), "quantization_config.config_groups.group_0.weights.group_size: missing"},
 		{compression(members{"num_bits": 4, "strategy": "token"}), packed(nil), `quantization_config.config_groups.group_0.weights.strategy: "token" is not supported`},

@@ -4,9 +4,12 @@ directories dequantise, and the same matrices as these packages store them."""
 import json
 
 import torch
-from compressed_tensors.compressors import FloatQuantizationCompressor, IntQuantizationCompressor, PackedQuantizationCompressor
+from compressed_tensors.compressors import (
+    FloatQuantizationCompressor, IntQuantizationCompressor, MXFP4PackedCompressor, MXFP8QuantizationCompressor, NVFP4PackedCompressor, PackedQuantizationCompressor,
+)
 from compressed_tensors.quantization import QuantizationArgs, QuantizationScheme
-from compressed_tensors.quantization.utils import calculate_qparams
+from compressed_tensors.quantization.utils import calculate_qparams, generate_gparam
+from compressed_tensors.utils.match import match_named_modules, match_targets
 from safetensors.torch import load_file, save_file
 from transformers import LlamaConfig, LlamaForCausalLM, Qwen3MoeConfig, Qwen3MoeForCausalLM
 from transformers.integrations.finegrained_fp8 import Fp8Dequantize
@@ -117,4 +120,78 @@ def compressed():
     quantised("llama-compressed", LlamaForCausalLM, LlamaConfig(**OTHER, **rope(), head_dim=8, tie_word_embeddings=True), 3002, encode, settings, flip=["model.norm.weight"])
 
 
-GROUPS = {"quantised": lambda: [f() for f in (fp8, compressed)]}
+SQUARE = dict(OTHER, hidden_size=32, num_attention_heads=2, intermediate_size=64)
+
+
+def micro(args, compressor):
+    """Returns a function that quantises a matrix in blocks of a row whose scales have one byte."""
+    scheme = QuantizationScheme(targets=["Linear"], weights=args)
+
+    def encode(w):
+        low, high = torch.aminmax(w.reshape(w.shape[0], -1, args.group_size), dim=-1)
+        state = {"weight": w.detach().clone()}
+        if compressor is NVFP4PackedCompressor:
+            state["weight_global_scale"] = generate_gparam(w.amin(), w.amax()).reshape(1)
+        state["weight_scale"], _ = calculate_qparams(low, high, args, global_scale=state.get("weight_global_scale"))
+        tensors = compressor.compress(state, scheme)
+        return tensors, compressor.decompress(tensors, scheme)["weight"].float()
+
+    return encode
+
+
+def compressed_settings(groups, form, ignore):
+    return {
+        "quant_method": "compressed-tensors", "format": form, "ignore": ignore, "quantization_status": "compressed", "kv_cache_scheme": None,
+        "config_groups": {f"group_{i}": json.loads(g.model_dump_json()) for i, g in enumerate(groups)},
+    }
+
+
+def nvfp4():
+    args = QuantizationArgs(num_bits=4, type="float", strategy="tensor_group", group_size=16, scale_dtype=torch.float8_e4m3fn)
+    inputs = QuantizationArgs(num_bits=4, type="float", strategy="tensor_group", group_size=16, dynamic="local")
+    encode = micro(args, NVFP4PackedCompressor)
+    group = QuantizationScheme(targets=["Linear"], weights=args, input_activations=inputs, format="nvfp4-pack-quantized")
+    quantised("llama-nvfp4", LlamaForCausalLM, LlamaConfig(**SQUARE, **rope(), tie_word_embeddings=True), 3003,
+              lambda name, w: None if "_proj" not in name else encode(w), compressed_settings([group], "nvfp4-pack-quantized", ["lm_head"]), flip=["model.norm.weight"])
+
+
+def mxfp4():
+    fours = QuantizationArgs(num_bits=4, type="float", strategy="group", group_size=32, scale_dtype=torch.uint8)
+    eights = QuantizationArgs(num_bits=8, type="float", strategy="group", group_size=32, scale_dtype=torch.uint8)
+    encode = {"mlp": micro(fours, MXFP4PackedCompressor), "self_attn": micro(eights, MXFP8QuantizationCompressor)}
+    groups = [
+        QuantizationScheme(targets=["re:.*mlp.*"], weights=fours, format="mxfp4-pack-quantized"),
+        QuantizationScheme(targets=["re:.*self_attn.*"], weights=eights, format="mxfp8-quantized"),
+    ]
+    quantised("llama-mxfp4", LlamaForCausalLM, LlamaConfig(**SQUARE, **rope(), tie_word_embeddings=True), 3004,
+              lambda name, w: encode[name.split(".")[3]](w) if "_proj" in name else None, compressed_settings(groups, "mixed-precision", ["lm_head"]), flip=["model.norm.weight"])
+
+
+def targets():
+    """Groups whose scales have the same shapes: the package's own choice for each module."""
+    config = LlamaConfig(**OTHER, **rope(), head_dim=8, tie_word_embeddings=True)
+    lists = [["Linear"], ["re:.*(gate|up)_proj"], ["re:.*layers.1.*_proj$", "model.layers.0.self_attn.o_proj"], ["model.layers.1.mlp.up_proj"]]
+    groups = [
+        QuantizationScheme(targets=names, weights=QuantizationArgs(num_bits=8, type="float", strategy="block", block_structure=block), format="float-quantized")
+        for names, block in zip(lists, ([16, 12], [15, 13], [14, 14], [17, 20]))
+    ]
+    chosen, all_targets = {}, {target: g for g in groups for target in g.targets}
+    for name, module in match_named_modules(LlamaForCausalLM(config), all_targets, ["lm_head"]):
+        if isinstance(module, torch.nn.Linear):
+            chosen[name] = all_targets[match_targets(name, module, all_targets)[0]]
+
+    def encode(name, w):
+        if name not in chosen:
+            return None
+        scheme, (height, width) = chosen[name], chosen[name].weights.block_structure
+        rows, cols = w.shape
+        whole = torch.nn.functional.pad(w, (0, -cols % width, 0, -rows % height))
+        tiles = whole.reshape(whole.shape[0] // height, height, whole.shape[1] // width, width)
+        scale, _ = calculate_qparams(tiles.amin((1, 3)), tiles.amax((1, 3)), scheme.weights)
+        tensors = FloatQuantizationCompressor.compress({"weight": w.detach().clone(), "weight_scale": scale}, scheme)
+        return tensors, FloatQuantizationCompressor.decompress(tensors, scheme)["weight"].float()
+
+    quantised("llama-targets", LlamaForCausalLM, config, 3005, encode, compressed_settings(groups, "float-quantized", ["lm_head"]), flip=["model.norm.weight"])
+
+
+GROUPS = {"quantised": lambda: [f() for f in (fp8, compressed, nvfp4)]}
