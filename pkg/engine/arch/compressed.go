@@ -28,7 +28,7 @@ type forms struct {
 // compressedFormats are those that are read.
 var compressedFormats = []string{
 	"dense", "naive-quantized", "float-quantized", "int-quantized", "pack-quantized", "mixed-precision",
-	"nvfp4-pack-quantized",
+	"nvfp4-pack-quantized", "mxfp4-pack-quantized", "mxfp8-quantized",
 }
 
 // compressedTensors reads the settings.

@@ -62,7 +62,7 @@ func modelOpt(algorithm string) members {
 func TestMicroscaled(t *testing.T) {
 	const rows, cols = quantisedRows, quantisedCols
 	codes, eight := bytesOf("U8", 1, 29, rows, cols/2), eights("F8_E4M3", rows, cols)
-	scales, whole := eights("F8_E4M3", rows, cols/16), floatsOf([]float32{3}, 1)
+	scales, powers, whole := eights("F8_E4M3", rows, cols/16), exponents(rows, cols/32), floatsOf([]float32{3}, 1)
 	nvidia := map[string]stored{"weight": codes, "weight_scale": scales, "weight_scale_2": whole.typed("F32"), "input_scale": whole.typed("F32")}
 	mlx := func(mode string, size, bits int) members {
 		return members{"mode": mode, "group_size": size, "bits": bits}
@@ -76,6 +76,10 @@ func TestMicroscaled(t *testing.T) {
 			func(r, c int) float32 {
 				return dtype.FromBFloat16(dtype.ToBFloat16(codes.four(r*cols+c) * (scales.float(r*2+c/16) / 3)))
 			}},
+		"MXFP4": {members{"quantization_config": fp4(32)}, map[string]stored{"weight_packed": codes, "weight_scale": powers},
+			func(r, c int) float32 { return codes.four(r*cols+c) * powers.power(r) }},
+		"MXFP8": {members{"quantization_config": compression(members{"num_bits": 8, "type": "float", "strategy": "group", "group_size": 32})}, map[string]stored{"weight": eight, "weight_scale": powers},
+			func(r, c int) float32 { return eight.float(r*cols+c) * powers.power(r) }},
 		"NVFP4 of ModelOpt": {members{"quantization_config": modelOpt("NVFP4")}, nvidia,
 			func(r, c int) float32 { return codes.four(r*cols+c) * (scales.float(r*2+c/16) * 3) }},
 		"FP8 of ModelOpt": {members{"quantization_config": modelOpt("FP8")}, map[string]stored{"weight": eight, "weight_scale": whole.typed("F32"), "input_scale": whole.typed("F32")},
