@@ -1,6 +1,7 @@
 package arch
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,15 +61,16 @@ func (b *builder) experts(o *transformer.Layer, n *expertNames, layer int, f *tr
 		b.flatExperts(o, at(n.flat, layer), e.Count, ffn)
 		return
 	}
-	if n.up == "" || n.stacked.gateUp != "" && b.has(at(n.stacked.gateUp, layer)) {
+	upName, gateName, downName := n.of(b, layer)
+	if upName == "" || n.stacked.gateUp != "" && b.has(at(n.stacked.gateUp, layer)) {
 		b.stackedExperts(o, &n.stacked, layer, f)
 		return
 	}
-	up, gate := b.each(n.up, n.bias, layer, e.Count, ffn, width), make([]transformer.Linear, e.Count)
+	up, gate := b.each(upName, n.bias, layer, e.Count, ffn, width), make([]transformer.Linear, e.Count)
 	if f.Gated {
-		gate = b.each(n.gate, n.bias, layer, e.Count, ffn, width)
+		gate = b.each(gateName, n.bias, layer, e.Count, ffn, width)
 	}
-	down := b.each(n.down, n.bias, layer, e.Count, width, ffn)
+	down := b.each(downName, n.bias, layer, e.Count, width, ffn)
 	if b.err != nil {
 		return
 	}
@@ -110,6 +112,17 @@ func (b *builder) flatExperts(o *transformer.Layer, stem string, count, ffn int)
 		t.Rows, t.Cols, t.Transposed, t.Stored, t.ReadStored = width, ffn, true, transformer.F32, nil
 		o.Experts = append(o.Experts, transformer.Expert{Up: one(up.rows(i*ffn, ffn)), Down: one(t)})
 	}
+}
+
+// of returns the names with which a file has the experts of a layer: those of MLX, in which a tensor has all
+// experts, if it has them.
+func (n *expertNames) of(b *builder, layer int) (up, gate, down string) {
+	if stem, _, ok := strings.Cut(cmp.Or(n.up, n.stacked.gateUp), ".experts."); ok {
+		if mlx := stem + ".switch_mlp."; b.has(at(mlx, layer) + "down_proj.weight") {
+			return mlx + "up_proj", mlx + "gate_proj", mlx + "down_proj"
+		}
+	}
+	return n.up, n.gate, n.down
 }
 
 // apart looks up what experts next to the shared block have.

@@ -46,7 +46,6 @@ func TestHostileLevels(t *testing.T) {
 		{"mlx without offsets", mlx, m.mlx(downProj), ".biases", nil, `tensor "layers.1.mlp.down_proj.biases" is missing`},
 		{"mlx of no groups", mlx, m.mlx(downProj), ".scales", &stored{"F32", []int{32, 0}, nil}, "shape [32 0] do not fit levels of shape [32 12]"},
 		{"mlx of 7 bits", mlx, m.mlx(downProj), ".weight", &stored{"U32", []int{32, 21}, make([]byte, 2688)}, "does not have 2, 3, 4, 5, 6 or 8 bits"},
-		{"mlx of mxfp4", members{"quantization": members{"bits": 4, "group_size": 32, "mode": "mxfp4"}}, m.mlx(downProj), "", nil, `quantization.mode: "mxfp4" is not supported`},
 	} {
 		if c.part != "" {
 			if delete(c.parts, downProj+c.part); c.changed != nil {

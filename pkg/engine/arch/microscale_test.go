@@ -84,6 +84,12 @@ func TestMicroscaled(t *testing.T) {
 			func(r, c int) float32 { return codes.four(r*cols+c) * (scales.float(r*2+c/16) * 3) }},
 		"FP8 of ModelOpt": {members{"quantization_config": modelOpt("FP8")}, map[string]stored{"weight": eight, "weight_scale": whole.typed("F32"), "input_scale": whole.typed("F32")},
 			func(r, c int) float32 { return eight.float(r*cols+c) * 3 }},
+		"mxfp4 of MLX": {members{"quantization": mlx("mxfp4", 32, 4)}, map[string]stored{"weight": codes.typed("U32", rows, cols/8), "scales": powers},
+			func(r, c int) float32 { return codes.four(r*cols+c) * powers.power(r) }},
+		"nvfp4 of MLX": {members{"quantization": mlx("nvfp4", 16, 4)}, map[string]stored{"weight": codes.typed("U32", rows, cols/8), "scales": scales.typed("U8", rows, cols/16)},
+			func(r, c int) float32 { return codes.four(r*cols+c) * scales.float(r*2+c/16) }},
+		"mxfp8 of MLX": {members{"quantization": mlx("mxfp8", 32, 8)}, map[string]stored{"weight": eight.typed("U32", rows, cols/4), "scales": powers},
+			func(r, c int) float32 { return eight.float(r*cols+c) * powers.power(r) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			fsys := quantised(t, nil, c.parts)
@@ -122,7 +128,15 @@ func TestHostileMicroscaled(t *testing.T) {
 	}
 	packed := map[string]stored{"weight_packed": codes, "weight_scale": scales, "weight_global_scale": one}
 	nvidia := map[string]stored{"weight": codes, "weight_scale": scales, "weight_scale_2": one}
+	mlx := map[string]stored{"weight": codes.typed("U32", rows, cols/8), "scales": powers}
 	ct := func(c members) members { return members{"quantization_config": c} }
+	of := func(mode string, more members) members {
+		q := members{"mode": mode}
+		for key, value := range more {
+			q[key] = value
+		}
+		return members{"quantization": q}
+	}
 	for _, c := range []struct {
 		what   string
 		config members
@@ -150,6 +164,13 @@ func TestHostileMicroscaled(t *testing.T) {
 		{"other blocks", ct(members{"quant_method": "modelopt", "quant_algo": "NVFP4", "group_size": 32}), nvidia, "quantization_config.group_size: 32 is not supported, only 16"},
 		{"another algorithm of a layer", ct(members{"quant_method": "modelopt", "quant_algo": "MIXED_PRECISION", "quantized_layers": members{"x": members{"quant_algo": "W8A16"}}}), nvidia,
 			`quantization_config.quantized_layers.x.quant_algo: "W8A16" is not supported`},
+		{"an unknown mode", of("mxfp6", nil), mlx, `quantization.mode: "mxfp6" is not supported, only affine, mxfp4, mxfp8, nvfp4`},
+		{"an unknown mode, and of a module", of("mxfp6", members{"lm_head": members{"bits": 4}}), mlx, `quantization.mode: "mxfp6"`},
+		{"groups of another size", of("mxfp4", members{"group_size": 64}), mlx, "quantization.group_size: 64 is not in 32..32"},
+		{"other bits", of("nvfp4", members{"bits": 8}), mlx, "quantization.bits: 8 is not in 4..4"},
+		{"words of another type", of("mxfp4", nil), with(mlx, "weight", codes), `gate_proj.weight": type U8 instead of words`},
+		{"groups of nvfp4", of("nvfp4", nil), mlx, `gate_proj.scales": type U8 and shape [96 1] do not fit a weight of shape [96 32] in blocks of 16`},
+		{"offsets", of("mxfp4", nil), with(mlx, "biases", numbers(1, rows, 1)), `gate_proj.biases": unknown in this architecture`},
 	} {
 		fsys := quantised(t, nil, c.parts)
 		set(t, fsys, "config.json", c.config)

@@ -12,31 +12,75 @@ import (
 // mlxMethod is our name of MLX's method, which its files do not name.
 const mlxMethod = "mlx"
 
-// mlx is what the directories of mlx-lm have under the key quantization: the levels of a row are a stream,
-// of which groups of neighbours have a scale and an offset. A module with groups of another size has an
-// entry of its own, under its name.
-func mlx(q *config) *scheme {
-	affine := []requiredValue{{"mode", `"affine"`}}
-	q.require(affine)
-	size, sizes := q.integer("group_size", 64, 1, maxFFN), map[string]int{}
-	for _, name := range slices.Sorted(maps.Keys(q.fields)) {
-		if strings.HasPrefix(string(q.fields[name]), "{") {
-			module := q.object(name)
-			module.require(affine)
-			sizes[name] = module.integer("group_size", size, 1, maxFFN)
-		}
-	}
-	return &scheme{marks: []string{".scales"}, weight: func(p *parts) *dequantised { return p.mlx(size, sizes) }}
+// mlxModes are the modes but "affine", in which levels have a scale and an offset.
+var mlxModes = map[string]*microscale{"mxfp4": mxfp4, "mxfp8": mxfp8, "nvfp4": nvfp4}
+
+// An mlxForm is how a module's weight is quantised.
+type mlxForm struct {
+	size int         // values of a group
+	fp   *microscale // nil: they are levels
 }
 
-// mlx returns a weight: a matrix, or several one after another.
-func (p *parts) mlx(size int, sizes map[string]int) *dequantised {
+// mlx is what the directories of mlx-lm have under the key quantization: the form of all modules, and under
+// their names that of modules with an own one.
+//
+// Source: mlx, nn/layers/quantized.py and ops.cpp.
+func mlx(q *config) *scheme {
+	all, own := q.mlxForm(), map[string]mlxForm{}
+	for _, name := range slices.Sorted(maps.Keys(q.fields)) {
+		if strings.HasPrefix(string(q.fields[name]), "{") {
+			if module := q.object(name); module != nil {
+				own[name] = module.mlxForm()
+			}
+		}
+	}
+	return &scheme{marks: []string{".scales"}, weight: func(p *parts) *dequantised {
+		f, ok := own[strings.TrimSuffix(p.mark.Name, ".scales")]
+		if !ok {
+			f = all
+		}
+		if f.fp != nil {
+			return p.mlxFloats(f.fp)
+		}
+		return p.mlxLevels(f.size)
+	}}
+}
+
+// mlxForm reads a form.
+func (c *config) mlxForm() mlxForm {
+	name := c.text("mode", "affine")
+	if name == "affine" {
+		return mlxForm{size: c.integer("group_size", 64, 1, maxFFN)}
+	}
+	f := mlxModes[name]
+	if f == nil {
+		c.reject("mode", "%.40q is not supported, only affine, %s", name, strings.Join(slices.Sorted(maps.Keys(mlxModes)), ", "))
+		return mlxForm{}
+	}
+	c.integer("group_size", f.size, f.size, f.size)
+	c.integer("bits", f.bits, f.bits, f.bits)
+	return mlxForm{f.size, f}
+}
+
+// mlxFloats returns a weight in FP4 or FP8: a matrix, or several one after another.
+func (p *parts) mlxFloats(f *microscale) *dequantised {
+	codes := p.need(".weight")
+	if codes == nil {
+		return nil
+	}
+	if codes.Type != dtype.U32 {
+		p.fail(codes, "type %s instead of words of numbers", codes.Type)
+		return nil
+	}
+	w, _ := p.microscaled(p.stem+".weight", f, codes, p.mark, dtype.U8)
+	return w
+}
+
+// mlxLevels returns a weight of levels in groups of a size: a matrix, or several one after another.
+func (p *parts) mlxLevels(size int) *dequantised {
 	codes, scales, offsets := p.need(".weight"), p.mark, p.need(".biases")
 	if p.err != nil {
 		return nil
-	}
-	if own, ok := sizes[strings.TrimSuffix(codes.Name, ".weight")]; ok {
-		size = own
 	}
 	last := len(codes.Shape) - 1
 	if last < 1 || slices.Contains(codes.Shape, 0) || codes.Type != dtype.U32 || len(scales.Shape) != last+1 {
