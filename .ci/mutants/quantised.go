@@ -27,6 +27,8 @@ func quantised() []mutant {
 		{"NVFP4 of ModelOpt: scales are multiplied", arch, "parts.modelOpt", "scale * global", "scale / global", arch, micro},
 		{"NVFP4: a scale of the weight must be positive", arch, "parts.globalScale", "v[0] <= 0", "false", arch, microHostile},
 		{"MXFP4: exponents are less 127", dtype, "DecodeE8M0", "int(exponent)-127", "int(exponent)-128", arch, micro},
+		{"targets: expressions match the beginning", arch, "targets.addPattern", `"^(?:" + text + ")"`, `"(?:" + text + ")"`, arch, "^TestTargets$"},
+		{"targets: the work of a list is bounded", arch, "targets.addPattern", "t.steps > maxPatternSteps", "false", arch, "^TestTargets$"},
 		{"FP4: all blocks have scales", arch, "parts.microscaled", "!slices.Equal(scales.Shape, groups)", "false", arch, microHostile},
 		{"ModelOpt: settings of older exports", arch, "withModelOpt", `c.fields["quantization_config"] = older.fields["quantization"]`, `c.fields["other"] = older.fields["quantization"]`, arch, "^TestModelOptFile$"},
 		{"packed weights: a shape must fit", arch, "forms.packed", "shape[0] != codes.Shape[0]", "false", arch, hostile},

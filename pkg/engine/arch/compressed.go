@@ -2,9 +2,11 @@ package arch
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"glossa/pkg/engine/checkpoint"
@@ -12,11 +14,12 @@ import (
 )
 
 // compressed has the settings of the method compressed-tensors, that of llm-compressor. Groups of modules
-// may have different ones: those of a weight are the first that its tensors fit.
+// may have different ones.
 //
 // Source: compressed-tensors, compressors and quantization/lifecycle.
 type compressed struct {
-	all forms // of all groups
+	all             forms    // of all groups
+	groups, ignored *targets // nil if one group has all weights
 }
 
 // forms are what weights may be: blocks of one of the sizes, numbers of some bits. A group has one form.
@@ -44,7 +47,7 @@ func compressedTensors(q *config) *scheme {
 	if groups := q.object("config_groups"); groups == nil {
 		q.reject("config_groups", "missing")
 	} else {
-		m.readGroups(groups)
+		m.readGroups(q, groups)
 	}
 	return &scheme{marks: []string{"_scale"}, unread: activationScales, weight: m.weight}
 }
@@ -56,8 +59,10 @@ func (c *config) checkCompressed() {
 	}
 }
 
-// readGroups reads the settings of the groups that have weights.
-func (m *compressed) readGroups(groups *config) {
+// readGroups reads the settings of the groups that have weights. Lists of modules matter if there are several.
+func (m *compressed) readGroups(q, groups *config) {
+	var configs []*config
+	var all []*forms
 	for _, name := range slices.Sorted(maps.Keys(groups.fields)) {
 		group := groups.object(name)
 		if group == nil {
@@ -66,9 +71,18 @@ func (m *compressed) readGroups(groups *config) {
 		group.checkCompressed()
 		if weights := group.object("weights"); weights != nil {
 			f := weights.forms()
+			configs, all = append(configs, group), append(all, f)
 			m.all.sizes, m.all.bits, m.all.floats = append(m.all.sizes, f.sizes...), append(m.all.bits, f.bits...), append(m.all.floats, f.floats...)
 		}
 	}
+	if len(all) < 2 {
+		return
+	}
+	m.groups, m.ignored = newTargets(), newTargets()
+	for i, group := range configs {
+		m.groups.add(group, "targets", all[i])
+	}
+	m.ignored.add(q, "ignore", &m.all)
 }
 
 // forms reads the form of a group's weights.
@@ -118,7 +132,36 @@ func (m *compressed) weight(p *parts) *dequantised {
 	if codes == nil {
 		return nil
 	}
-	return read(&m.all, p, codes)
+	f := m.formsOf(p)
+	if f == nil {
+		return nil
+	}
+	return read(f, p, codes)
+}
+
+// formsOf returns the forms of a weight's group: those of all groups if the file names modules otherwise than
+// the lists. It is nil after an error.
+func (m *compressed) formsOf(p *parts) *forms {
+	if m.groups == nil {
+		return &m.all
+	}
+	module := strings.TrimSuffix(p.mark.Name, ".weight_scale")
+	ignored, err := m.ignored.find(module)
+	if err == nil && ignored != nil {
+		err = errors.New("a scale of a weight whose module is in ignore")
+	}
+	var f *forms
+	if err == nil {
+		f, err = m.groups.find(module)
+	}
+	switch {
+	case err != nil:
+		p.fail(p.mark, "%v", err)
+		return nil
+	case f == nil:
+		return &m.all
+	}
+	return f
 }
 
 // plain returns a weight of bytes.

@@ -194,4 +194,4 @@ def targets():
     quantised("llama-targets", LlamaForCausalLM, config, 3005, encode, compressed_settings(groups, "float-quantized", ["lm_head"]), flip=["model.norm.weight"])
 
 
-GROUPS = {"quantised": lambda: [f() for f in (fp8, compressed, nvfp4, mxfp4)]}
+GROUPS = {"quantised": lambda: [f() for f in (fp8, compressed, nvfp4, mxfp4, targets)]}
