@@ -97,6 +97,7 @@ func meanings() []mutant {
 		{"calls: an optional argument must come", calls, "writer.members", "props[i].Required", "true", calls, "^Test"},
 		{"calls: a required argument may be left out", calls, "writer.members", "!required && p.n >= o.Min", "(required || !required) && p.n >= o.Min", calls, "^Test"},
 		{"calls: one argument more", calls, "writer.members", "p.n >= o.Max", "p.n > o.Max", calls, "^Test"},
+		{"calls: a form without an end", "pkg/chat", "Template.derive", `s.End != ""`, "true", "pkg/chat", "^TestFormsWithoutEnd$"},
 		{"calls: states of arguments cost nothing", calls, "writer.spendPlace", "64*(n+8)+150*marks", "0", calls, "^TestManyParameters$"},
 		{"calls: true in Python", calls, "literals", "e.Lo -= 'a' - 'A'", "e.Lo -= 0", calls, "^Test"},
 		{"calls: a string's length", calls, "writer.texts", "r.Text.Max + automaton.Characters(w.syntax.Close)", "r.Text.Max", calls, "^TestLongestStrings$"},

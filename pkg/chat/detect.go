@@ -171,7 +171,8 @@ func (t *Template) derive() (toolcall.Syntax, bool) {
 	}
 	s.Trigger = firstMark(s.Begin())
 	s.Anywhere = len(s.Trigger) > 1 // a bracket alone is common in texts
-	return s, s.Trigger != "" && !strings.HasPrefix(strings.TrimSpace(t.nature.after), s.Trigger)
+	ends := s.Arguments.Style == toolcall.JSON || s.End != ""
+	return s, ends && s.Trigger != "" && !strings.HasPrefix(strings.TrimSpace(t.nature.after), s.Trigger)
 }
 
 // deriveArguments finds the notation of arguments in what follows a name, and returns what

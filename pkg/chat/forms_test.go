@@ -182,3 +182,20 @@ func TestSharedBeginning(t *testing.T) {
 		}
 	}
 }
+
+// A form in which nothing ends the arguments of a call cannot be read: such a model writes lines of JSON.
+func TestFormsWithoutEnd(t *testing.T) {
+	const begin, end = `{{ tools or [] | tojson }}{% for m in messages %}{{ '<|im_start|>' + m.role + '\n' }}{% if m.tool_calls %}`, `{% else %}{{ m.content }}{% endif %}<|im_end|>{% endfor %}`
+	for _, calls := range []string{
+		`<x>){% for c in m.tool_calls %}{{ c.function.name + '(' }}{% for k, v in c.function.arguments | items %}{{ k + '=' + (v | tojson) }}{% endfor %}){% endfor %}`,
+		`<x>{% for c in m.tool_calls %}{{ c.function.name }}{% for k, v in c.function.arguments | items %}<p={{ k }}>{{ v }}</p>{% endfor %}{{ ', ' if not loop.last }}{% endfor %}</x>`,
+	} {
+		template, err := Compile(Source{Templates: map[string]string{DefaultTemplate: begin + calls + end}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := template.Calls(); s.Family != "lines" {
+			t.Errorf("%.60s: %+v", calls, s)
+		}
+	}
+}
