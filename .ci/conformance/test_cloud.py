@@ -405,7 +405,7 @@ class Dialects(CloudTest):
         stream = self.client.chat.completions.create(model=LLAMA, messages=[{"role": "user", "content": "x"}], stream=True)
         next(iter(stream))
         stream.close()
-        self.assertTrue(self.cloud.gone.acquire(timeout=5))
+        self.assertTrue(self.cloud.gone.acquire(timeout=60))
 
     def test_a_piece_is_there_before_the_next(self):
         self.cloud.seen = threading.Event()

@@ -43,7 +43,7 @@ func (b *barrier) pass(what string) bool {
 	select {
 	case <-b.open:
 		return true
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		return false
 	}
 }

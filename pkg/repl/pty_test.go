@@ -24,7 +24,7 @@ import (
 )
 
 // hanging is how long a conversation may be silent before a test fails.
-const hanging = 10 * time.Second
+const hanging = time.Minute
 
 // child is the name under which the test binary holds a conversation.
 const child = "repl-child"

@@ -130,7 +130,7 @@ func dial(t *testing.T, server *httptest.Server, path, body string) *bufio.Reade
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(10 * time.Second)); err != nil { // for a test that would wait for ever
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil { // for a test that would wait for ever
 		t.Fatal(err)
 	}
 	if _, err := fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body); err != nil {
