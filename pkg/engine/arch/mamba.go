@@ -3,16 +3,16 @@ package arch
 import "glossa/pkg/engine/transformer"
 
 // mamba is Gu and Dao 2023 (Mamba): layers of states whose inputs have steps of their own.
-var mamba = mamba1Like("Mamba", func(*config, *transformer.StateSpace) {})
+var mamba = mamba1Like(func(*config, *transformer.StateSpace) {})
 
 // falconMamba is Zuo et al. 2024 (Falcon Mamba): Mamba with norms, without weights, of what steps are made
 // of and of b and c.
-var falconMamba = mamba1Like("Falcon Mamba", func(c *config, states *transformer.StateSpace) {
+var falconMamba = mamba1Like(func(c *config, states *transformer.StateSpace) {
 	states.StepEps = float32(c.number("mixer_rms_eps", 1e-6, 1e-12, 1))
 })
 
-func mamba1Like(title string, change func(c *config, states *transformer.StateSpace)) family {
-	return mambaLike(title, func(f *family) {
+func mamba1Like(change func(c *config, states *transformer.StateSpace)) family {
+	return mambaLike("Mamba", func(f *family) {
 		f.vocab, f.width, f.decoder.depth = field{"vocab_size", 50280}, field{"hidden_size", 768}, field{"num_hidden_layers", 32}
 		f.eos, f.tied = field{"eos_token_id", 0}, true
 		n := &f.tensors.decoder.states

@@ -159,8 +159,6 @@ SUPPORTED = {
     "Falcon-H1-1.5B": falcon_h1(24, 2048, 8, 4608, 65537, 131072, 48, head_dim=128, mamba_d_ssm=3072, mamba_d_head=64, mamba_d_state=256, mamba_rms_norm=True),
     "Falcon-H1-7B": falcon_h1(44, 3072, 12, 12288, 130048, 262144, 24, head_dim=128, mamba_d_ssm=3072, mamba_d_head=128, mamba_d_state=256, mamba_rms_norm=True),
     "Mamba-130M": {"model_type": "mamba", "num_hidden_layers": 24, "hidden_size": 768, "vocab_size": 50280, "torch_dtype": "bfloat16"},
-    "Falcon-Mamba-7B": {"model_type": "falcon_mamba", "num_hidden_layers": 64, "hidden_size": 4096, "expand": 16, "intermediate_size": 8192, "time_step_rank": 256,
-                        "vocab_size": 65024, "tie_word_embeddings": False, "torch_dtype": "bfloat16"},
     "Jamba-Reasoning-3B": sized("jamba", 28, 2560, 20, 8192, 65536, 262144, 1, True, attn_layer_period=14, attn_layer_offset=7, num_experts=1, mamba_dt_rank=160),
     "Jamba-1.5-Mini": sized("jamba", 32, 4096, 32, 14336, 65536, 262144, 8, num_experts=16, num_experts_per_tok=2, mamba_dt_rank=256),
     "LFM2-8B-A1B": sized("lfm2_moe", 24, 2048, 32, 7168, 65536, 128000, 8, True, num_experts=32, num_experts_per_tok=4, moe_intermediate_size=1792,
