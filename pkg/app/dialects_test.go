@@ -186,7 +186,7 @@ func refusedAs(path, body string) int {
 	switch {
 	case path == "/invoke":
 		return 200 // like API layer's server
-	case path == "/", strings.Contains(body, `"inputs"`):
+	case path == "/", path == "/decode", strings.Contains(body, `"inputs"`):
 		return 424 // like Text Embeddings Inference
 	}
 	return 400
