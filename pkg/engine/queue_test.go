@@ -227,8 +227,8 @@ func TestPreemptedWriter(t *testing.T) {
 // A write that a client does not read ends if others wait for memory that its generation holds.
 func TestUnreadWriteEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		q, cuts := NewQueue(8, 10, 100), 0
-		w, err := q.acquire(llm.WithCut(as(t, "a"), func() { cuts++ }))
+		q, cuts := NewQueue(8, 10, 100), atomic.Int32{}
+		w, err := q.acquire(llm.WithCut(as(t, "a"), func() { cuts.Add(1) }))
 		if err == nil {
 			err = w.claim(t.Context(), 40)
 		}
@@ -244,20 +244,20 @@ func TestUnreadWriteEnds(t *testing.T) {
 		go func() { waits <- beyond.claim(ctx, 25) }() // beyond its sender's share
 		w.writing()
 		time.Sleep(4 * deadWrite)
-		if leave(); cuts > 0 || <-waits == nil {
-			t.Errorf("%d writes were ended for nobody", cuts)
+		if leave(); cuts.Load() > 0 || <-waits == nil {
+			t.Errorf("%d writes were ended for nobody", cuts.Load())
 		}
 		beyond.release()
 		second := acquire(t, q, "a")
 		go func() { waits <- second.claim(t.Context(), 40) }()
 		time.Sleep(2 * deadWrite)
-		if w.wrote(); cuts != 1 {
-			t.Errorf("%d writes were ended", cuts)
+		if w.wrote(); cuts.Load() != 1 {
+			t.Errorf("%d writes were ended", cuts.Load())
 		}
 		time.Sleep(4 * deadWrite) // w does not write
 		w.release()
-		if err := <-waits; err != nil || cuts != 1 {
-			t.Errorf("%v, and %d writes were ended", err, cuts)
+		if err := <-waits; err != nil || cuts.Load() != 1 {
+			t.Errorf("%v, and %d writes were ended", err, cuts.Load())
 		}
 		second.release()
 		other.release()
