@@ -10,7 +10,7 @@ import (
 )
 
 // statefuls are golden models with states and with deltas.
-var statefuls = []string{"granite4-states", "qwen3_5", "mamba", "jamba"}
+var statefuls = []string{"granite4-states", "qwen3_5"}
 
 // stateful returns the engine of a golden model with states whose tokens are numbers.
 func stateful(t *testing.T, name string, cfg Config) *Engine {
