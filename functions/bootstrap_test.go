@@ -35,13 +35,40 @@ const events = "../events"
 // stamp is the version of the programs that the tests build, as `make build` links it.
 const stamp = "v1.2.3 0123456789abcdef0123456789abcdef01234567 2026-11-22T10:00:00Z"
 
-// build builds a family's deployed program for this machine.
-func build(t testing.TB, family string) string { return buildFor(t, ".", family, runtime.GOARCH) }
+// built is a directory of the programs that tests have built.
+var built string
 
-// buildFor is build in a directory of functions, for an architecture; see `make build`.
+func TestMain(m *testing.M) {
+	var err error
+	if built, err = os.MkdirTemp("", "functions"); err != nil {
+		panic(err)
+	}
+	code := m.Run()
+	_ = os.RemoveAll(built)
+	os.Exit(code)
+}
+
+// build builds a family's deployed program for this machine, once for all tests.
+func build(t testing.TB, family string) string {
+	t.Helper()
+	out := filepath.Join(built, family)
+	if _, err := os.Stat(out); err != nil {
+		buildInto(t, out, ".", family, runtime.GOARCH)
+	}
+	return out
+}
+
+// buildFor builds a family's program in a directory of functions, for an architecture.
 func buildFor(t testing.TB, functions, family, arch string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "bootstrap")
+	buildInto(t, out, functions, family, arch)
+	return out
+}
+
+// buildInto builds as `make build` does.
+func buildInto(t testing.TB, out, functions, family, arch string) {
+	t.Helper()
 	link := "-s -w -X '" + reflect.TypeFor[version.Info]().PkgPath() + ".stamp=" + stamp + "'"
 	flags, err := os.ReadFile("build.flags")
 	if err != nil {
@@ -53,7 +80,6 @@ func buildFor(t testing.TB, functions, family, arch string) string {
 	if text, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, text)
 	}
-	return out
 }
 
 // metrics are the lines of a run without a loss yet; the last line is incomplete.
