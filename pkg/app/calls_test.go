@@ -74,7 +74,7 @@ func calls(t testing.TB) []call {
 		{"GET", "/usage", "", account.Monitor, "", 200},
 		{"GET", "/usage?day=2026-11-22&principal=key%20ci", "/usage", account.Admin, "", 200},
 		{"GET", "/usage?day=today", "/usage", account.Admin, "", 400},
-	}, callsOpenAI(), callsClassifiers(), callsAnthropic(), callsOllama(), callsLamini(), callsAlpha(t), callsTextSynth(), callsAlephAlpha(), callsInvoke())
+	}, callsOpenAI(), callsEncoders(), callsClassifiers(), callsAnthropic(), callsOllama(), callsLamini(), callsAlpha(t), callsTextSynth(), callsAlephAlpha(), callsInvoke())
 }
 
 func callsAnthropic() []call {
@@ -145,6 +145,31 @@ func callsOpenAI() []call {
 		{"POST", complete, "", account.Client, `{"model":"golden","prompt":"a","suffix":"b"}`, 400},
 		{"POST", complete, "", account.Client, `{"prompt":"a"}`, 400},
 		{"POST", complete, "", account.Client, `{"model":"none","prompt":"a"}`, 404},
+		{"GET", "/tokenizer_info", "", account.Client, "", 400},
+		{"GET", "/tokenizer_info?model=golden", "/tokenizer_info", account.Client, "", 200},
+		{"GET", "/tokenizer_info?model=none", "/tokenizer_info", account.Client, "", 404},
+		{"POST", "/tokenize", "", account.Client, `{"prompt":"ab"}`, 200},
+		{"POST", "/tokenize", "", account.Client, `{"model":"golden","prompt":"ab","add_special_tokens":false,"return_token_strs":true}`, 200},
+		{"POST", "/tokenize", "", account.Client, `{` + hello + `,"add_generation_prompt":false,"model":"golden"}`, 200},
+		{"POST", "/tokenize", "", account.Client, `{` + hello + `,"model":"translator"}`, 400},
+		{"POST", "/tokenize", "", account.Client, `{"prompt":"a","chat_template":"x"}`, 400},
+		{"POST", "/apply-template", "", account.Client, `{` + hello + `,"model":"golden"}`, 200},
+		{"POST", "/apply-template", "", account.Client, `{` + hello + `,"model":"translator"}`, 400},
+		{"POST", "/detokenize", "", account.Client, `{"tokens":[1,2.0]}`, 200},
+		{"POST", "/detokenize", "", account.Client, `{"tokens":[7]}`, 400},
+		{"GET", "/vllm/golden/tokenizer_info", "/vllm/{id}/tokenizer_info", account.Client, "", 200},
+		{"GET", "/vllm/local/golden/tokenizer_info", "/vllm/{id}/tokenizer_info", account.Client, "", 200},
+		{"POST", "/vllm/golden/tokenize", "/vllm/{id}/tokenize", account.Client, `{"prompt":"ab"}`, 200},
+		{"POST", "/vllm/golden/detokenize", "/vllm/{id}/detokenize", account.Client, `{"tokens":[]}`, 200},
+		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"golden","prompt":"a"}`, 200},
+		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"golden","prompt":"a","stream":true}`, 200},
+		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"translator","prompt":"a"}`, 400},
+	}
+}
+
+// callsEncoders lists requests to embed, compare and rank texts.
+func callsEncoders() []call {
+	return []call{
 		{"POST", "/v1/embeddings", "", account.Client, `{"input":"a"}`, 200},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":["a","b"],"encoding_format":"base64","dimensions":4}`, 200},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"golden","input":[[1],[2,1]],"encoding_format":"float","user":"u"}`, 200},
@@ -190,25 +215,6 @@ func callsOpenAI() []call {
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":"a","truncate":"START"}`, 400},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":"` + strings.Repeat("hen ", 40) + `"}`, 400},
 		{"POST", "/v1/embeddings", "", account.Client, `{"model":"encoder","input":"` + strings.Repeat("hen ", 40) + `","truncate":true}`, 200},
-		{"GET", "/tokenizer_info", "", account.Client, "", 400},
-		{"GET", "/tokenizer_info?model=golden", "/tokenizer_info", account.Client, "", 200},
-		{"GET", "/tokenizer_info?model=none", "/tokenizer_info", account.Client, "", 404},
-		{"POST", "/tokenize", "", account.Client, `{"prompt":"ab"}`, 200},
-		{"POST", "/tokenize", "", account.Client, `{"model":"golden","prompt":"ab","add_special_tokens":false,"return_token_strs":true}`, 200},
-		{"POST", "/tokenize", "", account.Client, `{` + hello + `,"add_generation_prompt":false,"model":"golden"}`, 200},
-		{"POST", "/tokenize", "", account.Client, `{` + hello + `,"model":"translator"}`, 400},
-		{"POST", "/tokenize", "", account.Client, `{"prompt":"a","chat_template":"x"}`, 400},
-		{"POST", "/apply-template", "", account.Client, `{` + hello + `,"model":"golden"}`, 200},
-		{"POST", "/apply-template", "", account.Client, `{` + hello + `,"model":"translator"}`, 400},
-		{"POST", "/detokenize", "", account.Client, `{"tokens":[1,2.0]}`, 200},
-		{"POST", "/detokenize", "", account.Client, `{"tokens":[7]}`, 400},
-		{"GET", "/vllm/golden/tokenizer_info", "/vllm/{id}/tokenizer_info", account.Client, "", 200},
-		{"GET", "/vllm/local/golden/tokenizer_info", "/vllm/{id}/tokenizer_info", account.Client, "", 200},
-		{"POST", "/vllm/golden/tokenize", "/vllm/{id}/tokenize", account.Client, `{"prompt":"ab"}`, 200},
-		{"POST", "/vllm/golden/detokenize", "/vllm/{id}/detokenize", account.Client, `{"tokens":[]}`, 200},
-		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"golden","prompt":"a"}`, 200},
-		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"golden","prompt":"a","stream":true}`, 200},
-		{"POST", "/vllm/golden/v1/completions", "/vllm/{id}/v1/completions", account.Client, `{"model":"translator","prompt":"a"}`, 400},
 	}
 }
 

@@ -211,7 +211,7 @@ func each(w *transformer.Weights, f func(t *transformer.Tensor)) {
 		vector(l.Correction)
 		vector(l.Convolution)
 		vector(l.ConvolutionBias)
-		for _, v := range []transformer.Vector{l.Step, l.Decay, l.Skip, l.InnerNorm, l.Scale, l.ExpertScale, l.StreamsScale} {
+		for _, v := range []transformer.Vector{l.Step, l.Decay, l.Skip, l.StepNorm, l.InnerNorm, l.Scale, l.ExpertScale, l.StreamsScale} {
 			vector(v)
 		}
 		for _, v := range l.Learned {
