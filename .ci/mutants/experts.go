@@ -6,7 +6,7 @@ func experts() []mutant {
 		{"experts: probabilities are divided by the sum of the used ones if the model says so", transformer, "experts.chooseSoftmax", "!e.Renormalised", "e.Renormalised", transformer, "^TestRandomArchitectures$"},
 		{"experts: the highest logits are chosen", transformer, "choose", "v > ranks[best]", "v < ranks[best]", transformer, "^TestRandomArchitectures$"},
 		{"experts: of equal logits the first is chosen", transformer, "choose", "v > ranks[best]", "v >= ranks[best]", transformer, "^TestEqualLogits$"},
-		{"experts: a tensor of all that is missing is named", arch, "builder.experts", `n.up == ""`, "false", arch, "^TestHostileTensors$"},
+		{"experts: a tensor of all that is missing is named", arch, "builder.experts", `upName == ""`, "false", arch, "^TestHostileTensors$"},
 		{"experts: each has its own rows", transformer, "routes.sort", "r.rows[at], r.parts[at] = k/e.Used, r.shares[k]", "r.rows[at], r.parts[at] = k/e.Used, r.shares[at]", transformer, "^TestRandomArchitectures$"},
 		{"experts: rows are gathered", transformer, "worker.gather", "x[row*width:(row+1)*width]", "x[k*width:max(k+1, 0*row)*width]", transformer, "^TestRandomArchitectures$"},
 		{"experts: new inputs are packed again", transformer, "worker.raise", "x, before = w.gather(in, r.rows[first:last]), nil", "x, before = w.gather(in, r.rows[first:last]), &f.upper", transformer, "^TestRandomArchitecturesInvariant$"},
