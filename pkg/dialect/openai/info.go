@@ -33,8 +33,8 @@ type embeddingKind struct {
 
 // labelMaps are the labels of a classifier by their number, and the numbers by label.
 type labelMaps struct {
-	Labels  map[string]string `json:"id2label"`
-	Numbers map[string]int    `json:"label2id"`
+	Labels  map[string]string `json:"id2label" doc:"the label of each number"`
+	Numbers map[string]int    `json:"label2id" doc:"the number of each label"`
 }
 
 // newServerInfo translates the description of a model.
