@@ -68,7 +68,7 @@ func encoderFiles() []mutant {
 		{"GGUF: ModernBERT ranks by the mean", arch, "opened.readGGUFClassifier", "h.Mean, h.GELU, h.Dense.Tanh = true, true, false", "h.GELU, h.Dense.Tanh = true, false", engine, ranks},
 		{"GGUF: a reranker of BERT without its pooler", arch, "opened.readGGUFClassifier", `!src.has(ggufClassifierDense+".weight") || !src.has(ggufClassifierOut+".weight")`, `!src.has(ggufClassifierOut+".weight")`, arch, read},
 		{"GGUF: a classifier without pooling_type", arch, "opened.ggufPooling", "errors.Is(err, checkpoint.ErrNoKey) && o.scoresByDefault()", "false", arch, read},
-		{"GGUF: DistilBERT's classifier has a ReLU", arch, "opened.readGGUFClassifier", "h.Dense.Tanh, h.Dense.ReLU = false, true", "h.Dense.Tanh, h.Dense.ReLU = true, false", arch, read},
+		{"GGUF: DistilBERT's classifier has a ReLU", arch, "opened.readGGUFClassifier", "h.Dense.Tanh, h.Dense.ReLU = false, true", "h.Dense.Tanh, h.Dense.ReLU = true, false", arch, "^TestGGUFLabels$"},
 		{"GGUF: vectors of tokens", arch, "opened.ggufPooling", "kind == ggufPoolNone && len(o.Spec.Decoder) > 0", "kind == ggufPoolNone", arch, read},
 		{"encoders: no token begins texts", arch, "opened.readEnds", "absent < 0 || absent >= vocab", "absent >= vocab", arch, "^TestEncoderWithoutStart$"},
 		{"modules: files within the directory of Transformer", arch, "location.beside", "cmp.Or(p.modules, p.dir)", "p.dir", arch, "^TestSentenceSubfolder$"},
