@@ -9,6 +9,7 @@ import (
 	"glossa/pkg/dialect/anthropic"
 	"glossa/pkg/dialect/lamini"
 	"glossa/pkg/dialect/ollama"
+	"glossa/pkg/dialect/openai"
 	"glossa/pkg/httpx"
 	"glossa/pkg/llm"
 )
@@ -28,7 +29,7 @@ func sharings() []sharing {
 		{http.MethodGet, "/v1/models/{id...}", "openai", "messages", pickModels},
 		{http.MethodPost, "/api/chat", "alpha", "ollama", pickOllama},
 		{http.MethodPost, "/api/generate", "alpha", "ollama", pickOllama},
-		{http.MethodPost, "/embed", "alephalpha", "embeddings", pickInputs},
+		{http.MethodPost, "/embed", "alephalpha", "embeddings", openai.PickInputs},
 		{http.MethodPost, "/{$}", "alpha", "embeddings", nil}, // the playground's page
 		{http.MethodPost, "/tokenize", "alephalpha", "openai", pickTokens},
 		{http.MethodPost, "/detokenize", "alephalpha", "openai", pickTokens},
@@ -123,16 +124,4 @@ func pickTokens(header http.Header, body []byte) (int, error) {
 		return 0, nil
 	}
 	return 1, nil
-}
-
-// pickInputs distinguishes Aleph Alpha's /embed (0) from that of Text Embeddings Inference (1), whose
-// requests have inputs.
-func pickInputs(_ http.Header, body []byte) (int, error) {
-	var keys struct {
-		Inputs *json.RawMessage `json:"inputs"`
-	}
-	if json.Unmarshal(body, &keys) == nil && keys.Inputs != nil { // other JSON gets a better error from the table
-		return 1, nil
-	}
-	return 0, nil
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -100,16 +99,14 @@ func byScore(a, b labelScore) int { return cmp.Compare(b.Score, a.Score) }
 
 // pickRoot distinguishes the requests at the root: with texts (1), with a sentence and others (3), with
 // parameters of the Inference API (2), and the others (0).
-func pickRoot(header http.Header, body []byte) (int, error) {
-	var keys struct {
-		Inputs     json.RawMessage  `json:"inputs"`
-		Parameters *json.RawMessage `json:"parameters"`
-	}
-	switch read := json.Unmarshal(body, &keys) == nil; {
-	case read && bytes.HasPrefix(keys.Inputs, []byte("{")):
+func pickRoot(_ http.Header, body []byte) (int, error) {
+	switch keys := readPicked(body); {
+	case keys.Inputs != nil && bytes.HasPrefix(*keys.Inputs, []byte("{")):
 		return 3, nil
-	case read && keys.Parameters != nil:
+	case keys.Parameters != nil:
 		return 2, nil
+	case keys.Texts != nil:
+		return 1, nil
 	}
-	return pickTexts(header, body)
+	return 0, nil
 }

@@ -67,13 +67,26 @@ func (textsShape) Body(e *llm.Error) (int, any) {
 // InBand implements [httpx.Errors]. Answers with ranks are not streams.
 func (textsShape) InBand(*llm.Error) []byte { return nil }
 
-// pickInputs distinguishes the clients of Text Embeddings Inference (1), whose requests have inputs, from
-// vLLM's (0).
-func pickInputs(_ http.Header, body []byte) (int, error) {
-	var keys struct {
-		Inputs *json.RawMessage `json:"inputs"`
+// pickedKeys tell requests at a shared route apart. A key that is null is absent.
+type pickedKeys struct {
+	Texts      *json.RawMessage `json:"texts"`
+	Inputs     *json.RawMessage `json:"inputs"`
+	Parameters *json.RawMessage `json:"parameters"`
+}
+
+// readPicked reads them. Without them, other JSON gets a better error from the table.
+func readPicked(body []byte) pickedKeys {
+	var keys pickedKeys
+	if json.Unmarshal(body, &keys) != nil {
+		return pickedKeys{}
 	}
-	if json.Unmarshal(body, &keys) == nil && keys.Inputs != nil { // other JSON gets a better error from the table
+	return keys
+}
+
+// PickInputs distinguishes the clients of Text Embeddings Inference (1), whose requests have inputs, from
+// others at the same path (0).
+func PickInputs(_ http.Header, body []byte) (int, error) {
+	if keys := readPicked(body); keys.Inputs != nil {
 		return 1, nil
 	}
 	return 0, nil
@@ -82,10 +95,7 @@ func pickInputs(_ http.Header, body []byte) (int, error) {
 // pickTexts distinguishes the clients of Text Embeddings Inference (1), whose requests have texts, from
 // the others (0).
 func pickTexts(_ http.Header, body []byte) (int, error) {
-	var keys struct {
-		Texts *json.RawMessage `json:"texts"`
-	}
-	if json.Unmarshal(body, &keys) == nil && keys.Texts != nil { // other JSON gets a better error from the table
+	if keys := readPicked(body); keys.Texts != nil {
 		return 1, nil
 	}
 	return 0, nil

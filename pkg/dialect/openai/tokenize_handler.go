@@ -21,7 +21,7 @@ func (cfg Config) tokenRoutes() []httpx.Route {
 		{Method: "GET", Pattern: one + "/tokenizer_info", Permission: httpx.Listing, Doc: modelTokenizerInfoDoc, Handle: cfg.tokenizerInfo},
 		{Method: "POST", Pattern: one + "/v1/completions", Permission: httpx.Inference, Streams: true, Doc: modelCompletionDoc, Handle: cfg.completions()},
 		{Method: "GET", Pattern: "/tokenizer_info", Permission: httpx.Listing, Doc: tokenizerInfoDoc, Handle: cfg.tokenizerInfo},
-		httpx.Shared(pickInputs,
+		httpx.Shared(PickInputs,
 			httpx.Route{Method: "POST", Pattern: "/tokenize", Permission: httpx.Inference, Doc: tokenizeDoc, Errors: Errors, Handle: tokenize},
 			httpx.Route{Method: "POST", Pattern: "/tokenize", Permission: httpx.Inference, Doc: inputTokensDoc, Errors: textsErrors, Handle: inputs}),
 		{Method: "POST", Pattern: "/detokenize", Permission: httpx.Inference, Doc: detokenizeDoc, Handle: detokenize},
