@@ -127,7 +127,7 @@ func rankings() []mutant {
 		{"classifiers: the ReLU of DistilBERT", engine, "dense.apply", "out[i] = max(v, 0)", "out[i] = v", engine, classified},
 		{"classifiers: a cut text ends with the tokens that the tokenizer adds", engine, "labeller.input", "slices.Concat(l.start, first, l.end)", "slices.Concat(l.start, first)", engine, classified},
 		{"classifiers: probabilities have the sum 1", engine, "scores", "out[i] /= sum", "out[i] /= 1", engine, classified},
-		{"rankings: texts have the errors of documents", dialect, "pickTexts", "keys.Texts != nil", "false", dialect, "^TestRerankErrors$"},
+		{"rankings: texts have the errors of documents", dialect, "pickTexts", "readPicked(body).Texts != nil", "false", dialect, "^TestRerankErrors$"},
 		{"rankings: documents stay as they were sent", dialect, "rerankRequest.documents", "var list []json.RawMessage", "list := []json.RawMessage{q.Documents}", dialect, wired},
 		{"rankings: the most relevant document is the first", dialect, "order", "cmp.Compare(scores[b].Score, scores[a].Score)", "cmp.Compare(scores[a].Score, scores[b].Score)", dialect, wired},
 		{"packs: a classifier keeps its norm", arch, "normParts", "if *at == nil { *at = &transformer.Norm{} }", "if *at == nil { *at = &transformer.Norm{}; return }", engine, "^TestPackedRankers$"},

@@ -86,7 +86,7 @@ func readPicked(body []byte) pickedKeys {
 // PickInputs distinguishes the clients of Text Embeddings Inference (1), whose requests have inputs, from
 // others at the same path (0).
 func PickInputs(_ http.Header, body []byte) (int, error) {
-	if keys := readPicked(body); keys.Inputs != nil {
+	if readPicked(body).Inputs != nil {
 		return 1, nil
 	}
 	return 0, nil
@@ -95,7 +95,7 @@ func PickInputs(_ http.Header, body []byte) (int, error) {
 // pickTexts distinguishes the clients of Text Embeddings Inference (1), whose requests have texts, from
 // the others (0).
 func pickTexts(_ http.Header, body []byte) (int, error) {
-	if keys := readPicked(body); keys.Texts != nil {
+	if readPicked(body).Texts != nil {
 		return 1, nil
 	}
 	return 0, nil
