@@ -26,7 +26,7 @@ func shares() []mutant {
 		{"claims: one that is withdrawn holds others up", fair, "Claim.Release", "p.grantWaiters()", "", fair, "^TestWait$"},
 		{"claims: one that finds no room holds up all", fair, "Pool.grantWaiters", "c.limits.Wait > 0", "c.limits.Wait >= 0", fair, "^TestPassing$"},
 		{"claims: all of a sender come first", fair, "Pool.enqueue", "other.round > c.round", "false", fair, "^TestSendersTakeTurns$"},
-		{"claims: a sender that comes again and again passes others", fair, "Pool.enqueue", "max(c.round, last+1)", "max(c.round, last*0)", fair, "^TestSendersTakeTurns$"},
+		{"claims: a sender that comes again and again passes others", fair, "Pool.enqueue", "max(c.round, last+1)", "max(c.round, last*0)", fair, "^TestSenderComesAgain$"},
 		{"claims: all that wait of a sender have one turn", fair, "Pool.enqueue", "other.sender == c.sender", "false", fair, "^TestSendersTakeTurns$"},
 		{"claims: senders are remembered for ever", fair, "Pool.grantRound", "last < p.round", "false", fair, "^TestPassedSendersAreForgotten$"},
 		{"claims: bytes that were given back are given back again", fair, "Claim.Shrink", "c.bytes = n", "", fair, "^TestShareOfTheRest$"},

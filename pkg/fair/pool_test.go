@@ -255,6 +255,24 @@ func TestSendersTakeTurns(t *testing.T) {
 	}
 }
 
+// A sender whose claims were granted while others waited, and that holds nothing, comes behind the first claims of all,
+// also behind those that arrive later.
+func TestSenderComesAgain(t *testing.T) {
+	h := newHistory(t, Limits{Total: 10})
+	for _, name := range []string{"a1", "b1", "c1", "d1"} {
+		h.claim(name, 10)
+	}
+	h.claims["a1"].Release()
+	h.claims["b1"].Release()
+	h.expect("a1 b1 c1")
+	h.claim("b2", 10)
+	h.claim("e1", 10)
+	for _, step := range [][2]string{{"c1", "a1 b1 c1 d1"}, {"d1", "a1 b1 c1 d1 e1"}, {"e1", "a1 b1 c1 d1 b2 e1"}} {
+		h.claims[step[0]].Release()
+		h.expect(step[1])
+	}
+}
+
 // A claim that was given up does not count: its sender's next one comes before the second ones of others.
 func TestGivenUpClaims(t *testing.T) {
 	h := newHistory(t, Limits{Total: 10})
