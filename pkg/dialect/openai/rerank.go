@@ -12,10 +12,11 @@ import (
 	"glossa/pkg/wire"
 )
 
-// rerankRequest is the body of POST /rerank in the protocols of Cohere, Jina and vLLM, and with
-// texts in that of Text Embeddings Inference.
+// rerankRequest is the body of POST /rerank in the protocols of Cohere, Jina, vLLM and Voyage, and
+// with texts in that of Text Embeddings Inference.
 type rerankRequest struct {
 	modelKey
+	voyageKeys
 	Query                string          `json:"query"`
 	Documents            json.RawMessage `json:"documents"` // texts, or objects with a text
 	Texts                []string        `json:"texts"`
@@ -47,7 +48,7 @@ type document struct {
 	Others struct{} `json:"-"`
 }
 
-// rerankAnswer has the keys of all protocols whose answers are objects.
+// rerankAnswer has the keys of all protocols whose answers are objects, without Voyage's.
 type rerankAnswer struct {
 	ID      string         `json:"id" doc:"the id of the answer"`
 	Model   string         `json:"model" doc:"the model's name, even if the request used an alias"`
@@ -105,7 +106,7 @@ func (q *rerankRequest) request() (*llm.RerankRequest, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := &llm.RerankRequest{Truncate: true, MaxDocument: value(q.MaxTokensPerDoc), MaxPair: max(0, value(q.TruncatePromptTokens))}
+	req := &llm.RerankRequest{Truncate: !isFalse(q.Truncation), MaxDocument: value(q.MaxTokensPerDoc), MaxPair: max(0, value(q.TruncatePromptTokens))}
 	req.Logits = q.RawScores || isFalse(q.UseActivation)
 	if q.Texts != nil {
 		req.Truncate = q.Truncate
@@ -116,12 +117,12 @@ func (q *rerankRequest) request() (*llm.RerankRequest, error) {
 	return req, nil
 }
 
-// value returns a number, 0 if there is none.
-func value(n *int) int {
-	if n == nil {
-		return 0
+// value returns what a pointer leads to, or the zero value.
+func value[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
 	}
-	return *n
+	return v
 }
 
 // check rejects keys that are of the other protocol.
@@ -137,6 +138,8 @@ func (q *rerankRequest) check() error {
 		{"truncate", q.Truncate, true},
 		{"return_documents", q.ReturnDocuments != nil, false},
 		{"use_activation", q.UseActivation != nil, false},
+		{"top_k", q.TopK != nil, false},
+		{"truncation", q.Truncation != nil, false},
 	} {
 		switch {
 		case each.sent && each.texts && q.Texts == nil:
@@ -144,6 +147,9 @@ func (q *rerankRequest) check() error {
 		case each.sent && !each.texts && q.Texts != nil:
 			return wire.Invalid(each.key, only+"documents")
 		}
+	}
+	if q.TopK != nil && q.TopN != nil {
+		return wire.Invalid("top_k", "cannot be combined with top_n")
 	}
 	return nil
 }
@@ -212,14 +218,14 @@ func readDocument(path string, raw json.RawMessage) (text string, echo json.RawM
 	return "", nil, wire.Invalid(path, "must be a string or an object with text")
 }
 
-// order returns the positions of scores, the largest first, at most top of them.
-func order(scores []llm.Relevance, top *int) []int {
+// order returns the positions of scores, the largest first, at most as many as the request asks for.
+func (q *rerankRequest) order(scores []llm.Relevance) []int {
 	places := make([]int, len(scores))
 	for i := range places {
 		places[i] = i
 	}
 	slices.SortFunc(places, func(a, b int) int { return cmp.Or(cmp.Compare(scores[b].Score, scores[a].Score), a-b) })
-	if n := value(top); n > 0 {
+	if n := value(cmp.Or(q.TopN, q.TopK)); n > 0 {
 		places = places[:min(n, len(places))]
 	}
 	return places
@@ -242,7 +248,7 @@ func (q *rerankRequest) answer(model, version string, scores []llm.Relevance, us
 	if q.ReturnDocuments != nil {
 		echo = *q.ReturnDocuments
 	}
-	for _, i := range order(scores, q.TopN) {
+	for _, i := range q.order(scores) {
 		result := rerankResult{Index: i, Score: finalScore(scores[i], q.UseActivation)}
 		if echo {
 			result.Document = docs.echoes[i]
@@ -294,7 +300,7 @@ func cutWarnings(scores []llm.Relevance) []string {
 // textScores translates scores into the protocol of Text Embeddings Inference.
 func (q *rerankRequest) textScores(scores []llm.Relevance) []textScore {
 	out := []textScore{}
-	for _, i := range order(scores, q.TopN) {
+	for _, i := range q.order(scores) {
 		score := textScore{Index: i, Score: scores[i].Logit}
 		switch {
 		case math.IsNaN(score.Score): // of a remote provider

@@ -11,7 +11,7 @@ import (
 )
 
 // rerankRoutes returns the routes of rerankers. One handler answers the clients of Cohere, Jina,
-// vLLM and Text Embeddings Inference, whose requests have different keys and whose answers do
+// vLLM, Voyage and Text Embeddings Inference, whose requests have different keys and whose answers do
 // not conflict. Their errors do: those of Text Embeddings Inference have another shape at its path.
 func (cfg Config) rerankRoutes() []httpx.Route {
 	rerank := httpx.Post(rerankTable, (*rerankRequest).request, openReranker[rerankRequest](cfg), answerRerank)
@@ -106,13 +106,13 @@ func (cfg Config) lacks(ctx context.Context, what, they, each string, traits ...
 func answerRerank(w http.ResponseWriter, r *http.Request, call httpx.Call[rerankRequest, *llm.RerankRequest, *llm.Model]) error {
 	scores, used, err := score(r.Context(), call.Model, call.Req)
 	if err != nil {
-		if call.In.Texts != nil {
-			return renameTexts(err, "query", "texts", "raw_scores")
-		}
-		return renameTexts(err, "query", "documents", "use_activation")
+		return renameKeys(err, call.In.keys())
 	}
-	if call.In.Texts != nil {
+	switch {
+	case call.In.Texts != nil:
 		return httpx.JSON(w, http.StatusOK, call.In.textScores(scores))
+	case call.In.sent():
+		return httpx.JSON(w, http.StatusOK, call.In.voyageAnswer(call.Model.Name, scores, used))
 	}
 	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, versionOf(r), scores, used))
 }
@@ -129,7 +129,7 @@ func (cfg Config) answerScore(w http.ResponseWriter, r *http.Request, call httpx
 	scores, used, err := score(r.Context(), call.Model, call.Req)
 	if err != nil {
 		_, _, key := call.In.texts()
-		return renameTexts(err, otherTexts[key], key, "use_activation")
+		return renameKeys(err, map[string]string{"query": otherTexts[key], "documents": key, "logits": "use_activation"})
 	}
 	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, cfg.Now().Unix(), scores, used))
 }
@@ -143,14 +143,25 @@ func score(ctx context.Context, model *llm.Model, req *llm.RerankRequest) ([]llm
 	return r.Rerank(ctx, req)
 }
 
-// renameTexts puts the client's keys into an error about a query, a document or logits.
-func renameTexts(err error, query, documents, logits string) error {
+// keys maps the keys of errors to those of the request.
+func (q *rerankRequest) keys() map[string]string {
+	switch {
+	case q.Texts != nil:
+		return map[string]string{"documents": "texts", "logits": "raw_scores"}
+	case q.Truncation != nil:
+		return map[string]string{"truncate": "truncation", "logits": "use_activation"}
+	}
+	return map[string]string{"logits": "use_activation"}
+}
+
+// renameKeys puts the client's keys into an error.
+func renameKeys(err error, names map[string]string) error {
 	e, ok := errors.AsType[*llm.Error](err)
 	if !ok {
 		return err
 	}
 	renamed := *e
-	for key, name := range map[string]string{"query": query, "documents": documents, "logits": logits} {
+	for key, name := range names {
 		if rest, ok := strings.CutPrefix(e.Param, key); ok && (rest == "" || rest[0] == '[') {
 			renamed.Param = name + rest
 		}

@@ -28,6 +28,7 @@ var rerankTable = wire.For[rerankRequest](slices.Concat(
 		{Name: "max_chunks_per_doc", Disposition: wire.Refused, Note: "a document is read at once, up to max_tokens_per_doc"},
 		{Name: "relevant_spans", Disposition: wire.Refused, Note: "documents are scored as a whole"},
 	},
+	voyageRows(),
 	pairRows(),
 )...)
 
@@ -70,11 +71,13 @@ func ScoreParameters() []wire.Parameter { return scoreTable.Parameters("") }
 
 var rerankDoc = &httpx.Operation{
 	ID: "rerank", Tag: tag, Summary: "Rank documents by their relevance for a query",
-	Description: "The keys are those of Cohere, Jina and vLLM.",
+	Description: documentsNote,
 	Body:        rerankTable,
 	Example:     `{"query": "Which animal purrs?", "documents": ["Dogs bark.", "Cats purr."], "top_n": 1}`,
-	Answers:     []httpx.Answer{{Of: rerankAnswer{}}},
+	Answers:     []httpx.Answer{{Of: rerankAnswer{}}, {Of: voyageAnswer{}}},
 }
+
+const documentsNote = "The keys are those of Cohere, Jina, vLLM and Voyage. With top_k or truncation, the answer is Voyage's."
 
 var rerankTextsDoc = &httpx.Operation{
 	ID: "rerankTexts", Tag: tag, Summary: "Rank texts, in the protocol of Text Embeddings Inference",
@@ -86,7 +89,7 @@ var rerankTextsDoc = &httpx.Operation{
 
 // rerankAliasDoc documents paths on which errors do not depend on the body.
 var rerankAliasDoc = &httpx.Operation{
-	Tag: tag, Description: "The keys are those of Cohere, Jina and vLLM. With texts instead of documents, the answer is a list, as that of Text Embeddings Inference.",
+	Tag: tag, Description: documentsNote + " With texts instead of documents, the answer is a list, as that of Text Embeddings Inference.",
 	Body: rerankTable, Example: rerankDoc.Example,
 	Answers: append(rerankDoc.Answers, rerankTextsDoc.Answers...),
 }

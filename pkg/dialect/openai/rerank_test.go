@@ -59,7 +59,7 @@ func rankers() (http.Handler, *ranker) {
 	return (&httpx.Mux{Routes: routes, Fallback: Errors}).Handler(), r
 }
 
-// Clients of Cohere, Jina, vLLM, Aleph Alpha and Text Embeddings Inference get the answers that
+// Clients of Cohere, Jina, vLLM, Voyage, Aleph Alpha and Text Embeddings Inference get the answers that
 // they know: the most relevant first, and equal ones in their order.
 func TestRerank(t *testing.T) {
 	const three = `{"query":"q","documents":["a",{"text":"ccc","id":7},"bb"]`
@@ -75,6 +75,9 @@ func TestRerank(t *testing.T) {
 		{"/rerank", `{"query":"q","documents":["b","longer","c","longest"]}`, `"results":[{"index":1,"relevance_score":0.75,"document":{"text":"longer"}},{"index":3,"relevance_score":0.75,"document":{"text":"longest"}},{"index":0,`},
 		{"/rerank", `{"query":"q","documents":["b","longer"],"return_documents":false}`, `"warnings":["documents [1] were cut to the maximum length"]`},
 		{"/rerank", `{"query":"q","documents":"b"}`, `"results":[{"index":0,"relevance_score":0,"document":{"text":"b"}}],`},
+		{"/v1/rerank", three + `,"top_k":null,"truncation":true}`, `{"object":"list","data":[{"index":1,"relevance_score":0.5},{"index":2,"relevance_score":0.25},{"index":0,"relevance_score":0}],"model":"ranker",` + usage},
+		{"/v1/rerank", three + `,"top_k":1,"return_documents":true}`, `"data":[{"index":1,"relevance_score":0.5,"document":"ccc"}],"model":"ranker",` + usage},
+		{"/v1/rerank", `{"query":"q","documents":["longer"],"truncation":true}`, `"warnings":["documents [0] were cut to the maximum length"]}`},
 		{"/rerank", `{"query":"q","texts":["a","bb"],"return_text":true}`, `[{"index":1,"score":0.7310585786300049,"text":"bb"},{"index":0,"score":0.5,"text":"a"}]`},
 		{"/rerank", `{"query":"q","texts":["longer"],"raw_scores":true,"truncate":true,"truncation_direction":"Right"}`, `[{"index":0,"score":3}]`},
 		{"/v1/score", `{"text_1":"q","text_2":["a","bb"]}`, `"object":"list","created":7,"model":"ranker","data":[{"index":0,"object":"score","score":0},{"index":1,"object":"score","score":0.25}],"usage":{"prompt_tokens":3,`},
@@ -131,7 +134,12 @@ func TestBadReranks(t *testing.T) {
 		{"/rerank", `{"query":"q","documents":["a",5]}`, `'documents[1]': must be a string`},
 		{"/rerank", `{"query":"q","documents":[{"title":"a"}]}`, `'documents[0]': must have the key text`},
 		{"/rerank", `{"query":"q","documents":["a"],"top_n":-1}`, `'top_n'`},
-		{"/rerank", `{"query":"q","documents":["a"],"top_k":1}`, `Unrecognized request argument supplied: top_k`},
+		{"/rerank", `{"query":"q","documents":["a"],"top":1}`, `Unrecognized request argument supplied: top`},
+		{"/rerank", `{"query":"q","documents":["a"],"top_k":-1}`, `'top_k'`},
+		{"/rerank", `{"query":"q","documents":["a"],"top_k":1,"top_n":1}`, `'top_k': cannot be combined with top_n`},
+		{"/v1/rerank", `{"query":"q","texts":["a"],"top_k":1}`, `'top_k': is only accepted with documents`},
+		{"/v1/rerank", `{"query":"q","texts":["a"],"truncation":true}`, `'truncation': is only accepted with documents`},
+		{"/v1/rerank", `{"query":"q","documents":["a","longer"],"truncation":false}`, `However, your documents[1] resulted in 6 tokens`},
 		{"/rerank", `{"query":"q","documents":["a"],"rank_fields":["title"]}`, `'rank_fields'`},
 		{"/rerank", `{"query":"q","documents":["a"],"max_chunks_per_doc":2}`, `'max_chunks_per_doc'`},
 		{"/rerank", `{"query":"q","documents":["a"],"raw_scores":true}`, `'raw_scores': is only accepted with texts`},
