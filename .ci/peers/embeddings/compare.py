@@ -84,21 +84,19 @@ def inputs(tokens, batch):
     return ids, np.ones_like(ids)
 
 
-def glossa(program, path, quant, threads, peaks):
-    """Adds to peaks what the processor could do after each request, in operations a second."""
+def glossa(program, path, quant, threads):
+    """Returns functions: the seconds of a request, what the processor can do now in operations a second, and the end."""
     p = subprocess.Popen([program, path, quant, str(threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
-    def seconds(tokens, batch):
-        p.stdin.write(f"{tokens} {batch}\n")
+    def ask(line):
+        p.stdin.write(line + "\n")
         p.stdin.flush()
         answer = p.stdout.readline()
         if not answer:
             sys.exit(f"{program} ended with {p.wait()}")
-        took, peak = map(int, answer.split())
-        peaks.append(peak)
-        return took / 1e9
+        return int(answer)
 
-    return seconds, lambda: (p.stdin.close(), p.wait())
+    return lambda tokens, batch: ask(f"{tokens} {batch}") / 1e9, lambda: ask("peak"), lambda: (p.stdin.close(), p.wait())
 
 
 def timed(call):
@@ -169,7 +167,7 @@ def measure(a, shape, threads, points):
     products = sum(m.in_features * m.out_features for m in model.modules() if isinstance(m, torch.nn.Linear))
     contenders, ends, peaks = {}, [], []
     for quant in QUANTS:
-        contenders[f"glossa {quant}"], end = glossa(a.glossa, str(directory), quant, threads, peaks)
+        contenders[f"glossa {quant}"], peak, end = glossa(a.glossa, str(directory), quant, threads)
         ends.append(end)
     contenders["torch f32"] = by_torch(model)
     if a.onnx:
@@ -190,6 +188,7 @@ def measure(a, shape, threads, points):
                     if seconds and turn == 0:
                         warm_up(lambda: seconds(tokens, batch))
                     seen[name].append(in_a_row(lambda: seconds(tokens, batch)) if seconds else WRONG)
+                peaks.append(peak())  # not between requests: it is as long as many, and workers would sleep
                 if max(t for taken in seen.values() if (t := min(taken)) < WRONG) > SLOW:
                     break
             # The first request of several warms up.
