@@ -37,7 +37,8 @@ WRONG = float("inf")  # seconds of a peer whose vectors are others
 SLOW = 5  # seconds: a request that takes longer is measured once
 WARM, WARMING = 12, 1  # requests that are not measured, and for how many seconds: glossa finds out which of its ways is faster
 REST = 0.25  # seconds in which the threads of the last peer, which wait for work without sleeping, go to sleep
-ROW, SHORT = 5, 1  # requests in a row that make one time, as far as they begin within so many seconds: processors that have slept in the rest wake up
+WAKING = 0.2  # seconds of requests before those that count: two virtual processors that have slept may share a core at first
+ROW, SHORT = 5, 1  # requests in a row that make one time, as far as they begin within so many seconds
 BERT = dict(vocab_size=30522, max_position_embeddings=512)
 QUANTS = "f32", "q8_0", "q8_128"
 SHAPES = {
@@ -200,7 +201,10 @@ def measure(a, shape, threads, points):
 
 
 def in_a_row(seconds):
+    began = time.perf_counter()
     took = [seconds()]
+    while time.perf_counter() < began + WAKING:
+        took = [seconds()]
     while len(took) < ROW and sum(took) < SHORT:
         took.append(seconds())
     return statistics.median(took)
@@ -240,7 +244,7 @@ def main():
     names = [*(f"glossa {quant}" for quant in QUANTS), "torch f32"] + (["onnxruntime f32", "onnxruntime int8"] if a.onnx else []) + (
         ["llama.cpp f32", "llama.cpp q8_0"] if a.libraries else [])
     print(f"{datetime.date.today().isoformat()}, {processor()}; torch {torch.__version__}, transformers {transformers.__version__}, "
-          f"onnxruntime {onnxruntime.__version__}{', llama.cpp ' + a.kind if a.kind else ''}. Texts a second, medians of {a.rounds} times in turn, each of which is the median of {ROW} requests in a row, or one that takes longer than {SLOW} s; the ratios are glossa's "
+          f"onnxruntime {onnxruntime.__version__}{', llama.cpp ' + a.kind if a.kind else ''}. Texts a second, medians of {a.rounds} times in turn, each of which is the median of {ROW} requests in a row after {WAKING} s of others, or one that takes longer than {SLOW} s; the ratios are glossa's "
           "f32 to the fastest peer in f32, and its 8 bits to the fastest peer. The limit is that of a program which computes nothing but "
           "the products of weights, and these with the fastest instructions for bytes but AMX.\n")
     heads = ["shape", "threads", "tokens", "batch", *names, "tokens/s of q8_128", "limit", *(f"{quant} ratio" for quant in QUANTS), "limit's ratio", "load"]
