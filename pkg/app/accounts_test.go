@@ -126,7 +126,7 @@ func TestRoutesOfSenders(t *testing.T) {
 			try(t, h, route, s, want)
 		}
 		for method, path := range map[string]string{"GET": "/nope", "POST": "/v1/nope"} {
-			if res := ask(h, method, path, s.secret, nil); res.StatusCode != http.StatusNotFound || !strings.Contains(text(t, res), "no such path; GET /docs lists all") {
+			if res := ask(h, method, path, s.secret, nil); res.StatusCode != http.StatusNotFound || !strings.Contains(text(t, res), "no such path: "+method+" "+path+"; GET /docs lists all") {
 				t.Errorf("%s as %s: %d", path, s.name, res.StatusCode)
 			}
 		}

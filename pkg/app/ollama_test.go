@@ -28,7 +28,7 @@ func TestServeOllama(t *testing.T) {
 		{"POST", "/v1/responses", `{"model":"golden","input":"a","max_output_tokens":1}`, `"object":"response"`},
 		{"POST", "/v1/messages", `{"model":"golden","messages":[{"role":"user","content":"a"}],"max_tokens":1}`, `"type":"message"`},
 		{"GET", "/v1/models", "", `"id":"golden"`},
-		{"POST", "/complete", `{}`, `{"error":"no such path"}`},
+		{"POST", "/complete", `{}`, `{"error":"no such path: POST /complete"}`},
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), c.method, "http://"+ln.Addr().String()+c.path, strings.NewReader(c.body))
 		if err != nil {

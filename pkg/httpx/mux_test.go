@@ -200,7 +200,7 @@ func TestDefaultErrors(t *testing.T) {
 	m := &Mux{Routes: []Route{{Method: "POST", Pattern: "/a", Handle: func(_ http.ResponseWriter, r *http.Request) error {
 		return &llm.Error{Code: llm.Invalid, Param: "p", Message: "is wrong", Err: errors.New("secret")}
 	}}}}
-	for target, want := range map[string]string{"/a": `{"error":"p: is wrong"}`, "/b": `{"error":"no such path"}`} {
+	for target, want := range map[string]string{"/a": `{"error":"p: is wrong"}`, "/b": `{"error":"no such path: POST /b"}`} {
 		w := httptest.NewRecorder()
 		m.Handler().ServeHTTP(w, httptest.NewRequest("POST", target, nil))
 		if strings.TrimSpace(w.Body.String()) != want {

@@ -26,7 +26,8 @@ const (
 var indexes = [...]string{"/docs", "/openapi.json"}
 
 // noRoute answers paths without a route: in the shape of the dialect that the client most likely
-// means, with the routes that it may have misspelt, of that dialect only if that is sure.
+// means, with the path, which users of SDKs do not see, and the routes that it may have misspelt, of
+// that dialect only if that is sure.
 func (m *Mux) noRoute() *Route {
 	known := m.Known
 	if known == nil {
@@ -45,7 +46,7 @@ func (m *Mux) noRoute() *Route {
 			list = slices.DeleteFunc(list, func(s similarity) bool {
 				return s.off > similarOff || sure && s.route.Dialect != meant.Dialect
 			})
-			return llm.Errorf(NoRoute, "no such path%s", advice(list, known))
+			return llm.Errorf(NoRoute, "no such path: %.20s %.100s%s", r.Method, r.URL.Path, advice(list, known))
 		},
 	}
 }

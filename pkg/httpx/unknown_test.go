@@ -60,9 +60,9 @@ func TestUnknown(t *testing.T) {
 		w := httptest.NewRecorder()
 		(&Mux{Routes: routes}).Handler().ServeHTTP(w, r)
 		body := w.Body.String()
-		want := ""
+		want := ": POST " + c.path[:min(len(c.path), 100)]
 		if c.list != "" {
-			want = "; did you mean " + c.list
+			want += "; did you mean " + c.list
 		}
 		if w.Code != 404 || strings.TrimSpace(body) != `{"`+c.dialect+`":"no such path`+want+`"}` {
 			t.Errorf("%.40s: %d %s", c.path, w.Code, body)
@@ -77,9 +77,9 @@ func TestUnknown(t *testing.T) {
 		dialect("c").route("GET", "/x/{id}"), {Method: "GET", Pattern: "/openapi.json", Handle: ok}, {Method: "GET", Pattern: "/docs", Handle: ok},
 	}
 	for path, want := range map[string]string{
-		"/api/pull": `{"a":"no such path; GET /docs lists all"}`,
-		"/api/tag":  `{"b":"no such path; did you mean GET /api/tags? GET /docs lists all"}`,
-		"/foo":      `{"error":"no such path; GET /docs lists all"}`,
+		"/api/pull": `{"a":"no such path: GET /api/pull; GET /docs lists all"}`,
+		"/api/tag":  `{"b":"no such path: GET /api/tag; did you mean GET /api/tags? GET /docs lists all"}`,
+		"/foo":      `{"error":"no such path: GET /foo; GET /docs lists all"}`,
 	} {
 		w := httptest.NewRecorder()
 		(&Mux{Routes: several}).Handler().ServeHTTP(w, httptest.NewRequest("GET", path, nil))
@@ -89,7 +89,7 @@ func TestUnknown(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	(&Mux{}).Handler().ServeHTTP(w, httptest.NewRequest("GET", "/x", nil))
-	if got := strings.TrimSpace(w.Body.String()); got != `{"error":"no such path"}` {
+	if got := strings.TrimSpace(w.Body.String()); got != `{"error":"no such path: GET /x"}` {
 		t.Errorf("without routes: %s", got)
 	}
 }
