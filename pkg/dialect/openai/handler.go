@@ -47,7 +47,7 @@ func EmbeddingRoutes(cfg Config) []httpx.Route {
 	embed := httpx.Post(embeddingTable, (*embeddingRequest).request, open[embeddingRequest](cfg), answerEmbedding)
 	pool := httpx.Post(poolingTable, (*poolingRequest).request, openEmbedder[poolingRequest](cfg, llm.EmbedDense), cfg.answerPooling)
 	return append(slices.Concat(cfg.rerankRoutes(), cfg.embedRoutes(), cfg.classifyRoutes()),
-		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Errors: Errors, Handle: embed},
+		httpx.Route{Method: "POST", Pattern: "/v1/embeddings", Permission: httpx.Inference, Doc: embeddingDoc, Errors: embeddingErrors, Handle: embed},
 		httpx.Route{Method: "POST", Pattern: "/pooling", Permission: httpx.Inference, Doc: poolingDoc, Errors: Errors, Handle: pool})
 }
 
