@@ -38,6 +38,9 @@ func (c chunks) Generate(_ context.Context, _ *llm.Request) iter.Seq2[llm.Chunk,
 }
 
 func (c chunks) Embed(_ context.Context, req *llm.EmbedRequest) (out []llm.Embedding, _ llm.Usage, _ error) {
+	if len(req.Prompts) == 0 {
+		return nil, llm.Usage{}, llm.Errorf(llm.Invalid, "no text")
+	}
 	if c.rude && req.Truncate {
 		return nil, llm.Usage{}, &llm.Error{Code: llm.Unsupported, Param: "truncate", Message: "cannot cut"}
 	}
@@ -145,6 +148,9 @@ func TestAnswers(t *testing.T) {
 		{"/api/embed", `{"model":"encoder","input":["a","b"],"dimensions":2}`, `{"model":"encoder","embeddings":[[0.6,0.8],[0.6,0.8]],"total_duration":2000000,"load_duration":1000000,"prompt_eval_count":4}`},
 		{"/api/embed", `{"model":"remote","input":"a"}`, `"embeddings":[[0.6,0.8,0]]`},
 		{"/api/embeddings", `{"model":"remote","prompt":"a"}`, `{"embedding":[3,4,0]}`},
+		{"/api/embed", `{"model":"encoder","input":[]}`, `{"model":"encoder","embeddings":[],`},
+		{"/api/embeddings", `{"model":"remote","prompt":""}`, `{"embedding":[]}`},
+		{"/api/embeddings", `{"model":"remote"}`, `{"embedding":[]}`},
 		{"/api/show", `{"model":"encoder:latest"}`, `{"details":{"parent_model":"","format":"","family":"qwen3","families":["qwen3"],"parameter_size":"1.2M","quantization_level":""},"model_info":{"general.architecture":"qwen3","general.parameter_count":1250000,"qwen3.context_length":64},"capabilities":["embedding"],"modified_at":"1970-01-01T00:01:00Z","parameters":"","template":""}`},
 		{"/api/show", `{"name":"says"}`, `"capabilities":["completion","tools"]`},
 	} {
@@ -298,7 +304,8 @@ func TestBadRequests(t *testing.T) {
 		{"/api/generate", `{"model":"says","prompt":"a","raw":true,"system":"b"}`, `system: is not allowed with raw`, 400},
 		{"/api/generate", `{"model":"says","prompt":"a","context":[1]}`, `context: use /api/chat`, 400},
 		{"/api/generate", `{"model":"says","prompt":"a","suffix":"b"}`, `suffix: models do not fill gaps`, 400},
-		{"/api/embed", `{"model":"encoder","input":[]}`, `input: `, 400},
+		{"/api/embed", `{"model":"encoder"}`, `input: is required`, 400},
+		{"/api/embed", `{"model":"none","input":[]}`, `not found`, 404},
 		{"/api/embed", `{"model":"remote","input":"a","truncate":true}`, `truncate: cannot cut`, 400},
 		{"/api/embed", `{"model":"short","input":["a","b"]}`, `"input[1]: the prompt has 9 tokens`, 400},
 		{"/api/show", `{}`, `model: is required`, 400},

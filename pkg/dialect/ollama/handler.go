@@ -294,7 +294,7 @@ func (cfg Config) embed(w http.ResponseWriter, r *http.Request, call httpx.Call[
 	if err != nil {
 		return err
 	}
-	out := embedAnswer{Model: call.Model.Name, durations: durations{
+	out := embedAnswer{Model: call.Model.Name, Embeddings: [][]float32{}, durations: durations{
 		Total: int64(cfg.Now().Sub(call.Model.begun)), Load: int64(call.Model.opened.Sub(call.Model.begun)), PromptCount: used.Input, Cost: used.Cost,
 	}}
 	for _, e := range list {
@@ -303,11 +303,14 @@ func (cfg Config) embed(w http.ResponseWriter, r *http.Request, call httpx.Call[
 	return httpx.JSON(w, http.StatusOK, out)
 }
 
-// embed embeds texts. With lenient, a model that cannot cut them gets them whole.
+// embed embeds texts, none without work. With lenient, a model that cannot cut them gets them whole.
 func embed(ctx context.Context, model *llm.Model, req *llm.EmbedRequest, lenient bool) ([]llm.Embedding, llm.Usage, error) {
 	embedder, err := llm.As[llm.Embedder](model)
 	if err != nil {
 		return nil, llm.Usage{}, err
+	}
+	if len(req.Prompts) == 0 {
+		return nil, llm.Usage{}, nil
 	}
 	if lenient {
 		return llm.EmbedCut(ctx, embedder, req)
@@ -315,8 +318,13 @@ func embed(ctx context.Context, model *llm.Model, req *llm.EmbedRequest, lenient
 	return embedder.Embed(ctx, req)
 }
 
+// request translates a request for a vector. An empty text has none.
 func (e *embeddingsRequest) request() (*llm.EmbedRequest, error) {
-	return &llm.EmbedRequest{Prompts: []llm.Prompt{llm.Text(e.Prompt)}, Truncate: true}, nil
+	req := &llm.EmbedRequest{Truncate: true}
+	if e.Prompt != "" {
+		req.Prompts = []llm.Prompt{llm.Text(e.Prompt)}
+	}
+	return req, nil
 }
 
 func embeddings(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddingsRequest, *llm.EmbedRequest, *timed]) error {
@@ -324,7 +332,11 @@ func embeddings(w http.ResponseWriter, r *http.Request, call httpx.Call[embeddin
 	if err != nil {
 		return err
 	}
-	return httpx.JSON(w, http.StatusOK, embeddingsAnswer{list[0].Layers[0].Vectors[0]})
+	answer := embeddingsAnswer{[]float32{}}
+	if len(list) > 0 {
+		answer.Embedding = list[0].Layers[0].Vectors[0]
+	}
+	return httpx.JSON(w, http.StatusOK, answer)
 }
 
 // Errors gives errors the shape that Ollama's clients read.

@@ -118,14 +118,14 @@ func optionRows() []wire.Parameter {
 // embedTable describes the body of POST /api/embed.
 var embedTable = wire.For[embedRequest](
 	modelRow,
-	wire.Parameter{Name: "input", Required: true, Count: wire.Between(1, maxInputs), Noun: "text", Canonical: "prompt", Note: "a text or several"},
+	wire.Parameter{Name: "input", Required: true, Count: wire.AtMost(maxInputs), Noun: "text", Canonical: "prompt", Note: "a text or several; an empty list has no vectors"},
 	wire.Parameter{Name: "truncate", Absent: "true, where the model can", Remote: wire.ByRecord, Note: "whether to cut texts that are too long, instead of rejecting them"},
 	wire.Parameter{Name: "dimensions", Bounds: wire.AtLeast(1), Absent: "all", Remote: wire.ByRecord, Note: "length of the vectors"},
 	vectorOptions, keepAliveRow(),
 )
 
 // embeddingsTable describes the body of POST /api/embeddings.
-var embeddingsTable = wire.For[embeddingsRequest](modelRow, wire.Parameter{Name: "prompt", Required: true, Note: "a text"}, vectorOptions, keepAliveRow())
+var embeddingsTable = wire.For[embeddingsRequest](modelRow, wire.Parameter{Name: "prompt", Note: "a text; an empty one has an empty vector"}, vectorOptions, keepAliveRow())
 
 var vectorOptions = wire.Parameter{Name: "options", Disposition: wire.NoEffect, Schema: wire.AnyObject(), Note: "they do not change vectors"}
 
