@@ -24,6 +24,7 @@ func encoders() []mutant {
 		{"tasks: an unknown task is refused", engine, "Encoder.promptName", "names, ok := taskPrompts[req.Task]", "names, ok := taskPrompts[req.Task], true", engine, "^TestEncoderManyTexts$"},
 		{"tokenize: an encoder has tokens after a text", engine, "core.tokenize", "to.AddTokens(c.end)", "to.AddTokens(nil)", engine, "^TestEncoderTokens$"},
 		{"embeddings: errors have the key of Jina's and Voyage's clients", "pkg/dialect/openai", "embeddingShape.Body", "openaiapi.Sentence(e)", `""`, "pkg/dialect/openai", "^TestEmbeddingErrors$"},
+		{"embeddings: encoding_type chooses the type of values", "pkg/dialect/openai", "embeddingRequest.valueType", `cmp.Or(e.EmbeddingType, e.OutputType, e.EncodingType, "float")`, `cmp.Or(e.EmbeddingType, e.OutputType, "float")`, "pkg/dialect/openai", "^TestEmbeddingNames$"},
 		{"embeddings: dimensions reach the model", "pkg/dialect/openai", "embeddingRequest.request", "req.Dimensions = value(dimensions)", "_ = value(dimensions)", "pkg/dialect/openai", "^TestEmbeddingOptions$"},
 		{"Cohere: long texts are cut unless NONE is sent", "pkg/dialect/openai", "embedRequest.request", "e.Truncate == nil", "e.Truncate != nil", "pkg/dialect/openai", "^TestEmbedRequest$"},
 		{"Cohere: bits are packed from the highest", "pkg/dialect/openai", "packed", "0x80 >> (i % 8)", "0x01 << (i % 8)", "pkg/dialect/openai", "^TestQuantVectors$"},

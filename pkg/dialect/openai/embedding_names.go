@@ -12,6 +12,7 @@ import (
 type embeddingNames struct {
 	EmbeddingType   string          `json:"embedding_type"`
 	OutputType      string          `json:"output_dtype"`
+	EncodingType    string          `json:"encoding_type"`
 	OutputDimension *int            `json:"output_dimension"`
 	Truncation      *bool           `json:"truncation"`
 	Normalized      json.RawMessage `json:"normalized"`
@@ -25,6 +26,7 @@ func embeddingNameRows() []wire.Parameter {
 	return []wire.Parameter{
 		{Name: "embedding_type", OneOf: quantTypes, Absent: "float", Note: "the type of values, as in /v2/embed; only with type dense" + sent + "Jina's clients"},
 		{Name: "output_dtype", OneOf: quantTypes[:5], Absent: "float", Note: "the same as embedding_type" + sent + "Voyage's clients"},
+		{Name: "encoding_type", OneOf: quantTypes, Absent: "float", Note: "the same as embedding_type" + sent + "LlamaIndex's client of Jina"},
 		{Name: "output_dimension", Bounds: wire.AtLeast(1), Absent: "the dimensions of the model", Remote: wire.ByRecord, Note: "the same as dimensions" + sent + "Voyage's clients"},
 		{Name: "truncation", Absent: "false", Remote: wire.ByRecord, Note: "the same as truncate, but a model that cannot cut texts gets them whole" + sent + "Voyage's clients"},
 		{Name: "normalized", Disposition: wire.Refused, Note: "vectors have length 1", Neutral: []string{"true"}},
@@ -38,6 +40,8 @@ func (e *embeddingRequest) names() error {
 	switch {
 	case e.EmbeddingType != "" && e.OutputType != "" && e.EmbeddingType != e.OutputType:
 		return wire.Invalid("output_dtype", "contradicts embedding_type")
+	case e.EncodingType != "" && e.EncodingType != e.valueType():
+		return wire.Invalid("encoding_type", "contradicts embedding_type or output_dtype")
 	case e.valueType() != "float" && e.Type != "" && e.Type != string(llm.EmbedDense):
 		return wire.Invalid("embedding_type", "is only accepted with type dense")
 	case e.OutputDimension != nil && e.Dimensions != nil && *e.OutputDimension != *e.Dimensions:
@@ -49,7 +53,9 @@ func (e *embeddingRequest) names() error {
 }
 
 // valueType returns the type of values that is asked for.
-func (e *embeddingRequest) valueType() string { return cmp.Or(e.EmbeddingType, e.OutputType, "float") }
+func (e *embeddingRequest) valueType() string {
+	return cmp.Or(e.EmbeddingType, e.OutputType, e.EncodingType, "float")
+}
 
 // dimensions returns the number of dimensions that is asked for, and its key.
 func (e *embeddingRequest) dimensions() (key string, n *int) {
