@@ -220,7 +220,8 @@ func newEmbedOptions(req *llm.EmbedRequest, depth, width int) (*embedOptions, er
 	case req.PromptName != "":
 		return nil, invalid("prompt_name", "this model has no prompts for embeddings by name")
 	case req.Task != "":
-		return nil, llm.Errorf(llm.Unsupported, "this model is not trained for embeddings, so they do not depend on a task such as %s", req.Task)
+		const why = "this model is not trained for embeddings, so they do not depend on a task such as %s; those of a model that embeds texts do"
+		return nil, &llm.Error{Code: llm.Unsupported, Param: "task", Message: fmt.Sprintf(why, req.Task)}
 	case req.Dimensions != 0 && (req.Dimensions != width || len(req.Layers) > 0):
 		return nil, invalid("dimensions", fmt.Sprintf("the embeddings of this model have %d dimensions and cannot be shortened", width))
 	case req.Truncate:

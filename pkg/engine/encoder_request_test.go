@@ -116,6 +116,7 @@ func TestEmbedOptionsOfOthers(t *testing.T) {
 	}
 	for param, change := range map[string]func(*llm.EmbedRequest){
 		"prompt_name": func(r *llm.EmbedRequest) { r.PromptName = "query" },
+		"task":        func(r *llm.EmbedRequest) { r.Task = llm.EmbedQuery },
 		"dimensions":  func(r *llm.EmbedRequest) { r.Dimensions = 2 },
 		"truncate":    func(r *llm.EmbedRequest) { r.Truncate = true },
 	} {
