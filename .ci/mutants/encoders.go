@@ -130,7 +130,7 @@ func rankings() []mutant {
 		{"classifiers: a cut text ends with the tokens that the tokenizer adds", engine, "labeller.input", "slices.Concat(l.start, first, l.end)", "slices.Concat(l.start, first)", engine, classified},
 		{"classifiers: probabilities have the sum 1", engine, "scores", "out[i] /= sum", "out[i] /= 1", engine, classified},
 		{"rankings: texts have the errors of documents", dialect, "pickTexts", "readPicked(body).Texts != nil", "false", dialect, "^TestRerankErrors$"},
-		{"rankings: clients of Voyage get Cohere's answer", dialect, "answerRerank", "call.In.sent()", "false", dialect, "^TestRerank$"},
+		{"rankings: clients of Voyage get Cohere's answer", dialect, "answerRerank", "call.In.isVoyage()", "false", dialect, "^TestRerank$"},
 		{"rankings: Voyage's documents are cut against their will", dialect, "rerankRequest.request", "!isFalse(q.Truncation)", "true", dialect, "^TestBadReranks$"},
 		{"rankings: documents stay as they were sent", dialect, "rerankRequest.documents", "var list []json.RawMessage", "list := []json.RawMessage{q.Documents}", dialect, wired},
 		{"rankings: the most relevant document is the first", dialect, "rerankRequest.order", "cmp.Compare(scores[b].Score, scores[a].Score)", "cmp.Compare(scores[a].Score, scores[b].Score)", dialect, wired},

@@ -111,7 +111,7 @@ func answerRerank(w http.ResponseWriter, r *http.Request, call httpx.Call[rerank
 	switch {
 	case call.In.Texts != nil:
 		return httpx.JSON(w, http.StatusOK, call.In.textScores(scores))
-	case call.In.sent():
+	case call.In.isVoyage():
 		return httpx.JSON(w, http.StatusOK, call.In.voyageAnswer(call.Model.Name, scores, used))
 	}
 	return httpx.JSON(w, http.StatusOK, call.In.answer(call.Model.Name, versionOf(r), scores, used))

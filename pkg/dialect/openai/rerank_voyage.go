@@ -12,8 +12,8 @@ type voyageKeys struct {
 	Truncation *bool `json:"truncation"`
 }
 
-// sent reports whether a request has one of the keys.
-func (k voyageKeys) sent() bool { return k.TopK != nil || k.Truncation != nil }
+// isVoyage reports whether a request has one of the keys.
+func (k voyageKeys) isVoyage() bool { return k.TopK != nil || k.Truncation != nil }
 
 // voyageRows describe them.
 func voyageRows() []wire.Parameter {
